@@ -1,6 +1,7 @@
 /** What the locations of a parallel check have reported for a tick. */
 import type { Kysely } from 'kysely';
 import { prepareQuery } from '../db/prepared.ts';
+import { dayOfSlot, daysOf, isOfDays, isOfSameDay } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { LocationResult, Outcome } from './decide/tick.ts';
 
@@ -14,12 +15,14 @@ interface Row {
 }
 
 const finalsOfTick = prepareQuery<
-  { accountId: string; checkId: string; scheduledFor: number },
+  { accountId: string; checkId: string; scheduledFor: number; days: string },
   Row
 >((db, argument) =>
   db
     .selectFrom('check_runs')
-    .innerJoin('check_results', 'check_results.id', 'check_runs.result_id')
+    .innerJoin('check_results', (join) =>
+      join.onRef('check_results.id', '=', 'check_runs.result_id').on(isOfSameDay),
+    )
     .select([
       'check_results.id',
       'check_runs.location',
@@ -28,6 +31,7 @@ const finalsOfTick = prepareQuery<
       'check_results.has_errors',
       'check_results.is_degraded',
     ])
+    .where(isOfDays('check_runs', argument('days')))
     .where('check_runs.account_id', '=', argument('accountId'))
     .where('check_runs.check_id', '=', argument('checkId'))
     .where('check_runs.scheduled_for', '=', argument('scheduledFor'))
@@ -51,7 +55,10 @@ export async function readTick(
   db: Kysely<Database>,
   tick: { accountId: string; checkId: string; scheduledFor: number },
 ): Promise<LocationResult[]> {
-  const rows = await finalsOfTick.run(db, tick);
+  const rows = await finalsOfTick.run(db, {
+    ...tick,
+    days: daysOf([dayOfSlot(tick.scheduledFor)]),
+  });
   return rows.map((row) => ({
     resultId: row.id,
     location: row.location,

@@ -5,8 +5,10 @@ import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import { decodeJoinedPayload, fromFlag, fromJson } from '../db/columns.ts';
 import { absent, eachNumberIn, heartbeatStates, unindexed } from '../db/expressions.ts';
 import { prepareQuery, type PreparedQuery } from '../db/prepared.ts';
+import { isOfDays } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { Window } from '../core/decide/results-window.ts';
+import { joinPayloads, payloadColumn } from '../results/index.ts';
 import { needsPayload, samplesOf, type Sample } from './decide/samples.ts';
 
 /** Batch size: the driver blocks while it reads, and other requests run between two batches. */
@@ -57,6 +59,8 @@ interface SomeBounds extends Bounds {
   to: number;
   /** Numbers of results, as JSON. */
   seqs: string;
+  /** Of their runs. */
+  days: string;
 }
 
 const columns = [
@@ -78,17 +82,23 @@ interface Extras {
 type Results = SelectQueryBuilder<Database, 'check_results', object>;
 
 /** The FINAL results and attempts of a query, with the optional parts. */
-function countable(results: Results, { withPayload, withStates }: Extras): Compilable<Row> {
+function countable(
+  db: Kysely<Database>,
+  results: Results,
+  { withPayload, withStates }: Extras,
+): Compilable<Row> {
   const states = withStates ? heartbeatStates() : absent<string>();
-  const rows = results
+  const rows = (withPayload ? joinPayloads(db, results) : results)
     .select(columns)
     .select(states.as('states'))
     .where('check_results.result_type', 'in', ['FINAL', 'ATTEMPT'])
     .where('check_results.is_cancelled', '=', 0);
   return withPayload
-    ? rows
-        .leftJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
-        .select(['result_payloads.encoding', 'result_payloads.payload', 'result_payloads.checksum'])
+    ? rows.select([
+        payloadColumn('encoding').as('encoding'),
+        payloadColumn('payload').as('payload'),
+        payloadColumn('checksum').as('checksum'),
+      ])
     : rows.select([
         absent<Row['encoding']>().as('encoding'),
         absent<Buffer>().as('payload'),
@@ -114,6 +124,7 @@ function variants<Args extends object>(
 const pageOfWindow = variants((extras) =>
   prepareQuery<PageBounds, Row>((db, argument) =>
     countable(
+      db,
       db
         .selectFrom('check_results')
         .where('check_results.account_id', '=', argument('accountId'))
@@ -138,8 +149,10 @@ const pageOfWindow = variants((extras) =>
 const someOfWindow = variants((extras) =>
   prepareQuery<SomeBounds, Row>((db, argument) =>
     countable(
+      db,
       db
         .selectFrom('check_results')
+        .where(isOfDays('check_results', argument('days')))
         .where('check_results.seq', 'in', eachNumberIn(argument('seqs')))
         .where('check_results.account_id', '=', argument('accountId'))
         .where(unindexed<string>('check_results.check_id'), '=', argument('checkId'))
@@ -227,11 +240,17 @@ export async function readSamples(
 /** Up to this many results of all checks, those of one check are found by looking at each. */
 const fewResults = 5_000;
 
-/** Like `readSamples`, but only results with these numbers, which may be of other checks. */
+/** Numbers of results, which may be of other checks, and the days of their runs. */
+export interface WaitingSamples {
+  seqs: readonly number[];
+  days: string;
+}
+
+/** Like `readSamples`, but only these results. */
 export async function readSamplesAmong(
   db: Kysely<Database>,
   request: SampleRequest,
-  seqs: readonly number[],
+  { seqs, days }: WaitingSamples,
 ): Promise<Read> {
   if (seqs.length > fewResults) return readSamples(db, request, new Set(seqs));
   const { accountId, checkId, window } = request;
@@ -239,6 +258,7 @@ export async function readSamplesAmong(
   const rows = await someOfWindow(extrasOf(request)).run(db, {
     ...bounds,
     seqs: JSON.stringify(seqs),
+    days,
   });
   const counted = rows.filter(filterOf(request));
   return {

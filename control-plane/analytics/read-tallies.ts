@@ -8,6 +8,7 @@ import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { absent, eachNumberOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
+import { isOfDays } from '../db/run-days.ts';
 import { inSnapshot } from '../db/snapshot.ts';
 import type { Database } from '../db/tables.ts';
 import { waitingBeside } from '../results/index.ts';
@@ -16,7 +17,7 @@ import { fineFrom, placeHours, rangesOf, spanOfDay, withoutDays } from './decide
 import type { Span, Spans } from './decide/roll-ups/spans.ts';
 import { Tally } from './decide/roll-ups/tally.ts';
 import { isMeasured, type Group, type Sample } from './decide/samples.ts';
-import { readSamples, readSamplesAmong } from './read-samples.ts';
+import { readSamples, readSamplesAmong, type WaitingSamples } from './read-samples.ts';
 
 export interface TallyRequest {
   accountId: string;
@@ -84,8 +85,8 @@ const rawFromNow = prepareQuery<object, { raw_from: number }>((db) =>
 interface Snapshot {
   /** All single results since this instant are still stored. */
   rawFrom: number;
-  /** Numbers of results that are in no sum yet; most are of other checks. */
-  waiting: readonly number[];
+  /** Results that are in no sum yet; most are of other checks. */
+  waiting: WaitingSamples;
   counted: { row: SumsRow; span: Span }[];
   /** Hours whose results are to be read one by one. */
   divided: Set<number>;
@@ -96,12 +97,14 @@ async function uncertainHours(
   db: Kysely<Database>,
   { checkId, spans }: TallyRequest,
   promoted: readonly number[],
+  days: string,
 ): Promise<Set<number>> {
   if (promoted.length === 0) return new Set();
   const results = await db
     .selectFrom('check_results')
     .select('started_at')
     .where('seq', 'in', eachNumberOf(promoted))
+    .where(isOfDays('check_results', days))
     .where('check_id', '=', checkId)
     .where('started_at', '>=', spans.from)
     .where('started_at', '<', spans.to)
@@ -115,8 +118,9 @@ async function readSums(db: Kysely<Database>, request: TallyRequest): Promise<Sn
   const [progress] = await rawFromNow.run(db, {});
   if (progress === undefined) throw new Error('since when results are kept is not known');
   const { raw_from: rawFrom } = progress;
-  const { stored: waiting, promoted } = await waitingBeside(db, checkId);
-  const uncertain = await uncertainHours(db, request, promoted);
+  const { stored, promoted, days: waitingDays } = await waitingBeside(db, checkId);
+  const waiting = { seqs: stored, days: waitingDays };
+  const uncertain = await uncertainHours(db, request, promoted, waitingDays);
   const of = { accountId, checkId };
   const counted: { row: SumsRow; span: Span }[] = [];
   const days = new Set<number>();
@@ -228,7 +232,7 @@ export async function readTallies(db: Kysely<Database>, request: TallyRequest): 
   };
   const left = () => ({ ...request, maxResults: Math.max(0, maxResults - read) });
   const whole = { from: spans.from, to: Math.min(spans.to, fine) };
-  if (waiting.length > 0 && whole.from < whole.to) {
+  if (waiting.seqs.length > 0 && whole.from < whole.to) {
     const window = { ...left(), window: whole };
     const recent = await readSamplesAmong(db, window, waiting);
     add(recent);

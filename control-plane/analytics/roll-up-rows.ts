@@ -5,9 +5,10 @@ import { eachNumberIn, heartbeatStates } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
+import { isOfDays } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { RollUpsTable } from './tables.ts';
-import { isOfPresentCheck, type Occasion } from '../results/index.ts';
+import { isOfPresentCheck, joinPayloads, payloadColumn, type Occasion } from '../results/index.ts';
 import { checkTypes, isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
 import { isPayloadRolledUp, type RolledResult } from './decide/roll-ups/cell.ts';
@@ -52,20 +53,18 @@ const columns = [
 const typesWithPayload = Object.keys(analyticsOf).filter(isPayloadRolledUp);
 const pingedTypes = Object.keys(checkTypes).filter(isPinged);
 
-/** Results by their numbers. */
-export const resultsOf = prepareQuery<{ seqs: string }, ResultRow>((db, argument) =>
-  db
-    .selectFrom('check_results')
-    .leftJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
+/** Results by their numbers and the days of their runs. */
+export const resultsOf = prepareQuery<{ seqs: string; days: string }, ResultRow>((db, argument) =>
+  joinPayloads(db, db.selectFrom('check_results'))
     .select(columns)
     .select((select) => [
-      'result_payloads.encoding',
-      'result_payloads.checksum',
+      payloadColumn('encoding').as('encoding'),
+      payloadColumn('checksum').as('checksum'),
       // Payloads of other types are large and not needed.
       select
         .case()
         .when('check_results.check_type', 'in', typesWithPayload)
-        .then(select.ref('result_payloads.payload'))
+        .then(payloadColumn('payload'))
         .end()
         .as('payload'),
       select
@@ -76,6 +75,7 @@ export const resultsOf = prepareQuery<{ seqs: string }, ResultRow>((db, argument
         .as('states'),
     ])
     .where('check_results.seq', 'in', eachNumberIn(argument('seqs')))
+    .where(isOfDays('check_results', argument('days')))
     .where(isOfPresentCheck('check_results.check_id')),
 );
 
@@ -180,7 +180,11 @@ export const noteDays = prepareInserts(
   { onConflict: sql`on conflict (check_id, starts_at) do update set due_at = roll_up_days.due_at` },
 );
 
-/** Sets the instant from which all single results are still stored. */
+/** Sets the instant from which all single results are still stored; it never goes back. */
 export async function setRawFrom(db: Kysely<Database>, instant: number): Promise<void> {
-  await db.updateTable('roll_up_progress').set({ raw_from: instant }).execute();
+  await db
+    .updateTable('roll_up_progress')
+    .set({ raw_from: instant })
+    .where('raw_from', '<', instant)
+    .execute();
 }

@@ -138,14 +138,15 @@ async function rollUpBatch(
     const taken = await tryLockKeys(unit, shards.map(nameOf));
     const own = shards.filter((shard) => taken.has(nameOf(shard)));
     if (own.length === 0) return { count: 0, workMs: 0 };
-    const { waiting, count } = await takeFromInbox(unit, own, limit);
+    const { waiting, days, count } = await takeFromInbox(unit, own, limit);
     const occasions = waiting.flatMap((row) =>
       Object.entries(row).flatMap(([occasion, seqs]) =>
         seqs.map((seq) => ({ seq, occasion: occasion as Occasion })),
       ),
     );
     const seqs = [...new Set(occasions.map(({ seq }) => seq))];
-    const rows = seqs.length === 0 ? [] : await resultsOf.run(unit, { seqs: JSON.stringify(seqs) });
+    const given = { seqs: JSON.stringify(seqs), days };
+    const rows = seqs.length === 0 ? [] : await resultsOf.run(unit, given);
     const results = new Map(rows.map((row) => [row.seq, row]));
     const cells = new Cells();
     for (const { seq, occasion } of occasions) {

@@ -1,5 +1,5 @@
 /** Composes the control plane, top to bottom. Closing it undoes the steps in reverse order. */
-import { randomUUID, randomUUIDv7 } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -28,6 +28,7 @@ import {
   sweepSlots,
 } from '../results/index.ts';
 import { Bus } from '../core/bus.ts';
+import { uuidOfTime } from '../core/keys.ts';
 import type { Config } from '../core/config.ts';
 import { CommitQueue } from '../db/commit-queue.ts';
 import { PostgresListener } from '../db/postgres.ts';
@@ -346,7 +347,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     clock,
     random,
     newId: randomUUID,
-    newRunId: () => randomUUIDv7(),
+    newRunId: () => uuidOfTime(clock.now()),
     ids: await openIdKeys(db, secrets, acceptNewKey),
     hub,
     runs,

@@ -1,5 +1,5 @@
 /** Creates, hashes and masks API keys and location keys. The raw key exists only at its creation. */
-import { createHash, hash, randomBytes } from 'node:crypto';
+import { createHash, hash, randomBytes, randomUUIDv7 } from 'node:crypto';
 
 export type KeyPrefix = 'cu' | 'pl';
 
@@ -22,6 +22,12 @@ export function makeKey(prefix: KeyPrefix): NewKey {
 
 /** Namespace of ids that follow from what they name. */
 const namespace = Buffer.from('6f1d4c1e8a0b4f0c9d5e3b7a2c60f581', 'hex');
+
+/** A UUID (version 7) that begins with an instant, so that ids sort by time. */
+export function uuidOfTime(instant: number): string {
+  const time = instant.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}${randomUUIDv7().slice(13)}`;
+}
 
 /** The id of a name: a version 5 UUID (RFC 9562). The same name has the same id everywhere. */
 export function namedUuid(name: string): string {

@@ -18,6 +18,8 @@ const ownTables: ReadonlySet<string> = new Set([
   'migration_facts',
   'deleted_checks',
 ]);
+/** A column of PostgreSQL alone. Copied runs have no day. */
+const ownColumn = 'run_day';
 /**
  * A table of the file whose columns are columns of another one on PostgreSQL, and a view there. Its rows
  * are copied with those of the other.
@@ -48,6 +50,7 @@ async function columnsOf(db: Kysely<Database>): Promise<Map<string, Column[]>> {
     from pg_class join pg_attribute on attrelid = pg_class.oid
     where relkind in ('r', 'p', 'v') and not relispartition
       and relnamespace = current_schema()::regnamespace and attnum > 0 and not attisdropped
+      and attname <> ${ownColumn}
     order by relname, attnum`.execute(db);
   return new Map(
     [...Map.groupBy(rows, ({ table }) => table)].filter(([table]) => !ownTables.has(table)),

@@ -81,7 +81,7 @@ function* jsonLists(
 
 /**
  * Builds an insert of some columns of a table, once. `onConflict` is the clause of that name, without
- * parameters.
+ * parameters; `onPostgres` are further columns that only PostgreSQL has.
  */
 export function prepareInserts<
   Table extends keyof Database,
@@ -93,17 +93,23 @@ export function prepareInserts<
   {
     onConflict,
     returning = [],
-  }: { onConflict?: RawBuilder<unknown>; returning?: readonly Returned[] } = {},
+    onPostgres = [],
+  }: {
+    onConflict?: RawBuilder<unknown>;
+    returning?: readonly Returned[];
+    onPostgres?: readonly Column[];
+  } = {},
 ): Inserts<Pick<Selectable<Database[Table]>, Column>, Pick<Selectable<Database[Table]>, Returned>> {
   type Row = Pick<Selectable<Database[Table]>, Column>;
   type Given = Pick<Selectable<Database[Table]>, Returned>;
-  const names = sql.join(columns.map((column) => sql.ref(column)));
+  const onServer = [...columns, ...onPostgres];
+  const namesOf = (some: readonly Column[]) => sql.join(some.map((column) => sql.ref(column)));
   const one = sql`values (${sql.join(columns.map(() => sql.val(null)))})`;
   const many = (json: string) =>
-    sql`select ${names} from json_populate_recordset(null::${sql.table(table)}, ${json}::json)`;
+    sql`select ${namesOf(onServer)} from json_populate_recordset(null::${sql.table(table)}, ${json}::json)`;
   const compiled: Partial<Record<Engine, CompiledQuery<Given>>> = {};
-  const insertOf = (rows: RawBuilder<unknown>) =>
-    sql<Given>`insert into ${sql.table(table)} (${names}) ${rows} ${onConflict ?? sql``} ${
+  const insertOf = (some: readonly Column[], rows: RawBuilder<unknown>) =>
+    sql<Given>`insert into ${sql.table(table)} (${namesOf(some)}) ${rows} ${onConflict ?? sql``} ${
       returning.length === 0
         ? sql``
         : sql`returning ${sql.join(returning.map((name) => sql.ref(name)))}`
@@ -114,18 +120,18 @@ export function prepareInserts<
         ? null
         : {
             statement: () =>
-              insertOf(many(`[${rows.map((row) => toJson(row, columns)).join(',')}]`)),
+              insertOf(onServer, many(`[${rows.map((row) => toJson(row, onServer)).join(',')}]`)),
             run: (db) => inserts.run(db, rows),
           },
     async run(db, rows) {
       if (rows.length === 0) return [];
       const given: Given[] = [];
       const engine = engineOf(db);
-      const query = (compiled[engine] ??= insertOf(engine === 'sqlite' ? one : many('')).compile(
-        db,
-      ));
+      const insert = () =>
+        engine === 'sqlite' ? insertOf(columns, one) : insertOf(onServer, many(''));
+      const query = (compiled[engine] ??= insert().compile(db));
       if (engine === 'postgres') {
-        for (const json of jsonLists(rows, columns)) {
+        for (const json of jsonLists(rows, onServer)) {
           given.push(...(await db.executeQuery<Given>({ ...query, parameters: [json] })).rows);
         }
         return given;

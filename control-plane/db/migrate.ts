@@ -32,6 +32,7 @@ import * as replicas from './migrations/0021-replicas.ts';
 import * as bundlesInTheStore from './migrations/0022-bundles-in-the-store.ts';
 import * as openRuns from './migrations/0023-open-runs.ts';
 import * as shapeOfResults from './migrations/0024-shape-of-results.ts';
+import * as daysOfRuns from './migrations/0025-days-of-runs.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -77,6 +78,7 @@ const onBoth = {
   '0022-bundles-in-the-store': bundlesInTheStore,
   '0023-open-runs': openRuns,
   '0024-shape-of-results': shapeOfResults,
+  '0025-days-of-runs': daysOfRuns,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {

@@ -6,6 +6,7 @@ import type { Kysely } from 'kysely';
 import { sleep, systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { engineOf } from './engine.ts';
 import { databaseFailure } from './failure.ts';
+import { makeMissingDay } from './run-days.ts';
 import type { Database } from './tables.ts';
 
 const attempts = 5;
@@ -74,7 +75,9 @@ export async function inTransaction<T>(
         // Another transaction has inserted that key since this one looked: now it sees the row.
         failure === 'unique' ||
         (failure === 'unavailable' && !(error instanceof UnknownOutcome));
-      if (!isRepeatable || number === attempts) throw error;
+      if (number === attempts) throw error;
+      if (await makeMissingDay(db, error)) continue;
+      if (!isRepeatable) throw error;
       await sleep(clock, firstPauseMs * 2 ** number * (0.5 + random()));
     }
   }

@@ -8,6 +8,8 @@ export interface Announcement {
   /** Location of the result; only it may upload the files. */
   location: string;
   resultId: string;
+  /** Day of the run. */
+  runDay: number;
   artifacts: readonly ArtifactDeclaration[];
   now: number;
 }
@@ -18,7 +20,7 @@ const insertArtifacts = prepareInserts(
     ...(['account_id', 'result_id', 'location', 'name', 'type', 'content_type'] as const),
     ...(['size_bytes', 'state', 'reason', 'digest', 'created_at'] as const),
   ],
-  { onConflict: sql`on conflict (result_id, name) do nothing` },
+  { onConflict: sql`on conflict (result_id, name) do nothing`, onPostgres: ['run_day'] },
 );
 
 /** Records the files that will follow results, in the transaction that stores these; idempotent. */
@@ -26,10 +28,11 @@ export async function announceArtifacts(
   db: Kysely<Database>,
   announcements: readonly Announcement[],
 ): Promise<void> {
-  const rows = announcements.flatMap(({ accountId, location, resultId, artifacts, now }) =>
+  const rows = announcements.flatMap(({ accountId, location, resultId, runDay, artifacts, now }) =>
     artifacts.map(({ name, type, contentType, size, digest, withheld }) => ({
       account_id: accountId,
       result_id: resultId,
+      run_day: runDay,
       location,
       name,
       type,

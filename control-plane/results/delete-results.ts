@@ -8,6 +8,7 @@ import type { Services } from '../core/services.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
 import { textOfId } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
+import { daysOf, isOfDays } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 
@@ -53,24 +54,26 @@ export function isOfCheck(
 
 /** Deletes some results of a check, or some runs once it has no results. False when nothing is left. */
 async function deleteSome(db: Kysely<Database>, checkId: string): Promise<boolean> {
-  const results = await db
-    .deleteFrom('check_results')
-    .where('seq', 'in', (some) =>
-      some
-        .selectFrom('check_results')
-        .select('seq')
-        .where('check_id', '=', checkId)
-        .limit(resultsAtOnce),
-    )
-    .executeTakeFirst();
-  if (results.numDeletedRows > 0n) return true;
-  const runs = await db
-    .deleteFrom('check_runs')
-    .where('id', 'in', (some) =>
-      some.selectFrom('check_runs').select('id').where('check_id', '=', checkId).limit(runsAtOnce),
-    )
-    .executeTakeFirst();
-  return runs.numDeletedRows > 0n;
+  for (const [table, number, atOnce] of [
+    ['check_results', 'seq', resultsAtOnce],
+    ['check_runs', 'id', runsAtOnce],
+  ] as const) {
+    const ofCheck = db.selectFrom(table).where('check_id', '=', checkId);
+    const some = await ofCheck.select('run_day').limit(1).executeTakeFirst();
+    if (some === undefined) continue;
+    const ofDay = isOfDays(table, daysOf([some.run_day]));
+    await db
+      .deleteFrom(table)
+      .where(ofDay)
+      .where(
+        sql.ref(number),
+        'in',
+        ofCheck.select(sql.ref(number).as('number')).where(ofDay).limit(atOnce),
+      )
+      .execute();
+    return true;
+  }
+  return false;
 }
 
 /**

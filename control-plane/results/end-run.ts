@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { isOfSameDay } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 
 /**
@@ -8,7 +9,9 @@ import type { Database } from '../db/tables.ts';
 export async function endCancelledRun(db: Kysely<Database>, runId: string): Promise<void> {
   const last = await db
     .selectFrom('check_results')
-    .innerJoin('check_runs', 'check_runs.id', 'check_results.check_run_id')
+    .innerJoin('check_runs', (join) =>
+      join.onRef('check_runs.id', '=', 'check_results.check_run_id').on(isOfSameDay),
+    )
     .select(['check_results.seq', 'check_results.id', 'check_results.check_run_id'])
     .where('check_runs.run_id', '=', runId)
     .where('check_runs.state', '=', 'RUNNING')

@@ -7,6 +7,7 @@ import { fromFlag } from '../db/columns.ts';
 import type { Services } from '../core/services.ts';
 import { lockChecks } from '../checks/index.ts';
 import { eachIdOf, eachNumberOf } from '../db/expressions.ts';
+import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import { dropOverdueJobs, overdueJobs } from '../scheduling/index.ts';
 import { runAll } from '../core/after-commit.ts';
 import { promoteResults, updateRuns } from './result-rows.ts';
@@ -23,12 +24,17 @@ const jobsPerSweep = 500;
 
 type Result = Selectable<CheckResultsTable>;
 
-/** The last attempt of each of these runs that has one. */
-async function lastAttempts(db: Kysely<Database>, runIds: readonly number[]): Promise<Result[]> {
+/** The last attempt of each of these runs that has one, with the day of its run. */
+async function lastAttempts(
+  db: Kysely<Database>,
+  runs: readonly { id: number; run_day: number }[],
+): Promise<Result[]> {
   const attempts = await db
     .selectFrom('check_results')
     .selectAll()
-    .where('check_run_id', 'in', eachNumberOf(runIds))
+    .select(runDayIn('check_results').as('run_day'))
+    .where('check_run_id', 'in', eachNumberOf(runs.map(({ id }) => id)))
+    .where(isOfDays('check_results', daysOf(runs.map((run) => run.run_day))))
     .where('result_type', '=', 'ATTEMPT')
     .orderBy('attempt', 'desc')
     .execute();
@@ -43,16 +49,21 @@ async function closeWith(
   now: number,
 ): Promise<void> {
   if (last.length === 0) return;
-  await promoteResults.run(db, { seqs: JSON.stringify(last.map(({ seq }) => seq)) });
+  await promoteResults(
+    db,
+    last.map(({ seq, run_day: runDay }) => ({ seq, runDay })),
+  );
   await updateRuns(
     db,
-    last.map(({ check_run_id: id, id: result_id }) => ({
-      ...{ id, result_id, state: 'FINAL', missed_reason: null, late: 0 },
+    last.map(({ check_run_id: id, id: result_id, run_day }) => ({
+      ...{ id, run_day, result_id, state: 'FINAL', missed_reason: null, late: 0 },
     })),
   );
   const waiting = last
     .filter((attempt) => !fromFlag(attempt.is_cancelled))
-    .map(({ seq, check_id: checkId }) => ({ seq, checkId, occasion: 'promoted' as const }));
+    .map(({ seq, check_id: checkId, run_day: runDay }) => ({
+      ...{ seq, runDay, checkId, occasion: 'promoted' as const },
+    }));
   await addToInbox(db, waiting, now);
 }
 
@@ -96,6 +107,7 @@ export async function expireJobs(services: Services): Promise<boolean> {
     const abandoned = await db
       .selectFrom('check_runs')
       .select('id')
+      .select(runDayIn('check_runs').as('run_day'))
       .where('state', '=', sql.lit('RUNNING'))
       .where((where) =>
         where.or([
@@ -104,8 +116,7 @@ export async function expireJobs(services: Services): Promise<boolean> {
         ]),
       )
       .execute();
-    const runIds = abandoned.map(({ id }) => id);
-    const last = runIds.length === 0 ? [] : await lastAttempts(db, runIds);
+    const last = abandoned.length === 0 ? [] : await lastAttempts(db, abandoned);
     await closeWith(db, last, now);
     const changes = new Map<string, StatusChange>();
     const verdicts: RunVerdict[] = [];

@@ -73,13 +73,18 @@ const seeGroups = prepareInserts(
 const link = prepareInserts(
   'check_result_error_groups',
   ['result_id', 'error_group_id', 'account_id'],
-  { onConflict: sql`on conflict (result_id, error_group_id) do nothing` },
+  {
+    onConflict: sql`on conflict (result_id, error_group_id) do nothing`,
+    onPostgres: ['run_day'],
+  },
 );
 
 export interface ErrorsOfResult {
   accountId: string;
   checkId: string;
   resultId: string;
+  /** Day of the run. */
+  runDay: number;
   messages: readonly string[];
   /** Time of the errors, for the first and last time of the groups. */
   now: number;
@@ -214,6 +219,7 @@ export async function groupErrors(
     ofResults.flatMap(({ errors, ids: groupIds }) =>
       groupIds.map((id) => ({
         ...{ result_id: errors.resultId, error_group_id: id, account_id: errors.accountId },
+        run_day: errors.runDay,
       })),
     ),
   );

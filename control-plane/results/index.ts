@@ -11,6 +11,7 @@ export { errorGroupHandlers } from './error-groups/handlers.ts';
 export { expireJobs } from './expire-jobs.ts';
 export { ResultIntake } from './ingest-results.ts';
 export { moveRuns } from './move-runs.ts';
+export { joinPayloads, payloadColumn } from './payload-columns.ts';
 export { ownedObjects } from './owned-objects.ts';
 export { pruneArtifacts } from './prune-artifacts.ts';
 export { deleteResultsOfDeletedChecks, isOfCheck, isOfPresentCheck } from './delete-results.ts';

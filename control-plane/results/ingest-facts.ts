@@ -8,6 +8,7 @@ import { fromFlag, fromJson } from '../db/columns.ts';
 import { eachIdIn, eachNumberIn, eachTextIn } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
+import { daysOf, isOfDays, runDayIn, runDayOf } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import { slotGridOf, type LeasedJob, type SlotGrid } from './decide/admission.ts';
 import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
@@ -40,18 +41,21 @@ const runColumns = [
   'check_runs.result_id',
 ] as const;
 
-const runsById = prepareQuery<{ runIds: string }, RunRow>((db, argument) =>
+const runsById = prepareQuery<{ runIds: string; days: string }, RunRow>((db, argument) =>
   db
     .selectFrom('check_runs')
     .select(runColumns)
-    .where('run_id', 'in', eachIdIn(argument('runIds'))),
+    .select(runDayIn('check_runs').as('run_day'))
+    .where('run_id', 'in', eachIdIn(argument('runIds')))
+    .where(isOfDays('check_runs', argument('days'))),
 );
 
-const resultsOfRuns = prepareQuery<{ runs: string }, ResultRow>((db, argument) =>
+const resultsOfRuns = prepareQuery<{ runs: string; days: string }, ResultRow>((db, argument) =>
   db
     .selectFrom('check_results')
     .select(['seq', 'id', 'check_run_id', 'attempt', 'result_type'])
-    .where('check_run_id', 'in', eachNumberIn(argument('runs'))),
+    .where('check_run_id', 'in', eachNumberIn(argument('runs')))
+    .where(isOfDays('check_results', argument('days'))),
 );
 
 const checksById = prepareQuery<
@@ -123,6 +127,11 @@ const leaseKey = (accountId: string, location: string, runId: string, jobId: str
 
 const distinct = (values: readonly string[]): string => JSON.stringify([...new Set(values)]);
 
+const daysOfItems = (items: readonly RunItem[]): string =>
+  daysOf(
+    items.map(({ data }) => runDayOf({ run_id: data.runId, scheduled_for: data.scheduledFor })),
+  );
+
 interface KnownCheck {
   accountId: string;
   type: string;
@@ -150,8 +159,7 @@ export class IngestFacts {
     if (items.length === 0) return facts;
     const accountIds = distinct(items.map(({ accountId }) => accountId));
     const checkIds = distinct(items.map(({ data }) => data.checkId));
-    const runIds = distinct(items.map(({ data }) => data.runId));
-    await facts.#addRuns(db, await runsById.run(db, { runIds }));
+    await facts.#addRunsById(db, items);
     const continued = items.filter(
       ({ data }) => data.kind === 'result' && data.retryElsewhere !== null,
     );
@@ -197,6 +205,11 @@ export class IngestFacts {
     }
   }
 
+  async #addRunsById(db: Kysely<Database>, items: readonly RunItem[]): Promise<boolean> {
+    const runIds = distinct(items.map(({ data }) => data.runId));
+    return this.#addRuns(db, await runsById.run(db, { runIds, days: daysOfItems(items) }));
+  }
+
   /** True when some of the rows were not known before. */
   async #addRuns(db: Kysely<Database>, rows: readonly RunRow[]): Promise<boolean> {
     const added = rows.filter(({ id }) => !this.runs.has(id));
@@ -206,7 +219,8 @@ export class IngestFacts {
       this.results.set(row.id, []);
     }
     const runs = JSON.stringify(added.map(({ id }) => id));
-    for (const result of await resultsOfRuns.run(db, { runs })) {
+    const days = daysOf(added.map((run) => run.run_day));
+    for (const result of await resultsOfRuns.run(db, { runs, days })) {
       this.results.get(result.check_run_id)?.push(result);
     }
     return true;
@@ -234,14 +248,15 @@ export class IngestFacts {
           .onRef('check_runs.location', '=', 'given.location'),
       )
       .select(runColumns)
+      .select(runDayIn('check_runs').as('run_day'))
+      .where(isOfDays('check_runs', daysOfItems(items)))
       .execute();
     return this.#addRuns(db, rows);
   }
 
   /** Adds the runs that stand where the runs of these items could not be inserted. False for none. */
   async addRunsInTheWay(db: Kysely<Database>, items: readonly RunItem[]): Promise<boolean> {
-    const runIds = distinct(items.map(({ data }) => data.runId));
-    const byId = await this.#addRuns(db, await runsById.run(db, { runIds }));
+    const byId = await this.#addRunsById(db, items);
     return (await this.addRunsOfSlots(db, items)) || byId;
   }
 

@@ -14,6 +14,7 @@ import type { FinishedJob, NewJob, RetryLocations } from '../scheduling/index.ts
 import { whyRefused, withoutFuture } from './decide/admission.ts';
 import { decideResult } from './decide/ingest.ts';
 import { slotKey, slotOf, type IngestFacts, type RunItem, type RunRow } from './ingest-facts.ts';
+import { runDayOf } from '../db/run-days.ts';
 import type { NewResult } from './result-rows.ts';
 
 export interface PlannedRun {
@@ -131,14 +132,15 @@ export class IngestPlan {
     resultId: string | null,
   ): PlannedRun {
     const { checkId, location, scheduledFor } = slotOf(item.data);
+    const identity = { run_id: item.data.runId, scheduled_for: scheduledFor };
     const run: PlannedRun = {
       id: null,
       row: {
         account_id: item.accountId,
         check_id: checkId,
-        run_id: item.data.runId,
+        ...identity,
+        run_day: runDayOf(identity),
         location,
-        scheduled_for: scheduledFor,
         state,
         missed_reason: missedReason,
         result_id: resultId,

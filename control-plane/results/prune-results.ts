@@ -1,10 +1,20 @@
 /**
- * Deletes single results after their retention; sums are kept longer. Results are deleted in the
- * order of arrival, which needs no index, and never before they are rolled up. SQLite reuses the
- * space in the file.
+ * Deletes single results after their retention, never before they are rolled up; sums are kept longer.
+ * On PostgreSQL whole days of runs go at once. Results of no day, and all on SQLite, are deleted in the
+ * order of arrival, which needs no index. SQLite reuses the space in the file.
  */
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
+import { databaseFailure } from '../db/failure.ts';
 import type { Database } from '../db/tables.ts';
+import {
+  daysOf,
+  dropDay,
+  isOfDays,
+  lockDay,
+  makeNextDays,
+  newestSeqOf,
+  oldestDayBefore,
+} from '../db/run-days.ts';
 import { inTransaction } from '../db/unit.ts';
 import { lockChecks } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
@@ -13,6 +23,14 @@ import { firstWaitingSeq } from './roll-up-inbox.ts';
 /** Some tens of milliseconds each. */
 const resultsAtOnce = 250;
 const runsAtOnce = 500;
+/** On PostgreSQL. */
+const namesAtOnce = 5_000;
+/**
+ * Days, and events, are kept for longer: a run may begin a day after its slot, and its result is accepted until it is
+ * too old itself.
+ */
+const keptLongerMs = 2 * 86_400_000;
+const ofNoDay = daysOf([]);
 
 type Needs = Pick<Services, 'db' | 'clock'>;
 
@@ -29,14 +47,11 @@ async function pruneOldestResults(
   before: number,
   { setRawFrom }: PruningHooks,
 ): Promise<number> {
-  const { raw_from: rawFrom } = await db
-    .selectFrom('roll_up_progress')
-    .select('raw_from')
-    .executeTakeFirstOrThrow();
   const firstWaiting = (await firstWaitingSeq(db)) ?? Infinity;
   const oldest = await db
     .selectFrom('check_results')
     .select(['seq', 'created_at'])
+    .where(isOfDays('check_results', ofNoDay))
     .orderBy('seq')
     .limit(resultsAtOnce)
     .execute();
@@ -44,9 +59,25 @@ async function pruneOldestResults(
   const prunable = end === -1 ? oldest : oldest.slice(0, end);
   const last = prunable.at(-1);
   if (last === undefined) return 0;
-  await db.deleteFrom('check_results').where('seq', '<=', last.seq).execute();
-  await setRawFrom(db, Math.max(rawFrom, before));
+  await db
+    .deleteFrom('check_results')
+    .where(isOfDays('check_results', ofNoDay))
+    .where('seq', '<=', last.seq)
+    .execute();
+  await setRawFrom(db, before);
   return prunable.length;
+}
+
+/** Deletes some of what names the results of a day. False when nothing is left. */
+async function deleteNames(db: Kysely<Database>, day: number): Promise<boolean> {
+  for (const table of ['check_result_error_groups', 'artifacts'] as const) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from ${sql.table(table)} where ctid in (
+        select ctid from ${sql.table(table)} where run_day = ${day} limit ${namesAtOnce}
+      )`.execute(db);
+    if (numAffectedRows > 0n) return true;
+  }
+  return false;
 }
 
 /** The first rows of a list, in order of age, that are older than an instant. */
@@ -77,6 +108,9 @@ export class ResultPruning {
   async run(): Promise<boolean> {
     const { db, clock } = this.#services;
     const before = clock.now() - this.#keptMs;
+    await makeNextDays(db, clock.now());
+    const day = await oldestDayBefore(db, before - keptLongerMs);
+    if (day !== null) return this.#pruneDay(day, before);
     return inTransaction(db, async (unit) => {
       const results = await pruneOldestResults(unit, before, this.#hooks);
       if (results > 0) return true;
@@ -84,13 +118,36 @@ export class ResultPruning {
       const oldest = await unit
         .selectFrom('check_results')
         .select('created_at')
+        .where(isOfDays('check_results', ofNoDay))
         .orderBy('seq')
         .executeTakeFirst();
       if (oldest !== undefined && oldest.created_at < before) return false;
       const runs = await this.#pruneRuns(unit, before);
-      const events = await this.#hooks.pruneEvents(unit, before);
+      const events = await this.#hooks.pruneEvents(unit, before - keptLongerMs);
       return runs || events;
     });
+  }
+
+  /** Deletes some of a day, and at last the day. False while its results wait for their roll-up. */
+  async #pruneDay(day: number, before: number): Promise<boolean> {
+    const { db } = this.#services;
+    const isWaiting = async (unit: Kysely<Database>) =>
+      (await newestSeqOf(unit, day)) >= ((await firstWaitingSeq(unit)) ?? Infinity);
+    if (await isWaiting(db)) return false;
+    if (await inTransaction(db, (unit) => deleteNames(unit, day))) return true;
+    try {
+      return await inTransaction(db, async (unit) => {
+        await lockDay(unit, day);
+        if (await isWaiting(unit)) return false;
+        await this.#hooks.setRawFrom(unit, before);
+        await dropDay(unit, day);
+        return true;
+      });
+    } catch (error) {
+      // Somebody reads for long, as a backup does: the day goes later.
+      if (databaseFailure(error) !== 'conflict') throw error;
+      return false;
+    }
   }
 
   /** Deletes runs without results. */
@@ -98,6 +155,7 @@ export class ResultPruning {
     const rows = await db
       .selectFrom('check_runs')
       .select(['id', 'check_id', 'created_at'])
+      .where(isOfDays('check_runs', ofNoDay))
       .where('id', '>', this.#lastRun)
       .orderBy('id')
       .limit(runsAtOnce)
@@ -113,6 +171,7 @@ export class ResultPruning {
     await lockChecks(db, [...new Set(old.map((row) => row.check_id))]);
     await db
       .deleteFrom('check_runs')
+      .where(isOfDays('check_runs', ofNoDay))
       .where('id', '>=', first.id)
       .where('id', '<=', last.id)
       .where((where) =>
@@ -121,7 +180,8 @@ export class ResultPruning {
             where
               .selectFrom('check_results')
               .select('check_results.seq')
-              .whereRef('check_results.check_run_id', '=', 'check_runs.id'),
+              .whereRef('check_results.check_run_id', '=', 'check_runs.id')
+              .where(isOfDays('check_results', ofNoDay)),
           ),
         ),
       )

@@ -4,7 +4,8 @@
  * deleted.
  */
 import { sql, type Kysely } from 'kysely';
-import { byEngine } from '../db/engine.ts';
+import { engineOf } from '../db/engine.ts';
+import { runDayOf } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
@@ -19,21 +20,28 @@ const aheadMs = 10 * 60_000;
 const runsAtOnce = 200;
 
 async function rename(services: Services, db: Kysely<Database>, runId: number): Promise<void> {
-  const { newId } = services;
+  const { newRunId } = services;
+  // It does not belong to a slot any more.
+  const run = { run_id: newRunId(), scheduled_for: null };
+  const onItsDay = engineOf(db) === 'sqlite' ? {} : { run_day: runDayOf(run) };
   const results = await db
     .selectFrom('check_results')
     .select('id')
     .where('check_run_id', '=', runId)
     .execute();
   for (const { id: before } of results) {
-    const id = newId();
+    const id = newRunId();
     await db
       .updateTable('check_results')
-      .set({ id, scheduled_for: null })
+      .set({ id, scheduled_for: null, ...onItsDay })
       .where('id', '=', before)
       .execute();
     for (const table of ['artifacts', 'check_result_error_groups'] as const) {
-      await db.updateTable(table).set({ result_id: id }).where('result_id', '=', before).execute();
+      await db
+        .updateTable(table)
+        .set({ result_id: id, ...onItsDay })
+        .where('result_id', '=', before)
+        .execute();
     }
     for (const table of ['alert_decisions', 'alert_notifications'] as const) {
       await db
@@ -49,10 +57,9 @@ async function rename(services: Services, db: Kysely<Database>, runId: number): 
       .where('result_id', '=', before)
       .execute();
   }
-  // It does not belong to a slot any more.
   await db
     .updateTable('check_runs')
-    .set({ run_id: newId(), scheduled_for: null })
+    .set({ ...run, ...onItsDay })
     .where('id', '=', runId)
     .execute();
 }
@@ -75,10 +82,7 @@ export async function renameFutureRuns(services: Services): Promise<boolean> {
     return false;
   }
   return inTransaction(services.db, async (db) => {
-    await byEngine({
-      sqlite: sql`pragma defer_foreign_keys = on`,
-      postgres: sql`set constraints all deferred`,
-    }).execute(db);
+    if (engineOf(db) === 'sqlite') await sql`pragma defer_foreign_keys = on`.execute(db);
     const runs = await window(db).execute();
     for (const { id, state } of runs) {
       if (state === 'MISSED') await db.deleteFrom('check_runs').where('id', '=', id).execute();

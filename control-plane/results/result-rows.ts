@@ -5,6 +5,7 @@ import { eachNumberIn } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
+import { daysOf, isOfDays, runDayOf } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import { addToInbox, occasionOf } from './roll-up-inbox.ts';
 import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
@@ -20,16 +21,16 @@ const runColumns = [
 
 const skipsTaken = sql`on conflict do nothing`;
 
+const ofRuns = { returning: ['id', 'run_id'], onPostgres: ['run_day'] } as const;
+
 /** Gives no row for a run whose slot or id already has a run. */
 export const insertRuns = prepareInserts('check_runs', runColumns, {
+  ...ofRuns,
   onConflict: skipsTaken,
-  returning: ['id', 'run_id'],
 });
 
 /** The same for runs that nobody else can have stored: cheaper on PostgreSQL, and fails otherwise. */
-export const insertNewRuns = prepareInserts('check_runs', runColumns, {
-  returning: ['id', 'run_id'],
-});
+export const insertNewRuns = prepareInserts('check_runs', runColumns, ofRuns);
 
 const resultColumns = [
   ...(['id', 'account_id', 'check_id', 'check_run_id', 'check_type', 'name'] as const),
@@ -43,14 +44,14 @@ const resultColumns = [
 export const insertResults = prepareInserts('check_results', resultColumns, {
   onConflict: skipsTaken,
   returning: ['seq', 'id'],
+  onPostgres: ['run_day'],
 });
 
 /** Results with their payloads on PostgreSQL, whose ids nobody else can have: see `insertNewRuns`. */
-export const insertNewResults = prepareInserts(
-  'check_results',
-  [...resultColumns, 'encoding', 'payload', 'checksum'],
-  { returning: ['seq', 'id'] },
-);
+export const insertNewResults = prepareInserts('check_results', resultColumns, {
+  returning: ['seq', 'id'],
+  onPostgres: ['run_day', 'encoding', 'payload', 'checksum'],
+});
 
 export const insertPayloads = prepareInserts('result_payloads', [
   'result_seq',
@@ -59,15 +60,25 @@ export const insertPayloads = prepareInserts('result_payloads', [
   'checksum',
 ]);
 
-/** Makes attempts FINAL. */
-export const promoteResults = prepareQuery<{ seqs: string }>((db, argument) =>
+const makeFinal = prepareQuery<{ seqs: string; days: string }>((db, argument) =>
   db
     .updateTable('check_results')
     .set({ result_type: 'FINAL' })
-    .where('seq', 'in', eachNumberIn(argument('seqs'))),
+    .where('seq', 'in', eachNumberIn(argument('seqs')))
+    .where(isOfDays('check_results', argument('days'))),
 );
 
-type ChangedRun = Pick<NewRun, 'state' | 'missed_reason' | 'result_id'> & {
+/** Makes attempts FINAL. */
+export async function promoteResults(
+  db: Kysely<Database>,
+  attempts: readonly { seq: number; runDay: number }[],
+): Promise<void> {
+  if (attempts.length === 0) return;
+  const seqs = JSON.stringify(attempts.map(({ seq }) => seq));
+  await makeFinal.run(db, { seqs, days: daysOf(attempts.map(({ runDay }) => runDay)) });
+}
+
+type ChangedRun = Pick<NewRun, 'state' | 'missed_reason' | 'result_id' | 'run_day'> & {
   id: number;
   /** Further late results. */
   late: number;
@@ -79,9 +90,11 @@ export async function updateRuns(
 ): Promise<void> {
   if (changed.length === 0) return;
   const texts = { state: 'text', missed_reason: 'text', result_id: 'id' } as const;
+  const columns = { id: 'int', late: 'int', run_day: 'int', ...texts } as const;
+  const days = daysOf(changed.map((run) => run.run_day));
   await db
     .updateTable('check_runs')
-    .from(rowsOf<ChangedRun>({ id: 'int', late: 'int', ...texts }, changed).as('given'))
+    .from(rowsOf<ChangedRun>(columns, changed).as('given'))
     .set(({ ref }) => ({
       state: ref('given.state'),
       missed_reason: ref('given.missed_reason'),
@@ -89,6 +102,7 @@ export async function updateRuns(
       late_results: sql<number>`check_runs.late_results + given.late`,
     }))
     .whereRef('check_runs.id', '=', 'given.id')
+    .where(isOfDays('check_runs', days))
     .execute();
 }
 
@@ -96,22 +110,25 @@ export async function updateRuns(
 export async function storeFinal(
   db: Kysely<Database>,
   run: Pick<NewRun, 'run_id'>,
-  result: Omit<NewResult, 'check_run_id' | 'result_type' | 'attempt'>,
+  result: Omit<NewResult, 'check_run_id' | 'result_type' | 'attempt' | 'run_day'>,
 ): Promise<{ seq: number; runId: number }> {
   const { account_id, check_id, created_at, run_location: location } = result;
+  const runDay = runDayOf({ ...run, scheduled_for: null });
   const [inserted] = await insertRuns.run(db, [
     {
       ...{ ...run, account_id, check_id, created_at, location, scheduled_for: null },
+      run_day: runDay,
       ...{ state: 'FINAL', missed_reason: null, result_id: result.id, late_results: 0 },
     },
   ]);
   if (inserted === undefined) throw new Error('a run was inserted without an id');
-  const final = { check_run_id: inserted.id, result_type: 'FINAL', attempt: 1 } as const;
+  const ofRun = { check_run_id: inserted.id, run_day: runDay };
+  const final = { ...ofRun, result_type: 'FINAL', attempt: 1 } as const;
   const [stored] = await insertResults.run(db, [{ ...result, ...final }]);
   if (stored === undefined) throw new Error('a result was inserted without a number');
   const occasion = occasionOf('FINAL', result.is_cancelled === 1);
   if (occasion !== null) {
-    await addToInbox(db, [{ seq: stored.seq, checkId: check_id, occasion }], created_at);
+    await addToInbox(db, [{ seq: stored.seq, checkId: check_id, occasion, runDay }], created_at);
   }
   return { seq: stored.seq, runId: inserted.id };
 }

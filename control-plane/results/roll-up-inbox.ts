@@ -8,6 +8,7 @@ import { fromJson } from '../db/columns.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { eachNumberIn } from '../db/expressions.ts';
+import { daysOf } from '../db/run-days.ts';
 import { shardOf } from '../db/shard.ts';
 import type { Database } from '../db/tables.ts';
 
@@ -19,12 +20,18 @@ export type Occasion = 'finals' | 'attempts' | 'promoted';
 
 export interface Waiting {
   seq: number;
+  runDay: number;
   checkId: string;
   occasion: Occasion;
 }
 
-/** `results_json` of a row: numbers of results. */
-export type WaitingResults = Partial<Record<Occasion, number[]>>;
+/** `results_json` of a row: numbers of results, and the days of their runs. */
+interface WaitingRow extends Partial<Record<Occasion, number[]>> {
+  days?: number[];
+}
+
+/** Results by what became of them. */
+export type WaitingResults = Omit<WaitingRow, 'days'>;
 
 const insertRows = prepareInserts('roll_up_inbox', [
   'shard',
@@ -52,12 +59,14 @@ export async function addToInbox(
   const ofShards = Map.groupBy(waiting, ({ checkId }) => shardOf(checkId));
   const rows = [...ofShards].map(([shard, ofShard]) => {
     const results: WaitingResults = {};
+    const days = new Set<number>();
     let first = Infinity;
-    for (const { seq, occasion } of ofShard) {
+    for (const { seq, runDay, occasion } of ofShard) {
       (results[occasion] ??= []).push(seq);
+      days.add(runDay);
       first = Math.min(first, seq);
     }
-    const json = JSON.stringify(results);
+    const json = JSON.stringify({ ...results, days: [...days] } satisfies WaitingRow);
     return {
       ...{ shard, first_seq: first, result_count: ofShard.length },
       ...{ results_json: json, created_at: now },
@@ -102,18 +111,29 @@ const takeRows = prepareQuery<
     .returning(['result_count', 'results_json']),
 );
 
+function readRows(rows: readonly { results_json: string }[]): {
+  waiting: WaitingResults[];
+  days: string;
+} {
+  const read = rows.map((row) => fromJson<WaitingRow>(row.results_json));
+  return {
+    waiting: read.map(({ days: _, ...results }) => results),
+    days: daysOf(read.flatMap(({ days = [] }) => days)),
+  };
+}
+
 /**
  * Takes the oldest rows of shards away: at least one, and others until they have `limit` results. The
- * caller holds the locks of these shards. Gives the results and how many they are.
+ * caller holds the locks of these shards. Gives the results, the days of their runs and how many they are.
  */
 export async function takeFromInbox(
   db: Kysely<Database>,
   shards: readonly number[],
   limit: number,
-): Promise<{ waiting: WaitingResults[]; count: number }> {
+): Promise<{ waiting: WaitingResults[]; days: string; count: number }> {
   const rows = await takeRows.run(db, { shards: JSON.stringify(shards), limit });
   return {
-    waiting: rows.map((row) => fromJson<WaitingResults>(row.results_json)),
+    ...readRows(rows),
     count: rows.reduce((sum, row) => sum + row.result_count, 0),
   };
 }
@@ -126,10 +146,10 @@ const rowsOfShard = prepareQuery<{ shard: number }, { results_json: string }>((d
 export async function waitingBeside(
   db: Kysely<Database>,
   checkId: string,
-): Promise<{ stored: number[]; promoted: number[] }> {
-  const rows = await rowsOfShard.run(db, { shard: shardOf(checkId) });
-  const waiting = rows.map((row) => fromJson<WaitingResults>(row.results_json));
+): Promise<{ stored: number[]; promoted: number[]; days: string }> {
+  const { waiting, days } = readRows(await rowsOfShard.run(db, { shard: shardOf(checkId) }));
   return {
+    days,
     stored: waiting.flatMap(({ finals = [], attempts = [] }) => [...finals, ...attempts]),
     promoted: waiting.flatMap(({ promoted = [] }) => promoted),
   };

@@ -91,6 +91,7 @@ function toRow({ accountId, run, item, resultType }: NewPlannedResult, now: numb
     account_id: accountId,
     check_id: item.checkId,
     check_run_id: idOf(run),
+    run_day: run.row.run_day,
     check_type: item.checkType,
     name: item.name,
     result_type: resultType,
@@ -144,23 +145,24 @@ async function storeResults(
       ),
     );
   }
-  const promotedSeqs = promoted.flatMap(({ seq }) => seq ?? []);
-  if (promotedSeqs.length > 0) await promoteResults.run(db, { seqs: JSON.stringify(promotedSeqs) });
+  const attempts = promoted.flatMap(({ seq, run }) =>
+    seq === null ? [] : [{ seq, runDay: run.row.run_day, checkId: run.row.check_id }],
+  );
+  await promoteResults(db, attempts);
   await updateRuns(
     db,
     changedRuns.map((run) => ({
-      ...{ id: idOf(run), late: run.late, state: run.row.state },
+      ...{ id: idOf(run), run_day: run.row.run_day, late: run.late, state: run.row.state },
       ...{ missed_reason: run.row.missed_reason, result_id: run.row.result_id },
     })),
   );
-  const waiting: Waiting[] = numbered.flatMap(({ seq, resultType, item }) => {
+  const waiting = numbered.flatMap(({ seq, run, resultType, item }): Waiting[] => {
     const occasion = occasionOf(resultType, item.isCancelled);
-    return occasion === null ? [] : [{ seq, checkId: item.checkId, occasion }];
+    const { checkId } = item;
+    return occasion === null ? [] : [{ seq, runDay: run.row.run_day, checkId, occasion }];
   });
-  for (const { seq, run } of promoted) {
-    if (seq !== null) waiting.push({ seq, checkId: run.row.check_id, occasion: 'promoted' });
-  }
-  await addToInbox(db, waiting, now);
+  const nowFinal = attempts.map((attempt) => ({ ...attempt, occasion: 'promoted' as const }));
+  await addToInbox(db, [...waiting, ...nowFinal], now);
 }
 
 /** Files, errors and scripts of the new results. Gives the locations whose agents have news. */
@@ -172,8 +174,9 @@ async function storeWhatBelongsTo(
 ): Promise<{ accountId: string; location: string }[]> {
   await announceArtifacts(
     db,
-    results.map(({ accountId, item }) => ({
+    results.map(({ accountId, run, item }) => ({
       ...{ accountId, location: item.runLocation, resultId: item.id, now },
+      runDay: run.row.run_day,
       artifacts: item.artifacts,
     })),
   );
@@ -184,8 +187,8 @@ async function storeWhatBelongsTo(
   );
   await groupErrors(
     db,
-    withErrors.map(({ accountId, item }) => ({
-      ...{ accountId, checkId: item.checkId, resultId: item.id },
+    withErrors.map(({ accountId, run, item }) => ({
+      ...{ accountId, checkId: item.checkId, resultId: item.id, runDay: run.row.run_day },
       ...{ now: happenedAt(item.stoppedAt), messages: item.errorMessages },
     })),
     newId,

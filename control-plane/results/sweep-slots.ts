@@ -15,6 +15,7 @@ import { keyedRunIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
+import { dayOfSlot } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { insertRuns, updateRuns } from './result-rows.ts';
@@ -47,6 +48,7 @@ async function insertMissed(
       ...{ account_id: slot.accountId, check_id: slot.checkId, run_id: slot.runId },
       ...{ location: slot.location, scheduled_for: slot.scheduledFor, state: 'MISSED' },
       ...{ missed_reason: slot.reason, result_id: null, late_results: 0, created_at: now },
+      run_day: dayOfSlot(slot.scheduledFor),
     })),
   );
   const byRunId = new Map(slots.map((slot) => [slot.runId, slot]));
@@ -146,8 +148,9 @@ async function sweep(
     }
     const missed = await insertMissed(db, slots, now);
     const reasons: string[] = [];
-    const corrected: { id: number; reason: string }[] = [];
-    for (const { id, accountId, checkId, location, scheduledFor, reason } of missed) {
+    const corrected: { id: number; run_day: number; reason: string }[] = [];
+    for (const slot of missed) {
+      const { id, accountId, checkId, location, scheduledFor, reason } = slot;
       let finalReason = reason;
       if (await maintenanceSlots.has(accountId, checkId, scheduledFor)) {
         finalReason = 'maintenance';
@@ -156,13 +159,15 @@ async function sweep(
       } else if (reason === 'not-run') {
         finalReason = (await capabilityGaps.gapOf(accountId, checkId, location)) ?? reason;
       }
-      if (finalReason !== reason) corrected.push({ id, reason: finalReason });
+      if (finalReason !== reason) {
+        corrected.push({ id, run_day: dayOfSlot(slot.scheduledFor), reason: finalReason });
+      }
       reasons.push(finalReason);
     }
     await updateRuns(
       db,
-      corrected.map(({ id, reason: missed_reason }) => ({
-        ...{ id, missed_reason, state: 'MISSED', result_id: null, late: 0 },
+      corrected.map(({ id, run_day, reason: missed_reason }) => ({
+        ...{ id, run_day, missed_reason, state: 'MISSED', result_id: null, late: 0 },
       })),
     );
     await markSwept(db, swept);

@@ -20,6 +20,8 @@ declare module '../db/tables.ts' {
 export interface CheckRunsTable {
   /** `checkRunId` on the wire. */
   id: Generated<number>;
+  /** On PostgreSQL alone, like that of other tables: `db/run-days.ts`. */
+  run_day: Generated<number>;
   account_id: string;
   check_id: string;
   /** Derived from the slot, or UUID version 7 without one; `sequenceId` on the wire. */
@@ -35,6 +37,8 @@ export interface CheckRunsTable {
 
 export interface CheckResultsTable {
   seq: Generated<number>;
+  /** That of its run. */
+  run_day: Generated<number>;
   id: string;
   account_id: string;
   check_id: string;
@@ -74,6 +78,7 @@ export interface CheckResultsTable {
  */
 export interface ResultPayloadsTable {
   result_seq: number;
+  run_day: Generated<number>;
   encoding: 'json' | 'deflate';
   payload: Buffer;
   /** CRC-32 of `payload`; null for older rows. */
@@ -113,6 +118,7 @@ export interface ErrorGroupsTable {
 
 export interface CheckResultErrorGroupsTable {
   result_id: string;
+  run_day: Generated<number>;
   error_group_id: string;
   account_id: string;
 }
@@ -121,6 +127,7 @@ export interface ArtifactsTable {
   id: Generated<number>;
   account_id: string;
   result_id: string;
+  run_day: Generated<number>;
   /** Location of the result; only it may upload the file. */
   location: string;
   name: string;

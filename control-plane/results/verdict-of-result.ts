@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { findCheckType, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { decodePayload, fromFlag } from '../db/columns.ts';
+import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { CheckResultsTable } from './tables.ts';
 import type { RunVerdict } from './run-verdict.ts';
@@ -79,6 +80,7 @@ export async function verdictOfRow(
     .selectFrom('result_payloads')
     .select(['encoding', 'payload', 'checksum'])
     .where('result_seq', '=', row.seq)
+    .where(isOfDays('result_payloads', daysOf([row.run_day])))
     .executeTakeFirst();
   const payload = stored === undefined ? {} : ((decodePayload(stored) ?? {}) as Payload);
   const isFine = row.has_failures + row.has_errors + row.is_degraded === 0;
@@ -109,6 +111,7 @@ export async function findVerdict(
   const row = await db
     .selectFrom('check_results')
     .selectAll()
+    .select(runDayIn('check_results').as('run_day'))
     .where('account_id', '=', accountId)
     .where('id', '=', resultId)
     .executeTakeFirst();

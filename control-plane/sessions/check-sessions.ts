@@ -4,6 +4,7 @@ import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
 import { eachOf, idIn } from '../db/expressions.ts';
+import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { CheckSessionsTable } from './tables.ts';
 import {
@@ -192,6 +193,7 @@ export async function runsOfSession(
       'check_session_runs.cancelled',
       'check_runs.id as row_id',
     ])
+    .select(runDayIn('check_runs').as('run_day'))
     .where('check_session_runs.session_id', '=', session.id)
     .orderBy('check_session_runs.location')
     .execute();
@@ -205,6 +207,7 @@ export async function runsOfSession(
             .selectAll()
             .where('account_id', '=', session.account_id)
             .where('check_run_id', '=', run.row_id)
+            .where(isOfDays('check_results', daysOf([run.run_day])))
             .where('result_type', '!=', 'LATE')
             .orderBy('attempt')
             .execute();

@@ -134,7 +134,9 @@ export async function openArtifactApi(
     location,
     locationKey,
     announce: (...artifacts) =>
-      announceArtifacts(db, [{ accountId, location, resultId, artifacts, now: clock.now() }]),
+      announceArtifacts(db, [
+        { accountId, location, resultId, runDay: 0, artifacts, now: clock.now() },
+      ]),
     upload: (name, content, headers = {}) =>
       fetch(`${url}/v1/agent/artifacts/${resultId}/${encodeURIComponent(name)}`, {
         method: 'PUT',

@@ -123,7 +123,9 @@ export async function insertRandomResult(
     .returning('seq')
     .executeTakeFirstOrThrow();
   const occasion = occasionOf(resultType, isCancelled);
-  if (occasion !== null) await addToInbox(db, [{ seq, checkId: check.id, occasion }], receivedAt);
+  if (occasion !== null) {
+    await addToInbox(db, [{ seq, runDay: 0, checkId: check.id, occasion }], receivedAt);
+  }
   if (isHeartbeat) {
     const state = heartbeatStates[hasFailures ? 0 : 1 + Math.floor(random() * 4)] ?? '';
     await db

@@ -15,8 +15,10 @@ import {
 import { eachNumberIn, idOf, jsonList } from '../../db/expressions.ts';
 import { readCursor, readPage } from '../../db/page.ts';
 import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
+import { daysOf, isOfDays, isOfSameDay, runDayIn } from '../../db/run-days.ts';
 import type { Database } from '../../db/tables.ts';
 import { isOfCheck } from '../delete-results.ts';
+import { joinPayloads, payloadColumn } from '../payload-columns.ts';
 import type { CheckResultsTable, CheckRunsTable, ResultPayloadsTable } from '../tables.ts';
 import type { Services } from '../../core/services.ts';
 
@@ -31,7 +33,7 @@ type ResultRow = Omit<
   payload_bytes: number | null;
 };
 
-type Payload = Selectable<ResultPayloadsTable>;
+type Payload = Omit<Selectable<ResultPayloadsTable>, 'run_day'>;
 
 /**
  * Limit of the payloads of an answer as JSON, and of the stored payloads that are read at a time. A
@@ -115,12 +117,18 @@ function toJson(row: ResultRow, payload: string | null, remark: string): string 
   return `${fields},"errorGroupIds":${row.error_group_ids},${others},"${field}":${payload}${remark}}`;
 }
 
-const findPayloads = prepareQuery<{ seqs: string }, Payload>((db, argument) =>
+const payloadsBySeq = prepareQuery<{ seqs: string; days: string }, Payload>((db, argument) =>
   db
     .selectFrom('result_payloads')
-    .selectAll()
-    .where('result_seq', 'in', eachNumberIn(argument('seqs'))),
+    .select(['result_seq', 'encoding', 'payload', 'checksum'])
+    .where('result_seq', 'in', eachNumberIn(argument('seqs')))
+    .where(isOfDays('result_payloads', argument('days'))),
 );
+
+function findPayloads(db: Kysely<Database>, rows: readonly ResultRow[]): Promise<Payload[]> {
+  const days = daysOf(rows.map((row) => row.run_day));
+  return payloadsBySeq.run(db, { seqs: JSON.stringify(rows.map(({ seq }) => seq)), days });
+}
 
 /** Rows whose payloads are read together: up to the limit, and at least one. */
 function* portionsOf(rows: readonly ResultRow[]): Generator<ResultRow[]> {
@@ -147,10 +155,7 @@ async function listJson(
   const parts: string[] = [];
   let left = answerBytes;
   for (const portion of portionsOf(rows)) {
-    const found =
-      left <= 0
-        ? []
-        : await findPayloads.run(db, { seqs: JSON.stringify(portion.map(({ seq }) => seq)) });
+    const found = left <= 0 ? [] : await findPayloads(db, portion);
     const payloads = new Map(found.map((payload) => [payload.result_seq, payload]));
     for (const row of portion) {
       const payload = payloads.get(row.seq);
@@ -196,11 +201,13 @@ const resultColumns = [
   'check_results.is_payload_dropped',
 ] as const;
 
-const joined = (query: ReturnType<typeof results>) =>
-  query
-    .innerJoin('check_runs', 'check_runs.id', 'check_results.check_run_id')
-    .leftJoin('result_payloads', 'result_payloads.result_seq', 'check_results.seq')
+const joined = (db: Kysely<Database>, query: ReturnType<typeof results>) =>
+  joinPayloads(db, query)
+    .innerJoin('check_runs', (join) =>
+      join.onRef('check_runs.id', '=', 'check_results.check_run_id').on(isOfSameDay),
+    )
     .select(resultColumns)
+    .select(runDayIn('check_results').as('run_day'))
     .select((select) =>
       jsonList(
         select
@@ -212,11 +219,13 @@ const joined = (query: ReturnType<typeof results>) =>
     )
     .select('check_runs.run_id as run_uuid')
     .select((select) =>
-      select.fn<number | null>('length', ['result_payloads.payload']).as('payload_bytes'),
+      select.fn<number | null>('length', [payloadColumn('payload')]).as('payload_bytes'),
     );
 
-const newestFirst = (query: ReturnType<typeof results>) =>
-  joined(query).orderBy('check_results.started_at', 'desc').orderBy('check_results.seq', 'desc');
+const newestFirst = (db: Kysely<Database>, query: ReturnType<typeof results>) =>
+  joined(db, query)
+    .orderBy('check_results.started_at', 'desc')
+    .orderBy('check_results.seq', 'desc');
 
 /** The filters of a list; absent ones are not part of the statement. */
 interface ListArguments {
@@ -280,7 +289,7 @@ function statementsFor(given: Partial<ListArguments>): ListStatements {
       filtered(db, argument).select((select) => select.fn.countAll<number>().as('total')),
     ),
     page: prepareQuery((db, argument) =>
-      newestFirst(filtered(db, argument)).limit(argument('limit')).offset(argument('offset')),
+      newestFirst(db, filtered(db, argument)).limit(argument('limit')).offset(argument('offset')),
     ),
   };
   statements.set(key, made);
@@ -356,10 +365,11 @@ export async function findResult(
   id: string,
 ): Promise<string | undefined> {
   const row = await joined(
+    db,
     results(db, accountId, checkId).where('check_results.id', '=', idOf(id)),
   ).executeTakeFirst();
   if (row === undefined) return undefined;
-  const [payload] = await findPayloads.run(db, { seqs: JSON.stringify([row.seq]) });
+  const [payload] = await findPayloads(db, [row]);
   const stored = payload === undefined ? null : payloadText(payload);
   const isDamaged = payload !== undefined && stored === null;
   const text = stored === null ? null : resolveReferences(stored, row.id);
@@ -425,6 +435,7 @@ export async function listRuns(
             .selectFrom('check_results')
             .select('check_results.id as late_id')
             .whereRef('check_results.check_run_id', '=', 'check_runs.id')
+            .where(isOfSameDay)
             .where('result_type', '=', 'LATE')
             .orderBy('seq'),
           'late_id',

@@ -5,6 +5,7 @@ import type { OpenRunWire } from '@monitor/shared/contract/open-run.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { eachIdOf, eachOf, unindexed } from '../../db/expressions.ts';
+import { daysOf, isOfDays, runDayOf } from '../../db/run-days.ts';
 import type { Database } from '../../db/tables.ts';
 import type { JobsTable } from '../tables.ts';
 import { reportedRuns, type ReportedRun } from '../open-runs.ts';
@@ -74,6 +75,14 @@ async function believable(
     .select('run_id')
     .where('account_id', '=', accountId)
     .where('run_id', 'in', eachIdOf(reported.map(({ runId }) => runId)))
+    .where(
+      isOfDays(
+        'check_runs',
+        daysOf(
+          reported.map((run) => runDayOf({ run_id: run.runId, scheduled_for: run.scheduledFor })),
+        ),
+      ),
+    )
     .where('state', '=', 'FINAL')
     .execute();
   const places = await db

@@ -92,7 +92,7 @@ class Workshop {
       .execute();
     const waiting = promoted
       .filter((row) => row.is_cancelled === 0)
-      .map((row) => ({ ...row, occasion: 'promoted' as const }));
+      .map((row) => ({ ...row, runDay: 0, occasion: 'promoted' as const }));
     await addToInbox(db, waiting, now);
   }
 

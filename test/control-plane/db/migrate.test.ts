@@ -176,6 +176,7 @@ async function columnsOf(db: Kysely<Database>): Promise<string[]> {
       select table_name || '.' || column_name || case is_nullable when 'YES' then '?' else '' end
         as place
       from information_schema.columns where table_schema = current_schema()
+        and not (select relispartition from pg_class where oid = to_regclass(table_name))
     `,
   }).execute(db);
   return rows.map(({ place }) => place).sort();
@@ -205,7 +206,13 @@ async function uniqueKeysOf(db: Kysely<Database>): Promise<string[]> {
     `,
   }).execute(db);
   // The order of the columns matters to queries, not to what is unique.
-  return rows.map((row) => `${row.table_name} (${row.columns.split(',').sort().join()})`).sort();
+  return rows
+    .map(({ table_name: table, columns }) => {
+      // The day follows from the others.
+      const own = columns.split(',').filter((column) => column !== 'run_day');
+      return `${table} (${own.sort().join()})`;
+    })
+    .sort();
 }
 
 test('PostgreSQL has the tables, columns and unique keys of SQLite', async () => {
@@ -219,10 +226,10 @@ test('PostgreSQL has the tables, columns and unique keys of SQLite', async () =>
     applicationName: 'monitor/test',
   });
   const columns = await columnsOf(postgres);
-  // Results outlive their check there, and have their payload in their row.
+  // Results outlive their check there, have their payload in their row, and are partitioned by day.
   const ofPostgresAlone =
-    /^(deleted_checks\.|check_results\.(encoding|payload|checksum)\?$|result_payloads\.)/;
-  assert.equal(columns.filter((place) => ofPostgresAlone.test(place)).length, 3 + 3 + 4);
+    /^(deleted_checks\.|check_results\.(encoding|payload|checksum)\?$|result_payloads\.|.*\.run_day$)/;
+  assert.equal(columns.filter((place) => ofPostgresAlone.test(place)).length, 3 + 3 + 5 + 4);
   assert.deepEqual(
     columns.filter((place) => !ofPostgresAlone.test(place)),
     (await columnsOf(sqlite)).filter((place) => !place.startsWith('result_payloads.')),
@@ -285,7 +292,7 @@ test('results that a PostgreSQL had before their rows changed shape stay as they
     Promise.all(
       tables.map(async (table) => {
         const rows = await rowsOf(db, table);
-        const comparable = rows.map(({ encoding, payload: bytes, checksum, ...row }) =>
+        const comparable = rows.map(({ encoding, payload: bytes, checksum, run_day: _, ...row }) =>
           table === 'result_payloads' ? { ...row, encoding, bytes, checksum } : row,
         );
         return comparable.map((row) => JSON.stringify(row)).sort();

@@ -61,7 +61,7 @@ async function setUp() {
           epoch: 1,
         })
         .execute();
-      const errors = { accountId: cp.accountId, checkId, resultId, messages, now };
+      const errors = { accountId: cp.accountId, checkId, resultId, runDay: 0, messages, now };
       return groupErrors(transaction, [errors], randomUUID);
     });
     return { resultId, ids: ids[0] ?? [] };

@@ -69,7 +69,7 @@ test('old results go with all that belongs to them, but not before they are roll
   );
 
   const pruning = new ResultPruning(services, keptMs, hooks);
-  bench.clock.setWall(now + 31 * day);
+  bench.clock.setWall(now + 35 * day);
   await all(() => pruning.run());
   assert.deepEqual(await counts(services, ...ofResults), before);
 
@@ -126,10 +126,10 @@ test('an attempt that has just become FINAL waits until it counts as such', asyn
     .select('seq')
     .executeTakeFirstOrThrow();
   await services.db.deleteFrom('roll_up_inbox').execute();
-  await addToInbox(services.db, [{ seq, checkId: id, occasion: 'attempts' }], now);
+  await addToInbox(services.db, [{ seq, runDay: 0, checkId: id, occasion: 'attempts' }], now);
   await all(() => new RollUp(services).run());
   await services.db.updateTable('check_results').set({ result_type: 'FINAL' }).execute();
-  await addToInbox(services.db, [{ seq, checkId: id, occasion: 'promoted' }], now);
+  await addToInbox(services.db, [{ seq, runDay: 0, checkId: id, occasion: 'promoted' }], now);
   const pruning = new ResultPruning(services, keptMs, hooks);
   await all(() => pruning.run());
   assert.deepEqual(await counts(services, 'check_results', 'roll_up_inbox'), [1, 1]);

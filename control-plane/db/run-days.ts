@@ -1,0 +1,145 @@
+/**
+ * Days of runs. On PostgreSQL runs and their results are partitioned by the day of the run, so that old
+ * ones go with their tables and not row by row. The day follows from the run alone: whatever arrives
+ * about it days later meets it there. SQLite has neither the partitions nor the column.
+ */
+import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely';
+import { byEngine, engineOf } from './engine.ts';
+import { lockKeys } from './lock.ts';
+import type { Database } from './tables.ts';
+
+const dayMs = 86_400_000;
+/** Runs may be stored for longer than this before the next ones are made. */
+const daysAhead = 14;
+/** Runs from before there were days, and those of no slot whose ids tell no time. */
+const noDay = 0;
+
+const partitioned = ['check_runs', 'check_results'] as const;
+type Partitioned = (typeof partitioned)[number];
+
+/** The day of an instant, since 1970. */
+export const dayOfSlot = (instant: number): number => Math.floor(instant / dayMs);
+
+/** The day of a run, since 1970: that of its slot, or of the time in its id (UUID version 7). */
+export function runDayOf(run: { run_id: string; scheduled_for: number | null }): number {
+  const { run_id: id, scheduled_for: scheduledFor } = run;
+  if (scheduledFor !== null) return dayOfSlot(scheduledFor);
+  if (id.charAt(14) !== '7') return noDay;
+  return dayOfSlot(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+}
+
+/** Days for `isOfDays`; runs without a day always count. */
+export function daysOf(days: Iterable<number>): string {
+  return `{${[...new Set([noDay, ...days])].join()}}`;
+}
+
+/**
+ * True for rows of these days: the other partitions are not looked at. `days` is from `daysOf`. A statement
+ * that leaves this out looks at all days, which costs some milliseconds.
+ */
+export function isOfDays(
+  table: Partitioned | 'result_payloads',
+  days: string,
+): RawBuilder<SqlBool> {
+  return byEngine({
+    sqlite: sql<SqlBool>`true`,
+    postgres: sql<SqlBool>`${sql.ref(`${table}.run_day`)} = any(${days}::int[])`,
+  });
+}
+
+/** Joins runs with their results within their day. */
+export const isOfSameDay: RawBuilder<SqlBool> = byEngine({
+  sqlite: sql<SqlBool>`true`,
+  postgres: sql<SqlBool>`check_runs.run_day = check_results.run_day`,
+});
+
+/** The column, which reads as no day on SQLite. */
+export function runDayIn(table: Partitioned): RawBuilder<number> {
+  return byEngine({
+    sqlite: sql<number>`${sql.lit(noDay)}`,
+    postgres: sql.ref(`${table}.run_day`),
+  });
+}
+
+const nameOf = (table: Partitioned, day: number): string => `${table}_d${day}`;
+
+/** Days that have partitions, in order. */
+async function daysThere(db: Kysely<Database>): Promise<number[]> {
+  const { rows } = await sql<{ day: number }>`
+    select substring(child.relname from '_d(\\d+)$')::int as day
+    from pg_inherits join pg_class as child on child.oid = inhrelid
+    where inhparent = to_regclass('check_results') order by day`.execute(db);
+  return rows.map(({ day }) => day);
+}
+
+/** Makes the partitions of days that have none. */
+async function makeDays(db: Kysely<Database>, days: readonly number[]): Promise<void> {
+  await db.transaction().execute(async (unit) => {
+    await lockKeys(unit, ['days of runs']);
+    const there = new Set(await daysThere(unit));
+    for (const day of days.filter((each) => !there.has(each))) {
+      for (const table of partitioned) {
+        const name = nameOf(table, day);
+        // Made apart and attached, which keeps nobody from reading and writing other days.
+        await sql
+          .raw(`create table ${name} (like ${table} including all excluding identity)`)
+          .execute(unit);
+        await sql
+          .raw(
+            `alter table ${table} attach partition ${name} for values from (${day}) to (${day + 1})`,
+          )
+          .execute(unit);
+      }
+    }
+  });
+}
+
+/** Makes the partitions of today and the next days. */
+export async function makeNextDays(db: Kysely<Database>, now: number): Promise<void> {
+  if (engineOf(db) === 'sqlite') return;
+  const next = Array.from({ length: daysAhead + 1 }, (_, index) => dayOfSlot(now) + index);
+  const there = new Set(await daysThere(db));
+  if (next.some((day) => !there.has(day))) await makeDays(db, next);
+}
+
+/** Makes the partition that an insert did not find. False for any other error. */
+export async function makeMissingDay(db: Kysely<Database>, error: unknown): Promise<boolean> {
+  if (!(error instanceof Error && 'code' in error && error.code === '23514')) return false;
+  const detail = 'detail' in error ? String(error.detail) : '';
+  const [, day] = /\(run_day\) = \((\d+)\)/.exec(detail) ?? [];
+  if (day === undefined) return false;
+  await makeDays(db, [Number(day)]);
+  return true;
+}
+
+/** The oldest day that ended before an instant and has partitions; null without one, and on SQLite. */
+export async function oldestDayBefore(
+  db: Kysely<Database>,
+  instant: number,
+): Promise<number | null> {
+  if (engineOf(db) === 'sqlite') return null;
+  const day = (await daysThere(db)).find((each) => each !== noDay);
+  return day !== undefined && (day + 1) * dayMs <= instant ? day : null;
+}
+
+/** The highest number of the results of a day; 0 without any. */
+export async function newestSeqOf(db: Kysely<Database>, day: number): Promise<number> {
+  const { rows } = await sql<{ newest: number | null }>`
+    select max(seq) as newest from ${sql.table(nameOf('check_results', day))}`.execute(db);
+  return rows[0]?.newest ?? 0;
+}
+
+/**
+ * Locks a day that is about to be dropped. Everybody else who reads or writes runs waits meanwhile, so
+ * it gives up soon when others are in the way for long.
+ */
+export async function lockDay(db: Kysely<Database>, day: number): Promise<void> {
+  await sql`set local lock_timeout = '250ms'`.execute(db);
+  const tables = partitioned.map((table) => `only ${table}, ${nameOf(table, day)}`);
+  await sql.raw(`lock table ${tables.join()} in access exclusive mode`).execute(db);
+}
+
+/** Drops a day that is locked. */
+export async function dropDay(db: Kysely<Database>, day: number): Promise<void> {
+  await sql.raw(`drop table ${partitioned.map((table) => nameOf(table, day)).join()}`).execute(db);
+}
