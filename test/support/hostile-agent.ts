@@ -6,6 +6,7 @@
  */
 import { existsSync, lstatSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { randomInt } from 'node:crypto';
+import { guardProcess } from '../../agent/guard-process.ts';
 import { createScriptHost } from '../../agent/script-host/create-script-host.ts';
 import { nameOf, ways } from '../../agent/script-host/isolation.ts';
 import type { ScriptHost, ScriptLimits } from '../../agent/script-host/script-host.ts';
@@ -32,6 +33,8 @@ export interface FinalReport {
   readonly peakRssBytes: number;
   readonly openDescriptors: readonly [before: number, after: number];
 }
+
+guardProcess();
 
 const limits: ScriptLimits = {
   memoryBytes: 1_000_000_000,

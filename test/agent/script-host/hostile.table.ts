@@ -211,11 +211,12 @@ export const hostiles: readonly Hostile[] = [
     ends: { reason: 'processes' },
   },
   {
-    name: 'traces its parent',
+    name: 'traces the agent',
     everyWay: true,
+    // Its parent may be a program that only starts it.
     script:
-      "const end = cp.spawnSync('strace', ['-p', String(process.ppid)]); console.log('traced', end.error?.code ?? end.status)",
-    says: /traced (ENOENT|[1-9])/,
+      "const upwards = (pid) => pid < 2 ? 1 : fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('hostile-agent') ? pid : upwards(Number(/^PPid:\\s*(\\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1])); const end = cp.spawnSync('strace', ['-p', String(upwards(process.ppid))], { timeout: 10_000 }); console.log('traced', end.status > 0 ? 'nothing' : end.error.code)",
+    says: /traced (nothing|ENOENT)/,
   },
   {
     name: 'takes another user',
