@@ -107,6 +107,7 @@ function withSettings(database: SqliteDatabase.Database): Kysely<Database> {
   database.pragma('foreign_keys = ON');
   database.pragma('busy_timeout = 1000');
   database.pragma('cache_size = -65536');
+  database.pragma('wal_autocheckpoint = 8192');
   // The built-in `lower` only knows ASCII letters.
   database.function('lower_case', { deterministic: true }, (text: unknown) =>
     typeof text === 'string' ? text.toLowerCase() : null,
