@@ -48,7 +48,8 @@ async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>
 }
 
 const tablesOfDatabase = `select quote_ident(tablename) as name from pg_tables
-  where schemaname = current_schema()`;
+  where schemaname = current_schema()
+    and not (select relispartition from pg_class where oid = quote_ident(tablename)::regclass)`;
 
 /** Rows that migrations write, by table; read once from a new copy. */
 let firstRows: Promise<ReadonlyMap<string, unknown[]>> | null = null;
