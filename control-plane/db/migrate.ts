@@ -66,7 +66,7 @@ interface MigrationOfBoth {
    * The newest migration of the oldest build that can serve with this one applied. Builds that know it
    * keep serving while a newer one starts, and can be gone back to. Without it older builds refuse.
    */
-  oldestBuild?: string;
+  oldestBuild?: string | Partial<Record<Engine, string>>;
   up(db: Kysely<unknown>, engine: Engine): Promise<void>;
 }
 
@@ -93,7 +93,8 @@ function migrationsOf(engine: Engine): Record<string, Migration> {
         }
         await up(db, engine);
         if (name > factsSince) {
-          await sql`insert into ${facts} (name, oldest_build) values (${name}, ${oldestBuild ?? name})
+          const oldest = typeof oldestBuild === 'object' ? oldestBuild[engine] : oldestBuild;
+          await sql`insert into ${facts} (name, oldest_build) values (${name}, ${oldest ?? name})
             on conflict (name) do nothing`.execute(db);
         }
       },

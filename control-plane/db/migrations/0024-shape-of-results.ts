@@ -76,6 +76,9 @@ const onPostgres = [
     execute function deleted_checks_are_noted()`,
 ];
 
+/** SQLite stays as it is. */
+export const oldestBuild = { sqlite: '0023-open-runs' };
+
 export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   if (engine === 'sqlite') return;
   for (const statement of onPostgres) await sql.raw(statement).execute(db);

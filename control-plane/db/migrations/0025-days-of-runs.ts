@@ -78,6 +78,9 @@ async function partition(
   }
 }
 
+/** SQLite stays as it is. */
+export const oldestBuild = { sqlite: '0023-open-runs' };
+
 export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   if (engine === 'sqlite') return;
   const run = (text: string) => sql.raw(text).execute(db);

@@ -91,7 +91,11 @@ test('days are made two weeks ahead, and an old one is dropped', onPostgres, asy
   await all(() => pruning.run());
   const ahead = Array.from({ length: 15 }, (_, index) => today + index);
   // A database that was used before has others.
-  assert.deepEqual(new Set(ahead).difference(new Set(await daysIn(db))), new Set());
+  const made = await daysIn(db);
+  assert.deepEqual(
+    ahead.filter((each) => !made.includes(each)),
+    [],
+  );
 
   const gone = now + 34 * day;
   bench.clock.setWall(gone);
