@@ -19,7 +19,7 @@ const first = {
   'four.lab': ['10.77.0.2'],
   'six.lab': ['fd77::2'],
   'hole.lab': ['10.77.0.2', 'fd99::1'],
-  'slow.lab': { lateMs: 2_000, addresses: ['10.77.0.2'] },
+  'slow.lab': { lateMs: 4_000, addresses: ['10.77.0.2'] },
   'silent.lab': 'silence',
   'failing.lab': 'SERVFAIL',
   'refused.lab': 'REFUSED',

@@ -22,8 +22,9 @@ export interface Address {
 export type Resolution = { address: Address } | { failure: Failure };
 
 const osLookups = 3;
-const queryTimeoutMs = 3_000;
-const queryTries = 2;
+/** A resolver that stays silent for so long is not waited for alone. */
+const queryTurnMs = 3_000;
+const queryRounds = 2;
 const canaryMs = 1_500;
 
 const lookups = new Permits(osLookups);
@@ -61,17 +62,6 @@ function isResolverGone(code: string): boolean {
   return code === 'ETIMEOUT' || code === 'ECONNREFUSED' || code === 'ECANCELLED';
 }
 
-function query(resolver: Resolver, host: string, family: IpFamily): Promise<string[]> {
-  return new Promise((resolve, reject) => {
-    const done = (error: unknown, addresses: string[]): void => {
-      if (error === null) resolve(addresses);
-      else reject(error instanceof Error ? error : new Error(String(error)));
-    };
-    if (family === 'IPv6') resolver.resolve6(host, done);
-    else resolver.resolve4(host, done);
-  });
-}
-
 /**
  * True when a resolver answers at all. Every resolver answers a query for the root, or refuses it.
  * Then a missing answer about a name comes from the servers of the name.
@@ -92,37 +82,71 @@ async function isAnyoneThere(servers: readonly string[] | undefined): Promise<bo
  */
 const inconclusive = new Set(['EREFUSED', 'ESERVFAIL', 'ENOTIMP', 'EFORMERR']);
 
-type Queried = { addresses: string[] } | { code: string; error: unknown };
-
-async function queryServers(
-  host: string,
-  family: IpFamily,
-  servers: readonly string[] | null,
-  tries: number,
-): Promise<Queried> {
-  const resolver = new Resolver({ timeout: queryTimeoutMs, tries });
-  if (servers !== null) resolver.setServers([...servers]);
-  try {
-    return { addresses: await query(resolver, host, family) };
-  } catch (error) {
-    return { code: codeOf(error), error };
-  }
+function silent(): Error {
+  return Object.assign(new Error('the resolver does not answer'), { code: 'ETIMEOUT' });
 }
 
-/** Queries all resolvers: the first conclusive answer counts, otherwise the first one. */
+type Queried = { addresses: string[] } | { code: string; error: unknown };
+
+const isConclusive = (found: Queried): boolean =>
+  'addresses' in found || !(inconclusive.has(found.code) || isResolverGone(found.code));
+
+/** Asks one server once; `undefined` stands for whatever the library takes without a configuration. */
+function ask(
+  resolver: Resolver,
+  host: string,
+  family: IpFamily,
+  server: string | undefined,
+): Promise<Queried> {
+  if (server !== undefined) resolver.setServers([server]);
+  return new Promise((resolve) => {
+    const done = (error: unknown, addresses: string[]): void => {
+      resolve(error === null ? { addresses } : { code: codeOf(error), error });
+    };
+    if (family === 'IPv6') resolver.resolve6(host, done);
+    else resolver.resolve4(host, done);
+  });
+}
+
+/**
+ * Asks the resolvers in turn until one gives a conclusive answer, and those that stay silent once more. A late
+ * answer to an earlier question counts, too: the library alone would not take it. Without a conclusive
+ * answer, the first one counts, before resolvers that are gone.
+ */
 async function queryAll(
   host: string,
   family: IpFamily,
-  servers: readonly string[] | undefined,
+  servers: readonly string[] = getServers(),
 ): Promise<Queried> {
-  const first = await queryServers(host, family, servers ?? null, queryTries);
-  if ('addresses' in first || !inconclusive.has(first.code)) return first;
-  for (const server of (servers ?? getServers()).slice(1)) {
-    const next = await queryServers(host, family, [server], 1);
-    if ('addresses' in next) return next;
-    if (!inconclusive.has(next.code) && !isResolverGone(next.code)) return next;
+  const each = servers.length === 0 ? [undefined] : servers;
+  const turns = Array.from({ length: queryRounds }, () => each).flat();
+  const { promise: concluded, resolve: conclude } = Promise.withResolvers<Queried>();
+  const answers = new Map<string | undefined, Queried>();
+  const asked: { resolver: Resolver; ended: Promise<unknown> }[] = [];
+  try {
+    for (const [turn, server] of turns.entries()) {
+      if (answers.has(server)) continue;
+      const resolver = new Resolver({ timeout: (turns.length - turn) * queryTurnMs, tries: 1 });
+      const ended = ask(resolver, host, family, server).then((found) => {
+        if (isConclusive(found)) conclude(found);
+        if (!('code' in found && found.code === 'ETIMEOUT')) answers.set(server, found);
+      });
+      asked.push({ resolver, ended });
+      const silence = Promise.withResolvers<null>();
+      const timer = setTimeout(silence.resolve, queryTurnMs, null);
+      const found = await Promise.race([concluded, ended.then(() => null), silence.promise]);
+      clearTimeout(timer);
+      if (found !== null) return found;
+    }
+    const all = Promise.all(asked.map(({ ended }) => ended)).then(() => null);
+    const found = await Promise.race([concluded, all]);
+    if (found !== null) return found;
+    const given = [...answers.values()];
+    const ofResolver = given.find((each) => !('code' in each && isResolverGone(each.code)));
+    return ofResolver ?? given[0] ?? { code: 'ETIMEOUT', error: silent() };
+  } finally {
+    for (const { resolver } of asked) resolver.cancel();
   }
-  return first;
 }
 
 /** Resolves a name by a DNS query to the resolvers of this machine, or to `servers`. */
@@ -151,10 +175,6 @@ export async function resolveByQuery(
 const osTimeoutMs = 15_000;
 /** Longest wait for other names, whose lookups say nothing about this one. */
 const maxWaitMs = 10_000;
-
-function silent(): Error {
-  return Object.assign(new Error('the resolver does not answer'), { code: 'ETIMEOUT' });
-}
 
 function notLookedUp(host: string): Error {
   return new AgentError(
