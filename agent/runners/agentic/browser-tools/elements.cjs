@@ -10,6 +10,8 @@ const maxSnapshotChars = 400_000;
 /** A way that says little about the element is only trusted when the better ones had their time. */
 const weakAfterMs = 2_000;
 const findMs = 10_000;
+/** For an element that was there a moment ago. Long, so that a busy machine is not taken for a changed page. */
+const readMs = 10_000;
 const pollMs = 100;
 const weakWays = new Set(['text', 'css']);
 
@@ -105,8 +107,9 @@ function frameAt(page, place) {
 /** The element of a reference, and the ways to find it again that lead to it and nothing else. */
 async function elementOf(page, snapshot, ref, { isRead = false } = {}) {
   const locator = page.locator(`aria-ref=${ref}`);
-  const handle = /^(f\d+)?e\d+$/.test(ref)
-    ? await locator.elementHandle({ timeout: 1_000 }).catch(() => null)
+  const isThere = /^(f\d+)?e\d+$/.test(ref) && (await locator.count()) === 1;
+  const handle = isThere
+    ? await locator.elementHandle({ timeout: readMs }).catch(() => null)
     : null;
   if (handle === null) {
     throw problem('STALE', `there is no element ${ref} on the page; take a new snapshot`);
@@ -150,7 +153,7 @@ async function leadsTo(frame, way, handle) {
   const locator = locate(frame, way);
   if ((await locator.count()) !== 1) return false;
   return locator
-    .evaluate((found, wanted) => found === wanted, handle, { timeout: 1_000 })
+    .evaluate((found, wanted) => found === wanted, handle, { timeout: readMs })
     .catch(() => false);
 }
 
@@ -177,7 +180,7 @@ async function findTarget(page, target, timeoutMs = findMs) {
 
 async function looksAsLearned(locator, { shape }) {
   if (shape === null) return false;
-  const text = await locator.innerText({ timeout: 1_000 }).catch(() => '');
+  const text = await locator.innerText({ timeout: readMs }).catch(() => '');
   return shapeOf(collapse(text)) === shape;
 }
 
