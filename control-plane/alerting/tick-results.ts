@@ -1,7 +1,7 @@
 /** What the locations of a parallel check have reported for a tick. */
 import type { Kysely } from 'kysely';
 import { prepareQuery } from '../db/prepared.ts';
-import { dayOfSlot, daysOf, isOfDays, isOfSameDay } from '../db/run-days.ts';
+import { dayAt, daysOf, isOfDays, isOfSameDay } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { LocationResult, Outcome } from './decide/tick.ts';
 
@@ -57,7 +57,7 @@ export async function readTick(
 ): Promise<LocationResult[]> {
   const rows = await finalsOfTick.run(db, {
     ...tick,
-    days: daysOf([dayOfSlot(tick.scheduledFor)]),
+    days: daysOf([dayAt(tick.scheduledFor)]),
   });
   return rows.map((row) => ({
     resultId: row.id,

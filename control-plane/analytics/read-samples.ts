@@ -3,9 +3,9 @@ import { scheduler } from 'node:timers/promises';
 import type { Compilable, Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import { decodeJoinedPayload, fromFlag, fromJson } from '../db/columns.ts';
-import { absent, eachNumberIn, heartbeatStates, unindexed } from '../db/expressions.ts';
+import { absent, eachNumberIn, heartbeatStates, isOneOf, unindexed } from '../db/expressions.ts';
 import { prepareQuery, type PreparedQuery } from '../db/prepared.ts';
-import { isOfDays } from '../db/run-days.ts';
+import { isOfDays, isOfWindow } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { joinPayloads, payloadColumn } from '../results/index.ts';
@@ -131,6 +131,7 @@ const pageOfWindow = variants((extras) =>
         .where('check_results.check_id', '=', argument('checkId'))
         .where('check_results.started_at', '>=', argument('from'))
         .where('check_results.started_at', '<=', argument('lastAt'))
+        .where(isOfWindow('check_results', argument('from'), argument('lastAt')))
         .where((where) =>
           where.or([
             where('check_results.started_at', '<', argument('lastAt')),
@@ -153,7 +154,7 @@ const someOfWindow = variants((extras) =>
       db
         .selectFrom('check_results')
         .where(isOfDays('check_results', argument('days')))
-        .where('check_results.seq', 'in', eachNumberIn(argument('seqs')))
+        .where(isOneOf('check_results.seq', eachNumberIn(argument('seqs'))))
         .where('check_results.account_id', '=', argument('accountId'))
         .where(unindexed<string>('check_results.check_id'), '=', argument('checkId'))
         .where('check_results.started_at', '>=', argument('from'))

@@ -6,7 +6,7 @@
 import type { Kysely } from 'kysely';
 import type { GroupBy } from '@monitor/shared/contract/analytics.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
-import { absent, eachNumberOf } from '../db/expressions.ts';
+import { absent, eachNumberOf, isOneOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { isOfDays } from '../db/run-days.ts';
 import { inSnapshot } from '../db/snapshot.ts';
@@ -103,7 +103,7 @@ async function uncertainHours(
   const results = await db
     .selectFrom('check_results')
     .select('started_at')
-    .where('seq', 'in', eachNumberOf(promoted))
+    .where(isOneOf('seq', eachNumberOf(promoted)))
     .where(isOfDays('check_results', days))
     .where('check_id', '=', checkId)
     .where('started_at', '>=', spans.from)

@@ -1,7 +1,7 @@
 /** The statements of the roll-up. They are compiled once, because every result passes here. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import { decodeJoinedPayload, fromFlag } from '../db/columns.ts';
-import { eachNumberIn, heartbeatStates } from '../db/expressions.ts';
+import { eachNumberIn, heartbeatStates, isOneOf } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
@@ -74,7 +74,7 @@ export const resultsOf = prepareQuery<{ seqs: string; days: string }, ResultRow>
         .end()
         .as('states'),
     ])
-    .where('check_results.seq', 'in', eachNumberIn(argument('seqs')))
+    .where(isOneOf('check_results.seq', eachNumberIn(argument('seqs'))))
     .where(isOfDays('check_results', argument('days')))
     .where(isOfPresentCheck('check_results.check_id')),
 );

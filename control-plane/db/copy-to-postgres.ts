@@ -8,6 +8,7 @@ import { OperatorError } from '../errors/operator-error.ts';
 import { withoutBytes } from './columns.ts';
 import type { RawDatabase } from './open.ts';
 import { withoutTimeLimit } from './postgres.ts';
+import { makeDays, runDayOf } from './run-days.ts';
 import { storableText } from './storable-text.ts';
 import type { Database } from './tables.ts';
 
@@ -18,8 +19,18 @@ const ownTables: ReadonlySet<string> = new Set([
   'migration_facts',
   'deleted_checks',
 ]);
-/** A column of PostgreSQL alone. Copied runs have no day. */
-const ownColumn = 'run_day';
+/** A column of PostgreSQL alone, which follows from the run, and how each table finds its run. */
+const dayColumn = 'run_day';
+const ofResult = (table: string): string =>
+  `join check_results as result on result.id = ${table}.result_id
+    join check_runs as run on run.id = result.check_run_id`;
+const runOf: Readonly<Record<string, string>> = {
+  check_runs: 'join check_runs as run on run.id = check_runs.id',
+  check_results: 'join check_runs as run on run.id = check_results.check_run_id',
+  artifacts: ofResult('artifacts'),
+  check_result_error_groups: ofResult('check_result_error_groups'),
+};
+const dayOfRun = `day_of_run(run.run_id, run.scheduled_for)`;
 /**
  * A table of the file whose columns are columns of another one on PostgreSQL, and a view there. Its rows
  * are copied with those of the other.
@@ -50,7 +61,6 @@ async function columnsOf(db: Kysely<Database>): Promise<Map<string, Column[]>> {
     from pg_class join pg_attribute on attrelid = pg_class.oid
     where relkind in ('r', 'p', 'v') and not relispartition
       and relnamespace = current_schema()::regnamespace and attnum > 0 and not attisdropped
-      and attname <> ${ownColumn}
     order by relname, attnum`.execute(db);
   return new Map(
     [...Map.groupBy(rows, ({ table }) => table)].filter(([table]) => !ownTables.has(table)),
@@ -105,7 +115,11 @@ export async function tablesToCopy(
   for (const name of here) {
     const columns = columnsHere(name);
     const known = new Set(
-      there.get(name)?.flatMap((column) => (column.isGenerated ? [] : [column.name])) ?? columns,
+      there
+        .get(name)
+        ?.flatMap((column) =>
+          column.isGenerated || column.name === dayColumn ? [] : [column.name],
+        ) ?? columns,
     );
     differing.push(
       ...columns.filter((each) => !known.delete(each)).map((each) => `${name}.${each}`),
@@ -144,7 +158,21 @@ function* batchesOf(
   source: RawDatabase,
   { name, columns }: TableToCopy,
 ): Generator<{ json: string; rows: number }> {
-  const selected = columns.map((column) => `"${column.name}"`).join(', ');
+  const ofOther = new Set(
+    name === merged.into
+      ? (source
+          .prepare('select name from pragma_table_info(?)')
+          .pluck()
+          .all(merged.name) as string[])
+      : [],
+  );
+  const selected = columns
+    .map((column) =>
+      column.name === dayColumn
+        ? `${dayOfRun} as ${dayColumn}`
+        : `"${ofOther.has(column.name) ? merged.name : name}"."${column.name}"`,
+    )
+    .join(', ');
   let batch: unknown[] = [];
   let bytes = 0;
   const take = () => {
@@ -157,7 +185,8 @@ function* batchesOf(
     name === merged.into
       ? ` left join ${merged.name} on ${merged.name}.${merged.key} = ${merged.into}.${merged.at}`
       : '';
-  const rows = source.prepare(`select ${selected} from "${name}"${joined}`).iterate();
+  const withRun = runOf[name] ?? '';
+  const rows = source.prepare(`select ${selected} from "${name}" ${withRun}${joined}`).iterate();
   for (const row of rows as IterableIterator<Record<string, unknown>>) {
     bytes += sizeOf(row);
     for (const key in row) row[key] = portable(row[key]);
@@ -165,6 +194,15 @@ function* batchesOf(
     if (batch.length >= batchRows || bytes >= batchBytes) yield take();
   }
   if (batch.length > 0) yield take();
+}
+
+/** Makes the partitions of all runs of the source, which can tell the day of a run from then on. */
+async function prepareDays(source: RawDatabase, target: Kysely<Database>): Promise<void> {
+  source.function('day_of_run', { deterministic: true }, (run_id: string, scheduled_for) =>
+    runDayOf({ run_id, scheduled_for: scheduled_for as number | null }),
+  );
+  const days = source.prepare(`select distinct ${dayOfRun} from check_runs as run`).pluck().all();
+  await makeDays(target, days as number[]);
 }
 
 /**
@@ -181,6 +219,7 @@ export async function copyTable(
     onProgress(table.rows);
     return;
   }
+  if (table.columns.some(({ name }) => name === dayColumn)) await prepareDays(source, target);
   const into = sql.table(table.name);
   const names = sql.join(table.columns.map(({ name }) => sql.ref(name)));
   const types = sql.join(

@@ -82,6 +82,17 @@ export function eachNumberIn(json: string): RawBuilder<number> {
   });
 }
 
+/**
+ * True for rows whose column has one of the values of such a list. PostgreSQL takes an index for it, while `in`
+ * may let it read a whole table that it knows little of.
+ */
+export function isOneOf(column: string, each: RawBuilder<unknown>): RawBuilder<SqlBool> {
+  return byEngine({
+    sqlite: sql<SqlBool>`${sql.ref(column)} in ${each}`,
+    postgres: sql<SqlBool>`${sql.ref(column)} = any(array${each})`,
+  });
+}
+
 /** Texts for `in`, also none: the statement does not depend on their number. */
 export function eachOf(values: readonly string[]): RawBuilder<string> {
   return eachTextIn(JSON.stringify(values));

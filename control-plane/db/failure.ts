@@ -16,8 +16,8 @@ const meanings: readonly [RegExp, DatabaseFailure][] = [
   [/^(40001|40P01|55P03|57014|25P03|23503)$/, 'conflict'],
   [/^(SQLITE_FULL.*|SQLITE_IOERR_(WRITE|FSYNC|TRUNCATE|SHM).*|ENOSPC|EDQUOT|53100)$/, 'full'],
   [/^(25006)$/, 'read-only'],
-  // Connections, too many of them, shutdown, crash of a server process, start in progress.
-  [/^(08...|53300|57P01|57P02|57P03|57P05)$/, 'unavailable'],
+  // Connections, too many of them, no memory for locks, shutdown, crash of a server process, start in progress.
+  [/^(08...|53200|53300|57P01|57P02|57P03|57P05)$/, 'unavailable'],
   [
     /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/,
     'unavailable',

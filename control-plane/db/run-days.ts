@@ -11,24 +11,29 @@ import type { Database } from './tables.ts';
 const dayMs = 86_400_000;
 /** Runs may be stored for longer than this before the next ones are made. */
 const daysAhead = 14;
-/** Runs from before there were days, and those of no slot whose ids tell no time. */
+/** Runs of no slot whose ids tell no time. */
 const noDay = 0;
 
-const partitioned = ['check_runs', 'check_results'] as const;
-type Partitioned = (typeof partitioned)[number];
+/** What is unique within a day, and so at all. */
+const uniqueWithinADay = {
+  check_runs: ['run_id', 'check_id, scheduled_for, location'],
+  check_results: ['id'],
+} as const;
+type Partitioned = keyof typeof uniqueWithinADay;
+const partitioned = Object.keys(uniqueWithinADay) as Partitioned[];
 
 /** The day of an instant, since 1970. */
-export const dayOfSlot = (instant: number): number => Math.floor(instant / dayMs);
+export const dayAt = (instant: number): number => Math.floor(instant / dayMs);
 
 /** The day of a run, since 1970: that of its slot, or of the time in its id (UUID version 7). */
 export function runDayOf(run: { run_id: string; scheduled_for: number | null }): number {
   const { run_id: id, scheduled_for: scheduledFor } = run;
-  if (scheduledFor !== null) return dayOfSlot(scheduledFor);
+  if (scheduledFor !== null) return dayAt(scheduledFor);
   if (id.charAt(14) !== '7') return noDay;
-  return dayOfSlot(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+  return dayAt(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 }
 
-/** Days for `isOfDays`; runs without a day always count. */
+/** Days for `isOfDays`; runs of no day always count. */
 export function daysOf(days: Iterable<number>): string {
   return `{${[...new Set([noDay, ...days])].join()}}`;
 }
@@ -44,6 +49,22 @@ export function isOfDays(
   return byEngine({
     sqlite: sql<SqlBool>`true`,
     postgres: sql<SqlBool>`${sql.ref(`${table}.run_day`)} = any(${days}::int[])`,
+  });
+}
+
+/** Runs begin up to a day after their slot, and clocks of agents may be two days wrong. */
+const slackDays = 3;
+
+/** The same for what began in a window of instants. */
+export function isOfWindow(table: Partitioned, from: number, to: number): RawBuilder<SqlBool> {
+  const day = sql.ref(`${table}.run_day`);
+  const [first, last] = [from, to].map((instant) => sql`(${instant}::bigint / ${sql.lit(dayMs)})`);
+  return byEngine({
+    sqlite: sql<SqlBool>`true`,
+    postgres: sql<SqlBool>`(
+      ${day} between ${first} - ${sql.lit(slackDays)} and ${last} + ${sql.lit(slackDays)}
+      or ${day} = ${sql.lit(noDay)}
+    )`,
   });
 }
 
@@ -73,22 +94,22 @@ async function daysThere(db: Kysely<Database>): Promise<number[]> {
 }
 
 /** Makes the partitions of days that have none. */
-async function makeDays(db: Kysely<Database>, days: readonly number[]): Promise<void> {
+export async function makeDays(db: Kysely<Database>, days: readonly number[]): Promise<void> {
   await db.transaction().execute(async (unit) => {
     await lockKeys(unit, ['days of runs']);
     const there = new Set(await daysThere(unit));
     for (const day of days.filter((each) => !there.has(each))) {
       for (const table of partitioned) {
         const name = nameOf(table, day);
+        const run = (text: string) => sql.raw(text).execute(unit);
         // Made apart and attached, which keeps nobody from reading and writing other days.
-        await sql
-          .raw(`create table ${name} (like ${table} including all excluding identity)`)
-          .execute(unit);
-        await sql
-          .raw(
-            `alter table ${table} attach partition ${name} for values from (${day}) to (${day + 1})`,
-          )
-          .execute(unit);
+        await run(`create table ${name} (like ${table} including all excluding identity)`);
+        for (const columns of uniqueWithinADay[table]) {
+          await run(`create unique index on ${name} (${columns})`);
+        }
+        await run(
+          `alter table ${table} attach partition ${name} for values from (${day}) to (${day + 1})`,
+        );
       }
     }
   });
@@ -97,7 +118,7 @@ async function makeDays(db: Kysely<Database>, days: readonly number[]): Promise<
 /** Makes the partitions of today and the next days. */
 export async function makeNextDays(db: Kysely<Database>, now: number): Promise<void> {
   if (engineOf(db) === 'sqlite') return;
-  const next = Array.from({ length: daysAhead + 1 }, (_, index) => dayOfSlot(now) + index);
+  const next = Array.from({ length: daysAhead + 1 }, (_, index) => dayAt(now) + index);
   const there = new Set(await daysThere(db));
   if (next.some((day) => !there.has(day))) await makeDays(db, next);
 }
@@ -131,10 +152,10 @@ export async function newestSeqOf(db: Kysely<Database>, day: number): Promise<nu
 
 /**
  * Locks a day that is about to be dropped. Everybody else who reads or writes runs waits meanwhile, so
- * it gives up soon when others are in the way for long.
+ * it gives up soon when others are in the way.
  */
 export async function lockDay(db: Kysely<Database>, day: number): Promise<void> {
-  await sql`set local lock_timeout = '250ms'`.execute(db);
+  await sql`set local lock_timeout = '100ms'`.execute(db);
   const tables = partitioned.map((table) => `only ${table}, ${nameOf(table, day)}`);
   await sql.raw(`lock table ${tables.join()} in access exclusive mode`).execute(db);
 }

@@ -65,20 +65,21 @@ export async function inTransaction<T>(
   { clock = systemClock, random = Math.random }: Pauses = {},
 ): Promise<T> {
   if (engineOf(db) === 'sqlite') return db.transaction().execute(work);
-  for (let number = 1; ; number += 1) {
+  for (let number = 1; ;) {
     try {
       return await attempt(db, work);
     } catch (error) {
+      // Results of many days may meet one missing day after the other.
+      if (await makeMissingDay(db, error)) continue;
       const failure = databaseFailure(error);
       const isRepeatable =
         failure === 'conflict' ||
         // Another transaction has inserted that key since this one looked: now it sees the row.
         failure === 'unique' ||
         (failure === 'unavailable' && !(error instanceof UnknownOutcome));
-      if (number === attempts) throw error;
-      if (await makeMissingDay(db, error)) continue;
-      if (!isRepeatable) throw error;
+      if (!isRepeatable || number === attempts) throw error;
       await sleep(clock, firstPauseMs * 2 ** number * (0.5 + random()));
+      number += 1;
     }
   }
 }

@@ -122,6 +122,7 @@ async function apply(
       is_cancelled: 0,
       is_payload_dropped: 0,
     },
+    null,
   );
   const change = statusUpdate(undefined, {
     accountId,

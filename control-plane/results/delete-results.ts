@@ -13,8 +13,7 @@ import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 
 /** Some tens of milliseconds each. */
-const resultsAtOnce = 1_000;
-const runsAtOnce = 5_000;
+const atOnce = { check_results: 1_000, check_runs: 5_000 };
 
 /** True for results whose check, in this column, still exists. Every query that shows or counts results has it. */
 export function isOfPresentCheck(column: string): RawBuilder<SqlBool> {
@@ -54,10 +53,7 @@ export function isOfCheck(
 
 /** Deletes some results of a check, or some runs once it has no results. False when nothing is left. */
 async function deleteSome(db: Kysely<Database>, checkId: string): Promise<boolean> {
-  for (const [table, number, atOnce] of [
-    ['check_results', 'seq', resultsAtOnce],
-    ['check_runs', 'id', runsAtOnce],
-  ] as const) {
+  for (const table of ['check_results', 'check_runs'] as const) {
     const ofCheck = db.selectFrom(table).where('check_id', '=', checkId);
     const some = await ofCheck.select('run_day').limit(1).executeTakeFirst();
     if (some === undefined) continue;
@@ -65,11 +61,7 @@ async function deleteSome(db: Kysely<Database>, checkId: string): Promise<boolea
     await db
       .deleteFrom(table)
       .where(ofDay)
-      .where(
-        sql.ref(number),
-        'in',
-        ofCheck.select(sql.ref(number).as('number')).where(ofDay).limit(atOnce),
-      )
+      .where(sql.ref('id'), 'in', ofCheck.select('id').where(ofDay).limit(atOnce[table]))
       .execute();
     return true;
   }

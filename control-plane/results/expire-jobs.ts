@@ -6,7 +6,7 @@ import type { CheckResultsTable } from './tables.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Services } from '../core/services.ts';
 import { lockChecks } from '../checks/index.ts';
-import { eachIdOf, eachNumberOf } from '../db/expressions.ts';
+import { eachIdOf, eachNumberOf, isOneOf } from '../db/expressions.ts';
 import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import { dropOverdueJobs, overdueJobs } from '../scheduling/index.ts';
 import { runAll } from '../core/after-commit.ts';
@@ -33,7 +33,7 @@ async function lastAttempts(
     .selectFrom('check_results')
     .selectAll()
     .select(runDayIn('check_results').as('run_day'))
-    .where('check_run_id', 'in', eachNumberOf(runs.map(({ id }) => id)))
+    .where(isOneOf('check_run_id', eachNumberOf(runs.map(({ id }) => id))))
     .where(isOfDays('check_results', daysOf(runs.map((run) => run.run_day))))
     .where('result_type', '=', 'ATTEMPT')
     .orderBy('attempt', 'desc')

@@ -5,7 +5,7 @@ import type {
   ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
-import { eachIdIn, eachNumberIn, eachTextIn } from '../db/expressions.ts';
+import { eachIdIn, eachNumberIn, eachTextIn, isOneOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
 import { daysOf, isOfDays, runDayIn, runDayOf } from '../db/run-days.ts';
@@ -46,7 +46,7 @@ const runsById = prepareQuery<{ runIds: string; days: string }, RunRow>((db, arg
     .selectFrom('check_runs')
     .select(runColumns)
     .select(runDayIn('check_runs').as('run_day'))
-    .where('run_id', 'in', eachIdIn(argument('runIds')))
+    .where(isOneOf('run_id', eachIdIn(argument('runIds'))))
     .where(isOfDays('check_runs', argument('days'))),
 );
 
@@ -54,7 +54,7 @@ const resultsOfRuns = prepareQuery<{ runs: string; days: string }, ResultRow>((d
   db
     .selectFrom('check_results')
     .select(['seq', 'id', 'check_run_id', 'attempt', 'result_type'])
-    .where('check_run_id', 'in', eachNumberIn(argument('runs')))
+    .where(isOneOf('check_run_id', eachNumberIn(argument('runs'))))
     .where(isOfDays('check_results', argument('days'))),
 );
 

@@ -22,13 +22,8 @@ import { IngestFacts, type RunItem } from './ingest-facts.ts';
 import { IngestPlan } from './ingest-plan.ts';
 import { readSubmission, refusal, type ReadItem } from './read-submission.ts';
 import { publishResults, type CertificateConsumer } from './result-consumer.ts';
-import {
-  storePlan,
-  StoredMeanwhile,
-  storeRuns,
-  type Inserting,
-  type StoredPlan,
-} from './store-plan.ts';
+import { storePlan, StoredMeanwhile, storeRuns, type StoredPlan } from './store-plan.ts';
+import type { Inserting } from './result-rows.ts';
 
 /** Limit of items per commit. */
 const maxAtOnce = { sqlite: 5_000, postgres: 2_000 };
@@ -241,7 +236,8 @@ export class ResultIntake {
       } catch (error) {
         // One of them fails: committed separately, the others still succeed.
         for (const batch of batches) {
-          await this.#commitInParts(batch, error).then(
+          const stored = isOfDatabase(error) ? Promise.reject(error) : this.#commitAlone(batch);
+          await stored.then(
             (outcomes) => {
               this.#settle(batch, outcomes);
             },
@@ -261,28 +257,24 @@ export class ResultIntake {
     this.#cancelGathering = null;
   }
 
-  /** Commits as much as possible after a failure; an item that fails by itself is refused. */
-  async #commitInParts(batch: Batch, failure: unknown): Promise<ItemOutcome[]> {
-    if (isOfDatabase(failure)) throw failure;
+  /** Commits as much of a batch as possible; an item that fails by itself is refused. */
+  async #commitAlone(batch: Batch): Promise<ItemOutcome[]> {
     const { items } = batch;
-    if (items.length === 1) {
-      const [item] = items;
-      const { id } = refusal(item, '');
-      this.#services.logger.error({ err: failure, id }, 'a submission cannot be stored, refused');
-      return [refusal(item, 'item: cannot be stored')];
+    try {
+      const [outcomes = []] = await this.#commit([batch]);
+      return outcomes;
+    } catch (error) {
+      if (isOfDatabase(error)) throw error;
+      if (items.length === 1) {
+        const [item] = items;
+        const { id } = refusal(item, '');
+        this.#services.logger.error({ err: error, id }, 'a submission cannot be stored, refused');
+        return [refusal(item, 'item: cannot be stored')];
+      }
     }
-    const outcomes: ItemOutcome[] = [];
     const half = Math.ceil(items.length / 2);
-    for (const part of [items.slice(0, half), items.slice(half)]) {
-      const ofPart = { ...batch, items: part };
-      const stored = await this.#commit([ofPart]).catch(
-        async (error: unknown): Promise<ItemOutcome[][]> => [
-          await this.#commitInParts(ofPart, error),
-        ],
-      );
-      outcomes.push(...(stored[0] ?? []));
-    }
-    return outcomes;
+    const first = await this.#commitAlone({ ...batch, items: items.slice(0, half) });
+    return [...first, ...(await this.#commitAlone({ ...batch, items: items.slice(half) }))];
   }
 
   #settle(batch: QueuedBatch, outcomes: ItemOutcome[] = []): void {

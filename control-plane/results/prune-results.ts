@@ -26,10 +26,13 @@ const runsAtOnce = 500;
 /** On PostgreSQL. */
 const namesAtOnce = 5_000;
 /**
- * Days, and events, are kept for longer: a run may begin a day after its slot, and its result is accepted until it is
- * too old itself.
+ * Days are kept for longer: a run may begin a day after its slot, and its result is accepted until it is too
+ * old itself. Events are there for as long as their results.
  */
 const keptLongerMs = 2 * 86_400_000;
+const eventsKeptLongerMs = keptLongerMs + 86_400_000;
+/** A day that a backup reads for hours is not tried each minute. */
+const againAfterMs = 10 * 60_000;
 const ofNoDay = daysOf([]);
 
 type Needs = Pick<Services, 'db' | 'clock'>;
@@ -97,6 +100,8 @@ export class ResultPruning {
   readonly #hooks: PruningHooks;
   /** Runs up to here were checked; some of them still have late results. */
   #lastRun = 0;
+  /** Monotonic time from which it tries again to drop a day that others were reading. */
+  #dropsFrom = -Infinity;
 
   constructor(services: Needs, keptMs: number, hooks: PruningHooks) {
     this.#hooks = hooks;
@@ -110,7 +115,8 @@ export class ResultPruning {
     const before = clock.now() - this.#keptMs;
     await makeNextDays(db, clock.now());
     const day = await oldestDayBefore(db, before - keptLongerMs);
-    if (day !== null) return this.#pruneDay(day, before);
+    const mayDrop = day !== null && clock.monotonic() >= this.#dropsFrom;
+    if (mayDrop && (await this.#pruneDay(day, before))) return true;
     return inTransaction(db, async (unit) => {
       const results = await pruneOldestResults(unit, before, this.#hooks);
       if (results > 0) return true;
@@ -123,20 +129,23 @@ export class ResultPruning {
         .executeTakeFirst();
       if (oldest !== undefined && oldest.created_at < before) return false;
       const runs = await this.#pruneRuns(unit, before);
-      const events = await this.#hooks.pruneEvents(unit, before - keptLongerMs);
+      // Results of a day that waits for its roll-up need their events.
+      const events =
+        day === null && (await this.#hooks.pruneEvents(unit, before - eventsKeptLongerMs));
       return runs || events;
     });
   }
 
-  /** Deletes some of a day, and at last the day. False while its results wait for their roll-up. */
+  /** Deletes some of a day, and at last the day. False while its results wait for their roll-up, or others read it. */
   async #pruneDay(day: number, before: number): Promise<boolean> {
-    const { db } = this.#services;
+    const { db, clock } = this.#services;
     const isWaiting = async (unit: Kysely<Database>) =>
       (await newestSeqOf(unit, day)) >= ((await firstWaitingSeq(unit)) ?? Infinity);
     if (await isWaiting(db)) return false;
     if (await inTransaction(db, (unit) => deleteNames(unit, day))) return true;
     try {
-      return await inTransaction(db, async (unit) => {
+      // Not repeated: everybody waits in each attempt.
+      return await db.transaction().execute(async (unit) => {
         await lockDay(unit, day);
         if (await isWaiting(unit)) return false;
         await this.#hooks.setRawFrom(unit, before);
@@ -144,8 +153,8 @@ export class ResultPruning {
         return true;
       });
     } catch (error) {
-      // Somebody reads for long, as a backup does: the day goes later.
       if (databaseFailure(error) !== 'conflict') throw error;
+      this.#dropsFrom = clock.monotonic() + againAfterMs;
       return false;
     }
   }

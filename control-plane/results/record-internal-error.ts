@@ -6,7 +6,7 @@ import type { Database } from '../db/tables.ts';
 import type { Needs } from '../scheduling/index.ts';
 import { type CheckFields, type CheckRow, lockChecks } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
-import { insertPayloads, storeFinal } from './result-rows.ts';
+import { storeFinal } from './result-rows.ts';
 import { statusUpdate, writeStatuses } from './update-status.ts';
 
 interface Fault {
@@ -31,7 +31,12 @@ export async function recordInternalError(
   await lockChecks(db, [row.id]);
   const now = clock.now();
   const resultId = newRunId();
-  const { seq, runId: checkRunId } = await storeFinal(
+  const { resultField } = checkTypes[row.type as CheckType];
+  const details = detailsOfAgentError({
+    ...{ type: row.type, definition: effective, runtimeId: needs.runtimeId, reason },
+    ...{ startedAt: now, stoppedAt: now, jobLog: { setup: [], request: [], teardown: [] } },
+  });
+  const { runId: checkRunId } = await storeFinal(
     db,
     { run_id: runId },
     {
@@ -41,13 +46,8 @@ export async function recordInternalError(
       ...{ under_load: 0, is_cancelled: 0, is_payload_dropped: 0, epoch: 0, response_time_ms: 0 },
       ...{ agent_wait_ms: null, started_at: now, stopped_at: now },
     },
+    encodePayload(details[resultField]),
   );
-  const { resultField } = checkTypes[row.type as CheckType];
-  const details = detailsOfAgentError({
-    ...{ type: row.type, definition: effective, runtimeId: needs.runtimeId, reason },
-    ...{ startedAt: now, stoppedAt: now, jobLog: { setup: [], request: [], teardown: [] } },
-  });
-  await insertPayloads.run(db, [{ result_seq: seq, ...encodePayload(details[resultField]) }]);
   const change = statusUpdate(undefined, {
     ...{ accountId: row.account_id, checkId: row.id, checkRunId, startedAt: now },
     ...{ hasFailures: false, hasErrors: true, isDegraded: false },

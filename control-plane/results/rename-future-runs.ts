@@ -5,7 +5,6 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { engineOf } from '../db/engine.ts';
-import { runDayOf } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
@@ -21,9 +20,6 @@ const runsAtOnce = 200;
 
 async function rename(services: Services, db: Kysely<Database>, runId: number): Promise<void> {
   const { newRunId } = services;
-  // It does not belong to a slot any more.
-  const run = { run_id: newRunId(), scheduled_for: null };
-  const onItsDay = engineOf(db) === 'sqlite' ? {} : { run_day: runDayOf(run) };
   const results = await db
     .selectFrom('check_results')
     .select('id')
@@ -33,15 +29,11 @@ async function rename(services: Services, db: Kysely<Database>, runId: number): 
     const id = newRunId();
     await db
       .updateTable('check_results')
-      .set({ id, scheduled_for: null, ...onItsDay })
+      .set({ id, scheduled_for: null })
       .where('id', '=', before)
       .execute();
     for (const table of ['artifacts', 'check_result_error_groups'] as const) {
-      await db
-        .updateTable(table)
-        .set({ result_id: id, ...onItsDay })
-        .where('result_id', '=', before)
-        .execute();
+      await db.updateTable(table).set({ result_id: id }).where('result_id', '=', before).execute();
     }
     for (const table of ['alert_decisions', 'alert_notifications'] as const) {
       await db
@@ -57,9 +49,10 @@ async function rename(services: Services, db: Kysely<Database>, runId: number): 
       .where('result_id', '=', before)
       .execute();
   }
+  // It does not belong to a slot any more. It stays on its day: nobody looks for its new id there.
   await db
     .updateTable('check_runs')
-    .set({ ...run, ...onItsDay })
+    .set({ run_id: newRunId(), scheduled_for: null })
     .where('id', '=', runId)
     .execute();
 }

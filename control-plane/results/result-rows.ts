@@ -1,7 +1,8 @@
 /** Statements that store runs and results. They are compiled once, because every result passes here. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { EncodedPayload } from '../db/columns.ts';
-import { eachNumberIn } from '../db/expressions.ts';
+import { eachNumberIn, eachNumberOf, isOneOf } from '../db/expressions.ts';
+import { engineOf } from '../db/engine.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
@@ -32,6 +33,13 @@ export const insertRuns = prepareInserts('check_runs', runColumns, {
 /** The same for runs that nobody else can have stored: cheaper on PostgreSQL, and fails otherwise. */
 export const insertNewRuns = prepareInserts('check_runs', runColumns, ofRuns);
 
+/**
+ * How new rows are inserted on PostgreSQL. The locks of their checks keep others away, except for a
+ * few: agents of two protocols that derive ids in two ways, and ids that an agent makes up. So the first
+ * attempt of a commit just inserts, which saves a sixth of its log, and the next one looks at each row.
+ */
+export type Inserting = 'plainly' | 'carefully';
+
 const resultColumns = [
   ...(['id', 'account_id', 'check_id', 'check_run_id', 'check_type', 'name'] as const),
   ...(['result_type', 'attempt', 'has_failures', 'has_errors', 'is_degraded'] as const),
@@ -40,18 +48,19 @@ const resultColumns = [
   ...(['epoch', 'is_cancelled', 'is_payload_dropped'] as const),
 ] as const;
 
-/** Gives no row for a result whose id is taken. */
-export const insertResults = prepareInserts('check_results', resultColumns, {
-  onConflict: skipsTaken,
-  returning: ['seq', 'id'],
-  onPostgres: ['run_day'],
-});
-
-/** Results with their payloads on PostgreSQL, whose ids nobody else can have: see `insertNewRuns`. */
-export const insertNewResults = prepareInserts('check_results', resultColumns, {
+const ofResults = {
   returning: ['seq', 'id'],
   onPostgres: ['run_day', 'encoding', 'payload', 'checksum'],
+} as const;
+
+/** Gives no row for a result whose id is taken. */
+const insertResults = prepareInserts('check_results', resultColumns, {
+  ...ofResults,
+  onConflict: skipsTaken,
 });
+
+/** For results whose ids nobody else can have: see `insertNewRuns`. */
+const insertNewResults = prepareInserts('check_results', resultColumns, ofResults);
 
 export const insertPayloads = prepareInserts('result_payloads', [
   'result_seq',
@@ -60,11 +69,35 @@ export const insertPayloads = prepareInserts('result_payloads', [
   'checksum',
 ]);
 
+const noPayload = { encoding: null, payload: null, checksum: null };
+
+/** Inserts results with their payloads; gives no row for one whose id is taken. */
+export async function storeResults(
+  db: Kysely<Database>,
+  results: readonly { row: NewResult; payload: EncodedPayload | null }[],
+  how: Inserting,
+): Promise<{ seq: number; id: string }[]> {
+  const inserted = await (how === 'plainly' ? insertNewResults : insertResults).run(
+    db,
+    results.map(({ row, payload }) => ({ ...row, ...(payload ?? noPayload) })),
+  );
+  if (engineOf(db) === 'postgres') return inserted;
+  const payloads = new Map(results.map(({ row, payload }) => [row.id, payload]));
+  await insertPayloads.run(
+    db,
+    inserted.flatMap(({ seq, id }) => {
+      const payload = payloads.get(id) ?? null;
+      return payload === null ? [] : [{ result_seq: seq, ...payload }];
+    }),
+  );
+  return inserted;
+}
+
 const makeFinal = prepareQuery<{ seqs: string; days: string }>((db, argument) =>
   db
     .updateTable('check_results')
     .set({ result_type: 'FINAL' })
-    .where('seq', 'in', eachNumberIn(argument('seqs')))
+    .where(isOneOf('seq', eachNumberIn(argument('seqs'))))
     .where(isOfDays('check_results', argument('days'))),
 );
 
@@ -102,6 +135,7 @@ export async function updateRuns(
       late_results: sql<number>`check_runs.late_results + given.late`,
     }))
     .whereRef('check_runs.id', '=', 'given.id')
+    .where(isOneOf('check_runs.id', eachNumberOf(changed.map(({ id }) => id))))
     .where(isOfDays('check_runs', days))
     .execute();
 }
@@ -111,7 +145,8 @@ export async function storeFinal(
   db: Kysely<Database>,
   run: Pick<NewRun, 'run_id'>,
   result: Omit<NewResult, 'check_run_id' | 'result_type' | 'attempt' | 'run_day'>,
-): Promise<{ seq: number; runId: number }> {
+  payload: EncodedPayload | null,
+): Promise<{ runId: number }> {
   const { account_id, check_id, created_at, run_location: location } = result;
   const runDay = runDayOf({ ...run, scheduled_for: null });
   const [inserted] = await insertRuns.run(db, [
@@ -124,11 +159,11 @@ export async function storeFinal(
   if (inserted === undefined) throw new Error('a run was inserted without an id');
   const ofRun = { check_run_id: inserted.id, run_day: runDay };
   const final = { ...ofRun, result_type: 'FINAL', attempt: 1 } as const;
-  const [stored] = await insertResults.run(db, [{ ...result, ...final }]);
+  const [stored] = await storeResults(db, [{ row: { ...result, ...final }, payload }], 'carefully');
   if (stored === undefined) throw new Error('a result was inserted without a number');
   const occasion = occasionOf('FINAL', result.is_cancelled === 1);
   if (occasion !== null) {
     await addToInbox(db, [{ seq: stored.seq, checkId: check_id, occasion, runDay }], created_at);
   }
-  return { seq: stored.seq, runId: inserted.id };
+  return { runId: inserted.id };
 }

@@ -5,6 +5,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { fromJson } from '../db/columns.ts';
+import { engineOf } from '../db/engine.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { eachNumberIn } from '../db/expressions.ts';
@@ -25,7 +26,10 @@ export interface Waiting {
   occasion: Occasion;
 }
 
-/** `results_json` of a row: numbers of results, and the days of their runs. */
+/**
+ * `results_json` of a row: numbers of results, and on PostgreSQL the days of their runs, which older builds for
+ * SQLite would take for numbers.
+ */
 interface WaitingRow extends Partial<Record<Occasion, number[]>> {
   days?: number[];
 }
@@ -66,7 +70,8 @@ export async function addToInbox(
       days.add(runDay);
       first = Math.min(first, seq);
     }
-    const json = JSON.stringify({ ...results, days: [...days] } satisfies WaitingRow);
+    const onServer = engineOf(db) === 'postgres' ? { days: [...days] } : {};
+    const json = JSON.stringify({ ...results, ...onServer } satisfies WaitingRow);
     return {
       ...{ shard, first_seq: first, result_count: ofShard.length },
       ...{ results_json: json, created_at: now },

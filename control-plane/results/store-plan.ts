@@ -12,13 +12,12 @@ import type { RunItem } from './ingest-facts.ts';
 import type { IngestPlan, NewPlannedResult, PlannedRun } from './ingest-plan.ts';
 import type { RunEnding } from './result-consumer.ts';
 import {
-  insertNewResults,
   insertNewRuns,
-  insertPayloads,
-  insertResults,
   insertRuns,
   promoteResults,
+  storeResults,
   updateRuns,
+  type Inserting,
   type NewResult,
 } from './result-rows.ts';
 import { addToInbox, occasionOf, type Waiting } from './roll-up-inbox.ts';
@@ -42,13 +41,6 @@ export class StoredMeanwhile extends Error {
     super('a result was stored meanwhile');
   }
 }
-
-/**
- * How new rows are inserted on PostgreSQL. The locks of their checks keep others away, except for a
- * few: agents of two protocols that derive ids in two ways, and ids that an agent makes up. So the first
- * attempt of a commit just inserts, which saves a sixth of its log, and the next one looks at each row.
- */
-export type Inserting = 'plainly' | 'carefully';
 
 /**
  * Inserts the new runs. When others stand in the way of some of them, it inserts none and gives the
@@ -114,37 +106,24 @@ function toRow({ accountId, run, item, resultType }: NewPlannedResult, now: numb
   };
 }
 
-const noPayload = { encoding: null, payload: null, checksum: null };
-
-async function storeResults(
+async function storeNewResults(
   db: Kysely<Database>,
   plan: IngestPlan,
   now: number,
   how: Inserting,
 ): Promise<void> {
   const { newResults, promoted, changedRuns } = plan;
-  const rows = newResults.map((result) => toRow(result, now));
-  const inserted =
-    how === 'plainly'
-      ? await insertNewResults.run(
-          db,
-          rows.map((row, index) => ({ ...row, ...(newResults[index]?.payload ?? noPayload) })),
-        )
-      : await insertResults.run(db, rows);
+  const inserted = await storeResults(
+    db,
+    newResults.map((result) => ({ row: toRow(result, now), payload: result.payload })),
+    how,
+  );
   if (inserted.length < newResults.length) throw new StoredMeanwhile();
   const seqs = new Map(inserted.map(({ id, seq }) => [id, seq]));
   const numbered = newResults.flatMap((result) => {
     const seq = seqs.get(result.id);
     return seq === undefined ? [] : [{ ...result, seq }];
   });
-  if (how === 'carefully') {
-    await insertPayloads.run(
-      db,
-      numbered.flatMap(({ seq, payload }) =>
-        payload === null ? [] : [{ result_seq: seq, ...payload }],
-      ),
-    );
-  }
   const attempts = promoted.flatMap(({ seq, run }) =>
     seq === null ? [] : [{ seq, runDay: run.row.run_day, checkId: run.row.check_id }],
   );
@@ -213,7 +192,7 @@ export async function storePlan(
   now: number,
   how: Inserting,
 ): Promise<StoredPlan> {
-  await storeResults(db, plan, now, how);
+  await storeNewResults(db, plan, now, how);
   const taught = await storeWhatBelongsTo(services, db, plan.newResults, now);
   await finishJobs(db, plan.finishedJobs);
   await createJobs(services, db, plan.jobs);

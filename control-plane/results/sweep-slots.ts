@@ -15,7 +15,7 @@ import { keyedRunIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
-import { dayOfSlot } from '../db/run-days.ts';
+import { dayAt } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { insertRuns, updateRuns } from './result-rows.ts';
@@ -48,7 +48,7 @@ async function insertMissed(
       ...{ account_id: slot.accountId, check_id: slot.checkId, run_id: slot.runId },
       ...{ location: slot.location, scheduled_for: slot.scheduledFor, state: 'MISSED' },
       ...{ missed_reason: slot.reason, result_id: null, late_results: 0, created_at: now },
-      run_day: dayOfSlot(slot.scheduledFor),
+      run_day: dayAt(slot.scheduledFor),
     })),
   );
   const byRunId = new Map(slots.map((slot) => [slot.runId, slot]));
@@ -160,7 +160,7 @@ async function sweep(
         finalReason = (await capabilityGaps.gapOf(accountId, checkId, location)) ?? reason;
       }
       if (finalReason !== reason) {
-        corrected.push({ id, run_day: dayOfSlot(slot.scheduledFor), reason: finalReason });
+        corrected.push({ id, run_day: dayAt(slot.scheduledFor), reason: finalReason });
       }
       reasons.push(finalReason);
     }

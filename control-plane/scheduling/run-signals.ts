@@ -7,7 +7,8 @@ import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Bus } from '../core/bus.ts';
 import { engineOf } from '../db/engine.ts';
-import { eachIdOf, eachOf, textOfId } from '../db/expressions.ts';
+import { eachIdOf, eachOf, isOneOf, textOfId } from '../db/expressions.ts';
+import { daysOf, isOfDays, runDayOf } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 
 const askEveryMs = 1_000;
@@ -76,10 +77,13 @@ export class RunSignals {
   async #ask(): Promise<void> {
     const { db } = this.#parts;
     const runIds = [...this.#waiting.keys()];
+    // They are of no slot.
+    const days = daysOf(runIds.map((run_id) => runDayOf({ run_id, scheduled_for: null })));
     const ended = await db
       .selectFrom('check_runs')
       .select(textOfId('run_id').as('run_id'))
-      .where('run_id', 'in', eachIdOf(runIds))
+      .where(isOneOf('run_id', eachIdOf(runIds)))
+      .where(isOfDays('check_runs', days))
       .where('state', '!=', 'RUNNING')
       .union(
         db

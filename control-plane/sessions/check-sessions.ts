@@ -4,7 +4,7 @@ import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
 import { eachOf, idIn } from '../db/expressions.ts';
-import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
+import { dayAt, daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { CheckSessionsTable } from './tables.ts';
 import {
@@ -182,10 +182,15 @@ export async function runsOfSession(
   db: Kysely<Database>,
   session: SessionRow,
 ): Promise<SessionRunState[]> {
+  // Their ids were made with the session.
+  const begun = dayAt(session.started_at);
+  const days = daysOf([begun, begun + 1]);
   const runs = await db
     .selectFrom('check_session_runs')
     .leftJoin('check_runs', (join) =>
-      join.on('check_runs.run_id', '=', idIn('check_session_runs.run_id')),
+      join
+        .on('check_runs.run_id', '=', idIn('check_session_runs.run_id'))
+        .on(isOfDays('check_runs', days)),
     )
     .select([
       'check_session_runs.run_id',

@@ -1,50 +1,60 @@
 /**
- * Runs and results are partitioned by day on PostgreSQL: see `db/run-days.ts`. Those that are there become
- * the partition of no day, without being copied. A unique key of a partitioned table contains the day.
- * What names a result has the day, too, instead of a foreign key. SQLite stays as it is.
+ * Runs and results are partitioned by day on PostgreSQL: see `db/run-days.ts`. Rows that are there go to
+ * their day. What names a result has the day instead of a foreign key. Each partition has its own unique
+ * indexes: one of the whole table would contain the day, and the planner would find all rows of a day by it.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Engine } from '../engine.ts';
+
+/** The day of a run: of its slot, or of the time in an id of version 7. */
+const dayOfRun = `case
+  when run.scheduled_for is not null then run.scheduled_for / 86400000
+  when substr(run.run_id::text, 15, 1) = '7' then
+    ('x' || substr(replace(run.run_id::text, '-', ''), 1, 12))::bit(48)::bigint / 86400000
+  else 0 end`;
 
 const partitioned = [
   {
     table: 'check_runs',
     number: 'id',
-    keys: ['check_runs_pkey', 'check_runs_run_id_key'],
-    indexes: ['check_runs_by_slot', 'check_runs_open', 'check_runs_by_time'],
+    replaced: ['check_runs_by_slot', 'check_runs_open', 'check_runs_by_time'],
+    indexes: [
+      'create index check_runs_by_number on check_runs (id)',
+      `create index check_runs_open on check_runs (created_at) where state = 'RUNNING'`,
+      `create index check_runs_by_time on check_runs using brin (scheduled_for)
+        with (pages_per_range = 32, autosummarize = on)`,
+    ],
+    unique: ['run_id', 'check_id, scheduled_for, location'],
+    rows: `select run.*, ${dayOfRun} from check_runs_before as run order by run.id`,
   },
   {
     table: 'check_results',
     number: 'seq',
-    keys: ['check_results_pkey', 'check_results_id_key'],
-    indexes: ['check_results_of_run', 'check_results_of_check'],
+    replaced: ['check_results_of_run', 'check_results_of_check'],
+    indexes: [
+      'create index check_results_by_number on check_results (seq)',
+      'create index check_results_of_run on check_results (check_run_id)',
+      `create index check_results_of_check on check_results (check_id, started_at, seq)
+        include (result_type, has_failures, run_location)`,
+    ],
+    unique: ['id'],
+    rows: `select result.*, run.run_day from check_results_before as result
+      join check_runs as run on run.id = result.check_run_id order by result.seq`,
   },
-];
-
-const onPartitioned = [
-  'alter table check_runs add primary key (run_day, run_id)',
-  'create index check_runs_by_number on check_runs (id)',
-  `create unique index check_runs_by_slot
-    on check_runs (check_id, scheduled_for, location, run_day)`,
-  `create index check_runs_open on check_runs (created_at) where state = 'RUNNING'`,
-  `create index check_runs_by_time on check_runs using brin (scheduled_for)
-    with (pages_per_range = 32, autosummarize = on)`,
-  'alter table check_results add primary key (run_day, id)',
-  'create index check_results_by_number on check_results (seq)',
-  'create index check_results_of_run on check_results (check_run_id)',
-  `create index check_results_of_check on check_results (check_id, started_at, seq)
-    include (result_type, has_failures, run_location)`,
 ];
 
 const naming = ['artifacts', 'check_result_error_groups'];
 
 const afterwards = [
+  'drop table check_results_before, check_runs_before',
   `create view result_payloads as select seq as result_seq, run_day, encoding, payload, checksum
     from check_results where payload is not null`,
   `create trigger payloads_are_of_results instead of insert on result_payloads for each row
     execute function payloads_are_of_results()`,
   ...naming.flatMap((table) => [
     `alter table ${table} add column run_day int not null default 0`,
+    `update ${table} set run_day = result.run_day from check_results as result
+      where result.id = result_id and result.run_day <> 0`,
     `create index ${table}_by_day on ${table} (run_day)`,
   ]),
   // Of single results. Those of a day are deleted before the day is.
@@ -59,22 +69,33 @@ const afterwards = [
 
 async function partition(
   db: Kysely<unknown>,
-  { table, number, keys, indexes }: (typeof partitioned)[number],
+  { table, number, replaced, indexes, unique, rows }: (typeof partitioned)[number],
+  days: readonly number[],
 ): Promise<void> {
   const run = (text: string) => sql.raw(text).execute(db);
-  const { rows } = await sql<{ last_value: number; is_called: boolean }>`
-    select last_value, is_called from ${sql.table(`${table}_${number}_seq`)}`.execute(db);
-  const of = `${table}_d0`;
-  await run(`alter table ${table} rename to ${of}`);
-  for (const key of keys) await run(`alter table ${of} drop constraint ${key}`);
-  for (const index of indexes) await run(`drop index ${index}`);
-  await run(`alter table ${of} alter ${number} drop identity`);
-  await run(`alter table ${of} add column run_day int not null default 0`);
-  await run(`create table ${table} (like ${of} including defaults including storage)
-    partition by range (run_day)`);
+  const sequence = `${table}_${number}_seq`;
+  const { rows: positions } = await sql<{ last_value: number; is_called: boolean }>`
+    select last_value, is_called from ${sql.table(sequence)}`.execute(db);
+  const before = `${table}_before`;
+  await run(`alter table ${table} rename to ${before}`);
+  for (const index of replaced) await run(`drop index ${index}`);
+  await run(`alter table ${before} alter ${number} drop identity`);
+  await run(`create table ${table} (like ${before} including defaults including storage,
+    run_day int not null default 0) partition by range (run_day)`);
   await run(`alter table ${table} alter ${number} add generated by default as identity`);
-  for (const { last_value: last, is_called: isCalled } of rows) {
-    await run(`select setval('${table}_${number}_seq', ${last}, ${isCalled})`);
+  for (const { last_value: last, is_called: isCalled } of positions) {
+    await run(`select setval('${sequence}', ${last}, ${isCalled})`);
+  }
+  for (const day of days) {
+    await run(`create table ${table}_d${day} partition of ${table}
+      for values from (${day}) to (${day + 1})`);
+  }
+  await run(`insert into ${table} ${rows}`);
+  for (const index of indexes) await run(index);
+  for (const day of days) {
+    for (const columns of unique) {
+      await run(`create unique index on ${table}_d${day} (${columns})`);
+    }
   }
 }
 
@@ -88,10 +109,9 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   for (const table of naming) {
     await run(`alter table ${table} drop constraint ${table}_result_id_fkey`);
   }
-  for (const each of partitioned) await partition(db, each);
-  for (const statement of onPartitioned) await run(statement);
-  for (const { table } of partitioned) {
-    await run(`alter table ${table} attach partition ${table}_d0 for values from (0) to (1)`);
-  }
+  const { rows } = await sql<{ day: number }>`
+    select distinct ${sql.raw(dayOfRun)} as day from check_runs as run`.execute(db);
+  const days = new Set([0, ...rows.map(({ day }) => Number(day))]);
+  for (const each of partitioned) await partition(db, each, [...days]);
   for (const statement of afterwards) await run(statement);
 }

@@ -12,10 +12,10 @@ import {
   toTimestampOrNull,
   type EncodedPayload,
 } from '../../db/columns.ts';
-import { eachNumberIn, idOf, jsonList } from '../../db/expressions.ts';
+import { eachNumberIn, idOf, isOneOf, jsonList } from '../../db/expressions.ts';
 import { readCursor, readPage } from '../../db/page.ts';
 import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
-import { daysOf, isOfDays, isOfSameDay, runDayIn } from '../../db/run-days.ts';
+import { daysOf, isOfDays, isOfSameDay, isOfWindow, runDayIn } from '../../db/run-days.ts';
 import type { Database } from '../../db/tables.ts';
 import { isOfCheck } from '../delete-results.ts';
 import { joinPayloads, payloadColumn } from '../payload-columns.ts';
@@ -121,7 +121,7 @@ const payloadsBySeq = prepareQuery<{ seqs: string; days: string }, Payload>((db,
   db
     .selectFrom('result_payloads')
     .select(['result_seq', 'encoding', 'payload', 'checksum'])
-    .where('result_seq', 'in', eachNumberIn(argument('seqs')))
+    .where(isOneOf('result_seq', eachNumberIn(argument('seqs'))))
     .where(isOfDays('result_payloads', argument('days'))),
 );
 
@@ -261,7 +261,8 @@ function statementsFor(given: Partial<ListArguments>): ListStatements {
   const filtered = (db: Kysely<Database>, argument: Argument) => {
     let query = results(db, argument('accountId'), argument('checkId'))
       .where('check_results.started_at', '>=', argument('from'))
-      .where('check_results.started_at', '<', argument('to'));
+      .where('check_results.started_at', '<', argument('to'))
+      .where(isOfWindow('check_results', argument('from'), argument('to')));
     if (present.has('location')) query = query.where('run_location', '=', argument('location'));
     if (present.has('checkType')) query = query.where('check_type', '=', argument('checkType'));
     if (present.has('hasFailures')) {
@@ -423,7 +424,8 @@ export async function listRuns(
         where(where.fn.coalesce('scheduled_for', 'created_at'), '>=', filter.from),
         where(where.fn.coalesce('scheduled_for', 'created_at'), '<', filter.to),
       ]),
-    );
+    )
+    .where(isOfWindow('check_runs', filter.from, filter.to));
   if (filter.location !== undefined) query = query.where('location', '=', filter.location);
   if (filter.state !== undefined) query = query.where('state', '=', filter.state);
   const { rows, total, offset } = await readPage(

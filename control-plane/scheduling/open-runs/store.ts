@@ -4,7 +4,7 @@ import { runSource } from '@monitor/shared/contract/check-trigger.ts';
 import type { OpenRunWire } from '@monitor/shared/contract/open-run.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import { eachIdOf, eachOf, unindexed } from '../../db/expressions.ts';
+import { eachIdOf, eachOf, isOneOf, unindexed } from '../../db/expressions.ts';
 import { daysOf, isOfDays, runDayOf } from '../../db/run-days.ts';
 import type { Database } from '../../db/tables.ts';
 import type { JobsTable } from '../tables.ts';
@@ -74,7 +74,7 @@ async function believable(
     .selectFrom('check_runs')
     .select('run_id')
     .where('account_id', '=', accountId)
-    .where('run_id', 'in', eachIdOf(reported.map(({ runId }) => runId)))
+    .where(isOneOf('run_id', eachIdOf(reported.map(({ runId }) => runId))))
     .where(
       isOfDays(
         'check_runs',

@@ -208,9 +208,9 @@ async function uniqueKeysOf(db: Kysely<Database>): Promise<string[]> {
   // The order of the columns matters to queries, not to what is unique.
   return rows
     .map(({ table_name: table, columns }) => {
-      // The day follows from the others.
-      const own = columns.split(',').filter((column) => column !== 'run_day');
-      return `${table} (${own.sort().join()})`;
+      // A partition has its own.
+      const name = table.replace(/_d\d+$/, '');
+      return `${name} (${columns.split(',').sort().join()})`;
     })
     .sort();
 }

@@ -76,6 +76,20 @@ test(
   },
 );
 
+test('results of many days without partitions are stored in one commit', onPostgres, async () => {
+  await using bench = await setUp();
+  const { db } = bench.cp.controlPlane.services;
+  const id = await bench.check('url');
+  const days = Array.from({ length: 12 }, (_, index) => index + 1);
+  await bench.submitAll(days.map((ago) => bench.result(id, 'URL', now - ago * day)));
+  assert.deepEqual(
+    (await rowsOf(db, 'check_results'))
+      .map((row) => today - Number(row['run_day']))
+      .sort((a, b) => a - b),
+    days,
+  );
+});
+
 test('days are made two weeks ahead, and an old one is dropped', onPostgres, async () => {
   await using bench = await setUp();
   const { services } = bench.cp.controlPlane;
@@ -139,6 +153,9 @@ test(
     await all(() => pruning.run());
     assert.equal((await rowsOf(db, 'check_results')).length, 1);
     await reader.commit().execute();
+    await all(() => pruning.run());
+    assert.equal((await rowsOf(db, 'check_results')).length, 1, 'it is not tried each minute');
+    bench.clock.freeze(10 * minute);
     await all(() => pruning.run());
     assert.equal((await rowsOf(db, 'check_results')).length, 0);
   },
