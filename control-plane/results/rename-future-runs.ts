@@ -5,6 +5,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { engineOf } from '../db/engine.ts';
+import { isOfWindow } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
@@ -68,6 +69,7 @@ export async function renameFutureRuns(services: Services): Promise<boolean> {
       .select(['id', 'state'])
       .where('scheduled_for', '>', now + toleranceMs)
       .where('scheduled_for', '<=', until)
+      .where(isOfWindow('check_runs', now, until))
       .limit(runsAtOnce);
   // It runs often and usually finds nothing, so it needs no transaction.
   if ((await window(services.db).execute()).length === 0) {

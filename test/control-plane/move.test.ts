@@ -99,6 +99,11 @@ test('every row of every table arrives as it was, once', async () => {
   assert.ok(tables.length > 60, String(tables.length));
   // The newest groups were deleted.
   source.exec(`update sqlite_sequence set seq = seq + 7 where name = 'check_groups'`);
+  const slot = 1_760_000_000_000;
+  source.exec(
+    `update check_runs set scheduled_for = ${slot}
+     where id = (select max(check_run_id) from check_results)`,
+  );
   await using target = await createTestDatabase({ isReused: false });
   await using s3 = await startS3();
   const inBucket = { ...s3.settings, ARTIFACTS_DIR: '', ARTIFACTS_SHARED: '' };
@@ -119,6 +124,17 @@ test('every row of every table arrives as it was, once', async () => {
       .map((row) => Object.fromEntries(Object.keys(own[0] ?? {}).map((name) => [name, row[name]])));
     assert.deepEqual(comparable(without), comparable(own), table);
     assert.equal(moved.tables[table], own.length, table);
+  }
+  // A run of a slot goes to the day of its slot, and its results with it.
+  for (const [day, table] of [
+    ['run.run_day', 'check_runs as run'],
+    ['result.run_day', 'check_runs as run join check_results as result on check_run_id = run.id'],
+  ]) {
+    const [row] = await query<{ days: number[] }>(
+      target,
+      `select array_agg(${day}) as days from ${table} where run.scheduled_for = ${slot}`,
+    );
+    assert.deepEqual(row?.days, [Math.floor(slot / 86_400_000)], table);
   }
   // What a counter gave once it does not give again.
   for (const { name, seq } of source
