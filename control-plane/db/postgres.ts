@@ -300,6 +300,8 @@ export class PostgresListener implements AsyncDisposable {
     ended.promise.catch(() => {});
     try {
       await client.connect();
+      // Closing ends a connection that is open: this one was not yet.
+      if (this.#closing.signal.aborted) return;
       this.#client = client;
       await client.query(`listen ${channel}`);
       onListening();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { sql, type Kysely } from 'kysely';
-import { openPostgres } from '../../../control-plane/db/postgres.ts';
+import { openPostgres, PostgresListener } from '../../../control-plane/db/postgres.ts';
 import type { Database } from '../../../control-plane/db/tables.ts';
 import { startPostgres } from '../../../scripts/cluster/postgres.ts';
 import { selfSigned } from '../../support/certificates.ts';
@@ -136,5 +136,20 @@ test('behind a pooler the limits are those of a transaction, and no session is c
         .setAccessMode('read only');
       assert.equal(await reading.execute(limitOf), expected);
     }
+  });
+});
+
+test('a listener that is closed while it connects ends', async () => {
+  await using server = await startPostgres();
+  const url = server.url('postgres');
+  await using(url, async (db) => {
+    const onRefused = assert.fail;
+    const listener = new PostgresListener(db, { url, applicationName: 'monitor/test', onRefused });
+    listener.listen(() => {});
+    await listener[Symbol.asyncDispose]();
+    const { rows } = await sql`
+      select from pg_stat_activity where application_name = 'monitor/test' and pid <> pg_backend_pid()
+    `.execute(db);
+    assert.equal(rows.length, 0);
   });
 });
