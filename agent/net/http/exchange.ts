@@ -26,6 +26,8 @@ import {
 } from './proxy.ts';
 import { readBody, type BodyLimits, type BodyReading } from './read-body.ts';
 import type { Address } from '../dns/resolve.ts';
+import type { HeldTime } from '../../native/held-time.ts';
+import { OwnDelay } from '../own-delay.ts';
 import { connectVerified } from '../tls/connect-verified.ts';
 import {
   certificateFacts,
@@ -57,11 +59,12 @@ export interface ExchangeRequest extends BodyLimits {
   limitMs: number;
   signal: AbortSignal;
   clock: Clock;
+  heldTime: HeldTime;
   /** Records the events of the exchange. */
   trail: ConnectionTrail;
 }
 
-/** Instants on the monotonic clock, in ms; null for what did not happen. */
+/** Instants on the monotonic clock, in ms, without the agent's own delay; null for what did not happen. */
 export interface ExchangeTimes {
   socket: number;
   connect: number | null;
@@ -86,6 +89,8 @@ export interface ExchangeResponse {
 
 export interface Exchange {
   times: ExchangeTimes;
+  /** The agent's own delay, in ms. */
+  heldMs: number;
   response: ExchangeResponse | null;
   failure: Failure | null;
 }
@@ -103,6 +108,11 @@ function isJustClosed(error: unknown): boolean {
   return (
     codeOf(error) === 'ECONNRESET' && error instanceof Error && error.message === 'socket hang up'
   );
+}
+
+/** True for a body that ends with its data, and not with the connection. */
+function endsByItself({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
 /** The request target: the whole URL for a proxy, otherwise the path. */
@@ -124,6 +134,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     response: null,
     end: null,
   };
+  const delay = new OwnDelay(clock, exchange.heldTime);
   return new Promise((resolve, reject) => {
     let response: Omit<ExchangeResponse, 'bytes' | 'size' | 'isStopped'> | null = null;
     let reading: BodyReading | undefined;
@@ -145,14 +156,19 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     };
     const settle = (failure: Failure | null): void => {
       if (isSettled) return;
-      times.end ??= clock.monotonic();
+      times.end ??= delay.now();
       const body = reading?.taken() ?? { bytes: Buffer.alloc(0), size: 0, isStopped: false };
       if (failure !== null) {
         if (times.response !== null) trail.add('body', `${body.size} bytes of the body had come`);
         trail.failed(failure, tunnel ?? socket);
       }
       release();
-      resolve({ times, response: response === null ? null : { ...response, ...body }, failure });
+      resolve({
+        times,
+        heldMs: delay.ms,
+        response: response === null ? null : { ...response, ...body },
+        failure,
+      });
     };
     const rejectWith = (fault: unknown): void => {
       if (isSettled) return;
@@ -190,8 +206,9 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     });
     exchange.signal.addEventListener('abort', onAbort, { once: true });
 
+    const dataAt = (): number => (socket === undefined ? delay.now() : delay.dataAt(socket));
     const onResponse = (message: IncomingMessage): void => {
-      times.response = clock.monotonic();
+      times.response = dataAt();
       trail.add('headers', `response with status ${message.statusCode ?? 0}`);
       const status = message.statusCode ?? 0;
       const refusal = proxy === null || isSecure ? null : refusalOfProxy(status, message.headers);
@@ -208,7 +225,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       };
       reading = readBody(message, exchange, {
         onArrived: () => {
-          times.end = clock.monotonic();
+          times.end = endsByItself(message) ? dataAt() : delay.now();
         },
         onDone: () => {
           const isCut = times.end !== null && !message.complete;
@@ -258,7 +275,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         });
       }
       opened.once('secureConnect', () => {
-        times.secureConnect = clock.monotonic();
+        times.secureConnect = delay.stepAt(opened, 'data');
         exchange.onSecure?.(opened);
         certificate = certificateFacts(opened, clock.now());
         trail.add('tls', describeHandshake(opened, certificate));
@@ -272,7 +289,9 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       const target = { host: address.address, port, autoSelectFamily: false };
       const opened = isSecure ? secured(target) : connectTcp(target);
       trail.watch(opened, { ...address, port, isProxy: false });
-      opened.once('connect', onConnect);
+      opened.once('connect', () => {
+        times.connect = delay.stepAt(opened, 'confirmation');
+      });
       send(opened);
     };
     const openByProxy = (via: HttpProxy): void => {
