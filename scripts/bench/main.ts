@@ -14,6 +14,7 @@ import { benchBrowser } from './browser.ts';
 import { benchIngestEngines } from './ingest-engines.ts';
 import { median, pssMib, quantile, treeCpuMs, treePssMib } from './process-cost.ts';
 import { benchOutbox } from './outbox.ts';
+import { benchPeers } from './peers.ts';
 import { benchScale } from './scale.ts';
 import { benchScrub } from './scrub.ts';
 import { benchStatusPage } from './status-page.ts';
@@ -283,6 +284,10 @@ const given = process.argv.slice(2);
 if (given.includes('scale')) {
   // It takes half an hour, and starts what it needs itself.
   await benchScale(rounds, given.includes('--json'));
+  process.exit(0);
+}
+if (given.includes('peers')) {
+  await benchPeers(Number(process.env['BENCH_ROUNDS'] ?? 5), given, show);
   process.exit(0);
 }
 using folder = temporaryFolder();

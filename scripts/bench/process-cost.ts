@@ -1,4 +1,4 @@
-/** What processes cost, from /proc: CPU of a tree, memory that is its own. */
+/** What processes cost, from /proc: CPU of a tree, what it writes, memory that is its own. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Linux counts CPU time of processes in hundredths of a second. */
@@ -41,6 +41,30 @@ function treeOf(root: number): { pid: number; cpuMs: number }[] {
 /** CPU of a process and its descendants so far, in ms. */
 export function treeCpuMs(root: number): number {
   return treeOf(root).reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+}
+
+/** What a process and its descendants have cost so far. */
+export interface TreeCost {
+  cpuMs: number;
+  /** What they gave the kernel to be written to disks. */
+  writtenBytes: number;
+}
+
+function writtenBytes(pid: number): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/io`, 'utf8');
+    return Number(/^write_bytes: (\d+)$/m.exec(text)?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+export function treeCost(root: number): TreeCost {
+  const tree = treeOf(root);
+  return {
+    cpuMs: tree.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
+    writtenBytes: tree.reduce((sum, { pid }) => sum + writtenBytes(pid), 0),
+  };
 }
 
 /** Proportional set size of a process in MiB: shared pages count in part. */
