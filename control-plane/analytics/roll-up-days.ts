@@ -2,14 +2,11 @@
 import type { Kysely } from 'kysely';
 import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
-import { inTransaction } from '../db/unit.ts';
+import { inRepeatableTransaction } from '../db/unit.ts';
 import { dayMs } from './decide/roll-ups/cell.ts';
 import { pack, unpackInto, type Distributions } from './decide/roll-ups/packing.ts';
 import type { Services } from '../core/services.ts';
 import { deleteDays, hoursOfDay, storeRollUps } from './roll-up-rows.ts';
-
-/** Days per batch, each of one check: some ten milliseconds. */
-const daysAtOnce = 4;
 
 type HourRow = Awaited<ReturnType<typeof hoursOfDay.run>>[number];
 
@@ -49,19 +46,23 @@ async function sumUpDay(db: Kysely<Database>, checkId: string, day: number): Pro
 }
 
 /**
- * Sums up some of the due days. Days that another process sums up, or adds to, are left to it. True
- * when there may be more.
+ * Sums up the first of the due days, up to a number of them. Days that another process sums up, or adds
+ * to, are left to it.
  */
-export async function sumUpDays({ db, clock }: Pick<Services, 'db' | 'clock'>): Promise<boolean> {
-  const now = clock.now();
-  return inTransaction(db, async (unit) => {
+export async function sumUpDays(
+  { db, clock }: Pick<Services, 'db' | 'clock'>,
+  maxDays: number,
+): Promise<{ hasMore: boolean; beganAt: number }> {
+  return inRepeatableTransaction(db, async (unit) => {
+    const now = clock.now();
+    const beganAt = clock.monotonic();
     const due = await lockRows(
       unit
         .selectFrom('roll_up_days')
         .select(['account_id', 'check_id', 'starts_at'])
         .where('due_at', '<=', now)
         .orderBy('due_at')
-        .limit(daysAtOnce),
+        .limit(maxDays),
       { skipLocked: true },
     ).execute();
     for (const { account_id, check_id, starts_at } of due) {
@@ -73,6 +74,6 @@ export async function sumUpDays({ db, clock }: Pick<Services, 'db' | 'clock'>): 
         .where('starts_at', '=', starts_at)
         .execute();
     }
-    return due.length === daysAtOnce;
+    return { hasMore: due.length === maxDays, beganAt };
   });
 }

@@ -1,14 +1,16 @@
 /**
  * Sums up results by hour and hours by day, each once. Rows of `roll_up_inbox` are taken away and their
  * results added in one transaction, under the lock of their shard: several processes work side by side,
- * each on other checks. Batches are so small that other writers hardly wait, and a database with years
- * of results catches up in the background.
+ * each on other checks. On SQLite all of it happens on the event loop: a batch takes some milliseconds
+ * of it, waits for no disk, and leaves it to others for three times as long. So a database with years of
+ * results catches up in the background.
  */
 import type { Kysely } from 'kysely';
 import { engineOf } from '../db/engine.ts';
 import { tryLockKeys } from '../db/lock.ts';
+import { shards } from '../db/shard.ts';
 import type { Database } from '../db/tables.ts';
-import { inTransaction } from '../db/unit.ts';
+import { inRepeatableTransaction } from '../db/unit.ts';
 import { Cells, dayMs, dayOf, type Cell } from './decide/roll-ups/cell.ts';
 import { pack, unpackInto, type Distributions } from './decide/roll-ups/packing.ts';
 import type { Services } from '../core/services.ts';
@@ -27,8 +29,13 @@ import {
 const fewest = 50;
 const firstLimit = 250;
 const most = 8_000;
-/** Target duration of a batch, in milliseconds. */
-const batchMs = 20;
+/** Target duration of a batch in milliseconds: on SQLite nothing else happens meanwhile. */
+const batchMs = { sqlite: 5, postgres: 20 };
+/** How long others have the event loop after a batch, for each millisecond of it. */
+const pausePerMs = 3;
+/** Days per batch, each of one check: one takes some milliseconds. */
+const maxDays = { sqlite: 1, postgres: 4 };
+const everyShard = Array.from({ length: shards }, (_, shard) => shard);
 /** Results of a past day still arrive for a while. */
 const dayIsDueAfterMs = dayMs + 3_600_000;
 /** Delay before a day that was summed up and then got another result is summed up again. */
@@ -121,23 +128,25 @@ async function addToHours(db: Kysely<Database>, cells: Cells, now: number): Prom
 interface Batch {
   /** Number of results processed. */
   count: number;
-  /** Without the wait for the disk, which does not depend on the number of results. */
+  /** When its transaction began, by the monotonic clock. */
+  beganAt: number;
+  /** Without the commit, which hardly depends on the number of results. */
   workMs: number;
 }
 
 /** Adds about `limit` results of shards to the sums; none of a shard that another process has. */
 async function rollUpBatch(
   { db, clock }: Pick<Services, 'db' | 'clock'>,
-  shards: readonly number[],
+  ofShards: readonly number[],
   limit: number,
 ): Promise<Batch> {
-  return inTransaction(db, async (unit) => {
+  return inRepeatableTransaction(db, async (unit) => {
     const now = clock.now();
-    const start = clock.monotonic();
+    const beganAt = clock.monotonic();
     const nameOf = (shard: number) => `roll-up/${shard}`;
-    const taken = await tryLockKeys(unit, shards.map(nameOf));
-    const own = shards.filter((shard) => taken.has(nameOf(shard)));
-    if (own.length === 0) return { count: 0, workMs: 0 };
+    const taken = await tryLockKeys(unit, ofShards.map(nameOf));
+    const own = ofShards.filter((shard) => taken.has(nameOf(shard)));
+    if (own.length === 0) return { count: 0, beganAt, workMs: 0 };
     const { waiting, days, count } = await takeFromInbox(unit, own, limit);
     const occasions = waiting.flatMap((row) =>
       Object.entries(row).flatMap(([occasion, seqs]) =>
@@ -155,7 +164,7 @@ async function rollUpBatch(
       if (result !== null) cells.add(result, occasion === 'promoted');
     }
     await addToHours(unit, cells, now);
-    return { count, workMs: clock.monotonic() - start };
+    return { count, beganAt, workMs: clock.monotonic() - beganAt };
   });
 }
 
@@ -163,6 +172,8 @@ async function rollUpBatch(
 export class RollUp {
   readonly #services: Pick<Services, 'db' | 'clock'>;
   #limit = firstLimit;
+  /** How long the last batch had the event loop on SQLite. */
+  #tookMs = 0;
 
   constructor(services: Pick<Services, 'db' | 'clock'>) {
     this.#services = services;
@@ -171,24 +182,36 @@ export class RollUp {
   /** Runs one batch; days are summed up when no results are left. True when there may be more. */
   async run(): Promise<boolean> {
     const { db } = this.#services;
-    const waiting = await waitingShards(db);
-    // SQLite has one writer, and each transaction waits for the disk.
-    const batches = engineOf(db) === 'sqlite' ? [waiting] : waiting.map((shard) => [shard]);
+    const ofEngine = engineOf(db);
+    // SQLite has one writer and no locks: a batch is of all shards.
+    const batches =
+      ofEngine === 'sqlite' ? [everyShard] : (await waitingShards(db)).map((shard) => [shard]);
     let hasMore = false;
-    for (const shards of batches) {
-      if (shards.length > 0 && (await this.#batch(shards))) hasMore = true;
-    }
-    return hasMore || sumUpDays(this.#services);
+    for (const batch of batches) if (await this.#batch(batch)) hasMore = true;
+    if (hasMore) return true;
+    const days = await sumUpDays(this.#services, maxDays[ofEngine]);
+    this.#tookMs = this.#services.clock.monotonic() - days.beganAt;
+    return days.hasMore;
   }
 
-  async #batch(shards: readonly number[]): Promise<boolean> {
+  /**
+   * For how long others have the event loop after the last batch. On PostgreSQL they have it during the
+   * batch, which mostly waits for the server.
+   */
+  get pauseMs(): number {
+    return engineOf(this.#services.db) === 'sqlite' ? pausePerMs * this.#tookMs : 0;
+  }
+
+  async #batch(ofShards: readonly number[]): Promise<boolean> {
     const limit = this.#limit;
-    const { count, workMs } = await rollUpBatch(this.#services, shards, limit);
-    if (workMs > batchMs) {
+    const targetMs = batchMs[engineOf(this.#services.db)];
+    const { count, beganAt, workMs } = await rollUpBatch(this.#services, ofShards, limit);
+    this.#tookMs = this.#services.clock.monotonic() - beganAt;
+    if (workMs > targetMs) {
       // Results of many checks cost several times as much as results of one: the size shrinks at
       // once.
-      this.#limit = Math.max(fewest, Math.floor(limit * Math.max(0.25, (0.9 * batchMs) / workMs)));
-    } else if (count >= limit && workMs < batchMs * 0.7) {
+      this.#limit = Math.max(fewest, Math.floor(limit * Math.max(0.25, (0.9 * targetMs) / workMs)));
+    } else if (count >= limit && workMs < targetMs * 0.7) {
       this.#limit = Math.min(most, Math.ceil(limit * 1.4));
     }
     return count >= limit;

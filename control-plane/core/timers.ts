@@ -7,12 +7,21 @@ import type { Logger } from 'pino';
 import type { WriteWatch } from './write-watch.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 
+/** Returned by an operation that has more to do, and leaves the event loop to others until then. */
+export class Again {
+  readonly inMs: number;
+
+  constructor(inMs: number) {
+    this.inMs = inMs;
+  }
+}
+
 export interface RepeatedOperation {
   name: string;
   everyMs: number;
   /** `all`: on every replica; `one`: on the holder of the lease of this name. */
   on: 'all' | 'one';
-  /** True when it must run again at once. */
+  /** True when it must run again at once, `Again` when after some milliseconds. */
   run: () => Promise<unknown>;
 }
 
@@ -55,14 +64,16 @@ export function startTimers(
   const turn = async (operation: RepeatedOperation): Promise<void> => {
     const { name, everyMs } = operation;
     const begunAt = clock.monotonic();
-    let isBehind = false;
+    let delayMs = everyMs;
     try {
       const isMine = operation.on === 'all' || leases.holds(name);
       if (!isMine && !(await leases.tryHold(name))) {
         schedule(operation, Math.min(everyMs, lookAgainMs));
         return;
       }
-      isBehind = (await operation.run()) === true;
+      const again = await operation.run();
+      if (again === true) delayMs = 0;
+      else if (again instanceof Again) delayMs = again.inMs;
     } catch (error) {
       if (error instanceof LeaseLost) logger.info({ operation: name }, error.message);
       else {
@@ -73,7 +84,7 @@ export function startTimers(
       }
     }
     metrics.timerDuration.observe({ operation: name }, (clock.monotonic() - begunAt) / 1000);
-    schedule(operation, isBehind ? 0 : everyMs);
+    schedule(operation, delayMs);
   };
 
   const schedule = (operation: RepeatedOperation, delayMs: number): void => {

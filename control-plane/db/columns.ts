@@ -9,9 +9,29 @@ export function fromFlag(flag: number): boolean {
   return flag !== 0;
 }
 
+const dayMs = 86_400_000;
+const years = { from: Date.UTC(1970), to: Date.UTC(10_000) };
+/** The day of the last timestamp: those of a list are of few days, and a date is half of the work. */
+let lastDay = Number.NaN;
+let lastDate = '';
+
+const twoDigits = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, '0'));
+
 /** Milliseconds since the epoch → ISO 8601, as bodies have it. */
 export function toTimestamp(instant: number): string {
-  return new Date(instant).toISOString();
+  if (!Number.isInteger(instant) || instant < years.from || instant >= years.to) {
+    return new Date(instant).toISOString();
+  }
+  const ofDay = instant % dayMs;
+  const day = instant - ofDay;
+  if (day !== lastDay) {
+    lastDate = new Date(day).toISOString().slice(0, 11);
+    lastDay = day;
+  }
+  const seconds = Math.floor(ofDay / 1_000);
+  const minutes = Math.floor(seconds / 60);
+  const time = `${twoDigits[Math.floor(minutes / 60)]}:${twoDigits[minutes % 60]}:${twoDigits[seconds % 60]}`;
+  return `${lastDate}${time}.${String(ofDay % 1_000).padStart(3, '0')}Z`;
 }
 
 export function toTimestampOrNull(instant: number | null): string | null {

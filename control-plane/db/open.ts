@@ -23,6 +23,8 @@ function withStatementCache(database: SqliteDatabase.Database): SqliteDatabase.D
     const known = cache.get(text);
     if (known !== undefined) return known;
     const statement = prepare(text);
+    // A pragma takes effect when it is prepared, so it is prepared each time.
+    if (/^\s*pragma/i.test(text)) return statement;
     if (cache.size >= cachedStatements) {
       const oldest = cache.keys().next();
       if (oldest.done !== true) cache.delete(oldest.value);

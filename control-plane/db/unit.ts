@@ -2,7 +2,7 @@
  * Transactions. On PostgreSQL other transactions run beside them: one that was in the way of another,
  * or whose connection was lost before its commit, is repeated as a whole.
  */
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { sleep, systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { engineOf } from './engine.ts';
 import { databaseFailure } from './failure.ts';
@@ -82,4 +82,23 @@ export async function inTransaction<T>(
       number += 1;
     }
   }
+}
+
+/**
+ * Runs work that a crash of the machine may undo, because it is then done again: what it has to do is
+ * a row that this same transaction removes, and nothing outside the database follows from it. On SQLite
+ * the commit does not wait for the disk. It is in the log before every later commit, and the next one
+ * that waits for the disk makes both durable, so nothing that was built on it outlives it.
+ */
+export async function inRepeatableTransaction<T>(db: Kysely<Database>, work: Work<T>): Promise<T> {
+  if (engineOf(db) === 'postgres') return inTransaction(db, work);
+  // Nobody else uses the connection meanwhile.
+  return db.connection().execute(async (connection) => {
+    await sql`pragma synchronous = normal`.execute(connection);
+    try {
+      return await connection.transaction().execute(work);
+    } finally {
+      await sql`pragma synchronous = full`.execute(connection);
+    }
+  });
 }

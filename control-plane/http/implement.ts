@@ -1,5 +1,5 @@
 /** Binds handlers to routes: authenticate, limit, parse, call, check the answer, send. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -431,7 +431,7 @@ async function send(
     response.writeHead(status).end();
     return;
   }
-  const text = textOfAnswer(route, answer);
+  const body = Buffer.from(textOfAnswer(route, answer));
   const headers: OutgoingHttpHeaders = {
     'Content-Type': `${route.contentType ?? 'application/json'}; charset=utf-8`,
   };
@@ -442,7 +442,7 @@ async function send(
   const isRead = request.method === 'GET' && status === 200 && route.hasEffects !== true;
   // Agents poll often, get short answers, and cache by themselves.
   if (isRead && route.authentication === 'apiKey') {
-    const etag = `W/"${createHash('sha1').update(text).digest('base64url')}"`;
+    const etag = `W/"${hash('sha1', body, 'base64url')}"`;
     headers['ETag'] = etag;
     headers['Cache-Control'] = 'private, no-cache';
     response.vary('Accept-Encoding, Authorization, Cookie');
@@ -453,14 +453,14 @@ async function send(
   }
   const { authentication } = route;
   const isPacked =
-    text.length >= worthPackingBytes &&
+    body.length >= worthPackingBytes &&
     authentication !== 'locationKey' &&
     acceptsGzip(request.headers['accept-encoding']);
-  const body = isPacked ? await gzipped(text) : Buffer.from(text);
+  const sent = isPacked ? await gzipped(body) : body;
   if (isPacked) headers['Content-Encoding'] = 'gzip';
   if (authentication !== 'locationKey') response.vary('Accept-Encoding');
-  response.writeHead(status, { ...headers, 'Content-Length': body.length });
-  response.end(body);
+  response.writeHead(status, { ...headers, 'Content-Length': sent.length });
+  response.end(sent);
 }
 
 const maxWarned = 20;

@@ -80,9 +80,6 @@ export async function addToInbox(
   await insertRows.run(db, rows);
 }
 
-/** Looked at for one batch: rows have from one to some hundred results. */
-const maxRows = 4_096;
-
 const takeRows = prepareQuery<
   { shards: string; limit: number },
   { result_count: number; results_json: string }
@@ -99,7 +96,8 @@ const takeRows = prepareQuery<
                 .select(['id', 'result_count'])
                 .where('shard', 'in', eachNumberIn(argument('shards')))
                 .orderBy('id')
-                .limit(maxRows)
+                // A row has at least one result.
+                .limit(argument('limit'))
                 .as('oldest'),
             )
             .select('id')

@@ -80,7 +80,7 @@ const insertResult = db.prepare(
    values (?, ?, ?, ?, 'URL', ?, 'FINAL', 1, 0, 0, 0, 0, 0, 'eu-central-1', ?, ?, ?, ?, 12, 1)`,
 );
 const insertPayload = db.prepare(
-  'insert into result_payloads (result_seq, encoding, payload) values (?, ?, ?)',
+  'insert into result_payloads (result_seq, encoding, payload, checksum) values (?, ?, ?, ?)',
 );
 
 const ids = Array.from({ length: checks }, () => randomUUID());
@@ -101,7 +101,8 @@ for (let round = 0; round < rounds; round += 1) {
       const result = insertResult.run(
         ...[resultId, accountId, id, run.lastInsertRowid, name, at, at, at + 12, at],
       );
-      insertPayload.run(result.lastInsertRowid, payload.encoding, payload.payload);
+      const { encoding, payload: bytes, checksum } = payload;
+      insertPayload.run(result.lastInsertRowid, encoding, bytes, checksum);
     }
   })();
 }

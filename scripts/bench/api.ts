@@ -1,17 +1,25 @@
 /**
  * `npm run bench -- api`: requests a second of the API on one core, keep-alive, with authentication,
- * under 10,000 checks and a million results; beside it bare Express that gives the same bytes.
+ * under 10,000 checks and a million results; beside it bare Express that gives the same bytes. Then the
+ * status read while all these results wait for the sums of analytics, beside the same read without them.
+ * CPU is that of the process tree, the sums included.
  */
 import { execFileSync } from 'node:child_process';
 import autocannon from 'autocannon';
+import SqliteDatabase from 'better-sqlite3';
+import { shardOf } from '../../control-plane/db/shard.ts';
 import { Program } from '../../test/support/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { median, treeCpuMs } from './process-cost.ts';
 
 const checks = Number(process.env['BENCH_CHECKS'] ?? 10_000);
 const results = Number(process.env['BENCH_RESULTS'] ?? 1_000_000);
+/** Only loads whose label contains this. */
+const wanted = process.env['BENCH_LOADS'] ?? '';
 const seconds = 8;
 const connections = 20;
+/** What agents submit at once. */
+const resultsStoredAtOnce = 500;
 
 interface Load {
   url: string;
@@ -69,6 +77,75 @@ function show(label: string, ours: readonly Figures[], plain: readonly Figures[]
   );
 }
 
+/** Lets all results wait for the sums of analytics, as if they had just been stored. */
+function letResultsWait(file: string): void {
+  const db = new SqliteDatabase(file, { timeout: 60_000 });
+  try {
+    const rows = db.prepare('select seq, check_id from check_results order by seq').raw().all();
+    const insert = db.prepare(
+      `insert into roll_up_inbox (shard, first_seq, result_count, results_json, created_at)
+       values (?, ?, ?, ?, 0)`,
+    );
+    db.transaction(() => {
+      db.exec('delete from roll_up_inbox');
+      for (let from = 0; from < rows.length; from += resultsStoredAtOnce) {
+        const stored = rows.slice(from, from + resultsStoredAtOnce) as [number, string][];
+        for (const [shard, ofShard] of Map.groupBy(stored, ([, checkId]) => shardOf(checkId))) {
+          const finals = ofShard.map(([seq]) => seq);
+          insert.run(shard, finals[0], finals.length, JSON.stringify({ finals }));
+        }
+      }
+    })();
+  } finally {
+    db.close();
+  }
+}
+
+function waitingResults(file: string): number {
+  const db = new SqliteDatabase(file, { readonly: true });
+  try {
+    return db
+      .prepare('select coalesce(sum(result_count), 0) from roll_up_inbox')
+      .pluck()
+      .get() as number;
+  } finally {
+    db.close();
+  }
+}
+
+const backlogLabel = 'status read, all wait';
+
+/** The status read while nothing waits, and while all results wait. */
+async function benchBacklog(
+  rounds: number,
+  { pid, file, load }: { pid: number; file: string; load: Load },
+): Promise<void> {
+  const quiet: Figures[] = [];
+  const behind: (Figures & { summed: number })[] = [];
+  for (let round = 0; round < rounds; round += 1) quiet.push(await measure(pid, load));
+  for (let round = 0; round < rounds; round += 1) {
+    letResultsWait(file);
+    const before = waitingResults(file);
+    const figures = await measure(pid, load);
+    const left = waitingResults(file);
+    if (left === 0) throw new Error('nothing waited any more: ask for more results');
+    behind.push({ ...figures, summed: (before - left) / seconds });
+  }
+  const of = (figures: readonly Figures[], name: keyof Figures) =>
+    median(figures.map((figure) => figure[name]));
+  console.log(
+    [
+      backlogLabel.padEnd(26),
+      `${of(behind, 'perSecond').toFixed(0)} req/s`,
+      `p99 ${of(behind, 'p99Ms').toFixed(0)} ms`,
+      `CPU ${of(behind, 'cpuMs').toFixed(3)} ms`,
+      `quiet p99 ${of(quiet, 'p99Ms').toFixed(0)} ms, CPU ${of(quiet, 'cpuMs').toFixed(3)} ms`,
+      `ratio ${(of(behind, 'cpuMs') / of(quiet, 'cpuMs')).toFixed(2)}`,
+      `summed meanwhile ${median(behind.map(({ summed }) => summed)).toFixed(0)}/s`,
+    ].join('   '),
+  );
+}
+
 /** Runs each operation and its floor in turn. */
 export async function benchApi(rounds: number): Promise<void> {
   using folder = temporaryFolder();
@@ -117,6 +194,7 @@ export async function benchApi(rounds: number): Promise<void> {
     },
   ];
   for (const { label, load } of loads) {
+    if (!label.includes(wanted)) continue;
     const [path = ''] = load.paths;
     const sample = await fetch(load.url + path, {
       method: load.method ?? 'GET',
@@ -134,4 +212,7 @@ export async function benchApi(rounds: number): Promise<void> {
     }
     show(label, ours, floor);
   }
+  const [status] = loads;
+  if (status === undefined || !backlogLabel.includes(wanted)) return;
+  await benchBacklog(rounds, { pid, file: system.databaseFile, load: status.load });
 }

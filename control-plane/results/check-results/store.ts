@@ -1,5 +1,11 @@
 /** Results and runs: rows → wire. */
-import { type Kysely, type Selectable } from 'kysely';
+import {
+  sql,
+  type Kysely,
+  type RawBuilder,
+  type Selectable,
+  type SelectQueryBuilder,
+} from 'kysely';
 import type { z } from 'zod';
 import type { CheckResult, checkRun } from '@monitor/shared/contract/check-result-routes.ts';
 import { resultFields, type ResultField } from '@monitor/shared/contract/check-result.ts';
@@ -11,7 +17,9 @@ import {
   toTimestamp,
   toTimestampOrNull,
   type EncodedPayload,
+  type StoredPayload,
 } from '../../db/columns.ts';
+import { engineOf } from '../../db/engine.ts';
 import { eachNumberIn, idOf, isOneOf, jsonList } from '../../db/expressions.ts';
 import { readCursor, readPage } from '../../db/page.ts';
 import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
@@ -31,6 +39,10 @@ type ResultRow = Omit<
   error_group_ids: string;
   /** Stored bytes of the payload; null without one. */
   payload_bytes: number | null;
+  /** The payload, unless it is large. */
+  payload: Buffer | null;
+  encoding: EncodedPayload['encoding'] | null;
+  checksum: number | null;
 };
 
 type Payload = Omit<Selectable<ResultPayloadsTable>, 'run_day'>;
@@ -41,6 +53,8 @@ type Payload = Omit<Selectable<ResultPayloadsTable>, 'run_day'>;
  */
 const answerBytes = 16_777_216;
 const storedBytesAtOnce = 4_194_304;
+/** Payloads up to this size come with their rows, of which a page has a hundred at most. */
+const smallPayloadBytes = storedBytesAtOnce / 128;
 
 export interface ResultFilter {
   from: number;
@@ -125,17 +139,20 @@ const payloadsBySeq = prepareQuery<{ seqs: string; days: string }, Payload>((db,
     .where(isOfDays('result_payloads', argument('days'))),
 );
 
+const isLarge = (row: ResultRow): row is ResultRow & { payload_bytes: number } =>
+  row.payload_bytes !== null && row.payload === null;
+
 function findPayloads(db: Kysely<Database>, rows: readonly ResultRow[]): Promise<Payload[]> {
   const days = daysOf(rows.map((row) => row.run_day));
   return payloadsBySeq.run(db, { seqs: JSON.stringify(rows.map(({ seq }) => seq)), days });
 }
 
-/** Rows whose payloads are read together: up to the limit, and at least one. */
+/** Rows whose large payloads are read together: up to the limit, and at least one. */
 function* portionsOf(rows: readonly ResultRow[]): Generator<ResultRow[]> {
   let portion: ResultRow[] = [];
   let bytes = 0;
   for (const row of rows) {
-    const size = row.payload_bytes ?? 0;
+    const size = isLarge(row) ? row.payload_bytes : 0;
     if (portion.length > 0 && bytes + size > storedBytesAtOnce) {
       yield portion;
       portion = [];
@@ -147,6 +164,11 @@ function* portionsOf(rows: readonly ResultRow[]): Generator<ResultRow[]> {
   if (portion.length > 0) yield portion;
 }
 
+/** The payload that came with a row. */
+function smallPayload({ payload, encoding, checksum }: ResultRow): StoredPayload | undefined {
+  return payload === null || encoding === null ? undefined : { payload, encoding, checksum };
+}
+
 /** Rows as a JSON list, with as many payloads, from the first on, as an answer may contain. */
 async function listJson(
   { db, resolveReferences }: ResultReader,
@@ -155,10 +177,11 @@ async function listJson(
   const parts: string[] = [];
   let left = answerBytes;
   for (const portion of portionsOf(rows)) {
-    const found = left <= 0 ? [] : await findPayloads(db, portion);
+    const large = portion.filter(isLarge);
+    const found = left <= 0 || large.length === 0 ? [] : await findPayloads(db, large);
     const payloads = new Map(found.map((payload) => [payload.result_seq, payload]));
     for (const row of portion) {
-      const payload = payloads.get(row.seq);
+      const payload = smallPayload(row) ?? payloads.get(row.seq);
       const stored = payload === undefined ? null : payloadText(payload);
       left -= stored?.length ?? 0;
       // The first payload is left out too when it exceeds the limit.
@@ -201,6 +224,9 @@ const resultColumns = [
   'check_results.is_payload_dropped',
 ] as const;
 
+const payloadBytes = (): RawBuilder<number | null> =>
+  sql<number | null>`length(${payloadColumn('payload')})`;
+
 const joined = (db: Kysely<Database>, query: ReturnType<typeof results>) =>
   joinPayloads(db, query)
     .innerJoin('check_runs', (join) =>
@@ -218,14 +244,21 @@ const joined = (db: Kysely<Database>, query: ReturnType<typeof results>) =>
       ).as('error_group_ids'),
     )
     .select('check_runs.run_id as run_uuid')
-    .select((select) =>
-      select.fn<number | null>('length', [payloadColumn('payload')]).as('payload_bytes'),
-    );
+    .select((select) => [
+      payloadBytes().as('payload_bytes'),
+      payloadColumn('encoding').as('encoding'),
+      payloadColumn('checksum').as('checksum'),
+      select
+        .case()
+        .when(payloadBytes(), '<=', sql.lit(smallPayloadBytes))
+        .then(payloadColumn('payload'))
+        .end()
+        .as('payload'),
+    ]);
 
-const newestFirst = (db: Kysely<Database>, query: ReturnType<typeof results>) =>
-  joined(db, query)
-    .orderBy('check_results.started_at', 'desc')
-    .orderBy('check_results.seq', 'desc');
+function newestFirst<Row>(query: SelectQueryBuilder<Database, 'check_results', Row>) {
+  return query.orderBy('check_results.started_at', 'desc').orderBy('check_results.seq', 'desc');
+}
 
 /** The filters of a list; absent ones are not part of the statement. */
 interface ListArguments {
@@ -253,7 +286,10 @@ const statements = new Map<string, ListStatements>();
 
 function statementsFor(given: Partial<ListArguments>): ListStatements {
   const optional = ['location', 'checkType', 'hasFailures', 'resultType', 'beforeStart'] as const;
-  const present = new Set(optional.filter((name) => given[name] !== undefined));
+  const present = new Set<keyof ListArguments>(
+    optional.filter((name) => given[name] !== undefined),
+  );
+  if (given.offset !== undefined && given.offset > 0) present.add('offset');
   const key = [...present].join();
   const known = statements.get(key);
   if (known !== undefined) return known;
@@ -289,9 +325,17 @@ function statementsFor(given: Partial<ListArguments>): ListStatements {
     count: prepareQuery((db, argument) =>
       filtered(db, argument).select((select) => select.fn.countAll<number>().as('total')),
     ),
-    page: prepareQuery((db, argument) =>
-      newestFirst(db, filtered(db, argument)).limit(argument('limit')).offset(argument('offset')),
-    ),
+    page: prepareQuery((db, argument) => {
+      const paged = <Row>(query: SelectQueryBuilder<Database, 'check_results', Row>) =>
+        newestFirst(query).limit(argument('limit')).offset(argument('offset'));
+      const query = filtered(db, argument);
+      if (!present.has('offset') || engineOf(db) === 'postgres') return paged(joined(db, query));
+      // The index alone says which rows come before: SQLite would look each of them up, and its run.
+      const shown = db
+        .selectFrom('check_results')
+        .where('check_results.seq', 'in', paged(query).select('check_results.seq'));
+      return newestFirst(joined(db, shown));
+    }),
   };
   statements.set(key, made);
   return made;
@@ -370,7 +414,7 @@ export async function findResult(
     results(db, accountId, checkId).where('check_results.id', '=', idOf(id)),
   ).executeTakeFirst();
   if (row === undefined) return undefined;
-  const [payload] = await findPayloads(db, [row]);
+  const [payload] = isLarge(row) ? await findPayloads(db, [row]) : [smallPayload(row)];
   const stored = payload === undefined ? null : payloadText(payload);
   const isDamaged = payload !== undefined && stored === null;
   const text = stored === null ? null : resolveReferences(stored, row.id);

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { WriteWatch } from '../../../control-plane/core/write-watch.ts';
-import { LeaseLost, startTimers } from '../../../control-plane/core/timers.ts';
+import { Again, LeaseLost, startTimers } from '../../../control-plane/core/timers.ts';
 import { createMetrics } from '../../../control-plane/observability/metrics.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
@@ -68,4 +68,25 @@ test('a lease that was lost while an operation ran is no failure', async () => {
   await turn();
   assert.equal(await failures(), 0);
   assert.match(logged.join(''), /another replica has taken over count/);
+});
+
+test('an operation that is not done goes on when others have had the event loop', async () => {
+  let runs = 0;
+  const { clock, timers } = setUp('all', () => {
+    runs += 1;
+    return Promise.resolve(runs < 3 && new Again(15));
+  });
+  await using _timers = timers;
+  for (const [passed, expected] of [
+    [10_000, 1],
+    [14, 1],
+    [1, 2],
+    [15, 3],
+    [9_999, 3],
+    [1, 4],
+  ] as const) {
+    clock.advance(passed);
+    await turn();
+    assert.equal(runs, expected);
+  }
 });
