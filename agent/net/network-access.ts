@@ -1,4 +1,4 @@
-import type { HeldTime } from '../native/held-time.ts';
+import type { ReadTcpTimes } from '../native/tcp-times.ts';
 import type { PacketCapture } from './capture/packet-capture.ts';
 import type { IcmpTransport } from './icmp/icmp.ts';
 import type { NextHops } from './next-hop/next-hop.ts';
@@ -19,6 +19,6 @@ export interface NetworkAccess {
   readonly tracerouteProblem: string | null;
   /** The next hop of a target, checked after a target did not answer. */
   readonly nextHops: NextHops;
-  /** How long the kernel held what a target sent. */
-  readonly heldTime: HeldTime;
+  /** What the kernel knows about the times of a connection. */
+  readonly tcpTimes: ReadTcpTimes;
 }

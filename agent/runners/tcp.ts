@@ -55,11 +55,13 @@ function converse(
   request: TcpRequest,
   address: Address,
   context: RunnerContext,
+  /** When the address was known, on the monotonic clock. */
+  readyAt: number,
   timeoutMs: number,
   trail: ConnectionTrail,
 ): Promise<Conversation> {
   const { clock, network, signal } = context;
-  const delay = new OwnDelay(clock, network.heldTime);
+  const delay = new OwnDelay(clock, network.tcpTimes);
   const subject = `${request.hostname}:${request.port}`;
   const expectsData =
     (request.data !== null && request.data !== '') ||
@@ -116,7 +118,7 @@ function converse(
     signal.addEventListener('abort', onAbort, { once: true });
 
     socket.on('connect', () => {
-      seen.connectedAt = delay.stepAt(socket, 'confirmation');
+      seen.connectedAt = delay.connectedAt(socket, readyAt);
       if (!expectsData) {
         settle(null);
         return;
@@ -125,7 +127,7 @@ function converse(
     });
     socket.on('data', (chunk: Buffer) => {
       if (isSettled) return;
-      seen.lastByteAt = delay.dataAt(socket);
+      seen.lastByteAt = delay.dataAt(socket, true);
       chunks.push(chunk);
       bytes += chunk.length;
       cancelQuiet?.();
@@ -197,7 +199,7 @@ async function observe(
     };
   }
   const leftMs = Math.max(1, context.timeoutMs - (lookedUpAt - start));
-  const seen = await converse(request, resolution.address, context, leftMs, trail);
+  const seen = await converse(request, resolution.address, context, lookedUpAt, leftMs, trail);
   const stoppedAt = clock.monotonic();
   const { hostname: host, port } = request;
   if (seen.failure !== null) {

@@ -5,19 +5,19 @@
  * here passes or fails: machines differ.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { inflateRawSync } from 'node:zlib';
 import { Program } from '../../test/support/program.ts';
 import { backdateSchedules, System, temporaryFolder } from '../../test/support/system.ts';
 import { benchAnalytics } from './analytics.ts';
 import { benchApi } from './api.ts';
 import { benchBrowser } from './browser.ts';
 import { benchIngestEngines } from './ingest-engines.ts';
-import { median, pssMib, quantile, treeCpuMs, treePssMib } from './process-cost.ts';
+import { median, pssMib, treeCpuMs, treePssMib } from './process-cost.ts';
 import { benchOutbox } from './outbox.ts';
 import { benchPeers } from './peers.ts';
 import { benchScale } from './scale.ts';
 import { benchScrub } from './scrub.ts';
 import { benchStatusPage } from './status-page.ts';
+import { benchTiming } from './timing.ts';
 
 interface Ports {
   http: number;
@@ -188,39 +188,6 @@ async function benchRoundTrip(busy: number): Promise<void> {
   await pause(100);
 }
 
-async function benchTiming(system: System, ports: Ports): Promise<void> {
-  const [url] = kinds;
-  if (url === undefined) return;
-  const name = 'bench-timing';
-  const load = await openLoad(
-    system,
-    name,
-    url,
-    { url: `http://127.0.0.1:${ports.http}/delayed` },
-    10,
-  );
-  await pause(windowMs);
-  const rows = system.query<{ payload: Uint8Array; encoding: string }>(
-    `select payload, encoding from result_payloads
-     join check_results on seq = result_seq
-     where run_location = '${name}' order by seq desc limit 1000`,
-  );
-  const errors = rows.flatMap(({ payload, encoding }) => {
-    const text = encoding === 'deflate' ? inflateRawSync(payload) : Buffer.from(payload);
-    const { response } = JSON.parse(text.toString('utf8')) as {
-      response: { headers: Record<string, string>; timingPhases: { firstByte: number } } | null;
-    };
-    if (response === null) return [];
-    return [response.timingPhases.firstByte - Number(response.headers['x-took-ms'])];
-  });
-  show('timing, 50 ms target', {
-    results: String(errors.length),
-    'error p50': ms(quantile(errors, 0.5)),
-    p99: ms(quantile(errors, 0.99)),
-  });
-  await load.agent.kill9();
-}
-
 async function benchLateness(system: System, ports: Ports): Promise<void> {
   const [url] = kinds;
   if (url === undefined) return;
@@ -307,5 +274,5 @@ if (wants('ingest-engines')) await benchIngestEngines(rounds, show);
 if (wants('start')) await benchStart(system);
 for (const kind of kinds) if (wants(kind.name)) await benchKind(system, kind, ports);
 if (wants('icmp')) for (const busy of [0, 20]) await benchRoundTrip(busy);
-if (wants('timing')) await benchTiming(system, ports);
+if (wants('timing')) await benchTiming(rounds, show);
 if (wants('slots')) await benchLateness(system, ports);

@@ -16,7 +16,7 @@ import { freePort, Program } from '../../test/support/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { median, treeCost, treePssMib, type TreeCost } from './process-cost.ts';
 
-type Show = (label: string, values: Record<string, string>) => void;
+export type Show = (label: string, values: Record<string, string>) => void;
 
 const exporterName = 'prometheus-blackbox-exporter';
 const serverName = 'prometheus';
@@ -88,7 +88,7 @@ const protocols: Protocol[] = [
 ];
 
 /** A program of the system, ended with its pair. */
-class Peer implements AsyncDisposable {
+export class Peer implements AsyncDisposable {
   readonly port: number;
   readonly #child: ChildProcess;
 
@@ -121,7 +121,7 @@ class Peer implements AsyncDisposable {
   }
 }
 
-async function startExporter(folder: string): Promise<Peer> {
+export async function startExporter(folder: string): Promise<Peer> {
   const file = join(folder, 'blackbox.yml');
   const authority = join(folder, 'authority.pem');
   const modules = protocols.map(({ name, module }) => [name, module(authority)]);
@@ -332,6 +332,8 @@ interface Bench {
 
 const isInstalled = (name: string): boolean =>
   spawnSync(name, ['--version'], { stdio: 'ignore' }).error === undefined;
+
+export const isExporterInstalled = (): boolean => isInstalled(exporterName);
 
 /** `only` names protocols, or `whole`; all of them when it names none. */
 export async function benchPeers(

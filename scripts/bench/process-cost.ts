@@ -21,7 +21,6 @@ function statOf(pid: number): Stat | null {
   }
 }
 
-/** A process and its descendants. */
 function treeOf(root: number): { pid: number; cpuMs: number }[] {
   const stats = new Map<number, Stat>();
   for (const name of readdirSync('/proc')) {
@@ -36,6 +35,11 @@ function treeOf(root: number): { pid: number; cpuMs: number }[] {
     return false;
   };
   return [...stats].flatMap(([pid, { cpuMs }]) => (isBelow(pid) ? [{ pid, cpuMs }] : []));
+}
+
+/** A process and its descendants. */
+export function treePids(root: number): number[] {
+  return treeOf(root).map(({ pid }) => pid);
 }
 
 /** CPU of a process and its descendants so far, in ms. */

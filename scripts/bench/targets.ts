@@ -10,16 +10,25 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import dnsPacket from 'dns-packet';
 
 const delayMs = 50;
+/** What answers took, by the number in their query, for clients that keep no headers. */
+const tookMs = new Map<string, number>();
 
 const answer: RequestListener = (request, response) => {
-  if (request.url !== '/delayed') {
+  const [path, query] = (request.url ?? '').split('?');
+  if (path === '/took') {
+    response.end(JSON.stringify(Object.fromEntries(tookMs)));
+    return;
+  }
+  if (path !== '/delayed') {
     response.end('ok');
     return;
   }
   const arrivedAt = performance.now();
   setTimeout(() => {
     // The delay as it was, not as it was meant: timers are late by a millisecond or so.
-    response.writeHead(200, { 'x-took-ms': String(performance.now() - arrivedAt) }).end('ok');
+    const took = performance.now() - arrivedAt;
+    if (query?.startsWith('n=') === true) tookMs.set(query.slice(2), took);
+    response.writeHead(200, { 'x-took-ms': String(took) }).end('ok');
   }, delayMs);
 };
 const { TARGET_KEY: key, TARGET_CERTIFICATE: cert } = process.env;

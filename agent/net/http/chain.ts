@@ -5,7 +5,7 @@ import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
 import type { SecureContext, TLSSocket } from 'node:tls';
-import { nothingHeld, type HeldTime } from '../../native/held-time.ts';
+import { noTcpTimes, type ReadTcpTimes } from '../../native/tcp-times.ts';
 import type { ConnectionTrail } from '../connection-trail.ts';
 import { clientCertificateRejection } from '../tls/client-certificate-errors.ts';
 import { codeOf, failureOf, timedOut } from '../failure.ts';
@@ -60,7 +60,7 @@ export interface HttpSurroundings {
   readonly proxyUrl: string | null;
   readonly clientCertificates: readonly AssignedCertificate[];
   /** Absent for callers without time to check the next hop of a silent target. */
-  readonly network?: { readonly nextHops: NextHops; readonly heldTime: HeldTime };
+  readonly network?: { readonly nextHops: NextHops; readonly tcpTimes: ReadTcpTimes };
   log(message: string, level?: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'): void;
 }
 
@@ -203,9 +203,10 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
   const exchange = await exchangeHttp({
     ...{ method: leg.method, url, headers, body: leg.body },
     ...{ proxy, secureContext, clock, signal },
-    heldTime: surroundings.network?.heldTime ?? nothingHeld,
+    tcpTimes: surroundings.network?.tcpTimes ?? noTcpTimes,
     address: resolution.address,
     skipSsl: request.skipSsl,
+    readyAt: lookedUpAt,
     timeoutMs: leftMs,
     limitMs: timeoutMs,
     trail: request.trail,

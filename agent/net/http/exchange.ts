@@ -26,7 +26,7 @@ import {
 } from './proxy.ts';
 import { readBody, type BodyLimits, type BodyReading } from './read-body.ts';
 import type { Address } from '../dns/resolve.ts';
-import type { HeldTime } from '../../native/held-time.ts';
+import type { ReadTcpTimes } from '../../native/tcp-times.ts';
 import { OwnDelay } from '../own-delay.ts';
 import { connectVerified } from '../tls/connect-verified.ts';
 import {
@@ -53,20 +53,21 @@ export interface ExchangeRequest extends BodyLimits {
   serverName?: string;
   /** Called with each connection after its handshake. */
   onSecure?: (socket: TLSSocket) => void;
+  /** When the address was known, on the monotonic clock. What follows until the connection is begun is the agent's own. */
+  readyAt: number;
   /** Timeout from now, in ms. */
   timeoutMs: number;
   /** The configured timeout, for messages. */
   limitMs: number;
   signal: AbortSignal;
   clock: Clock;
-  heldTime: HeldTime;
+  tcpTimes: ReadTcpTimes;
   /** Records the events of the exchange. */
   trail: ConnectionTrail;
 }
 
 /** Instants on the monotonic clock, in ms, without the agent's own delay; null for what did not happen. */
 export interface ExchangeTimes {
-  socket: number;
   connect: number | null;
   secureConnect: number | null;
   response: number | null;
@@ -96,6 +97,8 @@ export interface Exchange {
 }
 
 const maxHeaderBytes = 65_536;
+/** A body below this leaves with its headers, without waiting for the other side. */
+const sentAtOnceBytes = 4_096;
 
 function phaseOf(times: ExchangeTimes, isSecure: boolean): string {
   if (times.response !== null) return 'body';
@@ -128,13 +131,12 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
   const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
   const subject = proxy === null ? `${url.host} (${address.address})` : `${url.host} (by proxy)`;
   const times: ExchangeTimes = {
-    socket: clock.monotonic(),
     connect: null,
     secureConnect: null,
     response: null,
     end: null,
   };
-  const delay = new OwnDelay(clock, exchange.heldTime);
+  const delay = new OwnDelay(clock, exchange.tcpTimes);
   return new Promise((resolve, reject) => {
     let response: Omit<ExchangeResponse, 'bytes' | 'size' | 'isStopped'> | null = null;
     let reading: BodyReading | undefined;
@@ -206,7 +208,9 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     });
     exchange.signal.addEventListener('abort', onAbort, { once: true });
 
-    const dataAt = (): number => (socket === undefined ? delay.now() : delay.dataAt(socket));
+    const isSentAtOnce = (exchange.body?.length ?? 0) < sentAtOnceBytes;
+    const dataAt = (): number =>
+      socket === undefined ? delay.now() : delay.dataAt(socket, isSentAtOnce);
     const onResponse = (message: IncomingMessage): void => {
       times.response = dataAt();
       trail.add('headers', `response with status ${message.statusCode ?? 0}`);
@@ -275,7 +279,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         });
       }
       opened.once('secureConnect', () => {
-        times.secureConnect = delay.stepAt(opened, 'data');
+        times.secureConnect = delay.steppedAt(opened);
         exchange.onSecure?.(opened);
         certificate = certificateFacts(opened, clock.now());
         trail.add('tls', describeHandshake(opened, certificate));
@@ -290,7 +294,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       const opened = isSecure ? secured(target) : connectTcp(target);
       trail.watch(opened, { ...address, port, isProxy: false });
       opened.once('connect', () => {
-        times.connect = delay.stepAt(opened, 'confirmation');
+        times.connect = delay.connectedAt(opened, exchange.readyAt);
       });
       send(opened);
     };
@@ -322,7 +326,6 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       onAbort();
       return;
     }
-    times.socket = clock.monotonic();
     try {
       if (proxy === null) openDirect();
       else openByProxy(proxy);
