@@ -139,7 +139,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     apiKey,
     dispatcher,
     agentId: outbox.agentId,
-    acknowledgement: new Acknowledgement(config.AGENT_DATA_DIR),
+    acknowledgement: stack.use(new Acknowledgement(config.AGENT_DATA_DIR)),
     version,
     // Time in which this process was stopped does not count as silence of the link.
     clock: processTime.running(rawClock),

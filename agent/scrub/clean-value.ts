@@ -16,6 +16,8 @@ const separator = ',\n';
 const maxFields = 5_000;
 /** Shorter numbers are no secrets. */
 const minNumberLength = 6;
+/** The shortest credentials and lines of headers: `://:abc@`, `apikey:a`. */
+const minCredentialLength = 8;
 
 export interface CleanTools {
   /** True when numbers and names of fields may be secret: they are not when none is declared. */
@@ -38,12 +40,14 @@ const maxKnownKeyLength = 64;
 
 class Reading {
   readonly #tools: CleanTools;
+  readonly #minLength: number;
   readonly #texts: string[] = [];
   readonly #waiting: { source: Container; place: Place }[] = [];
   #fields = 0;
 
   constructor(tools: CleanTools) {
     this.#tools = tools;
+    this.#minLength = tools.hasSecrets ? 1 : minCredentialLength;
   }
 
   isClean(value: unknown): boolean {
@@ -63,7 +67,7 @@ class Reading {
   #take(value: unknown, place: Place): void {
     this.#fields += 1;
     if (typeof value === 'string') {
-      if (value !== '') this.#texts.push(value);
+      if (value.length >= this.#minLength) this.#texts.push(value);
     } else if (typeof value === 'number' || typeof value === 'bigint') {
       if (!this.#tools.hasSecrets) return;
       const text = String(value);
@@ -83,7 +87,8 @@ class Reading {
   #readRecord(source: Record<string, unknown>, place: Place): boolean {
     if ('value' in source && this.#isHiddenPair(source, place)) return false;
     if ('password' in source) return false;
-    for (const [key, value] of Object.entries(source)) {
+    for (const key of Object.keys(source)) {
+      const value = source[key];
       const { place: inside, isSuspicious } = this.#factsOf(key);
       if (isSuspicious) {
         if (isSensitiveHeader(key)) return false;
