@@ -9,9 +9,10 @@ import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { absent, eachNumberOf, isOneOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { isOfDays } from '../db/run-days.ts';
+import { shardOf } from '../db/shard.ts';
 import { inSnapshot } from '../db/snapshot.ts';
 import type { Database } from '../db/tables.ts';
-import { waitingBeside } from '../results/index.ts';
+import { waitingOfShard } from '../results/index.ts';
 import { dayMs, dayOf, hasOutcome, hasPages, hourOf } from './decide/roll-ups/cell.ts';
 import { fineFrom, placeHours, rangesOf, spanOfDay, withoutDays } from './decide/roll-ups/plan.ts';
 import type { Span, Spans } from './decide/roll-ups/spans.ts';
@@ -31,6 +32,8 @@ export interface TallyRequest {
   /** Limit of results that are read one by one. */
   maxResults: number;
 }
+
+type SumsRequest = Omit<TallyRequest, 'maxResults'>;
 
 interface SumsRow {
   starts_at: number;
@@ -82,7 +85,8 @@ const rawFromNow = prepareQuery<object, { raw_from: number }>((db) =>
   db.selectFrom('roll_up_progress').select('raw_from'),
 );
 
-interface Snapshot {
+/** The sums of a check as a snapshot of the database had them. */
+export interface Snapshot {
   /** All single results since this instant are still stored. */
   rawFrom: number;
   /** Results that are in no sum yet; most are of other checks. */
@@ -95,7 +99,7 @@ interface Snapshot {
 /** Hours with attempts that are summed up as such and became FINAL. */
 async function uncertainHours(
   db: Kysely<Database>,
-  { checkId, spans }: TallyRequest,
+  { checkId, spans }: SumsRequest,
   promoted: readonly number[],
   days: string,
 ): Promise<Set<number>> {
@@ -112,13 +116,37 @@ async function uncertainHours(
   return new Set(results.map(({ started_at }) => hourOf(started_at)));
 }
 
-async function readSums(db: Kysely<Database>, request: TallyRequest): Promise<Snapshot> {
-  const { accountId, checkId, spans, bases } = request;
-  const query = bases.some(isMeasured) ? sumsAndMetrics : sumsAlone;
+type WaitingOfShard = Awaited<ReturnType<typeof waitingOfShard>>;
+
+/** What the checks of one snapshot share. */
+interface Shared {
+  rawFrom: number;
+  waitingBeside: (checkId: string) => Promise<WaitingOfShard>;
+}
+
+async function readShared(db: Kysely<Database>): Promise<Shared> {
   const [progress] = await rawFromNow.run(db, {});
   if (progress === undefined) throw new Error('since when results are kept is not known');
-  const { raw_from: rawFrom } = progress;
-  const { stored, promoted, days: waitingDays } = await waitingBeside(db, checkId);
+  const known = new Map<number, WaitingOfShard>();
+  return {
+    rawFrom: progress.raw_from,
+    async waitingBeside(checkId) {
+      const shard = shardOf(checkId);
+      const waiting = known.get(shard) ?? (await waitingOfShard(db, shard));
+      known.set(shard, waiting);
+      return waiting;
+    },
+  };
+}
+
+async function readSums(
+  db: Kysely<Database>,
+  request: SumsRequest,
+  { rawFrom, waitingBeside }: Shared,
+): Promise<Snapshot> {
+  const { accountId, checkId, spans, bases } = request;
+  const query = bases.some(isMeasured) ? sumsAndMetrics : sumsAlone;
+  const { stored, promoted, days: waitingDays } = await waitingBeside(checkId);
   const waiting = { seqs: stored, days: waitingDays };
   const uncertain = await uncertainHours(db, request, promoted, waitingDays);
   const of = { accountId, checkId };
@@ -213,14 +241,34 @@ export interface Tallies {
   truncated: boolean;
 }
 
-/** Adds up the results of one check by span and group. */
-export async function readTallies(db: Kysely<Database>, request: TallyRequest): Promise<Tallies> {
+/** The sums of several checks in one snapshot, in the order of the requests. */
+export function readSnapshots(
+  db: Kysely<Database>,
+  requests: readonly SumsRequest[],
+): Promise<Snapshot[]> {
+  return inSnapshot(db, async (unit) => {
+    const shared = await readShared(unit);
+    const snapshots: Snapshot[] = [];
+    for (const request of requests) snapshots.push(await readSums(unit, request, shared));
+    return snapshots;
+  });
+}
+
+/** Adds up the results of one check by span and group, in a snapshot of its own unless one is given. */
+export async function readTallies(
+  db: Kysely<Database>,
+  request: TallyRequest,
+  given?: Snapshot,
+): Promise<Tallies> {
   const { spans, maxResults } = request;
   const tallying = new Tallying(request);
-  if (spans.to <= spans.from) return { tallies: tallying.tallies, read: 0, truncated: false };
-  const { rawFrom, waiting, counted, divided } = await inSnapshot(db, (unit) =>
-    readSums(unit, request),
-  );
+  const isEmpty = spans.to <= spans.from;
+  const [snapshot = given] =
+    isEmpty || given !== undefined ? [] : await readSnapshots(db, [request]);
+  if (isEmpty || snapshot === undefined) {
+    return { tallies: tallying.tallies, read: 0, truncated: false };
+  }
+  const { rawFrom, waiting, counted, divided } = snapshot;
   for (const { row, span } of counted) tallying.addSums(row, span);
 
   const fine = fineFrom(spans, rawFrom);

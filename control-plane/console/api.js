@@ -49,7 +49,9 @@ function headersOf(body, etag) {
 function urlOf(path, query) {
   const url = new URL(path, base);
   for (const [name, value] of Object.entries(query)) {
-    if (value != null && value !== '') url.searchParams.set(name, String(value));
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (each != null && each !== '') url.searchParams.append(name, String(each));
+    }
   }
   return url;
 }

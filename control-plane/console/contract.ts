@@ -68,7 +68,9 @@ export type DataAt<Path extends string, Method extends HttpMethod = 'GET'> = Dat
   RouteAt<Method, Path>
 >;
 
-type Parameter = string | number | boolean | null | undefined;
+type Value = string | number | boolean | null | undefined;
+/** A list is sent as one parameter for each of its values. */
+type Parameter = Value | readonly Value[];
 type Query<Route> = Route extends { query: infer Schema extends z.ZodType }
   ? { [Name in keyof z.output<Schema>]?: Parameter }
   : Record<string, never>;

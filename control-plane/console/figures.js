@@ -65,11 +65,19 @@ async function ask() {
 }
 
 /**
- * Figures by check id. The first checks of the list are requested first.
+ * The figures of a check, once they are there.
+ * @param {string} id
+ */
+export function figuresOf(id) {
+  return figures.get(id);
+}
+
+/**
+ * Reads the figures of checks, the first of the list first, and renders again when there are new ones.
  * @param {string[]} ids
  */
 export function useFigures(ids) {
-  const [version, redraw] = useState(0);
+  const [, redraw] = useState(0);
   useEffect(() => {
     const listener = () => redraw((before) => before + 1);
     listeners.add(listener);
@@ -83,5 +91,4 @@ export function useFigures(ids) {
     const timer = setInterval(() => void ask(), askAgainMs);
     return () => clearInterval(timer);
   }, []);
-  return { figures, version };
 }

@@ -416,6 +416,8 @@ function textOfAnswer(route: Route, answer: unknown): string {
 }
 
 const gzipped = promisify(gzip);
+/** Half of the work of the default level, for answers of JSON that are a twentieth larger. */
+const packingLevel = 3;
 /** Smaller bodies fit into one packet and are not compressed. */
 const worthPackingBytes = 1_024;
 
@@ -456,7 +458,7 @@ async function send(
     body.length >= worthPackingBytes &&
     authentication !== 'locationKey' &&
     acceptsGzip(request.headers['accept-encoding']);
-  const sent = isPacked ? await gzipped(body) : body;
+  const sent = isPacked ? await gzipped(body, { level: packingLevel }) : body;
   if (isPacked) headers['Content-Encoding'] = 'gzip';
   if (authentication !== 'locationKey') response.vary('Accept-Encoding');
   response.writeHead(status, { ...headers, 'Content-Length': sent.length });

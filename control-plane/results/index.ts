@@ -27,7 +27,7 @@ export {
   type RunEnding,
 } from './result-consumer.ts';
 export { storeFinal } from './result-rows.ts';
-export { type Occasion, takeFromInbox, waitingBeside, waitingShards } from './roll-up-inbox.ts';
+export { type Occasion, takeFromInbox, waitingOfShard, waitingShards } from './roll-up-inbox.ts';
 export type { RunVerdict } from './run-verdict.ts';
 export { StatusCache, statusesOfChecks } from './status-cache.ts';
 export { sweepSlots } from './sweep-slots.ts';

@@ -145,12 +145,12 @@ const rowsOfShard = prepareQuery<{ shard: number }, { results_json: string }>((d
   db.selectFrom('roll_up_inbox').select('results_json').where('shard', '=', argument('shard')),
 );
 
-/** The results that the shard of a check still has to add to the sums; most are of other checks. */
-export async function waitingBeside(
+/** The results that a shard still has to add to the sums; most are of other checks than one asks for. */
+export async function waitingOfShard(
   db: Kysely<Database>,
-  checkId: string,
+  shard: number,
 ): Promise<{ stored: number[]; promoted: number[]; days: string }> {
-  const { waiting, days } = readRows(await rowsOfShard.run(db, { shard: shardOf(checkId) }));
+  const { waiting, days } = readRows(await rowsOfShard.run(db, { shard }));
   return {
     days,
     stored: waiting.flatMap(({ finals = [], attempts = [] }) => [...finals, ...attempts]),

@@ -1,6 +1,6 @@
 /** The overview of all checks in one answer, a few hundred bytes per check. */
 import { z } from 'zod';
-import { pathId, queryInteger, timestamp } from './primitives.ts';
+import { pathId, queryInteger, queryList, timestamp } from './primitives.ts';
 import { checkType } from './checks/index.ts';
 import { defineRoute } from './route.ts';
 
@@ -54,7 +54,7 @@ const listCheckOverview = defineRoute({
   summary: 'All checks with their state and latest runs, by name',
   authentication: 'apiKey',
   query: z.object({
-    checkId: pathId.exactOptional().meta({ description: 'Only this check' }),
+    checkId: queryList(pathId).exactOptional().meta({ description: 'Only these checks' }),
     runs: queryInteger(0, 100).default(24).meta({ description: 'How many runs of each check' }),
   }),
   status: 200,

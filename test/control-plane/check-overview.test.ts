@@ -95,3 +95,26 @@ test('results that were cancelled are not among the runs', async () => {
   const [check] = await overview(bench);
   assert.deepEqual(check?.recentRuns.responseTimes, [1]);
 });
+
+test('the overview of some checks leaves the others out', async () => {
+  await using bench = await setUp();
+  const names = ['a', 'b', 'c'];
+  const ids: string[] = [];
+  for (const name of names) ids.push(await bench.check('url', { name, tags: [name] }));
+  const of = async (...given: string[]) =>
+    (await overview(bench, `?${given.map((id) => `checkId=${id}`).join('&')}`)).map(
+      ({ name, tags, locations }) => [name, tags, locations.length],
+    );
+  const [a = '', , c = ''] = ids;
+  assert.deepEqual(await of(c, a), [
+    ['a', ['a'], 2],
+    ['c', ['c'], 2],
+  ]);
+  const gone = '00000000-0000-4000-8000-000000000000';
+  assert.deepEqual(
+    await of(gone, c),
+    [['c', ['c'], 2]],
+    'one that is deleted meanwhile is left out',
+  );
+  assert.equal((await bench.cp.api('GET', `/v1/check-overview?checkId=${gone}`)).status, 404);
+});

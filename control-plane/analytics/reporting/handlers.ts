@@ -1,4 +1,6 @@
 /** Reports about checks. */
+import { scheduler } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
 import { maxResultsInAll, maxResultsPerCheck } from '@monitor/shared/contract/analytics.ts';
 import type { reportingRoutes } from '@monitor/shared/contract/reporting.ts';
@@ -20,23 +22,29 @@ import { Tally } from '../decide/roll-ups/tally.ts';
 import { asCsv, wantsCsv, type Handlers } from '../../http/implement.ts';
 import { listAnalysedChecks, type AnalysedCheck } from '../analysed-checks.ts';
 import { idleTimes } from '../../scheduling/index.ts';
-import { readTallies } from '../read-tallies.ts';
+import { readSnapshots, readTallies } from '../read-tallies.ts';
 import type { Services } from '../../core/services.ts';
+import type { Database } from '../../db/tables.ts';
 
 type AskedMetric = Pick<Metric, 'name' | 'base' | 'statistic'>;
 
-/** The metrics of a check in the report: those of its first figure. */
-function metricsOf({ type }: AnalysedCheck): AskedMetric[] {
-  const { figures } = analyticsOf[type];
-  return [
-    { name: 'successRatio', base: 'availability', statistic: 'avg' },
-    ...figures.slice(0, 1).flatMap(({ base }) =>
-      (['avg', 'p95', 'p99'] as const).map((name) => ({
-        ...{ name, base: base.name, statistic: name },
-      })),
-    ),
-  ];
-}
+/** The metrics of checks in the report, by type: those of the first figure. */
+const metricsOf = new Map(
+  Object.entries(analyticsOf).map(([type, { figures }]): [string, AskedMetric[]] => [
+    type,
+    [
+      { name: 'successRatio', base: 'availability', statistic: 'avg' },
+      ...figures.slice(0, 1).flatMap(({ base }) =>
+        (['avg', 'p95', 'p99'] as const).map((name) => ({
+          ...{ name, base: base.name, statistic: name },
+        })),
+      ),
+    ],
+  ]),
+);
+
+/** Checks whose sums are read in one snapshot; other requests run between two of them. */
+const batchChecks = 50;
 
 /** The numbers of one bucket, or of all of them. */
 function numbersOf(
@@ -56,7 +64,7 @@ function numbersOf(
     avg: null,
     p95: null,
     p99: null,
-    ...aggregate(tally, metricsOf(check)),
+    ...aggregate(tally, metricsOf.get(check.type) ?? []),
     ...(times === null ? {} : { successRatio: rounded(availability) }),
   };
   if (target === undefined) return numbers;
@@ -106,6 +114,36 @@ function csvOfReport(rows: readonly Row[], hasBuckets: boolean, hasTarget: boole
   return csvOf(columns, lines);
 }
 
+interface ReportOf {
+  accountId: string;
+  spansOf: (check: AnalysedCheck) => Span[];
+}
+
+/** The checks of a report with their spans and sums. */
+async function* snapshotsOf(
+  db: Kysely<Database>,
+  checks: readonly AnalysedCheck[],
+  { accountId, spansOf }: ReportOf,
+) {
+  for (let from = 0; from < checks.length; from += batchChecks) {
+    if (from > 0) await scheduler.yield();
+    const batch = checks.slice(from, from + batchChecks).map((check) => {
+      const spans = spansOf(check);
+      const request = {
+        ...{ accountId, checkId: check.id, checkType: check.type, spans: listed(spans) },
+        bases: (metricsOf.get(check.type) ?? []).map(({ base }) => base),
+        statuses: [],
+      };
+      return { check, spans, request };
+    });
+    const snapshots = await readSnapshots(
+      db,
+      batch.map(({ request }) => request),
+    );
+    for (const [index, each] of batch.entries()) yield { ...each, snapshot: snapshots[index] };
+  }
+}
+
 export function reportingHandlers(services: Services): Handlers<typeof reportingRoutes> {
   const { readPool, clock } = services;
   return {
@@ -129,18 +167,13 @@ export function reportingHandlers(services: Services): Handlers<typeof reporting
           target === undefined ? new Map() : await idleTimes(db, accountId);
         const found: Row[] = [];
         let left = maxResultsInAll;
-        for (const [index, check] of checks.entries()) {
-          const spans = spansWithout(buckets, maintenance.get(check.id) ?? []);
-          const share = Math.max(1, Math.floor(left / (checks.length - index)));
-          const { tallies, read } = await readTallies(db, {
-            accountId,
-            checkId: check.id,
-            checkType: check.type,
-            spans: listed(spans),
-            bases: metricsOf(check).map(({ base }) => base),
-            statuses: [],
-            maxResults: Math.min(share, maxResultsPerCheck),
-          });
+        for await (const { check, spans, request, snapshot } of snapshotsOf(db, checks, {
+          accountId,
+          spansOf: (check) => spansWithout(buckets, maintenance.get(check.id) ?? []),
+        })) {
+          const share = Math.max(1, Math.floor(left / (checks.length - found.length)));
+          const maxResults = Math.min(share, maxResultsPerCheck);
+          const { tallies, read } = await readTallies(db, { ...request, maxResults }, snapshot);
           left -= read;
           const times = isPinged(check.type)
             ? await readHeartbeatTimes(db, accountId, check.id, window.from)
@@ -149,7 +182,7 @@ export function reportingHandlers(services: Services): Handlers<typeof reporting
           const idle = idleOf.get(check.id) ?? [];
           const tallyOf = (bucket: number) => tallies.get(bucket)?.get(null);
           const spansOf = Map.groupBy(spans, ({ key }) => key);
-          const aggregates = buckets.map(({ from, to }, bucket) => ({
+          const numbersOfBucket = ({ from, to }: Window, bucket: number) => ({
             from: toTimestamp(from),
             to: toTimestamp(to),
             ...numbersOf(
@@ -161,7 +194,8 @@ export function reportingHandlers(services: Services): Handlers<typeof reporting
               times,
               idle,
             ),
-          }));
+          });
+          const aggregates = granularity === undefined ? [] : buckets.map(numbersOfBucket);
           const whole = new Tally();
           for (const bucket of buckets.keys()) whole.merge(tallyOf(bucket) ?? new Tally());
           found.push({

@@ -4,7 +4,7 @@
 /** @import { Query } from '../router.js' */
 /** @import { State as CheckState } from '../state.js' */
 import { html, memo, useEffect, useMemo, useRef, useState } from '../dom.js';
-import { useFigures } from '../figures.js';
+import { figuresOf, useFigures } from '../figures.js';
 import { count, duration, every, inNumbers, nothing, percent, typeName } from '../format.js';
 import { Bars } from '../parts/bars.js';
 import { Icon, State } from '../parts/icons.js';
@@ -17,11 +17,14 @@ import { isPinged, stateOfCheck, states } from '../state.js';
 
 /** @typedef {{ check: CheckOverview, state: CheckState }} Entry */
 /** @typedef {Entry & { figures: Figures | undefined }} Line */
+/** @typedef {CheckOverview['recentRuns']} Runs */
 /** @typedef {(left: Line, right: Line) => number} Order */
 
-/** Rows rendered at first; the rest on demand. */
-const atFirst = 250;
+/** Rows rendered at first; the rest on demand. Their ids fit into an address that every proxy takes. */
+const atFirst = 100;
 const manyChecks = 300;
+/** Latest runs of a row. */
+const slots = 24;
 
 /** @type {Order} */
 const byName = (left, right) => left.check.name.localeCompare(right.check.name);
@@ -49,6 +52,8 @@ const orders = {
   availability: byNumber(({ figures }) => figures?.availability),
   p95: byNumber(({ figures }) => (figures?.p95 == null ? null : -figures.p95)),
 };
+
+const ofFigures = new Set(['availability', 'p95']);
 
 /** @type {[order: string | null, word: string, className?: string][]} */
 const columns = [
@@ -83,10 +88,11 @@ function toneOf(availability) {
   return availability >= 99 ? 'warn' : 'bad';
 }
 
-const Row = memo((/** @type {Line} */ { check, state, figures }) => {
-  const { word, tone } = states[state];
-  const places = check.locations.length;
-  return html`<tr>
+const Row = memo(
+  (/** @type {Line & { runs: Runs | undefined }} */ { check, state, figures, runs }) => {
+    const { word, tone } = states[state];
+    const places = check.locations.length;
+    return html`<tr>
     <td class="state-cell"><${State} tone=${tone} word=${word} /></td>
     <th scope="row">
       <a href=${link('checks', check.id)}>${check.name}</a>
@@ -116,11 +122,12 @@ const Row = memo((/** @type {Line} */ { check, state, figures }) => {
     </td>
     <td class="wide-only right">${isPinged(check) ? nothing : every(check)}</td>
     <td class="wide-only nowrap"><${Ago} at=${check.lastRunAt} fallback="not yet" /></td>
-    <td><${Bars} runs=${check.recentRuns} /></td>
+    <td>${runs && html`<${Bars} runs=${runs} slots=${slots} />`}</td>
     <td class=${`right ${toneOf(figures?.availability)}`}>${percent(figures?.availability)}</td>
     <td class="wide-only right">${duration(figures?.p95)}</td>
   </tr>`;
-});
+  },
+);
 
 /** @param {{ order: string, isReversed: boolean }} props */
 function Head({ order, isReversed }) {
@@ -213,23 +220,26 @@ function Summary({ entries, query }) {
   </div>`;
 }
 
-/** @param {{ checks: CheckOverview[], query: Query }} props */
-function List({ checks, query }) {
+/** @param {{ checks: CheckOverview[], query: Query, everyMs: number }} props */
+function List({ checks, query, everyMs }) {
   const [isWhole, setWhole] = useState(false);
   const entries = useMemo(
     () => checks.map((check) => ({ check, state: stateOfCheck(check) })),
     [checks],
   );
   const found = entries.filter((entry) => matches(entry, query));
-  const { figures } = useFigures(found.map(({ check }) => check.id));
   const { sort = 'state' } = query;
   const order = sort.replace('!', '');
   const isReversed = sort.endsWith('!');
   const compare = orders[order] ?? byState;
   const rows = found
-    .map((entry) => ({ ...entry, figures: figures.get(entry.check.id) }))
+    .map((entry) => ({ ...entry, figures: figuresOf(entry.check.id) }))
     .sort((left, right) => (isReversed ? -1 : 1) * compare(left, right) || byName(left, right));
   const shown = isWhole ? rows : rows.slice(0, atFirst);
+  const ids = shown.map(({ check }) => check.id);
+  // Only an order by figures needs those of rows that are not shown.
+  useFigures(ofFigures.has(order) ? found.map(({ check }) => check.id) : ids);
+  const runs = useRecentRuns(isWhole ? null : ids, everyMs);
 
   return html`<${Summary} entries=${entries} query=${query} />
     <${Filters} entries=${entries} query=${query} />
@@ -250,6 +260,7 @@ function List({ checks, query }) {
                         check=${entry.check}
                         state=${entry.state}
                         figures=${entry.figures}
+                        runs=${runs.get(entry.check.id)}
                       />`,
                   )}
                 </tbody>
@@ -264,10 +275,25 @@ function List({ checks, query }) {
     }`;
 }
 
+/**
+ * The latest runs of checks, or of all for null: they cost more to read than all the rest of a check.
+ * Those that were read before stay until there are new ones.
+ * @param {string[] | null} ids
+ * @param {number} everyMs
+ * @returns {ReadonlyMap<string, Runs>}
+ */
+function useRecentRuns(ids, everyMs) {
+  const known = useRef(/** @type {Map<string, Runs>} */ (new Map()));
+  const query = { runs: slots, ...(ids && { checkId: ids.toSorted() }) };
+  const { data } = useQuery(ids?.length === 0 ? null : 'v1/check-overview', { query, everyMs });
+  for (const { id, recentRuns } of data ?? []) known.current.set(id, recentRuns);
+  return known.current;
+}
+
 /** @param {{ query: Query }} props */
 export function ChecksView({ query }) {
   const [everyMs, setEvery] = useState(15_000);
-  const read = useQuery('v1/check-overview', { everyMs });
+  const read = useQuery('v1/check-overview', { query: { runs: 0 }, everyMs });
   const amount = read.data?.length ?? 0;
   useEffect(() => setEvery(amount > manyChecks ? 30_000 : 15_000), [amount > manyChecks]);
   return html`<h1>Checks</h1>
@@ -278,6 +304,6 @@ export function ChecksView({ query }) {
       empty: html`<${Empty} title="There are no checks yet">
         Create the first one through the API: <a href="../docs">how</a>.
       <//>`,
-      children: (checks) => html`<${List} checks=${checks} query=${query} />`,
+      children: (checks) => html`<${List} checks=${checks} query=${query} everyMs=${everyMs} />`,
     })}`;
 }

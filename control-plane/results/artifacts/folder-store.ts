@@ -5,14 +5,25 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { ReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { tighten } from '@monitor/shared/private-files.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import type { ArtifactStore } from '../../core/artifact-store.ts';
 
 const blockBytes = 1_048_576;
+/** The disk begins to make durable what was written so far. */
+const syncBytes = 16 * blockBytes;
 /** No upload writes this long without a pause. */
 const abandonedAfterMs = 24 * 3_600_000;
 
@@ -26,6 +37,57 @@ async function syncFolder(path: string): Promise<void> {
   try {
     await handle.sync();
   } finally {
+    await handle.close();
+  }
+}
+
+const sizeOf = (block: readonly Buffer[]): number =>
+  block.reduce((sum, { length }) => sum + length, 0);
+
+/** Writes all of a block: a disk that becomes full may take a part of it. */
+async function writeBlock(handle: FileHandle, block: readonly Buffer[]): Promise<void> {
+  const { bytesWritten } = await handle.writev(block);
+  if (bytesWritten === sizeOf(block)) return;
+  await handle.writeFile(Buffer.concat(block).subarray(bytesWritten));
+}
+
+/**
+ * Writes chunks to a file and gives their size once they are durable. A block is written while the next
+ * one arrives, and the disk has its work long before the end.
+ */
+async function writeAll(handle: FileHandle, chunks: AsyncIterable<Buffer>): Promise<number> {
+  let total = 0;
+  let block: Buffer[] = [];
+  let blockSize = 0;
+  let unsynced = 0;
+  let writing: Promise<void> = Promise.resolve();
+  // A disk tells of a failure once: whoever hears of it stops.
+  let syncing: Promise<void> = Promise.resolve();
+  const flush = async (): Promise<void> => {
+    await writing;
+    writing = writeBlock(handle, block);
+    writing.catch(() => {});
+    total += blockSize;
+    unsynced += blockSize;
+    block = [];
+    blockSize = 0;
+    if (unsynced < syncBytes) return;
+    unsynced = 0;
+    syncing = Promise.all([syncing, writing]).then(() => handle.datasync());
+    syncing.catch(() => {});
+  };
+  try {
+    for await (const chunk of chunks) {
+      block.push(chunk);
+      blockSize += chunk.length;
+      if (blockSize >= blockBytes) await flush();
+    }
+    if (blockSize > 0) await flush();
+    await Promise.all([writing, syncing]);
+    await handle.sync();
+    return total;
+  } finally {
+    await Promise.allSettled([writing, syncing]);
     await handle.close();
   }
 }
@@ -88,11 +150,10 @@ export async function openFolderStore(
       const partial = join(partials, randomBytes(12).toString('hex'));
       // Opened before anything can fail: a file that is being opened cannot be deleted.
       const handle = await open(partial, 'wx', 0o600);
-      const file = handle.createWriteStream({ flush: true, highWaterMark: blockBytes });
       try {
-        await pipeline(chunks, file);
+        const bytes = await writeAll(handle, chunks);
         await publish(partial, path);
-        return file.bytesWritten;
+        return bytes;
       } catch (error) {
         await rm(partial, { force: true });
         throw error;

@@ -51,12 +51,12 @@ export function checkOverviewHandlers({
 }: Services): Handlers<typeof checkOverviewRoutes> {
   return {
     listCheckOverview: async ({ query }, { principal: { accountId } }) => {
-      const { checkId, runs } = query;
-      const rows = await overviewRows(db, accountId, checkId);
-      if (rows.length === 0 && checkId !== undefined) throw notFound('check', checkId);
+      const { checkId: asked, runs } = query;
+      const rows = await overviewRows(db, accountId, asked);
+      if (rows.length === 0 && asked !== undefined) throw notFound('check', asked.join());
       const ids = rows.map(({ id }) => id);
-      const locations = await locationsOfChecks(db, accountId, checkId);
-      const tags = await tagsOfChecks(db, accountId, checkId);
+      const locations = await locationsOfChecks(db, accountId, asked);
+      const tags = await tagsOfChecks(db, accountId, asked);
       const maintenance = await maintenanceOf(db, accountId, ids, clock.now());
       const recent = await recentRunsOf(db, accountId, ids, runs);
 

@@ -14,7 +14,7 @@ const batchChecks = 100;
 export async function overviewRows(
   db: Kysely<Database>,
   accountId: string,
-  checkId: string | undefined,
+  checkIds: readonly string[] | undefined,
 ) {
   let query = db
     .selectFrom('checks')
@@ -43,7 +43,7 @@ export async function overviewRows(
       jsonFlag('check_groups.body_json', '$.muted').as('group_muted'),
     ])
     .where('checks.account_id', '=', accountId);
-  if (checkId !== undefined) query = query.where('checks.id', '=', checkId);
+  if (checkIds !== undefined) query = query.where('checks.id', 'in', eachOf(checkIds));
   return query.orderBy('checks.name').orderBy('checks.id').execute();
 }
 
@@ -64,26 +64,26 @@ function byCheck<Row extends { check_id: string }, Value>(
 export async function locationsOfChecks(
   db: Kysely<Database>,
   accountId: string,
-  checkId: string | undefined,
+  checkIds: readonly string[] | undefined,
 ): Promise<ReadonlyMap<string, string[]>> {
   let query = db
     .selectFrom('check_locations')
     .select(['check_id', 'location'])
     .where('account_id', '=', accountId);
-  if (checkId !== undefined) query = query.where('check_id', '=', checkId);
+  if (checkIds !== undefined) query = query.where('check_id', 'in', eachOf(checkIds));
   return byCheck(await query.orderBy('position').execute(), ({ location }) => location);
 }
 
 export async function tagsOfChecks(
   db: Kysely<Database>,
   accountId: string,
-  checkId: string | undefined,
+  checkIds: readonly string[] | undefined,
 ): Promise<ReadonlyMap<string, string[]>> {
   let query = db
     .selectFrom('check_tags')
     .select(['check_id', 'tag'])
     .where('account_id', '=', accountId);
-  if (checkId !== undefined) query = query.where('check_id', '=', checkId);
+  if (checkIds !== undefined) query = query.where('check_id', 'in', eachOf(checkIds));
   return byCheck(await query.orderBy('tag').execute(), ({ tag }) => tag);
 }
 

@@ -208,6 +208,9 @@ test('a new result shows by itself, and rows that did not change are not drawn a
   const { page } = opened;
   const row = page.locator('tbody tr').filter({ hasText: 'Mail port' });
   await row.filter({ hasText: 'Waiting' }).waitFor();
+  // Runs and figures come with answers of their own.
+  const shop = page.locator('tbody tr').filter({ hasText: 'Shop front' });
+  await shop.filter({ has: page.locator('svg.bars'), hasText: '%' }).waitFor();
   await page.evaluate(`window.drawn = 0;
     new MutationObserver((changes) => { window.drawn += changes.length; }).observe(
       [...document.querySelectorAll('tbody tr')].find((row) => /Shop front/.test(row.textContent)),

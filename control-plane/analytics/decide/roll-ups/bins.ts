@@ -57,24 +57,43 @@ export class Bins {
   }
 
   merge(other: Bins): void {
+    this.addInOrder(other.#keys, other.#counts, other.size);
+  }
+
+  /**
+   * Adds the first bins of two lists, which are in the order of their keys. Sums of one check mostly have
+   * the same bins, so these are added in place, and only others make the lists longer.
+   */
+  addInOrder(otherKeys: readonly number[], otherCounts: readonly number[], size: number): void {
     const [keys, counts] = [this.#keys, this.#counts];
-    const [otherKeys, otherCounts] = [other.#keys, other.#counts];
-    const mergedKeys: number[] = [];
-    const mergedCounts: number[] = [];
+    const known = keys.length;
+    const missing: number[] = [];
     let at = 0;
-    let otherAt = 0;
-    while (at < keys.length || otherAt < otherKeys.length) {
-      const key = keys[at] ?? Infinity;
-      const otherKey = otherKeys[otherAt] ?? Infinity;
-      let count = 0;
-      if (key <= otherKey) count += counts[at++] ?? 0;
-      if (otherKey <= key) count += otherCounts[otherAt++] ?? 0;
-      mergedKeys.push(Math.min(key, otherKey));
-      mergedCounts.push(count);
+    for (let index = 0; index < size; index += 1) {
+      const key = otherKeys[index] ?? 0;
+      const count = otherCounts[index] ?? 0;
+      this.total += count;
+      while (at < known && (keys[at] ?? 0) < key) at += 1;
+      if (at < known && keys[at] === key) counts[at] = (counts[at] ?? 0) + count;
+      else missing.push(index);
     }
-    this.#keys = mergedKeys;
-    this.#counts = mergedCounts;
-    this.total += other.total;
+    for (const index of missing) {
+      keys.push(otherKeys[index] ?? 0);
+      counts.push(otherCounts[index] ?? 0);
+    }
+    // From the end, so that nothing is overwritten before it is moved.
+    let from = known - 1;
+    let to = keys.length - 1;
+    for (let next = missing.length - 1; next >= 0; next -= 1, to -= 1) {
+      const index = missing[next] ?? 0;
+      const key = otherKeys[index] ?? 0;
+      for (; from >= 0 && (keys[from] ?? 0) > key; from -= 1, to -= 1) {
+        keys[to] = keys[from] ?? 0;
+        counts[to] = counts[from] ?? 0;
+      }
+      keys[to] = key;
+      counts[to] = otherCounts[index] ?? 0;
+    }
   }
 
   each(visit: (key: number, count: number) => void): void {

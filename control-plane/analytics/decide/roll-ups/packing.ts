@@ -5,7 +5,7 @@
  * bin, count). Integers are varints, other numbers doubles.
  */
 import { measuredMetrics } from '@monitor/shared/domain/metrics.ts';
-import { Bins } from './bins.ts';
+import type { Bins } from './bins.ts';
 import { Distribution } from './distribution.ts';
 
 const metricOfNumber = new Map(
@@ -117,15 +117,19 @@ function writeBins(writer: Writer, bins: Bins): void {
   });
 }
 
+/** Bins that are being read; they are copied before the next ones. */
+const keys: number[] = [];
+const counts: number[] = [];
+
 function readBins(reader: Reader, bins: Bins): void {
   const size = reader.whole();
-  const read = new Bins();
   let key = 0;
   for (let index = 0; index < size; index += 1) {
     key = index === 0 ? unzigzag(reader.whole()) : key + reader.whole();
-    read.add(key, reader.whole());
+    keys[index] = key;
+    counts[index] = reader.whole();
   }
-  if (size > 0) bins.merge(read);
+  bins.addInOrder(keys, counts, size);
 }
 
 function write(writer: Writer, values: Distribution): void {
