@@ -127,7 +127,16 @@ export async function openScripting({
     return found;
   };
   const isWarm = config.BROWSER_MODE === 'warm';
-  const sessions = stack.use(createScriptSessions({ host, clock, spare: isWarm ? 1 : 0 }));
+  const sessions = stack.use(
+    createScriptSessions({
+      ...{ host, clock, spare: isWarm ? 1 : 0 },
+      // Each can be as large as a run; so many runs may be there at once in any case.
+      maxKept: isWarm ? config.JOB_CONCURRENCY : 0,
+      onAfterRun: (isKept) => {
+        logger.debug({ isKept }, 'the process of a run is kept for the next run of its check');
+      },
+    }),
+  );
   const pool = isWarm
     ? stack.use(
         createBrowserPool({
