@@ -16,6 +16,7 @@ import { median, pssMib, quantile, treeCpuMs, treePssMib } from './process-cost.
 import { benchOutbox } from './outbox.ts';
 import { benchScale } from './scale.ts';
 import { benchScrub } from './scrub.ts';
+import { benchStart } from './start.ts';
 import { benchStatusPage } from './status-page.ts';
 
 interface Ports {
@@ -243,20 +244,6 @@ async function benchLateness(system: System, ports: Ports): Promise<void> {
   await load.agent.kill9();
 }
 
-async function benchStart(system: System): Promise<void> {
-  const key = await system.makeLocation('bench-start');
-  const times: number[] = [];
-  for (let round = 0; round < 5; round += 1) {
-    const start = performance.now();
-    const agent = system.startAgent(`bench-start-${round}`, key);
-    const port = Number((await agent.log('agent has started'))['healthPort']);
-    while ((await fetch(`http://127.0.0.1:${port}/-/readiness`)).status !== 200) await pause(5);
-    times.push(performance.now() - start);
-    await agent.kill9();
-  }
-  show('start to ready', { median: `${median(times).toFixed(0)} ms` });
-}
-
 async function benchIngest(system: System): Promise<void> {
   const key = await system.makeLocation('bench-ingest');
   const { id } = await system.createUrlCheck('http://127.0.0.1/', {
@@ -299,7 +286,7 @@ if (wants('status-page')) await benchStatusPage(rounds);
 if (wants('browser')) await benchBrowser();
 if (wants('ingest')) await benchIngest(system);
 if (wants('ingest-engines')) await benchIngestEngines(rounds, show);
-if (wants('start')) await benchStart(system);
+if (wants('start')) await benchStart(system, rounds, show);
 for (const kind of kinds) if (wants(kind.name)) await benchKind(system, kind, ports);
 if (wants('icmp')) for (const busy of [0, 20]) await benchRoundTrip(busy);
 if (wants('timing')) await benchTiming(system, ports);
