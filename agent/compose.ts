@@ -27,7 +27,6 @@ import { canRunCode, runnersFor, type RunnerRegistry } from './runners/index.ts'
 import type { NetworkAccess } from './net/network-access.ts';
 import { createScrubber } from './scrub/create-scrubber.ts';
 import { runFolderOf } from './script-host/work-folder.ts';
-import { openScripting } from './scripting.ts';
 import { version } from './version.ts';
 import { Acknowledgement } from './link/acknowledgement.ts';
 import { CertificateWatch } from './worker/certificate-watch.ts';
@@ -155,7 +154,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   });
   const code = canRunCode(runners)
     ? stack.use(
-        await openScripting({
+        // Agents of uptime types start and live without it.
+        await (
+          await import('./scripting.ts')
+        ).openScripting({
           config,
           logger,
           clock: rawClock,

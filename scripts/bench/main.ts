@@ -17,6 +17,7 @@ import { benchOutbox } from './outbox.ts';
 import { benchPeers } from './peers.ts';
 import { benchScale } from './scale.ts';
 import { benchScrub } from './scrub.ts';
+import { benchStart } from './start.ts';
 import { benchStatusPage } from './status-page.ts';
 import { benchTiming } from './timing.ts';
 
@@ -225,20 +226,6 @@ async function benchLateness(system: System, ports: Ports): Promise<void> {
   });
 }
 
-async function benchStart(system: System): Promise<void> {
-  const key = await system.makeLocation('bench-start');
-  const times: number[] = [];
-  for (let round = 0; round < 5; round += 1) {
-    const start = performance.now();
-    const agent = system.startAgent(`bench-start-${round}`, key);
-    const port = Number((await agent.log('agent has started'))['healthPort']);
-    while ((await fetch(`http://127.0.0.1:${port}/-/readiness`)).status !== 200) await pause(5);
-    times.push(performance.now() - start);
-    await agent.kill9();
-  }
-  show('start to ready', { median: `${median(times).toFixed(0)} ms` });
-}
-
 async function benchIngest(system: System): Promise<void> {
   const key = await system.makeLocation('bench-ingest');
   const { id } = await system.createUrlCheck('http://127.0.0.1/', {
@@ -286,7 +273,7 @@ if (wants('status-page')) await benchStatusPage(rounds);
 if (wants('browser')) await benchBrowser();
 if (wants('ingest')) await benchIngest(system);
 if (wants('ingest-engines')) await benchIngestEngines(rounds, show);
-if (wants('start')) await benchStart(system);
+if (wants('start')) await benchStart(system, rounds, show);
 for (const kind of kinds) if (wants(kind.name)) await benchKind(system, kind, ports);
 if (wants('icmp')) for (const busy of [0, 20]) await benchRoundTrip(busy);
 if (wants('timing')) await benchTiming(rounds, show);

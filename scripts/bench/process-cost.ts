@@ -71,6 +71,13 @@ export function treeCost(root: number): TreeCost {
   };
 }
 
+/** CPU of all that this process has started and that has ended, with what that has waited for, in ms. */
+export function endedCpuMs(): number {
+  const text = readFileSync('/proc/self/stat', 'utf8');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return ((Number(fields[13]) + Number(fields[14])) * 1000) / ticksPerSecond;
+}
+
 /** Proportional set size of a process in MiB: shared pages count in part. */
 export function pssMib(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
