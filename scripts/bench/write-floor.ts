@@ -7,11 +7,13 @@ import type { PostgresServer } from '../cluster/postgres.ts';
 import { treeCpuMs } from './process-cost.ts';
 
 const batchSize = 500;
-/** The tables of a result; those that a schema does not have are left out. */
-const tablesOfResult = ['check_runs', 'check_results', 'result_payloads', 'check_statuses'];
+/** The tables of a result. */
+const tablesOfResult = ['check_runs', 'check_results', 'check_statuses'];
 
 interface Table {
   name: string;
+  /** Has its indexes: the table, or a part of it. */
+  model: string;
   columns: { name: string; type: string }[];
   /** Values of each column as text, in the order of rows. */
   values: (string | null)[][];
@@ -22,17 +24,20 @@ interface Table {
 const orders: Readonly<Record<string, string>> = {
   check_runs: 'join check_results as result on result.check_run_id = each.id order by result.seq',
   check_results: 'order by each.seq',
-  result_payloads: 'order by each.result_seq',
 };
 
-async function readTable(client: pg.Client, name: string): Promise<Table | null> {
+async function readTable(client: pg.Client, name: string): Promise<Table> {
   const { rows: columns } = await client.query<{ name: string; type: string }>(
     `select quote_ident(attname) as name, format_type(atttypid, atttypmod) as type
      from pg_attribute where attrelid = to_regclass($1) and attnum > 0 and not attisdropped
        and attgenerated = '' order by attnum`,
     [name],
   );
-  if (columns.length === 0) return null;
+  const { rows: parts } = await client.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits where inhparent = to_regclass($1)
+     order by inhrelid desc limit 1`,
+    [name],
+  );
   const { rows: keys } = await client.query<{ text: string }>(
     `select pg_get_constraintdef(oid) as text from pg_constraint
      where conrelid = to_regclass($1) and contype = 'f'`,
@@ -45,7 +50,7 @@ async function readTable(client: pg.Client, name: string): Promise<Table | null>
     rowMode: 'array',
   });
   return {
-    ...{ name, columns },
+    ...{ name, columns, model: parts[0]?.name ?? name },
     values: columns.map((_column, at) => rows.map((row) => row[at] ?? null)),
     foreignKeys: keys.map(({ text }) =>
       text.replace(/REFERENCES (check_runs|check_results)/, 'REFERENCES floor.$1'),
@@ -82,8 +87,7 @@ export class WriteFloor implements AsyncDisposable {
     floor.#client.on('error', () => {});
     await floor.#client.connect();
     for (const name of tablesOfResult) {
-      const table = await readTable(floor.#client, name);
-      if (table !== null) floor.#tables.push(table);
+      floor.#tables.push(await readTable(floor.#client, name));
     }
     return floor;
   }
@@ -92,8 +96,8 @@ export class WriteFloor implements AsyncDisposable {
   async measure(): Promise<number> {
     const client = this.#client;
     await client.query('create schema floor');
-    for (const { name, foreignKeys } of this.#tables) {
-      await client.query(`create table floor.${name} (like ${name} including all)`);
+    for (const { name, model, foreignKeys } of this.#tables) {
+      await client.query(`create table floor.${name} (like ${model} including all)`);
       for (const key of foreignKeys) await client.query(`alter table floor.${name} add ${key}`);
     }
     await client.query('checkpoint');

@@ -40,7 +40,7 @@ export function controlPlaneOfAnotherVersion(
   { oldest, newest }: SpokenProtocols,
 ): string {
   const program = copyControlPlane(folder);
-  const file = join(folder, 'shared/contract/agent-protocol.ts');
+  const file = join(folder, 'shared/contract/protocol-version.ts');
   const text = readFileSync(file, 'utf8');
   const changed = text
     .replace(/(?<=^export const protocolVersion = )\d+/m, String(newest))
