@@ -14,7 +14,7 @@ export interface Slot {
 
 const batch = z.array(z.tuple([z.string(), z.number()]));
 /** Takes a few milliseconds. */
-const foldFrom = 500;
+const foldEvery = 500;
 
 /** None for a damaged row: what runs again because of it is recorded once all the same. */
 function slotsIn(text: string): Slot[] {
@@ -33,6 +33,7 @@ export class FinishedSlots {
   readonly #set: StatementSync;
   /** In rows of their commits. */
   #unfolded: Slot[] = [];
+  #foldFrom = foldEvery;
 
   constructor(db: DatabaseSync) {
     this.#db = db;
@@ -59,9 +60,10 @@ export class FinishedSlots {
     for (const slot of slots) this.#unfolded.push(slot);
   }
 
-  /** Brings the slots to their checks when there are `from` of them; after an error the next call does it. */
-  fold(from = foldFrom): void {
+  /** Brings the slots to their checks when there are many; after an error when there are many more. */
+  fold(from = this.#foldFrom): void {
     if (this.#unfolded.length < Math.max(1, from)) return;
+    this.#foldFrom = this.#unfolded.length + foldEvery;
     const newest = new Map<string, number>();
     for (const { checkId, scheduledFor } of this.#unfolded) {
       newest.set(checkId, Math.max(scheduledFor, newest.get(checkId) ?? scheduledFor));
@@ -76,6 +78,7 @@ export class FinishedSlots {
       throw error;
     }
     this.#unfolded = [];
+    this.#foldFrom = foldEvery;
   }
 
   all(): Map<string, number> {

@@ -22,6 +22,8 @@ import type { Outbox } from './outbox.ts';
 
 /** Results within this time are sent together. */
 const gatherMs = 150;
+/** Time between two submissions while results keep coming: each one costs both sides a request. */
+const submitEveryMs = 500;
 const maxBatchBytes = 4_000_000;
 /** Pause after a batch of backlog: limits the replay to about 2,000 results a second. */
 const replayPauseMs = 250;
@@ -112,7 +114,8 @@ export class SubmitLoop {
     }
     this.#backlogAfter = backlog.at(-1)?.seq ?? this.#backlogAfter;
     if (live.length === 0) return replayPauseMs;
-    return backlog.length + live.length < limit ? gatherMs : 0;
+    if (backlog.length + live.length >= limit) return 0;
+    return backlog.length > 0 ? gatherMs : submitEveryMs;
   }
 
   /** Selects the next batch. */

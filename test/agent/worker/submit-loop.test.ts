@@ -15,6 +15,7 @@ import { resultOf } from '../../support/fake-agent.ts';
 import { scaledClock } from '../../support/scaled-clock.ts';
 import { httpServer } from '../../support/servers.ts';
 import { temporaryFolder } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
 
 const logger = pino({ level: 'silent' });
 const checkId = '7c8a0f3e-58c9-4b44-9a2c-2d0e1f3a4b5c';
@@ -199,4 +200,43 @@ test('attempts that wait in the backlog travel directly before the FINAL of thei
   assert.equal(batches[1]?.length, 125 + 4);
   const everything = batches.flat();
   assert.equal(everything.filter((name) => name === 'ab#2').length, 1, 'each of them once');
+});
+
+test('a result after a pause is sent soon; while results keep coming, submissions are half a second apart', async () => {
+  using folder = temporaryFolder();
+  const clock = new TestClock(1_000);
+  await using outbox = new Outbox({
+    ...{ directory: folder.path, maxBytes: 1e9, maxAgeMs: 1e12, clock, logger },
+  });
+  const sent: { at: number; count: number }[] = [];
+  const client = {
+    submit: (payloads: readonly string[]) => {
+      sent.push({ at: clock.monotonic(), count: payloads.length });
+      return Promise.resolve(payloads.map(() => ({ id: checkId, outcome: 'accepted' as const })));
+    },
+  } as unknown as ControlPlaneClient;
+  const metrics = createMetrics(new Registry(), '1');
+  const loop = new SubmitLoop({ outbox, client, clock, random: () => 0, logger, metrics });
+  loop.start();
+  /** Everything that is due happens before the next step. */
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 10) {
+      clock.advance(10);
+      await new Promise(setImmediate);
+    }
+  };
+  await pass(1_000);
+  for (let index = 0; index < 200; index += 1) {
+    void outbox.put({ submission: resultOf(checkId, { scheduledFor: index * 1_000 }) });
+    await pass(10);
+  }
+  await pass(2_000);
+  const [first] = sent;
+  assert.ok(first !== undefined && first.at - 1_000 <= 200, JSON.stringify(sent));
+  assert.equal(
+    sent.reduce((sum, { count }) => sum + count, 0),
+    200,
+  );
+  assert.ok(sent.length <= 6, JSON.stringify(sent));
+  await loop.flush(0);
 });
