@@ -27,7 +27,6 @@ import { canRunCode, runnersFor, type RunnerRegistry } from './runners/index.ts'
 import type { NetworkAccess } from './net/network-access.ts';
 import { createScrubber } from './scrub/create-scrubber.ts';
 import { runFolderOf } from './script-host/work-folder.ts';
-import { openScripting } from './scripting.ts';
 import { version } from './version.ts';
 import { Acknowledgement } from './link/acknowledgement.ts';
 import { CertificateWatch } from './worker/certificate-watch.ts';
@@ -139,7 +138,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     apiKey,
     dispatcher,
     agentId: outbox.agentId,
-    acknowledgement: new Acknowledgement(config.AGENT_DATA_DIR),
+    acknowledgement: stack.use(new Acknowledgement(config.AGENT_DATA_DIR)),
     version,
     // Time in which this process was stopped does not count as silence of the link.
     clock: processTime.running(rawClock),
@@ -155,7 +154,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   });
   const code = canRunCode(runners)
     ? stack.use(
-        await openScripting({
+        // Agents of uptime types start and live without it.
+        await (
+          await import('./scripting.ts')
+        ).openScripting({
           config,
           logger,
           clock: rawClock,

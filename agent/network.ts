@@ -1,5 +1,6 @@
 /** Everything that runners use to reach targets, opened and closed together. */
 import type { AgentConfig } from './config.ts';
+import { openTcpTimes } from './native/tcp-times.ts';
 import { openNextHops } from './net/next-hop/kernel.ts';
 import { openIcmp } from './net/icmp/open-icmp.ts';
 import { openPacketCapture } from './net/capture/packet-capture.ts';
@@ -35,6 +36,7 @@ export async function openNetwork(
     traceroute: tracing.traceroute === null ? null : shareTraces(tracing.traceroute),
     tracerouteProblem: 'problem' in tracing ? tracing.problem : null,
     nextHops: openNextHops(),
+    tcpTimes: openTcpTimes(),
     async [Symbol.asyncDispose]() {
       echo.icmp?.close();
       packets.capture?.[Symbol.dispose]();

@@ -94,25 +94,7 @@ export async function openScripting({
   if (extra.problem !== null)
     logger.warn({ problem: extra.problem }, 'authorities are not trusted');
   const gateway = createGateway({ now: () => clock.now() });
-  await using stack = new AsyncDisposableStack();
-  const host = stack.use(
-    await createScriptHost({
-      workFolder: config.AGENT_WORK_DIR,
-      trust: await trustOfRuns(extra.certificates, gateway.certificate),
-      limits,
-      hidden,
-      logger: logger.child({ subsystem: 'script-host' }),
-    }),
-  );
   const builtin = builtinRuntime();
-  const runtimes = await openRuntimes({
-    directory: config.AGENT_RUNTIMES_DIR,
-    builtin,
-    now: () => clock.now(),
-    onUnusable: ({ id, problem }) => {
-      logger.warn({ runtime: id, problem }, 'runtime is not offered');
-    },
-  });
   let found: Promise<FoundBrowser> | null = null;
   const browser = (): Promise<FoundBrowser> => {
     if (found === null) {
@@ -126,8 +108,43 @@ export async function openScripting({
     }
     return found;
   };
+  // A browser says slowly what it is: meanwhile the rest is prepared.
+  const browsersFound = browser().then(
+    () => ['chromium'],
+    (error: unknown) => {
+      logger.warn({ err: error }, 'no browser: browser checks will end with an error');
+      return [];
+    },
+  );
+  await using stack = new AsyncDisposableStack();
+  const host = stack.use(
+    await createScriptHost({
+      workFolder: config.AGENT_WORK_DIR,
+      trust: await trustOfRuns(extra.certificates, gateway.certificate),
+      limits,
+      hidden,
+      logger: logger.child({ subsystem: 'script-host' }),
+    }),
+  );
+  const runtimes = await openRuntimes({
+    directory: config.AGENT_RUNTIMES_DIR,
+    builtin,
+    now: () => clock.now(),
+    onUnusable: ({ id, problem }) => {
+      logger.warn({ runtime: id, problem }, 'runtime is not offered');
+    },
+  });
   const isWarm = config.BROWSER_MODE === 'warm';
-  const sessions = stack.use(createScriptSessions({ host, clock, spare: isWarm ? 1 : 0 }));
+  const sessions = stack.use(
+    createScriptSessions({
+      ...{ host, clock, spare: isWarm ? 1 : 0 },
+      // Each can be as large as a run; so many runs may be there at once in any case.
+      maxKept: isWarm ? config.JOB_CONCURRENCY : 0,
+      onAfterRun: (isKept) => {
+        logger.debug({ isKept }, 'the process of a run is kept for the next run of its check');
+      },
+    }),
+  );
   const pool = isWarm
     ? stack.use(
         createBrowserPool({
@@ -147,13 +164,7 @@ export async function openScripting({
   const cacheFolder =
     config.DEPENDENCY_CACHE === 'OFF' ? null : join(config.AGENT_DATA_DIR, 'dependency-cache');
   if (cacheFolder !== null) await mkdir(cacheFolder, { recursive: true, mode: 0o700 });
-  const browsers = await browser().then(
-    () => ['chromium'],
-    (error: unknown) => {
-      logger.warn({ err: error }, 'no browser: browser checks will end with an error');
-      return [];
-    },
-  );
+  const browsers = await browsersFound;
   const opened = stack.move();
   return {
     scripting: {

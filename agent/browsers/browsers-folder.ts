@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { homeFolder } from '../home-folder.ts';
 import { processEnvironment } from '../guard-process.ts';
-import { ffmpegRevision } from '../runtimes/ffmpeg-revision.ts';
+import { playwrightRevision } from '../runtimes/playwright-revision.ts';
 
 /** Where Playwright keeps the browsers it downloads; runs have another home, so the path is given to them. */
 export function browsersFolder(): string {
@@ -15,7 +15,7 @@ export function browsersFolder(): string {
 /** Videos need the ffmpeg of exactly this version of Playwright. */
 export function canRecordVideo(runtimeFolder: string): boolean {
   try {
-    const directory = `ffmpeg-${ffmpegRevision(runtimeFolder)}`;
+    const directory = `ffmpeg-${playwrightRevision(runtimeFolder, 'ffmpeg')}`;
     return existsSync(join(browsersFolder(), directory, 'ffmpeg-linux'));
   } catch {
     return false;

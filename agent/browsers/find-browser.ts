@@ -2,10 +2,11 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { constants, existsSync, readFileSync, statfsSync } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AgentError } from '../errors.ts';
+import { playwrightRevision } from '../runtimes/playwright-revision.ts';
+import { browsersFolder } from './browsers-folder.ts';
 import { unpackedChromium } from './packaged-chromium.ts';
 
 /** A browser that was found on this machine. */
@@ -103,21 +104,20 @@ function machineArgs(): string[] {
   ];
 }
 
-async function playwrightsOwn(packagesFolder: string): Promise<Candidate[]> {
-  const require = createRequire(join(packagesFolder, 'package.json'));
-  const { chromium } = require('playwright') as {
-    chromium: { executablePath(): string };
-  };
-  const executablePath = chromium.executablePath();
-  // Since 1.49 the headless shell is a download of its own beside the whole browser.
-  const shell = executablePath
-    .replace(/chromium-(\d+)/, 'chromium_headless_shell-$1')
-    .replace(/chrome-linux(64)?\/chrome$/, 'chrome-headless-shell-linux64/chrome-headless-shell');
-  return Promise.resolve([
-    { executablePath: shell },
-    { executablePath: shell.replace(/[^/]+\/[^/]+$/, 'chrome-linux/headless_shell') },
-    { executablePath },
-  ]);
+/** Names of folders and programs by the age of Playwright; the headless shell has a download of its own since 1.49. */
+function playwrightsOwn(packagesFolder: string): Promise<Candidate[]> {
+  const revision = playwrightRevision(packagesFolder, 'chromium');
+  const system = process.arch === 'arm64' ? 'linux-arm64' : 'linux64';
+  return Promise.resolve(
+    [
+      ['chromium_headless_shell', `chrome-headless-shell-${system}/chrome-headless-shell`],
+      ['chromium_headless_shell', 'chrome-linux/headless_shell'],
+      ['chromium', `chrome-${system}/chrome`],
+      ['chromium', 'chrome-linux/chrome'],
+    ].map(([name, program = '']) => ({
+      executablePath: join(browsersFolder(), `${name}-${revision}`, program),
+    })),
+  );
 }
 
 function onTheSystem(searchPath: string): Promise<Candidate[]> {

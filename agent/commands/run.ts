@@ -16,7 +16,6 @@ import { relaunch } from '../relaunch.ts';
 import { openNetwork } from '../network.ts';
 import { poolOf, runners, type RunnerEntry, type RunnerRegistry } from '../runners/index.ts';
 import type { RunFacts } from '../script-host/run-variables.ts';
-import { openScripting } from '../scripting.ts';
 import { makeAttempt, type AttemptOutcome, type AttemptTools } from '../worker/attempt.ts';
 import { applyTrust } from '../link/extra-authorities.ts';
 import { ProcessTime } from '../worker/process-time.ts';
@@ -295,7 +294,9 @@ export function registerRun(program: Command): void {
         });
         const opened = needsCode(check)
           ? stack.use(
-              await openScripting({
+              await (
+                await import('../scripting.ts')
+              ).openScripting({
                 config,
                 logger: pino({ level: 'silent' }),
                 clock: systemClock,

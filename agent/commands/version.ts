@@ -1,4 +1,4 @@
-import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
+import { protocolVersion } from '@monitor/shared/contract/protocol-version.ts';
 import type { Command } from 'commander';
 import { runners } from '../runners/index.ts';
 import { version } from '../version.ts';

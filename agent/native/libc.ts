@@ -50,6 +50,7 @@ export interface Libc {
   epoll_wait(epoll: number, events: Buffer, room: number, timeoutMs: number): number;
   close(descriptor: number): number;
   clock_gettime(clock: number, time: Buffer): number;
+  clock_getres(clock: number, resolution: Buffer): number;
   prctl(option: number, a: number, b: number, c: number, d: number): number;
   waitpid(pid: number, status: Buffer, options: number): number;
   close_range(first: number, last: number, flags: number): number;
@@ -178,6 +179,7 @@ function bindLibc(ffi: Ffi): Libc {
     epoll_wait: defineInt('epoll_wait', 'int', 'void *', 'int', 'int'),
     close: defineInt('close', 'int'),
     clock_gettime: defineInt('clock_gettime', 'int', 'void *'),
+    clock_getres: defineInt('clock_getres', 'int', 'void *'),
     prctl: defineInt('prctl', 'int', ...['long', 'long', 'long', 'long']),
     waitpid: defineInt('waitpid', 'int', 'void *', 'int'),
     // The C libraries of some distributions are older than the call.

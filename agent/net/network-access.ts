@@ -1,3 +1,4 @@
+import type { ReadTcpTimes } from '../native/tcp-times.ts';
 import type { PacketCapture } from './capture/packet-capture.ts';
 import type { IcmpTransport } from './icmp/icmp.ts';
 import type { NextHops } from './next-hop/next-hop.ts';
@@ -18,4 +19,6 @@ export interface NetworkAccess {
   readonly tracerouteProblem: string | null;
   /** The next hop of a target, checked after a target did not answer. */
   readonly nextHops: NextHops;
+  /** What the kernel knows about the times of a connection. */
+  readonly tcpTimes: ReadTcpTimes;
 }

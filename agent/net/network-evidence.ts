@@ -194,7 +194,7 @@ export async function withEventsOf<T>(
   tools: NextHopTools & { readonly network: Pick<NetworkAccess, 'capture'> },
   work: () => Promise<T>,
 ): Promise<T> {
-  tools.network.capture?.start();
+  using _packets = tools.network.capture?.start();
   try {
     return await withNextHopProblem(tools, work);
   } catch (error) {

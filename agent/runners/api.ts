@@ -186,6 +186,7 @@ async function observe(
     failure: outcome.failure,
     request: shownRequest(prepared, outcome, run),
     requests: tracedRequests(outcome),
+    heldMs: outcome.heldMs,
     ...evidenceOf(outcome.failure, run.trail, context),
     ...(await withResponse(run, outcome, sent)),
   };

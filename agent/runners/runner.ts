@@ -43,6 +43,8 @@ export type Observation = Omit<Measurement, 'underLoad'> & {
   errorMessages?: string[];
   /** What the next runs of the check can use. */
   learnedScript?: LearnedScript;
+  /** The agent's own delay in ms, which `responseTime` leaves out already. */
+  heldMs?: number;
   /** The HTTP requests it made, for traces. */
   requests?: readonly TracedRequest[];
   /**

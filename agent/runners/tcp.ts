@@ -17,6 +17,7 @@ import { failureOf, observeError, timedOut } from '../net/failure.ts';
 import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
+import { OwnDelay } from '../net/own-delay.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { resolveByOs, resolveByQuery, type Address } from '../net/dns/resolve.ts';
 import type { Observation, RunnerContext } from './runner.ts';
@@ -29,6 +30,7 @@ interface Conversation {
   lastByteAt: number | null;
   data: string | null;
   failure: Failure | null;
+  heldMs: number;
 }
 
 /** True when every assertion on the data holds for what has come so far. */
@@ -53,16 +55,21 @@ function converse(
   request: TcpRequest,
   address: Address,
   context: RunnerContext,
+  /** When the address was known, on the monotonic clock. */
+  readyAt: number,
   timeoutMs: number,
   trail: ConnectionTrail,
 ): Promise<Conversation> {
-  const { clock, signal } = context;
+  const { clock, network, signal } = context;
+  const delay = new OwnDelay(clock, network.tcpTimes);
   const subject = `${request.hostname}:${request.port}`;
   const expectsData =
     (request.data !== null && request.data !== '') ||
     request.assertions.some(({ source }) => source === 'RESPONSE_DATA');
   return new Promise((resolve, reject) => {
-    const seen: Conversation = { connectedAt: null, lastByteAt: null, data: null, failure: null };
+    const seen: Conversation = {
+      ...{ connectedAt: null, lastByteAt: null, data: null, failure: null, heldMs: 0 },
+    };
     const chunks: Buffer[] = [];
     let bytes = 0;
     let cancelQuiet: (() => void) | null = null;
@@ -88,6 +95,7 @@ function converse(
       // What the peer still says is of no interest, and it must not keep us.
       socket.destroySoon();
       seen.failure = failure;
+      seen.heldMs = delay.ms;
       if (expectsData && seen.connectedAt !== null)
         seen.data = Buffer.concat(chunks).toString('utf8');
       resolve(seen);
@@ -110,7 +118,7 @@ function converse(
     signal.addEventListener('abort', onAbort, { once: true });
 
     socket.on('connect', () => {
-      seen.connectedAt = clock.monotonic();
+      seen.connectedAt = delay.connectedAt(socket, readyAt);
       if (!expectsData) {
         settle(null);
         return;
@@ -119,7 +127,7 @@ function converse(
     });
     socket.on('data', (chunk: Buffer) => {
       if (isSettled) return;
-      seen.lastByteAt = clock.monotonic();
+      seen.lastByteAt = delay.dataAt(socket, true);
       chunks.push(chunk);
       bytes += chunk.length;
       cancelQuiet?.();
@@ -132,7 +140,7 @@ function converse(
       });
     });
     socket.on('end', () => {
-      seen.lastByteAt ??= clock.monotonic();
+      seen.lastByteAt ??= delay.now();
       settle(null);
     });
     socket.on('error', (error) => {
@@ -191,7 +199,7 @@ async function observe(
     };
   }
   const leftMs = Math.max(1, context.timeoutMs - (lookedUpAt - start));
-  const seen = await converse(request, resolution.address, context, leftMs, trail);
+  const seen = await converse(request, resolution.address, context, lookedUpAt, leftMs, trail);
   const stoppedAt = clock.monotonic();
   const { hostname: host, port } = request;
   if (seen.failure !== null) {
@@ -216,6 +224,7 @@ async function observe(
     startedAt,
     stoppedAt: startedAt + Math.ceil(stoppedAt - start),
     responseTime: phases.total,
+    heldMs: seen.heldMs,
     failure: seen.failure,
     request: asked,
     response:

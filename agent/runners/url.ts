@@ -108,6 +108,7 @@ export async function runUrl(
     },
     response: shownResponse(outcome, secrets),
     requests: tracedRequests(outcome),
+    heldMs: outcome.heldMs,
     ...evidenceOf(outcome.failure, trail, context),
   };
 }

@@ -1,5 +1,5 @@
 /** The script host of this machine: finds out how runs can be kept apart here, and does it. */
-import { chown, mkdir, realpath } from 'node:fs/promises';
+import { chown, mkdir, readdir, realpath } from 'node:fs/promises';
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -191,6 +191,10 @@ class LocalScriptHost implements ScriptHost, AsyncDisposable {
           ...{ clock, ceilings, memoryKills },
           launch: (given) => launch(given, sandbox, graceMs),
         }),
+      clear: async () => {
+        for (const name of await readdir(folder)) await deleteFolder(join(folder, name));
+        if (user !== null) await deleteSharedFilesOf(user.uid);
+      },
       close: async () => {
         if (user !== null) await endProcessesOf(folder, user.uid);
         await deleteFolder(folder);

@@ -23,6 +23,8 @@ export interface Launched {
   readonly commands: Writable;
   /** Never rejects; everything the program started is gone by then. */
   readonly ended: Promise<Ending>;
+  hold(): number;
+  resume(): void;
   /** Ends the program because it was cancelled. */
   cancel(): void;
 }
@@ -161,6 +163,8 @@ export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launche
     pid: child.pid ?? null,
     ...{ stdout, stderr, messages, commands },
     ended: end(),
+    hold: () => watch?.hold() ?? 0,
+    resume: () => watch?.resume(),
     cancel() {
       stop('cancelled', graceMs);
     },

@@ -55,7 +55,11 @@ export function runProgram(program: Program, order: Order, tools: ProgramTools):
   });
   if (program.signal.aborted) {
     const ending = { ...notStarted('was cancelled'), reason: 'cancelled' as const };
-    return { pid: null, done: Promise.resolve(endOf(ending)), send: () => undefined };
+    const nothing = (): undefined => undefined;
+    return {
+      ...{ pid: null, done: Promise.resolve(endOf(ending)), send: nothing },
+      ...{ hold: () => 0, resume: nothing },
+    };
   }
   const launched = tools.launch(order);
   const streams = [launched.stdout, launched.stderr, launched.messages];
@@ -82,6 +86,10 @@ export function runProgram(program: Program, order: Order, tools: ProgramTools):
   return {
     pid: launched.pid,
     done: finish(),
+    hold: () => launched.hold(),
+    resume() {
+      launched.resume();
+    },
     send(message) {
       if (!sendLine(launched.commands, message)) {
         output.note(`it did not read what it was sent; more than ${maxPendingBytes} bytes waited`);

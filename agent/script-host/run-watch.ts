@@ -22,6 +22,10 @@ import { isUserOfRuns } from './user-ids.ts';
 import { WatchedRun, type Excess, type ProcessTable, type RunSpec } from './watched-run.ts';
 
 export interface Watch {
+  /** Stops every process of the program, and gives their number. */
+  hold(): number;
+  /** Lets them go on. */
+  resume(): void;
   /** SIGTERM to every process of the program. */
   askToEnd(): void;
   /** Kills every process; resolves with the most memory seen, in bytes, when none is left. */
@@ -84,7 +88,13 @@ export class RunWatch {
     this.#hasSharedUser ||= spec.uid === null && !spec.hasNamespaces;
     this.#timer ??= setTimeout(this.#look, firstLookMs).unref();
     let ended: Promise<number> | null = null;
+    const held = new Set<number>();
     return {
+      hold: () => this.#hold(run, held),
+      resume: () => {
+        signalAll('SIGCONT', [...held]);
+        held.clear();
+      },
       askToEnd: () => {
         if (!this.#hasProc) signalTo(-spec.pid, 'SIGTERM');
         const table = this.#processes();
@@ -150,6 +160,17 @@ export class RunWatch {
   #mayBeOfRun(pid: number): boolean {
     const owner = ownerOf(pid);
     return owner !== null && (isUserOfRuns(owner) || this.#hasSharedUser);
+  }
+
+  /** Until nothing new appears: what is being started meanwhile is found in the next round. */
+  #hold(run: WatchedRun, held: Set<number>): number {
+    for (;;) {
+      const table = this.#processes();
+      const found = run.withoutWrappers(run.members(table), table).filter((pid) => !held.has(pid));
+      if (found.length === 0 || held.size > mostStopped) return held.size;
+      signalAll('SIGSTOP', found);
+      for (const pid of found) held.add(pid);
+    }
   }
 
   /** Stops what there is until nothing new appears, then kills it, until none is left. */

@@ -68,6 +68,10 @@ export interface RunningProgram {
   readonly done: Promise<ProgramEnd>;
   /** A JSON line on descriptor 4 of the program. */
   send(message: unknown): void;
+  /** Stops every process of the program where it is, and gives how many there are. */
+  hold(): number;
+  /** Lets the processes that are held go on. */
+  resume(): void;
 }
 
 export interface Workspace extends AsyncDisposable {
@@ -86,6 +90,8 @@ export interface Workspace extends AsyncDisposable {
    */
   read(path: string): Promise<FileHandle | null>;
   start(program: Program): RunningProgram;
+  /** Deletes all that was written to it. Only while what runs in it is held: it must not write meanwhile. */
+  clear(): Promise<void>;
 }
 
 export interface ScriptHost {

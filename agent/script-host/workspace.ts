@@ -11,6 +11,8 @@ export interface WorkspaceParts {
   readonly owner: Owner;
   readonly trust: TrustOfRuns;
   readonly run: (program: Program, order: Order) => RunningProgram;
+  /** Deletes what is in the folder, and what its user has elsewhere. */
+  readonly clear: () => Promise<void>;
   /** Ends what is left and deletes the folder. */
   readonly close: () => Promise<void>;
 }
@@ -21,8 +23,11 @@ const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /** Makes the folder ready for programs. */
 export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const { folder, owner, trust } = parts;
-  await makeFolderInside(folder, temporaryFolder, owner);
-  for (const { path, content } of trust.files) await writeInside(folder, path, content, owner);
+  const fill = async (): Promise<void> => {
+    await makeFolderInside(folder, temporaryFolder, owner);
+    for (const { path, content } of trust.files) await writeInside(folder, path, content, owner);
+  };
+  await fill();
   const running = new Map<RunningProgram, AbortController>();
   let isClosed = false;
   return {
@@ -61,6 +66,10 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
       running.set(started, closing);
       void started.done.then(() => running.delete(started));
       return started;
+    },
+    async clear() {
+      await parts.clear();
+      await fill();
     },
     async [Symbol.asyncDispose]() {
       if (isClosed) return;

@@ -1,10 +1,12 @@
 /** Builds the scrubber of a run. */
-import { hideCredentials } from './detect.ts';
+import { isCleanValue } from './clean-value.ts';
+import { hideCredentials, holdsCredentials } from './detect.ts';
 import { scrubFile } from './files/scrub-file.ts';
 import type { Regions } from './matcher.ts';
 import { isNamedCredential } from './named-values.ts';
 import { NeedleSet } from './needle-set.ts';
 import { withMasks } from './redactor.ts';
+import { hasHeaderLine } from './sensitive-headers.ts';
 import { ScrubStream } from './scrub-stream.ts';
 import { scrubValue } from './scrub-value.ts';
 import type { Scrubber } from './scrubber.ts';
@@ -28,16 +30,28 @@ const cutMark = /\n?…(?: ?\([^()]{1,40}\))?$/;
 /** How much of a secret must be left at a cut: fewer characters stand there by chance. */
 const minLeft = { marked: 4, unmarked: 6 };
 
-/** The regions of secrets, and at the end of a text the beginning of one that was cut off there. */
-function regionsIn(text: string, bytes: Buffer, { matcher }: NeedleSet): Regions {
-  const regions = matcher.regions(bytes);
-  if (text.length < minCutText) return regions;
+/** The beginning of a secret at the end of a text that was cut off there; null without one. */
+function cutSecretIn(
+  text: string,
+  bytes: Buffer,
+  { matcher }: NeedleSet,
+): { start: number; end: number } | null {
+  if (text.length < minCutText) return null;
   const mark = text.endsWith('…') || text.endsWith(')') ? cutMark.exec(text)?.[0] : undefined;
   const end = bytes.length - Buffer.byteLength(mark ?? '');
-  let start = matcher.openFrom(bytes.subarray(0, end));
-  if (end - start < (mark === undefined ? minLeft.unmarked : minLeft.marked)) return regions;
+  const start = matcher.openFrom(bytes.subarray(0, end));
+  const isLeft = end - start >= (mark === undefined ? minLeft.unmarked : minLeft.marked);
+  return isLeft ? { start, end } : null;
+}
+
+/** The regions of secrets, and at the end of a text the beginning of one that was cut off there. */
+function regionsIn(text: string, bytes: Buffer, needles: NeedleSet): Regions {
+  const regions = needles.matcher.regions(bytes);
+  const cut = cutSecretIn(text, bytes, needles);
+  if (cut === null) return regions;
+  let { start } = cut;
   const before = [...regions];
-  let stop = end;
+  let stop = cut.end;
   while (before.length > 0 && (before.at(-1) ?? 0) > start) {
     stop = Math.max(stop, before.pop() ?? 0);
     start = Math.min(start, before.pop() ?? 0);
@@ -55,6 +69,23 @@ function scrubText(text: string, needles: NeedleSet, detect: boolean): string {
   return scrubbed === bytes ? text : scrubbed.toString();
 }
 
+/** True when `scrubText` leaves all texts as they are, and no line of a header is in them. */
+function areClean(
+  joined: string,
+  texts: readonly string[],
+  needles: NeedleSet,
+  detect: boolean,
+): boolean {
+  if (hasHeaderLine(joined)) return false;
+  if (needles.isEmpty && !detect) return true;
+  const bytes = Buffer.from(joined);
+  if (detect && holdsCredentials(bytes)) return false;
+  if (needles.isEmpty) return true;
+  const isCut = (text: string): boolean =>
+    text.length >= minCutText && cutSecretIn(text, Buffer.from(text), needles) !== null;
+  return !needles.matcher.has(bytes) && !texts.some(isCut);
+}
+
 export function createScrubber(options: ScrubberOptions): Scrubber {
   const { secrets, detect, onTooShort, onFound, maxUnpackedBytes = 1_073_741_824 } = options;
   const needles = new NeedleSet();
@@ -67,6 +98,12 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
   };
   const isCredential = (name: string, value: string): boolean =>
     detect && isNamedCredential(name, value);
+  const isClean = (value: unknown): boolean =>
+    isCleanValue(value, {
+      hasSecrets: !needles.isEmpty,
+      areClean: (joined, texts) => areClean(joined, texts, needles, detect),
+      isCredential,
+    });
   return {
     get maxNeedleBytes() {
       return needles.isEmpty ? 0 : needles.matcher.longest;
@@ -75,7 +112,7 @@ export function createScrubber(options: ScrubberOptions): Scrubber {
       if (value !== '' && !needles.add(value)) onTooShort?.(1);
     },
     text,
-    value: (value) => scrubValue(value, { text, isCredential }),
+    value: (value) => (isClean(value) ? value : scrubValue(value, { text, isCredential })),
     stream: () => new ScrubStream(needles, detect, onFound),
     file: (path, contentType) =>
       scrubFile(path, contentType, { needles, detect, text, isCredential, maxUnpackedBytes }),

@@ -95,6 +95,10 @@ function hide(bytes: Buffer, found: readonly Found[]): Buffer {
   return Buffer.concat(parts);
 }
 
+export function holdsCredentials(bytes: Buffer): boolean {
+  return credentialsIn(bytes).length > 0;
+}
+
 /** The bytes themselves when nothing was found. */
 export function hideCredentials(bytes: Buffer): Buffer {
   const found = credentialsIn(bytes);

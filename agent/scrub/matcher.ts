@@ -155,6 +155,7 @@ class NeedleTable {
 }
 
 function merged(pairs: number[]): number[] {
+  if (pairs.length === 2) return pairs;
   const occurrences: [number, number][] = [];
   for (let index = 0; index < pairs.length; index += 2)
     occurrences.push([pairs[index] ?? 0, pairs[index + 1] ?? 0]);

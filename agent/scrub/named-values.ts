@@ -50,6 +50,11 @@ function classes(text: string): number {
 const credentialWord =
   /(?:secret|token|passw|pwd|api[_-]?key|credential|private[_-]?key|access[_-]?key|auth|signing_key|encryption_key)/gi;
 
+/** Whether the value of a field of that name may be a credential. */
+export function hasCredentialWord(name: string): boolean {
+  return name.search(credentialWord) >= 0;
+}
+
 /** The same for a value that stands in a field of that name. */
 export function isNamedCredential(name: string, value: string): boolean {
   for (const { index } of name.matchAll(credentialWord)) {

@@ -3,9 +3,9 @@ import { mask } from './scrubber.ts';
 import { hideHeaderLines, isSensitiveHeader } from './sensitive-headers.ts';
 
 /** What a container holds, by the key it stands under. */
-type Place = 'headers' | 'cookies' | 'other';
+export type Place = 'headers' | 'cookies' | 'other';
 
-type Container = Record<string, unknown> | unknown[];
+export type Container = Record<string, unknown> | unknown[];
 
 /** Names of files and pages in traces: parts of a trace refer to each other by them. */
 const contentName =
@@ -21,12 +21,12 @@ export function scrubContentName(name: string, text: (text: string) => string): 
 const isReference = (key: string, value: string): boolean =>
   /sha1$|^(?:pageref|pageId|guid)$/i.test(key) || /^(?:resources|src)\//.test(value);
 
-function placeOf(key: string): Place {
+export function placeOf(key: string): Place {
   if (/headers?(?:array)?$/i.test(key)) return 'headers';
   return /cookies$/i.test(key) ? 'cookies' : 'other';
 }
 
-function isContainer(value: unknown): value is Container {
+export function isContainer(value: unknown): value is Container {
   if (typeof value !== 'object' || value === null) return false;
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Date)
     return false;

@@ -27,11 +27,17 @@ export function isSensitiveHeader(name: string): boolean {
 const titled = (name: string): string =>
   name.replace(/(^|-)[a-z]/g, (letters) => letters.toUpperCase());
 
-const headerLine = new RegExp(`^([\\s<>*-]*(?:${[...names].join('|')}): ?)[^\\r\\n]+`, 'gim');
+const line = `^([\\s<>*-]*(?:${[...names].join('|')}): ?)[^\\r\\n]+`;
+const headerLine = new RegExp(line, 'im');
+const headerLines = new RegExp(line, 'gim');
+
+export function hasHeaderLine(text: string): boolean {
+  return text.includes(':') && headerLine.test(text);
+}
 
 /** Headers written as lines, as logs of requests have them. */
 export function hideHeaderLines(text: string): string {
-  return text.includes(':') ? text.replace(headerLine, `$1${mask}`) : text;
+  return text.includes(':') ? text.replace(headerLines, `$1${mask}`) : text;
 }
 
 /** How the names, and those of other places that hold credentials, stand in JSON text. */

@@ -151,6 +151,11 @@ function agentWait({ suspendedMs, waitedMs }: TimeFacts): number {
   return Math.round((suspendedMs + waitedMs) * 10) / 10;
 }
 
+/** Without the part of the wait that the response time leaves out already. */
+function withoutHeld(time: TimeFacts, heldMs: number): TimeFacts {
+  return { ...time, waitedMs: Math.max(0, time.waitedMs - heldMs) };
+}
+
 /** The exchange of a monitor or an API check, in the result field of its type. */
 function exchangeDetails(
   type: AgentCheckType,
@@ -393,12 +398,13 @@ async function tryAttempt(
         errorMessages: _e,
         learnedScript: _l,
         requests: _r,
+        heldMs = 0,
         evidence: collect,
         ...measured
       } = observation;
       const judged = judge(judging, definition, { ...measured, underLoad: false });
       const isQuestioned = judged.hasFailures || judged.isDegraded;
-      const time = measuring.facts(isQuestioned);
+      const time = withoutHeld(measuring.facts(isQuestioned), heldMs);
       const measurement = { ...measured, underLoad: time.isLagging };
       const isCode = poolOf(entry, check) === 'heavy';
       const decision = decideAttempt({ judging, definition, measurement, time, isCode }, judged);

@@ -23,6 +23,9 @@ export const outboxSchema = `
   create table if not exists finished_slots (
     check_id text primary key, scheduled_for integer not null
   ) strict, without rowid;
+  create table if not exists finished_slot_batches (
+    seq integer primary key, slots text not null
+  ) strict;
   create table if not exists pending_retries (
     run_id text primary key, due_at integer not null, payload text not null
   ) strict, without rowid;

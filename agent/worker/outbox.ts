@@ -1,7 +1,9 @@
 /**
  * Undelivered data on disk. A record is durable when `put` resolves; records that arrive within a
- * few milliseconds share one commit. The outbox also stores what a restart needs: the id of this
- * agent, the last finished slot and certificate of each check, and runs between two attempts.
+ * moment share one commit, which also deletes what was delivered before it. The newest records are
+ * sent from memory, and read back after a restart or an outage only. The outbox also stores what a
+ * restart needs: the id of this agent, the last finished slot and certificate of each check, and runs
+ * between two attempts.
  *
  * Limited by bytes and age. When it is full, ATTEMPTs are dropped first; then results lose their
  * details, oldest first, and only their tombstones stay; tombstones are dropped last. Every loss is
@@ -13,6 +15,8 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import type { Submission } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
 import { Damages } from '../damage.ts';
+import { FinishedSlots, type Slot } from './finished-slots.ts';
+import { batchOf, NewestRecords, type StoredRecord } from './newest-records.ts';
 import { isDamage, OutboxFile, problemIn } from './outbox-file.ts';
 import { checksumOf, isWholePayload, runIdOfRecord, slotIn } from './outbox-salvage.ts';
 import { tombstoneOf } from './tombstone.ts';
@@ -46,7 +50,7 @@ export interface SeenCertificate {
 export interface OutboxEntry {
   submission: Submission;
   /** Set when the submission ends the run of this slot. */
-  finishedSlot?: { checkId: string; scheduledFor: number };
+  finishedSlot?: Slot;
   /** The run goes on with another attempt. */
   pendingRetry?: PendingRetry;
   /** The run of this submission, which no longer waits. */
@@ -55,19 +59,17 @@ export interface OutboxEntry {
   seenCertificate?: SeenCertificate;
 }
 
-export interface StoredRecord {
-  seq: number;
-  /** JSON of the submission. */
-  payload: string;
-  sizeBytes: number;
-  createdAt: number;
-}
-
 export interface OutboxState {
   depth: number;
   bytes: number;
   oldestAt: number | null;
   droppedTotal: number;
+}
+
+interface Sums {
+  depth: number;
+  bytes: number;
+  tombstoneBytes: number;
 }
 
 interface Waiting {
@@ -86,7 +88,13 @@ export interface OutboxOptions {
   damages?: Damages;
 }
 
+/** A commit waits so long for what ends together. */
 const commitWithinMs = 10;
+/** Time between two commits, for all results that end meanwhile: each one is a sync of the disk. */
+const commitEveryMs = 200;
+/** What was delivered is deleted with the next commit, and after this time without one. */
+const deleteWithinMs = 5_000;
+const maxDelivered = 1_000;
 const deadLettersKept = 1_000;
 const inspectedWholeBytes = 4_000_000;
 const inspectedRecords = 200;
@@ -131,6 +139,11 @@ function isWhole(row: Record<string, unknown>): boolean {
   return checksum === null || isWholePayload(String(row['payload']), checksum);
 }
 
+function sumsIn(row: Record<string, unknown> | undefined): Sums {
+  const of = (name: keyof Sums): number => Number(row?.[name] ?? 0);
+  return { depth: of('depth'), bytes: of('bytes'), tombstoneBytes: of('tombstoneBytes') };
+}
+
 function toStored(row: Record<string, unknown>): StoredRecord {
   return {
     seq: Number(row['seq']),
@@ -148,7 +161,6 @@ export class Outbox implements AsyncDisposable {
   readonly #damages: Damages;
   readonly #options: OutboxOptions;
   #insert!: StatementSync;
-  #finish!: StatementSync;
   #addRetry!: StatementSync;
   #endRetry!: StatementSync;
   #see!: StatementSync;
@@ -162,9 +174,12 @@ export class Outbox implements AsyncDisposable {
   #results!: StatementSync;
   #tombstones!: StatementSync;
   #aged!: StatementSync;
+  #slots!: FinishedSlots;
   readonly #listeners = new Set<() => void>();
   #waiting: Waiting[] = [];
   #cancelCommit: (() => void) | null = null;
+  #committedAt = Number.NEGATIVE_INFINITY;
+  #newest!: NewestRecords;
   /** Of whole records. */
   #bytes = 0;
   #tombstoneBytes = 0;
@@ -178,8 +193,9 @@ export class Outbox implements AsyncDisposable {
   #newestSeq = 0;
   /** No record up to here has a payload to drop; 0 when unknown. */
   #tombstonesUpTo = 0;
-  /** Finished records that could not be deleted, because the disk was full. */
-  readonly #leftOver = new Set<number>();
+  /** Delivered records that are still on disk. They do not count, and are not given again. */
+  readonly #delivered = new Set<number>();
+  #cancelDelete: (() => void) | null = null;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -221,11 +237,7 @@ export class Outbox implements AsyncDisposable {
     this.#insert = this.#db.prepare(
       'insert into records (id, is_attempt, created_at, size_bytes, payload, checksum) values (?, ?, ?, ?, ?, ?)',
     );
-    this.#finish = this.#db.prepare(
-      `insert into finished_slots (check_id, scheduled_for) values (?, ?)
-       on conflict (check_id) do update
-         set scheduled_for = max(scheduled_for, excluded.scheduled_for)`,
-    );
+    this.#slots = new FinishedSlots(this.#db);
     this.#addRetry = this.#db.prepare(
       'insert or replace into pending_retries (run_id, due_at, payload) values (?, ?, ?)',
     );
@@ -238,7 +250,7 @@ export class Outbox implements AsyncDisposable {
        where seq > ? and seq <= ? order by seq limit ?`,
     );
     this.#sumMany = this.#db.prepare(
-      `select ${sizes}, count(*) as count from records
+      `select ${sizes}, count(*) as depth from records
        where seq in (select value from json_each(?))`,
     );
     this.#deleteMany = this.#db.prepare(
@@ -266,14 +278,19 @@ export class Outbox implements AsyncDisposable {
        where is_attempt = 1 and ${runIdOfRecord} = ? and seq < ? order by seq`,
     );
     this.#dropped = Math.max(this.#dropped, Number(this.#fact('droppedTotal') ?? 0) || 0);
-    const { depth, bytes, tombstoneBytes } = this.#db
-      .prepare(`select count(*) as depth, ${sizes} from records`)
-      .get() as { depth: number; bytes: number; tombstoneBytes: number };
-    this.#depth = depth;
-    this.#bytes = bytes;
-    this.#tombstoneBytes = tombstoneBytes;
+    const all = sumsIn(this.#db.prepare(`select count(*) as depth, ${sizes} from records`).get());
+    const delivered = sumsIn(this.#sumMany.get(JSON.stringify([...this.#delivered])));
+    this.#depth = all.depth - delivered.depth;
+    this.#bytes = all.bytes - delivered.bytes;
+    this.#tombstoneBytes = all.tombstoneBytes - delivered.tombstoneBytes;
     const newest = this.#db.prepare("select seq from sqlite_sequence where name = 'records'").get();
     this.#newestSeq = Math.max(this.#newestSeq, Number(newest?.['seq'] ?? 0));
+    this.#readFromDisk();
+  }
+
+  /** What is on disk is not what is in memory. */
+  #readFromDisk(): void {
+    this.#newest = new NewestRecords(this.#newestSeq);
   }
 
   /**
@@ -285,7 +302,9 @@ export class Outbox implements AsyncDisposable {
       const found = problemIn(this.#db);
       if (found !== null) this.#replace(found);
     }
-    const looked = this.take(after, this.#newestSeq, inspectedRecords, inspectedWholeBytes);
+    const looked = this.#takeStored(
+      ...([after, this.#newestSeq, inspectedRecords, inspectedWholeBytes] as const),
+    );
     return looked.at(-1)?.seq ?? 0;
   }
 
@@ -307,9 +326,11 @@ export class Outbox implements AsyncDisposable {
 
   /** Stores an entry; resolves when it is durable, or was counted as dropped. */
   put(entry: OutboxEntry): Promise<void> {
+    const { clock } = this.#options;
     return new Promise((resolve) => {
       this.#waiting.push({ entry, resolve });
-      this.#cancelCommit ??= this.#options.clock.after(commitWithinMs, () => {
+      const dueMs = this.#committedAt + commitEveryMs - clock.monotonic();
+      this.#cancelCommit ??= clock.after(Math.max(commitWithinMs, dueMs), () => {
         this.commit();
       });
     });
@@ -322,15 +343,17 @@ export class Outbox implements AsyncDisposable {
     const batch = this.#waiting;
     if (batch.length === 0 || this.#isClosed) return;
     this.#waiting = [];
+    this.#committedAt = this.#options.clock.monotonic();
     try {
       this.#heal(() => {
-        this.#write(batch);
+        this.#write(batch, [...this.#delivered]);
       });
     } catch (error) {
       if (!this.#writeInRoomMade(batch)) this.#countDropped(batch.length, error);
     }
     this.#keepWithinBounds();
-    if (this.#leftOver.size > 0) this.#settle([]);
+    this.#foldSlots();
+    if (this.#delivered.size > 0) this.#deleteSoon();
     for (const { resolve } of batch) resolve();
     for (const listener of this.#listeners) listener();
   }
@@ -367,28 +390,24 @@ export class Outbox implements AsyncDisposable {
     return false;
   }
 
-  #write(batch: readonly Waiting[]): void {
+  #write(batch: readonly Waiting[], delivered: readonly number[] = []): void {
     const now = this.#options.clock.now();
-    let bytes = 0;
-    let tombstoneBytes = 0;
-    let newestSeq = this.#newestSeq;
+    const added: Parameters<NewestRecords['add']>[0][number][] = [];
+    const finished: Slot[] = [];
     this.#db.exec('begin immediate');
     try {
       for (const { entry } of batch) {
         const { submission, finishedSlot, pendingRetry, endsRetryOf, seenCertificate } = entry;
         const payload = JSON.stringify(submission);
-        const inserted = this.#insert.run(
-          submission.id,
-          kindOf(submission),
-          now,
-          payload.length,
-          payload,
-          checksumOf(payload),
+        const kind = kindOf(submission);
+        const sizeBytes = payload.length;
+        const { lastInsertRowid } = this.#insert.run(
+          ...([submission.id, kind, now, sizeBytes, payload, checksumOf(payload)] as const),
         );
-        newestSeq = Number(inserted.lastInsertRowid);
-        if (kindOf(submission) === kinds.tombstone) tombstoneBytes += payload.length;
-        else bytes += payload.length;
-        if (finishedSlot) this.#finish.run(finishedSlot.checkId, finishedSlot.scheduledFor);
+        const isTombstone = kind === kinds.tombstone;
+        const seq = Number(lastInsertRowid);
+        added.push({ seq, payload, sizeBytes, createdAt: now, isTombstone });
+        if (finishedSlot) finished.push(finishedSlot);
         if (endsRetryOf !== undefined) this.#endRetry.run(endsRetryOf);
         if (pendingRetry) {
           this.#addRetry.run(pendingRetry.runId, pendingRetry.dueAt, pendingRetry.payload);
@@ -398,16 +417,33 @@ export class Outbox implements AsyncDisposable {
           this.#see.run(checkId, target, measuredAt);
         }
       }
+      this.#slots.add(finished);
+      if (delivered.length > 0) this.#deleteMany.run(JSON.stringify(delivered));
       this.#db.exec('commit');
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('rollback');
       throw error;
     }
-    this.#newestSeq = newestSeq;
-    this.#bytes += bytes;
-    this.#tombstoneBytes += tombstoneBytes;
-    this.#depth += batch.length;
+    for (const seq of delivered) this.#delivered.delete(seq);
+    this.#slots.added(finished);
+    this.#newest.add(added);
+    for (const { seq, sizeBytes, isTombstone } of added) {
+      this.#newestSeq = seq;
+      if (isTombstone) this.#tombstoneBytes += sizeBytes;
+      else this.#bytes += sizeBytes;
+    }
+    this.#depth += added.length;
     this.#file.mark(this.#newestSeq, this.#depth);
+  }
+
+  #foldSlots(from?: number): void {
+    try {
+      this.#heal(() => {
+        this.#slots.fold(from);
+      });
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'finished slots are folded later');
+    }
   }
 
   get #room(): number {
@@ -428,6 +464,7 @@ export class Outbox implements AsyncDisposable {
 
   /** Drops ATTEMPTs, then payloads of results, then tombstones, until at most `target` bytes are left. */
   #makeRoom(target: number): void {
+    this.#readFromDisk();
     const attempts = this.#reduceUntil(target, this.#attempts.iterate());
     const results = this.#reduceUntil(target, this.#results.iterate(this.#tombstonesUpTo));
     this.#tombstonesUpTo = results.at(-1) ?? this.#tombstonesUpTo;
@@ -437,11 +474,11 @@ export class Outbox implements AsyncDisposable {
     const gone: number[] = [];
     for (const row of this.#tombstones.iterate()) {
       if (roomOf(this.#bytes, bytes) <= target) break;
-      if (this.#leftOver.has(Number(row['seq']))) continue;
+      if (this.#delivered.has(Number(row['seq']))) continue;
       bytes -= Number(row['size_bytes']);
       gone.push(Number(row['seq']));
     }
-    this.#delete(gone);
+    this.#drop(gone);
     this.#countForgotten(gone.length);
   }
 
@@ -469,7 +506,7 @@ export class Outbox implements AsyncDisposable {
     for (const row of records) {
       if (roomOf(bytes, tombstoneBytes) <= target) break;
       const seq = Number(row['seq']);
-      if (this.#leftOver.has(seq)) continue;
+      if (this.#delivered.has(seq)) continue;
       const payload = String(row['payload']);
       const tombstone = tombstoneIn(payload);
       bytes -= payload.length;
@@ -493,7 +530,7 @@ export class Outbox implements AsyncDisposable {
         this.#tombstoneBytes += text.length;
       }
     }
-    this.#delete(gone);
+    this.#drop(gone);
     return [...gone, ...reduced.map(({ seq }) => seq)].sort((left, right) => left - right);
   }
 
@@ -516,36 +553,82 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  #delete(seqs: readonly number[]): void {
-    if (seqs.length === 0 && this.#leftOver.size === 0) return;
-    const list = JSON.stringify([...this.#leftOver, ...seqs]);
-    const { bytes, tombstoneBytes, count } = this.#sumMany.get(list) as {
-      bytes: number;
-      tombstoneBytes: number;
-      count: number;
-    };
+  /** Deletes records that were not delivered, and all that were. */
+  #drop(seqs: readonly number[]): void {
+    if (seqs.length === 0 && this.#delivered.size === 0) return;
+    const list = JSON.stringify([...this.#delivered, ...seqs]);
+    const sums = sumsIn(this.#sumMany.get(JSON.stringify(seqs)));
     this.#deleteMany.run(list);
-    this.#bytes -= bytes;
-    this.#tombstoneBytes -= tombstoneBytes;
-    this.#depth -= count;
-    this.#leftOver.clear();
+    this.#discount(sums);
+    this.#delivered.clear();
     this.#file.mark(this.#newestSeq, this.#depth);
   }
 
-  /** Deletes the records, or marks them for deletion: they are not returned or dropped any more. */
+  #discount({ bytes, tombstoneBytes, depth }: Sums): void {
+    this.#bytes -= bytes;
+    this.#tombstoneBytes -= tombstoneBytes;
+    this.#depth -= depth;
+  }
+
+  /** These records are done with: they are neither given again nor dropped, and deleted later. */
   #settle(seqs: readonly number[]): void {
+    const unknown: number[] = [];
+    for (const seq of seqs) {
+      if (this.#delivered.has(seq)) continue;
+      const record = this.#newest.remove(seq);
+      if (record === undefined) {
+        unknown.push(seq);
+        continue;
+      }
+      this.#delivered.add(seq);
+      const { sizeBytes, isTombstone } = record;
+      const [bytes, tombstoneBytes] = isTombstone ? [0, sizeBytes] : [sizeBytes, 0];
+      this.#discount({ bytes, tombstoneBytes, depth: 1 });
+    }
+    if (unknown.length > 0) this.#settleStored(unknown);
+    if (this.#delivered.size >= maxDelivered) this.#deleteDelivered();
+    else this.#deleteSoon();
+  }
+
+  #settleStored(seqs: readonly number[]): void {
+    try {
+      this.#discount(this.#heal(() => sumsIn(this.#sumMany.get(JSON.stringify(seqs)))));
+    } catch (error) {
+      this.#options.logger.warn(
+        { err: error },
+        'what is done with is counted until the next start',
+      );
+    }
+    for (const seq of seqs) this.#delivered.add(seq);
+  }
+
+  #deleteSoon(): void {
+    if (this.#delivered.size === 0 || this.#isClosed) return;
+    this.#cancelDelete ??= this.#options.clock.after(deleteWithinMs, () => {
+      this.#deleteDelivered();
+    });
+  }
+
+  #deleteDelivered(): void {
+    this.#cancelDelete?.();
+    this.#cancelDelete = null;
     try {
       this.#heal(() => {
-        this.#delete(seqs);
+        this.#drop([]);
       });
     } catch (error) {
-      for (const seq of seqs) this.#leftOver.add(seq);
       this.#options.logger.warn({ err: error }, 'what is done with stays in the outbox for now');
     }
   }
 
   /** Records with `after < seq <= upTo`, oldest first: at most `limit`, about `maxBytes`. */
   take(after: number, upTo: number, limit: number, maxBytes: number): StoredRecord[] {
+    return this.#newest.hasAllAfter(after, this.#depth)
+      ? this.#newest.take(after, upTo, limit, maxBytes)
+      : this.#takeStored(after, upTo, limit, maxBytes);
+  }
+
+  #takeStored(after: number, upTo: number, limit: number, maxBytes: number): StoredRecord[] {
     const damaged: StoredRecord[] = [];
     const taken = this.#heal(() => this.#read(after, upTo, limit, maxBytes, damaged));
     if (damaged.length === 0) return taken;
@@ -559,7 +642,7 @@ export class Outbox implements AsyncDisposable {
     });
     this.#settle(damaged.map(({ seq }) => seq));
     // There may be undamaged records after the deleted ones.
-    return taken.length > 0 ? taken : this.take(after, upTo, limit, maxBytes);
+    return taken.length > 0 ? taken : this.#takeStored(after, upTo, limit, maxBytes);
   }
 
   #read(
@@ -570,22 +653,19 @@ export class Outbox implements AsyncDisposable {
     damaged: StoredRecord[],
   ): StoredRecord[] {
     damaged.length = 0;
-    const rows = this.#select.iterate(after, upTo, limit + this.#leftOver.size);
-    const taken: StoredRecord[] = [];
-    let bytes = 0;
+    const rows = this.#select.iterate(after, upTo, limit + this.#delivered.size);
+    return batchOf(this.#whole(rows, damaged), limit, maxBytes);
+  }
+
+  *#whole(
+    rows: Iterable<Record<string, unknown>>,
+    damaged: StoredRecord[],
+  ): Generator<StoredRecord, void> {
     for (const row of rows) {
-      if (this.#leftOver.has(Number(row['seq']))) continue;
-      if (taken.length >= limit) break;
-      const sizeBytes = Number(row['size_bytes']);
-      if (taken.length > 0 && bytes + sizeBytes > maxBytes) break;
-      if (!isWhole(row)) {
-        damaged.push(toStored(row));
-        continue;
-      }
-      bytes += sizeBytes;
-      taken.push(toStored(row));
+      if (this.#delivered.has(Number(row['seq']))) continue;
+      if (isWhole(row)) yield toStored(row);
+      else damaged.push(toStored(row));
     }
-    return taken;
   }
 
   /** True while it holds ATTEMPTs, which must be sent with the FINAL of their run. */
@@ -598,7 +678,7 @@ export class Outbox implements AsyncDisposable {
     return this.#heal(() => this.#attemptsOfRun.all(runId, seq))
       .filter(isWhole)
       .map(toStored)
-      .filter((record) => !this.#leftOver.has(record.seq));
+      .filter((record) => !this.#delivered.has(record.seq));
   }
 
   /** The control plane has stored these records. */
@@ -652,6 +732,7 @@ export class Outbox implements AsyncDisposable {
         .all(clock.now() - tombstoneAgeFactor * maxAgeMs);
       this.#depth -= gone.length;
       this.#tombstoneBytes -= gone.reduce((sum, row) => sum + Number(row['size_bytes']), 0);
+      if (aged.length + gone.length > 0) this.#readFromDisk();
       this.#file.mark(this.#newestSeq, this.#depth);
     } catch (error) {
       logger.warn({ err: error }, 'aged results stay in the outbox for now');
@@ -660,10 +741,7 @@ export class Outbox implements AsyncDisposable {
 
   /** The last finished slot of every check, in ms. */
   finishedSlots(): Map<string, number> {
-    const rows = this.#heal(() =>
-      this.#db.prepare('select check_id, scheduled_for from finished_slots').all(),
-    );
-    return new Map(rows.map((row) => [String(row['check_id']), Number(row['scheduled_for'])]));
+    return this.#heal(() => this.#slots.all());
   }
 
   /** When the certificate of each check was last seen. */
@@ -702,22 +780,29 @@ export class Outbox implements AsyncDisposable {
   }
 
   state(): OutboxState {
-    const row = this.#heal(() =>
-      this.#db.prepare('select created_at from records order by seq limit 1').get(),
-    );
     return {
       depth: this.#depth,
       bytes: this.#bytes + this.#tombstoneBytes,
-      oldestAt: row === undefined ? null : Number(row['created_at']),
+      oldestAt: this.#depth === 0 ? null : this.#heal(() => this.#oldestAt()),
       droppedTotal: this.#dropped,
     };
+  }
+
+  #oldestAt(): number | null {
+    for (const row of this.#db
+      .prepare('select seq, created_at from records order by seq')
+      .iterate()) {
+      if (!this.#delivered.has(Number(row['seq']))) return Number(row['created_at']);
+    }
+    return null;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     this.commit();
     this.#isClosed = true;
     this.#cancelCommit?.();
-    if (this.#leftOver.size > 0) this.#settle([]);
+    this.#deleteDelivered();
+    this.#foldSlots(1);
     try {
       this.#setFact('droppedTotal', String(this.#dropped));
     } catch {

@@ -17,6 +17,19 @@ export interface ParsedCheck {
 
 const parsed = new WeakMap<AssignedCheck, ParsedCheck | AgentError>();
 
+/** Schemas are compiled when they are first used: once for a type, not for each of its checks. */
+const schemas = new Map<AgentCheckType, z.ZodObject>();
+
+function schemaOf(type: AgentCheckType): z.ZodObject {
+  const { shape } = type.create;
+  const known = schemas.get(type);
+  if (known !== undefined) return known;
+  const fields = type.definitionKeys.map((key) => [key, shape[key]]);
+  const schema = z.object(Object.fromEntries(fields));
+  schemas.set(type, schema);
+  return schema;
+}
+
 function parse(check: AssignedCheck, runners: RunnerRegistry): ParsedCheck {
   const type = findAgentType(check.type);
   const entry = Object.hasOwn(runners, check.type) ? runners[check.type] : undefined;
@@ -26,9 +39,7 @@ function parse(check: AssignedCheck, runners: RunnerRegistry): ParsedCheck {
       `this agent cannot run checks of type ${check.type}; update the agent or use an image that can`,
     );
   }
-  const shape = type.create.shape;
-  const fields = type.definitionKeys.map((key) => [key, shape[key]]);
-  const result = z.object(Object.fromEntries(fields)).safeParse(check.definition);
+  const result = schemaOf(type).safeParse(check.definition);
   if (!result.success) {
     const [issue] = result.error.issues;
     throw new AgentError(

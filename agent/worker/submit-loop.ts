@@ -17,7 +17,8 @@ import type { Logger } from 'pino';
 import { CallFailure, type ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import { backoffMs } from '../link/backoff.ts';
-import type { Outbox, StoredRecord } from './outbox.ts';
+import type { StoredRecord } from './newest-records.ts';
+import type { Outbox } from './outbox.ts';
 
 /** Results within this time are sent together. */
 const gatherMs = 150;

@@ -5,7 +5,6 @@
  * here passes or fails: machines differ.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { inflateRawSync } from 'node:zlib';
 import { Program } from '../../test/support/program.ts';
 import { backdateSchedules, System, temporaryFolder } from '../../test/support/system.ts';
 import { benchAnalytics } from './analytics.ts';
@@ -15,9 +14,12 @@ import { benchBrowser } from './browser.ts';
 import { benchIngestEngines } from './ingest-engines.ts';
 import { median, pssMib, quantile, treeCpuMs, treePssMib } from './process-cost.ts';
 import { benchOutbox } from './outbox.ts';
+import { benchPeers } from './peers.ts';
 import { benchScale } from './scale.ts';
 import { benchScrub } from './scrub.ts';
+import { benchStart } from './start.ts';
 import { benchStatusPage } from './status-page.ts';
+import { benchTiming } from './timing.ts';
 
 interface Ports {
   http: number;
@@ -28,6 +30,7 @@ interface Ports {
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
 const windowMs = 15_000;
 const checksPerKind = 1_000;
+const checksForSlots = 10_000;
 const settleMs = 12_000;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -188,74 +191,39 @@ async function benchRoundTrip(busy: number): Promise<void> {
   await pause(100);
 }
 
-async function benchTiming(system: System, ports: Ports): Promise<void> {
-  const [url] = kinds;
-  if (url === undefined) return;
-  const name = 'bench-timing';
-  const load = await openLoad(
-    system,
-    name,
-    url,
-    { url: `http://127.0.0.1:${ports.http}/delayed` },
-    10,
-  );
-  await pause(windowMs);
-  const rows = system.query<{ payload: Uint8Array; encoding: string }>(
-    `select payload, encoding from result_payloads
-     join check_results on seq = result_seq
-     where run_location = '${name}' order by seq desc limit 1000`,
-  );
-  const errors = rows.flatMap(({ payload, encoding }) => {
-    const text = encoding === 'deflate' ? inflateRawSync(payload) : Buffer.from(payload);
-    const { response } = JSON.parse(text.toString('utf8')) as {
-      response: { headers: Record<string, string>; timingPhases: { firstByte: number } } | null;
-    };
-    if (response === null) return [];
-    return [response.timingPhases.firstByte - Number(response.headers['x-took-ms'])];
-  });
-  show('timing, 50 ms target', {
-    results: String(errors.length),
-    'error p50': ms(quantile(errors, 0.5)),
-    p99: ms(quantile(errors, 0.99)),
-  });
-  await load.agent.kill9();
-}
-
+/** Lateness of slots: from the slot to the start of its run, as recorded. */
 async function benchLateness(system: System, ports: Ports): Promise<void> {
-  const [url] = kinds;
-  if (url === undefined) return;
-  const load = await openLoad(system, 'bench-slots', url, url.request(ports), 20);
-  const read = async () => {
-    const text = await (await fetch(`http://127.0.0.1:${load.port}/metrics`)).text();
-    return [...text.matchAll(/slot_lateness_seconds_bucket\{le="([^"]+)"\} (\d+)/g)].map(
-      ([, bound, count]) => ({ bound: bound ?? '', count: Number(count) }),
+  const name = 'bench-slots';
+  const key = await system.makeLocation(name);
+  for (let made = 0; made < checksForSlots; made += 50) {
+    await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        system.createUrlCheck(`http://127.0.0.1:${ports.http}/`, {
+          ...{ name: `slots ${made + index}`, privateLocations: [name] },
+          ...{ frequency: 1, frequencyOffset: 1 + (index % 10) },
+        }),
+      ),
     );
-  };
-  // The slots made up for at the start are late by design; what counts comes after them.
-  const before = await read();
-  await pause(40_000);
-  const buckets = (await read()).map(({ bound, count }, index) => ({
-    bound,
-    count: count - (before[index]?.count ?? 0),
-  }));
-  const total = buckets.at(-1)?.count ?? 0;
-  const p99 = buckets.find(({ count }) => count >= total * 0.99)?.bound;
-  show('1,000 URL checks at 20 s', { slots: String(total), 'lateness p99 <=': `${p99} s` });
-  await load.agent.kill9();
-}
-
-async function benchStart(system: System): Promise<void> {
-  const key = await system.makeLocation('bench-start');
-  const times: number[] = [];
-  for (let round = 0; round < 5; round += 1) {
-    const start = performance.now();
-    const agent = system.startAgent(`bench-start-${round}`, key);
-    const port = Number((await agent.log('agent has started'))['healthPort']);
-    while ((await fetch(`http://127.0.0.1:${port}/-/readiness`)).status !== 200) await pause(5);
-    times.push(performance.now() - start);
-    await agent.kill9();
   }
-  show('start to ready', { median: `${median(times).toFixed(0)} ms` });
+  const agent = system.startAgent(name, key);
+  await agent.log('checked in');
+  // The slots made up for at the start are late by design; what counts comes after them.
+  await pause(settleMs);
+  const since = Date.now();
+  await pause(60_000);
+  await agent.kill9();
+  const late = system
+    .query<{ late: number }>(
+      `select started_at - scheduled_for as late from check_results
+       where run_location = '${name}' and scheduled_for >= ${since}`,
+    )
+    .map((row) => row.late);
+  show(`${checksForSlots} URL checks at 1/min`, {
+    slots: String(late.length),
+    'lateness p50': ms(quantile(late, 0.5)),
+    p99: ms(quantile(late, 0.99)),
+    most: ms(Math.max(...late)),
+  });
 }
 
 /**
@@ -308,6 +276,10 @@ if (given.includes('scale')) {
   await benchScale(rounds, given.includes('--json'));
   process.exit(0);
 }
+if (given.includes('peers')) {
+  await benchPeers(Number(process.env['BENCH_ROUNDS'] ?? 5), given, show);
+  process.exit(0);
+}
 using folder = temporaryFolder();
 await using targets = new Program(['scripts/bench/targets.ts'], {});
 const ports = JSON.parse(await targets.line('{')) as Ports;
@@ -323,8 +295,8 @@ if (wants('status-page')) await benchStatusPage(rounds);
 if (wants('browser')) await benchBrowser();
 if (wants('ingest')) await benchIngest(system);
 if (wants('ingest-engines')) await benchIngestEngines(rounds, show);
-if (wants('start')) await benchStart(system);
+if (wants('start')) await benchStart(system, rounds, show);
 for (const kind of kinds) if (wants(kind.name)) await benchKind(system, kind, ports);
 if (wants('icmp')) for (const busy of [0, 20]) await benchRoundTrip(busy);
-if (wants('timing')) await benchTiming(system, ports);
+if (wants('timing')) await benchTiming(rounds, show);
 if (wants('slots')) await benchLateness(system, ports);

@@ -1,4 +1,4 @@
-/** What processes cost, from /proc: CPU of a tree, memory that is its own. */
+/** What processes cost, from /proc: CPU of a tree, what it writes, memory that is its own. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Linux counts CPU time of processes in hundredths of a second. */
@@ -21,7 +21,6 @@ function statOf(pid: number): Stat | null {
   }
 }
 
-/** A process and its descendants. */
 function treeOf(root: number): { pid: number; cpuMs: number }[] {
   const stats = new Map<number, Stat>();
   for (const name of readdirSync('/proc')) {
@@ -38,9 +37,45 @@ function treeOf(root: number): { pid: number; cpuMs: number }[] {
   return [...stats].flatMap(([pid, { cpuMs }]) => (isBelow(pid) ? [{ pid, cpuMs }] : []));
 }
 
+/** A process and its descendants. */
+export function treePids(root: number): number[] {
+  return treeOf(root).map(({ pid }) => pid);
+}
+
 /** CPU of a process and its descendants so far, in ms. */
 export function treeCpuMs(root: number): number {
   return treeOf(root).reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+}
+
+/** What a process and its descendants have cost so far. */
+export interface TreeCost {
+  cpuMs: number;
+  /** What they gave the kernel to be written to disks. */
+  writtenBytes: number;
+}
+
+function writtenBytes(pid: number): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/io`, 'utf8');
+    return Number(/^write_bytes: (\d+)$/m.exec(text)?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+export function treeCost(root: number): TreeCost {
+  const tree = treeOf(root);
+  return {
+    cpuMs: tree.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
+    writtenBytes: tree.reduce((sum, { pid }) => sum + writtenBytes(pid), 0),
+  };
+}
+
+/** CPU of all that this process has started and that has ended, with what that has waited for, in ms. */
+export function endedCpuMs(): number {
+  const text = readFileSync('/proc/self/stat', 'utf8');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return ((Number(fields[13]) + Number(fields[14])) * 1000) / ticksPerSecond;
 }
 
 /** Proportional set size of a process in MiB: shared pages count in part. */

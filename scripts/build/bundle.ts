@@ -13,6 +13,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { licencesOf, type BundledPackage } from './licences.ts';
 
@@ -83,6 +84,41 @@ function placeSources(program: ProgramName): Plugin {
         return path.includes(`${sep}node_modules${sep}`)
           ? null
           : { contents: placed(program, path, source), loader: 'ts' };
+      });
+    },
+  };
+}
+
+/**
+ * A module of Node that is imported makes Node read all that it has, which loads more: `node:http`
+ * brings the client of `fetch`. Of one that is asked for by name only what is imported is read.
+ */
+function askForBuiltins(): Plugin {
+  return {
+    name: 'ask-for-builtins',
+    setup(run) {
+      run.onResolve({ filter: /^(node:)?[a-z_0-9/]+$/ }, ({ path, kind }) =>
+        kind === 'import-statement' && isBuiltin(path)
+          ? { path, namespace: 'builtin', sideEffects: false }
+          : null,
+      );
+      run.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => {
+        const names = Object.keys(process.getBuiltinModule(path) as object).filter(
+          (name) => /^[a-z_]\w*$/i.test(name) && name !== 'default',
+        );
+        return {
+          contents: [
+            `const builtin = process.getBuiltinModule(${JSON.stringify(path)});`,
+            // What nobody imports is left out, since it is said to have no effect.
+            ...names.map(
+              (name, index) =>
+                `const export${index} = /* @__PURE__ */ (() => builtin.${name})();` +
+                `export { export${index} as ${name} };`,
+            ),
+            'export default builtin;',
+          ].join('\n'),
+          loader: 'js',
+        };
       });
     },
   };
@@ -168,7 +204,7 @@ export async function bundle(program: ProgramName, folder: string): Promise<numb
     banner: {
       js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
     },
-    plugins: [placeSources(program)],
+    plugins: [placeSources(program), askForBuiltins()],
     logLevel: 'warning',
   });
   copyOthers(program, folder);

@@ -7,14 +7,10 @@ import { z } from 'zod';
 import { retryStrategy } from './check.ts';
 import { artifactType, missedReason, resultType, submittedResults } from './check-result.ts';
 import { pathId } from './primitives.ts';
+import { protocolVersion } from './protocol-version.ts';
 import { defineRoute } from './route.ts';
 
-/**
- * Grows with every change that the other side must know. An agent speaks one version; a control
- * plane accepts all since `oldestProtocol` and refuses others with PROTOCOL_UNSUPPORTED.
- */
-export const protocolVersion = 2;
-export const oldestProtocol = 1;
+export { oldestProtocol, protocolVersion } from './protocol-version.ts';
 /** The header with the protocol version of an agent. */
 export const protocolHeader = 'agent-protocol';
 

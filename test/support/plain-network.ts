@@ -1,4 +1,5 @@
 /** What runners have where a test gives them nothing more: TCP and names, no evidence. */
+import { noTcpTimes } from '../../agent/native/tcp-times.ts';
 import type { NetworkAccess } from '../../agent/net/network-access.ts';
 
 const notGiven = 'not given by this test';
@@ -12,4 +13,5 @@ export const plainNetwork: NetworkAccess = {
   traceroute: null,
   tracerouteProblem: notGiven,
   nextHops: { problem: notGiven, to: () => Promise.resolve(null) },
+  tcpTimes: noTcpTimes,
 };

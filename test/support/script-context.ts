@@ -1,6 +1,7 @@
 /** What runs of code need, on this machine: script host, browser, sessions, and a place for files. */
 import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { X509Certificate } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -41,6 +42,8 @@ export interface ScriptWorld extends AsyncDisposable {
   readonly workFolder: string;
   readonly scripting: Scripting;
   readonly retired: string[];
+  /** Resolves after the next run, when its child is kept or gone. */
+  afterRun(): Promise<unknown>;
   context(given?: Partial<RunnerContext>): ScriptContext;
 }
 
@@ -57,6 +60,9 @@ export async function openScriptWorld(
     limits?: Partial<ScriptLimits>;
     runtime?: InstalledRuntime;
     maxRuns?: number;
+    /** Children that are kept for further runs of their checks, and the runs that each may serve. */
+    maxKept?: number;
+    maxRunsKept?: number;
     browser?: () => Promise<FoundBrowser>;
     /** What runs trust besides the well-known authorities. */
     extraAuthorities?: readonly string[];
@@ -83,7 +89,13 @@ export async function openScriptWorld(
         chosenPath: process.env['AGENT_CHROMIUM_PATH'],
       }).then((one) => ({ ...one, args: [...one.args, ...gateway.browserArgs] }))));
   const retired: string[] = [];
-  const sessions = createScriptSessions({ host, clock: systemClock, spare: isWarm ? 1 : 0 });
+  const ends = new EventEmitter();
+  const sessions = createScriptSessions({
+    ...{ host, clock: systemClock, spare: isWarm ? 1 : 0 },
+    onAfterRun: () => ends.emit('run'),
+    maxKept: isWarm ? (options.maxKept ?? 2) : 0,
+    ...(options.maxRunsKept === undefined ? {} : { maxRuns: options.maxRunsKept }),
+  });
   const browsers: BrowserPool | null = isWarm
     ? createBrowserPool({
         host,
@@ -108,6 +120,7 @@ export async function openScriptWorld(
     workFolder,
     scripting,
     retired,
+    afterRun: () => once(ends, 'run'),
     context: (given = {}) => scriptContext(scripting, folder, given),
     async [Symbol.asyncDispose]() {
       await sessions[Symbol.asyncDispose]();

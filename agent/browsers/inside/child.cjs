@@ -1,6 +1,7 @@
 /**
- * The first process of a run: loads Playwright, waits for its one job on descriptor 4, and becomes
- * the test runner or the script.
+ * The first process of a run: loads Playwright, waits for a job on descriptor 4, and becomes the test
+ * runner or the script. As the test runner it can serve the next run of the same check, when all tests
+ * have passed and nothing is left of the run: see fresh-state.cjs.
  */
 'use strict';
 const fs = require('node:fs');
@@ -8,20 +9,15 @@ const net = require('node:net');
 const path = require('node:path');
 const { createRequire } = require('node:module');
 const { pathToFileURL } = require('node:url');
-const { emit, bounded } = require('./events.cjs');
-const { instrument, watchSecrets, saveEvidence } = require('./instrument.cjs');
+const { Baseline } = require('./fresh-state.cjs');
 const { startReadyWorker } = require('./ready-worker.cjs');
+const { folderOf, knownParts } = require('./test-runner.cjs');
 
 const runtimeFolder = process.env.MONITOR_RUNTIME;
-const inRuntime = createRequire(path.join(runtimeFolder, 'package.json'));
+const testFolder = folderOf('@playwright/test', runtimeFolder);
+const sharedMemory = '/dev/shm';
 
-function folderOf(name, from = inRuntime) {
-  try {
-    return path.dirname(from.resolve(`${name}/package.json`));
-  } catch {
-    return null;
-  }
-}
+const say = (message) => fs.writeSync(3, `${JSON.stringify(message)}\n`);
 
 /** Loaded now, so that the job need not wait for it; what a version lacks is loaded later. */
 function loadTestRunner(folder) {
@@ -36,11 +32,13 @@ function loadTestRunner(folder) {
 }
 
 function runTests(job) {
-  process.argv = [process.argv[0], 'playwright', 'test', ...job.args];
-  require(path.join(folderOf('@playwright/test'), 'cli.js'));
+  process.argv = [process.argv[0], 'playwright', 'test', '--config', job.config];
+  require(path.join(testFolder, 'cli.js'));
 }
 
 async function runScript(job) {
+  const { emit, bounded } = require('./events.cjs');
+  const { instrument, watchSecrets, saveEvidence } = require('./instrument.cjs');
   const settings = { runtimeFolder, ...job.settings };
   instrument(settings);
   delete process.env.MONITOR_SETTINGS;
@@ -75,43 +73,116 @@ async function runScript(job) {
   }
 }
 
-function start(job) {
+/** Null when the file is gone. */
+function ownerOf(file) {
+  return fs.lstatSync(file, { throwIfNoEntry: false })?.uid ?? null;
+}
+
+function enterRun(job) {
   Object.assign(process.env, job.environment, {
     MONITOR_SETTINGS: JSON.stringify(job.settings),
   });
-  emit({ type: 'begin', time: Date.now() });
-  if (job.script) {
-    discardWorker();
-    void runScript(job);
-  } else runTests(job);
+  require('./events.cjs').emit({ type: 'begin', time: Date.now() });
 }
 
-let discardWorker = () => undefined;
+/** Packages of the runtime are found from wherever the script is, also by `import`. */
+function linkPackages() {
+  if (fs.existsSync('node_modules')) return;
+  fs.symlinkSync(path.join(runtimeFolder, 'node_modules'), 'node_modules');
+}
 
-function waitForJob() {
+/** Serves one run, with what every version of the test runner has. */
+function serveOnce(runnerFolders, worker) {
+  for (const folder of runnerFolders) loadTestRunner(folder);
+  return (job, stopWaiting) => {
+    stopWaiting();
+    enterRun(job);
+    if (job.script) {
+      worker?.discard();
+      void runScript(job);
+    } else runTests(job);
+  };
+}
+
+/** Serves run after run of a check whose tests pass. */
+function serveRuns(parts, worker) {
+  for (const library of parts.libraries) require(library);
+  const baseline = new Baseline([__dirname, ...parts.folders]);
+  const shared = () =>
+    fs
+      .readdirSync(sharedMemory)
+      .filter((name) => ownerOf(path.join(sharedMemory, name)) === process.getuid())
+      .join();
+  const sharedBefore = shared();
+  const load = () => [parts.common, parts.runner].map((file) => require(file));
+
+  const run = async (job) => {
+    baseline.enter();
+    enterRun(job);
+    process.argv = [process.argv[0], 'playwright', 'test', '--config', job.config];
+    const [{ configLoader }, { projectUtils, testRunner }] = load();
+    const config = await configLoader.loadConfigFromFile(job.config, { argv: process.argv });
+    projectUtils.filterProjects(config.projects);
+    return testRunner.runAllTestsWithConfig(config, {});
+  };
+  const again = async () => {
+    const workerIsReady = worker.again();
+    const reason = await baseline.restore();
+    const isClean = reason === null && shared() === sharedBefore;
+    const bytes = isClean ? await workerIsReady : null;
+    if (bytes === null) process.exit(0);
+    linkPackages();
+    load();
+    say({ type: 'ready', bytes: bytes + process.memoryUsage.rss() });
+  };
+  load();
+  return (job, stopWaiting) => {
+    if (job.type === 'again') void again();
+    else if (job.type === 'leave') process.exit(0);
+    else if (job.script) {
+      stopWaiting();
+      worker.discard();
+      enterRun(job);
+      void runScript(job);
+    } else {
+      run(job).then(
+        (status) => {
+          process.emit('exit', 0);
+          if (status === 'passed' && worker.hasLeft) say({ type: 'passed' });
+          else process.exit(status === 'passed' ? 0 : status === 'interrupted' ? 130 : 1);
+        },
+        (error) => {
+          console.error(error);
+          process.exit(1);
+        },
+      );
+    }
+  };
+}
+
+/** `serve` gets each job, and what it calls to get no more: a script ends when nothing is open. */
+function waitForJobs(serve) {
   const input = new net.Socket({ fd: 4, readable: true, writable: false });
   let text = '';
   input.setEncoding('utf8');
   input.on('data', (part) => {
     text += part;
-    const end = text.indexOf('\n');
-    if (end === -1) return;
-    input.destroy();
-    start(JSON.parse(text.slice(0, end)));
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n')) {
+      const line = text.slice(0, end);
+      text = text.slice(end + 1);
+      serve(JSON.parse(line), () => input.destroy());
+    }
   });
   // The agent is gone.
   input.on('end', () => process.exit(0));
 }
 
-// Packages of the runtime are found from wherever the script is, also by `import`.
-if (!fs.existsSync('node_modules')) {
-  fs.symlinkSync(path.join(runtimeFolder, 'node_modules'), 'node_modules');
-}
-waitForJob();
-const testFolder = folderOf('@playwright/test');
-if (testFolder !== null) {
-  const runner = folderOf('playwright', createRequire(path.join(testFolder, 'package.json')));
+linkPackages();
+if (testFolder === null) waitForJobs(serveOnce([], null));
+else {
+  const runner = folderOf('playwright', testFolder);
   const folders = [runner, testFolder].filter((folder) => folder !== null);
-  discardWorker = startReadyWorker(folders);
-  for (const folder of folders) loadTestRunner(folder);
+  const worker = startReadyWorker(folders);
+  const parts = worker === null ? null : knownParts(runtimeFolder);
+  waitForJobs(parts === null ? serveOnce(folders, worker) : serveRuns(parts, worker));
 }

@@ -1,6 +1,6 @@
 /**
- * The packets of the last minute, of which the failing connection is cut out afterwards. The capture
- * runs ahead of time: what fails cannot be asked to fail again.
+ * The packets of the attempts in progress and of the last seconds, of which the failing connection is
+ * cut out afterwards. The capture runs ahead of time: what fails cannot be asked to fail again.
  *
  * The kernel cuts each packet at the end of its TCP header before it is kept (`native/packet-filter.ts`).
  * It writes them to a small ring; full blocks are copied to memory of this process, so that the kernel
@@ -41,8 +41,11 @@ export interface CutCapture {
 export type Cut = CutCapture | { missing: string };
 
 export interface PacketCapture extends Disposable {
-  /** Begins to keep packets, before the first connection whose packets may be wanted. Never throws. */
-  start(): void;
+  /**
+   * Keeps packets from before the first connection of an attempt until its end, and some seconds
+   * longer: they are cut out by then, or not at all. Never throws.
+   */
+  start(): Disposable;
   /** Gives the packets of a flow in one file, or says why there are none. Never rejects. */
   cut(flow: Flow, signal: AbortSignal): Promise<Cut>;
   /** Called for temporary failures. */
@@ -60,6 +63,10 @@ export interface CaptureOptions {
 const slackMs = 100;
 const firstPauseMs = 1_000;
 const maxPauseMs = 60_000;
+/** Attempts may last longer than packets are kept. */
+const maxAgeMs = 60_000;
+/** Evidence is complete so long after an attempt, with time to spare for a busy event loop. */
+const keptAfterMs = 20_000;
 const megabyte = 1_048_576;
 const firstRingBytes = 2 * megabyte;
 const ringGrowth = 4;
@@ -98,6 +105,8 @@ class RingCapture implements PacketCapture {
   readonly #history = new PacketHistory();
   readonly #listeners: ((fault: AgentError) => void)[] = [];
   readonly #waiting: Request[] = [];
+  /** The attempts in progress, the oldest first. */
+  readonly #attempts = new Set<{ readonly from: number }>();
   #largestRing: number;
   #ring: PacketRing | null = null;
   #openedAt = 0;
@@ -120,10 +129,24 @@ class RingCapture implements PacketCapture {
     this.#listeners.push(listener);
   }
 
-  start(): void {
-    if (this.#state !== 'new') return;
-    this.#state = 'started';
-    this.#open();
+  start(): Disposable {
+    if (this.#state === 'new') {
+      this.#state = 'started';
+      this.#open();
+    }
+    const attempt = { from: this.#clock.monotonic() };
+    this.#attempts.add(attempt);
+    return {
+      [Symbol.dispose]: () => {
+        this.#attempts.delete(attempt);
+      },
+    };
+  }
+
+  #keep(block: Buffer, now: number): void {
+    const [oldest] = this.#attempts;
+    const neededFrom = Math.max((oldest?.from ?? now) - keptAfterMs, now - maxAgeMs);
+    this.#history.add(block, now, neededFrom);
   }
 
   #open(): void {
@@ -150,7 +173,7 @@ class RingCapture implements PacketCapture {
     if (former === null) return;
     const now = this.#clock.monotonic();
     const keep = (block: Buffer): void => {
-      this.#history.add(block, now);
+      this.#keep(block, now);
     };
     former.takeBlocks(keep);
     if (former.filling !== null) keep(former.filling);
@@ -199,7 +222,7 @@ class RingCapture implements PacketCapture {
       const now = this.#clock.monotonic();
       const hasLost = ring.takeBlocks((block) => {
         blocks += 1;
-        this.#history.add(block, now);
+        this.#keep(block, now);
       });
       const problem = blocks === 0 ? ring.problem : null;
       if (problem !== null) this.#break(problem);

@@ -1,11 +1,10 @@
 /**
- * Copies of the blocks of the last minute, in segments of memory that are made when they are needed
- * and used again when what they hold is too old, or when there is no room for more.
+ * Copies of the blocks that may be asked for, in segments of memory that are made when they are needed
+ * and used again when nobody needs what they hold any more, or when there is no room for more.
  */
 import { maxBlockBytes, readBlock, type BlockHeader } from '../../native/packet-ring.ts';
 
 const segmentBytes = maxBlockBytes;
-const maxAgeMs = 60_000;
 
 export interface KeptBlock extends BlockHeader {
   readonly bytes: Buffer;
@@ -39,13 +38,13 @@ export class PacketHistory {
     return this.#segments * segmentBytes;
   }
 
-  /** Copies a block. `now` is an instant of the monotonic clock. */
-  add(block: Buffer, now: number): void {
+  /** Copies a block; older ones are needed from an instant on. Both are of the monotonic clock. */
+  add(block: Buffer, now: number, neededFrom: number): void {
     const header = readBlock(block);
     if (header === null) return;
     let segment = this.#last;
     if (segment === null || segment.used + header.length > segmentBytes)
-      segment = this.#append(now);
+      segment = this.#append(neededFrom);
     const bytes = segment.memory.subarray(segment.used, segment.used + header.length);
     block.copy(bytes);
     segment.blocks.push({ ...header, bytes });
@@ -53,11 +52,11 @@ export class PacketHistory {
     segment.lastAt = now;
   }
 
-  #append(now: number): Segment {
+  #append(neededFrom: number): Segment {
     let memory: Buffer | null = null;
     while (
       this.#first !== null &&
-      (this.#segments >= this.#maxSegments || now - this.#first.lastAt > maxAgeMs)
+      (this.#segments >= this.#maxSegments || this.#first.lastAt < neededFrom)
     ) {
       memory = this.#dropOldest();
     }

@@ -5,6 +5,7 @@ import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
 import type { SecureContext, TLSSocket } from 'node:tls';
+import { noTcpTimes, type ReadTcpTimes } from '../../native/tcp-times.ts';
 import type { ConnectionTrail } from '../connection-trail.ts';
 import { clientCertificateRejection } from '../tls/client-certificate-errors.ts';
 import { codeOf, failureOf, timedOut } from '../failure.ts';
@@ -59,7 +60,7 @@ export interface HttpSurroundings {
   readonly proxyUrl: string | null;
   readonly clientCertificates: readonly AssignedCertificate[];
   /** Absent for callers without time to check the next hop of a silent target. */
-  readonly network?: { readonly nextHops: NextHops };
+  readonly network?: { readonly nextHops: NextHops; readonly tcpTimes: ReadTcpTimes };
   log(message: string, level?: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'): void;
 }
 
@@ -95,6 +96,8 @@ export interface HttpOutcome {
   timing: HttpTimings;
   /** Milliseconds of the whole chain, on the monotonic clock. */
   durationMs: number;
+  /** The agent's own delay in ms, which `timing` leaves out. */
+  heldMs: number;
 }
 
 /** The constant parts of a chain. */
@@ -200,8 +203,10 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
   const exchange = await exchangeHttp({
     ...{ method: leg.method, url, headers, body: leg.body },
     ...{ proxy, secureContext, clock, signal },
+    tcpTimes: surroundings.network?.tcpTimes ?? noTcpTimes,
     address: resolution.address,
     skipSsl: request.skipSsl,
+    readyAt: lookedUpAt,
     timeoutMs: leftMs,
     limitMs: timeoutMs,
     trail: request.trail,
@@ -310,11 +315,17 @@ export async function requestHttp(
   }
   const end = hop.exchange?.times.end ?? clock.monotonic();
   const { url, remoteAddress, ipFamily, exchange } = hop;
+  const heldMs = hops.reduce((sum, each) => sum + (each.exchange?.heldMs ?? 0), 0);
   return {
     ...{ failure, sentHeaders, url, redirects, remoteAddress, ipFamily, hops, startedAt },
     response: exchange?.response ?? null,
-    timing: timingsOf(start, { ...hop, exchange: exchange?.times ?? null }, end),
+    timing: timingsOf(
+      start + heldMs - (exchange?.heldMs ?? 0),
+      { ...hop, exchange: exchange?.times ?? null },
+      end,
+    ),
     durationMs: end - start,
+    heldMs,
   };
 }
 

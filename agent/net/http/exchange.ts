@@ -26,6 +26,8 @@ import {
 } from './proxy.ts';
 import { readBody, type BodyLimits, type BodyReading } from './read-body.ts';
 import type { Address } from '../dns/resolve.ts';
+import type { ReadTcpTimes } from '../../native/tcp-times.ts';
+import { OwnDelay } from '../own-delay.ts';
 import { connectVerified } from '../tls/connect-verified.ts';
 import {
   certificateFacts,
@@ -51,19 +53,21 @@ export interface ExchangeRequest extends BodyLimits {
   serverName?: string;
   /** Called with each connection after its handshake. */
   onSecure?: (socket: TLSSocket) => void;
+  /** When the address was known, on the monotonic clock. What follows until the connection is begun is the agent's own. */
+  readyAt: number;
   /** Timeout from now, in ms. */
   timeoutMs: number;
   /** The configured timeout, for messages. */
   limitMs: number;
   signal: AbortSignal;
   clock: Clock;
+  tcpTimes: ReadTcpTimes;
   /** Records the events of the exchange. */
   trail: ConnectionTrail;
 }
 
-/** Instants on the monotonic clock, in ms; null for what did not happen. */
+/** Instants on the monotonic clock, in ms, without the agent's own delay; null for what did not happen. */
 export interface ExchangeTimes {
-  socket: number;
   connect: number | null;
   secureConnect: number | null;
   response: number | null;
@@ -86,11 +90,15 @@ export interface ExchangeResponse {
 
 export interface Exchange {
   times: ExchangeTimes;
+  /** The agent's own delay, in ms. */
+  heldMs: number;
   response: ExchangeResponse | null;
   failure: Failure | null;
 }
 
 const maxHeaderBytes = 65_536;
+/** A body below this leaves with its headers, without waiting for the other side. */
+const sentAtOnceBytes = 4_096;
 
 function phaseOf(times: ExchangeTimes, isSecure: boolean): string {
   if (times.response !== null) return 'body';
@@ -103,6 +111,11 @@ function isJustClosed(error: unknown): boolean {
   return (
     codeOf(error) === 'ECONNRESET' && error instanceof Error && error.message === 'socket hang up'
   );
+}
+
+/** True for a body that ends with its data, and not with the connection. */
+function endsByItself({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
 /** The request target: the whole URL for a proxy, otherwise the path. */
@@ -118,12 +131,12 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
   const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
   const subject = proxy === null ? `${url.host} (${address.address})` : `${url.host} (by proxy)`;
   const times: ExchangeTimes = {
-    socket: clock.monotonic(),
     connect: null,
     secureConnect: null,
     response: null,
     end: null,
   };
+  const delay = new OwnDelay(clock, exchange.tcpTimes);
   return new Promise((resolve, reject) => {
     let response: Omit<ExchangeResponse, 'bytes' | 'size' | 'isStopped'> | null = null;
     let reading: BodyReading | undefined;
@@ -145,14 +158,19 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     };
     const settle = (failure: Failure | null): void => {
       if (isSettled) return;
-      times.end ??= clock.monotonic();
+      times.end ??= delay.now();
       const body = reading?.taken() ?? { bytes: Buffer.alloc(0), size: 0, isStopped: false };
       if (failure !== null) {
         if (times.response !== null) trail.add('body', `${body.size} bytes of the body had come`);
         trail.failed(failure, tunnel ?? socket);
       }
       release();
-      resolve({ times, response: response === null ? null : { ...response, ...body }, failure });
+      resolve({
+        times,
+        heldMs: delay.ms,
+        response: response === null ? null : { ...response, ...body },
+        failure,
+      });
     };
     const rejectWith = (fault: unknown): void => {
       if (isSettled) return;
@@ -190,8 +208,11 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     });
     exchange.signal.addEventListener('abort', onAbort, { once: true });
 
+    const isSentAtOnce = (exchange.body?.length ?? 0) < sentAtOnceBytes;
+    const dataAt = (): number =>
+      socket === undefined ? delay.now() : delay.dataAt(socket, isSentAtOnce);
     const onResponse = (message: IncomingMessage): void => {
-      times.response = clock.monotonic();
+      times.response = dataAt();
       trail.add('headers', `response with status ${message.statusCode ?? 0}`);
       const status = message.statusCode ?? 0;
       const refusal = proxy === null || isSecure ? null : refusalOfProxy(status, message.headers);
@@ -208,7 +229,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       };
       reading = readBody(message, exchange, {
         onArrived: () => {
-          times.end = clock.monotonic();
+          times.end = endsByItself(message) ? dataAt() : delay.now();
         },
         onDone: () => {
           const isCut = times.end !== null && !message.complete;
@@ -258,7 +279,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         });
       }
       opened.once('secureConnect', () => {
-        times.secureConnect = clock.monotonic();
+        times.secureConnect = delay.steppedAt(opened);
         exchange.onSecure?.(opened);
         certificate = certificateFacts(opened, clock.now());
         trail.add('tls', describeHandshake(opened, certificate));
@@ -272,7 +293,9 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       const target = { host: address.address, port, autoSelectFamily: false };
       const opened = isSecure ? secured(target) : connectTcp(target);
       trail.watch(opened, { ...address, port, isProxy: false });
-      opened.once('connect', onConnect);
+      opened.once('connect', () => {
+        times.connect = delay.connectedAt(opened, exchange.readyAt);
+      });
       send(opened);
     };
     const openByProxy = (via: HttpProxy): void => {
@@ -303,7 +326,6 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       onAbort();
       return;
     }
-    times.socket = clock.monotonic();
     try {
       if (proxy === null) openDirect();
       else openByProxy(proxy);

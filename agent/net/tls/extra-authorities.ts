@@ -3,7 +3,7 @@
  * without access to the file.
  */
 import type { X509Certificate } from 'node:crypto';
-import { rootCertificates } from 'node:tls';
+import tls from 'node:tls';
 import {
   isOfOneCertificate,
   readAuthoritiesFile,
@@ -37,7 +37,7 @@ function reasonOf(file: string, { problems }: AuthoritiesFile): string | null {
 export function readExtraAuthorities(file: string | undefined): ExtraAuthorities {
   if (file === undefined || file === '') return { certificates: [], problem: null };
   const read = readAuthoritiesFile(file);
-  const wellKnown = new Set(rootCertificates.map(plain));
+  const wellKnown = new Set(tls.rootCertificates.map(plain));
   return {
     certificates: read.certificates.filter((one) => !wellKnown.has(plain(one.toString()))),
     problem: reasonOf(file, read),

@@ -1,4 +1,5 @@
 /** One run of a browser or multi-step check, up to what both say of it in the same way. */
+import { createHash } from 'node:crypto';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { ScriptError, ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
@@ -159,6 +160,20 @@ async function failureOfMemory(
   return isOutOfMemory ? failureOfBrowser(events) : null;
 }
 
+/**
+ * The same for runs of one check at one revision with the same values. A child that has run code of a
+ * check may know its secrets: it runs nothing else.
+ */
+function keyOf(definition: CheckDefinition, { context, runtime, browser }: Surroundings): string {
+  const { script, scriptPath, dependencies } = definitionParts.parse(definition);
+  const { accountId, checkId } = context.run;
+  const { environment, snippets } = context;
+  const parts = { script, scriptPath, dependencies, environment, snippets, runtime };
+  return createHash('sha256')
+    .update(JSON.stringify({ accountId, checkId, hasBrowser: browser !== null, ...parts }))
+    .digest('hex');
+}
+
 async function runInSession(
   definition: CheckDefinition,
   surroundings: Surroundings,
@@ -171,7 +186,11 @@ async function runInSession(
   }
   const environment = environmentOf(context, runtime);
   const early = Object.entries(environment).filter(([name]) => readAtStart.test(name));
-  await using session = await context.scripting().sessions.take(runtime, Object.fromEntries(early));
+  await using session = await context.scripting().sessions.take({
+    runtime,
+    environment: Object.fromEntries(early),
+    key: keyOf(definition, surroundings),
+  });
   const { workspace } = session;
   proxySession?.admit(workspace.allowedClient);
   if (lease !== null) proxySession?.admit(lease.allowedClient);
@@ -203,7 +222,7 @@ async function runInSession(
         proxyServer,
       }),
     );
-    job['args'] = ['--config', `${workspace.folder}/monitor/playwright.config.cjs`];
+    job['config'] = `${workspace.folder}/monitor/playwright.config.cjs`;
   } else {
     job['script'] = written.file;
   }

@@ -1,4 +1,4 @@
-import { oldestProtocol, protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
+import { oldestProtocol, protocolVersion } from '@monitor/shared/contract/protocol-version.ts';
 import type { Command } from 'commander';
 import { version } from '../../core/version.ts';
 import { printJson } from './output.ts';

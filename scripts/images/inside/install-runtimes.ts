@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ffmpegRevision } from '../../../agent/runtimes/ffmpeg-revision.ts';
+import { playwrightRevision } from '../../../agent/runtimes/playwright-revision.ts';
 import { installRuntime } from '../../../agent/runtimes/install-runtime.ts';
 import { planOf } from '../../../agent/runtimes/runtime-plan.ts';
 import { stripPackages } from './strip-packages.ts';
@@ -22,7 +22,7 @@ const environment = {
 
 /** Puts Debian's ffmpeg where the Playwright of a runtime looks for its own: without it no run has a video. */
 function linkFfmpeg(runtime: string): void {
-  const place = join(resolve(browsers), `ffmpeg-${ffmpegRevision(runtime)}`);
+  const place = join(resolve(browsers), `ffmpeg-${playwrightRevision(runtime, 'ffmpeg')}`);
   if (existsSync(place)) return;
   mkdirSync(place, { recursive: true });
   symlinkSync('/usr/bin/ffmpeg', join(place, 'ffmpeg-linux'));

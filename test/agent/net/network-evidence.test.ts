@@ -44,7 +44,7 @@ function tracer(answer: () => Promise<TracerouteReport> = () => Promise.resolve(
 const bytes = Buffer.from('a capture');
 const capture: PacketCapture = {
   cut: () => Promise.resolve({ bytes, packets: 3, leftOut: 0 }),
-  start: () => undefined,
+  start: () => ({ [Symbol.dispose]: () => undefined }),
   onFailure: () => undefined,
   [Symbol.dispose]: () => undefined,
 };

@@ -1,7 +1,7 @@
 // Own process: it replaces a method of SQLite.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import test from 'node:test';
@@ -149,6 +149,92 @@ test('a record is on disk when put resolves, together with what belongs to it', 
   again.commit();
   assert.deepEqual(again.pendingRetries(), []);
   await again[Symbol.asyncDispose]();
+});
+
+test('commits follow each other in steps of 200 ms, and a pause is followed by one at once', async () => {
+  using folder = temporaryFolder();
+  const clock = new TestClock(1_000);
+  await using outbox = open(folder.path, clock);
+  const commits: number[] = [];
+  outbox.onAdded(() => commits.push(clock.monotonic()));
+  for (let ms = 0; ms < 400; ms += 20) {
+    void outbox.put({ submission: submission(`r${ms}`) });
+    clock.advance(20);
+  }
+  clock.advance(1_000);
+  assert.deepEqual(commits, [10, 210, 410]);
+  void outbox.put({ submission: submission('after a pause') });
+  clock.advance(10);
+  assert.equal(commits.length, 4);
+});
+
+test('what was delivered is gone from disk with the next commit, or after a while without one', async () => {
+  using folder = temporaryFolder();
+  const clock = new TestClock(1_000);
+  const outbox = open(folder.path, clock);
+  /** As a kill would leave it. */
+  const onDisk = async (): Promise<string[]> => {
+    using copy = temporaryFolder();
+    cpSync(folder.path, copy.path, { recursive: true });
+    await using other = open(copy.path);
+    return namesIn(other);
+  };
+  putNow(outbox, submission('a'));
+  outbox.acknowledge([1]);
+  assert.deepEqual([outbox.state().depth, outbox.state().oldestAt, namesIn(outbox)], [0, null, []]);
+  putNow(outbox, submission('b'));
+  assert.deepEqual(await onDisk(), ['b']);
+  outbox.acknowledge([2]);
+  clock.advance(5_000);
+  assert.deepEqual(await onDisk(), []);
+  await outbox[Symbol.asyncDispose]();
+});
+
+test('records beyond what is kept in memory are read back in their order', async () => {
+  using folder = temporaryFolder();
+  await using outbox = open(folder.path);
+  const names = Array.from({ length: 40 }, (_, index) => `r${index}`);
+  for (const name of names) putNow(outbox, largeResult(name, 100_000));
+  const seen: string[] = [];
+  for (let after = 0; seen.length < names.length;) {
+    const taken = outbox.take(after, outbox.newestSeq(), 7, 1e9);
+    seen.push(...taken.map(({ payload }) => (JSON.parse(payload) as { name: string }).name));
+    outbox.acknowledge(taken.map(({ seq }) => seq));
+    after = taken.at(-1)?.seq ?? 0;
+  }
+  assert.deepEqual(seen, names);
+  assert.deepEqual([outbox.state().depth, outbox.state().bytes], [0, 0]);
+});
+
+test('the newest slot of each check is known after a restart, however often it finished one', async () => {
+  using folder = temporaryFolder();
+  let outbox = open(folder.path);
+  for (let index = 0; index < 1_300; index += 1) {
+    const finishedSlot = { checkId: `c${index % 700}`, scheduledFor: 1_000 + index };
+    void outbox.put({ submission: submission('a'), finishedSlot });
+    if (index % 20 === 0) outbox.commit();
+  }
+  void outbox.put({
+    submission: submission('late'),
+    finishedSlot: { checkId: 'c1', scheduledFor: 5 },
+  });
+  outbox.commit();
+  const expected = Array.from({ length: 700 }, (_, index): [string, number] => [
+    `c${index}`,
+    1_000 + index + (index < 600 ? 700 : 0),
+  ]);
+  const slots = () => [...outbox.finishedSlots()].sort(([, one], [, other]) => one - other);
+  expected.sort(([, one], [, other]) => one - other);
+  assert.deepEqual(slots(), expected);
+  using copy = temporaryFolder();
+  cpSync(folder.path, copy.path, { recursive: true });
+  await outbox[Symbol.asyncDispose]();
+  outbox = open(copy.path);
+  assert.deepEqual(slots(), expected, 'after a kill');
+  await outbox[Symbol.asyncDispose]();
+  outbox = open(folder.path);
+  assert.deepEqual(slots(), expected, 'after a stop');
+  await outbox[Symbol.asyncDispose]();
 });
 
 /** With what a run saw, as large as that. */

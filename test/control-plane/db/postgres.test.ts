@@ -143,8 +143,10 @@ test('a listener that is closed while it connects ends', async () => {
   await using server = await startPostgres();
   const url = server.url('postgres');
   await using(url, async (db) => {
-    const onRefused = assert.fail;
-    const listener = new PostgresListener(db, { url, applicationName: 'monitor/test', onRefused });
+    const listener = new PostgresListener(db, {
+      ...{ url, applicationName: 'monitor/test' },
+      onRefused: (error) => assert.fail(String(error)),
+    });
     listener.listen(() => {});
     await listener[Symbol.asyncDispose]();
     const { rows } = await sql`

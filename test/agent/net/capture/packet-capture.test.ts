@@ -345,7 +345,7 @@ function captureOfTest(clock: Clock) {
     watchEpoll: (_descriptor, onReady) => (call = onReady),
   });
   const capture = opens({ bufferMb: 16, clock, opened: { libc } });
-  capture.start();
+  capture.start()[Symbol.dispose]();
   return {
     capture,
     watching,
@@ -462,6 +462,47 @@ suite('a search', () => {
     assert.ok(rests.length >= 2 * 4 && rests.length <= 2 * 8, `${rests.length} turns`);
     for (const rest of rests.slice(0, 3)) assert.ok(rest >= 8 && rest <= 12, `${rest} ms`);
     capture[Symbol.dispose]();
+  });
+
+  test('finds the packets of an attempt while it lasts, and some seconds longer', async () => {
+    for (const lasts of [true, false]) {
+      let now = 0;
+      const clock: Clock = {
+        now: () => 1_000_000 + now,
+        monotonic: () => now,
+        after: (_ms, callback) => {
+          const timer = setImmediate(callback);
+          return () => {
+            clearImmediate(timer);
+          };
+        },
+      };
+      const { capture, fill } = captureOfTest(clock);
+      const attempt = capture.start();
+      if (!lasts) attempt[Symbol.dispose]();
+      const flow = { ...someFlow(), from: 0, to: 100 };
+      const found: boolean[] = [];
+      for (const [at, fromPort] of [
+        [0, 50_001],
+        [15_000, 50_002],
+        [45_000, 50_002],
+        [50_000, 50_002],
+        [110_000, 50_002],
+      ] as const) {
+        now = at;
+        const packets = Array.from({ length: 400 }, (_none, sequence) => ({
+          ...{ ...sent, fromPort, at: 1_000_000 + at, sequence },
+        }));
+        fill((block) => packetBlock(packets, block.length).copy(block));
+        found.push('packets' in (await capture.cut(flow, never)));
+      }
+      // Packets are kept for a minute at most.
+      assert.deepEqual(
+        found,
+        lasts ? [true, true, true, true, false] : [true, true, false, false, false],
+      );
+      capture[Symbol.dispose]();
+    }
   });
 
   test('of blocks full of anything ends and breaks nothing', async () => {

@@ -14,11 +14,11 @@ function third(port: number): Buffer {
 const portsOf = (history: PacketHistory): number[] =>
   [...history].map(({ bytes, firstAt }) => bytes.readUInt16BE(firstAt + 80 + 20));
 
-suite('the blocks of the last minute', () => {
+suite('the blocks that may be asked for', () => {
   test('are copies', () => {
     const history = new PacketHistory();
     const block = third(1);
-    history.add(block, 0);
+    history.add(block, 0, 0);
     block.fill(0);
     assert.deepEqual(portsOf(history), [1]);
   });
@@ -28,7 +28,7 @@ suite('the blocks of the last minute', () => {
     history.limitTo(10 * segment);
     const sizes = [history.bytes];
     for (let port = 1; port <= 7; port += 1) {
-      history.add(third(port), port);
+      history.add(third(port), port, 0);
       sizes.push(history.bytes);
     }
     assert.deepEqual(
@@ -41,19 +41,19 @@ suite('the blocks of the last minute', () => {
   test('go, oldest first, when there is no more room', () => {
     const history = new PacketHistory();
     history.limitTo(2 * segment);
-    for (let port = 1; port <= 10; port += 1) history.add(third(port), port);
+    for (let port = 1; port <= 10; port += 1) history.add(third(port), port, 0);
     assert.deepEqual(portsOf(history), [7, 8, 9, 10]);
     assert.equal(history.bytes, 2 * segment);
     history.limitTo(segment);
     assert.deepEqual(portsOf(history), [10]);
   });
 
-  test('go when they are a minute old, and their memory with them', () => {
+  test('go when they are no longer needed, and their memory with them', () => {
     const history = new PacketHistory();
     history.limitTo(10 * segment);
-    for (let port = 1; port <= 9; port += 1) history.add(third(port), port * 1_000);
+    for (let port = 1; port <= 9; port += 1) history.add(third(port), port * 1_000, 0);
     // The first two segments end with the third and the sixth block.
-    history.add(third(10), 66_001);
+    history.add(third(10), 66_001, 6_001);
     assert.deepEqual(portsOf(history), [7, 8, 9, 10]);
     assert.equal(history.bytes, 2 * segment);
     history.clear();
@@ -63,14 +63,14 @@ suite('the blocks of the last minute', () => {
   test('are walked over while they come and go', () => {
     const history = new PacketHistory();
     history.limitTo(3 * segment);
-    for (let port = 1; port <= 9; port += 1) history.add(third(port), 0);
+    for (let port = 1; port <= 9; port += 1) history.add(third(port), 0, 0);
     const seen: number[] = [];
     for (const { bytes, firstAt } of history) {
       const port = bytes.readUInt16BE(firstAt + 100);
       seen.push(port);
       // The segment of the first three goes, and with it the second and third block.
-      if (port === 1) history.add(third(10), 0);
-      if (port === 9) history.add(third(11), 0);
+      if (port === 1) history.add(third(10), 0, 0);
+      if (port === 9) history.add(third(11), 0, 0);
     }
     assert.deepEqual(seen, [1, 4, 5, 6, 7, 8, 9, 10, 11]);
   });
@@ -79,9 +79,9 @@ suite('the blocks of the last minute', () => {
     const history = new PacketHistory();
     const lying = third(1);
     lying.writeUInt32LE(0xffff_ffff, 16);
-    history.add(lying, 0);
-    history.add(Buffer.alloc(65_536), 0);
-    history.add(Buffer.alloc(0), 0);
+    history.add(lying, 0, 0);
+    history.add(Buffer.alloc(65_536), 0, 0);
+    history.add(Buffer.alloc(0), 0, 0);
     assert.deepEqual([portsOf(history), history.bytes], [[], 0]);
   });
 });

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { openTcpTimes, type ReadTcpTimes } from '../../../agent/native/tcp-times.ts';
+import { runTcp } from '../../../agent/runners/tcp.ts';
+import { runUrl } from '../../../agent/runners/url.ts';
+import { plainNetwork } from '../../support/plain-network.ts';
+import { definitionOf, runnerContext } from '../../support/runner-context.ts';
+import { selfSigned } from '../../support/certificates.ts';
+import { httpServer, httpsServer, tcpServer } from '../../support/servers.ts';
+
+const tcpTimes = openTcpTimes();
+const lateMs = 60;
+
+/** An agent that comes late to whatever it reads: it is busy until that has lain in the kernel for a while. */
+const busy: ReadTcpTimes = (socket) => {
+  for (;;) {
+    const times = tcpTimes(socket);
+    if (times === null) return null;
+    if (times.sinceData >= lateMs + times.tick && times.sinceConfirmation >= lateMs) return times;
+  }
+};
+
+/** Counts how often the kernel was asked. */
+const counting =
+  (count: { of: number }): ReadTcpTimes =>
+  (socket) => {
+    count.of += 1;
+    return tcpTimes(socket);
+  };
+
+const context = (held: ReadTcpTimes) =>
+  runnerContext(10_000, {}, { network: { ...plainNetwork, tcpTimes: held } });
+
+async function checkExchange(url: string, steps: number): Promise<void> {
+  const begunAt = performance.now();
+  const seen = await runUrl(definitionOf('URL', { url, skipSSL: true }), context(busy));
+  const tookMs = performance.now() - begunAt;
+  assert.equal(seen.failure, null);
+  const { heldMs = 0, responseTime } = seen;
+  assert.ok(heldMs >= steps * lateMs, `${heldMs}`);
+  assert.ok(responseTime !== null && responseTime <= tookMs - heldMs, `${responseTime}`);
+  const {
+    total = 0,
+    tls = 0,
+    ...phases
+  } = seen.response?.['timingPhases'] as Record<string, number>;
+  const sum = Object.values(phases).reduce((all, phase) => all + phase, 0);
+  assert.ok(Math.abs(sum - total) < 0.001, `${sum} of ${total}`);
+  for (const phase of [tls, ...Object.values(phases)]) assert.ok(phase >= 0, `${phase}`);
+}
+
+test('times of an exchange leave out what lay in the kernel while the agent was busy', async () => {
+  await using plain = await httpServer((_request, response) => response.end('ok'));
+  await checkExchange(plain.url, 2);
+  const { key, cert } = await selfSigned({ host: '127.0.0.1', validForDays: 1 });
+  await using secure = await httpsServer(key, cert);
+  await checkExchange(secure.url, 3);
+});
+
+test('what the target takes to close a body that ends with the connection is its own time', async () => {
+  await using server = await tcpServer((socket) => {
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\nok');
+      setTimeout(() => socket.end(), lateMs);
+    });
+  });
+  const url = `http://127.0.0.1:${server.port}/`;
+  const asked = { of: 0 };
+  const seen = await runUrl(definitionOf('URL', { url }), context(counting(asked)));
+  assert.equal(seen.failure, null);
+  // At the end the kernel would say how long ago the data came, and not how late the end was read.
+  assert.equal(asked.of, 2);
+});
+
+test('a TCP monitor leaves it out as well, and not the time until the target closes', async () => {
+  await using server = await tcpServer((socket) => socket.write('ready'));
+  const ready = {
+    assertions: [{ source: 'RESPONSE_DATA', comparison: 'CONTAINS', target: 'ready' }],
+  };
+  const begunAt = performance.now();
+  const seen = await runTcp(
+    definitionOf('TCP', { hostname: '127.0.0.1', port: server.port, ...ready }),
+    context(busy),
+  );
+  const tookMs = performance.now() - begunAt;
+  assert.equal(seen.failure, null);
+  assert.ok((seen.heldMs ?? 0) >= 2 * lateMs, `${seen.heldMs}`);
+  assert.ok((seen.responseTime ?? 0) <= tookMs - (seen.heldMs ?? 0), `${seen.responseTime}`);
+
+  await using closing = await tcpServer((socket) => setTimeout(() => socket.end(), lateMs));
+  const asked = { of: 0 };
+  const silent = await runTcp(
+    definitionOf('TCP', { hostname: '127.0.0.1', port: closing.port, data: 'hello' }),
+    context(counting(asked)),
+  );
+  assert.equal(silent.failure, null);
+  assert.equal(asked.of, 1);
+});
