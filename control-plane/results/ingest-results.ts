@@ -205,8 +205,7 @@ export class ResultIntake {
 
   #workBeside(): void {
     if (this.#working >= commitsAtOnce[this.#engine]) return;
-    const items = this.#queue.reduce((sum, batch) => sum + batch.items.length, 0);
-    if (items >= enoughForAnother) void this.#work();
+    if (this.#waitingItems() >= enoughForAnother) void this.#work();
     else {
       this.#cancelGathering ??= this.#services.clock.after(maxGatherMs, () => {
         this.#cancelGathering = null;
@@ -226,6 +225,7 @@ export class ResultIntake {
 
   async #work(): Promise<void> {
     this.#working += 1;
+    if (this.#engine === 'sqlite') await this.#gather();
     while (this.#queue.length > 0) {
       const batches = this.#nextBatches();
       try {
@@ -250,6 +250,21 @@ export class ResultIntake {
     }
     this.#working -= 1;
     if (this.#queue.length === 0) this.#stopGathering();
+  }
+
+  /**
+   * SQLite holds the event loop until a commit is on disk. Before that the requests are read that have
+   * come, as long as each turn of the loop brings others.
+   */
+  async #gather(): Promise<void> {
+    for (let seen = 0; seen < this.#queue.length && this.#waitingItems() < enoughForAnother;) {
+      seen = this.#queue.length;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+
+  #waitingItems(): number {
+    return this.#queue.reduce((sum, { items }) => sum + items.length, 0);
   }
 
   #stopGathering(): void {

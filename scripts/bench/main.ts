@@ -226,26 +226,48 @@ async function benchLateness(system: System, ports: Ports): Promise<void> {
   });
 }
 
+/**
+ * Results of a hundred checks that are handed in over HTTP and acknowledged once they are durable: the
+ * requests, the decisions and the statuses included; CPU with the sums of analytics that are made meanwhile.
+ */
 async function benchIngest(system: System): Promise<void> {
   const key = await system.makeLocation('bench-ingest');
-  const { id } = await system.createUrlCheck('http://127.0.0.1/', {
-    name: 'ingest',
-    frequency: 0,
-    frequencyOffset: 10,
-    privateLocations: ['bench-ingest'],
-  });
+  const ids: string[] = [];
+  for (let index = 0; index < 100; index += 1) {
+    const { id } = await system.createUrlCheck('http://127.0.0.1/', {
+      name: `ingest ${index}`,
+      frequency: 0,
+      frequencyOffset: 10,
+      privateLocations: ['bench-ingest'],
+    });
+    ids.push(id);
+  }
   const dayMs = 86_400_000;
   backdateSchedules(system.databaseFile, 29 * dayMs);
-  const figures: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    // Each round has slots of its own.
-    const begin = String(Date.now() - (28 - 5 * round) * dayMs);
-    const args = [system.baseUrl, key, 'bench-ingest', id, '60', '4', begin];
-    figures.push(script('ingest', ...args)['perSecond'] ?? Number.NaN);
+  const pid = system.controlPlane.child.pid ?? 0;
+  const ways = [
+    { label: 'ingest, batches of 500', batches: 60, connections: 4, batchSize: 500 },
+    { label: 'ingest, one a request', batches: 6_000, connections: 32, batchSize: 1 },
+  ];
+  for (const [way, { label, batches, connections, batchSize }] of ways.entries()) {
+    const figures: number[] = [];
+    const cpuUs: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      // Each round has slots of its own.
+      const begin = Date.now() - (28 - 2 * (way * rounds + round)) * dayMs;
+      const counts = [batches, connections, begin, batchSize].map(String);
+      const cpu = treeCpuMs(pid);
+      const args = [system.baseUrl, key, 'bench-ingest', ids.join(), ...counts];
+      figures.push(script('ingest', ...args)['perSecond'] ?? Number.NaN);
+      // One more batch warms up.
+      const results = (batches + 1) * batchSize;
+      cpuUs.push((1_000 * (treeCpuMs(pid) - cpu)) / results);
+    }
+    show(label, {
+      'results/s acknowledged durably': median(figures).toFixed(0),
+      'CPU per result': `${median(cpuUs).toFixed(0)} µs`,
+    });
   }
-  show('ingest, batches of 500', {
-    'results/s acknowledged durably': median(figures).toFixed(0),
-  });
 }
 
 const given = process.argv.slice(2);

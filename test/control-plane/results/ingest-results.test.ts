@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import { recordCertificate } from '../../../control-plane/certificates/record-certificate.ts';
+import { engineOf } from '../../../control-plane/db/engine.ts';
 import { ResultIntake } from '../../../control-plane/results/ingest-results.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../../support/keyed-agent.ts';
@@ -44,6 +45,39 @@ test('however many batches wait for a commit, all of them are stored', async () 
     batches.map((each) => each.length),
   );
   assert.equal(outcomes.at(-1)?.[0]?.outcome, 'accepted', JSON.stringify(outcomes.at(-1)));
+});
+
+test('results that are handed in one by one in the same turn of the loop, or the next one, share a commit', async () => {
+  const clock = new TestClock(now);
+  await using cp = await startTestControlPlane({ clock });
+  const { check, agent } = await openShop(cp, clock);
+  const [first = 0, second = 0, third = 0] = slotsOf(check, clock.now());
+  const { services } = cp.controlPlane;
+  const intake = new ResultIntake(services, {
+    keptMs: 30 * 24 * 60 * minute,
+    takeCertificate: recordCertificate,
+  });
+  const ingest = (at: number) =>
+    intake.ingest({
+      ...{ accountId: cp.accountId, location: 'eu-west-1', agentId: agent.id },
+      items: [agent.result(check.id, at)],
+    });
+  const taken = [ingest(first), ingest(second)];
+  await new Promise<void>((resolve) => {
+    setImmediate(() => {
+      taken.push(ingest(third));
+      resolve();
+    });
+  });
+  const outcomes = (await Promise.all(taken)).flat();
+  assert.deepEqual(
+    outcomes.map(({ outcome }) => outcome),
+    ['accepted', 'accepted', 'accepted'],
+  );
+  if (engineOf(services.db) === 'postgres') return;
+  const { values } = await services.metrics.ingestBatch.get();
+  const of = (name: string) => values.find(({ metricName }) => metricName?.endsWith(name))?.value;
+  assert.deepEqual([of('_count'), of('_sum')], [1, 3]);
 });
 
 test('a result whose id is in capitals is refused: PostgreSQL would give it back in another way', async () => {
