@@ -139,7 +139,7 @@ async function openChild(
     });
     /** Nothing of a run that has passed may go on while its files are read. */
     const endOfPassed = async (startedAt: number, stderr: () => string): Promise<ProgramEnd> => {
-      isHeld = program.hold() === ownProcesses;
+      isHeld = (await program.hold()) === ownProcesses;
       if (!isHeld) {
         // What it has left is ended with it.
         program.resume();
