@@ -139,7 +139,7 @@ async function openChild(
     });
     /** Nothing of a run that has passed may go on while its files are read. */
     const endOfPassed = async (startedAt: number, stderr: () => string): Promise<ProgramEnd> => {
-      isHeld = program.hold() === ownProcesses;
+      isHeld = (await program.hold()) === ownProcesses;
       if (!isHeld) {
         // What it has left is ended with it.
         program.resume();
@@ -214,8 +214,9 @@ async function openChild(
         return bytes <= maxBytes;
       },
       async [Symbol.asyncDispose]() {
-        // One that is held does not hear that it is to end.
+        // One that is held hears nothing, and its script may have a listener for signals.
         if (isHeld) program.resume();
+        program.send({ type: 'leave' });
         await dispose();
       },
     };
@@ -272,7 +273,7 @@ class KeptChildren {
 
 /** Opens the sessions of this process; dispose them at the end. */
 export function createScriptSessions(tools: SessionTools): ScriptSessions {
-  const { maxKept, maxRuns = 20, maxBytes = 768 * 1024 * 1024 } = tools;
+  const { maxKept, maxRuns = 20, maxBytes = 512 * 1024 * 1024 } = tools;
   const waiting = new Map<string, Promise<Child>[]>();
   const closing = new Set<Promise<void>>();
   const renewing = new Set<Child>();

@@ -23,7 +23,7 @@ export interface Launched {
   readonly commands: Writable;
   /** Never rejects; everything the program started is gone by then. */
   readonly ended: Promise<Ending>;
-  hold(): number;
+  hold(): Promise<number | null>;
   resume(): void;
   /** Ends the program because it was cancelled. */
   cancel(): void;
@@ -163,7 +163,7 @@ export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launche
     pid: child.pid ?? null,
     ...{ stdout, stderr, messages, commands },
     ended: end(),
-    hold: () => watch?.hold() ?? 0,
+    hold: () => watch?.hold() ?? Promise.resolve(null),
     resume: () => watch?.resume(),
     cancel() {
       stop('cancelled', graceMs);

@@ -59,6 +59,14 @@ function numbersIn(folder: string): number[] {
 
 const pids = (): number[] => numbersIn('/proc');
 
+/** True when no thread of a process runs: each is stopped, or has ended. A call of the system ends first. */
+export function isStopped(pid: number): boolean {
+  return numbersIn(`/proc/${pid}/task`).every((thread) => {
+    const stat = readOf(pid, `task/${thread}/stat`);
+    return stat === '' || /^[TtZX]$/.test(stat[stat.lastIndexOf(')') + 2] ?? '');
+  });
+}
+
 /** All processes by id. */
 export function listProcesses(): Map<number, ProcessFacts> {
   const found = new Map<number, ProcessFacts>();

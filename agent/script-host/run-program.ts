@@ -58,7 +58,7 @@ export function runProgram(program: Program, order: Order, tools: ProgramTools):
     const nothing = (): undefined => undefined;
     return {
       ...{ pid: null, done: Promise.resolve(endOf(ending)), send: nothing },
-      ...{ hold: () => 0, resume: nothing },
+      ...{ hold: () => Promise.resolve(null), resume: nothing },
     };
   }
   const launched = tools.launch(order);

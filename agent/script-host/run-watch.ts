@@ -11,6 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ifPossible, openLibc, type Libc } from '../native/libc.ts';
 import { becomeSubreaper, keepDescriptorsFromChildren, reap } from '../native/process.ts';
 import {
+  isStopped,
   listDescendants,
   listProcesses,
   ownerOf,
@@ -22,8 +23,8 @@ import { isUserOfRuns } from './user-ids.ts';
 import { WatchedRun, type Excess, type ProcessTable, type RunSpec } from './watched-run.ts';
 
 export interface Watch {
-  /** Stops every process of the program, and gives their number. */
-  hold(): number;
+  /** Stops every process of the program; resolves with their number when none runs, or null. */
+  hold(): Promise<number | null>;
   /** Lets them go on. */
   resume(): void;
   /** SIGTERM to every process of the program. */
@@ -37,6 +38,7 @@ const firstLookMs = 100;
 /** A new round of killing follows when something was started during the last one. */
 const betweenRoundsMs = 10;
 const mostStopped = 100_000;
+const stoppedWithinMs = 2_000;
 /** A program that goes from process to process can be missed, and leaves dead ones behind. */
 const mostEmptyRounds = 50;
 
@@ -163,14 +165,18 @@ export class RunWatch {
   }
 
   /** Until nothing new appears: what is being started meanwhile is found in the next round. */
-  #hold(run: WatchedRun, held: Set<number>): number {
-    for (;;) {
+  async #hold(run: WatchedRun, held: Set<number>): Promise<number | null> {
+    const until = performance.now() + stoppedWithinMs;
+    while (performance.now() < until) {
       const table = this.#processes();
       const found = run.withoutWrappers(run.members(table), table).filter((pid) => !held.has(pid));
-      if (found.length === 0 || held.size > mostStopped) return held.size;
       signalAll('SIGSTOP', found);
       for (const pid of found) held.add(pid);
+      if (found.length === 0 && [...held].every(isStopped)) return held.size;
+      if (held.size > mostStopped) break;
+      await pause(1);
     }
+    return null;
   }
 
   /** Stops what there is until nothing new appears, then kills it, until none is left. */

@@ -68,8 +68,8 @@ export interface RunningProgram {
   readonly done: Promise<ProgramEnd>;
   /** A JSON line on descriptor 4 of the program. */
   send(message: unknown): void;
-  /** Stops every process of the program where it is, and gives how many there are. */
-  hold(): number;
+  /** Stops every process of the program where it is; resolves with how many there are, or with null. */
+  hold(): Promise<number | null>;
   /** Lets the processes that are held go on. */
   resume(): void;
 }

@@ -9,7 +9,7 @@ const net = require('node:net');
 const path = require('node:path');
 const { createRequire } = require('node:module');
 const { pathToFileURL } = require('node:url');
-const { Baseline } = require('./fresh-state.cjs');
+const { Baseline, ownBytes } = require('./fresh-state.cjs');
 const { startReadyWorker } = require('./ready-worker.cjs');
 const { folderOf, knownParts } = require('./test-runner.cjs');
 
@@ -133,12 +133,11 @@ function serveRuns(parts, worker) {
     if (bytes === null) process.exit(0);
     linkPackages();
     load();
-    say({ type: 'ready', bytes: bytes + process.memoryUsage.rss() });
+    say({ type: 'ready', bytes: bytes + ownBytes() });
   };
   load();
   return (job, stopWaiting) => {
     if (job.type === 'again') void again();
-    else if (job.type === 'leave') process.exit(0);
     else if (job.script) {
       stopWaiting();
       worker.discard();
@@ -170,7 +169,9 @@ function waitForJobs(serve) {
     for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n')) {
       const line = text.slice(0, end);
       text = text.slice(end + 1);
-      serve(JSON.parse(line), () => input.destroy());
+      const job = JSON.parse(line);
+      if (job.type === 'leave') process.exit(0);
+      serve(job, () => input.destroy());
     }
   });
   // The agent is gone.

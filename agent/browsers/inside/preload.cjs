@@ -52,7 +52,7 @@ function takeEnvironment(settings, watchSecrets, enter = () => undefined) {
  * says so instead of ending, and waits until it is told to make itself ready again.
  */
 function serveRuns(parts) {
-  const { Baseline } = require('./fresh-state.cjs');
+  const { Baseline, ownBytes } = require('./fresh-state.cjs');
   const { leaveBy } = require('./test-runner.cjs');
   for (const library of parts.libraries) require(library);
   const baseline = new Baseline([__dirname, ...parts.folders]);
@@ -79,7 +79,7 @@ function serveRuns(parts) {
     if ((await baseline.restore()) !== null) process.exit(0);
     begin();
     require(entry);
-    process.send({ method: '__monitor_again__', params: { bytes: process.memoryUsage.rss() } });
+    process.send({ method: '__monitor_again__', params: { bytes: ownBytes() } });
   };
   begin();
 }

@@ -5,7 +5,6 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import type { Config } from '../../core/config.ts';
 import type { ArtifactStore } from '../../core/artifact-store.ts';
 import { openFolderStore } from './folder-store.ts';
-import { openS3Store } from './s3-store.ts';
 
 type StoreConfig = Pick<
   Config,
@@ -23,6 +22,8 @@ type StoreConfig = Pick<
 /** The configured store; a temporary one for a database in memory. */
 export async function openArtifactStore(config: StoreConfig): Promise<ArtifactStore> {
   if (config.ARTIFACTS_S3_BUCKET !== undefined) {
+    // Few have one, and its client takes longer to load than the rest of a start.
+    const { openS3Store } = await import('./s3-store.ts');
     return openS3Store({
       bucket: config.ARTIFACTS_S3_BUCKET,
       region: config.ARTIFACTS_S3_REGION,

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -43,6 +51,10 @@ function run(workspace: Workspace, code: string, more: Partial<Program> = {}) {
     ...more,
   });
 }
+
+/** What the kernel says a process does: `T` is stopped. */
+const stateOf = (pid: number): string =>
+  /^State:\s+(\w)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
 
 async function until(what: string, isSo: () => boolean): Promise<void> {
   const deadline = performance.now() + 60_000;
@@ -123,6 +135,35 @@ for (const [title, options] of [
       assert.equal((await cancelled.done).reason, 'cancelled');
       const never = await run(workspace, '', { signal: AbortSignal.abort() }).done;
       assert.equal(never.reason, 'cancelled');
+    });
+
+    test('is held with all that it started, loses its files meanwhile, and goes on', async () => {
+      await using host = await openHost(options);
+      await using workspace = await host.open();
+      const started = Promise.withResolvers<unknown>();
+      const program = run(
+        workspace,
+        `const fs = require('node:fs');
+         const child = require('node:child_process').spawn('sleep', ['600'], { detached: true });
+         fs.mkdirSync('left/deep', { recursive: true });
+         fs.writeFileSync('left/deep/file', 'of the run');
+         fs.createReadStream(null, { fd: 4 }).once('data', () => {
+           child.kill();
+           process.exit(fs.existsSync('left') ? 1 : 7);
+         });
+         child.once('spawn', () => fs.writeSync(3, '{"started":true}\\n'));`,
+        { onMessage: started.resolve },
+      );
+      await started.promise;
+      assert.equal(await program.hold(), 2);
+      const states = processesIn(workspace.folder).map(stateOf);
+      assert.ok(states.filter((state) => state === 'T').length >= 2, states.join());
+      await workspace.clear();
+      assert.ok(!existsSync(join(workspace.folder, 'left')));
+      assert.ok(existsSync(join(workspace.folder, 'tmp')));
+      program.send({ goOn: true });
+      program.resume();
+      assert.equal((await program.done).exitCode, 7);
     });
 
     test('that does not exist says so', async () => {
