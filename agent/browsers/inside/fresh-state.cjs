@@ -14,30 +14,10 @@ const { pathToFileURL } = require('node:url');
 /** Modules of Node that code may use without leaving what cannot be seen; all are looked at. */
 const seen = [
   ...['assert', 'assert/strict', 'buffer', 'child_process', 'console', 'constants', 'crypto'],
-  ...[
-    'dgram',
-    'dns',
-    'dns/promises',
-    'events',
-    'fs',
-    'fs/promises',
-    'http',
-    'http2',
-    'https',
-    'net',
-  ],
-  ...['os', 'path', 'path/posix', 'perf_hooks', 'process', 'querystring', 'readline', 'stream'],
-  ...[
-    'stream/promises',
-    'string_decoder',
-    'timers',
-    'timers/promises',
-    'tls',
-    'tty',
-    'url',
-    'util',
-  ],
-  ...['util/types', 'zlib'],
+  ...['dgram', 'dns', 'dns/promises', 'events', 'fs', 'fs/promises', 'http', 'http2', 'https'],
+  ...['net', 'os', 'path', 'path/posix', 'perf_hooks', 'process', 'querystring', 'readline'],
+  ...['stream', 'stream/promises', 'string_decoder', 'timers', 'timers/promises', 'tls', 'tty'],
+  ...['url', 'util', 'util/types', 'zlib'],
 ];
 
 /** Functions that change what Node does not show. */
@@ -117,6 +97,13 @@ class Baseline {
   #timers = [];
   #reason = null;
   #agents;
+  /** Instances that are looked at as a whole. */
+  #whole;
+  /** What is written by them; Playwright takes their place. */
+  #streams = [process.stdout, process.stderr].map((stream) => [
+    stream,
+    Reflect.getOwnPropertyDescriptor(stream, 'write'),
+  ]);
   #hooks = [];
 
   /** `ownFolders`: code in them may use all of Node. */
@@ -125,12 +112,13 @@ class Baseline {
     process.report.excludeNetwork = true;
     const modules = seen.map((name) => require(`node:${name}`));
     this.#agents = [require('node:http').globalAgent, require('node:https').globalAgent];
+    this.#whole = new Set([...this.#agents, console, performance]);
     for (const [name, setters] of Object.entries(hiddenSetters)) this.#guard(name, setters);
     for (const name of ['setImmediate', 'setInterval', 'setTimeout']) this.#watchTimers(name);
     this.#watchImports(ownFolders);
     // Caches by path, of the same files.
     const skipped = new Set([process.env, require.cache, Module._pathCache]);
-    this.#record([...samplesOfIntrinsics(), ...modules, ...this.#agents], skipped);
+    this.#record([...samplesOfIntrinsics(), ...modules, ...this.#whole], skipped);
     for (const name of process.eventNames()) this.#listeners.set(name, process.rawListeners(name));
     this.#modules = new Set(Object.keys(require.cache));
   }
@@ -203,7 +191,7 @@ class Baseline {
       if (!isObject(value) || this.#objects.has(value) || skipped.has(value)) continue;
       const prototype = Reflect.getPrototypeOf(value);
       queue.push(prototype ?? Object.prototype);
-      if (isInstance(value) && !this.#agents.includes(value)) continue;
+      if (isInstance(value) && !this.#whole.has(value)) continue;
       const properties = new Map();
       for (const key of keysOf(value)) {
         const property = Reflect.getOwnPropertyDescriptor(value, key);
@@ -299,6 +287,12 @@ class Baseline {
     this.#restoreVariables();
     for (const hooks of this.#hooks.splice(0)) hooks.deregister();
     this.#unload();
+    for (const [stream, write] of this.#streams) {
+      if (write === undefined) delete stream.write;
+      else Object.defineProperty(stream, 'write', write);
+    }
+    performance.clearMarks();
+    performance.clearMeasures();
     process.umask(this.#mask);
     process.exitCode = undefined;
     process.chdir(this.#folder);
