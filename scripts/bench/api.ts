@@ -1,8 +1,9 @@
 /**
  * `npm run bench -- api`: requests a second of the API on one core, keep-alive, with authentication,
- * under 10,000 checks and a million results; beside it bare Express that gives the same bytes. Then the
- * status read while all these results wait for the sums of analytics, beside the same read without them.
- * CPU is that of the process tree, the sums included.
+ * under 10,000 checks and a million results; beside it bare Express that gives the same bytes. Then
+ * answers about all checks, compressed, one after the other; and the status read while all these results
+ * wait for the sums of analytics, beside the same read without them. CPU is that of the process tree, the
+ * sums included.
  */
 import { execFileSync } from 'node:child_process';
 import autocannon from 'autocannon';
@@ -113,6 +114,43 @@ function waitingResults(file: string): number {
   }
 }
 
+const wholeLists = [
+  { label: 'overview with 24 runs', path: '/v1/check-overview' },
+  { label: 'overview without runs', path: '/v1/check-overview?runs=0' },
+  { label: 'overview of 100, 24 runs', path: '/v1/check-overview?', isOfHundred: true },
+  { label: 'statuses', path: '/v1/check-statuses' },
+  { label: 'report of the last day', path: '/v1/reporting' },
+];
+const answersPerRound = 5;
+
+/** Answers about all checks, one after the other and compressed: CPU of the process, compressing included. */
+async function benchWholeLists(
+  rounds: number,
+  { pid, url, key, ids }: { pid: number; url: string; key: string; ids: readonly string[] },
+): Promise<void> {
+  for (const { label, path, isOfHundred } of wholeLists) {
+    if (!label.includes(wanted)) continue;
+    const some = ids.slice(0, 100).map((id) => `checkId=${id}`);
+    const read = async (): Promise<number> => {
+      const answer = await fetch(url + path + (isOfHundred === true ? some.join('&') : ''), {
+        headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' },
+      });
+      if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+      await answer.arrayBuffer();
+      return Number(answer.headers.get('content-length'));
+    };
+    const bytes = await read();
+    const cpuMs: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const before = treeCpuMs(pid);
+      for (let answer = 0; answer < answersPerRound; answer += 1) await read();
+      cpuMs.push((treeCpuMs(pid) - before) / answersPerRound);
+    }
+    const kilobytes = (bytes / 1_000).toFixed(0);
+    console.log(`${label.padEnd(26)} CPU ${median(cpuMs).toFixed(0)} ms   ${kilobytes} kB`);
+  }
+}
+
 const backlogLabel = 'status read, all wait';
 
 /** The status read while nothing waits, and while all results wait. */
@@ -212,6 +250,7 @@ export async function benchApi(rounds: number): Promise<void> {
     }
     show(label, ours, floor);
   }
+  await benchWholeLists(rounds, { pid, url: system.baseUrl, key, ids });
   const [status] = loads;
   if (status === undefined || !backlogLabel.includes(wanted)) return;
   await benchBacklog(rounds, { pid, file: system.databaseFile, load: status.load });

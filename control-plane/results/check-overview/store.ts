@@ -1,14 +1,23 @@
 /** The overview of checks: a few queries for all of them, and one for the runs of each. */
 import { scheduler } from 'node:timers/promises';
-import { sql, type Kysely } from 'kysely';
+import { sql, type Expression, type Kysely } from 'kysely';
 import { engineOf } from '../../db/engine.ts';
-import { eachOf, jsonFlag } from '../../db/expressions.ts';
+import { eachOf, jsonFlag, unindexed } from '../../db/expressions.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
 import { hasResult } from '../update-status.ts';
 
 /** Batch size: the driver blocks while it reads, and other requests run between two batches. */
 const batchChecks = 100;
+
+/** Checks that are named are found by their ids. */
+function accountIn(
+  table: 'checks' | 'check_locations' | 'check_tags',
+  checkIds: readonly string[] | undefined,
+): Expression<string> {
+  const column = `${table}.account_id`;
+  return checkIds === undefined ? sql<string>`${sql.ref(column)}` : unindexed<string>(column);
+}
 
 /** Checks with their groups and statuses; columns of a missing group or status are null. */
 export async function overviewRows(
@@ -42,7 +51,7 @@ export async function overviewRows(
       jsonFlag('checks.body_json', '$.muted').as('muted'),
       jsonFlag('check_groups.body_json', '$.muted').as('group_muted'),
     ])
-    .where('checks.account_id', '=', accountId);
+    .where(accountIn('checks', checkIds), '=', accountId);
   if (checkIds !== undefined) query = query.where('checks.id', 'in', eachOf(checkIds));
   return query.orderBy('checks.name').orderBy('checks.id').execute();
 }
@@ -69,7 +78,7 @@ export async function locationsOfChecks(
   let query = db
     .selectFrom('check_locations')
     .select(['check_id', 'location'])
-    .where('account_id', '=', accountId);
+    .where(accountIn('check_locations', checkIds), '=', accountId);
   if (checkIds !== undefined) query = query.where('check_id', 'in', eachOf(checkIds));
   return byCheck(await query.orderBy('position').execute(), ({ location }) => location);
 }
@@ -82,7 +91,7 @@ export async function tagsOfChecks(
   let query = db
     .selectFrom('check_tags')
     .select(['check_id', 'tag'])
-    .where('account_id', '=', accountId);
+    .where(accountIn('check_tags', checkIds), '=', accountId);
   if (checkIds !== undefined) query = query.where('check_id', 'in', eachOf(checkIds));
   return byCheck(await query.orderBy('tag').execute(), ({ tag }) => tag);
 }
