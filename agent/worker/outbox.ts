@@ -20,6 +20,7 @@ import { batchOf, NewestRecords, type StoredRecord } from './newest-records.ts';
 import { isDamage, OutboxFile, problemIn } from './outbox-file.ts';
 import { checksumOf, isWholePayload, runIdOfRecord, slotIn } from './outbox-salvage.ts';
 import { tombstoneOf } from './tombstone.ts';
+import { wireTextOf } from './wire-text.ts';
 
 /** `is_attempt` of a record; the highest are dropped first. */
 const kinds = { attempt: 1, result: 0, tombstone: -1 } as const;
@@ -109,7 +110,7 @@ const tombstoneReserveBytes = 4_000_000;
 const tombstoneAgeFactor = 7;
 const agedAtOnce = 1_000;
 
-const sizeOf = (submission: Submission): number => JSON.stringify(submission).length;
+const sizeOf = (submission: Submission): number => wireTextOf(submission).length;
 
 const isUuid = (text: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
 
@@ -398,7 +399,7 @@ export class Outbox implements AsyncDisposable {
     try {
       for (const { entry } of batch) {
         const { submission, finishedSlot, pendingRetry, endsRetryOf, seenCertificate } = entry;
-        const payload = JSON.stringify(submission);
+        const payload = wireTextOf(submission);
         const kind = kindOf(submission);
         const sizeBytes = payload.length;
         const { lastInsertRowid } = this.#insert.run(

@@ -259,13 +259,13 @@ test('when it is full attempts go first, then what the oldest runs saw, and ever
   using folder = temporaryFolder();
   const outbox = open(folder.path, new TestClock(1_000), 20_000);
   for (let index = 0; index < 3; index += 1) {
-    putNow(outbox, largeResult(`f${index}`, 4_000), submission(`a${index}`, 'ATTEMPT'));
+    putNow(outbox, largeResult(`f${index}`, 4_200), submission(`a${index}`, 'ATTEMPT'));
   }
   assert.deepEqual([...storedIn(outbox).keys()], ['f0', 'a0', 'f1', 'a1', 'f2', 'a2']);
-  putNow(outbox, largeResult('f3', 4_000));
+  putNow(outbox, largeResult('f3', 4_200));
   assert.deepEqual([...storedIn(outbox).keys()], ['f0', 'f1', 'f2', 'f3']);
   assert.equal(outbox.state().droppedTotal, 4, 'three attempts, and what one run saw');
-  putNow(outbox, largeResult('f4', 4_000), largeResult('f5', 4_000));
+  putNow(outbox, largeResult('f4', 4_200), largeResult('f5', 4_200));
   const stored = storedIn(outbox);
   assert.deepEqual([...stored.keys()], ['f0', 'f1', 'f2', 'f3', 'f4', 'f5']);
   assert.deepEqual(
