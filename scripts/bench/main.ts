@@ -12,7 +12,7 @@ import { benchApi } from './api.ts';
 import { benchArtifact } from './artifact.ts';
 import { benchBrowser } from './browser.ts';
 import { benchIngestEngines } from './ingest-engines.ts';
-import { median, pssMib, quantile, treeCpuMs, treePssMib } from './process-cost.ts';
+import { median, pssMib, quantile, treeCost, treeCpuMs, treePssMib } from './process-cost.ts';
 import { benchOutbox } from './outbox.ts';
 import { benchPeers } from './peers.ts';
 import { benchScale } from './scale.ts';
@@ -191,7 +191,7 @@ async function benchRoundTrip(busy: number): Promise<void> {
   await pause(100);
 }
 
-/** Lateness of slots: from the slot to the start of its run, as recorded. */
+/** Both programs with many checks: lateness from the slot to the start of its run, cost and memory. */
 async function benchLateness(system: System, ports: Ports): Promise<void> {
   const name = 'bench-slots';
   const key = await system.makeLocation(name);
@@ -210,7 +210,20 @@ async function benchLateness(system: System, ports: Ports): Promise<void> {
   // The slots made up for at the start are late by design; what counts comes after them.
   await pause(settleMs);
   const since = Date.now();
+  const programs = {
+    agent: agent.child.pid ?? 0,
+    'control plane': system.controlPlane.child.pid ?? 0,
+  };
+  const before = Object.values(programs).map(treeCost);
   await pause(60_000);
+  const costs = Object.entries(programs).map(([program, pid], index) => {
+    const now = treeCost(pid);
+    const cost = {
+      cpuMs: now.cpuMs - (before[index]?.cpuMs ?? 0),
+      writtenBytes: now.writtenBytes - (before[index]?.writtenBytes ?? 0),
+    };
+    return { program, ...cost, pssMib: treePssMib(pid) };
+  });
   await agent.kill9();
   const late = system
     .query<{ late: number }>(
@@ -224,6 +237,13 @@ async function benchLateness(system: System, ports: Ports): Promise<void> {
     p99: ms(quantile(late, 0.99)),
     most: ms(Math.max(...late)),
   });
+  for (const { program, cpuMs, writtenBytes, pssMib } of costs) {
+    show(`${program}, the same`, {
+      'CPU per check': ms(cpuMs / late.length),
+      'written per result': `${(writtenBytes / late.length / 1_000).toFixed(1)} KB`,
+      PSS: `${pssMib.toFixed(0)} MiB`,
+    });
+  }
 }
 
 /**
