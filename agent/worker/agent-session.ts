@@ -23,8 +23,12 @@ import { nextState, sessionStates, type SessionEvent, type SessionState } from '
 import type { SubmitLoop } from './submit-loop.ts';
 import { tryUntil } from './try-until.ts';
 
-/** Time for the last results and the goodbye, after the last run has ended. */
-const flushWithinMs = 10_000;
+/**
+ * Time for the last results and the goodbye, after the last run has ended. A control plane that is
+ * replaced is away for ten seconds and more, and the agent may lose its disk.
+ */
+const flushWithinMs = 20_000;
+const filesWithinMs = 10_000;
 /** Results have priority over traces when time is short. */
 const tracesWithinMs = 2_000;
 /** Short enough for a crash right after an assignment, long enough to combine a burst of assignments. */
@@ -226,7 +230,7 @@ export class AgentSession {
       () => submitLoop.flush(Math.max(0, until - rawClock.monotonic())),
       (waiting) => waiting === 0,
     );
-    const filesLeft = await uploads.flush(flushWithinMs);
+    const filesLeft = await uploads.flush(filesWithinMs);
     await traces.flush(tracesWithinMs);
     const { jobIds } = leases;
     const sayGoodbye = async (): Promise<unknown> => {

@@ -138,8 +138,15 @@ test('a receiver that is away for an hour costs its own notifications, each with
     const facts = alertFacts({ check: checkNumber(index) });
     ids.push(await enqueue(services, cp.accountId, channel, facts));
   }
+  type RecordTest = Parameters<typeof recordWhen>[2];
+  // What became due before its timer was set would wait for the next move of the clock.
+  const recordInTime = (id: string, test: RecordTest) =>
+    recordWhen(services, id, (record) => {
+      clock.advance(0);
+      return test(record);
+    });
   for (let made = 1; made <= 6; made += 1) {
-    for (const id of ids) await recordWhen(services, id, ({ attempts }) => attempts === made);
+    for (const id of ids) await recordInTime(id, ({ attempts }) => attempts === made);
     if (made < 6) clock.advance(20_000);
   }
   for (const id of ids) {
@@ -154,7 +161,7 @@ test('a receiver that is away for an hour costs its own notifications, each with
       enqueue(services, cp.accountId, channel, alertFacts({ check: checkNumber(index) })),
     ),
   );
-  for (const id of later) await recordWhen(services, id, ({ status }) => status === 'SUCCESS');
+  for (const id of later) await recordInTime(id, ({ status }) => status === 'SUCCESS');
   assert.equal(receiver.received.length, later.length);
   assert.ok(way.mostOpen() <= 8, String(way.mostOpen()));
 });
