@@ -99,7 +99,6 @@ function empty(url: string, rows: ReadonlyMap<string, unknown[]>): Promise<void>
 
 /** Statements, and connections that are being made, of this process. */
 let inFlight = 0;
-let isCounted = false;
 
 async function counted<T>(work: Promise<T>): Promise<T> {
   inFlight += 1;
@@ -111,7 +110,6 @@ async function counted<T>(work: Promise<T>): Promise<T> {
 }
 
 function countInFlight(): void {
-  isCounted = true;
   for (const [prototype, method] of [
     [pg.Client.prototype, 'query'],
     [pg.Pool.prototype, 'connect'],
@@ -124,12 +122,13 @@ function countInFlight(): void {
   }
 }
 
+if (runsOnPostgres) countInFlight();
+
 /** Turns of the event loop after which what an answer began has asked again. */
 const quietTurns = 3;
 
 /** Resolves when nothing of this process waits for a server any more; on SQLite nothing ever does. */
 export async function untilServerIsIdle(): Promise<void> {
-  if (!isCounted && runsOnPostgres) countInFlight();
   for (let quiet = 0; quiet < quietTurns; quiet = inFlight === 0 ? quiet + 1 : 0) {
     await new Promise((resolve) => setImmediate(resolve));
     if (!runsOnPostgres) return;

@@ -1,5 +1,6 @@
 /** The whole database as text, to tell whether a request changed anything. */
 import type { Services } from '../../control-plane/core/services.ts';
+import { untilServerIsIdle } from './postgres.ts';
 
 /** Kept to the minute whenever a key is used, whatever it is used for. */
 const volatileColumns = new Set(['last_used_at']);
@@ -20,6 +21,8 @@ export async function dumpTables(
   db: Services['db'],
   accountId?: string,
 ): Promise<Record<string, string[]>> {
+  // Not while timers of the control plane, which runs in this process, move rows from table to table.
+  await untilServerIsIdle();
   const dump: Record<string, string[]> = {};
   for (const { name } of await db.introspection.getTables()) {
     if (/_d\d+$/.test(name)) continue;
