@@ -11,7 +11,7 @@ export interface WorkspaceParts {
   readonly owner: Owner;
   readonly trust: TrustOfRuns;
   readonly run: (program: Program, order: Order) => RunningProgram;
-  /** Deletes what is in the folder, and what its user has elsewhere. */
+  /** Deletes what is in the folder, and what its user left in folders that are open to all. */
   readonly clear: () => Promise<void>;
   /** Ends what is left and deletes the folder. */
   readonly close: () => Promise<void>;

@@ -262,13 +262,10 @@ export async function readTallies(
 ): Promise<Tallies> {
   const { spans, maxResults } = request;
   const tallying = new Tallying(request);
-  const isEmpty = spans.to <= spans.from;
-  const [snapshot = given] =
-    isEmpty || given !== undefined ? [] : await readSnapshots(db, [request]);
-  if (isEmpty || snapshot === undefined) {
-    return { tallies: tallying.tallies, read: 0, truncated: false };
-  }
-  const { rawFrom, waiting, counted, divided } = snapshot;
+  if (spans.to <= spans.from) return { tallies: tallying.tallies, read: 0, truncated: false };
+  const { rawFrom, waiting, counted, divided } =
+    given ??
+    (await inSnapshot(db, async (unit) => readSums(unit, request, await readShared(unit))));
   for (const { row, span } of counted) tallying.addSums(row, span);
 
   const fine = fineFrom(spans, rawFrom);

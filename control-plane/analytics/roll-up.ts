@@ -14,6 +14,7 @@ import { inRepeatableTransaction } from '../db/unit.ts';
 import { Cells, dayMs, dayOf, type Cell } from './decide/roll-ups/cell.ts';
 import { pack, unpackInto, type Distributions } from './decide/roll-ups/packing.ts';
 import type { Services } from '../core/services.ts';
+import { Again } from '../core/timers.ts';
 import { type Occasion, takeFromInbox, waitingShards } from '../results/index.ts';
 import { sumUpDays } from './roll-up-days.ts';
 import {
@@ -172,41 +173,35 @@ async function rollUpBatch(
 export class RollUp {
   readonly #services: Pick<Services, 'db' | 'clock'>;
   #limit = firstLimit;
-  /** How long the last batch had the event loop on SQLite. */
-  #tookMs = 0;
 
   constructor(services: Pick<Services, 'db' | 'clock'>) {
     this.#services = services;
   }
 
-  /** Runs one batch; days are summed up when no results are left. True when there may be more. */
-  async run(): Promise<boolean> {
-    const { db } = this.#services;
+  /**
+   * Runs one batch; days are summed up when no results are left. False when there is nothing more. On
+   * PostgreSQL others have the event loop during the batch, which mostly waits for the server.
+   */
+  async run(): Promise<Again | false> {
+    const { db, clock } = this.#services;
     const ofEngine = engineOf(db);
     // SQLite has one writer and no locks: a batch is of all shards.
     const batches =
       ofEngine === 'sqlite' ? [everyShard] : (await waitingShards(db)).map((shard) => [shard]);
-    let hasMore = false;
-    for (const batch of batches) if (await this.#batch(batch)) hasMore = true;
-    if (hasMore) return true;
-    const days = await sumUpDays(this.#services, maxDays[ofEngine]);
-    this.#tookMs = this.#services.clock.monotonic() - days.beganAt;
-    return days.hasMore;
+    let turn = { hasMore: false, beganAt: 0 };
+    for (const batch of batches) {
+      const { hasMore, beganAt } = await this.#batch(batch);
+      turn = { hasMore: hasMore || turn.hasMore, beganAt };
+    }
+    if (!turn.hasMore) turn = await sumUpDays(this.#services, maxDays[ofEngine]);
+    const tookMs = ofEngine === 'sqlite' ? clock.monotonic() - turn.beganAt : 0;
+    return turn.hasMore && new Again(pausePerMs * tookMs);
   }
 
-  /**
-   * For how long others have the event loop after the last batch. On PostgreSQL they have it during the
-   * batch, which mostly waits for the server.
-   */
-  get pauseMs(): number {
-    return engineOf(this.#services.db) === 'sqlite' ? pausePerMs * this.#tookMs : 0;
-  }
-
-  async #batch(ofShards: readonly number[]): Promise<boolean> {
+  async #batch(ofShards: readonly number[]): Promise<{ hasMore: boolean; beganAt: number }> {
     const limit = this.#limit;
     const targetMs = batchMs[engineOf(this.#services.db)];
     const { count, beganAt, workMs } = await rollUpBatch(this.#services, ofShards, limit);
-    this.#tookMs = this.#services.clock.monotonic() - beganAt;
     if (workMs > targetMs) {
       // Results of many checks cost several times as much as results of one: the size shrinks at
       // once.
@@ -214,6 +209,6 @@ export class RollUp {
     } else if (count >= limit && workMs < targetMs * 0.7) {
       this.#limit = Math.min(most, Math.ceil(limit * 1.4));
     }
-    return count >= limit;
+    return { hasMore: count >= limit, beganAt };
   }
 }

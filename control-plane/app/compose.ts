@@ -136,7 +136,7 @@ import {
   KeyStore,
 } from '../accounts/index.ts';
 import type { Services } from '../core/services.ts';
-import { Again, type RepeatedOperation, startTimers } from '../core/timers.ts';
+import { type RepeatedOperation, startTimers } from '../core/timers.ts';
 import { version } from '../core/version.ts';
 
 export interface ControlPlaneParts {
@@ -557,12 +557,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       everyMs: 1_000,
       run: () => deleteResultsOfDeletedChecks(services),
     },
-    {
-      name: 'roll-up',
-      on: 'all',
-      everyMs: 2_000,
-      run: async () => (await rollUp.run()) && new Again(rollUp.pauseMs),
-    },
+    { name: 'roll-up', on: 'all', everyMs: 2_000, run: () => rollUp.run() },
     { name: 'prune-results', on: 'one', everyMs: 60_000, run: trusted(() => resultPruning.run()) },
     {
       name: 'prune-roll-ups',

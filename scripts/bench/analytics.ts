@@ -45,7 +45,7 @@ async function rollUpAll(db: Db): Promise<void> {
   while (isMore) {
     times.push(
       await timed(async () => {
-        isMore = await rollUp.run();
+        isMore = (await rollUp.run()) !== false;
       }),
     );
   }
@@ -67,7 +67,7 @@ async function rollUpAll(db: Db): Promise<void> {
   while (isMore) {
     dayTimes.push(
       await timed(async () => {
-        isMore = await days.run();
+        isMore = (await days.run()) !== false;
       }),
     );
   }

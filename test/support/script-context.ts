@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';
+import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { artifactReference, type ArtifactType } from '@monitor/shared/contract/check-result.ts';
 import { createBrowserPool, type BrowserPool } from '../../agent/browsers/browser-pool.ts';
 import { findBrowser, type FoundBrowser } from '../../agent/browsers/find-browser.ts';
@@ -36,6 +37,19 @@ const limits: ScriptLimits = {
   processes: 256,
   outputBytes: 10_000_000,
 };
+
+/** A browser or multi-step check with this script and no limits. */
+export const definitionOfScript = (
+  script: string | null,
+  further: object = {},
+): CheckDefinition => ({
+  request: { assertions: [] },
+  shouldFail: false,
+  degradedResponseTime: null,
+  maxResponseTime: null,
+  script,
+  ...further,
+});
 
 export interface ScriptWorld extends AsyncDisposable {
   readonly folder: string;

@@ -61,7 +61,7 @@ async function writeAll(handle: FileHandle, chunks: AsyncIterable<Buffer>): Prom
   let blockSize = 0;
   let unsynced = 0;
   let writing: Promise<void> = Promise.resolve();
-  // A disk tells of a failure once: whoever hears of it stops.
+  // A disk reports a failed write once: the first sync that fails ends the upload.
   let syncing: Promise<void> = Promise.resolve();
   const flush = async (): Promise<void> => {
     await writing;

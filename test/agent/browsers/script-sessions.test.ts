@@ -5,20 +5,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { MultiStepCheckResult } from '@monitor/shared/contract/check-result.ts';
-import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { runMultiStep } from '../../../agent/runners/multi-step/run-multi-step.ts';
 import type { RunnerContext } from '../../../agent/runners/runner.ts';
 import { processesIn } from '../../../agent/script-host/processes.ts';
-import { openScriptWorld, type ScriptWorld } from '../../support/script-context.ts';
-
-const definition = (script: string, further: object = {}): CheckDefinition => ({
-  request: { assertions: [] },
-  shouldFail: false,
-  degradedResponseTime: null,
-  maxResponseTime: null,
-  script,
-  ...further,
-});
+import {
+  definitionOfScript,
+  openScriptWorld,
+  type ScriptWorld,
+} from '../../support/script-context.ts';
 
 /** What a script sees of what others have left: the processes of the run, and what it was given. */
 const look = `
@@ -100,7 +94,7 @@ describe('a run after a run that passed', () => {
     const context = world.context(given);
     const isAfter = world.afterRun();
     const { failure, details } = await runMultiStep(
-      definition(text, { dependencies: [count] }),
+      definitionOfScript(text, { dependencies: [count] }),
       context,
     );
     await isAfter;
@@ -197,7 +191,7 @@ test('as many processes are kept as may be, for as many runs, and none when the 
   const run = async (name: string): Promise<string | undefined> => {
     const isAfter = world.afterRun();
     const { details } = await runMultiStep(
-      definition(script(`// ${name}\n${look}`), {
+      definitionOfScript(script(`// ${name}\n${look}`), {
         dependencies: [count],
       }),
       world.context(),

@@ -3,22 +3,17 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserCheckResult } from '@monitor/shared/contract/check-result.ts';
-import type { CheckDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import { runBrowser } from '../../../agent/runners/browser/run-browser.ts';
 import type { Observation } from '../../../agent/runners/runner.ts';
 import { inLongTier } from '../../support/random.ts';
-import { openScriptWorld, scriptWorld, type ScriptWorld } from '../../support/script-context.ts';
+import {
+  definitionOfScript,
+  openScriptWorld,
+  scriptWorld,
+  type ScriptWorld,
+} from '../../support/script-context.ts';
 import { webSite, type WebSite } from '../../support/web-site.ts';
-
-const definition = (script: string | null, further: object = {}): CheckDefinition => ({
-  request: { assertions: [] },
-  shouldFail: false,
-  degradedResponseTime: null,
-  maxResponseTime: null,
-  script,
-  ...further,
-});
 
 function resultOf(observation: Observation): BrowserCheckResult {
   const result = observation.details?.browserCheckResult;
@@ -45,7 +40,7 @@ describe('browser checks', () => {
   test('a passing script shows its pages, their vitals, its output, and keeps no evidence', async () => {
     const context = world.context();
     const seen = await runBrowser(
-      definition(
+      definitionOfScript(
         body(
           `console.log('hello from the script');
           await page.goto('${site.url}/');
@@ -87,7 +82,7 @@ describe('browser checks', () => {
   test('a failing script keeps trace and screenshot, and names its own line', async () => {
     const context = world.context();
     const seen = await runBrowser(
-      definition(
+      definitionOfScript(
         body(
           `await page.goto('${site.url}/');\nawait expect(page).toHaveTitle('Wrong', { timeout: 200 });`,
         ),
@@ -108,7 +103,7 @@ describe('browser checks', () => {
 
   test('what goes wrong in pages is counted and listed, and a target that does not answer has no vitals', async () => {
     const seen = await runBrowser(
-      definition(
+      definitionOfScript(
         body(
           `await page.goto('${site.url}/errors'); await page.waitForTimeout(100);
           await (await context.newPage()).goto('http://127.0.0.1:65533/').catch(() => undefined);`,
@@ -132,9 +127,9 @@ describe('browser checks', () => {
   test('a soft failure fails the check, and degrades it when the script says so', async () => {
     const soft = `await page.goto('${site.url}/');\nexpect.soft(1).toBe(2);`;
     const mark = `require('fs').writeFileSync('degraded.json', JSON.stringify({ messages: ['slow shop'] }));`;
-    const plain = await runBrowser(definition(body(soft)), world.context());
+    const plain = await runBrowser(definitionOfScript(body(soft)), world.context());
     assert.equal(plain.failure?.code, 'SCRIPT_FAILED');
-    const marked = await runBrowser(definition(body(`${soft}\n${mark}`)), world.context());
+    const marked = await runBrowser(definitionOfScript(body(`${soft}\n${mark}`)), world.context());
     assert.equal(marked.failure, null);
     assert.equal(marked.response?.['degraded'], 'slow shop');
   });
@@ -142,7 +137,7 @@ describe('browser checks', () => {
   test('a script that fails hard is not degraded, whatever it says', inLongTier, async () => {
     const mark = `require('fs').writeFileSync('degraded.json', JSON.stringify({ messages: ['slow shop'] }));`;
     const hard = await runBrowser(
-      definition(body(`${mark}\nexpect.soft(1).toBe(2);\nexpect(1).toBe(3);`)),
+      definitionOfScript(body(`${mark}\nexpect.soft(1).toBe(2);\nexpect(1).toBe(3);`)),
       world.context(),
     );
     assert.equal(hard.failure?.code, 'SCRIPT_FAILED');
@@ -155,7 +150,7 @@ describe('browser checks', () => {
       snippets: [{ name: 'greet', source: 'module.exports = () => "hi";' }],
     });
     const seen = await runBrowser(
-      definition(
+      definitionOfScript(
         `import { test, expect } from '@playwright/test';
         import { open } from './lib/open';
         const greet = require('./snippets/greet');
@@ -195,7 +190,7 @@ describe('browser checks', () => {
 
   test('a dependency outside of the folder is refused', async () => {
     const seen = await runBrowser(
-      definition(body(''), { dependencies: [{ path: '../escape.js', content: 'x' }] }),
+      definitionOfScript(body(''), { dependencies: [{ path: '../escape.js', content: 'x' }] }),
       world.context(),
     );
     assert.equal(seen.failure?.code, 'SCRIPT_INVALID');
@@ -204,19 +199,21 @@ describe('browser checks', () => {
 
   test('a script that does not parse is invalid, and one that leaves early has failed', async () => {
     const broken = await runBrowser(
-      definition(`const { test } = require('@playwright/test');\ntest('x', async ( => {});`),
+      definitionOfScript(
+        `const { test } = require('@playwright/test');\ntest('x', async ( => {});`,
+      ),
       world.context(),
     );
     assert.equal(broken.failure?.code, 'SCRIPT_INVALID');
-    const left = await runBrowser(definition(body('process.exit(0);')), world.context());
+    const left = await runBrowser(definitionOfScript(body('process.exit(0);')), world.context());
     assert.equal(left.failure?.code, 'SCRIPT_FAILED');
-    const empty = await runBrowser(definition(null), world.context());
+    const empty = await runBrowser(definitionOfScript(null), world.context());
     assert.equal(empty.failure?.code, 'SCRIPT_INVALID');
   });
 
   test('a page that never stops ends at the deadline; the next run is green, answers a dialog and has its secrets learned', async () => {
     const seen = await runBrowser(
-      definition(
+      definitionOfScript(
         body(
           `await page.goto('${site.url}/loop'); await page.evaluate(() => new Promise(() => {}));`,
         ),
@@ -227,7 +224,7 @@ describe('browser checks', () => {
     assert.deepEqual(resultOf(seen).jobAssets, []);
     const context = world.context();
     const next = await runBrowser(
-      definition(
+      definitionOfScript(
         body(
           `await page.goto('${site.url}/dialogs'); await expect(page).toHaveTitle('Answered');
           process.env.SERVICE_SECRET_TOKEN = 'found-at-run-time'; process.env['CHECKLY_SECRET_B'] = 'another-one';`,
@@ -242,7 +239,9 @@ describe('browser checks', () => {
 
   test('a page that crashes is named', async () => {
     const seen = await runBrowser(
-      definition(body(`await page.goto('${site.url}/'); await page.goto('chrome://crash');`)),
+      definitionOfScript(
+        body(`await page.goto('${site.url}/'); await page.goto('chrome://crash');`),
+      ),
       world.context(),
     );
     assert.equal(seen.failure?.code, 'PAGE_CRASHED');
@@ -260,12 +259,12 @@ describe('browser checks', () => {
         if (await page.title() !== '${title}') throw new Error('not ${title}');
         await browser.close();
       })();`;
-    const passing = await runBrowser(definition(script('Shop')), world.context());
+    const passing = await runBrowser(definitionOfScript(script('Shop')), world.context());
     assert.equal(passing.failure, null);
     assert.equal(resultOf(passing).type, 'SCRIPT');
     assert.equal(resultOf(passing).pages[0]?.title, 'Shop');
     assert.ok(resultOf(passing).jobLog.some(({ msg }) => msg === 'title Shop'));
-    const failing = await runBrowser(definition(script('Other')), world.context());
+    const failing = await runBrowser(definitionOfScript(script('Other')), world.context());
     assert.equal(failing.failure?.code, 'SCRIPT_FAILED');
     assert.match(failing.failure.message, /not Other/);
     assert.equal(resultOf(failing).playwrightTestTraces.length, 1);
@@ -277,7 +276,7 @@ test('without a warm browser each run starts its own', async (t) => {
   const world = await scriptWorld(t, { isWarm: false });
   const site = await webSite(t);
   const seen = await runBrowser(
-    definition(
+    definitionOfScript(
       `import { test } from '@playwright/test'; test('x', async ({ page }) => { await page.goto('${site.url}/'); });`,
     ),
     world.context(),
@@ -289,7 +288,7 @@ test('without a warm browser each run starts its own', async (t) => {
 test('a run that uses too much memory ends with that reason', async (t) => {
   const world = await scriptWorld(t, { isWarm: false, limits: { memoryBytes: 600_000_000 } });
   const seen = await runBrowser(
-    definition(
+    definitionOfScript(
       `import { test } from '@playwright/test'; test('eats', async () => {
         const kept = []; for (;;) { kept.push(Buffer.alloc(10_000_000, 1)); await new Promise((r) => setTimeout(r, 5)); }
       });`,
@@ -309,7 +308,7 @@ test('a browser that does not start is an agent error, not a failure of the scri
     });
     await assert.rejects(
       runBrowser(
-        definition(
+        definitionOfScript(
           `import { test } from '@playwright/test'; test('x', async ({ page }) => { await page.goto('about:blank'); });`,
         ),
         world.context(),
@@ -326,7 +325,7 @@ test(
     const world = await scriptWorld(t, { limits: { memoryBytes: 800_000_000 } });
     const site = await webSite(t);
     const seen = await runBrowser(
-      definition(
+      definitionOfScript(
         `import { test } from '@playwright/test'; test('eats', async ({ page }) => {
         await page.goto('${site.url}/');
         await page.evaluate(async () => {

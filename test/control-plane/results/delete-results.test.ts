@@ -32,7 +32,7 @@ async function counts(services: Services): Promise<number[]> {
   return Promise.all(ofResults.map(async (table) => (await rowsOf(services.db, table)).length));
 }
 
-async function all(run: () => Promise<boolean>): Promise<void> {
+async function all(run: () => Promise<unknown>): Promise<void> {
   while (await run());
 }
 

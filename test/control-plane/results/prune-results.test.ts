@@ -31,7 +31,7 @@ const hooks = { setRawFrom, pruneEvents: pruneHeartbeatEvents };
 const day = 24 * hour;
 const keptMs = 30 * day;
 
-async function all(run: () => Promise<boolean>): Promise<void> {
+async function all(run: () => Promise<unknown>): Promise<void> {
   while (await run());
 }
 

@@ -25,7 +25,7 @@ async function daysIn(db: Kysely<Database>): Promise<number[]> {
   return rows.map(({ name }) => Number(name.replace('check_results_d', ''))).sort((a, b) => a - b);
 }
 
-async function all(run: () => Promise<boolean>): Promise<void> {
+async function all(run: () => Promise<unknown>): Promise<void> {
   while (await run());
 }
 
