@@ -3,6 +3,7 @@
  * (`named-values.ts`), and private keys. It would rather miss one than hide an id: UUIDs, digests,
  * pictures in base64 and trace ids stay.
  */
+import { HeldText } from './held-text.ts';
 import { Matcher } from './matcher.ts';
 import { isCredential, namedValue, nameAnchors } from './named-values.ts';
 import { mask } from './scrubber.ts';
@@ -45,9 +46,19 @@ function privateKeyAt(text: string, at: number): Found | null {
   return { start, end, isOpen: end === text.length };
 }
 
+/** What may begin with a character, so that the others are not tried there. */
+const shapesByCharacter = Map.groupBy(
+  tokenShapes.flatMap(({ anchors: beginnings, ...shape }) =>
+    beginnings.map((beginning) => ({ ...shape, beginning })),
+  ),
+  ({ beginning }) => beginning.charCodeAt(0),
+);
+const namedCharacters = new Set(nameAnchors.map((name) => name.charCodeAt(0)));
+
 function credentialAt(text: string, at: number): Found | null {
-  for (const { anchors: beginnings, pattern, accepts } of tokenShapes) {
-    if (!beginnings.some((beginning) => text.startsWith(beginning, at))) continue;
+  const character = text.charCodeAt(at);
+  for (const { beginning, pattern, accepts } of shapesByCharacter.get(character) ?? []) {
+    if (!text.startsWith(beginning, at)) continue;
     pattern.lastIndex = at;
     const match = pattern.exec(text);
     const value = match?.at(-1) ?? '';
@@ -55,6 +66,7 @@ function credentialAt(text: string, at: number): Found | null {
     const end = at + match[0].length;
     return { start: end - value.length, end, isOpen: false };
   }
+  if (!namedCharacters.has(character)) return null;
   namedValue.lastIndex = at;
   const match = namedValue.exec(text);
   if (match === null) return null;
@@ -120,33 +132,39 @@ function lastSafeCut(bytes: Buffer): number {
 
 /** The same for bytes that arrive in pieces; waits for the ends of lines, but not for ever. */
 export class CredentialDetector {
-  #held: Buffer = Buffer.alloc(0);
+  readonly #text = new HeldText();
   /** Bytes of a private key that may still come before its end. */
   #keyLeft = 0;
   hasFound = false;
 
-  push(chunk: Buffer): Buffer {
-    const text = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    const cut = lastSafeCut(text);
-    this.#held = Buffer.from(text.subarray(cut));
-    return this.#take(text.subarray(0, cut));
+  push(chunks: readonly Buffer[]): Buffer[] {
+    const text = this.#text.join(chunks);
+    return this.#takeUntil(lastSafeCut(text), text);
   }
 
-  end(): Buffer {
-    const rest = this.#held;
-    this.#held = Buffer.alloc(0);
-    return this.#take(rest);
+  end(): Buffer[] {
+    const text = this.#text.join([]);
+    return this.#takeUntil(text.length, text);
   }
 
-  #take(text: Buffer): Buffer {
+  #takeUntil(cut: number, text: Buffer): Buffer[] {
+    const before = this.#text.cut(cut);
+    const scrubbed = this.#scrub(text.subarray(0, cut));
+    return scrubbed === null ? before : [scrubbed];
+  }
+
+  /** Null when there is nothing to remove. */
+  #scrub(text: Buffer): Buffer | null {
     if (this.#keyLeft > 0) {
       const end = text.indexOf(keyEnd);
       const hidden = Math.min(end < 0 ? text.length : end, this.#keyLeft);
       this.#keyLeft = end < 0 ? this.#keyLeft - hidden : 0;
-      return hidden === text.length ? Buffer.alloc(0) : this.#take(text.subarray(hidden));
+      const rest = text.subarray(hidden);
+      // The text is overwritten by the next one.
+      return hidden === text.length ? Buffer.alloc(0) : (this.#scrub(rest) ?? Buffer.from(rest));
     }
     const found = credentialsIn(text);
-    if (found.length === 0) return text;
+    if (found.length === 0) return null;
     this.hasFound = true;
     const last = found.at(-1);
     if (last?.isOpen === true) this.#keyLeft = maxKeyLength - (last.end - last.start);

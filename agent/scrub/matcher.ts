@@ -79,6 +79,52 @@ function standsAt(searched: Searched, at: number, { bytes, anyCase }: Needle, to
   return true;
 }
 
+/**
+ * The first end of a window, from one on, at which a needle may stand; `to` or more without one. The loop
+ * calls nothing: a rare call would make V8 discard its optimised code again and again.
+ */
+function nextOfWindow(
+  text: Uint8Array,
+  from: number,
+  to: number,
+  shift: Uint8Array,
+  mask: number,
+): number {
+  let end = from;
+  while (end < to) {
+    // Positions are inside of the text: a window has three bytes.
+    const distance = shift[
+      (((text[end - 2] as number) << 12) ^
+        ((text[end - 1] as number) << 6) ^
+        (text[end] as number)) &
+        mask
+    ] as number;
+    if (distance === 0) return end;
+    end += distance;
+  }
+  return end;
+}
+
+/** The same where the window is one block: it moves by one byte, so that each is read only once. */
+function nextOfBlock(
+  text: Uint8Array,
+  from: number,
+  to: number,
+  shift: Uint8Array,
+  mask: number,
+): number {
+  if (from >= to) return to;
+  let first = text[from - 2] as number;
+  let second = text[from - 1] as number;
+  for (let end = from; end < to; end += 1) {
+    const third = text[end] as number;
+    if (shift[((first << 12) ^ (second << 6) ^ third) & mask] === 0) return end;
+    first = second;
+    second = third;
+  }
+  return to;
+}
+
 /** Needles of similar length, searched in one pass. */
 class NeedleTable {
   readonly #window: number;
@@ -118,29 +164,16 @@ class NeedleTable {
   /** Adds the longest occurrence at each position; true when there was one. */
   search(text: Uint8Array, from: number, to: number, found: number[], onlyFirst: boolean): boolean {
     const searched = new Searched(text);
-    const shift = this.#shift;
-    const mask = this.#mask;
-    const window = this.#window;
-    let end = from + window - 1;
+    const next = this.#window === blockSize ? nextOfBlock : nextOfWindow;
+    let end = next(text, from + this.#window - 1, to, this.#shift, this.#mask);
     while (end < to) {
-      // Positions are inside of the text: `from` is not negative and a window has three bytes.
-      const distance = shift[
-        (((text[end - 2] as number) << 12) ^
-          ((text[end - 1] as number) << 6) ^
-          (text[end] as number)) &
-          mask
-      ] as number;
-      if (distance > 0) {
-        end += distance;
-        continue;
-      }
-      const start = end - window + 1;
+      const start = end - this.#window + 1;
       const length = this.#maxAt(searched, start, to, this.#key(text, end));
       if (length > 0) {
         found.push(start, start + length);
         if (onlyFirst) return true;
       }
-      end += 1;
+      end = next(text, end + 1, to, this.#shift, this.#mask);
     }
     return found.length > 0;
   }
@@ -154,21 +187,31 @@ class NeedleTable {
   }
 }
 
-function merged(pairs: number[]): number[] {
-  if (pairs.length === 2) return pairs;
-  const occurrences: [number, number][] = [];
-  for (let index = 0; index < pairs.length; index += 2)
-    occurrences.push([pairs[index] ?? 0, pairs[index + 1] ?? 0]);
-  occurrences.sort(([a], [b]) => a - b);
+/** Both in the order of their beginnings, as each of them is. */
+function inOrder(left: readonly number[], right: readonly number[]): readonly number[] {
+  if (left.length === 0) return right;
+  const all: number[] = [];
+  let next = 0;
+  for (let index = 0; index < left.length; index += 2) {
+    const start = left[index] as number;
+    for (; next < right.length && (right[next] as number) < start; next += 2)
+      all.push(right[next] as number, right[next + 1] as number);
+    all.push(start, left[index + 1] as number);
+  }
+  for (; next < right.length; next += 1) all.push(right[next] as number);
+  return all;
+}
+
+/** Regions of occurrences, which are in the order of their beginnings. */
+function merged(occurrences: readonly number[]): Regions {
   const regions: number[] = [];
   let end = -1;
-  for (const [start, stop] of occurrences) {
-    if (start < end) {
-      if (stop > end) regions[regions.length - 1] = end = stop;
-    } else {
-      regions.push(start, stop);
-      end = stop;
-    }
+  for (let index = 0; index < occurrences.length; index += 2) {
+    const start = occurrences[index] as number;
+    const stop = occurrences[index + 1] as number;
+    if (start >= end) regions.push(start, stop);
+    else if (stop > end) regions[regions.length - 1] = stop;
+    end = Math.max(end, stop);
   }
   return regions;
 }
@@ -208,8 +251,12 @@ export class Matcher {
 
   /** Every region between two positions, in order; each has at least one whole needle. */
   regions(text: Uint8Array, from = 0, to = text.length): Regions {
-    const found: number[] = [];
-    for (const table of this.#tables) table.search(text, from, to, found, false);
+    let found: readonly number[] = none;
+    for (const table of this.#tables) {
+      const ofTable: number[] = [];
+      table.search(text, from, to, ofTable, false);
+      found = inOrder(ofTable, found);
+    }
     return found.length === 0 ? none : merged(found);
   }
 

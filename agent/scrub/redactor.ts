@@ -1,4 +1,5 @@
 /** Replaces needles in bytes that arrive in pieces: the result is that of the whole at once. */
+import { HeldText } from './held-text.ts';
 import type { Matcher, Regions } from './matcher.ts';
 import { mask } from './scrubber.ts';
 
@@ -24,9 +25,9 @@ export function withMasks(text: Buffer, regions: Regions): Buffer {
 
 export class Redactor {
   readonly #needles: Needles;
-  /** What may be the beginning of a needle; a copy, since the caller may reuse its chunk. */
-  #held: Buffer = Buffer.alloc(0);
-  /** How much of its beginning belongs to a region whose mask was already given. */
+  /** Holds back what may be the beginning of a needle. */
+  readonly #text = new HeldText();
+  /** How much of what is held back belongs to a region whose mask was already given. */
   #covered = 0;
   hasFound = false;
 
@@ -34,24 +35,22 @@ export class Redactor {
     this.#needles = needles;
   }
 
-  push(chunk: Buffer): Buffer {
-    return this.#take(chunk, false);
+  push(chunk: Buffer): Buffer[] {
+    return this.#take([chunk], false);
   }
 
-  end(): Buffer {
-    return this.#take(Buffer.alloc(0), true);
+  end(): Buffer[] {
+    return this.#take([], true);
   }
 
-  #take(chunk: Buffer, isLast: boolean): Buffer {
-    if (this.#needles.isEmpty) return chunk;
+  #take(chunks: Buffer[], isLast: boolean): Buffer[] {
+    if (this.#needles.isEmpty) return chunks;
     const { matcher } = this.#needles;
-    const text = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const text = this.#text.join(chunks);
     const regions = matcher.regions(text);
     const cut = isLast ? text.length : matcher.openFrom(text);
-    if (regions.length === 0 && this.#covered === 0) {
-      this.#held = Buffer.from(text.subarray(cut));
-      return text.subarray(0, cut);
-    }
+    const before = this.#text.cut(cut);
+    if (regions.length === 0 && this.#covered === 0) return before;
     this.hasFound = true;
     const parts: Buffer[] = [];
     let covered = this.#covered;
@@ -68,7 +67,6 @@ export class Redactor {
     }
     if (covered < cut) parts.push(text.subarray(covered, cut));
     this.#covered = Math.max(0, covered - cut);
-    this.#held = Buffer.from(text.subarray(cut));
-    return Buffer.concat(parts);
+    return [Buffer.concat(parts)];
   }
 }

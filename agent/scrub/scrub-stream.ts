@@ -42,13 +42,14 @@ export class ScrubStream extends Transform {
 
   override _flush(done: TransformCallback): void {
     this.#give(this.#redactor.end());
-    if (this.#detector !== null) this.push(this.#detector.end());
+    for (const bytes of this.#detector?.end() ?? []) this.push(bytes);
     if (this.hasFound) this.#onFound?.();
     done();
   }
 
-  #give(bytes: Buffer): void {
-    const scrubbed = this.#detector?.push(bytes) ?? bytes;
-    if (scrubbed.length > 0) this.push(scrubbed);
+  #give(pieces: readonly Buffer[]): void {
+    for (const bytes of this.#detector?.push(pieces) ?? pieces) {
+      if (bytes.length > 0) this.push(bytes);
+    }
   }
 }

@@ -33,7 +33,7 @@ export const scrubHtmlFile: FileHandler = async (path, task, _claim, nested) => 
   const scrubText = (from: number, to: number): Buffer => {
     const redactor = new Redactor(needles);
     const part = bytes.subarray(from, to);
-    const redacted = Buffer.concat([redactor.push(part), redactor.end()]);
+    const redacted = Buffer.concat([...redactor.push(part), ...redactor.end()]);
     const scrubbed = detect ? hideCredentials(redacted) : redacted;
     if (!scrubbed.equals(part)) isChanged = true;
     return scrubbed;

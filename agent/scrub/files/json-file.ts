@@ -57,7 +57,7 @@ function needsLook(bytes: Buffer, task: FileTask): boolean {
 /** As text: for what claims to be JSON and is not. */
 function scrubPlain(bytes: Buffer, { scrub }: FileTask): Buffer {
   const redactor = new Redactor(scrub.needles);
-  const redacted = Buffer.concat([redactor.push(bytes), redactor.end()]);
+  const redacted = Buffer.concat([...redactor.push(bytes), ...redactor.end()]);
   const text = redacted.toString('utf8');
   return scrub.detect ? Buffer.from(scrub.text(text)) : redacted;
 }

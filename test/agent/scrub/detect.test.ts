@@ -185,8 +185,8 @@ describe('detection', () => {
       const pieces: Buffer[] = [];
       const bytes = Buffer.from(text);
       for (let at = 0; at < bytes.length; at += size)
-        pieces.push(detector.push(bytes.subarray(at, at + size)));
-      pieces.push(detector.end());
+        pieces.push(...detector.push([bytes.subarray(at, at + size)]));
+      pieces.push(...detector.end());
       const result = Buffer.concat(pieces).toString();
       for (const [, gone] of credentials) assert.ok(!result.includes(gone), `${size}: ${gone}`);
       for (const line of harmless) assert.ok(result.includes(line), `${size}: ${line}`);

@@ -83,10 +83,10 @@ test('any chunking gives the same as the whole at once', () => {
         const pieces: Buffer[] = [];
         for (let at = 0, turn = 0; at < text.length; turn += 1) {
           const size = sizes[turn % sizes.length] ?? 1;
-          pieces.push(redactor.push(text.subarray(at, at + size)));
+          pieces.push(...redactor.push(text.subarray(at, at + size)));
           at += size;
         }
-        pieces.push(redactor.end());
+        pieces.push(...redactor.end());
         assert.equal(Buffer.concat(pieces).toString(), whole.toString());
       },
     ),
@@ -111,7 +111,10 @@ test('of bytes of any kind nothing is lost but what was searched for', () => {
 
 function redact(needles: NeedleSet, chunks: readonly string[]): string {
   const redactor = new Redactor(needles);
-  return [...chunks.map((chunk) => redactor.push(Buffer.from(chunk))), redactor.end()].join('');
+  return Buffer.concat([
+    ...chunks.flatMap((chunk) => redactor.push(Buffer.from(chunk))),
+    ...redactor.end(),
+  ]).toString();
 }
 
 test('secrets that overlap are removed together, and neighbours each on their own', () => {
@@ -126,8 +129,8 @@ test('text that is not the beginning of a secret is given at once', () => {
   const needles = new NeedleSet();
   needles.add('correct horse battery');
   const redactor = new Redactor(needles);
-  assert.equal(redactor.push(Buffer.from('a line\nand cor')).toString(), 'a line\nand ');
-  assert.equal(redactor.push(Buffer.from('!')).toString(), 'cor!');
+  assert.equal(redactor.push(Buffer.from('a line\nand cor')).join(''), 'a line\nand ');
+  assert.equal(redactor.push(Buffer.from('!')).join(''), 'cor!');
 });
 
 test('a secret learned in the midst of a stream is removed from what was not given yet', () => {
@@ -136,9 +139,9 @@ test('a secret learned in the midst of a stream is removed from what was not giv
   const redactor = new Redactor(needles);
   const before = redactor.push(Buffer.from('first-secret second-secret first-sec'));
   needles.add('second-secret');
-  const after = Buffer.concat([redactor.push(Buffer.from('ret second-secret')), redactor.end()]);
-  assert.equal(before.toString(), `${mask} second-secret `);
-  assert.equal(after.toString(), `${mask} ${mask}`);
+  const after = [...redactor.push(Buffer.from('ret second-secret')), ...redactor.end()];
+  assert.equal(before.join(''), `${mask} second-secret `);
+  assert.equal(after.join(''), `${mask} ${mask}`);
 });
 
 test('a chunk that its owner reuses does not change what is held back', () => {
@@ -146,7 +149,7 @@ test('a chunk that its owner reuses does not change what is held back', () => {
   needles.add('correct horse');
   const redactor = new Redactor(needles);
   const chunk = Buffer.from('is correct ');
-  const first = redactor.push(chunk).toString();
+  const first = redactor.push(chunk).join('');
   chunk.fill('x');
-  assert.equal(first + redactor.push(Buffer.from('horse')).toString(), `is ${mask}`);
+  assert.equal(first + redactor.push(Buffer.from('horse')).join(''), `is ${mask}`);
 });

@@ -22,8 +22,8 @@ for (const { why, secrets, text, expected } of cases) {
     const needles = new NeedleSet();
     for (const secret of secrets) needles.add(secret);
     const redactor = new Redactor(needles);
-    const pieces = [...Buffer.from(text)].map((byte) => redactor.push(Buffer.from([byte])));
-    assert.equal(Buffer.concat([...pieces, redactor.end()]).toString(), expected);
+    const pieces = [...Buffer.from(text)].flatMap((byte) => redactor.push(Buffer.from([byte])));
+    assert.equal(Buffer.concat([...pieces, ...redactor.end()]).toString(), expected);
   });
 }
 
