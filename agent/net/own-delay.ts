@@ -13,7 +13,10 @@ export class OwnDelay {
   readonly #read: ReadTcpTimes;
   /** By how much what it sends is late. */
   #sentLateMs = 0;
-  #readLateMs = 0;
+  /** The latest instant; none is earlier than the one before, though a target may speak before it is spoken to. */
+  #instant = -Infinity;
+  /** By how much the latest instant is earlier than the clock was. */
+  ms = 0;
   /** When it went on from the last step, by the clock; null before the first one. */
   #wentOnAt: number | null = null;
 
@@ -24,7 +27,13 @@ export class OwnDelay {
 
   /** Now, for what leaves no trace in the kernel. */
   now(): number {
-    return this.#clock.monotonic() - this.#sentLateMs;
+    return this.#reach(this.#clock.monotonic(), this.#sentLateMs);
+  }
+
+  #reach(now: number, lateMs: number): number {
+    this.#instant = Math.max(this.#instant, now - lateMs);
+    this.ms = now - this.#instant;
+    return this.#instant;
   }
 
   /** When the other side accepted a connection that was begun at this instant. */
@@ -47,7 +56,7 @@ export class OwnDelay {
   #goOn(now: number, heldMs: number): number {
     this.#wentOnAt = now;
     this.#sentLateMs += heldMs;
-    return now - this.#sentLateMs;
+    return this.#reach(now, this.#sentLateMs);
   }
 
   /**
@@ -62,12 +71,6 @@ export class OwnDelay {
       this.#sentLateMs += Math.max(0, now - times.sinceSent - times.tick - this.#wentOnAt);
     }
     this.#wentOnAt = null;
-    this.#readLateMs = Math.max(0, times.sinceData - times.tick);
-    return now - this.#sentLateMs - this.#readLateMs;
-  }
-
-  /** Milliseconds by which the latest instant is earlier than the clock was. */
-  get ms(): number {
-    return this.#sentLateMs + this.#readLateMs;
+    return this.#reach(now, this.#sentLateMs + Math.max(0, times.sinceData - times.tick));
   }
 }
