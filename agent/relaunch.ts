@@ -1,5 +1,5 @@
-/** Starts this program anew in its own process, with flags of V8 that cannot be set later. */
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Starts the agent anew in its own process, with settings for little memory. */
+import { relaunch as relaunchProgram } from '@monitor/shared/relaunch.ts';
 
 /**
  * V8 flags, which the operator may override: a young generation that is small, and collected by the
@@ -16,34 +16,23 @@ function memoryFlags(heavyRuns: number): string[] {
   ];
 }
 
-/** Each thread of the pool would have a heap of its own for what it allocates: a fifth of the memory. */
-const allocator = { MALLOC_ARENA_MAX: '2' };
-
-function v8Flags(environment: Environment, heavyRuns: number): string[] {
-  const given = [environment['NODE_OPTIONS'] ?? '', ...process.execArgv].join(' ');
-  return memoryFlags(heavyRuns).filter((flag) => !given.includes(flag.split('=')[0] ?? flag));
-}
-
 /**
- * Re-executes this program with settings for little memory: same process id, same standard streams, the
- * environment as given otherwise. Does nothing when this was done before or is not possible. `heavyRuns` is the
- * limit of concurrent runs with code.
+ * Threads of the pool would each have a heap of their own, and a large block stays in a heap once one of its size
+ * was given back, unless the limits are set.
  */
-export function relaunch(environment: Environment, heavyRuns = 0): void {
-  // Children inherit the variable, but not the process id.
-  const isRelaunched = environment['AGENT_RELAUNCHED'] === String(process.pid);
-  if (isRelaunched || process.platform !== 'linux' || process.execve === undefined) return;
-  const given = Object.entries(environment).filter(
-    (pair): pair is [string, string] => pair[1] !== undefined,
-  );
-  process.execve(
-    process.execPath,
-    [
-      process.execPath,
-      ...v8Flags(environment, heavyRuns),
-      ...process.execArgv,
-      ...process.argv.slice(1),
-    ],
-    { ...allocator, ...Object.fromEntries(given), AGENT_RELAUNCHED: String(process.pid) },
-  );
+const allocator = {
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '262144',
+};
+
+/** `heavyRuns` is the limit of concurrent runs with code. */
+export function relaunch(
+  environment: Readonly<Record<string, string | undefined>>,
+  heavyRuns = 0,
+): void {
+  relaunchProgram(environment, {
+    ...{ mark: 'AGENT_RELAUNCHED', flags: memoryFlags(heavyRuns) },
+    allocator,
+  });
 }
