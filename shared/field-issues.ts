@@ -32,6 +32,7 @@ function problemOf(issue: z.core.$ZodIssue): string {
     case 'too_big':
       return `must be at most ${String(issue.maximum)}${unitOf(issue.origin)}`;
     case 'too_small':
+      if (issue.origin === 'string' && issue.minimum === 1) return 'must not be empty';
       return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${String(issue.minimum)}${unitOf(issue.origin)}`;
     case 'invalid_union':
       return 'options' in issue && Array.isArray(issue.options)

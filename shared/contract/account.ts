@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { alertSettings } from './check.ts';
 import { dataCenterLocation, pathId, runtimeId, timestamp } from './primitives.ts';
-import { defineRoute, roles } from './route.ts';
+import { defineRoute, role } from './route.ts';
 
 const addon = z.object({
   tier: z.enum(['hobby', 'starter', 'team']),
@@ -125,28 +125,6 @@ const getEntitlements = defineRoute({
   errors: [404],
 });
 
-const role = z.enum(roles).meta({ id: 'Role' });
-
-const getMe = defineRoute({
-  operationId: 'getMe',
-  method: 'GET',
-  path: '/v1/users/me',
-  tag,
-  summary: 'Read the name, role and account of the key',
-  authentication: 'apiKey',
-  status: 200,
-  response: z
-    .object({
-      id: z.uuid().meta({ description: 'Of the key' }),
-      name: z.string(),
-      role,
-      accountId: z.uuid(),
-      accountName: z.string(),
-      expiresAt: timestamp.nullable(),
-    })
-    .meta({ id: 'Me' }),
-});
-
 export const apiKey = z
   .object({
     id: z.uuid(),
@@ -232,6 +210,5 @@ export const accountRoutes = {
   getAccount,
   getMyEntitlements,
   getEntitlements,
-  getMe,
 };
 export const apiKeyRoutes = { listApiKeys, createApiKey, updateApiKey, revokeApiKey };

@@ -1,6 +1,6 @@
 /** Alert channels and their subscriptions. Spec: Events; Alert notification record. */
 import { z } from 'zod';
-import { keyValuePair, pageQuery, pathInteger, timestamp } from './primitives.ts';
+import { keyValuePair, pageQuery, pathInteger, timestamp, timezone } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
 const text = (max: number) => z.string().min(1).max(max);
@@ -48,6 +48,33 @@ export const alertChannelType = z
   .meta({ id: 'AlertChannelType' });
 export type AlertChannelType = keyof typeof channelConfigs;
 
+/**
+ * Alerts that begin within the window and share a cause become one notification. The specification
+ * knows no grouping: it is off until it is chosen.
+ */
+export const alertGrouping = z
+  .object({
+    windowSeconds: z.int().min(5).max(900).default(30).meta({
+      description: 'How long the first alert waits for others of the same cause',
+    }),
+    updateMinutes: z.int().min(1).max(1440).default(5).meta({
+      description: 'The shortest time between two notifications about the same cause',
+    }),
+    maxPerHour: z.int().min(2).max(1000).default(20).meta({
+      description:
+        'The most notifications of the channel in an hour; alerts beyond it wait, and the next notification says so',
+    }),
+  })
+  .meta({ id: 'AlertGrouping' });
+
+const messageTimezone = timezone.nullable().meta({
+  override: {
+    type: ['string', 'null'],
+    description: 'IANA time zone whose local time messages show beside UTC; null for UTC alone',
+    example: 'Europe/Berlin',
+  },
+});
+
 const preferences = {
   sendRecovery: z.boolean().default(true),
   sendFailure: z.boolean().default(true),
@@ -55,6 +82,8 @@ const preferences = {
   sslExpiry: z.boolean().default(false),
   sslExpiryThreshold: z.int().min(1).max(30).default(30),
   autoSubscribe: z.boolean().default(false),
+  grouping: alertGrouping.nullable().default(null),
+  timezone: messageTimezone.default(null),
 };
 
 /** A subscription names a check or a group. */
@@ -108,6 +137,8 @@ const updateBody = z.object({
   sslExpiry: z.boolean().exactOptional(),
   sslExpiryThreshold: z.int().min(1).max(30).exactOptional(),
   autoSubscribe: z.boolean().exactOptional(),
+  grouping: alertGrouping.nullable().exactOptional(),
+  timezone: messageTimezone.exactOptional(),
   subscriptions: subscriptionsToSet,
 });
 

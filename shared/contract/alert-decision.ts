@@ -1,6 +1,7 @@
 /** Alerting decisions: why alerts were sent or not sent. */
 import { z } from 'zod';
 import { alertType } from './alert-notification.ts';
+import { alertSettings } from './check.ts';
 import { pageQuery, pathId, queryInstant, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
@@ -35,6 +36,8 @@ export const alertReason = z
     'NO_CHANNEL',
     'NOT_COUNTED',
     'NOT_KEPT',
+    'POLICY_STEP',
+    'POLICY_STOPPED',
   ])
   .meta({ id: 'AlertReason' });
 
@@ -59,6 +62,15 @@ const toldChannel = z.object({
   sent: z.boolean(),
   reason: channelReason,
   explanation: z.string(),
+  group: z
+    .object({
+      id: z.uuid(),
+      messageId: z.uuid(),
+      alerts: z.int().meta({ description: 'How many alerts the notification is about' }),
+      sentAt: timestamp,
+    })
+    .nullable()
+    .meta({ description: 'The notification about several alerts that this one was part of' }),
 });
 
 export const alertDecision = z
@@ -68,7 +80,7 @@ export const alertDecision = z
     }),
     checkId: z.uuid(),
     checkResultId: z.uuid().nullable(),
-    cause: z.enum(['RUN', 'ESCALATION', 'REMINDER', 'CERTIFICATE', 'WITHDRAWAL']),
+    cause: z.enum(['RUN', 'ESCALATION', 'REMINDER', 'CERTIFICATE', 'WITHDRAWAL', 'POLICY']),
     transition: z.object({ from: condition, to: condition }).nullable(),
     alertType: alertType.meta({
       description: 'Alert type of the transition, whether it was sent or not',
@@ -131,4 +143,46 @@ const listAlertDecisions = defineRoute({
   paged: true,
 });
 
-export const alertDecisionRoutes = { listAlertDecisions };
+/** Most runs that a replay looks at; the newest count. */
+export const maxReplayedRuns = 100_000;
+const maxReplayedAlerts = 100;
+
+const replayed = z.object({
+  alerts: z.int().meta({ description: 'Of failures and degradations, without reminders' }),
+  reminders: z.int(),
+  recoveries: z.int(),
+  newest: z
+    .array(z.object({ alertType, at: timestamp, reminder: z.int(), checkResultId: z.string() }))
+    .max(maxReplayedAlerts)
+    .meta({ description: 'The newest first' }),
+});
+
+const replayAlerts = defineRoute({
+  operationId: 'replayAlerts',
+  method: 'POST',
+  path: '/v1/check-alerts/{checkId}/replay',
+  onlyReads: true,
+  tag: 'Check alerts',
+  summary: 'What a check would have alerted about with other alert settings',
+  description: `The finished runs of the last \`days\` go through the alert machine again: with the settings of the body, and with those that apply now. At most ${maxReplayedRuns} runs, the newest. Mutes are left out; nothing is sent or stored.`,
+  authentication: 'apiKey',
+  role: 'READ_ONLY',
+  rateLimit: { requests: 30, seconds: 60 },
+  params: z.object({ checkId: pathId }),
+  body: z.object({
+    alertSettings: alertSettings.nullable().exactOptional(),
+    useGlobalAlertSettings: z.boolean().exactOptional(),
+    days: z.int().min(1).max(30).default(30),
+  }),
+  status: 200,
+  response: z.object({
+    from: timestamp.meta({ description: 'Later than asked for where not all runs were looked at' }),
+    to: timestamp,
+    runs: z.int(),
+    given: replayed,
+    current: replayed,
+  }),
+  errors: [400, 404],
+});
+
+export const alertDecisionRoutes = { listAlertDecisions, replayAlerts };

@@ -85,13 +85,34 @@ export const checkAlert = z
     statusCode: z.string().nullable(),
     created_at: timestamp,
     startedAt: timestamp.nullable(),
+    open: z.boolean().meta({ description: 'The outage that it is about lasts' }),
+    acknowledgement: z
+      .object({
+        kind: z.enum(['ACKNOWLEDGED', 'SNOOZED']),
+        by: z.string(),
+        until: timestamp.nullable().meta({ description: 'The end of a snooze' }),
+        created_at: timestamp,
+      })
+      .nullable()
+      .meta({
+        description: 'The newest of its outage; null also after a change that alerted again',
+      }),
   })
   .meta({ id: 'CheckAlert' });
+
+/** Most checks whose open alerts a list looks at. */
+export const maxOpenAlerts = 1_000;
 
 const alertWindow = {
   ...pageQuery,
   from: queryInstant.exactOptional(),
   to: queryInstant.exactOptional(),
+  open: queryBoolean.exactOptional().meta({
+    override: {
+      type: 'boolean',
+      description: `True lists the newest alert of each outage that lasts, of at most ${maxOpenAlerts} checks`,
+    },
+  }),
 };
 
 const listCheckAlerts = defineRoute({
@@ -100,9 +121,15 @@ const listCheckAlerts = defineRoute({
   path: '/v1/check-alerts',
   tag: 'Check alerts',
   summary: 'List the alerts of all checks, newest first',
-  description: 'The window is at most six hours, by default the last six.',
+  description:
+    'The window is at most six hours, by default the last six; with `open` or `alertGroupId` there is none.',
   authentication: 'apiKey',
-  query: z.object(alertWindow),
+  query: z.object({
+    ...alertWindow,
+    alertGroupId: z.uuid().exactOptional().meta({
+      description: 'Alerts of this group of an alert channel',
+    }),
+  }),
   status: 200,
   response: z.array(checkAlert),
   errors: [400],
@@ -115,7 +142,8 @@ const listAlertsOfCheck = defineRoute({
   path: '/v1/check-alerts/{checkId}',
   tag: 'Check alerts',
   summary: 'List the alerts of a check, newest first',
-  description: 'The window is at most six hours, by default the last six.',
+  description:
+    'The window is at most six hours, by default the last six; with `open` there is none.',
   authentication: 'apiKey',
   params: z.object({ checkId: pathId }),
   query: z.object(alertWindow),

@@ -196,6 +196,7 @@ const getAnalyticsOfChecks = defineRoute({
   operationId: 'getAnalyticsOfChecks',
   method: 'POST',
   path: '/v1/analytics/checks',
+  onlyReads: true,
   tag: 'Analytics',
   summary: `The main figures of up to ${maxChecksPerRequest} checks`,
   description: `In the order asked for; ids that do not exist are left out. Times in milliseconds, the rest in percent. ${precision}`,

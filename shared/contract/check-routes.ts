@@ -38,7 +38,7 @@ export const anyCheck = z
   )
   .meta({ id: 'Check' });
 
-const anyCreate = z.discriminatedUnion(
+export const anyCreate = z.discriminatedUnion(
   'checkType',
   Object.values(checkTypes).map((definition) =>
     (definition as CheckTypeDefinition).create.extend({ checkType: z.literal(definition.type) }),

@@ -53,6 +53,9 @@ export const alertSettings = z
         percentage: z.literal([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]).default(10),
       })
       .prefault({}),
+    escalationPolicyId: z.uuid().nullable().exactOptional().meta({
+      description: 'Who is notified step by step until the alert is acknowledged; null for nobody',
+    }),
   })
   .meta({ id: 'AlertSettings' });
 

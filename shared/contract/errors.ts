@@ -25,6 +25,9 @@ export const errorCatalogue = {
   MALFORMED_JSON: { statusCode: 400, error: 'Bad Request' },
   VALIDATION: { statusCode: 400, error: 'Bad Request' },
   BAD_TOKEN: { statusCode: 401, error: 'Unauthorized' },
+  /** At the sign-in to the console: who is not there has the same answer as a wrong password. */
+  BAD_CREDENTIALS: { statusCode: 401, error: 'Unauthorized' },
+  SECOND_FACTOR_NEEDED: { statusCode: 401, error: 'Unauthorized' },
   PAYMENT_REQUIRED: { statusCode: 402, error: 'Payment Required' },
   FORBIDDEN: { statusCode: 403, error: 'Forbidden' },
   NOT_FOUND: { statusCode: 404, error: 'Not Found' },
@@ -33,6 +36,8 @@ export const errorCatalogue = {
   CONFLICT: { statusCode: 409, error: 'Conflict' },
   /** An agent and the control plane have no version of their protocol in common. */
   PROTOCOL_UNSUPPORTED: { statusCode: 409, error: 'Conflict' },
+  /** `If-Match` names an earlier state. */
+  PRECONDITION_FAILED: { statusCode: 412, error: 'Precondition Failed' },
   PAYLOAD_TOO_LARGE: { statusCode: 413, error: 'Payload Too Large' },
   UNSUPPORTED_MEDIA_TYPE: { statusCode: 415, error: 'Unsupported Media Type' },
   TOO_MANY_REQUESTS: { statusCode: 429, error: 'Too Many Requests' },

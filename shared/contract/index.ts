@@ -8,23 +8,31 @@ import { checkRoutes, checkTypeRoutes, heartbeatRoutes } from './check-routes.ts
 import { checkStatusRoutes } from './check-status.ts';
 import { locationRoutes, privateLocationRoutes } from './private-location.ts';
 import { accountRoutes, apiKeyRoutes } from './account.ts';
+import { alertAcknowledgementRoutes } from './alert-acknowledgement.ts';
 import { alertChannelRoutes } from './alert-channel.ts';
 import { alertDecisionRoutes } from './alert-decision.ts';
+import { alertGroupRoutes } from './alert-group.ts';
 import { alertDeliveryRoutes } from './alert-delivery.ts';
 import { alertRoutes } from './alert-notification.ts';
+import { auditRoutes } from './audit-log.ts';
 import { badgeRoutes } from './badge.ts';
 import { checkGroupRoutes } from './check-group.ts';
+import { checkTrialRoutes } from './check-trial.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from './check-trigger.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
 import { codeBundleRoutes } from './code-bundle.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from './dashboard.ts';
 import { errorGroupRoutes } from './error-group.ts';
+import { escalationPolicyRoutes } from './escalation-policy.ts';
 import { fleetRoutes } from './fleet.ts';
 import { incidentRoutes } from './incident.ts';
 import { maintenanceWindowRoutes } from './maintenance-window.ts';
+import { passkeyRoutes } from './passkey.ts';
+import { invitationRoutes, personRoutes, profileRoutes } from './person.ts';
 import { prometheusRoutes } from './prometheus.ts';
 import { reportingRoutes } from './reporting.ts';
 import { runtimeRoutes } from './runtime.ts';
+import { schedulePreviewRoutes } from './schedule-preview.ts';
 import { snippetRoutes } from './snippet.ts';
 import { staticIpRoutes } from './static-ip.ts';
 import { serviceRoutes, statusPageRoutes } from './status-page.ts';
@@ -56,9 +64,14 @@ export const routeGroups = {
   alertChannel: alertChannelRoutes,
   alert: alertRoutes,
   alertDecision: alertDecisionRoutes,
+  alertGroup: alertGroupRoutes,
+  escalationPolicy: escalationPolicyRoutes,
+  alertAcknowledgement: alertAcknowledgementRoutes,
   alertDelivery: alertDeliveryRoutes,
   checkTrigger: checkTriggerRoutes,
   checkSession: checkSessionRoutes,
+  checkTrial: checkTrialRoutes,
+  schedulePreview: schedulePreviewRoutes,
   errorGroup: errorGroupRoutes,
   maintenanceWindow: maintenanceWindowRoutes,
   statusPage: statusPageRoutes,
@@ -72,6 +85,11 @@ export const routeGroups = {
   staticIp: staticIpRoutes,
   account: accountRoutes,
   apiKey: apiKeyRoutes,
+  passkey: passkeyRoutes,
+  person: personRoutes,
+  invitation: invitationRoutes,
+  profile: profileRoutes,
+  audit: auditRoutes,
   agent: agentRoutes,
   agentArtifact: agentArtifactRoutes,
   agentCodeBundle: agentCodeBundleRoutes,

@@ -1,7 +1,13 @@
 /** Maintenance windows: times in which checks with certain tags do not run. Spec: Maintenance window. */
 import { z } from 'zod';
 import { tags } from './check.ts';
-import { pageQuery, pathInteger, queryInteger, timestamp } from './primitives.ts';
+import {
+  pageQuery,
+  pathInteger,
+  queryInteger,
+  timestamp,
+  timezone as anyTimezone,
+} from './primitives.ts';
 import { defineRoute } from './route.ts';
 
 /** ISO 8601 with an offset, or local to the time zone; a date alone is midnight. */
@@ -36,27 +42,13 @@ const pauseAllChecks = z.boolean().meta({
   description: 'True pauses every check; otherwise no tags select no check',
 });
 
-/** IANA names, not offsets: an offset has no daylight saving time. */
-function isTimezone(text: string): boolean {
-  try {
-    return /^[a-z]/i.test(text) && new Intl.DateTimeFormat('en', { timeZone: text }) !== null;
-  } catch {
-    return false;
-  }
-}
-
-const timezone = z
-  .string()
-  .max(64)
-  .refine(isTimezone, 'must be the name of a time zone, such as Europe/Berlin')
-  .nullable()
-  .meta({
-    override: {
-      type: ['string', 'null'],
-      description: 'IANA time zone in which repeats keep their local time; null for UTC',
-      example: 'Europe/Berlin',
-    },
-  });
+const timezone = anyTimezone.nullable().meta({
+  override: {
+    type: ['string', 'null'],
+    description: 'IANA time zone in which repeats keep their local time; null for UTC',
+    example: 'Europe/Berlin',
+  },
+});
 
 /** `repeatUnit` is required; existing clients send null for a window that does not repeat. */
 const createBody = z.object({
@@ -171,6 +163,32 @@ const createMaintenanceWindow = defineRoute({
   errors: [400],
 });
 
+const previewMaintenanceWindow = defineRoute({
+  operationId: 'previewMaintenanceWindow',
+  method: 'POST',
+  path: '/v1/maintenance-windows/preview',
+  onlyReads: true,
+  tag,
+  summary: 'The next occurrences of a window before it is saved',
+  authentication: 'apiKey',
+  role: 'READ_ONLY',
+  rateLimit: { requests: 60, seconds: 60 },
+  body: createBody.pick({
+    ...{ startsAt: true, endsAt: true, repeatUnit: true },
+    ...{ repeatInterval: true, repeatEndsAt: true, timezone: true },
+  }),
+  status: 200,
+  response: z
+    .object({
+      nextOccurrences: z
+        .array(z.object(span))
+        .max(3)
+        .meta({ description: 'One in progress first' }),
+    })
+    .meta({ id: 'MaintenanceWindowPreview' }),
+  errors: [400],
+});
+
 const getMaintenanceWindow = defineRoute({
   operationId: 'getMaintenanceWindow',
   method: 'GET',
@@ -258,6 +276,7 @@ const cancelMaintenance = defineRoute({
 export const maintenanceWindowRoutes = {
   listMaintenanceWindows,
   createMaintenanceWindow,
+  previewMaintenanceWindow,
   getMaintenanceWindow,
   updateMaintenanceWindow,
   deleteMaintenanceWindow,

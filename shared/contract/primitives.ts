@@ -100,6 +100,21 @@ export const customDomain = z
   .refine((text) => !/(^|\.)(\d+|0x[\da-f]*)$/i.test(text), 'must be a domain, not an address')
   .meta({ example: 'status.shop.example' });
 
+function isTimezone(text: string): boolean {
+  try {
+    return /^[a-z]/i.test(text) && new Intl.DateTimeFormat('en', { timeZone: text }) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** IANA names, not offsets: an offset has no daylight saving time. */
+export const timezone = z
+  .string()
+  .max(64)
+  .refine(isTimezone, 'must be the name of a time zone, such as Europe/Berlin')
+  .meta({ example: 'Europe/Berlin' });
+
 /** IPv4 (the default) or IPv6. */
 export const ipFamily = z.enum(['IPv4', 'IPv6']);
 export type IpFamily = z.infer<typeof ipFamily>;

@@ -8,7 +8,7 @@ import {
   windowRules,
   type QuickRange,
 } from './analytics.ts';
-import { queryBoolean, queryList, timestamp } from './primitives.ts';
+import { queryBoolean, queryList, timestamp, timezone as anyTimezone } from './primitives.ts';
 import { checkType } from './checks/index.ts';
 import { defineRoute } from './route.ts';
 
@@ -19,18 +19,7 @@ export const maxReportBuckets = 120;
 export const granularities = ['day', 'week', 'month'] as const;
 export type Granularity = (typeof granularities)[number];
 
-function isTimezone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-}
-
-const timezone = z
-  .string()
-  .max(64)
-  .refine(isTimezone, 'must be the IANA name of a time zone')
+const timezone = anyTimezone
   .default('UTC')
   .meta({ description: 'IANA name; days, weeks and months begin at midnight there' });
 

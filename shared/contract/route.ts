@@ -1,5 +1,5 @@
 /** API operations as data. Validation, types, the client, OpenAPI and the router derive from them. */
-import type { z } from 'zod';
+import { z } from 'zod';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -9,6 +9,7 @@ export type RouteAuthentication = 'apiKey' | 'locationKey' | 'none';
 /** Roles of keys, from most to least rights; each includes the following ones. spec: open */
 export const roles = ['OWNER', 'ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'] as const;
 export type Role = (typeof roles)[number];
+export const role = z.enum(roles).meta({ id: 'Role' });
 
 /** Requests per key and time. */
 export interface RateLimit {
@@ -35,6 +36,8 @@ export interface Route {
   readonly deprecated?: boolean;
   /** A GET with side effects: it does not answer HEAD, which previews and scanners send. */
   readonly hasEffects?: boolean;
+  /** A POST that changes nothing: it is not in the audit log. */
+  readonly onlyReads?: true;
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;

@@ -8,6 +8,7 @@ import {
   pathId,
   queryBoolean,
   timestamp,
+  timezone,
 } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
@@ -55,6 +56,9 @@ const theme = z
   .meta({ id: 'ThemeColors' });
 export const themeColors = z.object({ light: theme, dark: theme });
 
+/** Languages of the texts of a page; its owner's own texts stay as they are. */
+export const language = z.enum(['en', 'de', 'fr', 'es', 'ja', 'ar']).meta({ id: 'Language' });
+
 const cardBody = z.object({
   id: z.string().min(1).max(64).exactOptional(),
   statusPageId: z.string().nullable().exactOptional(),
@@ -78,6 +82,16 @@ const statusPageBody = z.object({
     .meta({ description: 'Link of the logo of the page' }),
   favicon: optionalText(2048).exactOptional(),
   defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']).exactOptional(),
+  language: language.exactOptional().meta({
+    description:
+      'Language of the page, its feeds and its mails; `en` by default. Names and descriptions stay as they are',
+  }),
+  languages: z.array(language).max(language.options.length).exactOptional().meta({
+    description: 'Further languages that visitors may choose; their browser is asked first',
+  }),
+  timezone: timezone.exactOptional().meta({
+    description: 'IANA time zone of the times and days of the page; `UTC` by default',
+  }),
 });
 export type StatusPageBody = z.output<typeof statusPageBody>;
 
@@ -117,6 +131,9 @@ export const statusPage = z
     redirectTo: z.string().nullable(),
     favicon: z.string().nullable(),
     defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']),
+    language,
+    languages: z.array(language),
+    timezone: z.string(),
     whiteLabel: z.boolean(),
     isPrivate: z.boolean(),
     accountId: z.uuid(),
@@ -170,6 +187,47 @@ const createStatusPage = defineRoute({
   response: statusPage,
   errors: [400, 402, 409],
 });
+
+const previewName = z.string().max(255);
+
+const previewStatusPage = defineRoute({
+  operationId: 'previewStatusPage',
+  method: 'POST',
+  path: '/v1/status-pages/preview',
+  onlyReads: true,
+  tag,
+  summary: 'The public page before it is saved',
+  description:
+    'Rendered as visitors would see it, with the incidents of the page `statusPageId`. Where there are neither services nor incidents it shows samples. Names may be empty. A logo at another host is left out: its name stands in its place.',
+  authentication: 'apiKey',
+  role: 'READ_ONLY',
+  rateLimit: { requests: 60, seconds: 60 },
+  body: z.object({
+    ...statusPageBody.pick({
+      ...{ description: true, themeColors: true, logo: true, redirectTo: true },
+      ...{ defaultTheme: true, language: true, languages: true, timezone: true },
+    }).shape,
+    name: previewName,
+    cards: z
+      .array(z.object({ name: previewName, services: cardBody.shape.services }))
+      .max(100)
+      .default([]),
+    statusPageId: pathId.exactOptional(),
+    scheme: z.enum(['LIGHT', 'DARK']).default('LIGHT').meta({
+      description: 'What the device of a visitor prefers',
+    }),
+  }),
+  status: 200,
+  response: z
+    .object({
+      html: z.string().meta({ description: 'The document without its style sheet' }),
+      css: z.string(),
+      hasSamples: z.boolean(),
+    })
+    .meta({ id: 'StatusPagePreview' }),
+  errors: [400],
+});
+export type StatusPagePreviewBody = z.output<typeof previewStatusPage.body>;
 
 const getStatusPage = defineRoute({
   operationId: 'getStatusPage',
@@ -375,6 +433,7 @@ const deleteSubscription = defineRoute({
 export const statusPageRoutes = {
   listStatusPages,
   createStatusPage,
+  previewStatusPage,
   getStatusPage,
   updateStatusPage,
   deleteStatusPage,

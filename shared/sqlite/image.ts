@@ -39,13 +39,15 @@ function isPageSize(size: number): boolean {
   return size >= smallestPage && size <= maxPageSize && (size & (size - 1)) === 0;
 }
 
-/** Page size of a database in bytes; the default when the header has none. */
-export function pageSizeOf(file: Bytes): number {
+/** Page size of a database in bytes: its header says it, or that of its log; without both the default. */
+export function pageSizeOf(file: Bytes, log: Bytes | null): number {
   const header = file.read(0, 100);
-  if (header.length < 100) return usualPage;
-  const size = viewOf(header).getUint16(16);
+  const size = header.length < 100 ? 0 : viewOf(header).getUint16(16);
   const inBytes = size === 1 ? maxPageSize : size;
-  return isPageSize(inBytes) ? inBytes : usualPage;
+  if (isPageSize(inBytes)) return inBytes;
+  const top = log?.read(0, logHeaderBytes) ?? new Uint8Array();
+  const inLog = top.length < logHeaderBytes ? 0 : viewOf(top).getUint32(8);
+  return isPageSize(inLog) ? inLog : usualPage;
 }
 
 type Checksum = readonly [number, number];
@@ -142,7 +144,7 @@ export class DatabaseImage {
   constructor(file: Bytes, logBytes: Bytes | null) {
     this.#file = file;
     this.#logBytes = logBytes;
-    this.pageSize = pageSizeOf(file);
+    this.pageSize = pageSizeOf(file, logBytes);
     this.log = logBytes === null ? null : readLog(logBytes, this.pageSize);
     let count = Math.ceil(file.size / this.pageSize);
     for (const page of this.log?.pages.keys() ?? []) count = Math.max(count, page);

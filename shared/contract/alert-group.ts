@@ -1,0 +1,102 @@
+/** Alerts that an alert channel gets together, because they began within a window and share a cause. */
+import { z } from 'zod';
+import { alertType } from './alert-notification.ts';
+import { pageQuery, pathId, queryInteger, timestamp } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+const alertCause = z.object({
+  kind: z.enum([
+    'location',
+    'next-hop',
+    'resolver',
+    'certificate',
+    'host',
+    'network',
+    'group',
+    'tag',
+  ]),
+  name: z.string(),
+  text: z.string().meta({ example: 'the host api.shop.example' }),
+});
+
+export const alertGroup = z
+  .object({
+    id: z.uuid(),
+    alertChannelId: z.int(),
+    cause: alertCause.nullable().meta({
+      description:
+        'Null for alerts of several causes that the limit of the channel brought together',
+    }),
+    alerts: z.int(),
+    notifications: z.int(),
+    created_at: timestamp,
+    lastSentAt: timestamp,
+  })
+  .meta({ id: 'AlertGroup' });
+
+export const groupedAlert = z
+  .object({
+    id: z.uuid().meta({
+      description: 'Id of its alert notification, unless it is about a certificate',
+    }),
+    checkAlertId: z.uuid(),
+    checkId: z.uuid(),
+    name: z.string(),
+    alertType,
+    effect: z.enum(['PROBLEM', 'REMINDER', 'CLOSING']),
+    error: z.string().nullable(),
+    messageId: z.uuid().meta({ description: 'Alerts of one message went out together' }),
+    sentAt: timestamp,
+    created_at: timestamp,
+  })
+  .meta({ id: 'GroupedAlert' });
+
+const tag = 'Alert groups';
+const byId = z.object({ id: pathId });
+
+const listAlertGroups = defineRoute({
+  operationId: 'listAlertGroups',
+  method: 'GET',
+  path: '/v1/alert-groups',
+  tag,
+  summary: 'List the groups of alerts, newest first',
+  authentication: 'apiKey',
+  query: z.object({
+    ...pageQuery,
+    alertChannelId: queryInteger(0, 999_999_999_999_999).exactOptional(),
+  }),
+  status: 200,
+  response: z.array(alertGroup),
+  errors: [400],
+  paged: true,
+});
+
+const getAlertGroup = defineRoute({
+  operationId: 'getAlertGroup',
+  method: 'GET',
+  path: '/v1/alert-groups/{id}',
+  tag,
+  summary: 'Read a group of alerts',
+  authentication: 'apiKey',
+  params: byId,
+  status: 200,
+  response: alertGroup,
+  errors: [400, 404],
+});
+
+const listAlertsOfGroup = defineRoute({
+  operationId: 'listAlertsOfGroup',
+  method: 'GET',
+  path: '/v1/alert-groups/{id}/alerts',
+  tag,
+  summary: 'List the alerts of a group, newest first',
+  authentication: 'apiKey',
+  params: byId,
+  query: z.object(pageQuery),
+  status: 200,
+  response: z.array(groupedAlert),
+  errors: [400, 404],
+  paged: true,
+});
+
+export const alertGroupRoutes = { listAlertGroups, getAlertGroup, listAlertsOfGroup };

@@ -1,0 +1,178 @@
+/**
+ * Escalation policies: who is notified step by step while nobody takes an alert on. The specification
+ * knows none: a check without a policy escalates nothing.
+ */
+import { z } from 'zod';
+import { pageQuery, pathId, timestamp, timezone } from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+const email = z.email().max(320);
+const name = z.string().trim().min(1).max(255);
+
+export const weekdays = [
+  ...(['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'] as const),
+] as const;
+
+const step = z
+  .object({
+    delayMinutes: z.int().min(0).max(1440).default(0).meta({
+      description: 'Minutes after the step before; for the first step, after the alert',
+    }),
+    alertChannelIds: z.array(z.int()).max(20).default([]).meta({
+      description: 'Alert channels to notify, whatever they subscribe to',
+    }),
+    people: z.array(email).max(20).default([]).meta({
+      description: 'E-mail addresses of people of the account',
+    }),
+    onCall: z.boolean().default(false).meta({
+      description: 'Notifies who is on call by the rotation of this policy',
+    }),
+  })
+  .refine(
+    ({ alertChannelIds, people, onCall }) => alertChannelIds.length + people.length > 0 || onCall,
+    'must notify a channel, a person or who is on call',
+  )
+  .meta({ example: { delayMinutes: 5, alertChannelIds: [1], people: [], onCall: false } });
+
+const override = z
+  .object({
+    from: z.iso.datetime({ offset: true }).meta({ example: '2099-12-24T08:00:00Z' }),
+    until: z.iso.datetime({ offset: true }).meta({ example: '2099-12-27T08:00:00Z' }),
+    person: email,
+  })
+  .refine(({ from, until }) => Date.parse(from) < Date.parse(until), 'must end after it begins');
+
+const rotation = z.object({
+  people: z.array(email).min(1).max(50).meta({
+    description: 'E-mail addresses in the order in which they take over, each for a week',
+  }),
+  timezone: timezone.default('UTC').meta({ description: 'Of the hand-over' }),
+  handoverDay: z.enum(weekdays).default('MONDAY'),
+  handoverTime: z
+    .string()
+    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 09:00')
+    .default('09:00')
+    .meta({ example: '09:00', description: 'Local time in `timezone`' }),
+  startDate: z.iso.date().meta({
+    example: '2099-01-04',
+    description: 'The first person begins at the first hand-over on or after this day',
+  }),
+  overrides: z.array(override).max(100).default([]).meta({
+    description: 'Who is on call in between; of several, the last in the list',
+  }),
+});
+export type RotationFields = z.output<typeof rotation>;
+
+const steps = z.array(step).min(1).max(10);
+const repeats = z.int().min(0).max(10).meta({
+  description: 'How often the steps begin again after the last one',
+});
+const ofPolicy = rotation.nullable().meta({ example: null });
+
+const createBody = z.object({
+  name,
+  steps,
+  repeats: repeats.default(0),
+  rotation: ofPolicy.default(null),
+});
+const updateBody = z.object({
+  name: name.exactOptional(),
+  steps: steps.exactOptional(),
+  repeats: repeats.exactOptional(),
+  rotation: ofPolicy.exactOptional(),
+});
+
+export const escalationPolicy = createBody
+  .extend({
+    id: z.uuid(),
+    onCall: z
+      .object({
+        now: z.object({ person: z.string(), until: timestamp.nullable() }).nullable(),
+        next: z.object({ person: z.string(), from: timestamp }).nullable(),
+      })
+      .nullable()
+      .meta({ description: 'Who is on call now and next; null without a rotation' }),
+    created_at: timestamp,
+    updated_at: timestamp.nullable(),
+  })
+  .meta({ id: 'EscalationPolicy' });
+
+const tag = 'Escalation policies';
+const byId = z.object({ id: pathId });
+
+const listEscalationPolicies = defineRoute({
+  operationId: 'listEscalationPolicies',
+  method: 'GET',
+  path: '/v1/escalation-policies',
+  tag,
+  summary: 'List escalation policies',
+  authentication: 'apiKey',
+  query: z.object(pageQuery),
+  status: 200,
+  response: z.array(escalationPolicy),
+  errors: [400],
+  paged: true,
+});
+
+const createEscalationPolicy = defineRoute({
+  operationId: 'createEscalationPolicy',
+  method: 'POST',
+  path: '/v1/escalation-policies',
+  tag,
+  summary: 'Create an escalation policy',
+  description:
+    'Checks, groups and accounts name it in `alertSettings.escalationPolicyId`. Its steps run until the alert is acknowledged, snoozed, muted or recovered.',
+  authentication: 'apiKey',
+  body: createBody,
+  status: 201,
+  response: escalationPolicy,
+  errors: [400, 402],
+});
+
+const getEscalationPolicy = defineRoute({
+  operationId: 'getEscalationPolicy',
+  method: 'GET',
+  path: '/v1/escalation-policies/{id}',
+  tag,
+  summary: 'Read an escalation policy, and who is on call',
+  authentication: 'apiKey',
+  params: byId,
+  status: 200,
+  response: escalationPolicy,
+  errors: [400, 404],
+});
+
+const updateEscalationPolicy = defineRoute({
+  operationId: 'updateEscalationPolicy',
+  method: 'PUT',
+  path: '/v1/escalation-policies/{id}',
+  tag,
+  summary: 'Change an escalation policy',
+  description: 'Alerts that escalate already go on with the steps that are left.',
+  authentication: 'apiKey',
+  params: byId,
+  body: updateBody,
+  status: 200,
+  response: escalationPolicy,
+  errors: [400, 402, 404],
+});
+
+const deleteEscalationPolicy = defineRoute({
+  operationId: 'deleteEscalationPolicy',
+  method: 'DELETE',
+  path: '/v1/escalation-policies/{id}',
+  tag,
+  summary: 'Delete an escalation policy; what escalates by it stops',
+  authentication: 'apiKey',
+  params: byId,
+  status: 204,
+  errors: [400, 404],
+});
+
+export const escalationPolicyRoutes = {
+  listEscalationPolicies,
+  createEscalationPolicy,
+  getEscalationPolicy,
+  updateEscalationPolicy,
+  deleteEscalationPolicy,
+};
