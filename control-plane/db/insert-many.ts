@@ -1,7 +1,7 @@
 /**
  * Inserts of many rows. On PostgreSQL they are one statement, because each one is a round trip: the rows
  * travel as one JSON parameter, which takes the types of the columns from the table and the same text
- * for any number of rows. On SQLite they are one prepared statement, run for each row.
+ * for any number of rows. On SQLite a prepared statement takes sixteen rows, and another one of the rest each.
  */
 import { sql, type CompiledQuery, type Kysely, type RawBuilder, type Selectable } from 'kysely';
 import { withoutBytes } from './columns.ts';
@@ -11,6 +11,8 @@ import type { Database } from './tables.ts';
 
 /** Characters of one parameter on PostgreSQL: payloads are sent in parts. */
 const maxCharacters = 16_000_000;
+/** Rows of a statement on SQLite: each call of the driver has its price. */
+const rowsAtOnce = 16;
 
 /** Rows for one table, to be inserted with others. */
 interface Part {
@@ -104,10 +106,12 @@ export function prepareInserts<
   type Given = Pick<Selectable<Database[Table]>, Returned>;
   const onServer = [...columns, ...onPostgres];
   const namesOf = (some: readonly Column[]) => sql.join(some.map((column) => sql.ref(column)));
-  const one = sql`values (${sql.join(columns.map(() => sql.val(null)))})`;
+  const one = sql`(${sql.join(columns.map(() => sql.val(null)))})`;
   const many = (json: string) =>
     sql`select ${namesOf(onServer)} from json_populate_recordset(null::${sql.table(table)}, ${json}::json)`;
-  const compiled: Partial<Record<Engine, CompiledQuery<Given>>> = {};
+  let compiled: CompiledQuery<Given> | undefined;
+  /** For SQLite, by number of rows. */
+  const ofRows = new Map<number, CompiledQuery<Given>>();
   const insertOf = (some: readonly Column[], rows: RawBuilder<unknown>) =>
     sql<Given>`insert into ${sql.table(table)} (${namesOf(some)}) ${rows} ${onConflict ?? sql``} ${
       returning.length === 0
@@ -126,19 +130,26 @@ export function prepareInserts<
     async run(db, rows) {
       if (rows.length === 0) return [];
       const given: Given[] = [];
-      const engine = engineOf(db);
-      const insert = () =>
-        engine === 'sqlite' ? insertOf(columns, one) : insertOf(onServer, many(''));
-      const query = (compiled[engine] ??= insert().compile(db));
-      if (engine === 'postgres') {
+      if (engineOf(db) === 'postgres') {
+        compiled ??= insertOf(onServer, many('')).compile(db);
         for (const json of jsonLists(rows, onServer)) {
-          given.push(...(await db.executeQuery<Given>({ ...query, parameters: [json] })).rows);
+          given.push(...(await db.executeQuery<Given>({ ...compiled, parameters: [json] })).rows);
         }
         return given;
       }
-      for (const row of rows) {
-        const parameters = columns.map((column) => row[column as keyof Row]);
+      for (let done = 0; done < rows.length;) {
+        const count = rows.length - done >= rowsAtOnce ? rowsAtOnce : 1;
+        let query = ofRows.get(count);
+        if (query === undefined) {
+          query = insertOf(columns, sql`values ${sql.join(Array(count).fill(one))}`).compile(db);
+          ofRows.set(count, query);
+        }
+        const parameters: unknown[] = [];
+        for (const row of rows.slice(done, done + count)) {
+          for (const column of columns) parameters.push(row[column as keyof Row]);
+        }
         given.push(...(await db.executeQuery<Given>({ ...query, parameters })).rows);
+        done += count;
       }
       return given;
     },

@@ -33,6 +33,17 @@ import * as bundlesInTheStore from './migrations/0022-bundles-in-the-store.ts';
 import * as openRuns from './migrations/0023-open-runs.ts';
 import * as shapeOfResults from './migrations/0024-shape-of-results.ts';
 import * as daysOfRuns from './migrations/0025-days-of-runs.ts';
+import * as people from './migrations/0026-people.ts';
+import * as auditLog from './migrations/0027-audit-log.ts';
+import * as secondFactor from './migrations/0028-second-factor.ts';
+import * as personIdentities from './migrations/0029-person-identities.ts';
+import * as trials from './migrations/0030-trials.ts';
+import * as alertGroups from './migrations/0031-alert-groups.ts';
+import * as acknowledgements from './migrations/0032-acknowledgements.ts';
+import * as openAlerts from './migrations/0033-open-alerts.ts';
+import * as escalationPolicies from './migrations/0034-escalation-policies.ts';
+import * as makersOfInvitations from './migrations/0035-makers-of-invitations.ts';
+import * as passkeys from './migrations/0036-passkeys.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -79,6 +90,17 @@ const onBoth = {
   '0023-open-runs': openRuns,
   '0024-shape-of-results': shapeOfResults,
   '0025-days-of-runs': daysOfRuns,
+  '0026-people': people,
+  '0027-audit-log': auditLog,
+  '0028-second-factor': secondFactor,
+  '0029-person-identities': personIdentities,
+  '0030-trials': trials,
+  '0031-alert-groups': alertGroups,
+  '0032-acknowledgements': acknowledgements,
+  '0033-open-alerts': openAlerts,
+  '0034-escalation-policies': escalationPolicies,
+  '0035-makers-of-invitations': makersOfInvitations,
+  '0036-passkeys': passkeys,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {
