@@ -7,7 +7,7 @@ import {
   type DataCenterLocation,
 } from '@monitor/shared/contract/primitives.ts';
 import { notFound } from '../errors/api-error.ts';
-import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { toTimestamp } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { entitlementsOf, planName } from './decide/entitlements.ts';
 import type { Handlers } from '../http/implement.ts';
@@ -81,21 +81,5 @@ export function accountHandlers({ db, hub }: Services): Handlers<typeof accountR
       entitlementsFor(await mine(principal.accountId)),
     getEntitlements: async ({ params }, { principal }) =>
       entitlementsFor(await find(principal.accountId, params.accountId)),
-    getMe: async (_input, { principal }) => {
-      const key = await db
-        .selectFrom('api_keys')
-        .selectAll()
-        .where('account_id', '=', principal.accountId)
-        .where('id', '=', principal.keyId)
-        .executeTakeFirstOrThrow();
-      return {
-        id: key.id,
-        name: key.name,
-        role: principal.role,
-        accountId: principal.accountId,
-        accountName: (await mine(principal.accountId)).name,
-        expiresAt: toTimestampOrNull(key.expires_at),
-      };
-    },
   };
 }

@@ -3,8 +3,12 @@ export { apiKeyHandlers } from './api-keys/handlers.ts';
 export { accountHandlers } from './handlers.ts';
 export {
   endConsoleSession,
+  endPersonSessions,
   forgetConsoleSessions,
+  listPersonSessions,
+  moveSession,
   rotateConsoleSession,
+  type SessionBrowser,
   startConsoleSession,
 } from './keys/console-sessions.ts';
 export {
@@ -17,6 +21,7 @@ export {
   rememberKeysMs,
   revokeKey,
 } from './keys/store.ts';
+export { requireRole } from './require-role.ts';
 export type { ApiKeys, LocationKeys } from './location-keys.ts';
 export {
   accountSettingsOf,

@@ -37,11 +37,16 @@ export interface ApiKeysTable {
   revoked_at: number | null;
 }
 
-/** Console sessions. A session has the account and the role of its key and ends with the key. */
+/**
+ * Console sessions. One of a key has the account and the role of its key and ends with it; one of a
+ * person has the role of their membership in its account.
+ */
 export interface ConsoleSessionsTable {
   id: string;
   account_id: string;
-  api_key_id: string;
+  /** Null for a session of a person, and only for one. */
+  api_key_id: string | null;
+  person_id: string | null;
   /** SHA-256 of the token in the cookie, as hex. */
   token_hash: string;
   /** Hash of the previous token, which is accepted for a moment after `rotated_at`. */
@@ -49,6 +54,11 @@ export interface ConsoleSessionsTable {
   rotated_at: number;
   created_at: number;
   expires_at: number;
+  /** Of the browser that signed in, cut to a bounded length. */
+  user_agent: string | null;
+  address: string | null;
+  /** To the minute; null before the first use. */
+  last_used_at: Generated<number | null>;
 }
 
 /** Keys of agents. `location` is a slug or a data-center location; only a slug has an owner. */

@@ -3,6 +3,7 @@ import { routeGroups } from '@monitor/shared/contract/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import type { Config } from '../core/config.ts';
 import { bind, type BoundRoute, type Handlers } from '../http/implement.ts';
+import { auditHandlers } from '../audit/index.ts';
 import {
   accountHandlers,
   apiKeyHandlers,
@@ -20,10 +21,13 @@ import {
 } from '../results/index.ts';
 import { agentHandlers } from '../agents/index.ts';
 import {
+  alertAcknowledgementHandlers,
   alertChannelHandlers,
   alertDecisionHandlers,
   alertDeliveryHandlers,
+  alertGroupHandlers,
   alertHandlers,
+  escalationPolicyHandlers,
 } from '../alerting/index.ts';
 import {
   analyticsHandlers,
@@ -54,13 +58,25 @@ import {
   locationHandlers,
   openRunHandlers,
   privateLocationHandlers,
+  schedulePreviewHandlers,
   staticIpHandlers,
 } from '../scheduling/index.ts';
-import { checkSessionHandlers, checkTriggerHandlers } from '../sessions/index.ts';
+import {
+  checkSessionHandlers,
+  checkTrialHandlers,
+  checkTriggerHandlers,
+} from '../sessions/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
 import { incidentHandlers } from '../incidents/index.ts';
 import { maintenanceWindowHandlers } from '../maintenance/index.ts';
+import {
+  invitationHandlers,
+  type PeopleDeps,
+  passkeyHandlers,
+  personHandlers,
+  profileHandlers,
+} from '../people/index.ts';
 import type { Services } from '../core/services.ts';
 
 type Groups = typeof routeGroups;
@@ -73,6 +89,7 @@ export interface ApiParts {
   codeBundles: CodeBundleStore;
   locationKeys: LocationKeys;
   apiKeys: ApiKeys;
+  people: PeopleDeps;
 }
 
 export function bindApi({
@@ -82,6 +99,7 @@ export function bindApi({
   codeBundles,
   locationKeys,
   apiKeys,
+  people,
 }: ApiParts): BoundRoute[] {
   const handlers: HandlersOfGroups = {
     check: checkHandlers(services),
@@ -105,8 +123,13 @@ export function bindApi({
     alert: alertHandlers(services),
     alertDecision: alertDecisionHandlers(services),
     alertDelivery: alertDeliveryHandlers(services),
+    alertGroup: alertGroupHandlers(services),
+    escalationPolicy: escalationPolicyHandlers(services),
+    alertAcknowledgement: alertAcknowledgementHandlers(services),
     checkTrigger: checkTriggerHandlers(services),
     checkSession: checkSessionHandlers(services),
+    checkTrial: checkTrialHandlers(services),
+    schedulePreview: schedulePreviewHandlers(services),
     errorGroup: errorGroupHandlers(services),
     maintenanceWindow: maintenanceWindowHandlers(services),
     statusPage: statusPageHandlers(services),
@@ -120,6 +143,11 @@ export function bindApi({
     staticIp: staticIpHandlers(config.STATIC_IPS),
     account: accountHandlers(services),
     apiKey: apiKeyHandlers(services, apiKeys),
+    passkey: passkeyHandlers(people),
+    person: personHandlers(people),
+    invitation: invitationHandlers(people),
+    profile: profileHandlers(people),
+    audit: auditHandlers(services),
     agent: agentHandlers(services, intake),
     agentArtifact: agentArtifactHandlers(services),
     agentCodeBundle: agentCodeBundleHandlers(codeBundles),

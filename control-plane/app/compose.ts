@@ -8,6 +8,8 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import { actorOf, pruneAuditLog, recordDone } from '../audit/index.ts';
+import { forgetChallenges, forgetLinks, Passwords, type PeopleDeps } from '../people/index.ts';
 import { bindApi } from './api.ts';
 import { buildApp } from './app.ts';
 import {
@@ -53,7 +55,9 @@ import { WriteWatch } from '../core/write-watch.ts';
 import { engineOf } from '../db/engine.ts';
 import { Replicas } from '../replicas/index.ts';
 import { ConsoleCookie } from '../http/console-cookie.ts';
+import { announceResults, ConsoleEvents, serveConsoleEvents } from './console-events.ts';
 import { serveConsoleSessions } from './console-session.ts';
+import { serveAlertLinks } from './serve-alert-links.ts';
 import { serveConsole } from './console.ts';
 import { serveDocs } from './docs.ts';
 import { serveHealth } from './health.ts';
@@ -103,6 +107,8 @@ import {
   pruneAlerts,
   recordErrorStreaks,
   evaluateDueAlerts,
+  runEscalations,
+  sendAlertGroups,
 } from '../alerting/index.ts';
 import {
   certificatesOfChecks,
@@ -118,7 +124,12 @@ import {
   sweepHeartbeats,
 } from '../heartbeats/index.ts';
 import { incidentsOfChecks } from '../incidents/index.ts';
-import { dropCancelledJobs, forgetSessions, sessionsOfChecks } from '../sessions/index.ts';
+import {
+  dropCancelledJobs,
+  forgetSessions,
+  forgetTrials,
+  sessionsOfChecks,
+} from '../sessions/index.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { observeState } from './observe-state.ts';
 import { serveMetrics } from './serve-metrics.ts';
@@ -369,7 +380,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       incidentsOfChecks,
       newsOfChecks,
     ],
-    resultConsumers: [recordErrorStreaks, alertOn],
+    resultConsumers: [recordErrorStreaks, alertOn, announceResults(bus)],
     gapConsumers: [
       moveHeartbeats,
       moveSchedule,
@@ -416,6 +427,12 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     snapshots.expire(accountId === '*' ? null : accountId);
   });
   const consoleCookie = new ConsoleCookie(publicUrl);
+  const people: PeopleDeps = {
+    ...services,
+    passwords: new Passwords(),
+    canMail: config.SMTP_URL !== undefined,
+    forget,
+  };
   const api = implement(
     bindApi({
       services,
@@ -431,6 +448,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         create: (accountId, key) => createApiKey(services, accountId, key),
         forget,
       },
+      people,
     }),
     {
       keys,
@@ -441,11 +459,19 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       checkResponses: config.CHECK_RESPONSES,
       requestsPerMinute: config.REQUESTS_PER_MINUTE,
       bodyWithinMs: requestTimeout,
-      onChange: (accountId) => {
+      audit: ({ principal, ...call }) =>
+        recordDone(services, {
+          ...call,
+          accountId: principal.accountId,
+          actor: actorOf(principal),
+        }),
+      onChange: (accountId, what) => {
         bus.send('p', accountId);
+        if (what !== null) bus.send('e', `${accountId}/${what}`);
       },
     },
   );
+  const events = stack.use(new ConsoleEvents({ db, clock, bus, hub, keys, logger }));
   const statusPages = serveStatusPages({
     services,
     snapshots,
@@ -472,7 +498,9 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       ),
       statusPages,
       api,
-      serveConsoleSessions(services, keys, consoleCookie),
+      serveConsoleSessions(people, keys, consoleCookie, () => replicas.shareOfLimit(), config),
+      serveConsoleEvents(events, keys, consoleCookie),
+      serveAlertLinks(services),
       serveConsole(publicUrl),
       serveDocs(publicUrl),
     ],
@@ -505,6 +533,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       });
       server.closeIdleConnections();
       hub.close();
+      events.close();
       services.runs.close();
     });
     clearInterval(closingIdle);
@@ -530,6 +559,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       everyMs: 1_000,
       run: settled(() => evaluateDueAlerts(services)),
     },
+    {
+      name: 'run-escalations',
+      on: 'all',
+      everyMs: 1_000,
+      run: settled(() => runEscalations(services)),
+    },
+    { name: 'send-alert-groups', on: 'all', everyMs: 1_000, run: () => sendAlertGroups(services) },
     { name: 'note-alive', on: 'all', everyMs: 5_000, run: () => noteAliveAndWritten(services) },
     {
       name: 'probe-disk',
@@ -627,6 +663,12 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       run: trusted(() => forgetSessions(services)),
     },
     {
+      name: 'forget-trials',
+      on: 'one',
+      everyMs: 600_000,
+      run: trusted(() => forgetTrials(services)),
+    },
+    {
       name: 'prune-job-leases',
       on: 'one',
       everyMs: 3_600_000,
@@ -637,6 +679,24 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       on: 'one',
       everyMs: 3_600_000,
       run: trusted(() => forgetConsoleSessions(services)),
+    },
+    {
+      name: 'prune-audit-log',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => pruneAuditLog(services, config.AUDIT_RETENTION_DAYS * dayMs)),
+    },
+    {
+      name: 'forget-person-links',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => forgetLinks(services)),
+    },
+    {
+      name: 'forget-challenges',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => forgetChallenges(services)),
     },
   ];
   const ofOne = operations.filter(({ on }) => on === 'one').map(({ name }) => name);

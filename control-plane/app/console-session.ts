@@ -1,6 +1,17 @@
-/** Signs in to the console and out of it: an API key is exchanged for a session. */
-import express, { Router, type Request, type RequestHandler } from 'express';
+/**
+ * Signs in to the console and out of it: an e-mail address and a password, an API key, or a one-time
+ * link is exchanged for a session.
+ */
+import express, { Router, type Request, type RequestHandler, type Response } from 'express';
 import { z } from 'zod';
+import {
+  newPassword,
+  personEmail,
+  personName,
+  presentPassword,
+  secondFactorCode,
+} from '@monitor/shared/contract/person.ts';
+import { passkeyAssertion } from '@monitor/shared/contract/passkey.ts';
 import type { RateLimit } from '@monitor/shared/contract/route.ts';
 import { ApiError, badToken } from '../errors/api-error.ts';
 import { sha256Hex } from '../core/keys.ts';
@@ -10,29 +21,105 @@ import {
   rotateConsoleSession,
   startConsoleSession,
 } from '../accounts/index.ts';
-import type { Services } from '../core/services.ts';
+import { actorOf, type AuditRecord, recordDone } from '../audit/index.ts';
 import type { ConsoleCookie } from '../http/console-cookie.ts';
 import { RateLimiter } from '../http/rate-limit.ts';
 import { validate } from '../http/validate.ts';
+import { EncryptedCookie } from './encrypted-cookie.ts';
+import { KnownDevices } from './known-device.ts';
+import { type OpenIdSettings, serveOpenId } from './openid.ts';
 import { visitorOf } from '../http/visitor.ts';
+import {
+  acceptLink,
+  accountOfAddress,
+  accountOfPerson,
+  askForPasskey,
+  badPasskey,
+  challengeMs,
+  checkCredentials,
+  checkPasskey,
+  describeLink,
+  hasPeople,
+  hasSecondFactor,
+  joinByIdentity,
+  mailResetLink,
+  normalizeEmail,
+  noteSignIn,
+  passkeyProblem,
+  type PeopleDeps,
+  requireSamePassword,
+  takeCode,
+} from '../people/index.ts';
 
-const credentials = z.object({
+const isKept = z.boolean().default(false);
+const keyCredentials = z.object({
   key: z.string().min(1).max(512),
   account: z.string().max(100).default(''),
-  isKept: z.boolean().default(false),
+  isKept,
 });
+const personCredentials = z.object({
+  email: personEmail,
+  password: presentPassword,
+  code: secondFactorCode.exactOptional(),
+  /** In place of the code. */
+  passkey: passkeyAssertion.exactOptional(),
+  isKept,
+});
+const passkeyCredentials = z.object({ passkey: passkeyAssertion, isKept });
+const token = z.string().regex(/^[\w-]{43}$/, {
+  error: 'must be the part of the link after "token="',
+});
+const linkQuestion = z.object({ token });
+/** The set-up asks for everything, an invitation for a name, a reset for a password alone. */
+const linkAnswers = {
+  SETUP: z.object({ token, email: personEmail, name: personName, password: newPassword, isKept }),
+  INVITATION: z.object({ token, name: personName, password: newPassword, isKept }),
+  RESET: z.object({ token, password: newPassword }),
+};
+/** Of a person who has a password already. */
+const knownAnswer = z.object({ token, password: presentPassword, isKept });
+const operationOf = {
+  SETUP: 'setUp',
+  INVITATION: 'acceptInvitation',
+  RESET: 'resetPassword',
+} as const;
+const resetQuestion = z.object({ email: personEmail });
 
+/** Higher: a whole office behind one address goes home at the same time. */
+const signOutsOfVisitor: RateLimit = { requests: 300, seconds: 60 };
 const signInsOfVisitor: RateLimit = { requests: 30, seconds: 60 };
+/**
+ * Guesses of one visitor about one person, and of all visitors together. Devices in which the person has
+ * signed in are counted apart, each and all: strangers cannot use up their tries.
+ */
+const guessesOfVisitor: RateLimit = { requests: 10, seconds: 900 };
+const guessesOfAll: RateLimit = { requests: 100, seconds: 900 };
+/** Of a million codes three count at a time; the password is known already to whoever guesses. */
+const codesOfPerson: RateLimit = { requests: 10, seconds: 900 };
+const resetsOfVisitor: RateLimit = { requests: 10, seconds: 3_600 };
+/**
+ * Refused sign-ins in the audit log, of a person and of all addresses that are nobody's: guesses must
+ * neither fill it, nor hide those about others.
+ */
+const notedOfPerson: RateLimit = { requests: 60, seconds: 3_600 };
+const notedOfNobody: RateLimit = { requests: 600, seconds: 3_600 };
+const resetsOfPerson: RateLimit = { requests: 3, seconds: 3_600 };
 
-/** The routes below `/console/session`. They are not part of the API, which takes keys. */
+/** The routes below `/console/session`. They are not part of the API, which takes no passwords. */
 export function serveConsoleSessions(
-  services: Pick<Services, 'clock' | 'db' | 'newId'>,
+  people: PeopleDeps,
   keys: KeyStore,
   cookie: ConsoleCookie,
+  shareOfLimit: () => number,
+  openId: OpenIdSettings,
 ): Router {
-  const { clock, db } = services;
-  const limiter = new RateLimiter(() => clock.monotonic());
+  const { clock, db, logger } = people;
+  const limiter = new RateLimiter(() => clock.monotonic(), shareOfLimit);
+  const devices = new KnownDevices(people);
+  /** Of the passkey that a browser is asked for. */
+  const challenges = new EncryptedCookie<string>(people, 'passkey', challengeMs);
   const router = Router({ strict: true });
+
   const ownRequests: RequestHandler = (request, response, next) => {
     response.setHeader('Cache-Control', 'no-store');
     if (!cookie.isFromConsole(request)) {
@@ -40,59 +127,297 @@ export function serveConsoleSessions(
     }
     next();
   };
-  const end = async (request: Request): Promise<void> => {
-    const token = cookie.tokenOf(request);
-    if (token === undefined) return;
-    await endConsoleSession(db, token);
-    keys.forget();
+  const json = express.json({ limit: 16_384 });
+
+  const refuseMany = (name: string, limit: RateLimit): void => {
+    const { isAllowed, resetMs } = limiter.take(name, limit);
+    if (isAllowed) return;
+    const seconds = Math.max(1, Math.ceil(resetMs / 1000));
+    throw new ApiError('TOO_MANY_REQUESTS', `too many attempts; try again in ${seconds} seconds`, {
+      retryAfterSeconds: seconds,
+    });
+  };
+  const refuseGuesses = (request: Request, about: string): void => {
+    const hash = sha256Hex(normalizeEmail(about));
+    const device = devices.idOf(request, about);
+    const [one, all] = device === null ? [visitorOf(request), 'strangers'] : [device, 'devices'];
+    refuseMany(`guess ${one} ${hash}`, guessesOfVisitor);
+    refuseMany(`guess of ${all} ${hash}`, guessesOfAll);
   };
 
+  const note = (
+    request: Request,
+    record: Omit<AuditRecord, 'address' | 'outcome'> & { outcome?: AuditRecord['outcome'] },
+  ): Promise<void> =>
+    recordDone(people, { outcome: 'DONE', ...record, address: request.ip ?? null });
+  /** In the log of the account of the person, if there is one, and with the same work if there is none. */
+  const noteOfAddress = async (
+    request: Request,
+    given: string,
+    of: Pick<AuditRecord, 'operation' | 'outcome'>,
+  ): Promise<void> => {
+    const email = normalizeEmail(given);
+    const account = await accountOfAddress(db, email);
+    if (account === undefined) return;
+    const { id: accountId, isMember } = account;
+    const { isAllowed } = isMember
+      ? limiter.take(`noted ${email}`, notedOfPerson)
+      : limiter.take('noted nobody', notedOfNobody);
+    if (!isAllowed) return;
+    await note(request, { accountId, actor: { kind: 'NOBODY', name: email }, ...of });
+  };
+
+  const end = async (request: Request): Promise<void> => {
+    const given = cookie.tokenOf(request);
+    if (given === undefined) return;
+    if (await endConsoleSession(db, sha256Hex(given))) people.forget();
+  };
+  /** The session is always a new one, so that nobody can prepare it for somebody else. */
+  const start = async (
+    request: Request,
+    response: Response,
+    owner: Parameters<typeof startConsoleSession>[1],
+    kept: boolean,
+    confirm?: Parameters<typeof startConsoleSession>[4],
+  ): Promise<void> => {
+    const browser = {
+      userAgent: request.get('user-agent') ?? null,
+      address: request.ip ?? null,
+    };
+    const session = await startConsoleSession(people, owner, kept, browser, confirm);
+    await end(request);
+    cookie.set(request, response, session);
+  };
+  /** Of a person whose password was right, unless it has been changed since. */
+  const startOfPerson = async (
+    request: Request,
+    response: Response,
+    of: { personId: string; accountId: string; email: string; passwordHash: string | null },
+    kept: boolean,
+    confirm?: Parameters<typeof startConsoleSession>[4],
+  ): Promise<void> => {
+    const { personId, accountId, email, passwordHash } = of;
+    await start(request, response, { personId, accountId }, kept, async (unit) => {
+      await requireSamePassword(unit, { id: personId, passwordHash });
+      await confirm?.(unit);
+    });
+    devices.remember(request, response, email);
+    await noteSignIn(people, personId);
+  };
+
+  const ofProvider = serveOpenId({
+    ...{ settings: openId, clock, secrets: people.secrets, publicUrl: people.publicUrl },
+    limit: (request) => {
+      refuseMany(visitorOf(request), signInsOfVisitor);
+    },
+    sessionOf: (request) => {
+      const given = cookie.tokenSent(request);
+      return given === undefined ? null : sha256Hex(given);
+    },
+    onIdentity: async (request, response, identity, session) => {
+      const { OIDC_ROLES: roles } = openId;
+      const joined = await joinByIdentity(people, identity, roles).catch(async (error: unknown) => {
+        const of = { operation: 'signInWithOpenId', outcome: 'REFUSED' as const };
+        await noteOfAddress(request, identity.email, of);
+        throw error;
+      });
+      const { personId, accountId } = joined;
+      await noteSignIn(people, personId);
+      if (session !== null) await endConsoleSession(db, session);
+      await start(request, response, joined, false);
+      people.forget();
+      const actor = { kind: 'PERSON' as const, id: personId };
+      await note(request, { accountId, actor, operation: 'signInWithOpenId' });
+    },
+    onFailure: (error) => {
+      logger.warn({ err: error }, 'a sign-in with the OpenID provider failed');
+    },
+  });
+  if (ofProvider !== null) router.use(ofProvider);
+
   router.get('/console/session', ownRequests, async (request, response) => {
-    const token = cookie.tokenOf(request);
-    const found = token === undefined ? undefined : await keys.findSession(sha256Hex(token));
-    if (token !== undefined && found !== undefined) {
-      const next = await rotateConsoleSession(services, token);
+    const given = cookie.tokenOf(request);
+    const found = given === undefined ? undefined : await keys.findSession(sha256Hex(given));
+    if (given !== undefined && found !== undefined) {
+      const next = await rotateConsoleSession(people, given);
       if (next !== null) cookie.set(request, response, next);
     }
-    response.json({ isSignedIn: found !== undefined });
+    response.json({
+      isSignedIn: found !== undefined,
+      hasPeople: await hasPeople(db),
+      canMail: people.canMail,
+      openId: ofProvider === null ? null : openId.OIDC_NAME,
+      passkeyProblem: passkeyProblem(people.publicUrl),
+    });
   });
 
-  router.post(
-    '/console/session',
-    ownRequests,
-    express.json({ limit: 4_096 }),
-    async (request, response) => {
-      const { isAllowed, resetMs } = limiter.take(visitorOf(request), signInsOfVisitor);
-      if (!isAllowed) {
-        const seconds = Math.max(1, Math.ceil(resetMs / 1000));
-        response.setHeader('Retry-After', String(seconds));
-        throw new ApiError(
-          'TOO_MANY_REQUESTS',
-          `too many attempts; try again in ${seconds} seconds`,
-          {
-            retryAfterSeconds: seconds,
-          },
-        );
+  const signInWithKey = async (request: Request, response: Response): Promise<void> => {
+    const { key, account, ...session } = validate(keyCredentials, request.body, 'payload');
+    const principal = await keys.findApiKey(sha256Hex(key));
+    if (principal === undefined) throw badToken();
+    if (account !== '' && account.trim().toLowerCase() !== principal.accountId) {
+      throw new ApiError('FORBIDDEN', 'the key does not belong to this account', {
+        source: 'payload',
+        keys: ['account'],
+      });
+    }
+    await start(request, response, principal, session.isKept);
+    const { accountId } = principal;
+    await note(request, { accountId, actor: actorOf(principal), operation: 'signInWithKey' });
+  };
+
+  /** The password, then the code or passkey of a person who has a second factor. */
+  const checkFactors = async (
+    request: Request,
+    { code, passkey, ...given }: z.output<typeof personCredentials>,
+  ) => {
+    const found = { ...(await checkCredentials(people, given)), take: undefined };
+    if (!(await hasSecondFactor(db, found.person.id))) return found;
+    if (passkey !== undefined) {
+      const proved = await checkPasskey(people, challenges.read(request), passkey);
+      if (proved?.isRight !== true || proved.person.id !== found.person.id) throw badPasskey();
+      return { ...found, take: proved.take };
+    }
+    if (code === undefined) {
+      throw new ApiError(
+        'SECOND_FACTOR_NEEDED',
+        'enter the present code of your app, a recovery code, or use a passkey',
+      );
+    }
+    const device = devices.idOf(request, given.email);
+    refuseMany(`code ${found.person.id} ${device ?? ''}`, codesOfPerson);
+    if (await takeCode(people, found.person.id, code)) return found;
+    throw new ApiError('BAD_CREDENTIALS', 'the code is wrong or was used already', {
+      keys: ['code'],
+    });
+  };
+
+  const signInAsPerson = async (request: Request, response: Response): Promise<void> => {
+    const given = validate(personCredentials, request.body, 'payload');
+    refuseGuesses(request, given.email);
+    const { person, accountId, take } = await checkFactors(request, given).catch(
+      async (error: unknown) => {
+        if (error instanceof ApiError && error.code === 'BAD_CREDENTIALS') {
+          const of = { operation: 'signIn', outcome: 'REFUSED' as const };
+          await noteOfAddress(request, given.email, of);
+        }
+        throw error;
+      },
+    );
+    const { id: personId, email, password_hash: passwordHash } = person;
+    await startOfPerson(
+      ...([request, response, { personId, accountId, email, passwordHash }, given.isKept] as const),
+      take,
+    );
+    const actor = { kind: 'PERSON' as const, id: person.id };
+    await note(request, { accountId, actor, operation: 'signIn' });
+  };
+
+  router.post('/console/session/passkey/options', ownRequests, async (request, response) => {
+    refuseMany(visitorOf(request), signInsOfVisitor);
+    const { options, challenge } = await askForPasskey(people);
+    challenges.write(request, response, challenge);
+    response.json({ options });
+  });
+
+  router.post('/console/session/passkey', ownRequests, json, async (request, response) => {
+    refuseMany(visitorOf(request), signInsOfVisitor);
+    const { passkey, isKept: kept } = validate(passkeyCredentials, request.body, 'payload');
+    const proved = await checkPasskey(people, challenges.read(request), passkey);
+    const operation = 'signInWithPasskey';
+    if (proved?.isRight !== true) {
+      const about = proved?.person.email ?? 'an unknown passkey';
+      await noteOfAddress(request, about, { operation, outcome: 'REFUSED' });
+      throw badPasskey();
+    }
+    const { person, take } = proved;
+    const { id: personId, email, password_hash: passwordHash } = person;
+    const accountId = await accountOfPerson(db, personId);
+    const of = { personId, accountId, email, passwordHash };
+    await startOfPerson(request, response, of, kept, take).catch(async (error: unknown) => {
+      if (error instanceof ApiError && error.code === 'BAD_CREDENTIALS') {
+        await noteOfAddress(request, email, { operation, outcome: 'REFUSED' });
       }
-      const { key, account, isKept } = validate(credentials, request.body, 'payload');
-      const principal = await keys.findApiKey(sha256Hex(key));
-      if (principal === undefined) throw badToken();
-      if (account !== '' && account.trim().toLowerCase() !== principal.accountId) {
-        throw new ApiError('FORBIDDEN', 'the key does not belong to this account', {
-          source: 'payload',
-          keys: ['account'],
-        });
-      }
-      await end(request);
-      cookie.set(request, response, await startConsoleSession(services, principal, isKept));
-      response.status(204).end();
-    },
-  );
+      throw error;
+    });
+    await note(request, { accountId, actor: { kind: 'PERSON', id: personId }, operation });
+    response.status(204).end();
+  });
+
+  router.post('/console/session', ownRequests, json, async (request, response) => {
+    const body: unknown = request.body;
+    const fields = typeof body === 'object' && body !== null ? body : {};
+    const isKey = 'key' in fields;
+    // Strangers behind the same proxy must not lock it out: its tries are counted by `refuseGuesses`.
+    const isKnown =
+      !isKey &&
+      'email' in fields &&
+      typeof fields.email === 'string' &&
+      devices.idOf(request, fields.email) !== null;
+    if (!isKnown) refuseMany(visitorOf(request), signInsOfVisitor);
+    await (isKey ? signInWithKey : signInAsPerson)(request, response);
+    response.status(204).end();
+  });
 
   router.delete('/console/session', ownRequests, async (request, response) => {
+    const given = cookie.tokenOf(request);
+    refuseMany(`sign-out ${visitorOf(request)}`, signOutsOfVisitor);
+    const principal = given === undefined ? undefined : await keys.findSession(sha256Hex(given));
     await end(request);
+    if (principal !== undefined) {
+      const { accountId } = principal;
+      await note(request, { accountId, actor: actorOf(principal), operation: 'signOut' });
+    }
     cookie.clear(request, response);
     response.status(204).end();
+  });
+
+  // Questions are POST, so that no token stands in the address of a request, which proxies log.
+  router.post('/console/session/link', ownRequests, json, async (request, response) => {
+    refuseMany(visitorOf(request), signInsOfVisitor);
+    const question = validate(linkQuestion, request.body, 'payload');
+    response.json(await describeLink(people, question.token));
+  });
+
+  router.post('/console/session/link/accept', ownRequests, json, async (request, response) => {
+    refuseMany(visitorOf(request), signInsOfVisitor);
+    const question = validate(linkQuestion, request.body, 'payload');
+    const { kind, isKnown, email } = await describeLink(people, question.token);
+    const isJoining = kind === 'INVITATION' && isKnown;
+    if (isJoining) refuseGuesses(request, email);
+    const schema: z.ZodType<{ password: string; name?: string; email?: string; isKept?: boolean }> =
+      isJoining ? knownAnswer : linkAnswers[kind];
+    const answer = validate(schema, request.body, 'payload');
+    const { personId, accountId, passwordHash } = await acceptLink(people, {
+      ...{ name: '', email: '', ...answer },
+      token: question.token,
+    });
+    await note(request, {
+      accountId: accountId ?? (await accountOfAddress(db, email))?.id ?? '',
+      actor: { kind: 'PERSON', id: personId },
+      operation: operationOf[kind],
+    });
+    // After a reset the new password is tried once at the sign-in, which also asks for a code.
+    const isSignedIn = accountId !== null && !(await hasSecondFactor(db, personId));
+    if (isSignedIn) {
+      const of = { personId, accountId, email: answer.email ?? email, passwordHash };
+      await startOfPerson(request, response, of, answer.isKept === true);
+    }
+    response.json({ isSignedIn });
+  });
+
+  router.post('/console/session/reset', ownRequests, json, (request, response) => {
+    const { email } = validate(resetQuestion, request.body, 'payload');
+    refuseMany(`reset ${visitorOf(request)}`, resetsOfVisitor);
+    refuseMany(`reset ${sha256Hex(email.trim().toLowerCase())}`, resetsOfPerson);
+    response.status(204).end();
+    const ask = async (): Promise<void> => {
+      await noteOfAddress(request, email, { operation: 'askForReset', outcome: 'DONE' });
+      if (people.canMail) await mailResetLink(people, email);
+    };
+    ask().catch((error: unknown) => {
+      logger.error({ err: error }, 'a mail with a link for a new password could not be stored');
+    });
   });
   return router;
 }

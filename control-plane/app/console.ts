@@ -1,7 +1,8 @@
 /**
  * The console, at `/console/`. Its files in `console/` are served as they are; libraries come from
- * their installed packages, and `facts.js` has the values of `console/facts.ts`.
- * Every path but the page itself contains the hash of all files, so browsers cache them for ever.
+ * their installed packages, and `facts.js` and `form-facts.js` have the values of `console/facts.ts`
+ * and `console/form-facts.ts`. Every path but the page itself contains the hash of all files, so
+ * browsers cache them for ever.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -13,6 +14,8 @@ import { represent, type Representation } from '../http/representation.ts';
 
 const folder = join(import.meta.dirname, '..', 'console');
 
+const codeMirror = 'vendor/codemirror.js';
+
 const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
@@ -20,8 +23,33 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Loaded with the first chart, not with the page. */
-const loadedLate: ReadonlySet<string> = new Set(['vendor/uplot.js']);
+/** Modules of dialogs and views that few pages need. */
+const loadedLate: ReadonlySet<string> = new Set([
+  'parts/palette.js',
+  'parts/qr-code.js',
+  'passkeys.js',
+  'views/audit.js',
+  'views/bulk.js',
+  'views/passkeys.js',
+  'views/people.js',
+  'views/profile.js',
+]);
+
+/** Libraries that every page needs. */
+const loadedFirst: ReadonlySet<string> = new Set([
+  'vendor/preact.js',
+  'vendor/preact-hooks.js',
+  'vendor/htm.js',
+]);
+
+/** Loaded with the first chart, form, script or selection, not with the page. */
+function isLoadedLate(path: string): boolean {
+  return (
+    loadedLate.has(path) ||
+    path.startsWith('forms/') ||
+    (path.startsWith('vendor/') && !loadedFirst.has(path))
+  );
+}
 
 /** Path of a file in a package, by its import name. */
 function packageFile(name: string): string {
@@ -38,6 +66,29 @@ function withPath(source: string, name: string, path: string): string {
   return rewritten;
 }
 
+/** An import or a re-export by the name of a package; comments have them further right. */
+const bareImport = /^((?:import|export|\})[^'"\n]*\bfrom )(['"])([@a-z][\w@/-]*)\2/gm;
+
+/**
+ * A module with the packages that it imports, and those that they import, each a file beside it.
+ * The built program has one file of them all, which imports nothing.
+ */
+function withPackages(path: string, source: string): [path: string, source: string][] {
+  const found = new Map<string, string>();
+  const visit = (text: string): string =>
+    text.replaceAll(bareImport, (_, before: string, quote: string, name: string) => {
+      const file = `${name.replace('@', '').replaceAll('/', '-')}.js`;
+      const at = `vendor/${file}`;
+      if (!found.has(at)) {
+        found.set(at, '');
+        found.set(at, visit(packageFile(name)));
+      }
+      return `${before}${quote}./${file}${quote}`;
+    });
+  const own = visit(source);
+  return [[path, own], ...found];
+}
+
 function vendorSources(): [path: string, source: string][] {
   const hooks = withPath(packageFile('preact/hooks'), 'preact', './preact.js');
   return [
@@ -46,7 +97,9 @@ function vendorSources(): [path: string, source: string][] {
     ['vendor/htm.js', packageFile('htm')],
     // The minified build defines a global; this makes it a module.
     ['vendor/uplot.js', `${packageFile('uplot/dist/uPlot.iife.min.js')}\nexport { uPlot };\n`],
+    ['vendor/uqr.js', packageFile('uqr')],
     ['vendor/uplot.css', packageFile('uplot/dist/uPlot.min.css')],
+    ...withPackages(codeMirror, readFileSync(join(folder, codeMirror), 'utf8')),
   ];
 }
 
@@ -56,11 +109,10 @@ function ownSources(): [path: string, source: string][] {
     .map((path) => [path.replaceAll('\\', '/'), readFileSync(join(folder, path), 'utf8')]);
 }
 
-function factSources(): [path: string, source: string][] {
-  const lines = Object.entries(facts).map(
-    ([name, value]) => `export const ${name} = ${JSON.stringify(value)};\n`,
-  );
-  return [['facts.js', lines.join('')]];
+function factSource(values: object): string {
+  return Object.entries(values)
+    .map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};\n`)
+    .join('');
 }
 
 function toAsset(path: string, source: string): Representation {
@@ -88,13 +140,13 @@ function readSources(): Files {
   const { 'index.html': page = '', ...sources } = Object.fromEntries([
     ...ownSources(),
     ...vendorSources(),
-    ...factSources(),
+    ['facts.js', factSource(facts)],
   ]);
   const hash = createHash('sha256').update(page);
   for (const [path, source] of Object.entries(sources)) hash.update(path).update(source);
   const version = hash.digest('hex').slice(0, 12);
   const preloads = Object.keys(sources)
-    .filter((path) => extname(path) === '.js' && !loadedLate.has(path))
+    .filter((path) => extname(path) === '.js' && !isLoadedLate(path))
     .map((path) => `<link rel="modulepreload" href="${version}/${path}" />`)
     .join('\n    ');
   return {
@@ -138,6 +190,16 @@ function wantsPage(request: Request): boolean {
   return (request.get('accept') ?? '').includes('text/html');
 }
 
+let formFacts: Promise<Representation> | undefined;
+
+/** Derived from the whole contract, which takes a while: not before somebody opens a form. */
+function readFormFacts(): Promise<Representation> {
+  formFacts ??= import('../console/form-facts.ts').then((facts) =>
+    toAsset('form-facts.js', factSource(facts)),
+  );
+  return formFacts;
+}
+
 /** The router of the console. Browsers that open `/` are redirected to it. */
 export function serveConsole(publicUrl: string): Router {
   const { version, page, assets } = readFiles();
@@ -159,6 +221,17 @@ export function serveConsole(publicUrl: string): Router {
       .set('ETag', `"${version}"`);
     if (request.fresh) response.status(304).end();
     else send(request, response, page);
+  });
+  // Not part of the hash, so browsers ask whether it is still the same.
+  router.get('/console/:version/form-facts.js', async (request, response) => {
+    const asset = await readFormFacts();
+    const etag = `"${createHash('sha256').update(asset.body).digest('hex').slice(0, 12)}"`;
+    response
+      .set('X-Content-Type-Options', 'nosniff')
+      .set('Cache-Control', 'no-cache')
+      .set('ETag', etag);
+    if (request.fresh) response.status(304).end();
+    else send(request, response, asset);
   });
   router.get('/console/:version/*path', (request, response, next) => {
     const path = (request.params.path as unknown as string[]).join('/');

@@ -58,6 +58,7 @@ async function readState({ db, clock }: StateParts) {
     .executeTakeFirstOrThrow();
   const checks = await db
     .selectFrom('checks')
+    .where('is_trial', '=', 0)
     .select(['type', 'activated'])
     .select((select) => select.fn.countAll<number>().as('count'))
     .groupBy(['type', 'activated'])

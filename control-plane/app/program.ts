@@ -75,6 +75,12 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     summary: 'the accounts of this installation',
     load: async () => (await import('./commands/accounts.ts')).registerAccounts,
   },
+  people: {
+    takes: '',
+    hasOptions: false,
+    summary: 'people who sign in to the console',
+    load: async () => (await import('./commands/people.ts')).registerPeople,
+  },
   version: {
     takes: '',
     hasOptions: true,

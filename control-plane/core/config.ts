@@ -4,6 +4,7 @@ import ipaddr from 'ipaddr.js';
 import { fieldIssues } from '@monitor/shared/field-issues.ts';
 import { z } from 'zod';
 import { customDomain, dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
+import { role, type Role } from '@monitor/shared/contract/route.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 
 const flag = z
@@ -95,6 +96,23 @@ function parseDomains(text: string, context: z.RefinementCtx): string[] {
     }
   }
   return domains;
+}
+
+export interface GroupRole {
+  group: string;
+  role: Role;
+}
+
+function parseRoles(text: string, context: z.RefinementCtx): GroupRole[] {
+  return text.split(',').flatMap((entry) => {
+    if (entry.trim() === '') return [];
+    const at = entry.lastIndexOf('=');
+    const group = entry.slice(0, Math.max(at, 0)).trim();
+    const parsed = role.safeParse(entry.slice(at + 1).trim());
+    if (group !== '' && parsed.success) return [{ group, role: parsed.data }];
+    context.addIssue(`"${entry.trim()}" must be a group and a role, such as staff=READ_WRITE`);
+    return [];
+  });
 }
 
 const settings = {
@@ -230,6 +248,13 @@ const settings = {
     .max(3650)
     .default(400)
     .describe('How long the hourly numbers of analytics are kept'),
+  AUDIT_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3650)
+    .default(400)
+    .describe('How long the audit log is kept'),
   RESULTS_PER_HOUR: quota(18_000_000).describe(
     'Results that a location may hand in within an hour, an account four times as many; 0 for no limit',
   ),
@@ -300,6 +325,41 @@ const settings = {
     .min(8)
     .optional()
     .describe('Bearer token that scrapers of /metrics must send'),
+  OIDC_ISSUER: webUrl('https://login.example.com')
+    .optional()
+    .describe(
+      'People sign in with this OpenID provider too; its redirect URI is PUBLIC_URL/console/session/oidc/callback',
+    ),
+  OIDC_CLIENT_ID: z.string().min(1).optional().describe('This installation at the provider'),
+  OIDC_CLIENT_SECRET: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Its secret; without one it is a public client with PKCE'),
+  OIDC_NAME: z
+    .string()
+    .min(1)
+    .max(60)
+    .default('single sign-on')
+    .describe('What the button says: Sign in with …'),
+  OIDC_SCOPES: z.string().default('openid email profile').describe('Scopes to ask for'),
+  OIDC_TRUSTS_EMAIL: flag
+    .default(false)
+    .describe(
+      'Whether addresses count that the provider does not call verified; only where nobody chooses their own there',
+    ),
+  OIDC_GROUPS_CLAIM: z
+    .string()
+    .min(1)
+    .default('groups')
+    .describe('Claim with the groups of a person'),
+  OIDC_ROLES: z
+    .string()
+    .default('')
+    .transform(parseRoles)
+    .describe(
+      'Roles by group: monitor-admins=ADMIN,staff=READ_WRITE; * is everybody. Without any, people must be invited first',
+    ),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error'])
     .default('info')
@@ -315,6 +375,7 @@ const secretSettings: ReadonlySet<string> = new Set([
   'ENCRYPTION_KEY_PREVIOUS',
   'ARTIFACTS_S3_SECRET_ACCESS_KEY',
   'SMTP_URL',
+  'OIDC_CLIENT_SECRET',
   'PHONE_AUTH_TOKEN',
   'METRICS_TOKEN',
 ]);
@@ -382,6 +443,13 @@ const schema = z.object(settings).superRefine((config, context) => {
         message: 'must name another host than PUBLIC_URL, without a path',
       });
     }
+  }
+  if (config.OIDC_ISSUER !== undefined && config.OIDC_CLIENT_ID === undefined) {
+    context.addIssue({
+      code: 'custom',
+      path: ['OIDC_CLIENT_ID'],
+      message: 'is needed with OIDC_ISSUER: register this installation at the provider',
+    });
   }
   const missing = phoneSettings.filter((name) => config[name] === undefined);
   if (missing.length === phoneSettings.length) return;

@@ -17,9 +17,16 @@ export function acceptsGzip(header: string | string[] | undefined): boolean {
 
 const weak = (tag: string): string => tag.replace(/^W\//, '');
 
+/**
+ * True when a header such as `If-Match` names this version, or any by `*`. Proxies that compress make
+ * tags weak, so `W/` makes no difference.
+ */
+export function isNamed(header: string, etag: string): boolean {
+  return header.trim() === '*' || header.split(',').some((tag) => weak(tag.trim()) === weak(etag));
+}
+
 /** True when the client has this version cached. */
 export function isUnchanged(headers: IncomingHttpHeaders, etag: string): boolean {
   const known = headers['if-none-match'];
-  if (known === undefined) return false;
-  return known.trim() === '*' || known.split(',').some((tag) => weak(tag.trim()) === weak(etag));
+  return known !== undefined && isNamed(known, etag);
 }

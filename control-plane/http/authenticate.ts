@@ -6,11 +6,15 @@ import { ApiError, badToken } from '../errors/api-error.ts';
 import { sha256Hex } from '../core/keys.ts';
 import type { ConsoleCookie } from './console-cookie.ts';
 
+/** A key of the API, or a person who has signed in to the console. */
 export interface ApiPrincipal {
   kind: 'apiKey';
   accountId: string;
+  /** Of the key or of the person. */
   keyId: string;
   role: Role;
+  /** The console session of a person; absent for a key. */
+  sessionId?: string;
 }
 
 /** An agent, which may act for one location of one account. */
@@ -31,7 +35,7 @@ export type Principal = ApiPrincipal | LocationPrincipal | AnonymousPrincipal;
 export interface KeyFinder {
   findApiKey(keyHash: string): Promise<(ApiPrincipal & { keyHash: string }) | undefined>;
   findLocationKey(keyHash: string): Promise<(LocationPrincipal & { keyHash: string }) | undefined>;
-  /** The key of a console session, by the hash of the session token. */
+  /** The key or the person of a console session, by the hash of the session token. */
   findSession(tokenHash: string): Promise<ApiPrincipal | undefined>;
 }
 
@@ -58,7 +62,7 @@ function checkAccount(request: Request, accountId: string): void {
 
 /**
  * The principal of a request to a route of this kind, or 401. A console session stands for its key
- * in requests without a key.
+ * or person in requests without a key.
  */
 export async function authenticate(
   request: Request,

@@ -13,9 +13,18 @@ export interface IssuedSession {
   expiresAt: number;
 }
 
+/** The value of a cookie in a request. */
+export function cookieIn({ headers }: Pick<Request, 'headers'>, name: string): string | undefined {
+  for (const pair of (headers.cookie ?? '').split(';')) {
+    const [key = '', value = ''] = pair.trim().split('=', 2);
+    if (key === name) return value;
+  }
+  return undefined;
+}
+
 export class ConsoleCookie {
   readonly #origin: string;
-  readonly #name: string;
+  readonly name: string;
   readonly #isSecure: boolean;
 
   constructor(publicUrl: string) {
@@ -23,7 +32,7 @@ export class ConsoleCookie {
     this.#origin = origin;
     this.#isSecure = protocol === 'https:';
     // Cookies are shared between ports: two installations on one host would sign each other out.
-    this.#name = this.#isSecure ? '__Host-console' : `console_session${port && `_${port}`}`;
+    this.name = this.#isSecure ? '__Host-console' : `console_session${port && `_${port}`}`;
   }
 
   /** True for a request of the console, as far as browsers tell. */
@@ -38,12 +47,13 @@ export class ConsoleCookie {
 
   /** The session token of a console request; undefined without one. */
   tokenOf(request: Request): string | undefined {
-    if (!this.isFromConsole(request)) return undefined;
-    for (const pair of (request.headers.cookie ?? '').split(';')) {
-      const [name = '', value = ''] = pair.trim().split('=', 2);
-      if (name === this.#name && /^[\w-]{43}$/.test(value)) return value;
-    }
-    return undefined;
+    return this.isFromConsole(request) ? this.tokenSent(request) : undefined;
+  }
+
+  /** The same for any request, such as a navigation: good for nothing but to end the session. */
+  tokenSent(request: Request): string | undefined {
+    const value = cookieIn(request, this.name);
+    return value !== undefined && /^[\w-]{43}$/.test(value) ? value : undefined;
   }
 
   set(request: Request, response: Response, { token, isKept, expiresAt }: IssuedSession): void {
@@ -58,7 +68,7 @@ export class ConsoleCookie {
     response.append(
       'Set-Cookie',
       [
-        `${this.#name}=${value}`,
+        `${this.name}=${value}`,
         'Path=/',
         ...(expires === null ? [] : [`Expires=${expires.toUTCString()}`]),
         'HttpOnly',

@@ -21,38 +21,17 @@ import {
   type RouteInput,
   type RouteOutput,
 } from '@monitor/shared/contract/route.ts';
-import { ApiError, invalidHeader } from '../errors/api-error.ts';
+import { ApiError, changedMeanwhile, invalidHeader } from '../errors/api-error.ts';
 import { requireProtocol } from './require-protocol.ts';
 import { protocolIn } from '../core/decide/agent-protocol.ts';
-import { acceptsGzip, isUnchanged } from './accepted.ts';
-import { authenticate, type KeyFinder, type Principal } from './authenticate.ts';
+import { acceptsGzip, isNamed, isUnchanged } from './accepted.ts';
+import { AuditedCalls, withoutType, type Audit } from './audited-calls.ts';
+import { authenticate, type ApiPrincipal, type KeyFinder, type Principal } from './authenticate.ts';
+import { type CallContext, readingContext } from './call-context.ts';
 import type { ConsoleCookie } from './console-cookie.ts';
 import { RateLimiter, type RateDecision } from './rate-limit.ts';
 import { bodyFields, readQuery, refuseMisspelt, validate, type BodyFields } from './validate.ts';
 import { visitorOf } from './visitor.ts';
-
-/** The context of a call, besides its parsed input. */
-export interface CallContext<P extends Principal = Principal> {
-  principal: P;
-  /** Arrival of the request in milliseconds since the epoch. */
-  receivedAt: number;
-  /** Aborted when the client disconnects before the answer. */
-  signal: AbortSignal;
-  userAgent: string | null;
-  /** `Origin` or `Referer`. */
-  source: string | null;
-  /** Total of a paged list, for `Content-Range`. */
-  setTotal(total: number, offset: number, count: number): void;
-  /** Sets one of the route's `otherStatuses` instead of its `status`. */
-  setStatus(status: number): void;
-  /** The body of a route with `bodyStream`. */
-  readonly body: Readable;
-  /** Size of a JSON body after decompression; 0 without a body. */
-  readonly bodyBytes: number;
-  readonly headers: IncomingHttpHeaders;
-  /** Counts against a further limit, or throws 429. */
-  limit(key: string, limit: RateLimit): void;
-}
 
 type PrincipalOf<R extends Route> = Extract<Principal, { kind: R['authentication'] }>;
 
@@ -99,14 +78,22 @@ export interface ImplementOptions {
    * slow lines as long as bytes arrive.
    */
   bodyWithinMs?: number;
-  /** Called when an account has changed something, before the answer. */
-  onChange?: (accountId: string) => void;
+  /** Notes changing calls, and refusals for want of a role, before the answer. */
+  audit?: Audit;
+  /**
+   * Called when an account has changed something, before the answer; `what` is the first word of the
+   * path, such as `checks`. Null for a POST that only reads.
+   */
+  onChange?: (accountId: string, what: string | null) => void;
 }
 
 /** A client that stops sending for this long is disconnected. */
 const silenceMs = 60_000;
 /** How long the rest of a refused body is read and dropped. */
 const discardWithinMs = 5_000;
+
+/** Refusals of one key or person in the audit log. */
+const notedRefusals: RateLimit = { requests: 60, seconds: 3_600 };
 
 const notOneProtocol =
   'must be one whole number; something between the agent and here empties or repeats it';
@@ -210,6 +197,7 @@ class Call implements CallContext {
   readonly #limiter: RateLimiter | null;
   #controller: AbortController | undefined;
   status: number;
+  requireUnchanged: (() => Promise<void>) | null = null;
 
   constructor(
     request: Request,
@@ -415,6 +403,24 @@ function textOfAnswer(route: Route, answer: unknown): string {
   return route.contentType === undefined ? JSON.stringify(answer) : String(answer);
 }
 
+/** The value of an answer that is JSON; undefined for others. */
+function valueOfAnswer(answer: unknown): unknown {
+  if (answer instanceof JsonText) return JSON.parse(answer.text);
+  return answer instanceof CsvText || answer instanceof StreamAnswer ? undefined : answer;
+}
+
+function etagOf(body: Buffer): string {
+  return `W/"${hash('sha1', body, 'base64url')}"`;
+}
+
+/** Methods that change an entry which is read at the same path. */
+const changing: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE']);
+
+/** The path of an entry, whatever the version and the type by which it is read or changed. */
+function entryOf({ path }: Route): string {
+  return withoutType(path).replace(/^\/v\d+\//, '/');
+}
+
 const gzipped = promisify(gzip);
 /** Half of the work of the default level, for answers of JSON that are a twentieth larger. */
 const packingLevel = 3;
@@ -444,7 +450,7 @@ async function send(
   const isRead = request.method === 'GET' && status === 200 && route.hasEffects !== true;
   // Agents poll often, get short answers, and cache by themselves.
   if (isRead && route.authentication === 'apiKey') {
-    const etag = `W/"${hash('sha1', body, 'base64url')}"`;
+    const etag = etagOf(body);
     headers['ETag'] = etag;
     headers['Cache-Control'] = 'private, no-cache';
     response.vary('Accept-Encoding, Authorization, Cookie');
@@ -486,8 +492,41 @@ type Serve = (
   params: Record<string, string | undefined>,
 ) => Promise<void>;
 
-function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter: RateLimiter) {
+/**
+ * Refuses a change of an entry that is not in a state that `If-Match` names. Only for clients that ask
+ * for it. Between this look and the change another one may still come: `requireUnchanged` is for that.
+ */
+async function refuseIfChanged(
+  expected: string,
+  reader: BoundRoute | undefined,
+  params: Record<string, string | undefined>,
+  { principal, receivedAt }: Pick<CallContext, 'principal' | 'receivedAt'>,
+): Promise<void> {
+  if (reader === undefined) {
+    throw invalidHeader('if-match', 'must be absent: what this changes is not read with an ETag');
+  }
+  const { route, handle } = reader;
+  const input = {
+    params: route.params && validate(route.params, params, 'params'),
+    query: route.query && validate(route.query, {}, 'query'),
+    body: undefined,
+  };
+  // Not the call itself: headers and status of the answer belong to the change.
+  const context = readingContext(principal, receivedAt);
+  const body = Buffer.from(textOfAnswer(route, await handle(input as never, context as never)));
+  if (isNamed(expected, etagOf(body))) return;
+  throw changedMeanwhile({ etag: etagOf(body) });
+}
+
+function serve(
+  { route, handle }: BoundRoute,
+  options: ImplementOptions,
+  limiter: RateLimiter,
+  reader: BoundRoute | undefined,
+  audited: AuditedCalls | null,
+) {
   const { authentication, operationId } = route;
+  const isAudited = audited !== null && AuditedCalls.covers(route);
   const neededRole = roleOf(route);
   const { requestsPerMinute } = options;
   const general = { ...generalRateLimit, requests: requestsPerMinute };
@@ -498,9 +537,21 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
   const limits = requestsPerMinute === 0 ? null : limiter;
   // Agents of other versions, pings and triggers may send fields that this version does not know.
   const isOfPeople = authentication === 'apiKey';
+  const changes = neededRole === 'READ_ONLY' ? null : (route.path.split('/')[2] ?? null);
   const isDefined = <T>(value: T | undefined): value is T => value !== undefined;
   let knownQuery: KnownFields | undefined;
   let knownBody: BodyFields | undefined;
+
+  const noteRefusal = async (
+    request: Request,
+    params: Record<string, string | undefined>,
+    principal: ApiPrincipal,
+  ): Promise<void> => {
+    if (audited === null) return;
+    // Whoever tries again and again says nothing new.
+    if (!limiter.take(`refusals ${principal.keyId}`, notedRefusals).isAllowed) return;
+    await audited.noteRefusal(route, { request, params, principal });
+  };
 
   const run: Serve = async (request, response, params) => {
     const receivedAt = options.now();
@@ -525,9 +576,10 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
         count(limits, response, key, limit);
       }
       if (!includesRole(principal.role, neededRole)) {
+        await noteRefusal(request, params, principal);
         throw new ApiError(
           'FORBIDDEN',
-          `the role of this key is ${principal.role}; ${operationId} needs ${neededRole}`,
+          `your role is ${principal.role}; ${operationId} needs ${neededRole}`,
           { role: principal.role, neededRole },
         );
       }
@@ -562,15 +614,34 @@ function serve({ route, handle }: BoundRoute, options: ImplementOptions, limiter
       warnOf(response, refuseMisspelt(knownBody, body));
     }
     const call = new Call(request, response, principal, receivedAt, route.status, limits);
-    const given = handle(input as never, call as never);
-    const answer = await (principal.kind !== 'none'
-      ? given
-      : given.catch((error: unknown) => {
-          if (limits !== null) countRefusal(limits, request, general, error);
-          throw error;
-        }));
+    const expected = request.headers['if-match'];
+    if (expected !== undefined && isOfPeople && changing.has(route.method)) {
+      call.requireUnchanged = () => refuseIfChanged(expected, reader, params, call);
+      await call.requireUnchanged();
+    }
+    const carryOut = async (): Promise<unknown> => {
+      try {
+        return await handle(input as never, call as never);
+      } catch (error) {
+        if (principal.kind === 'none' && limits !== null) {
+          countRefusal(limits, request, general, error);
+        }
+        if (
+          principal.kind === 'apiKey' &&
+          error instanceof ApiError &&
+          error.code === 'FORBIDDEN'
+        ) {
+          await noteRefusal(request, params, principal);
+        }
+        throw error;
+      }
+    };
+    const answer =
+      isAudited && principal.kind === 'apiKey'
+        ? await audited.note(route, { request, params, principal, receivedAt }, carryOut)
+        : await carryOut();
     if (principal.kind === 'apiKey' && route.method !== 'GET') {
-      options.onChange?.(principal.accountId);
+      options.onChange?.(principal.accountId, changes);
     }
     if (response.destroyed) return;
     if (route.orCsv === true) response.vary('Accept');
@@ -635,9 +706,21 @@ export function implement(
 ): RequestHandler {
   const limiter = new RateLimiter(options.monotonic, options.shareOfLimit);
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 4096 });
+  const readers = new Map(
+    routes
+      .filter(
+        ({ route }) =>
+          route.method === 'GET' && route.authentication === 'apiKey' && route.hasEffects !== true,
+      )
+      .map((one) => [entryOf(one.route), one]),
+  );
+  const audited =
+    options.audit === undefined
+      ? null
+      : new AuditedCalls(routes, { write: options.audit, parse: valueOfAnswer });
   for (const one of routes) {
     const bound: Bound = {
-      run: serve(one, options, limiter),
+      run: serve(one, options, limiter, readers.get(entryOf(one.route)), audited),
       operationId: one.route.operationId,
     };
     const path = one.route.path.replace(/\{(\w+)\}/g, ':$1');

@@ -11,7 +11,7 @@ export function sendRepresentation(
   isPrivate: boolean,
 ): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  response.setHeader('Vary', isPrivate ? 'Accept-Encoding, Cookie' : 'Accept-Encoding');
+  response.vary(isPrivate ? 'Accept-Encoding, Cookie' : 'Accept-Encoding');
   if (status === 200) {
     response.setHeader('ETag', etag);
     response.setHeader(

@@ -2,13 +2,14 @@
 import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { apiKey, apiKeyRoutes } from '@monitor/shared/contract/account.ts';
-import { includesRole, type Role } from '@monitor/shared/contract/route.ts';
-import { ApiError, invalidField, notFound } from '../../errors/api-error.ts';
+import type { Role } from '@monitor/shared/contract/route.ts';
+import { invalidField, notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { readInstant } from '../../core/instant.ts';
 import type { ApiKeys } from '../location-keys.ts';
+import { requireRole } from '../require-role.ts';
 import type { Services } from '../../core/services.ts';
 
 type KeyRow = Selectable<Database['api_keys']>;
@@ -48,16 +49,6 @@ export function apiKeyHandlers(
     return instant;
   };
 
-  /** Nobody can grant or change a role that is higher than their own. */
-  const requireRole = (held: Role, of: string): void => {
-    if (!includesRole(held, of as Role)) {
-      throw new ApiError('FORBIDDEN', `the role of this key is ${held}; the other's is ${of}`, {
-        role: held,
-        neededRole: of,
-      });
-    }
-  };
-
   return {
     listApiKeys: async (_input, { principal }) => {
       const rows = await db
@@ -82,7 +73,7 @@ export function apiKeyHandlers(
 
     updateApiKey: async ({ params, body }, { principal }) => {
       const before = await get(principal.accountId, params.id);
-      requireRole(principal.role, before.role);
+      requireRole(principal.role, before.role as Role);
       const after = {
         name: body.name ?? before.name,
         expires_at: body.expiresAt === undefined ? before.expires_at : toInstant(body.expiresAt),
@@ -99,7 +90,7 @@ export function apiKeyHandlers(
 
     revokeApiKey: async ({ params }, { principal }) => {
       const row = await get(principal.accountId, params.id);
-      requireRole(principal.role, row.role);
+      requireRole(principal.role, row.role as Role);
       await db
         .updateTable('api_keys')
         .set({ revoked_at: clock.now() })

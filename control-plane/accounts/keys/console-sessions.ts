@@ -1,7 +1,8 @@
 /**
- * Sessions of the console. An API key is exchanged for a session, so that no browser stores the
- * key. The session token is stored as a hash and is replaced from time to time. A session has the
- * role of its key and ends with the key (`KeyStore.findSession`).
+ * Sessions of the console. A person signs in, or an API key is exchanged, so that no browser stores
+ * a password or a key. The session token is stored as a hash and is replaced from time to time. A
+ * session of a key has its role and ends with it; one of a person has the role of their membership
+ * and ends with that (`KeyStore.findSession`).
  */
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
@@ -19,7 +20,8 @@ export const sessionMs = { short: 12 * hourMs, kept: 30 * 24 * hourMs };
 export const rotateAfterMs = hourMs;
 /** Requests in flight while a token is replaced are still accepted for this long. */
 export const previousTokenMs = 60_000;
-const maxSessionsOfKey = 50;
+const maxSessionsOfOwner = 50;
+const maxUserAgentLength = 300;
 
 interface SessionDeps {
   db: Kysely<Database>;
@@ -27,29 +29,51 @@ interface SessionDeps {
   newId: () => string;
 }
 
+export type SessionOwner = { accountId: string } & ({ keyId: string } | { personId: string });
+
+/** The browser that signs in. */
+export interface SessionBrowser {
+  userAgent: string | null;
+  address: string | null;
+}
+
 const makeToken = (): string => randomBytes(32).toString('base64url');
 
-/** Starts a session for a key. Of too many sessions, the oldest end. */
+/**
+ * Starts a session for a key or a person. Of too many sessions of one, the oldest end. `confirm` throws in
+ * the same transaction when what was proved is true no longer.
+ */
 export async function startConsoleSession(
   { db, clock, newId }: SessionDeps,
-  { accountId, keyId }: { accountId: string; keyId: string },
+  owner: SessionOwner,
   isKept: boolean,
+  { userAgent, address }: SessionBrowser,
+  confirm?: (unit: Kysely<Database>) => Promise<void>,
 ): Promise<IssuedSession> {
   const token = makeToken();
   const now = clock.now();
   const expiresAt = now + (isKept ? sessionMs.kept : sessionMs.short);
+  const [column, ownerId] =
+    'keyId' in owner
+      ? (['api_key_id', owner.keyId] as const)
+      : (['person_id', owner.personId] as const);
   await inTransaction(db, async (unit) => {
+    await confirm?.(unit);
     await unit
       .insertInto('console_sessions')
       .values({
         id: newId(),
-        account_id: accountId,
-        api_key_id: keyId,
+        account_id: owner.accountId,
+        api_key_id: null,
+        person_id: null,
+        [column]: ownerId,
         token_hash: sha256Hex(token),
         previous_hash: null,
         rotated_at: now,
         created_at: now,
         expires_at: expiresAt,
+        user_agent: userAgent?.slice(0, maxUserAgentLength) ?? null,
+        address,
       })
       .execute();
     await unit
@@ -58,12 +82,12 @@ export async function startConsoleSession(
         older
           .selectFrom('console_sessions')
           .select('id')
-          .where('api_key_id', '=', keyId)
+          .where(column, '=', ownerId)
           .orderBy('created_at', 'desc')
           .orderBy('id')
           // SQLite knows no offset without a limit.
           .limit(Number.MAX_SAFE_INTEGER)
-          .offset(maxSessionsOfKey),
+          .offset(maxSessionsOfOwner),
       )
       .execute();
   });
@@ -97,13 +121,13 @@ export async function rotateConsoleSession(
   return { token: next, isKept, expiresAt: row.expires_at };
 }
 
-/** Ends the session that a token belongs to; the token may be the present or the previous one. */
-export async function endConsoleSession(db: Kysely<Database>, token: string): Promise<void> {
-  const hash = sha256Hex(token);
-  await db
+/** Ends the session with this hash of a token; the token may be the present or the previous one. */
+export async function endConsoleSession(db: Kysely<Database>, hash: string): Promise<boolean> {
+  const { numDeletedRows } = await db
     .deleteFrom('console_sessions')
     .where((where) => where.or([where('token_hash', '=', hash), where('previous_hash', '=', hash)]))
-    .execute();
+    .executeTakeFirstOrThrow();
+  return numDeletedRows > 0n;
 }
 
 /** Deletes expired sessions. */
@@ -112,4 +136,64 @@ export async function forgetConsoleSessions({
   clock,
 }: Omit<SessionDeps, 'newId'>): Promise<void> {
   await db.deleteFrom('console_sessions').where('expires_at', '<=', clock.now()).execute();
+}
+
+export interface PersonSession extends SessionBrowser {
+  id: string;
+  accountName: string;
+  lastUsedAt: number | null;
+  createdAt: number;
+  expiresAt: number;
+}
+
+/** The living sessions of a person in all their accounts, the newest first. */
+export async function listPersonSessions(
+  { db, clock }: Omit<SessionDeps, 'newId'>,
+  personId: string,
+): Promise<PersonSession[]> {
+  return db
+    .selectFrom('console_sessions as session')
+    .innerJoin('accounts', 'accounts.id', 'session.account_id')
+    .select([
+      'session.id',
+      'accounts.name as accountName',
+      'session.user_agent as userAgent',
+      'session.address',
+      'session.last_used_at as lastUsedAt',
+      'session.created_at as createdAt',
+      'session.expires_at as expiresAt',
+    ])
+    .where('session.person_id', '=', personId)
+    .where('session.expires_at', '>', clock.now())
+    .orderBy('session.created_at', 'desc')
+    .orderBy('session.id')
+    .execute();
+}
+
+/** Ends sessions of a person: all, one, all but one, or those in an account. Gives how many. */
+export async function endPersonSessions(
+  db: Kysely<Database>,
+  personId: string,
+  which: { id?: string; exceptId?: string; accountId?: string } = {},
+): Promise<number> {
+  const { id, exceptId, accountId } = which;
+  let query = db.deleteFrom('console_sessions').where('person_id', '=', personId);
+  if (id !== undefined) query = query.where('id', '=', id);
+  if (exceptId !== undefined) query = query.where('id', '<>', exceptId);
+  if (accountId !== undefined) query = query.where('account_id', '=', accountId);
+  const { numDeletedRows } = await query.executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
+
+/** Lets a session act for another account, of which the caller has read the membership. */
+export async function moveSession(
+  db: Kysely<Database>,
+  { id, personId, accountId }: { id: string; personId: string; accountId: string },
+): Promise<void> {
+  await db
+    .updateTable('console_sessions')
+    .set({ account_id: accountId })
+    .where('id', '=', id)
+    .where('person_id', '=', personId)
+    .execute();
 }

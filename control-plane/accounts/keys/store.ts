@@ -10,6 +10,8 @@ import { previousTokenMs } from './console-sessions.ts';
 
 /** "Last used" is kept to the minute, so that a busy key does not write at every request. */
 const lastUsedResolutionMs = 60_000;
+/** Sessions come and go: of so many the times of the last uses are forgotten, and written again. */
+const maxUses = 10_000;
 
 /**
  * How long a key that was looked up is cached. Within this time every process notices what another
@@ -25,6 +27,14 @@ interface Remembered<P> {
   until: number;
 }
 
+interface RememberedSession {
+  /** The hash of its key, or the person with the role of their membership. */
+  of: string | ApiPrincipal;
+  expiresAt: number;
+  /** On the monotonic clock. */
+  until: number;
+}
+
 /**
  * Looks up keys by their hash and caches them for a moment, or until `forget`. Every operation of
  * this process that revokes a key must call `forget`.
@@ -34,7 +44,7 @@ export class KeyStore implements KeyFinder {
   readonly #clock: Clock;
   readonly #apiKeys = new Map<string, Remembered<ApiPrincipal> & { expiresAt: number | null }>();
   readonly #locationKeys = new Map<string, Remembered<LocationPrincipal>>();
-  readonly #sessions = new Map<string, { keyHash: string; expiresAt: number; until: number }>();
+  readonly #sessions = new Map<string, RememberedSession>();
   readonly #usedAt = new Map<string, number>();
   /** Grows when the cache is cleared: a value read before that is not cached afterwards. */
   #generation = 0;
@@ -49,7 +59,7 @@ export class KeyStore implements KeyFinder {
     const known = this.#apiKeys.get(keyHash);
     if (known !== undefined && this.#clock.monotonic() < known.until) {
       if (known.expiresAt !== null && known.expiresAt <= now) return undefined;
-      await this.#noteUse(known.found.keyId, now);
+      await this.#noteKeyUse(known.found.keyId, now);
       return known.found;
     }
     const until = this.#clock.monotonic() + rememberKeysMs;
@@ -75,36 +85,64 @@ export class KeyStore implements KeyFinder {
     if (generation === this.#generation) {
       this.#apiKeys.set(keyHash, { found, until, expiresAt: row.expires_at });
     }
-    await this.#noteUse(row.id, now);
+    await this.#noteKeyUse(row.id, now);
     return found;
   }
 
-  async findSession(tokenHash: string): Promise<Found<ApiPrincipal>> {
+  async findSession(tokenHash: string): Promise<ApiPrincipal | undefined> {
     const now = this.#clock.now();
     let known = this.#sessions.get(tokenHash);
     if (known === undefined || this.#clock.monotonic() >= known.until) {
       const until = this.#clock.monotonic() + rememberKeysMs;
       const generation = this.#generation;
-      const row = await this.#db
-        .selectFrom('console_sessions')
-        .innerJoin('api_keys', 'api_keys.id', 'console_sessions.api_key_id')
-        .select(['api_keys.key_hash', 'console_sessions.expires_at'])
-        .where((where) =>
-          where.or([
-            where('token_hash', '=', tokenHash),
-            where.and([
-              where('previous_hash', '=', tokenHash),
-              where('rotated_at', '>', now - previousTokenMs),
-            ]),
-          ]),
-        )
-        .executeTakeFirst();
+      const found = await this.#readSession(tokenHash, now);
       this.#sessions.delete(tokenHash);
-      if (row === undefined) return undefined;
-      known = { keyHash: row.key_hash, expiresAt: row.expires_at, until };
+      if (found === undefined) return undefined;
+      known = { ...found, until };
       if (generation === this.#generation) this.#sessions.set(tokenHash, known);
     }
-    return known.expiresAt > now ? this.findApiKey(known.keyHash) : undefined;
+    if (known.expiresAt <= now) return undefined;
+    if (typeof known.of === 'string') return this.findApiKey(known.of);
+    await this.#noteSessionUse(known.of.sessionId ?? '', now);
+    return known.of;
+  }
+
+  async #readSession(
+    tokenHash: string,
+    now: number,
+  ): Promise<Omit<RememberedSession, 'until'> | undefined> {
+    const row = await this.#db
+      .selectFrom('console_sessions as session')
+      .leftJoin('api_keys', 'api_keys.id', 'session.api_key_id')
+      .leftJoin('memberships', (join) =>
+        join
+          .onRef('memberships.person_id', '=', 'session.person_id')
+          .onRef('memberships.account_id', '=', 'session.account_id'),
+      )
+      .select(['session.id', 'session.account_id', 'session.person_id', 'session.expires_at'])
+      .select(['api_keys.key_hash', 'memberships.role'])
+      .where((where) =>
+        where.or([
+          where('token_hash', '=', tokenHash),
+          where.and([
+            where('previous_hash', '=', tokenHash),
+            where('rotated_at', '>', now - previousTokenMs),
+          ]),
+        ]),
+      )
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    const { person_id: personId, role, expires_at: expiresAt } = row;
+    if (row.key_hash !== null) return { of: row.key_hash, expiresAt };
+    if (personId === null || role === null) return undefined;
+    const of = {
+      kind: 'apiKey' as const,
+      accountId: row.account_id,
+      keyId: personId,
+      role,
+      sessionId: row.id,
+    };
+    return { of, expiresAt };
   }
 
   async findLocationKey(keyHash: string): Promise<Found<LocationPrincipal>> {
@@ -132,18 +170,31 @@ export class KeyStore implements KeyFinder {
     return found;
   }
 
-  async #noteUse(keyId: string, now: number): Promise<void> {
-    if (now - (this.#usedAt.get(keyId) ?? 0) < lastUsedResolutionMs) return;
-    this.#usedAt.set(keyId, now);
-    await this.#db
-      .updateTable('api_keys')
-      .set({ last_used_at: now })
-      .where('id', '=', keyId)
-      .execute()
-      .catch((error: unknown) => {
-        // Reading works on a full disk and a standby; only `last used` cannot be written.
-        if (databaseFailure(error) === null) throw error;
-      });
+  /** Writes the last use of a key or session, at most once a minute. */
+  async #noteUse(id: string, now: number, write: () => Promise<unknown>): Promise<void> {
+    if (now - (this.#usedAt.get(id) ?? 0) < lastUsedResolutionMs) return;
+    if (this.#usedAt.size >= maxUses) this.#usedAt.clear();
+    this.#usedAt.set(id, now);
+    await write().catch((error: unknown) => {
+      // Reading works on a full disk and a standby; only `last used` cannot be written.
+      if (databaseFailure(error) === null) throw error;
+    });
+  }
+
+  #noteKeyUse(id: string, now: number): Promise<void> {
+    return this.#noteUse(id, now, () =>
+      this.#db.updateTable('api_keys').set({ last_used_at: now }).where('id', '=', id).execute(),
+    );
+  }
+
+  #noteSessionUse(id: string, now: number): Promise<void> {
+    return this.#noteUse(id, now, () =>
+      this.#db
+        .updateTable('console_sessions')
+        .set({ last_used_at: now })
+        .where('id', '=', id)
+        .execute(),
+    );
   }
 
   /** Clears the cache: call it after a key was revoked or a location was deleted. */

@@ -13,6 +13,7 @@ import {
   type StoredAccount,
 } from '../../accounts/index.ts';
 import { withInstallation, type Installation } from './installation.ts';
+import { noteOperator } from './note-operator.ts';
 import { instant, printFacts, printJson, printRows } from './output.ts';
 
 interface AccountOptions {
@@ -138,11 +139,19 @@ async function set(id: string, options: AccountOptions): Promise<void> {
       { usage: true },
     );
   }
-  await withInstallation({ make: false }, async ({ db }) => {
+  await withInstallation({ make: false }, async (installation) => {
+    const { db } = installation;
+    const [before] = await listAccounts(db, id);
     const changed = await changeAccount(db, id, change);
     if (changed === undefined) {
       throw new OperatorError(`there is no account "${id}"; ${known(await listAccounts(db))}`);
     }
+    await noteOperator(installation, id, {
+      operation: 'updateAccount',
+      resource: { type: 'accounts', id },
+      before: before === undefined ? null : toWire(before),
+      after: toWire(changed),
+    });
     if (options.json === true) printJson(toWire(changed));
     else {
       const { alertSettings: shown, ...facts } = toWire(changed);

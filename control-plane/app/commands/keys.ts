@@ -14,6 +14,7 @@ import {
 } from '../../accounts/index.ts';
 import { chooseAccount, usableName } from './accounts.ts';
 import { withInstallation } from './installation.ts';
+import { noteOperator } from './note-operator.ts';
 import { rotateEncryption } from './rotate-encryption.ts';
 import { parseExpiry } from './expiry.ts';
 import { instant, note, printFacts, printJson, printRows } from './output.ts';
@@ -50,6 +51,11 @@ async function create(options: CreateOptions): Promise<void> {
   await withInstallation({ make: true }, async (installation) => {
     const accountId = await chooseAccount(installation, options.account);
     const { id, rawKey } = await createApiKey(installation, accountId, { name, role, expiresAt });
+    await noteOperator(installation, accountId, {
+      operation: 'createApiKey',
+      resource: { type: 'api-keys', id },
+      after: { id, name, role },
+    });
     const facts = { accountId, id, name, role, expiresAt: toTimestampOrNull(expiresAt), rawKey };
     printCreated(facts, options.json === true);
   });
@@ -66,6 +72,11 @@ async function createLocation(options: CreateLocationOptions): Promise<void> {
   await withInstallation({ make: true }, async (installation) => {
     const accountId = await chooseAccount(installation, options.account);
     const made = await createLocationKey(installation, accountId, location.data, null);
+    await noteOperator(installation, accountId, {
+      operation: 'createLocationKey',
+      resource: { type: 'location-keys', id: made.id },
+      after: { id: made.id, name: location.data },
+    });
     printCreated(
       { accountId, id: made.id, location: location.data, rawKey: made.rawKey },
       options.json === true,
@@ -102,9 +113,18 @@ function printKeys(keys: readonly ListedKey[], json: boolean): void {
 }
 
 async function revoke(id: string, options: { json?: boolean }): Promise<void> {
-  const outcome = await withInstallation({ make: false }, (installation) =>
-    revokeKey(installation, id),
-  );
+  const outcome = await withInstallation({ make: false }, async (installation) => {
+    const done = await revokeKey(installation, id);
+    const key = (await listKeys(installation.db, undefined)).find((each) => each.id === id);
+    if (done === 'revoked' && key !== undefined) {
+      await noteOperator(installation, key.accountId, {
+        operation: 'revokeApiKey',
+        resource: { type: 'api-keys', id },
+        before: { id, name: key.name, role: key.role },
+      });
+    }
+    return done;
+  });
   if (outcome === 'unknown') {
     throw new OperatorError(`there is no API key "${id}"; \`control-plane keys list\` shows ids`);
   }

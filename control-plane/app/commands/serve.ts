@@ -1,15 +1,15 @@
-import { isIP } from 'node:net';
+import { relaunch } from '@monitor/shared/relaunch.ts';
 import { namedText } from '@monitor/shared/wrapped-text.ts';
 import type { Command } from 'commander';
-import { pino } from 'pino';
-import { startControlPlane } from '../compose.ts';
-import { nameOfDatabase } from '../../integrity/index.ts';
 import { describeSettings, processEnvironment, readConfig } from '../../core/config.ts';
 
-/** Statements of a frozen server end much later; orchestrators kill after 30 s. */
-const stopWithinMs = 20_000;
-
-const isLoopback = (host: string): boolean => host === '::1' || host.startsWith('127.');
+/**
+ * The operator may override them. By default a machine with much memory gets a young generation of
+ * 128 MB, of which a few survive. Helpers that collect it cost more than they save.
+ */
+const flags = ['--max-semi-space-size=16', '--no-parallel-scavenge'];
+/** Threads of the pool would each have a heap of their own. */
+const allocator = { MALLOC_ARENA_MAX: '2' };
 
 function settingsHelp(width: number): string {
   const lines = describeSettings().map(({ name, default: value, meaning }) =>
@@ -29,33 +29,9 @@ export function registerServe(program: Command): void {
     )
     .action(async (options: { newKey?: boolean }) => {
       const config = readConfig(processEnvironment);
-      const logger = pino({ level: config.LOG_LEVEL, base: null });
-      const controlPlane = await startControlPlane({
-        ...{ config, logger },
-        acceptNewKey: options.newKey === true,
-      });
-      // Before the ready message: a caller that waits for it may stop the process at once.
-      const stopped = new Promise<string>((resolve) => {
-        for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve);
-      });
-      logger.info({ url: controlPlane.url, database: nameOfDatabase(config) }, 'serving');
-      if (config.PUBLIC_URL === undefined && isIP(config.HOST) !== 0 && !isLoopback(config.HOST)) {
-        logger.warn(
-          { url: controlPlane.url },
-          'PUBLIC_URL is not set: links in mails and alerts lead to this url, which others may not reach',
-        );
-      }
-      const signal = await stopped;
-      logger.info({ signal }, 'stopping');
-      const timeLimit =
-        config.DATABASE_URL === undefined
-          ? undefined
-          : setTimeout(() => {
-              logger.warn('the database does not answer: this replica ends without waiting for it');
-              process.exit();
-            }, stopWithinMs);
-      await controlPlane[Symbol.asyncDispose]();
-      clearTimeout(timeLimit);
-      logger.info('stopped');
+      relaunch(processEnvironment, { mark: 'CONTROL_PLANE_RELAUNCHED', flags, allocator });
+      // What follows takes a while to load: once, after the new start.
+      const { serveUntilStopped } = await import('./serve-until-stopped.ts');
+      await serveUntilStopped(config, options.newKey === true);
     });
 }

@@ -5,14 +5,15 @@
  *   a account            something that all agents of an account must hear
  *   p account            something that the status pages of an account may show
  *   k                    keys
+ *   e account/what       something that the consoles of an account may show
  *   o                    the outbox
  *   r runId              a run that ended
  *
  * `*` stands for all: `r *` means that any run may have ended.
  */
-export type TopicKind = 'l' | 'a' | 'p' | 'k' | 'o' | 'r';
+export type TopicKind = 'l' | 'a' | 'p' | 'e' | 'k' | 'o' | 'r';
 
-const kinds: ReadonlySet<string> = new Set<TopicKind>(['l', 'a', 'p', 'k', 'o', 'r']);
+const kinds: ReadonlySet<string> = new Set<TopicKind>(['l', 'a', 'p', 'e', 'k', 'o', 'r']);
 
 /** PostgreSQL takes payloads below 8,000 bytes. */
 export const maxPayloadBytes = 7_900;
@@ -23,7 +24,7 @@ function broaden(lines: ReadonlySet<string>, step: (line: string) => string): Se
 
 /** From narrow to broad: the next one is taken only when the payload is still too long. */
 const steps: readonly ((line: string) => string)[] = [
-  (line) => (/^[rp] /.test(line) ? `${line[0]} *` : line),
+  (line) => (/^[rpe] /.test(line) ? `${line[0]} *` : line),
   (line) => (line.startsWith('l ') ? `a ${line.slice(2, line.indexOf('/'))}` : line),
   (line) => (line.startsWith('a ') ? 'a *' : line),
 ];

@@ -1,0 +1,57 @@
+import { isIP } from 'node:net';
+import { pino } from 'pino';
+import type { Config } from '../../core/config.ts';
+import type { Services } from '../../core/services.ts';
+import { nameOfDatabase } from '../../integrity/index.ts';
+import { makeSetupLink } from '../../people/index.ts';
+import { startControlPlane } from '../compose.ts';
+
+/** Statements of a frozen server end much later; orchestrators kill after 30 s. */
+const stopWithinMs = 20_000;
+
+const isLoopback = (host: string): boolean => host === '::1' || host.startsWith('127.');
+
+/** While nobody can sign in, the log has a link that makes the first person, once. */
+async function logSetupLink(services: Services): Promise<void> {
+  try {
+    const link = await makeSetupLink(services);
+    if (link !== null) {
+      services.logger.warn({ link }, 'there are no people yet: open this link once to sign in');
+    }
+  } catch (error) {
+    services.logger.warn({ err: error }, 'no link for the first person could be made');
+  }
+}
+
+/** Serves until SIGTERM or SIGINT, then finishes the work in progress. */
+export async function serveUntilStopped(config: Config, acceptNewKey: boolean): Promise<void> {
+  const logger = pino({ level: config.LOG_LEVEL, base: null });
+  const controlPlane = await startControlPlane({
+    ...{ config, logger },
+    acceptNewKey,
+  });
+  // Before the ready message: a caller that waits for it may stop the process at once.
+  const stopped = new Promise<string>((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve);
+  });
+  logger.info({ url: controlPlane.url, database: nameOfDatabase(config) }, 'serving');
+  if (config.PUBLIC_URL === undefined && isIP(config.HOST) !== 0 && !isLoopback(config.HOST)) {
+    logger.warn(
+      { url: controlPlane.url },
+      'PUBLIC_URL is not set: links in mails and alerts lead to this url, which others may not reach',
+    );
+  }
+  await logSetupLink(controlPlane.services);
+  const signal = await stopped;
+  logger.info({ signal }, 'stopping');
+  const timeLimit =
+    config.DATABASE_URL === undefined
+      ? undefined
+      : setTimeout(() => {
+          logger.warn('the database does not answer: this replica ends without waiting for it');
+          process.exit();
+        }, stopWithinMs);
+  await controlPlane[Symbol.asyncDispose]();
+  clearTimeout(timeLimit);
+  logger.info('stopped');
+}

@@ -1,0 +1,159 @@
+/**
+ * The pages of links in messages. GET asks and changes nothing, since mail scanners open every link;
+ * POST acts. They need no session and no script.
+ */
+import { Router, type Request, type RequestHandler, type Response } from 'express';
+import { html, type Markup } from '../core/html.ts';
+import type { Services } from '../core/services.ts';
+import {
+  alertActions,
+  alertLinkPath,
+  AlertLinks,
+  alertTargets,
+  linkSnoozeMs,
+  type AlertLink,
+} from '../notifications/index.ts';
+import { acknowledge, outageOfAlert, outagesOfGroup, type Outage } from '../alerting/index.ts';
+
+type ReadLink = { link: AlertLink; channelType: string } | { problem: string };
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+async function readLink(
+  { db, clock }: Services,
+  links: AlertLinks,
+  { params, query }: Request,
+): Promise<ReadLink> {
+  const target = alertTargets.find((each) => each === params['target']);
+  const action = alertActions.find((each) => each === params['action']);
+  const channelId = Number(textOf(query['channel']));
+  const expiresAt = Number(textOf(query['expires']));
+  const isWhole = Number.isSafeInteger(channelId) && Number.isSafeInteger(expiresAt);
+  const problem = 'This link is not complete. Open it from the message again.';
+  if (target === undefined || action === undefined || !isWhole) return { problem };
+  const link: AlertLink = {
+    ...{ target, action, channelId, expiresAt },
+    accountId: textOf(query['account']),
+    id: textOf(params['id']),
+  };
+  switch (links.check(link, textOf(query['signature']), clock.now())) {
+    case 'altered':
+      return { problem };
+    case 'expired':
+      return { problem: 'This link has expired. Acknowledge the alert in the console.' };
+    case 'valid': {
+      const channel = await db
+        .selectFrom('alert_channels')
+        .select('type')
+        .where('account_id', '=', link.accountId)
+        .where('id', '=', link.channelId)
+        .executeTakeFirst();
+      return channel === undefined
+        ? { problem: 'The channel that this link was sent to was deleted.' }
+        : { link, channelType: channel.type };
+    }
+  }
+}
+
+const style =
+  'body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:32rem;padding:0 1rem}button{font:inherit;padding:.6rem 1.2rem}';
+
+function send(response: Response, status: number, title: string, body: Markup): void {
+  response
+    .status(status)
+    .set({
+      'Content-Type': 'text/html; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'Referrer-Policy': 'no-referrer',
+      'Content-Security-Policy':
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    })
+    .send(
+      html`<!doctype html>
+        <html lang="en">
+          <head>
+            <meta charset="utf-8" />
+            <meta name="viewport" content="width=device-width" />
+            <meta name="robots" content="noindex" />
+            <title>${title}</title>
+            <style>
+              ${style}
+            </style>
+          </head>
+          <body>
+            <main>
+              <h1>${title}</h1>
+              ${body}
+            </main>
+          </body>
+        </html>`.text,
+    );
+}
+
+async function outagesOf(
+  { db }: Services,
+  { target, accountId, id }: AlertLink,
+): Promise<Outage[]> {
+  if (target === 'group') return outagesOfGroup(db, accountId, id);
+  const outage = await outageOfAlert(db, accountId, id);
+  return outage === null ? [] : [outage];
+}
+
+export function serveAlertLinks(services: Services): RequestHandler {
+  const links = new AlertLinks(services.secrets, services.publicUrl);
+  const { clock } = services;
+  const router = Router();
+  const path = `${alertLinkPath}/:target/:id/:action`;
+
+  router.get(path, async (request, response) => {
+    const read = await readLink(services, links, request);
+    if ('problem' in read) {
+      send(response, 404, 'This link does not work', html`<p>${read.problem}</p>`);
+      return;
+    }
+    const { target, action } = read.link;
+    const what = target === 'group' ? 'these alerts' : 'this alert';
+    const title = action === 'snooze' ? `Snooze ${what} for an hour?` : `Acknowledge ${what}?`;
+    const says =
+      action === 'snooze'
+        ? 'No reminder is sent for an hour, to anybody.'
+        : 'No further reminder is sent, to anybody. The recovery is.';
+    // The form goes to the address of the page, which has the signature.
+    send(
+      response,
+      200,
+      title,
+      html`<p>${says}</p>
+        <form method="post">
+          <button>${action === 'snooze' ? 'Snooze' : 'Acknowledge'}</button>
+        </form>`,
+    );
+  });
+
+  router.post(path, async (request, response) => {
+    const read = await readLink(services, links, request);
+    if ('problem' in read) {
+      send(response, 404, 'This link does not work', html`<p>${read.problem}</p>`);
+      return;
+    }
+    const { link, channelType } = read;
+    const isSnooze = link.action === 'snooze';
+    const open = await acknowledge(services, link.accountId, await outagesOf(services, link), {
+      kind: isSnooze ? 'SNOOZED' : 'ACKNOWLEDGED',
+      untilAt: isSnooze ? clock.now() + linkSnoozeMs : null,
+      madeBy: `a link sent to channel ${link.channelId} (${channelType})`,
+      occasion: `${link.action}/${link.channelId}/${link.expiresAt}`,
+    });
+    if (open === 0) send(response, 200, 'It is over already', html`<p>Nothing had to be done.</p>`);
+    else
+      send(
+        response,
+        200,
+        isSnooze ? 'Snoozed' : 'Acknowledged',
+        html`<p>You may close this page.</p>`,
+      );
+  });
+  return router;
+}

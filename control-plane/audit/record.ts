@@ -1,0 +1,123 @@
+/** Writes the audit log. */
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import type { Clock } from '@monitor/shared/clock.ts';
+import { oneLine, shorten } from '../core/escape.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
+import { databaseFailure } from '../db/failure.ts';
+import type { Database } from '../db/tables.ts';
+import type { AuditLogTable } from './tables.ts';
+import { changesOf } from './decide/changes.ts';
+
+const maxNameLength = 300;
+
+export interface AuditDeps {
+  db: Kysely<Database>;
+  clock: Clock;
+  newId: () => string;
+}
+
+export type AuditActor =
+  | { kind: 'PERSON' | 'API_KEY'; id: string }
+  /** With what is known of somebody who could not prove who they are. */
+  | { kind: 'OPERATOR' | 'NOBODY'; name: string };
+
+export function actorOf({ keyId, sessionId }: ApiPrincipal): AuditActor {
+  return { kind: sessionId === undefined ? 'API_KEY' : 'PERSON', id: keyId };
+}
+
+export interface AuditRecord {
+  accountId: string;
+  actor: AuditActor;
+  address: string | null;
+  operation: string;
+  outcome: AuditLogTable['outcome'];
+  resource?: { type: string; id: string | null } | undefined;
+  before?: Readonly<Record<string, unknown>> | null;
+  after?: Readonly<Record<string, unknown>> | null;
+}
+
+/** Their name at this time: they may be renamed or deleted later. */
+async function nameOf(db: Kysely<Database>, actor: AuditActor): Promise<string> {
+  switch (actor.kind) {
+    case 'PERSON': {
+      const row = await db
+        .selectFrom('people')
+        .select(['name', 'email'])
+        .where('id', '=', actor.id)
+        .executeTakeFirst();
+      // Who removes themselves is gone already.
+      return row === undefined ? 'a person who was removed' : `${row.name} <${row.email}>`;
+    }
+    case 'API_KEY': {
+      const row = await db
+        .selectFrom('api_keys')
+        .select('name')
+        .where('id', '=', actor.id)
+        .executeTakeFirst();
+      return row?.name ?? 'a key that was deleted';
+    }
+    case 'OPERATOR':
+    case 'NOBODY':
+      return actor.name;
+  }
+}
+
+/** What people call the resource: the first of these fields. */
+const naming = ['name', 'header', 'email', 'key', 'host', 'slugName'];
+
+function nameIn(...representations: (Readonly<Record<string, unknown>> | null)[]): string | null {
+  for (const each of representations) {
+    for (const field of naming) {
+      const value = each?.[field];
+      if (typeof value === 'string' && value !== '') return shorten(oneLine(value), maxNameLength);
+    }
+  }
+  return null;
+}
+
+export async function recordAudit(
+  { db, clock, newId }: AuditDeps,
+  { accountId, actor, resource, before = null, after = null, ...record }: AuditRecord,
+): Promise<void> {
+  const changes = changesOf(before, after);
+  await db
+    .insertInto('audit_log')
+    .values({
+      id: newId(),
+      account_id: accountId,
+      at: clock.now(),
+      actor_kind: actor.kind,
+      actor_id: 'id' in actor ? actor.id : null,
+      actor_name: shorten(oneLine(await nameOf(db, actor)), maxNameLength),
+      address: record.address,
+      operation: record.operation,
+      outcome: record.outcome,
+      resource_type: resource?.type ?? null,
+      resource_id: resource?.id == null ? null : shorten(oneLine(resource.id), maxNameLength),
+      resource_name: nameIn(after, before),
+      before_json: changes.before && JSON.stringify(changes.before),
+      after_json: changes.after && JSON.stringify(changes.after),
+    })
+    .execute();
+}
+
+/**
+ * The same after something has happened already: a log that cannot be written is an error of this
+ * process, not of the request.
+ */
+export async function recordDone(
+  { logger, ...deps }: AuditDeps & { logger: Logger },
+  record: AuditRecord,
+): Promise<void> {
+  try {
+    await recordAudit(deps, record);
+  } catch (error) {
+    // Deleted with everything in it, or a disk that is full: others report that.
+    if (databaseFailure(error) !== null) return;
+    logger.error(
+      { err: error, operation: record.operation },
+      'an entry of the audit log could not be written',
+    );
+  }
+}

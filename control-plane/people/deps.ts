@@ -1,0 +1,14 @@
+import type { Services } from '../core/services.ts';
+import type { Passwords } from './passwords.ts';
+
+/** What the verbs of this module need. */
+export interface PeopleDeps extends Pick<
+  Services,
+  'db' | 'clock' | 'newId' | 'outbox' | 'publicUrl' | 'logger' | 'secrets'
+> {
+  passwords: Passwords;
+  /** Without a mail server, links are given to the person who made them. */
+  canMail: boolean;
+  /** Clears what replicas remember about sessions. */
+  forget(): void;
+}

@@ -1,0 +1,322 @@
+/** Handlers of people, invitations and profiles. */
+import type { z } from 'zod';
+import type {
+  invitation,
+  invitationRoutes,
+  person,
+  personRoutes,
+  profileRoutes,
+} from '@monitor/shared/contract/person.ts';
+import type { passkey, passkeyRoutes } from '@monitor/shared/contract/passkey.ts';
+import { endPersonSessions, listPersonSessions, moveSession } from '../accounts/index.ts';
+import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { inTransaction } from '../db/unit.ts';
+import { ApiError, invalidField, notFound } from '../errors/api-error.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
+import type { Handlers } from '../http/implement.ts';
+import { changeRole, removeMember } from './change-members.ts';
+import { passwordProblem } from './decide/password.ts';
+import type { PeopleDeps } from './deps.ts';
+import { invite, listInvitations, type Maker, revokeInvitation, roleOfLink } from './invite.ts';
+import type { LinkRow } from './links.ts';
+import {
+  addPasskey,
+  beginPasskey,
+  listPasskeys,
+  type PasskeyRow,
+  removePasskey,
+  renamePasskey,
+} from './passkeys.ts';
+import {
+  beginSecondFactor,
+  confirmSecondFactor,
+  removeApp,
+  secondFactorOf,
+  takeCode,
+} from './second-factor.ts';
+import {
+  findPerson,
+  listMembers,
+  listMemberships,
+  type Member,
+  type PersonRow,
+  updatePerson,
+} from './store.ts';
+
+function toPerson({ lastSignInAt, createdAt, ...member }: Member): z.input<typeof person> {
+  return {
+    ...member,
+    lastSignInAt: toTimestampOrNull(lastSignInAt),
+    created_at: toTimestamp(createdAt),
+  };
+}
+
+function toInvitation(row: LinkRow): z.input<typeof invitation> {
+  return {
+    id: row.id,
+    email: row.email,
+    role: roleOfLink(row),
+    invitedBy: row.made_by,
+    expiresAt: toTimestamp(row.expires_at),
+    created_at: toTimestamp(row.created_at),
+  };
+}
+
+export function personHandlers(deps: PeopleDeps): Handlers<typeof personRoutes> {
+  const changeOf = ({ accountId, role }: ApiPrincipal, personId: string) => ({
+    accountId,
+    personId,
+    held: role,
+  });
+  return {
+    listPeople: async (_input, { principal }) =>
+      (await listMembers(deps.db, principal.accountId)).map(toPerson),
+
+    getPerson: async ({ params }, { principal }) => {
+      const [member] = await listMembers(deps.db, principal.accountId, params.id);
+      if (member === undefined) throw notFound('person', params.id);
+      return toPerson(member);
+    },
+
+    updatePerson: async ({ params, body }, { principal }) =>
+      toPerson(await changeRole(deps, changeOf(principal, params.id), body.role)),
+
+    removePerson: async ({ params }, { principal }) => {
+      await removeMember(deps, changeOf(principal, params.id));
+      return undefined;
+    },
+  };
+}
+
+/** The name of whoever calls: of the person, or of the key. */
+export async function nameOf(
+  { db }: Pick<PeopleDeps, 'db'>,
+  { accountId, keyId, sessionId }: ApiPrincipal,
+): Promise<string> {
+  if (sessionId !== undefined) return (await findPerson(db, { id: keyId }))?.name ?? '';
+  const key = await db
+    .selectFrom('api_keys')
+    .select('name')
+    .where('account_id', '=', accountId)
+    .where('id', '=', keyId)
+    .executeTakeFirst();
+  return key?.name ?? '';
+}
+
+const makerOf = ({ keyId, role, sessionId }: ApiPrincipal): Maker => ({
+  ...{ id: keyId, role, isPerson: sessionId !== undefined },
+});
+
+export function invitationHandlers(deps: PeopleDeps): Handlers<typeof invitationRoutes> {
+  return {
+    listInvitations: async (_input, { principal }) =>
+      (await listInvitations(deps, principal.accountId)).map(toInvitation),
+
+    createInvitation: async ({ body }, { principal }) => {
+      const { row, link } = await invite(deps, {
+        ...{ accountId: principal.accountId, email: body.email, role: body.role },
+        invitedBy: await nameOf(deps, principal),
+        maker: makerOf(principal),
+      });
+      deps.outbox.wake();
+      return { ...toInvitation(row), link: deps.canMail ? null : link };
+    },
+
+    revokeInvitation: async ({ params }, { principal }) => {
+      await revokeInvitation(deps, principal.accountId, makerOf(principal), params.id);
+      return undefined;
+    },
+  };
+}
+
+/** The session of a person; a key has none. */
+function personOf({ keyId, sessionId }: ApiPrincipal): { personId: string; sessionId: string } {
+  if (sessionId === undefined) {
+    throw new ApiError('NOT_FOUND', 'a key has no profile: sign in as a person');
+  }
+  return { personId: keyId, sessionId };
+}
+
+/** The person of a session, and the proof that it is them. */
+function ownerOf({ db, passwords }: Pick<PeopleDeps, 'db' | 'passwords'>) {
+  const requirePerson = async (id: string): Promise<PersonRow> => {
+    const row = await findPerson(db, { id });
+    if (row === undefined) throw notFound('person', id);
+    return row;
+  };
+  /** A session that was left open, or stolen, is not enough for what decides about sign-ins. */
+  const requirePassword = async (
+    { password_hash: hash }: PersonRow,
+    given: string,
+    field: string,
+  ): Promise<void> => {
+    if (!(await passwords.matches(given, hash))) {
+      throw invalidField(field, 'is not your present password');
+    }
+  };
+  return { requirePerson, requirePassword };
+}
+
+const toPasskey = (row: PasskeyRow): z.input<typeof passkey> => ({
+  ...{ id: row.id, name: row.name },
+  lastUsedAt: toTimestampOrNull(row.last_used_at),
+  created_at: toTimestamp(row.created_at),
+});
+
+export function passkeyHandlers(deps: PeopleDeps): Handlers<typeof passkeyRoutes> {
+  const { db } = deps;
+  const { requirePerson, requirePassword } = ownerOf(deps);
+  return {
+    listMyPasskeys: async (_input, { principal }) =>
+      (await listPasskeys(db, personOf(principal).personId)).map(toPasskey),
+
+    getMyPasskey: async ({ params }, { principal }) => {
+      const rows = await listPasskeys(db, personOf(principal).personId);
+      const found = rows.find(({ id }) => id === params.id);
+      if (found === undefined) throw notFound('passkey', params.id);
+      return toPasskey(found);
+    },
+
+    beginMyPasskey: async ({ body }, { principal }) => {
+      const { personId, sessionId } = personOf(principal);
+      const person = await requirePerson(personId);
+      // It would go round the provider, and what it decides at every sign-in.
+      if (person.password_hash === null) {
+        throw new ApiError(
+          'FORBIDDEN',
+          'you sign in with the OpenID provider: add a passkey there',
+        );
+      }
+      await requirePassword(person, body.password, 'password');
+      return beginPasskey(deps, person, sessionId);
+    },
+
+    addMyPasskey: async ({ body }, { principal }) => {
+      const { row, recoveryCodes } = await addPasskey(deps, personOf(principal), body);
+      return { ...toPasskey(row), recoveryCodes };
+    },
+
+    renameMyPasskey: async ({ params, body }, { principal }) => {
+      const { personId } = personOf(principal);
+      return toPasskey(await renamePasskey(db, { personId, id: params.id, name: body.name }));
+    },
+
+    removeMyPasskey: async ({ params, body }, { principal }) => {
+      const person = await requirePerson(personOf(principal).personId);
+      await requirePassword(person, body.password, 'password');
+      await removePasskey(db, { personId: person.id, id: params.id });
+      return undefined;
+    },
+  };
+}
+
+export function profileHandlers(deps: PeopleDeps): Handlers<typeof profileRoutes> {
+  const { db, clock, passwords } = deps;
+  const { requirePerson, requirePassword } = ownerOf(deps);
+
+  const ofKey = async ({ accountId, keyId, role }: ApiPrincipal) => {
+    const key = await db
+      .selectFrom('api_keys')
+      .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+      .select(['api_keys.name', 'api_keys.expires_at', 'accounts.name as accountName'])
+      .where('api_keys.account_id', '=', accountId)
+      .where('api_keys.id', '=', keyId)
+      .executeTakeFirstOrThrow();
+    const own = { accountId, accountName: key.accountName, role };
+    return {
+      ...{ id: keyId, name: key.name, email: null, ...own, accounts: [own] },
+      expiresAt: toTimestampOrNull(key.expires_at),
+    };
+  };
+
+  const ofPerson = async (personId: string, accountId: string) => {
+    const { name, email } = await requirePerson(personId);
+    const accounts = await listMemberships(db, personId);
+    const own = accounts.find((each) => each.accountId === accountId);
+    if (own === undefined) throw notFound('account', accountId);
+    return { id: personId, name, email, ...own, accounts, expiresAt: null };
+  };
+
+  return {
+    getMe: (_input, { principal }) =>
+      principal.sessionId === undefined
+        ? ofKey(principal)
+        : ofPerson(principal.keyId, principal.accountId),
+
+    updateMe: async ({ body }, { principal }) => {
+      const { personId, sessionId } = personOf(principal);
+      const { name, accountId = principal.accountId } = body;
+      const memberships = await listMemberships(db, personId);
+      if (!memberships.some((each) => each.accountId === accountId)) {
+        throw invalidField('accountId', 'is none of your accounts');
+      }
+      await inTransaction(db, async (unit) => {
+        if (name !== undefined)
+          await updatePerson(unit, personId, { name, updated_at: clock.now() });
+        await moveSession(unit, { id: sessionId, personId, accountId });
+      });
+      deps.forget();
+      return ofPerson(personId, accountId);
+    },
+
+    changeMyPassword: async ({ body }, { principal }) => {
+      const { personId, sessionId } = personOf(principal);
+      const person = await requirePerson(personId);
+      await requirePassword(person, body.currentPassword, 'currentPassword');
+      const problem = passwordProblem(body.newPassword, person.email);
+      if (problem !== null) throw invalidField('newPassword', problem);
+      const next = await passwords.hash(body.newPassword);
+      await inTransaction(db, async (unit) => {
+        await updatePerson(unit, personId, { password_hash: next, updated_at: clock.now() });
+        await endPersonSessions(unit, personId, { exceptId: sessionId });
+      });
+      deps.forget();
+      return undefined;
+    },
+
+    getMySecondFactor: async (_input, { principal }) => {
+      const { confirmedAt, ...factor } = await secondFactorOf(db, personOf(principal).personId);
+      return { ...factor, confirmedAt: toTimestampOrNull(confirmedAt) };
+    },
+
+    beginMySecondFactor: async ({ body }, { principal }) => {
+      const person = await requirePerson(personOf(principal).personId);
+      await requirePassword(person, body.password, 'password');
+      return beginSecondFactor(deps, person);
+    },
+
+    confirmMySecondFactor: async ({ body }, { principal }) => ({
+      recoveryCodes: await confirmSecondFactor(deps, personOf(principal).personId, body.code),
+    }),
+
+    removeMySecondFactor: async ({ body }, { principal }) => {
+      const person = await requirePerson(personOf(principal).personId);
+      await requirePassword(person, body.password, 'password');
+      if (!(await takeCode(deps, person.id, body.code))) {
+        throw invalidField('code', 'is neither the present code nor a recovery code');
+      }
+      await removeApp(db, person.id);
+      return undefined;
+    },
+
+    listMySessions: async (_input, { principal }) => {
+      const { personId, sessionId } = personOf(principal);
+      const sessions = await listPersonSessions({ db, clock }, personId);
+      return sessions.map(({ lastUsedAt, expiresAt, createdAt, ...session }) => ({
+        ...session,
+        isCurrent: session.id === sessionId,
+        lastUsedAt: toTimestampOrNull(lastUsedAt),
+        expiresAt: toTimestamp(expiresAt),
+        created_at: toTimestamp(createdAt),
+      }));
+    },
+
+    endMySession: async ({ params }, { principal }) => {
+      const { personId } = personOf(principal);
+      const ended = await endPersonSessions(db, personId, { id: params.id });
+      if (ended === 0) throw notFound('session', params.id);
+      deps.forget();
+      return undefined;
+    },
+  };
+}

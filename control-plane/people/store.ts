@@ -1,0 +1,185 @@
+/** Stored people and their memberships. Addresses are normalized by the callers. */
+import type { Kysely, Selectable } from 'kysely';
+import type { Role } from '@monitor/shared/contract/route.ts';
+import { lockRows } from '../db/lock.ts';
+import type { Database } from '../db/tables.ts';
+import { endInvitationsOf } from './links.ts';
+
+export type PersonRow = Selectable<Database['people']>;
+
+export interface Member {
+  id: string;
+  name: string;
+  email: string;
+  role: Role;
+  hasSecondFactor: boolean;
+  lastSignInAt: number | null;
+  createdAt: number;
+}
+
+export interface Membership {
+  accountId: string;
+  accountName: string;
+  role: Role;
+}
+
+/** Locks the account, in whose name its people are counted and changed. */
+export async function lockAccount(db: Kysely<Database>, accountId: string): Promise<void> {
+  await lockRows(db.selectFrom('accounts').select('id').where('id', '=', accountId)).execute();
+}
+
+export function findPerson(
+  db: Kysely<Database>,
+  by: { id: string } | { email: string },
+): Promise<PersonRow | undefined> {
+  const query = db.selectFrom('people').selectAll();
+  return (
+    'id' in by ? query.where('id', '=', by.id) : query.where('email', '=', by.email)
+  ).executeTakeFirst();
+}
+
+export async function hasPeople(db: Kysely<Database>): Promise<boolean> {
+  return (await db.selectFrom('people').select('id').limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** The people of an account by name, or the one with this id. */
+export async function listMembers(
+  db: Kysely<Database>,
+  accountId: string,
+  personId?: string,
+): Promise<Member[]> {
+  const rows = await db
+    .selectFrom('memberships')
+    .innerJoin('people', 'people.id', 'memberships.person_id')
+    .leftJoin('person_totp', 'person_totp.person_id', 'people.id')
+    .select(['people.id', 'people.name', 'people.email', 'memberships.role'])
+    .select(['people.last_sign_in_at as lastSignInAt', 'memberships.created_at as createdAt'])
+    .select('person_totp.confirmed_at as secondFactorAt')
+    .select(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('passkeys').select('id').whereRef('passkeys.person_id', '=', 'people.id'),
+      ).as('hasPasskey'),
+    )
+    .where('memberships.account_id', '=', accountId)
+    .$if(personId !== undefined, (query) => query.where('people.id', '=', personId ?? ''))
+    .orderBy('people.name')
+    .orderBy('people.id')
+    .execute();
+  return rows.map(({ secondFactorAt, hasPasskey, ...row }) => ({
+    ...row,
+    hasSecondFactor: secondFactorAt !== null || Boolean(hasPasskey),
+  }));
+}
+
+/** The accounts of a person, by name. */
+export function listMemberships(db: Kysely<Database>, personId: string): Promise<Membership[]> {
+  return db
+    .selectFrom('memberships')
+    .innerJoin('accounts', 'accounts.id', 'memberships.account_id')
+    .select(['accounts.id as accountId', 'accounts.name as accountName', 'memberships.role'])
+    .where('memberships.person_id', '=', personId)
+    .orderBy('accounts.name')
+    .orderBy('accounts.id')
+    .execute();
+}
+
+export async function insertPerson(
+  db: Kysely<Database>,
+  person: { id: string; email: string; name: string; passwordHash: string | null; now: number },
+): Promise<void> {
+  await db
+    .insertInto('people')
+    .values({
+      id: person.id,
+      email: person.email,
+      name: person.name,
+      password_hash: person.passwordHash,
+      created_at: person.now,
+    })
+    .execute();
+}
+
+export async function updatePerson(
+  db: Kysely<Database>,
+  id: string,
+  change: Partial<Pick<PersonRow, 'name' | 'password_hash' | 'last_sign_in_at' | 'updated_at'>>,
+): Promise<void> {
+  await db.updateTable('people').set(change).where('id', '=', id).execute();
+}
+
+/** Adds a person to an account; a membership that is there keeps its role. */
+export async function insertMembership(
+  db: Kysely<Database>,
+  of: { accountId: string; personId: string; role: Role; now: number },
+): Promise<void> {
+  await db
+    .insertInto('memberships')
+    .values({
+      account_id: of.accountId,
+      person_id: of.personId,
+      role: of.role,
+      created_at: of.now,
+    })
+    .onConflict((conflict) => conflict.columns(['account_id', 'person_id']).doNothing())
+    .execute();
+}
+
+/** Changes a role, and ends the invitations that it does not allow. */
+export async function updateMembership(
+  db: Kysely<Database>,
+  { accountId, personId, role }: { accountId: string; personId: string; role: Role },
+): Promise<void> {
+  await db
+    .updateTable('memberships')
+    .set({ role })
+    .where('account_id', '=', accountId)
+    .where('person_id', '=', personId)
+    .execute();
+  await endInvitationsOf(db, { accountId, personId, held: role });
+}
+
+/** Deletes a membership with its open invitations, and the person with their last one. */
+export async function deleteMembership(
+  db: Kysely<Database>,
+  { accountId, personId }: { accountId: string; personId: string },
+): Promise<void> {
+  await endInvitationsOf(db, { accountId, personId, held: null });
+  await db
+    .deleteFrom('memberships')
+    .where('account_id', '=', accountId)
+    .where('person_id', '=', personId)
+    .execute();
+  await db
+    .deleteFrom('people')
+    .where('id', '=', personId)
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom('memberships').select('role').where('person_id', '=', personId))),
+    )
+    .execute();
+}
+
+/**
+ * The account whose audit log has a sign-in of this address: for nobody's address (`isMember` is false),
+ * the oldest one.
+ */
+export async function accountOfAddress(
+  db: Kysely<Database>,
+  email: string,
+): Promise<{ id: string; isMember: boolean } | undefined> {
+  const row = await db
+    .selectFrom('accounts')
+    .leftJoin('memberships', (join) =>
+      join
+        .onRef('memberships.account_id', '=', 'accounts.id')
+        .on('memberships.person_id', '=', (own) =>
+          own.selectFrom('people').select('id').where('email', '=', email),
+        ),
+    )
+    .select(['accounts.id', 'memberships.role'])
+    .orderBy((order) => order.case().when('memberships.role', 'is', null).then(1).else(0).end())
+    .orderBy('accounts.created_at')
+    .orderBy('accounts.id')
+    .limit(1)
+    .executeTakeFirst();
+  return row && { id: row.id, isMember: row.role !== null };
+}

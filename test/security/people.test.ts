@@ -1,0 +1,413 @@
+/** C1: attacks on the sign-in of people and on their sessions and links. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import {
+  previousTokenMs,
+  rotateAfterMs,
+} from '../../control-plane/accounts/keys/console-sessions.ts';
+import { rememberKeysMs } from '../../control-plane/accounts/keys/store.ts';
+import { Passwords } from '../../control-plane/people/passwords.ts';
+import { makeResetLink } from '../../control-plane/people/ask-for-reset.ts';
+import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
+import { mailServer } from '../support/mail-server.ts';
+import { Browser, goodPassword, insertMember, tokenOf } from '../support/people.ts';
+import { TestClock } from '../support/test-clock.ts';
+
+const start = Date.parse('2026-11-21T08:00:00Z');
+const email = 'anna@shop.example';
+
+const addAnna = (cp: TestControlPlane) =>
+  insertMember(cp.controlPlane.services, {
+    ...{ accountId: cp.accountId, name: 'anna', role: 'OWNER' as const, email },
+  });
+
+const withoutRequestId = (body: { attributes: object }) => ({
+  ...body,
+  attributes: { ...body.attributes, requestId: '' },
+});
+
+test('enumeration: whoever is not there has the answer, the limits and the work of who is', async (t) => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  await addAnna(cp);
+  // Work is what is hashed: time is the machine's.
+  const hashed: boolean[] = [];
+  const { matches } = Passwords.prototype;
+  t.mock.method(
+    Passwords.prototype,
+    'matches',
+    async function (this: Passwords, given: string, hash: string | null) {
+      hashed.push(hash !== null);
+      return matches.call(this, given, hash);
+    },
+  );
+  const answersFor = async (address: string) => {
+    const answers = [];
+    for (let attempt = 0; attempt < 12; attempt += 1) {
+      const { status, body, headers } = await new Browser(cp).signIn(address, 'a wrong password');
+      answers.push([status, withoutRequestId(body), [...headers.keys()].sort()]);
+    }
+    return answers;
+  };
+  const known = await answersFor(email);
+  clock.advance(900_000);
+  const unknown = await answersFor('nobody@shop.example');
+  assert.deepEqual(known, unknown);
+  assert.deepEqual(hashed, [...Array(10).fill(true), ...Array(10).fill(false)]);
+  assert.deepEqual(
+    known.map(([status]) => status),
+    [...Array(10).fill(401), 429, 429],
+  );
+});
+
+test('enumeration: asking for a reset answers the same, and mails only who is there', async () => {
+  const clock = new TestClock(start);
+  await using smtp = await mailServer();
+  await using cp = await startTestControlPlane({ clock, settings: { SMTP_URL: smtp.url } });
+  await addAnna(cp);
+  const ask = async (address: string) => {
+    const answer = await new Browser(cp).send('POST', '/console/session/reset', {
+      email: address,
+    });
+    return [answer.status, [...answer.headers.keys()].sort()];
+  };
+  assert.deepEqual(await ask('nobody@shop.example'), await ask(email));
+  await smtp.mailTo(email, /Reset/);
+  assert.equal(smtp.received.length, 1);
+  await ask(email);
+  await ask(email);
+  assert.equal((await ask(email))[0], 429, 'nobody is flooded with mails');
+});
+
+test('brute force: guesses about one person end soon, and do not keep the person out elsewhere', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({
+    clock,
+    settings: { TRUSTED_PROXIES: '127.0.0.1' },
+  });
+  await addAnna(cp);
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+  const guess = async (address: string) => {
+    const body = { email, password: 'wrong wrong wrong' };
+    return (await new Browser(cp).send('POST', '/console/session', body, from(address))).status;
+  };
+  const statuses = [];
+  for (let attempt = 0; attempt < 11; attempt += 1) statuses.push(await guess('192.0.2.1'));
+  assert.deepEqual(statuses, [...Array(10).fill(401), 429]);
+  const own = await new Browser(cp).send(
+    ...([
+      'POST',
+      '/console/session',
+      { email, password: goodPassword },
+      from('192.0.2.2'),
+    ] as const),
+  );
+  assert.equal(own.status, 204);
+  // From many addresses at once: a bounded number in all.
+  let tried = 0;
+  for (let host = 10; host < 30; host += 1) {
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      if ((await guess(`198.51.100.${host}`)) === 401) tried += 1;
+    }
+  }
+  assert.equal(tried, 100 - 11);
+});
+
+test('lock-out: strangers who use up all tries do not lock out a browser that has signed in before', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({
+    clock,
+    settings: { TRUSTED_PROXIES: '127.0.0.1' },
+  });
+  const { services } = cp.controlPlane;
+  await addAnna(cp);
+  await insertMember(services, {
+    ...{ accountId: cp.accountId, name: 'ben', role: 'OWNER' as const, email: 'ben@shop.example' },
+  });
+  const own = new Browser(cp);
+  await own.signIn(email);
+  assert.match(own.device, /^console_device\w*=v1\./);
+  await own.send('DELETE', '/console/session');
+  clock.advance(900_000);
+  const attempt = async (browser: Browser, host: number, password: string, address = email) => {
+    const headers = { 'x-forwarded-for': `192.0.2.${host}` };
+    const body = { email: address, password };
+    return (await browser.send('POST', '/console/session', body, headers)).status;
+  };
+  // The same address as the owner's is among them: an office behind one proxy.
+  for (let host = 1; host <= 10; host += 1) {
+    for (let guess = 0; guess < 10; guess += 1) await attempt(new Browser(cp), host, 'wrong');
+  }
+  for (let guess = 0; guess < 30; guess += 1) {
+    await attempt(new Browser(cp), 1, 'wrong', `nobody${guess}@x.example`);
+  }
+  assert.equal(await attempt(new Browser(cp), 99, goodPassword), 429);
+  assert.equal(await attempt(own, 1, goodPassword), 204);
+  // A device has few tries, too, and those of one person alone.
+  const thief = new Browser(cp);
+  thief.device = own.device;
+  const statuses = [];
+  for (let guess = 0; guess < 11; guess += 1) statuses.push(await attempt(thief, 50, 'wrong'));
+  assert.deepEqual(statuses, [...Array<number>(9).fill(401), 429, 429]);
+  const forged = new Browser(cp);
+  forged.device = `${own.device.slice(0, -4)}AAAA`;
+  assert.equal(await attempt(forged, 51, goodPassword), 429);
+  assert.equal(await attempt(thief, 52, 'wrong', 'ben@shop.example'), 401);
+  for (let guess = 0; guess < 9; guess += 1) await attempt(thief, 52, 'wrong', 'ben@shop.example');
+  assert.equal(await attempt(thief, 52, goodPassword, 'ben@shop.example'), 429);
+});
+
+test('noise: guesses about one person, or about nobody, hide no refusal of another from the audit log', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({
+    clock,
+    settings: { TRUSTED_PROXIES: '127.0.0.1' },
+  });
+  await addAnna(cp);
+  let host = 0;
+  const guess = async (address: string) => {
+    host += 1;
+    const headers = { 'x-forwarded-for': `10.1.${host >> 8}.${host & 255}` };
+    const body = { email: address, password: 'wrong' };
+    await new Browser(cp).send('POST', '/console/session', body, headers);
+  };
+  // Hashing is not what is tried here.
+  const { matches } = Passwords.prototype;
+  Passwords.prototype.matches = () => Promise.resolve(false);
+  try {
+    for (let one = 0; one < 610; one += 1) await guess(`nobody${one}@x.example`);
+    await guess(email);
+  } finally {
+    Passwords.prototype.matches = matches;
+  }
+  const log = await cp.api('GET', '/v1/audit-log?operation=signIn&outcome=REFUSED&limit=100');
+  assert.equal(log.body.entries[0].actor.name, email);
+  const rows = await cp.controlPlane.services.db.selectFrom('audit_log').select('id').execute();
+  assert.equal(rows.length, 601);
+});
+
+test('race: a sign-in with the old password has no session after a reset that overtook it', async (t) => {
+  await using cp = await startTestControlPlane();
+  const { services } = cp.controlPlane;
+  await addAnna(cp);
+  const link = (await makeResetLink(services, email)) ?? '';
+  const password = 'another long sentence';
+  const { matches } = Passwords.prototype;
+  let isFirst = true;
+  t.mock.method(
+    Passwords.prototype,
+    'matches',
+    async function (this: Passwords, given: string, hash: string | null) {
+      const isRight = await matches.call(this, given, hash);
+      // The old password was right, and the answer is on its way.
+      if (isFirst) {
+        isFirst = false;
+        assert.equal((await new Browser(cp).accept(link, { password })).status, 200);
+      }
+      return isRight;
+    },
+  );
+  const late = new Browser(cp);
+  assert.equal((await late.signIn(email)).status, 401);
+  assert.equal(await late.name(), null);
+  const rows = await services.db.selectFrom('console_sessions').select('id').execute();
+  assert.deepEqual(rows, []);
+  assert.equal((await new Browser(cp).signIn(email, password)).status, 204);
+});
+
+test('invitations end with the rights of who made them', async () => {
+  await using cp = await startTestControlPlane();
+  const { services } = cp.controlPlane;
+  await addAnna(cp);
+  const anna = new Browser(cp);
+  await anna.signIn(email);
+  const add = async (name: string, role: 'OWNER' | 'ADMIN') => {
+    const { id } = await insertMember(services, {
+      ...{ accountId: cp.accountId, name, role, email: `${name}@shop.example` },
+    });
+    const browser = new Browser(cp);
+    await browser.signIn(`${name}@shop.example`);
+    return { id, browser };
+  };
+  const invite = async (browser: Browser, name: string, role: string) => {
+    const body = { email: `${name}@x.example`, role };
+    const answer = await browser.send('POST', '/v1/invitations', body);
+    assert.equal(answer.status, 201);
+    return answer.body as { id: string; link: string };
+  };
+  const statusOf = async ({ link }: { link: string }) =>
+    (await new Browser(cp).send('POST', '/console/session/link', { token: tokenOf(link) })).status;
+  const ben = await add('ben', 'OWNER');
+  const asOwner = await invite(ben.browser, 'o', 'OWNER');
+  const asAdmin = await invite(ben.browser, 'a', 'ADMIN');
+  const ofAnna = await invite(anna, 'other', 'OWNER');
+  const open = async () =>
+    (await anna.send('GET', '/v1/invitations')).body.map(({ id }: { id: string }) => id).sort();
+  await anna.send('PUT', `/v1/people/${ben.id}`, { role: 'ADMIN' });
+  assert.deepEqual([await statusOf(asOwner), await statusOf(asAdmin)], [404, 200]);
+  assert.deepEqual(await open(), [asAdmin.id, ofAnna.id].sort());
+  await anna.send('PUT', `/v1/people/${ben.id}`, { role: 'READ_WRITE' });
+  assert.deepEqual([await statusOf(asAdmin), await statusOf(ofAnna)], [404, 200]);
+  const cleo = await add('cleo', 'ADMIN');
+  const ofCleo = await invite(cleo.browser, 'c', 'READ_ONLY');
+  await anna.send('DELETE', `/v1/people/${cleo.id}`);
+  assert.equal(await statusOf(ofCleo), 404);
+  const key = await cp.api('POST', '/v1/api-keys', { name: 'robot', role: 'ADMIN' });
+  const { body: ofKey } = await cp.api(
+    ...(['POST', '/v1/invitations', { email: 'k@x.example' }] as const),
+    { authorization: `Bearer ${key.body.rawKey}` },
+  );
+  assert.equal(await statusOf(ofKey as { link: string }), 200);
+  await cp.api('DELETE', `/v1/api-keys/${key.body.id}`);
+  assert.equal(await statusOf(ofKey as { link: string }), 404);
+  assert.deepEqual(await open(), [ofAnna.id]);
+});
+
+test('nobody revokes or replaces an invitation to a role above their own', async () => {
+  await using cp = await startTestControlPlane();
+  await addAnna(cp);
+  const anna = new Browser(cp);
+  await anna.signIn(email);
+  await insertMember(cp.controlPlane.services, {
+    ...{ accountId: cp.accountId, name: 'ben', role: 'ADMIN' as const, email: 'ben@shop.example' },
+  });
+  const ben = new Browser(cp);
+  await ben.signIn('ben@shop.example');
+  const invite = (browser: Browser, role: string) =>
+    browser.send('POST', '/v1/invitations', { email: 'boss@x.example', role });
+  const { id } = (await invite(anna, 'OWNER')).body as { id: string };
+  assert.equal((await ben.send('DELETE', `/v1/invitations/${id}`)).status, 403);
+  assert.equal((await invite(ben, 'READ_ONLY')).status, 403);
+  const open = (await anna.send('GET', '/v1/invitations')).body as { id: string }[];
+  assert.deepEqual(
+    open.map((one) => one.id),
+    [id],
+  );
+  assert.equal((await anna.send('DELETE', `/v1/invitations/${id}`)).status, 204);
+});
+
+test('signing out is limited', async () => {
+  await using cp = await startTestControlPlane();
+  const statuses = new Set<number>();
+  for (let attempt = 0; attempt < 301; attempt += 1) {
+    statuses.add((await new Browser(cp).send('DELETE', '/console/session')).status);
+  }
+  assert.deepEqual([...statuses], [204, 429]);
+});
+
+test('fixation: a sign-in makes a new session and ends the one the browser came with', async () => {
+  await using cp = await startTestControlPlane();
+  const { services } = cp.controlPlane;
+  await addAnna(cp);
+  await insertMember(services, {
+    ...{ accountId: cp.accountId, name: 'eve', role: 'READ_ONLY' as const, email: 'eve@x.example' },
+  });
+  const eve = new Browser(cp);
+  await eve.signIn('eve@x.example');
+  const planted = eve.cookie;
+  const victim = new Browser(cp);
+  victim.cookie = planted;
+  await victim.signIn(email);
+  assert.notEqual(victim.cookie, planted);
+  assert.equal(await victim.name(), 'anna');
+  assert.equal(await eve.name(), null);
+  // A made-up token is never taken over.
+  const forged = new Browser(cp);
+  forged.cookie = `${planted.split('=')[0]}=${'A'.repeat(43)}`;
+  await forged.signIn(email);
+  assert.ok(!forged.cookie.endsWith('A'.repeat(43)));
+});
+
+test('CSRF: no other site signs in, out, accepts a link or changes a profile', async () => {
+  await using cp = await startTestControlPlane();
+  await addAnna(cp);
+  const browser = new Browser(cp);
+  await browser.signIn(email);
+  for (const foreign of [
+    { origin: 'https://attacker.example' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ]) {
+    const send = async (method: string, path: string, body?: unknown) =>
+      (await browser.send(method, path, body, foreign)).status;
+    assert.equal(await send('POST', '/console/session', { email, password: goodPassword }), 403);
+    assert.equal(await send('DELETE', '/console/session'), 403);
+    assert.equal(await send('POST', '/console/session/reset', { email }), 403);
+    assert.equal(await send('POST', '/console/session/link', { token: 'x' }), 403);
+    assert.equal(await send('POST', '/console/session/link/accept', { token: 'x' }), 403);
+    assert.equal(await send('PUT', '/v1/users/me', { name: 'hacked' }), 401);
+    assert.equal(await send('POST', '/v1/invitations', { email: 'eve@x.example' }), 401);
+  }
+  const form = await fetch(`${cp.url}/v1/users/me`, {
+    ...{ method: 'PUT', body: 'name=hacked' },
+    headers: { cookie: browser.cookie, 'content-type': 'application/x-www-form-urlencoded' },
+  });
+  assert.equal(form.status, 401);
+  assert.equal(await browser.name(), 'anna');
+  assert.match(browser.setCookie, /HttpOnly; SameSite=Strict/);
+});
+
+test('a stolen cookie dies when the owner uses the console, changes the password or ends it', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  await addAnna(cp);
+  const browser = new Browser(cp);
+  const thief = new Browser(cp);
+  const steal = async () => {
+    await browser.signIn(email, goodPassword, { isKept: true });
+    thief.cookie = browser.cookie;
+    assert.equal(await thief.name(), 'anna');
+  };
+  await steal();
+  clock.advance(rotateAfterMs);
+  await browser.send('GET', '/console/session');
+  clock.advance(previousTokenMs + rememberKeysMs);
+  assert.deepEqual([await browser.name(), await thief.name()], ['anna', null]);
+  await steal();
+  const mine = new Browser(cp);
+  await mine.signIn(email);
+  const newPassword = 'another long sentence';
+  const body = { currentPassword: goodPassword, newPassword };
+  assert.equal((await mine.send('PUT', '/v1/users/me/password', body)).status, 204);
+  assert.equal(await thief.name(), null);
+});
+
+test('replay: a link works once, also when it is used twice at the same time', async () => {
+  await using cp = await startTestControlPlane();
+  await addAnna(cp);
+  const browser = new Browser(cp);
+  await browser.signIn(email);
+  const { body } = await browser.send('POST', '/v1/invitations', { email: 'ben@shop.example' });
+  const { link } = body as { link: string };
+  const answers = await Promise.all(
+    ['Ben', 'Eve'].map((name) =>
+      new Browser(cp).accept(link, { name, password: `${name} has a long password` }),
+    ),
+  );
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+  const rows = await cp.controlPlane.services.db.selectFrom('person_links').selectAll().execute();
+  assert.deepEqual(rows, []);
+});
+
+test('the database has neither passwords nor tokens of sessions and links', async () => {
+  await using cp = await startTestControlPlane();
+  const { db } = cp.controlPlane.services;
+  await addAnna(cp);
+  const browser = new Browser(cp);
+  await browser.signIn(email);
+  const { body } = await browser.send('POST', '/v1/invitations', { email: 'ben@shop.example' });
+  const stored = JSON.stringify([
+    await db.selectFrom('people').selectAll().execute(),
+    await db.selectFrom('person_links').selectAll().execute(),
+    await db.selectFrom('console_sessions').selectAll().execute(),
+  ]);
+  assert.match(stored, /\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  for (const secret of [
+    goodPassword,
+    tokenOf((body as { link: string }).link),
+    browser.cookie.split('=')[1] ?? '',
+  ]) {
+    assert.ok(!stored.includes(secret));
+  }
+});
