@@ -22,6 +22,7 @@ import {
 } from '../checks/index.ts';
 import type { triggerIncident } from '@monitor/shared/contract/check.ts';
 import type { z } from 'zod';
+import { hostOfCheck } from './decide/host-of-check.ts';
 import type { Mutes } from './mutes.ts';
 
 /** The fields of a check that alerting needs, with the settings of its group applied. */
@@ -31,9 +32,13 @@ export interface AlertedCheck {
   groupName: string | null;
   tags: string[];
   description: string | null;
+  /** The host that it asks; null without a single one. */
+  host: string | null;
   isActive: boolean;
   triggerIncident: z.output<typeof triggerIncident> | null;
   locations: string[];
+  /** Null where its alerts do not escalate. */
+  escalationPolicyId: string | null;
   rules: AlertRules;
   /** How long after a tick a location may still report a result for it. */
   tickLastsMs: number;
@@ -102,14 +107,27 @@ export class AlertedChecks {
     return this.#checks.get(checkId);
   }
 
-  async #read(accountId: string, checkId: string): Promise<AlertedCheck | undefined> {
+  /** The same as it would be with other alert settings of its own. */
+  findWith(
+    accountId: string,
+    checkId: string,
+    changed: Partial<AlertingFields>,
+  ): Promise<AlertedCheck | undefined> {
+    return this.#read(accountId, checkId, changed);
+  }
+
+  async #read(
+    accountId: string,
+    checkId: string,
+    changed: Partial<AlertingFields> = {},
+  ): Promise<AlertedCheck | undefined> {
     const row = await findCheck(this.#db, accountId, checkId);
     if (row === undefined) return undefined;
     const group = await groupOf(this.#db, row);
     const fields = effectiveFields(row, group) as AlertFields;
     const locations = locationsOf(fields);
     const settings = effectiveAlertSettings({
-      check: fieldsOf(row) as unknown as AlertingFields,
+      check: { ...(fieldsOf(row) as unknown as AlertingFields), ...changed },
       group: group === undefined ? null : alertingOf(group),
       account: await this.#accountSettings(accountId),
     });
@@ -128,9 +146,11 @@ export class AlertedChecks {
       groupName: group?.name ?? null,
       tags: fields.tags,
       description: fields.description,
+      host: hostOfCheck(row.type, fields),
       isActive: fields.activated,
       triggerIncident: fields.triggerIncident,
       locations,
+      escalationPolicyId: settings.escalationPolicyId ?? null,
       rules,
       tickLastsMs: lastsMs,
     };

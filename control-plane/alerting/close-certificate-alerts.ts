@@ -5,9 +5,10 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { certificateKey } from './decide/certificate.ts';
-import { type AlertFacts, enqueueAlert, keepsOpen } from '../notifications/index.ts';
+import { type AlertFacts, keepsOpen } from '../notifications/index.ts';
 import type { Services } from '../core/services.ts';
 import type { AlertedCheck } from './alerted-checks.ts';
+import { notifyChannel } from './notify-channel.ts';
 import { factsOfCheck } from './raise-alert.ts';
 import { subscribedChannels } from './subscribed-channels.ts';
 
@@ -71,7 +72,7 @@ export async function closeCertificateAlerts(
       incidentKey: certificateKey(checkId, expiresAt),
       recentRuns: [],
     };
-    await enqueueAlert(db, channel, facts, { id: newId(), accountId, now });
+    await notifyChannel(db, channel, facts, check.host, { id: newId(), accountId, now });
     isQueued = true;
   }
   return isQueued;

@@ -1,14 +1,20 @@
 /** What other modules may use. */
+export { acknowledge, outageOfAlert, outagesOfGroup, type Outage } from './acknowledge.ts';
+export { alertAcknowledgementHandlers } from './alert-acknowledgements/handlers.ts';
 export { alertChannelHandlers } from './alert-channels/handlers.ts';
 export { alertDecisionHandlers } from './alert-decisions/handlers.ts';
 export { alertDeliveryHandlers } from './alert-deliveries/handlers.ts';
+export { alertGroupHandlers } from './alert-groups/handlers.ts';
 export { alertOnCertificate } from './alert-on-certificate.ts';
 export { alertOn } from './alert-on.ts';
 export { alertHandlers } from './alerts/handlers.ts';
 export { outagesOf, type PassedSince } from './decide/error-streak.ts';
+export { escalationPolicyHandlers } from './escalation-policies/handlers.ts';
 export { errorStreaksOf, recordErrorStreaks } from './error-streaks.ts';
 export { healthTimers } from './health-timers.ts';
 export { moveAlertStates } from './move-states.ts';
 export { pruneAlerts } from './prune-alerts.ts';
 export { evaluateDueAlerts } from './evaluate-due-alerts.ts';
+export { runEscalations } from './run-escalations.ts';
+export { sendAlertGroups } from './send-alert-groups.ts';
 export { alertsOfChecks } from './withdraw-alerts.ts';

@@ -34,6 +34,39 @@ export async function pruneAlerts(
             .limit(atOnce),
         )
         .executeTakeFirst(),
+      await db
+        .deleteFrom('grouped_alerts')
+        .where('seq', 'in', (old) =>
+          old
+            .selectFrom('grouped_alerts')
+            .select('seq')
+            .where('joined_at', '<', before)
+            .where('message_id', 'is not', null)
+            .limit(atOnce),
+        )
+        .executeTakeFirst(),
+      await db
+        .deleteFrom('alert_groups')
+        .where('id', 'in', (old) =>
+          old
+            .selectFrom('alert_groups')
+            .select('id')
+            .where('last_sent_at', '<', before)
+            .limit(atOnce),
+        )
+        .executeTakeFirst(),
+      await db
+        .deleteFrom('alert_acknowledgements')
+        .where('id', 'in', (old) =>
+          old
+            .selectFrom('alert_acknowledgements')
+            .select('id')
+            .where('created_at', '<', before)
+            .limit(atOnce),
+        )
+        .executeTakeFirst(),
+      // What escalates longer has lost its outage.
+      await db.deleteFrom('escalations').where('started_at', '<', before).executeTakeFirst(),
       await pruneAlertNotifications(db, before, atOnce),
     ];
     return deleted.some(({ numDeletedRows }) => Number(numDeletedRows) >= atOnce);

@@ -3,13 +3,17 @@ import type { Kysely } from 'kysely';
 import { fromFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { Addressee } from './decide/channels.ts';
-import { type AlertFacts, enqueueAlert, type RecentRun } from '../notifications/index.ts';
+import { subjectOf } from './decide/decision.ts';
+import type { AlertFacts, RecentRun } from '../notifications/index.ts';
 import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import { overloadOf } from '../scheduling/index.ts';
 import { privateLocationName } from '../checks/index.ts';
+import { acknowledgementOf } from './acknowledge.ts';
 import type { AlertedCheck } from './alerted-checks.ts';
 import type { RunVerdict } from '../results/index.ts';
+import { endEscalation, startEscalation, takeEscalation } from './escalate.ts';
+import { notifyChannel } from './notify-channel.ts';
 import type { AlertChannel } from './subscribed-channels.ts';
 
 /** As many runs as fit into the chart of a mail. */
@@ -44,6 +48,42 @@ async function recentRuns(
   }));
 }
 
+const besideMs = 5 * 60_000;
+const maxNamed = 5;
+/** More are not counted. */
+const maxCounted = 1_000;
+
+/** Other checks of the account that began to fail at about the same time, and last. */
+async function alsoFailing(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+  since: number,
+): Promise<AlertFacts['alsoFailing']> {
+  const others = db
+    .selectFrom('alert_states')
+    .where('alert_states.account_id', '=', accountId)
+    .where('failing_since', '>=', since - besideMs)
+    .where('failing_since', '<=', since + besideMs)
+    .where('alert_states.check_id', '!=', checkId);
+  const named = await others
+    .innerJoin('checks', 'checks.id', 'alert_states.check_id')
+    .select('checks.name')
+    .orderBy('failing_since')
+    .orderBy('checks.name')
+    .limit(maxNamed)
+    .execute();
+  if (named.length === 0) return undefined;
+  const counted =
+    named.length < maxNamed
+      ? { all: named.length }
+      : await db
+          .selectFrom(others.select('check_id').limit(maxCounted).as('other'))
+          .select((of) => of.fn.countAll<number>().as('all'))
+          .executeTakeFirstOrThrow();
+  return { names: named.map(({ name }) => name), more: Number(counted.all) - named.length };
+}
+
 export interface RaisedAlert {
   alertType: AlertFacts['alertType'];
   key: string;
@@ -69,13 +109,14 @@ export function factsOfCheck(check: AlertedCheck): AlertFacts['check'] {
  * the same, against the lock of the check, send one message.
  */
 export async function raiseAlert(
-  { clock, logger, newId }: Services,
+  services: Services,
   db: Kysely<Database>,
   check: AlertedCheck,
   alert: RaisedAlert,
 ): Promise<string> {
+  const { clock, logger, newId } = services;
   const now = clock.now();
-  const { row, type } = check;
+  const { row, type, host } = check;
   const { alertType, result, ssl } = alert;
   const { account_id: accountId, id: checkId } = row;
   const alertId = namedUuid([checkId, alert.key, alertType, alert.occasion].join('/'));
@@ -94,6 +135,7 @@ export async function raiseAlert(
       status_code: result?.statusCode ?? null,
       created_at: now,
       started_at: result?.startedAt ?? null,
+      incident_key: alert.key,
     })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .returning('id')
@@ -105,7 +147,13 @@ export async function raiseAlert(
   const wanted = new Set(
     alert.addressees.flatMap(({ id, reason }) => (reason === 'WANTED' ? [id] : [])),
   );
-  if (wanted.size === 0) return alertId;
+  const isClosing = subjectOf(alertType) === 'recovery' || alert.withdrawn != null;
+  const isProblem = ssl === null && !isClosing;
+  const escalated = isClosing
+    ? await takeEscalation(db, { checkId, incidentKey: alert.key })
+    : undefined;
+  const escalatesBy = isProblem && alert.reminder === 0 ? check.escalationPolicyId : null;
+  if (wanted.size === 0 && escalated === undefined && escalatesBy === null) return alertId;
   const privateName =
     result === null ? undefined : await privateLocationName(db, accountId, result.runLocation);
   const overload =
@@ -115,6 +163,11 @@ export async function raiseAlert(
     result !== null &&
     overload.since <= result.stoppedAt &&
     (overload.endedAt ?? Infinity) >= result.startedAt;
+  const taken = await acknowledgementOf(db, { checkId, incidentKey: alert.key });
+  const others =
+    isProblem && alert.since !== null
+      ? await alsoFailing(db, accountId, checkId, alert.since)
+      : undefined;
   const facts: AlertFacts = {
     kind: 'alert',
     alertId,
@@ -143,11 +196,15 @@ export async function raiseAlert(
     ssl,
     withdrawn: alert.withdrawn ?? null,
     incidentKey: alert.key,
+    ...(taken === undefined ? {} : { acknowledged: { by: taken.made_by, at: taken.created_at } }),
+    ...(others === undefined ? {} : { alsoFailing: others }),
     recentRuns: ssl === null ? await recentRuns(db, accountId, checkId) : [],
   };
   for (const channel of alert.channels) {
     if (!wanted.has(channel.id)) continue;
-    await enqueueAlert(db, channel, facts, { id: newId(), accountId, now });
+    await notifyChannel(db, channel, facts, host, { id: newId(), accountId, now });
   }
+  if (escalated !== undefined) await endEscalation(services, db, escalated, facts, host, wanted);
+  if (escalatesBy !== null) await startEscalation(services, db, accountId, escalatesBy, facts);
   return alertId;
 }

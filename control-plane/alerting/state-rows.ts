@@ -12,6 +12,7 @@ interface StateArguments {
   state_json: string;
   wake_at: number | null;
   updated_at: number;
+  failing_since: number | null;
 }
 
 const upsert = prepareQuery<StateArguments>((db, argument) =>
@@ -23,12 +24,14 @@ const upsert = prepareQuery<StateArguments>((db, argument) =>
       state_json: argument('state_json'),
       wake_at: argument('wake_at'),
       updated_at: argument('updated_at'),
+      failing_since: argument('failing_since'),
     })
     .onConflict((conflict) =>
       conflict.column('check_id').doUpdateSet((set) => ({
         state_json: set.ref('excluded.state_json'),
         wake_at: set.ref('excluded.wake_at'),
         updated_at: set.ref('excluded.updated_at'),
+        failing_since: set.ref('excluded.failing_since'),
       })),
     ),
 );
@@ -75,6 +78,7 @@ export async function writeState(
     state_json: JSON.stringify(state),
     wake_at: wakeAt,
     updated_at: now,
+    failing_since: state.since,
   });
 }
 

@@ -1,13 +1,17 @@
 /** The alert channels of a check, subscribed by itself or by its group; each channel once. */
 import type { Kysely } from 'kysely';
-import { fromFlag } from '../db/columns.ts';
+import { fromFlag, fromJson } from '../db/columns.ts';
+import { eachNumberOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import type { WatchingChannel } from './decide/certificate.ts';
 import type { SubscribedChannel } from './decide/channels.ts';
+import type { Grouping } from './decide/group-alerts.ts';
 
 export interface AlertChannel extends SubscribedChannel, WatchingChannel {
   configJson: string;
+  /** Null when each alert is a notification of its own. */
+  grouping: Grouping | null;
 }
 
 interface Row {
@@ -19,7 +23,35 @@ interface Row {
   send_recovery: number;
   ssl_expiry: number;
   ssl_expiry_threshold: number;
+  grouping_json: string | null;
   activated: number;
+}
+
+const columns = [
+  'alert_channels.id',
+  'alert_channels.type',
+  'alert_channels.config_json',
+  'alert_channels.send_failure',
+  'alert_channels.send_degraded',
+  'alert_channels.send_recovery',
+  'alert_channels.ssl_expiry',
+  'alert_channels.ssl_expiry_threshold',
+  'alert_channels.grouping_json',
+] as const;
+
+function toChannel(row: Row): AlertChannel {
+  return {
+    id: row.id,
+    type: row.type,
+    configJson: row.config_json,
+    activated: fromFlag(row.activated),
+    sendFailure: fromFlag(row.send_failure),
+    sendDegraded: fromFlag(row.send_degraded),
+    sendRecovery: fromFlag(row.send_recovery),
+    sslExpiry: fromFlag(row.ssl_expiry),
+    sslExpiryThreshold: row.ssl_expiry_threshold,
+    grouping: row.grouping_json === null ? null : fromJson<Grouping>(row.grouping_json),
+  };
 }
 
 const channelsOf = prepareQuery<{ accountId: string; checkId: string; groupId: number }, Row>(
@@ -27,16 +59,7 @@ const channelsOf = prepareQuery<{ accountId: string; checkId: string; groupId: n
     db
       .selectFrom('alert_subscriptions')
       .innerJoin('alert_channels', 'alert_channels.id', 'alert_subscriptions.channel_id')
-      .select([
-        'alert_channels.id',
-        'alert_channels.type',
-        'alert_channels.config_json',
-        'alert_channels.send_failure',
-        'alert_channels.send_degraded',
-        'alert_channels.send_recovery',
-        'alert_channels.ssl_expiry',
-        'alert_channels.ssl_expiry_threshold',
-      ])
+      .select(columns)
       .select((select) => select.fn.max('alert_subscriptions.activated').as('activated'))
       .where('alert_subscriptions.account_id', '=', argument('accountId'))
       .where((where) =>
@@ -61,15 +84,22 @@ export async function subscribedChannels(
     checkId: check.id,
     groupId: check.group_id ?? noGroup,
   });
-  return rows.map((row) => ({
-    id: row.id,
-    type: row.type,
-    configJson: row.config_json,
-    activated: fromFlag(row.activated),
-    sendFailure: fromFlag(row.send_failure),
-    sendDegraded: fromFlag(row.send_degraded),
-    sendRecovery: fromFlag(row.send_recovery),
-    sslExpiry: fromFlag(row.ssl_expiry),
-    sslExpiryThreshold: row.ssl_expiry_threshold,
-  }));
+  return rows.map(toChannel);
+}
+
+/** These channels of an account, as far as they exist, whatever they subscribe to. */
+export async function channelsById(
+  db: Kysely<Database>,
+  accountId: string,
+  ids: readonly number[],
+): Promise<AlertChannel[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .selectFrom('alert_channels')
+    .select(columns)
+    .where('account_id', '=', accountId)
+    .where('id', 'in', eachNumberOf(ids))
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => toChannel({ ...row, activated: 1 }));
 }

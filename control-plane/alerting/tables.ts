@@ -1,12 +1,18 @@
 /** The tables that this module alone writes. Units of columns: `db/tables.ts`. */
 import type { Generated } from 'kysely';
+import type { AlertEffect } from './decide/group-alerts.ts';
 
 declare module '../db/tables.ts' {
   interface Database {
     alert_channels: AlertChannelsTable;
+    alert_groups: AlertGroupsTable;
+    grouped_alerts: GroupedAlertsTable;
+    alert_acknowledgements: AlertAcknowledgementsTable;
     check_alerts: CheckAlertsTable;
     alert_states: AlertStatesTable;
     alert_decisions: AlertDecisionsTable;
+    escalation_policies: EscalationPoliciesTable;
+    escalations: EscalationsTable;
     certificate_notices: CertificateNoticesTable;
     error_streaks: ErrorStreaksTable;
     location_error_streaks: LocationErrorStreaksTable;
@@ -29,6 +35,59 @@ export interface AlertChannelsTable {
   auto_subscribe: number;
   created_at: number;
   updated_at: number | null;
+  /** See `alertGrouping` of the contract; null when each alert is a notification of its own. */
+  grouping_json: Generated<string | null>;
+  /** IANA name; messages show its local time beside UTC. */
+  timezone: Generated<string | null>;
+}
+
+/** Alerts of one cause that a channel gets together. */
+export interface AlertGroupsTable {
+  id: string;
+  account_id: string;
+  alert_channel_id: number;
+  /** Null for alerts of several causes that the limit of the channel brought together. */
+  cause_kind: string | null;
+  cause_name: string | null;
+  /** Deduplication key of paging systems. */
+  incident_key: string;
+  opened_at: number;
+  last_sent_at: number;
+  /** Number of notifications. */
+  messages: number;
+  /** `GroupState`, see `decide/group-facts.ts`; null for groups of older builds. */
+  state_json: Generated<string | null>;
+}
+
+/** Alerts for channels that group: they wait for their notification, and then say which one it was. */
+export interface GroupedAlertsTable {
+  seq: Generated<number>;
+  /** For alerts that have a notification record also its id. */
+  id: string;
+  account_id: string;
+  alert_channel_id: number;
+  /** `check_alerts.id`. */
+  alert_id: string;
+  check_id: string;
+  check_name: string;
+  alert_type: string;
+  incident_key: string;
+  effect: AlertEffect;
+  /** `Cause[]`, see `decide/causes-of.ts`. */
+  causes_json: string;
+  error: string | null;
+  /** When its problem began. */
+  began_at: number;
+  /** Its content while it waits, when no notification record has it. */
+  facts_json: string | null;
+  joined_at: number;
+  /** When its channel is looked at again. */
+  due_at: number;
+  /** Null while it waits, as the following ones. */
+  group_id: string | null;
+  /** Id of the notification in the outbox. */
+  message_id: string | null;
+  sent_at: number | null;
 }
 
 export interface CheckAlertsTable {
@@ -45,6 +104,49 @@ export interface CheckAlertsTable {
   status_code: string | null;
   created_at: number;
   started_at: number | null;
+  /** The outage that it is about; null for rows of older builds. */
+  incident_key: Generated<string | null>;
+}
+
+/** Who took an outage on. */
+export interface AlertAcknowledgementsTable {
+  id: string;
+  account_id: string;
+  check_id: string;
+  incident_key: string;
+  kind: 'ACKNOWLEDGED' | 'SNOOZED';
+  /** Name of the person, of the key, or of the channel whose link it was. */
+  made_by: string;
+  created_at: number;
+  /** The end of a snooze. */
+  until_at: number | null;
+}
+
+export interface EscalationPoliciesTable {
+  id: string;
+  account_id: string;
+  name: string;
+  /** All other wire fields. */
+  body_json: string;
+  created_at: number;
+  updated_at: number | null;
+}
+
+/** Outages whose alert escalates, until they end: those who were notified get the recovery. */
+export interface EscalationsTable {
+  check_id: string;
+  incident_key: string;
+  account_id: string;
+  policy_id: string;
+  /** `AlertFacts` of the alert. */
+  facts_json: string;
+  /** How many steps are done. */
+  step: number;
+  /** `Notified`, see `escalate.ts`. */
+  notified_json: string;
+  started_at: number;
+  /** When the next step is due; null after the last, and once it was stopped. */
+  due_at: number | null;
 }
 
 /** State of the alert state machine. A check without a row is passing and has no open alert. */
@@ -56,6 +158,8 @@ export interface AlertStatesTable {
   /** When the state must be evaluated without a result: an escalation or a reminder is due. */
   wake_at: number | null;
   updated_at: number;
+  /** Start of the present problem; null while passing. */
+  failing_since: Generated<number | null>;
 }
 
 /** Why an alert was sent or not sent. Passing runs of passing checks leave no row. */

@@ -12,6 +12,7 @@ import { wakeOutbox } from '../notifications/index.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
 import { closeCertificateAlerts } from './close-certificate-alerts.ts';
 import { insertDecision } from './decision-rows.ts';
+import { isEscalated } from './escalate.ts';
 import { raiseAlert } from './raise-alert.ts';
 import { Mutes } from './mutes.ts';
 import { forgetState, readStates } from './state-rows.ts';
@@ -39,7 +40,10 @@ async function withdraw(
       ? { ...channel, reason: 'NEVER_TOLD' as const }
       : channel,
   );
-  const isSent = !isMuted && addressees.some(({ reason }) => reason === 'WANTED');
+  const outage = { checkId: check.row.id, incidentKey: key };
+  const isSent =
+    !isMuted &&
+    (addressees.some(({ reason }) => reason === 'WANTED') || (await isEscalated(db, outage)));
   const alertId = isSent
     ? await raiseAlert(services, db, check, {
         alertType,

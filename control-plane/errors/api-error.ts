@@ -72,3 +72,12 @@ export function badToken(): ApiError {
     hint: 'send the header "Authorization: Bearer <API_KEY>" with a key that is neither expired nor revoked',
   });
 }
+
+/** Spec: open. A change with `If-Match` that another one came before. */
+export function changedMeanwhile(attributes: Attributes = {}): ApiError {
+  return new ApiError(
+    'PRECONDITION_FAILED',
+    'it was changed since it was read: read it again, and decide what to keep',
+    attributes,
+  );
+}

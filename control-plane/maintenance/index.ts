@@ -9,4 +9,10 @@ export {
   type MaintenancePlan,
   scheduledMaintenance,
 } from './scheduled-maintenance.ts';
-export { maintenanceNow, maintenanceOf, selectionOf, windowsSince } from './windows.ts';
+export {
+  maintenanceHeld,
+  maintenanceNow,
+  maintenanceOf,
+  selectionOf,
+  windowsSince,
+} from './windows.ts';

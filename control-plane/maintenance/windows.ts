@@ -23,6 +23,19 @@ export async function maintenanceWindowsOf(
   return standingWindows(db, accountId);
 }
 
+/** The windows of an account that take place at an instant, each with its end, as text to compare. */
+export async function maintenanceHeld(
+  db: Kysely<Database>,
+  accountId: string,
+  at: number,
+): Promise<string[]> {
+  const windows = await standingWindows(db, accountId);
+  return windows.flatMap((window) => {
+    const held = heldAt(window, at);
+    return held === null ? [] : [`${window.id} ${held.endsAt}`];
+  });
+}
+
 /** All versions of the windows of an account that were in effect at an instant or later. */
 export async function windowsSince(
   db: Kysely<Database>,

@@ -62,7 +62,11 @@ function titleOf({ code, isOver, isConclusive, ...facts }: AgentHealthFacts): st
 }
 
 /** The message about a location whose checks have nothing but agent errors. */
-export function agentHealthMessage(facts: AgentHealthFacts, publicUrl: string) {
+export function agentHealthMessage(
+  facts: AgentHealthFacts,
+  publicUrl: string,
+  timezone: string | null,
+) {
   const { isOver, since, runs, checks, at, location, mostCommonCode: code } = facts;
   const name = oneLine(facts.locationName);
   const said = oneLine(facts.message ?? '');
@@ -70,7 +74,7 @@ export function agentHealthMessage(facts: AgentHealthFacts, publicUrl: string) {
   const labels = wording ?? { label: 'NOT MEASURING', overLabel: 'MEASURING AGAIN' };
   const lines: [string, string][] = [
     ['Location', name === location ? name : `${name} (${location})`],
-    [isOver ? 'Began' : 'Since', instantText(since)],
+    [isOver ? 'Began' : 'Since', instantText(since, timezone)],
     ['Lasted', isOver ? durationText(at - since) : ''],
     ['Runs', isOver || runs === 0 ? '' : count(runs, 'run')],
     ['Most often', code === null || code === unknownCode ? '' : oneLine(code)],

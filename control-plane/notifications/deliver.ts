@@ -12,7 +12,8 @@ import type { Channel, Transports } from './channel.ts';
 import { channels } from './channels/index.ts';
 import type { Mail, NotificationFacts } from './facts.ts';
 import { pausesOfMail, withoutMailServer } from './mailer.ts';
-import { messageOf } from './message.ts';
+import { AlertLinks } from './alert-links.ts';
+import { messageOf, type Message } from './message.ts';
 
 export type ChannelRow = Selectable<Database['alert_channels']>;
 
@@ -76,6 +77,20 @@ function mailDelivery(mail: Mail, id: string): Delivery {
   };
 }
 
+/** With links for the people behind the channel. */
+function messageFor(
+  { secrets }: Pick<Services, 'secrets'>,
+  { id, account_id: accountId, alert_channel_id: channelId }: OutboxRow,
+  facts: NotificationFacts,
+  publicUrl: string,
+  timezone: string | null,
+): Message {
+  const message = messageOf(facts, id, publicUrl, timezone);
+  if (channelId === null) return message;
+  const of = { accountId, channelId };
+  return { ...message, actions: new AlertLinks(secrets, publicUrl).actionsOf(facts, message, of) };
+}
+
 function channelDelivery(
   services: Pick<Services, 'db' | 'secrets'>,
   row: OutboxRow,
@@ -99,7 +114,11 @@ function channelDelivery(
     timeoutMs: type === 'EMAIL' ? mailTimeoutMs : requestTimeoutMs,
     attempt: (transports) =>
       channel.deliver(
-        { id: row.id, facts, message: messageOf(facts, row.id, transports.publicUrl) },
+        {
+          id: row.id,
+          facts,
+          message: messageFor(services, row, facts, transports.publicUrl, channelRow.timezone),
+        },
         config.data,
         { ...transports, variables: readVariables },
       ),

@@ -59,6 +59,12 @@ export interface AlertFacts {
   withdrawn?: 'deactivated' | 'deleted' | 'renewed' | null;
   /** Deduplication key of paging systems; the same from the first alert to the recovery. */
   incidentKey: string;
+  /** Who took it on; absent when nobody did. */
+  acknowledged?: { by: string; at: number };
+  /** Other checks that began to fail within minutes of it: the first few, and how many more. */
+  alsoFailing?: { names: string[]; more: number };
+  /** The step of an escalation policy that sends it; absent otherwise. */
+  escalation?: { policy: string; step: number };
   recentRuns: RecentRun[];
 }
 
@@ -97,13 +103,51 @@ export interface AgentHealthFacts {
   incidentKey: string;
 }
 
+/** A check of a group; lists are cut. */
+export interface GroupedCheck {
+  id: string;
+  name: string;
+  error: string | null;
+  /** Absent without one. */
+  description?: string;
+}
+
+/** Alerts with one cause, sent together; a later notification has what was added and what recovered. */
+export interface GroupFacts {
+  kind: 'group';
+  at: number;
+  groupId: string;
+  incidentKey: string;
+  /** `the host api.shop.example`; null for several causes. */
+  cause: string | null;
+  /** 1 for the first notification about the group. */
+  sequence: number;
+  since: number;
+  /** Since the last notification; the lists have the first few. */
+  began: { count: number; isFailing: boolean; checks: GroupedCheck[] };
+  ended: { count: number; checks: GroupedCheck[] };
+  reminded: number;
+  /** Checks of the group whose problem lasts. */
+  open: number;
+  /** Checks of the group so far. */
+  total: number;
+  /** Who took outages of the group on; absent when nobody did. */
+  acknowledgedBy?: string[];
+  /** Alerts that waited because of the limit of the channel. */
+  heldBack: number;
+  maxPerHour: number;
+  /** Until when the channel gets no further notification; null while it may get one. */
+  limitedUntil: number | null;
+}
+
 /** A test of a channel. */
 export interface TestFacts {
   kind: 'test';
   at: number;
 }
 
-export type NotificationFacts = AlertFacts | LocationFacts | AgentHealthFacts | TestFacts;
+export type NotificationFacts =
+  AlertFacts | LocationFacts | AgentHealthFacts | GroupFacts | TestFacts;
 
 /** A complete mail. */
 export interface Mail {

@@ -1,19 +1,44 @@
 /** What other modules may use. */
+export {
+  alertActions,
+  alertLinkPath,
+  AlertLinks,
+  alertTargets,
+  linkSnoozeMs,
+  type AlertLink,
+} from './alert-links.ts';
+export { alertMail } from './alert-mail.ts';
 export { brokenTemplate } from './channels/webhook.ts';
 export { startOutboxSender } from './outbox-sender.ts';
 export { OutboxSignal, wakeOutbox } from './outbox-signal.ts';
 export { abandonNotifications, freeStrandedRows, moveClaims } from './outbox-rows.ts';
-export type { AlertFacts, AgentHealthFacts, LocationFacts, RecentRun } from './facts.ts';
+export type {
+  AgentHealthFacts,
+  AlertFacts,
+  GroupedCheck,
+  GroupFacts,
+  LocationFacts,
+  Mail,
+  RecentRun,
+} from './facts.ts';
 export { locationName } from './message.ts';
 export {
   dropMailsOfPage,
   dropSubscriberMails,
   enqueueAlert,
   enqueueForChannel,
-  enqueueSubscriberMails,
+  enqueueMails,
+  isRecorded,
   pruneAlertNotifications,
-  type SubscriberMail,
+  type QueuedMail,
+  recordAlert,
 } from './outbox.ts';
-export { incidentMail } from './subscriber-mails/incident-mail.ts';
-export { verificationMail } from './subscriber-mails/verification-mail.ts';
+export { personLinkMail } from './subscriber-mails/person-link-mail.ts';
+export {
+  buttonStyle,
+  hostOf,
+  inFrame,
+  smallStyle,
+  toLines,
+} from './subscriber-mails/mail-layout.ts';
 export { keepsOpen } from './channels/index.ts';

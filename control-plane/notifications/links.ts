@@ -11,3 +11,7 @@ export function linkToAgents(publicUrl: string): string {
 export function linkToResult(publicUrl: string, checkId: string, resultId: string): string {
   return `${linkToCheck(publicUrl, checkId)}/results/${resultId}`;
 }
+
+export function linkToGroup(publicUrl: string, groupId: string): string {
+  return `${publicUrl}/console/#/alerts?group=${groupId}`;
+}

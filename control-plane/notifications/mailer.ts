@@ -1,5 +1,4 @@
 /** Sends mails through the SMTP server of the operator. */
-import { createTransport } from 'nodemailer';
 import { cannotBeSent, resultText, type Attempt } from './attempt.ts';
 import { oneLine } from '../core/escape.ts';
 import type { Mail } from './facts.ts';
@@ -46,12 +45,10 @@ function passwordOf(smtpUrl: string): string[] {
     : [...plain, `\0${decodeURIComponent(username)}\0${plain[0] ?? ''}`];
 }
 
-/**
- * Opens an SMTP transport; it connects when there is something to send. Options in the URL
- * (`?requireTLS=true`, `?tls.rejectUnauthorized=false`) override the ones here.
- */
-export function openMailer({ url, from }: { url: string; from: string }): Mailer {
-  const transport = createTransport({
+/** Options in the URL (`?requireTLS=true`, `?tls.rejectUnauthorized=false`) override the ones here. */
+async function openTransport(url: string) {
+  const { createTransport } = await import('nodemailer');
+  return createTransport({
     pool: true,
     url,
     maxConnections: 4,
@@ -62,6 +59,11 @@ export function openMailer({ url, from }: { url: string; from: string }): Mailer
     disableFileAccess: true,
     disableUrlAccess: true,
   });
+}
+
+/** The SMTP transport is loaded and connects when there is something to send. */
+export function openMailer({ url, from }: { url: string; from: string }): Mailer {
+  let opening: ReturnType<typeof openTransport> | undefined;
   const domain = domainOf(from);
   const credentials = passwordOf(url);
   const messageId = (text: string): string =>
@@ -70,6 +72,7 @@ export function openMailer({ url, from }: { url: string; from: string }): Mailer
     messageId,
     async send({ to, subject, text, html, headers }, id, signal) {
       try {
+        const transport = await (opening ??= openTransport(url));
         const { response } = await transport.sendMail({
           from,
           to: { name: '', address: to },
@@ -107,7 +110,9 @@ export function openMailer({ url, from }: { url: string; from: string }): Mailer
       }
     },
     close() {
-      transport.close();
+      void opening?.then((transport) => {
+        transport.close();
+      });
     },
   };
 }

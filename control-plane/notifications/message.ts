@@ -10,6 +10,7 @@ import type {
   RecentRun,
 } from './facts.ts';
 import { agentHealthMessage } from './agent-health-message.ts';
+import { groupMessage } from './group-message.ts';
 import { linkToAgents, linkToCheck, linkToResult } from './links.ts';
 import { count, durationText, instantText, namesText } from './phrases.ts';
 
@@ -35,6 +36,8 @@ export interface Message {
   details: { label: string; value: string }[];
   /** Link for further reading, with its text. */
   link: { url: string; text: string };
+  /** Links that change something, after they asked. */
+  actions: readonly { url: string; text: string }[];
   /** Oldest first. */
   recentRuns: readonly RecentRun[];
   /** The same from the first alert to the recovery. */
@@ -146,17 +149,41 @@ function reasonOf({ check, result, ssl, withdrawn }: AlertFacts, tone: Tone): st
 }
 
 /** Adds a sentence about an overloaded location, where times may include delays of the agent. */
-function withOverload(reason: string, result: AlertFacts['result']): string {
+function withOverload(
+  reason: string,
+  result: AlertFacts['result'],
+  timezone: string | null,
+): string {
   if (result?.overload === undefined) return reason;
   const { since, reason: because } = result.overload;
   const name = oneLine(result.locationName ?? locationName(result.location));
-  const lasts = since === 0 ? 'was overloaded' : `is overloaded since ${instantText(since)}`;
+  const lasts =
+    since === 0 ? 'was overloaded' : `is overloaded since ${instantText(since, timezone)}`;
   const why = because === null ? '' : `: ${oneLine(because)}`;
   const said = `The location ${name} ${lasts}${why}; times measured there include the agent's own waiting.`;
   return reason === '' ? said : `${reason}. ${said}`;
 }
 
-function alertMessage(facts: AlertFacts, publicUrl: string): Message {
+/** `it lasted 1 h 10 min; acknowledged by Ann`. */
+function recoveryText({ since, at, acknowledged }: AlertFacts): string {
+  const parts = [
+    ...(since === null ? [] : [`it lasted ${durationText(at - since)}`]),
+    ...(acknowledged === undefined ? [] : [`acknowledged by ${oneLine(acknowledged.by)}`]),
+  ];
+  return parts.join('; ');
+}
+
+/** `Shop, Search and 7 more, within 5 minutes`. */
+function alsoFailingText({ names, more }: NonNullable<AlertFacts['alsoFailing']>): string {
+  const others = more > 0 ? ` and ${more} more` : '';
+  return `${names.map((name) => oneLine(name)).join(', ')}${others}, within 5 minutes`;
+}
+
+function alertMessage(
+  facts: AlertFacts,
+  publicUrl: string,
+  timezone: string | null,
+): Omit<Message, 'actions'> {
   const { check, result, ssl, since, at, withdrawn = null } = facts;
   const wording = withdrawn === null ? wordings[facts.alertType] : withdrawals[withdrawn];
   const name = oneLine(check.name);
@@ -169,9 +196,25 @@ function alertMessage(facts: AlertFacts, publicUrl: string): Message {
     ['Location', result && (result.locationName ?? locationName(result.location))],
     ['Status', result?.statusCode ? `${result.statusCode} ${result.statusText ?? ''}` : null],
     ['Response time', result && `${Math.round(result.responseTimeMs)} ms`],
-    ['Run at', result && instantText(result.startedAt)],
-    [isOver ? 'Began' : 'Since', since === null ? null : instantText(since)],
+    ['Run at', result && instantText(result.startedAt, timezone)],
+    [isOver ? 'Began' : 'Since', since === null ? null : instantText(since, timezone)],
     ['Lasted', since !== null && isOver ? durationText(at - since) : null],
+    [
+      'Acknowledged',
+      facts.acknowledged === undefined
+        ? null
+        : `by ${facts.acknowledged.by}, ${instantText(facts.acknowledged.at, timezone)}`,
+    ],
+    [
+      'What else failed',
+      facts.alsoFailing === undefined ? null : alsoFailingText(facts.alsoFailing),
+    ],
+    [
+      'Escalation',
+      facts.escalation === undefined
+        ? null
+        : `step ${facts.escalation.step} of ${facts.escalation.policy}`,
+    ],
     ['Reminder', facts.isReminder ? String(facts.reminderSequence) : null],
     ['Domain', ssl && ssl.domain],
     ['Tags', check.tags.length === 0 ? null : check.tags.join(', ')],
@@ -185,7 +228,11 @@ function alertMessage(facts: AlertFacts, publicUrl: string): Message {
         ? `Check "${name}" ${says}`
         : certificateTitle(ssl, withdrawn === 'renewed'),
     subject: name,
-    reason: withOverload(isOver ? '' : reasonOf(facts, wording.tone), result),
+    reason: withOverload(
+      isOver ? (ssl === null ? recoveryText(facts) : '') : reasonOf(facts, wording.tone),
+      result,
+      timezone,
+    ),
     details: lines.flatMap(([label, value]) => {
       const text = oneLine(value ?? '');
       return text === '' ? [] : [{ label, value: text }];
@@ -197,7 +244,11 @@ function alertMessage(facts: AlertFacts, publicUrl: string): Message {
   };
 }
 
-function locationMessage(facts: LocationFacts, publicUrl: string): Message {
+function locationMessage(
+  facts: LocationFacts,
+  publicUrl: string,
+  timezone: string | null,
+): Omit<Message, 'actions'> {
   const name = oneLine(facts.locationName);
   const { isServed, unservedSince, checks, at } = facts;
   const names = namesText(checks.map((check) => oneLine(check.name)));
@@ -211,7 +262,7 @@ function locationMessage(facts: LocationFacts, publicUrl: string): Message {
       : `${count(checks.length, 'check')} ${checks.length === 1 ? 'does' : 'do'} not run there`,
     details: [
       { label: 'Location', value: name === facts.location ? name : `${name} (${facts.location})` },
-      { label: isServed ? 'Began' : 'Since', value: instantText(unservedSince) },
+      { label: isServed ? 'Began' : 'Since', value: instantText(unservedSince, timezone) },
       ...(isServed ? [{ label: 'Lasted', value: durationText(at - unservedSince) }] : []),
       ...(names === '' ? [] : [{ label: 'Checks', value: names }]),
     ],
@@ -222,15 +273,21 @@ function locationMessage(facts: LocationFacts, publicUrl: string): Message {
   };
 }
 
-/** The message for a stored fact. `publicUrl` is the base of its links. */
-export function messageOf(facts: NotificationFacts, id: string, publicUrl: string): Message {
+function textsOf(
+  facts: NotificationFacts,
+  id: string,
+  publicUrl: string,
+  timezone: string | null,
+): Omit<Message, 'actions'> {
   switch (facts.kind) {
     case 'alert':
-      return alertMessage(facts, publicUrl);
+      return alertMessage(facts, publicUrl, timezone);
     case 'location':
-      return locationMessage(facts, publicUrl);
+      return locationMessage(facts, publicUrl, timezone);
     case 'faults':
-      return agentHealthMessage(facts, publicUrl);
+      return agentHealthMessage(facts, publicUrl, timezone);
+    case 'group':
+      return groupMessage(facts, publicUrl, timezone);
     case 'test':
       return {
         tone: 'notice',
@@ -238,13 +295,23 @@ export function messageOf(facts: NotificationFacts, id: string, publicUrl: strin
         title: 'This is a test of an alert channel',
         subject: 'Test',
         reason: 'a user tested this channel; nothing is wrong',
-        details: [{ label: 'Sent', value: instantText(facts.at) }],
+        details: [{ label: 'Sent', value: instantText(facts.at, timezone) }],
         link: { url: publicUrl, text: 'Open the monitor' },
         recentRuns: [],
         incidentKey: `test-${id}`,
         at: facts.at,
       };
   }
+}
+
+/** The message for a stored fact. `publicUrl` is the base of its links; instants are in UTC and `timezone`. */
+export function messageOf(
+  facts: NotificationFacts,
+  id: string,
+  publicUrl: string,
+  timezone: string | null = null,
+): Message {
+  return { ...textsOf(facts, id, publicUrl, timezone), actions: [] };
 }
 
 /** `Check "Checkout" has failed: status was 500`. */

@@ -1,5 +1,5 @@
 /** Queries of the outbox for its sender: due rows, and outcomes. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql, type Kysely, type Selectable, type Updateable } from 'kysely';
 import type { CommitQueue } from '../db/commit-queue.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
 import { eachNumberOf, eachOf } from '../db/expressions.ts';
@@ -7,7 +7,7 @@ import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { type GapConsumer, shiftOf } from '../reception/index.ts';
 import { lockOrderingKeys, moveUp } from './outbox-heads.ts';
-import type { OutboxTable } from './tables.ts';
+import type { AlertNotificationsTable, OutboxTable } from './tables.ts';
 
 export type OutboxRow = Selectable<OutboxTable>;
 
@@ -181,6 +181,27 @@ export interface Outcome {
 
 type Claimed = Pick<OutboxRow, 'seq' | 'id' | 'account_id' | 'ordering_key' | 'claim'>;
 
+/** Changes the records of the alerts that a row notifies of: its own, or those of its group. */
+async function updateRecords(
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+  changes: Updateable<AlertNotificationsTable>,
+): Promise<void> {
+  await db
+    .updateTable('alert_notifications')
+    .set(changes)
+    .where('account_id', '=', accountId)
+    .where('id', 'in', (of) =>
+      of
+        .selectFrom('grouped_alerts')
+        .select('id')
+        .where('message_id', '=', id)
+        .unionAll(sql<{ id: string }>`select ${id}`),
+    )
+    .execute();
+}
+
 /**
  * Deletes a row and records its outcome; false, without any effect, when another replica has claimed
  * the row since. Spec: Alert notification record.
@@ -198,12 +219,10 @@ export async function recordOutcome(
     .executeTakeFirstOrThrow();
   if (numDeletedRows === 0n) return false;
   if (orderingKey !== null) await moveUp(db, orderingKey);
-  await db
-    .updateTable('alert_notifications')
-    .set({ status, result, attempts, ...(configJson === null ? {} : { config_json: configJson }) })
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .execute();
+  await updateRecords(db, accountId, id, {
+    ...{ status, result, attempts },
+    ...(configJson === null ? {} : { config_json: configJson }),
+  });
   return true;
 }
 
@@ -223,12 +242,7 @@ export async function recordRetry(
     .where('claim', '=', claim)
     .executeTakeFirstOrThrow();
   if (numUpdatedRows === 0n) return false;
-  await db
-    .updateTable('alert_notifications')
-    .set({ attempts, result })
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .execute();
+  await updateRecords(db, accountId, id, { attempts, result });
   return true;
 }
 

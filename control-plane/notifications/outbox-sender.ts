@@ -37,6 +37,7 @@ const maxSleepBesideOthersMs = 1_000;
 const claimedBeyondMs = 30_000;
 /** Pause after an outcome could not be recorded. */
 const pauseAfterFaultMs = 5_000;
+const maxPauseBetweenLooksMs = 100;
 const endWithinMs = 5_000;
 
 export interface DeliveryParts {
@@ -92,13 +93,13 @@ class OutboxSender {
 
   /**
    * Combines the queries of deliveries that end at about the same time, and limits them to half of
-   * the time.
+   * the time. A query during which the process stood still says nothing of the next one.
    */
   #lookSoon(): void {
     if (this.#tookMs === 0) void this.look();
     if (this.#tookMs === 0 || this.#willLookSoon) return;
     this.#willLookSoon = true;
-    this.#services.clock.after(this.#tookMs, () => {
+    this.#services.clock.after(Math.min(this.#tookMs, maxPauseBetweenLooksMs), () => {
       this.#willLookSoon = false;
       void this.look();
     });

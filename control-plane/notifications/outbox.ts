@@ -13,6 +13,8 @@ interface Envelope {
   now: number;
   /** The replica whose sender takes it first, because a request there waits for the outcome. */
   forReplica?: string;
+  /** What it is sent in order with; by default the check, or the kind of message. */
+  orderedWith?: string;
 }
 
 /** Other replicas leave it to the one that was asked for this long. */
@@ -23,9 +25,9 @@ export async function enqueueForChannel(
   db: Kysely<Database>,
   channelId: number,
   facts: NotificationFacts,
-  { id, accountId, now, forReplica }: Envelope,
+  { id, accountId, now, forReplica, orderedWith }: Envelope,
 ): Promise<void> {
-  const about = facts.kind === 'alert' ? facts.check.id : facts.kind;
+  const about = orderedWith ?? (facts.kind === 'alert' ? facts.check.id : facts.kind);
   const orderingKey = facts.kind === 'test' ? null : `${channelId}/${about}`;
   if (orderingKey !== null) await lockOrderingKeys(db, [orderingKey]);
   await db
@@ -48,35 +50,36 @@ export async function enqueueForChannel(
     .execute();
 }
 
-/** A mail to a subscriber of a status page; `id` as in the outbox. */
-export interface SubscriberMail {
+/** A mail to somebody who is no channel; `id` as in the outbox. */
+export interface QueuedMail {
   id: string;
-  subscriptionId: string;
+  /** Mails with the same key are sent one after the other: the subscription, or the person. */
+  orderingKey: string;
   mail: Mail;
 }
 
-/** Adds mails to subscribers in one statement; each subscriber gets them in order. */
-export async function enqueueSubscriberMails(
+/** Adds mails in one statement. */
+export async function enqueueMails(
   db: Kysely<Database>,
   accountId: string,
-  mails: readonly SubscriberMail[],
+  mails: readonly QueuedMail[],
   now: number,
 ): Promise<void> {
   if (mails.length === 0) return;
   await lockOrderingKeys(
     db,
-    mails.map(({ subscriptionId }) => subscriptionId),
+    mails.map(({ orderingKey }) => orderingKey),
   );
   await db
     .insertInto('outbox')
     .values(
-      mails.map(({ id, subscriptionId, mail }) => ({
+      mails.map(({ id, orderingKey, mail }) => ({
         id,
         account_id: accountId,
         kind: 'MAIL' as const,
         alert_channel_id: null,
-        ordering_key: subscriptionId,
-        comes_next: comesNext(subscriptionId),
+        ordering_key: orderingKey,
+        comes_next: comesNext(orderingKey),
         content_json: JSON.stringify(mail),
         attempts: 0,
         next_attempt_at: now,
@@ -103,35 +106,46 @@ interface AlertedChannel {
   configJson: string;
 }
 
-/** Adds an alert for one channel, with its record in the log. Spec: Alert notification record. */
+/** Adds the record of an alert for one channel to the log. Spec: Alert notification record. */
+export async function recordAlert(
+  db: Kysely<Database>,
+  channel: AlertedChannel,
+  facts: AlertFacts,
+  { id, accountId, now }: Envelope,
+): Promise<void> {
+  await db
+    .insertInto('alert_notifications')
+    .values({
+      id,
+      account_id: accountId,
+      type: channel.type,
+      status: 'IN_PROGRESS',
+      config_json: channel.configJson,
+      result: null,
+      sent_at: now,
+      check_type: facts.check.type,
+      check_id: facts.check.id,
+      check_alert_id: facts.alertId,
+      alert_channel_id: channel.id,
+      check_result_id: facts.result?.id ?? null,
+      facts_json: JSON.stringify(facts),
+    })
+    .execute();
+}
+
+/** Facts: alerts about certificates are not in the log. */
+export function isRecorded({ alertType }: AlertFacts): boolean {
+  return alertType !== 'ALERT_SSL';
+}
+
+/** Adds an alert for one channel, with its record in the log. */
 export async function enqueueAlert(
   db: Kysely<Database>,
   channel: AlertedChannel,
   facts: AlertFacts,
   envelope: Envelope,
 ): Promise<void> {
-  const { id, accountId, now } = envelope;
-  // Facts: alerts about certificates are not in the log.
-  if (facts.alertType !== 'ALERT_SSL') {
-    await db
-      .insertInto('alert_notifications')
-      .values({
-        id,
-        account_id: accountId,
-        type: channel.type,
-        status: 'IN_PROGRESS',
-        config_json: channel.configJson,
-        result: null,
-        sent_at: now,
-        check_type: facts.check.type,
-        check_id: facts.check.id,
-        check_alert_id: facts.alertId,
-        alert_channel_id: channel.id,
-        check_result_id: facts.result?.id ?? null,
-        facts_json: JSON.stringify(facts),
-      })
-      .execute();
-  }
+  if (isRecorded(facts)) await recordAlert(db, channel, facts, envelope);
   await enqueueForChannel(db, channel.id, facts, envelope);
 }
 

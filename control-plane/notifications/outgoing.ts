@@ -6,7 +6,7 @@
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { Agent, buildConnector, request as sendRequest, type Dispatcher } from 'undici';
+import type { Agent, buildConnector, Dispatcher, request } from 'undici';
 import type { AddressRule } from './allowed-addresses.ts';
 
 /** Resolves a host name to addresses, in the order to try. */
@@ -54,9 +54,8 @@ export const systemResolve: Resolve = async (hostname) =>
 function guardedConnector(
   isAllowed: AddressRule,
   resolve: Resolve,
-  timeoutMs: number,
+  connect: buildConnector.connector,
 ): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
   const connectTo = (options: buildConnector.Options, hostname: string, address: string) =>
     new Promise<Parameters<buildConnector.Callback>>((done) => {
       // The certificate must match the host of the URL, whatever the `Host` header says.
@@ -154,7 +153,13 @@ export interface Outgoing extends AsyncDisposable {
   trusted: Send;
 }
 
-/** Opens the clients. `timeoutMs` limits each request including its answer. */
+interface Clients {
+  behindGuard: Agent;
+  straight: Agent;
+  request: typeof request;
+}
+
+/** `timeoutMs` limits each request including its answer. The clients are loaded when the first is made. */
 export function openOutgoing({
   isAllowed,
   resolve = systemResolve,
@@ -164,15 +169,25 @@ export function openOutgoing({
   resolve?: Resolve;
   timeoutMs?: number;
 }): Outgoing {
-  const shared = { connections: 8, pipelining: 1, keepAliveTimeout: 4_000 };
-  const behindGuard = new Agent({
-    ...shared,
-    connect: guardedConnector(isAllowed, resolve, timeoutMs),
-  });
-  const straight = new Agent({ ...shared, connect: { timeout: timeoutMs, allowH2: false } });
+  const openClients = async (): Promise<Clients> => {
+    // A bundle names nothing but the default export of this package.
+    const { default: undici } = await import('undici');
+    const connecting = { timeout: timeoutMs, allowH2: false };
+    const connect = undici.buildConnector(connecting);
+    const shared = { connections: 8, pipelining: 1, keepAliveTimeout: 4_000 };
+    return {
+      behindGuard: new undici.Agent({
+        ...shared,
+        connect: guardedConnector(isAllowed, resolve, connect),
+      }),
+      straight: new undici.Agent({ ...shared, connect: connecting }),
+      request: undici.request,
+    };
+  };
+  let opening: Promise<Clients> | undefined;
 
   const sendBy =
-    (dispatcher: Dispatcher): Send =>
+    (name: 'behindGuard' | 'straight'): Send =>
     async ({ method, url, headers, body }, signal) => {
       if (!/^https?:$/.test(url.protocol)) {
         throw new OutgoingError('the address must begin with http:// or https://', true);
@@ -187,8 +202,9 @@ export function openOutgoing({
       signal.addEventListener('abort', stop, { once: true });
       if (signal.aborted) stop();
       try {
-        const answer = await sendRequest(url, {
-          dispatcher,
+        const clients = await (opening ??= openClients());
+        const answer = await clients.request(url, {
+          dispatcher: clients[name],
           method: method as Dispatcher.HttpMethod,
           headers: headers.flat(),
           body,
@@ -211,10 +227,11 @@ export function openOutgoing({
     };
 
   return {
-    guarded: sendBy(behindGuard),
-    trusted: sendBy(straight),
+    guarded: sendBy('behindGuard'),
+    trusted: sendBy('straight'),
     async [Symbol.asyncDispose]() {
-      await Promise.all([behindGuard.destroy(), straight.destroy()]);
+      const clients = await opening;
+      await Promise.all([clients?.behindGuard.destroy(), clients?.straight.destroy()]);
     },
   };
 }

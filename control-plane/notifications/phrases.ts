@@ -1,8 +1,19 @@
 /** Instants, durations and counts, as people read them. */
+import { wallClockOf } from '../core/decide/wall-clock.ts';
 
-/** `2026-11-21 08:30:00 UTC`. */
-export function instantText(instant: number): string {
-  return `${new Date(instant).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+const dayText = (instant: number): string => new Date(instant).toISOString().slice(0, 10);
+const timeText = (instant: number): string => new Date(instant).toISOString().slice(11, 19);
+
+/**
+ * `2026-11-21 08:30:00 UTC`, and with a time zone `2026-11-21 08:30:00 UTC (09:30:00 Europe/Berlin)`,
+ * with the date where it is another one.
+ */
+export function instantText(instant: number, timezone: string | null = null): string {
+  const universal = `${dayText(instant)} ${timeText(instant)} UTC`;
+  if (timezone === null) return universal;
+  const shown = wallClockOf(timezone).shownAt(instant);
+  const day = dayText(shown) === dayText(instant) ? '' : `${dayText(shown)} `;
+  return `${universal} (${day}${timeText(shown)} ${timezone})`;
 }
 
 /** `45 s`, `12 min`, `3 h 5 min`, `2 d 4 h`. */

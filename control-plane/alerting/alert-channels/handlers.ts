@@ -14,7 +14,7 @@ import type { Database } from '../../db/tables.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { bodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
-import { abandonNotifications, brokenTemplate } from '../../notifications/index.ts';
+import { abandonNotifications, brokenTemplate, keepsOpen } from '../../notifications/index.ts';
 import type { Services } from '../../core/services.ts';
 import {
   findChannel,
@@ -66,6 +66,13 @@ function checkTemplates(type: string, config: unknown): void {
   }
 }
 
+/** Paging systems close what they opened by its key, and group by themselves. */
+function checkGrouping(type: string, grouping: unknown): void {
+  if (grouping != null && keepsOpen(type)) {
+    throw invalidField('grouping', `is not for ${type}, which groups and closes alerts by itself`);
+  }
+}
+
 export function alertChannelHandlers(services: Services): Handlers<typeof alertChannelRoutes> {
   const { db, clock, commits, secrets } = services;
 
@@ -96,6 +103,7 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
     createAlertChannel: async ({ body }, { principal }) => {
       const { accountId } = principal;
       checkTemplates(body.type, body.config);
+      checkGrouping(body.type, body.grouping);
       const row = await commits.run(async (unit) => {
         const inserted = await unit
           .insertInto('alert_channels')
@@ -128,6 +136,7 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
         if (type !== undefined && type !== before.type) {
           throw invalidField('type', `cannot change; it is ${before.type}`);
         }
+        checkGrouping(before.type, preferences.grouping);
         const schema = channelConfigs[before.type as AlertChannelType];
         let configJson = before.config_json;
         if (config !== undefined) {

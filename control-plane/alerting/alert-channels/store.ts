@@ -1,7 +1,11 @@
 /** Alert channels: rows ↔ wire. */
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
-import type { alertChannel, AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
+import type {
+  alertChannel,
+  AlertChannelType,
+  alertGrouping,
+} from '@monitor/shared/contract/alert-channel.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
@@ -21,6 +25,8 @@ export interface ChannelPreferences {
   sslExpiry: boolean;
   sslExpiryThreshold: number;
   autoSubscribe: boolean;
+  grouping: z.output<typeof alertGrouping> | null;
+  timezone: string | null;
 }
 
 export function toPreferenceColumns(preferences: ChannelPreferences) {
@@ -31,6 +37,8 @@ export function toPreferenceColumns(preferences: ChannelPreferences) {
     ssl_expiry: toFlag(preferences.sslExpiry),
     ssl_expiry_threshold: preferences.sslExpiryThreshold,
     auto_subscribe: toFlag(preferences.autoSubscribe),
+    grouping_json: preferences.grouping === null ? null : JSON.stringify(preferences.grouping),
+    timezone: preferences.timezone,
   };
 }
 
@@ -42,6 +50,8 @@ export function preferencesOf(row: ChannelRow): ChannelPreferences {
     sslExpiry: fromFlag(row.ssl_expiry),
     sslExpiryThreshold: row.ssl_expiry_threshold,
     autoSubscribe: fromFlag(row.auto_subscribe),
+    grouping: row.grouping_json === null ? null : fromJson(row.grouping_json),
+    timezone: row.timezone,
   };
 }
 

@@ -9,12 +9,14 @@ import type { Handlers } from '../../http/implement.ts';
 import { requireCheck } from '../../checks/index.ts';
 import { windowOf } from '../../core/query-window.ts';
 import type { Services } from '../../core/services.ts';
+import { replayOf } from './replay.ts';
 import { decisionsOf, explainResult, toDecisions } from './store.ts';
 
 const always = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
 export function alertDecisionHandlers({
   db,
+  readPool,
   clock,
 }: Services): Handlers<typeof alertDecisionRoutes> {
   return {
@@ -36,7 +38,11 @@ export function alertDecisionHandlers({
         return answers;
       }
       setTotal(page.total, page.offset, page.rows.length);
-      return toDecisions(page.rows);
+      return toDecisions(db, accountId, page.rows);
     },
+    replayAlerts: ({ params, body }, { principal }) =>
+      readPool.read(principal.accountId, (reading) =>
+        replayOf(reading, principal.accountId, params.checkId, body, clock.now()),
+      ),
   };
 }

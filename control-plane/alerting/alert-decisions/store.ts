@@ -8,7 +8,8 @@ import { isOfCheck } from '../../results/index.ts';
 import type { AlertDecisionsTable } from '../tables.ts';
 import type { Database } from '../../db/tables.ts';
 import type { Decision } from '../decide/decision.ts';
-import { explainChannel, explainReason } from '../decide/explain.ts';
+import { groupedOf, keyOfGrouped, type Grouped } from '../alert-groups/store.ts';
+import { explainChannel, explainGroup, explainReason } from '../decide/explain.ts';
 import type { AlertRules } from '../decide/rules.ts';
 import type { DecisionDetails } from '../decision-rows.ts';
 
@@ -47,7 +48,7 @@ function countsOf(decision: Decision | null): Wire['counts'] {
   };
 }
 
-function toWire(row: Row): Wire {
+function toWire(row: Row, grouped: ReadonlyMap<string, Grouped>): Wire {
   const { explanation, decision, rules, addressees } = fromJson<DecisionDetails>(row.details_json);
   const alertType = row.alert_type as Wire['alertType'];
   return {
@@ -62,13 +63,22 @@ function toWire(row: Row): Wire {
     explanation,
     thresholds: thresholdsOf(rules),
     counts: countsOf(decision),
-    channels: addressees.map(({ id, type, reason }) => ({
-      alertChannelId: id,
-      type,
-      sent: reason === 'WANTED',
-      reason,
-      explanation: explainChannel(reason, alertType),
-    })),
+    channels: addressees.map(({ id, type, reason }) => {
+      const part = grouped.get(keyOfGrouped(row.check_alert_id ?? '', id));
+      const explanation = explainChannel(reason, alertType);
+      const group = part?.group ?? null;
+      return {
+        alertChannelId: id,
+        type,
+        sent: reason === 'WANTED',
+        reason,
+        explanation:
+          part === undefined
+            ? explanation
+            : `${explanation} ${explainGroup(group?.alerts ?? null, part.cause)}`,
+        group: group === null ? null : { ...group, sentAt: toTimestamp(group.sentAt) },
+      };
+    }),
     checkAlertId: row.check_alert_id,
     created_at: toTimestamp(row.decided_at),
   };
@@ -101,8 +111,14 @@ export function decisionsOf(
   return found;
 }
 
-export function toDecisions(rows: readonly Row[]): Wire[] {
-  return rows.map(toWire);
+export async function toDecisions(
+  db: Kysely<Database>,
+  accountId: string,
+  rows: readonly Row[],
+): Promise<Wire[]> {
+  const alertIds = rows.flatMap(({ check_alert_id: id }) => id ?? []);
+  const grouped = await groupedOf(db, accountId, alertIds);
+  return rows.map((row) => toWire(row, grouped));
 }
 
 /** The decision about the tick of a result. All results of a tick share one decision. */
@@ -155,7 +171,7 @@ export async function explainResult(
   const counts = result.result_type === 'FINAL' && result.is_cancelled === 0;
   if (counts && result.scheduled_for !== null) {
     const decision = await decisionOfTick(db, accountId, checkId, result.scheduled_for);
-    if (decision !== undefined) return toWire(decision);
+    if (decision !== undefined) return (await toDecisions(db, accountId, [decision]))[0];
   }
   const reason = !counts ? 'NOT_COUNTED' : isPass ? 'PASSING' : 'NOT_KEPT';
   return {

@@ -9,18 +9,24 @@ import {
 import { sixHoursMs } from '@monitor/shared/contract/check-result-routes.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { eachOf } from '../../db/expressions.ts';
 import { readPage } from '../../db/page.ts';
 import type { CheckAlertsTable } from '../tables.ts';
-import type { CallContext, Handlers } from '../../http/implement.ts';
+import type { CallContext } from '../../http/call-context.ts';
+import type { Handlers } from '../../http/implement.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import { requireCheck } from '../../checks/index.ts';
 import { windowOf } from '../../core/query-window.ts';
 import type { Services } from '../../core/services.ts';
+import { openAlertIds, openFactsOf } from './open-alerts.ts';
 import { toNotification } from './store.ts';
 
 type Alert = z.input<typeof checkAlert>;
 
-function toAlert(row: Selectable<CheckAlertsTable>): Alert {
+function toAlert(
+  row: Selectable<CheckAlertsTable>,
+  facts: Pick<Alert, 'open' | 'acknowledgement'>,
+): Alert {
   return {
     id: row.id,
     name: row.name,
@@ -33,14 +39,19 @@ function toAlert(row: Selectable<CheckAlertsTable>): Alert {
     statusCode: row.status_code,
     created_at: toTimestamp(row.created_at),
     startedAt: toTimestampOrNull(row.started_at),
+    ...facts,
   };
 }
+
+const notOpen = { open: false, acknowledgement: null };
 
 interface AlertQuery {
   limit: number;
   page: number;
   from?: number;
   to?: number;
+  open?: boolean;
+  alertGroupId?: string;
 }
 
 export function alertHandlers({ db, clock, secrets }: Services): Handlers<typeof alertRoutes> {
@@ -49,19 +60,35 @@ export function alertHandlers({ db, clock, secrets }: Services): Handlers<typeof
     { principal, setTotal }: CallContext<ApiPrincipal>,
     checkId?: string,
   ): Promise<Alert[]> => {
-    const { from, to } = windowOf(query, clock.now(), sixHoursMs);
+    const { open: isOpen = false, alertGroupId } = query;
     let found = db
       .selectFrom('check_alerts')
       .selectAll()
       .where('account_id', '=', principal.accountId)
-      .where('created_at', '>=', from)
-      .where('created_at', '<', to)
       .orderBy('created_at', 'desc')
       .orderBy('seq', 'desc');
     if (checkId !== undefined) found = found.where('check_id', '=', checkId);
+    if (isOpen) {
+      found = found.where('id', 'in', eachOf(await openAlertIds(db, principal.accountId, checkId)));
+    }
+    if (alertGroupId !== undefined) {
+      found = found.where('id', 'in', (members) =>
+        members
+          .selectFrom('grouped_alerts')
+          .select('alert_id')
+          .where('account_id', '=', principal.accountId)
+          .where('group_id', '=', alertGroupId),
+      );
+    }
+    const isWindowed = !isOpen && alertGroupId === undefined;
+    if (isWindowed || query.from !== undefined || query.to !== undefined) {
+      const { from, to } = windowOf(query, clock.now(), sixHoursMs);
+      found = found.where('created_at', '>=', from).where('created_at', '<', to);
+    }
     const { rows, total, offset } = await readPage(found, query);
     setTotal(total, offset, rows.length);
-    return rows.map(toAlert);
+    const facts = await openFactsOf(db, rows);
+    return rows.map((row, index) => toAlert(row, facts[index] ?? notOpen));
   };
 
   return {

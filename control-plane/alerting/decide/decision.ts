@@ -9,7 +9,7 @@ export type AlertType = z.infer<typeof alertType>;
 export type AlertReason = z.infer<typeof alertReason>;
 
 export interface Decision {
-  cause: 'RUN' | 'ESCALATION' | 'REMINDER' | 'CERTIFICATE' | 'WITHDRAWAL';
+  cause: 'RUN' | 'ESCALATION' | 'REMINDER' | 'CERTIFICATE' | 'WITHDRAWAL' | 'POLICY';
   from: Condition;
   to: Condition;
   /** Code of the transition, whether it was sent or not. */

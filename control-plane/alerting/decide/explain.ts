@@ -1,4 +1,5 @@
 /** Explains decisions in plain English. */
+import { causeText, type Cause } from './causes-of.ts';
 import type { ChannelReason } from './channels.ts';
 import { subjectOf, type AlertReason, type Decision } from './decision.ts';
 import type { AlertRules } from './rules.ts';
@@ -141,4 +142,14 @@ const wantedTexts = {
 export function explainChannel(reason: ChannelReason, alertType: Decision['alertType']): string {
   if (reason !== 'WANTED') return channelTexts[reason];
   return wantedTexts[subjectOf(alertType) ?? 'failing'];
+}
+
+/** Explains with what a channel that groups got an alert; `alerts` is null while it waits. */
+export function explainGroup(alerts: number | null, cause: Cause | null): string {
+  if (alerts === null) return 'It waits for others of the same cause (grouping).';
+  if (alerts === 1) return 'No other alert of the same cause waited with it.';
+  const others = counted(alerts - 1, 'other');
+  return cause === null
+    ? `It was sent together with ${others}, because the channel had reached its limit (maxPerHour).`
+    : `It was sent together with ${others}, which ${alerts === 2 ? 'shares' : 'share'} ${causeText(cause)}.`;
 }

@@ -17,6 +17,8 @@ export interface OpenAlert {
   reminders: number;
   /** The check recovered while muted or in maintenance: the recovery is still to be sent. */
   isOver: boolean;
+  /** Somebody took it on: no reminder before `untilAt`, or none at all. Absent otherwise. */
+  acknowledged?: { untilAt: number | null };
 }
 
 /** A tick of a parallel check for which some locations have not reported yet. */
@@ -90,6 +92,9 @@ export function afterGap(state: AlertState, { lostMs, stepMs }: Gap): AlertState
     alert: state.alert && {
       ...state.alert,
       lastSentAt: moved(state.alert.lastSentAt) + lostMs,
+      ...(state.alert.acknowledged === undefined
+        ? {}
+        : { acknowledged: { untilAt: moved(state.alert.acknowledged.untilAt) } }),
     },
     heldUntil: moved(state.heldUntil),
   };

@@ -25,6 +25,13 @@ export function timedDueAt(state: AlertState, rules: AlertRules): number | null 
       : null;
   }
   const { amount, intervalMs } = rules.reminders;
+  const { acknowledged } = alert ?? {};
+  if (alert !== null && acknowledged !== undefined) {
+    const { untilAt } = acknowledged;
+    if (untilAt === null) return null;
+    // The end of a snooze is a reminder, whatever their number.
+    if (untilAt > alert.lastSentAt) return untilAt;
+  }
   return alert === null || alert.reminders >= amount ? null : alert.lastSentAt + intervalMs;
 }
 

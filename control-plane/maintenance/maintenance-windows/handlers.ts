@@ -1,9 +1,11 @@
 /** Maintenance windows and their occurrences. */
 import type { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import { notFound } from '../../errors/api-error.ts';
+import { toTimestamp } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import {
   listedOccurrence,
+  nextHeld,
   occurrenceAt,
   occurrencesToList,
   type PlannedWindow,
@@ -23,6 +25,7 @@ const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 const columns = { startsAt: 'starts_at', endsAt: 'ends_at' } as const;
 /** Limit for future and for past occurrences. */
 const maxListed = 100;
+const listedInPreview = 3;
 
 export function maintenanceWindowHandlers(
   services: Services,
@@ -70,6 +73,23 @@ export function maintenanceWindowHandlers(
 
     createMaintenanceWindow: async ({ body }, { principal: { accountId } }) =>
       presentOne(accountId, await createWindow(services, accountId, toColumns(body))),
+
+    previewMaintenanceWindow: ({ body }, { principal }) => {
+      const now = clock.now();
+      const unasked = { name: '', tags: [], description: null, pauseAllChecks: false };
+      const row = {
+        ...{ id: 0, account_id: principal.accountId, created_at: now, updated_at: null },
+        ...toColumns({ ...body, ...unasked }),
+      };
+      return Promise.resolve({
+        nextOccurrences: nextHeld(windowFromRow(row), now, listedInPreview).map(
+          ({ startsAt, endsAt }) => ({
+            startsAt: toTimestamp(startsAt),
+            endsAt: toTimestamp(endsAt),
+          }),
+        ),
+      });
+    },
 
     getMaintenanceWindow: async ({ params }, { principal: { accountId } }) =>
       presentOne(accountId, await get(accountId, params.id)),

@@ -62,8 +62,8 @@ function row(label: string, value: string): string {
 
 /** The HTML part. */
 export function htmlOf(message: Message): string {
-  const { tone, label, title, reason, details, link, recentRuns } = message;
-  const button = `<tr><td style="padding:16px 24px 24px"><a href="${escapeHtml(link.url)}" style="display:inline-block;padding:10px 18px;border-radius:6px;background:#1a56b0;color:#ffffff;text-decoration:none;font-weight:bold">${escapeHtml(link.text)}</a></td></tr>`;
+  const { tone, label, title, reason, details, link, actions, recentRuns } = message;
+  const button = `<tr><td style="padding:16px 24px 24px"><a href="${escapeHtml(link.url)}" style="display:inline-block;padding:10px 18px;border-radius:6px;background:#1a56b0;color:#ffffff;text-decoration:none;font-weight:bold">${escapeHtml(link.text)}</a>${actions.map(({ url, text }) => ` &nbsp; <a href="${escapeHtml(url)}" style="color:#1a56b0">${escapeHtml(text)}</a>`).join('')}</td></tr>`;
   return `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title></head>
 <body style="margin:0;padding:0;background:#f1f3f4;${font}">
@@ -80,7 +80,7 @@ ${button}
 }
 
 /** The text part. */
-export function textOf({ title, reason, details, link, recentRuns }: Message): string {
+export function textOf({ title, reason, details, link, actions, recentRuns }: Message): string {
   const runs = recentRuns.slice(-shownRuns);
   const width = Math.max(0, ...details.map(({ label }) => label.length)) + 2;
   return [
@@ -97,6 +97,7 @@ export function textOf({ title, reason, details, link, recentRuns }: Message): s
         ]),
     '',
     `${link.text}: ${link.url}`,
+    ...actions.map(({ url, text }) => `${text}: ${url}`),
     '',
   ].join('\n');
 }

@@ -33,25 +33,34 @@ function mrkdwn(text: string, length: number): string {
   return escapeSlack(shorten(text, Math.floor(length / 5)));
 }
 
+/** A section has at most ten fields. */
+const fieldsOfSection = 10;
+
+function sectionsOf(details: Message['details']): Message['details'][] {
+  return details.length === 0
+    ? []
+    : [details.slice(0, fieldsOfSection), ...sectionsOf(details.slice(fieldsOfSection))];
+}
+
 /** The body of the webhook. */
 export function slackBody(message: Message, channel: string | null): unknown {
-  const { tone, title, reason, details, link } = message;
+  const { tone, title, reason, details, link, actions } = message;
   const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
   const blocks = [
     section(`${marks[tone]} *${mrkdwn(title, 1500)}*`),
     ...(reason === '' ? [] : [section(mrkdwn(reason, 3000))]),
-    ...(details.length === 0
-      ? []
-      : [
-          {
-            type: 'section',
-            fields: details.slice(0, 10).map(({ label, value }) => ({
-              type: 'mrkdwn',
-              text: `*${label}*\n${mrkdwn(value, 1900)}`,
-            })),
-          },
-        ]),
-    section(`<${encodeURI(link.url)}|${escapeSlack(link.text)}>`),
+    ...sectionsOf(details).map((fields) => ({
+      type: 'section',
+      fields: fields.map(({ label, value }) => ({
+        type: 'mrkdwn',
+        text: `*${label}*\n${mrkdwn(value, 1900)}`,
+      })),
+    })),
+    section(
+      [link, ...actions]
+        .map(({ url, text }) => `<${encodeURI(url)}|${escapeSlack(text)}>`)
+        .join('   '),
+    ),
   ];
   return {
     ...(channel === null || channel === '' ? {} : { channel }),

@@ -1,4 +1,4 @@
-/** The layout of mails to subscribers. */
+/** The layout of mails to people. */
 import { html, type Markup } from '../../core/html.ts';
 
 /** Host of a URL, for message ids. */
@@ -15,6 +15,8 @@ interface Frame {
   subject: string;
   pageName: string;
   pageAddress: string;
+  language?: string;
+  direction?: 'ltr' | 'rtl';
 }
 
 const fonts = "-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
@@ -23,9 +25,12 @@ const cardStyle =
   'max-width:560px;margin:0 auto;padding:28px;background:#ffffff;border:1px solid #d1d5db;border-radius:8px;overflow-wrap:anywhere;word-break:break-word';
 
 /** A complete mail with the common layout. */
-export function inFrame({ subject, pageName, pageAddress }: Frame, body: Markup): string {
+export function inFrame(
+  { subject, pageName, pageAddress, language = 'en', direction = 'ltr' }: Frame,
+  body: Markup,
+): string {
   return html`<!doctype html>
-    <html lang="en">
+    <html lang="${language}" dir="${direction}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width" />
@@ -37,7 +42,8 @@ export function inFrame({ subject, pageName, pageAddress }: Frame, body: Markup)
           role="article"
           aria-roledescription="email"
           aria-label="${subject}"
-          lang="en"
+          lang="${language}"
+          dir="${direction}"
           style="${cardStyle}"
         >
           <p style="margin:0 0 20px;font-size:14px">

@@ -2,6 +2,7 @@
 import type { NotificationFacts } from '../facts.ts';
 import { linkToResult } from '../links.ts';
 import { locationName, type Message } from '../message.ts';
+import { durationText, namesText } from '../phrases.ts';
 import { isNumeric, type TemplateValue } from './template-value.ts';
 
 export type AlertVariables = Record<string, TemplateValue>;
@@ -28,6 +29,8 @@ const none: AlertVariables = {
   REMINDER_SEQUENCE: 0,
   SSL_DAYS_REMAINING: null,
   SSL_CHECK_DOMAIN: null,
+  ACKNOWLEDGED_BY: null,
+  OUTAGE_DURATION: null,
 };
 
 const aboutTests: AlertVariables = {
@@ -42,7 +45,7 @@ const aboutTests: AlertVariables = {
   TAGS: ['test'],
 };
 
-function aboutFacts(facts: NotificationFacts, publicUrl: string): AlertVariables {
+function aboutFacts(facts: NotificationFacts, message: Message, publicUrl: string): AlertVariables {
   switch (facts.kind) {
     case 'alert': {
       const { check, result, ssl } = facts;
@@ -69,6 +72,11 @@ function aboutFacts(facts: NotificationFacts, publicUrl: string): AlertVariables
         REMINDER_SEQUENCE: facts.reminderSequence,
         SSL_DAYS_REMAINING: ssl?.daysRemaining ?? null,
         SSL_CHECK_DOMAIN: ssl?.domain ?? null,
+        ACKNOWLEDGED_BY: facts.acknowledged?.by ?? null,
+        OUTAGE_DURATION:
+          message.tone === 'recovered' && facts.since !== null
+            ? durationText(facts.at - facts.since)
+            : null,
       };
     }
     case 'location':
@@ -86,6 +94,21 @@ function aboutFacts(facts: NotificationFacts, publicUrl: string): AlertVariables
         REGION: facts.location,
         STARTED_AT: new Date(facts.since).toISOString(),
       };
+    case 'group': {
+      const { began, ended, open, since, sequence } = facts;
+      const checks = [...began.checks, ...ended.checks];
+      return {
+        ALERT_TYPE: open === 0 ? 'ALERT_GROUP_RECOVERY' : 'ALERT_GROUP',
+        CHECK_NAME: namesText(checks.map(({ name }) => name)),
+        CHECK_ERROR_MESSAGE: null,
+        RESULT_LINK: message.link.url,
+        STARTED_AT: new Date(since).toISOString(),
+        IS_REMINDER: sequence > 1,
+        REMINDER_SEQUENCE: sequence - 1,
+        ACKNOWLEDGED_BY: namesText(facts.acknowledgedBy ?? []) || null,
+        OUTAGE_DURATION: open === 0 ? durationText(facts.at - since) : null,
+      };
+    }
     case 'test':
       return {
         ...aboutTests,
@@ -101,7 +124,7 @@ export function alertVariables(
   message: Message,
   publicUrl: string,
 ): AlertVariables {
-  const known = { ...none, ...aboutFacts(facts, publicUrl), ALERT_TITLE: message.title };
+  const known = { ...none, ...aboutFacts(facts, message, publicUrl), ALERT_TITLE: message.title };
   // A degraded check has not failed, but receivers expect the reason under this name.
   const isSlow = message.tone === 'degraded' && message.reason !== '';
   const isOverloaded = facts.kind === 'alert' && facts.result?.overload !== undefined;

@@ -61,6 +61,8 @@ test('every documented variable has its value', () => {
     'REMINDER_SEQUENCE=0',
     'SSL_DAYS_REMAINING=',
     'SSL_CHECK_DOMAIN=',
+    'ACKNOWLEDGED_BY=',
+    'OUTAGE_DURATION=',
   ]);
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { htmlOf } from '../../../../control-plane/notifications/channels/email-body.ts';
 import { messageOf } from '../../../../control-plane/notifications/message.ts';
-import { enqueueSubscriberMails } from '../../../../control-plane/notifications/outbox.ts';
+import { enqueueMails } from '../../../../control-plane/notifications/outbox.ts';
 import { startTestControlPlane } from '../../../support/control-plane.ts';
 import { decodedWords, mailServer } from '../../../support/mail-server.ts';
 import {
@@ -74,7 +74,7 @@ test('mails about one outage hang together, and say how it went on', async () =>
     [
       '[FAILING] Checkout: expected status to equal 200, it was 503',
       '[STILL FAILING] Checkout: expected status to equal 200, it was 503',
-      '[RECOVERED] Checkout',
+      '[RECOVERED] Checkout: it lasted 1 min',
       '[NO AGENT] Office Berlin: 1 check does not run there',
       '[AGENT IS BACK] Office Berlin',
       '[TEST] Test: a user tested this channel; nothing is wrong',
@@ -166,13 +166,13 @@ test('a mail to a subscriber keeps its headers and leaves the outbox', async () 
     'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
   };
   await commits.run((unit) =>
-    enqueueSubscriberMails(
+    enqueueMails(
       unit,
       cp.accountId,
       [
         {
           id,
-          subscriptionId: 'a-subscription',
+          orderingKey: 'a-subscription',
           mail: {
             to: 'reader@a.example',
             subject: 'Shop: outage',

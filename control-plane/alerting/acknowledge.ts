@@ -1,0 +1,128 @@
+/** Acknowledges or snoozes outages: their reminders stop, or wait. A replay changes nothing. */
+import type { Kysely } from 'kysely';
+import { lockChecks } from '../checks/index.ts';
+import { namedUuid } from '../core/keys.ts';
+import type { Services } from '../core/services.ts';
+import type { Database } from '../db/tables.ts';
+import { AlertedChecks } from './alerted-checks.ts';
+import { acknowledged } from './decide/acknowledged.ts';
+import { nextEvaluationAt } from './decide/timing.ts';
+import { stopEscalation } from './escalate.ts';
+import { Mutes } from './mutes.ts';
+import { readStates, writeState } from './state-rows.ts';
+import type { AlertAcknowledgementsTable } from './tables.ts';
+
+export interface Outage {
+  checkId: string;
+  incidentKey: string;
+}
+
+export interface Acknowledgement {
+  kind: AlertAcknowledgementsTable['kind'];
+  /** Null for one without an end. */
+  untilAt: number | null;
+  madeBy: string;
+  /** The same for each use of one link; null for a request, which is one of its own. */
+  occasion: string | null;
+}
+
+/** More of a group are left as they are. */
+const atOnce = 1_000;
+
+/** The outage of an alert; null for an unknown one, or one of an older build. */
+export async function outageOfAlert(
+  db: Kysely<Database>,
+  accountId: string,
+  alertId: string,
+): Promise<Outage | null> {
+  const row = await db
+    .selectFrom('check_alerts')
+    .select(['check_id', 'incident_key'])
+    .where('account_id', '=', accountId)
+    .where('id', '=', alertId)
+    .executeTakeFirst();
+  return row?.incident_key == null
+    ? null
+    : { checkId: row.check_id, incidentKey: row.incident_key };
+}
+
+export async function outagesOfGroup(
+  db: Kysely<Database>,
+  accountId: string,
+  groupId: string,
+): Promise<Outage[]> {
+  const rows = await db
+    .selectFrom('grouped_alerts')
+    .select(['check_id', 'incident_key'])
+    .distinct()
+    .where('account_id', '=', accountId)
+    .where('group_id', '=', groupId)
+    .limit(atOnce)
+    .execute();
+  return rows.map((row) => ({ checkId: row.check_id, incidentKey: row.incident_key }));
+}
+
+const isOneOf = (outages: readonly Outage[] | undefined, key: string): boolean =>
+  outages?.some(({ incidentKey }) => incidentKey === key) === true;
+
+/** Gives how many of them were open. */
+export async function acknowledge(
+  { commits, clock, newId }: Pick<Services, 'commits' | 'clock' | 'newId'>,
+  accountId: string,
+  outages: readonly Outage[],
+  { kind, untilAt, madeBy, occasion }: Acknowledgement,
+): Promise<number> {
+  return commits.run(async (db) => {
+    const now = clock.now();
+    const keys = Map.groupBy(outages, ({ checkId }) => checkId);
+    const checkIds = await lockChecks(db, [...keys.keys()]);
+    const checks = new AlertedChecks(db, new Mutes(db, now));
+    let open = 0;
+    for (const [checkId, state] of await readStates(db, checkIds)) {
+      const { alert } = state;
+      if (alert === null || alert.isOver || !isOneOf(keys.get(checkId), alert.key)) continue;
+      const check = await checks.find(accountId, checkId);
+      if (check === undefined) continue;
+      open += 1;
+      const added = await db
+        .insertInto('alert_acknowledgements')
+        .values({
+          id: occasion === null ? newId() : namedUuid(`${checkId}/${alert.key}/${occasion}`),
+          account_id: accountId,
+          check_id: checkId,
+          incident_key: alert.key,
+          kind,
+          made_by: madeBy,
+          created_at: now,
+          until_at: untilAt,
+        })
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .returning('id')
+        .executeTakeFirst();
+      if (added === undefined) continue;
+      const next = acknowledged(state, untilAt);
+      const wakeAt = nextEvaluationAt(next, check.rules);
+      await writeState(db, { accountId, checkId, now }, next, wakeAt);
+      const verb = kind === 'SNOOZED' ? 'snoozed' : 'acknowledged';
+      await stopEscalation(
+        { newId },
+        db,
+        { checkId, incidentKey: alert.key, now },
+        `${verb} by ${madeBy}`,
+      );
+    }
+    return open;
+  });
+}
+
+/** The newest acknowledgement of an outage. */
+export async function acknowledgementOf(db: Kysely<Database>, { checkId, incidentKey }: Outage) {
+  return db
+    .selectFrom('alert_acknowledgements')
+    .select(['kind', 'made_by', 'created_at', 'until_at'])
+    .where('check_id', '=', checkId)
+    .where('incident_key', '=', incidentKey)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}

@@ -1,0 +1,207 @@
+/**
+ * Which waiting alerts of a channel become one notification, and when. An alert belongs to the group
+ * of its outage (the same incident key), else to a group that shares a cause with it, else to a new
+ * one. A group has one notification in `updateMinutes`, a channel `maxPerHour` in an hour: before the
+ * last of them is used, new groups become one of several causes.
+ */
+import { keyOfCause, rankOf, type Cause } from './causes-of.ts';
+
+/** A reminder neither begins nor ends a problem. */
+export type AlertEffect = 'PROBLEM' | 'REMINDER' | 'CLOSING';
+
+export interface Grouping {
+  windowSeconds: number;
+  updateMinutes: number;
+  maxPerHour: number;
+}
+
+export interface WaitingAlert {
+  id: string;
+  incidentKey: string;
+  causes: readonly Cause[];
+  joinedAt: number;
+}
+
+export interface KnownGroup {
+  id: string;
+  /** Null for several causes. */
+  cause: Cause | null;
+  openedAt: number;
+  lastSentAt: number;
+  /** None of its outages lasts. */
+  isOver: boolean;
+}
+
+export interface PlannedMessage {
+  /** Null for a new group. */
+  groupId: string | null;
+  cause: Cause | null;
+  ids: string[];
+  /** How many of these alerts waited because of `maxPerHour`. */
+  heldBack: number;
+  /** No further notification is allowed before this instant; null while some are. */
+  limitedUntil: number | null;
+}
+
+export interface Plan {
+  messages: PlannedMessage[];
+  /** When the alerts that go on waiting must be looked at; null when none do. */
+  nextAt: number | null;
+}
+
+const hourMs = 3_600_000;
+/** A group takes further alerts of its cause this long after its last notification. */
+export const joinMs = hourMs;
+/** After this time a group takes only what belongs to its own outages. */
+export const maxAgeMs = 24 * hourMs;
+/** How far back sent notifications matter. */
+export const countedMs = 2 * hourMs;
+
+interface Unit {
+  group: KnownGroup | null;
+  cause: Cause | null;
+  alerts: WaitingAlert[];
+  dueAt: number;
+}
+
+interface Cluster {
+  cause: Cause | null;
+  outages: WaitingAlert[][];
+}
+
+/** New outages by cause: the most telling cause that at least two of them share, large ones first. */
+function clustersOf(outages: readonly WaitingAlert[][]): Cluster[] {
+  const byCause = new Map<string, { cause: Cause; outages: WaitingAlert[][] }>();
+  for (const outage of outages) {
+    const causes = new Map(
+      outage.flatMap((alert) => alert.causes.map((cause) => [keyOfCause(cause), cause] as const)),
+    );
+    for (const [key, cause] of causes) {
+      const known = byCause.get(key);
+      if (known === undefined) byCause.set(key, { cause, outages: [outage] });
+      else known.outages.push(outage);
+    }
+  }
+  const found: Cluster[] = [];
+  const left = new Set(outages);
+  const inOrder = [...byCause.values()].sort(
+    (a, b) => rankOf(a.cause) - rankOf(b.cause) || b.outages.length - a.outages.length,
+  );
+  for (const { cause, outages: sharing } of inOrder) {
+    const together = sharing.filter((outage) => left.has(outage));
+    if (together.length < 2) continue;
+    for (const outage of together) left.delete(outage);
+    found.push({ cause, outages: together });
+  }
+  for (const outage of left) found.push({ cause: outage[0]?.causes[0] ?? null, outages: [outage] });
+  return found;
+}
+
+/** Whether a group takes further outages: one that is over is closed once it may be notified of again. */
+function takesMore(
+  { openedAt, lastSentAt, isOver }: KnownGroup,
+  { updateMinutes }: Grouping,
+  now: number,
+): boolean {
+  if (lastSentAt <= now - joinMs || openedAt <= now - maxAgeMs) return false;
+  return !isOver || lastSentAt + updateMinutes * 60_000 > now;
+}
+
+/** Sorts the waiting alerts into the known groups and new ones. */
+function unitsOf(
+  waiting: readonly WaitingAlert[],
+  groupOfKey: ReadonlyMap<string, string>,
+  groups: readonly KnownGroup[],
+  grouping: Grouping,
+  now: number,
+): Unit[] {
+  const { windowSeconds, updateMinutes } = grouping;
+  const byId = new Map(groups.map((group) => [group.id, group]));
+  const byCause = new Map<string, KnownGroup>();
+  for (const group of groups.toSorted((a, b) => a.lastSentAt - b.lastSentAt)) {
+    if (group.cause !== null && takesMore(group, grouping, now)) {
+      byCause.set(keyOfCause(group.cause), group);
+    }
+  }
+  const joining = new Map<KnownGroup, WaitingAlert[]>();
+  const unknown: WaitingAlert[][] = [];
+  for (const [key, outage] of Map.groupBy(waiting, ({ incidentKey }) => incidentKey)) {
+    const group =
+      byId.get(groupOfKey.get(key) ?? '') ??
+      outage
+        .flatMap(({ causes }) => causes.map((cause) => byCause.get(keyOfCause(cause))))
+        .find((found) => found !== undefined);
+    if (group === undefined) unknown.push(outage);
+    else joining.set(group, [...(joining.get(group) ?? []), ...outage]);
+  }
+  const windowEnd = (alerts: readonly WaitingAlert[]): number =>
+    Math.min(...alerts.map(({ joinedAt }) => joinedAt)) + windowSeconds * 1000;
+  return [
+    ...[...joining].map(([group, alerts]) => ({
+      group,
+      cause: group.cause,
+      alerts,
+      dueAt: Math.max(windowEnd(alerts), group.lastSentAt + updateMinutes * 60_000),
+    })),
+    ...clustersOf(unknown).map(({ cause, outages }) => {
+      const alerts = outages.flat();
+      return { group: null, cause, alerts, dueAt: windowEnd(alerts) };
+    }),
+  ].sort((a, b) => a.dueAt - b.dueAt);
+}
+
+/** The due units within the limit; the last place takes all new causes that are left. */
+function withinLimit(due: readonly Unit[], places: number, several: KnownGroup | null): Unit[] {
+  if (due.length <= places) return [...due];
+  const chosen = due.slice(0, Math.max(0, places - 1));
+  const rest = due.slice(chosen.length);
+  if (places === 0) return chosen;
+  const fresh = rest.filter(({ group }) => group === null || group === several);
+  const [first] = fresh;
+  if (first === undefined || fresh.length === 1) return [...chosen, ...rest.slice(0, 1)];
+  const alerts = fresh.flatMap((unit) => unit.alerts);
+  return [...chosen, { group: several, cause: null, alerts, dueAt: first.dueAt }];
+}
+
+/**
+ * Plans the notifications of a channel. `groupOfKey` has the groups of outages that were notified
+ * before, `sentAt` the instants of its notifications in the last `countedMs`.
+ */
+export function planMessages(
+  waiting: readonly WaitingAlert[],
+  groupOfKey: ReadonlyMap<string, string>,
+  groups: readonly KnownGroup[],
+  sentAt: readonly number[],
+  grouping: Grouping,
+  now: number,
+): Plan {
+  const { maxPerHour, windowSeconds } = grouping;
+  const inHourBefore = (at: number): number[] =>
+    sentAt.filter((sent) => sent > at - hourMs && sent <= at);
+  const units = unitsOf(waiting, groupOfKey, groups, grouping, now);
+  const places = Math.max(0, maxPerHour - inHourBefore(now).length);
+  const several =
+    groups.find((group) => group.cause === null && takesMore(group, grouping, now)) ?? null;
+  const due = units.filter(({ dueAt }) => dueAt <= now);
+  const chosen = withinLimit(due, places, several);
+  const sent = [...inHourBefore(now), ...chosen.map(() => now)].sort((a, b) => a - b);
+  const freeAt = sent.length < maxPerHour ? null : (sent[sent.length - maxPerHour] ?? now) + hourMs;
+  const isHeld = ({ joinedAt }: WaitingAlert): boolean =>
+    inHourBefore(joinedAt + windowSeconds * 1000).length >= maxPerHour;
+  const taken = new Set(chosen.flatMap(({ alerts }) => alerts));
+  const later = units.flatMap(({ alerts, dueAt }) =>
+    alerts.every((alert) => taken.has(alert))
+      ? []
+      : [Math.max(dueAt, dueAt <= now ? (freeAt ?? now) : 0)],
+  );
+  return {
+    messages: chosen.map(({ group, cause, alerts }, index) => ({
+      groupId: group?.id ?? null,
+      cause,
+      ids: alerts.map(({ id }) => id),
+      heldBack: alerts.filter(isHeld).length,
+      limitedUntil: index === chosen.length - 1 ? freeAt : null,
+    })),
+    nextAt: later.length === 0 ? null : Math.min(...later),
+  };
+}

@@ -1,0 +1,206 @@
+/** Begins, stops and ends the escalation of an alert. The caller has locked the check. */
+import type { Kysely, Selectable } from 'kysely';
+import { namedUuid } from '../core/keys.ts';
+import type { Services } from '../core/services.ts';
+import { fromJson } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import { type AlertFacts, alertMail, enqueueMails, keepsOpen } from '../notifications/index.ts';
+import { nextStep, stopText } from './decide/escalation.ts';
+import { insertDecision } from './decision-rows.ts';
+import type { Addressee } from './decide/channels.ts';
+import { fieldsOfPolicy, findPolicy } from './escalation-policies/store.ts';
+import { notifyChannel } from './notify-channel.ts';
+import { type AlertChannel, channelsById } from './subscribed-channels.ts';
+import type { EscalationsTable } from './tables.ts';
+
+interface Outage {
+  checkId: string;
+  incidentKey: string;
+}
+
+export type EscalationRow = Selectable<EscalationsTable>;
+
+/** Who was notified by steps, and is notified of the recovery. */
+export interface Notified {
+  channels: number[];
+  people: string[];
+}
+
+const nobody: Notified = { channels: [], people: [] };
+
+/** The record of a step, or of the end of the steps. */
+export async function notePolicy(
+  db: Kysely<Database>,
+  { id, now }: { id: string; now: number },
+  accountId: string,
+  facts: AlertFacts,
+  reason: 'POLICY_STEP' | 'POLICY_STOPPED',
+  explanation: string,
+  addressees: readonly Addressee[] | null = null,
+): Promise<void> {
+  await insertDecision(
+    db,
+    { id, now },
+    {
+      accountId,
+      checkId: facts.check.id,
+      checkResultId: null,
+      cause: 'POLICY',
+      alertType: facts.alertType,
+      reason,
+      isSent: addressees !== null,
+      details: { explanation, decision: null, rules: null, addressees: addressees ?? [] },
+      checkAlertId: facts.alertId,
+    },
+  );
+}
+
+/** A change that alerts again goes on with the steps, or begins them again after they were stopped. */
+export async function startEscalation(
+  { newId, clock }: Pick<Services, 'newId' | 'clock'>,
+  db: Kysely<Database>,
+  accountId: string,
+  policyId: string,
+  facts: AlertFacts,
+): Promise<void> {
+  const now = clock.now();
+  const policy = await findPolicy(db, accountId, policyId);
+  const first = policy && nextStep(fieldsOfPolicy(policy), 0, now);
+  if (first == null) {
+    const text = 'The escalation policy of this check was deleted: nobody is notified by it.';
+    await notePolicy(db, { id: newId(), now }, accountId, facts, 'POLICY_STOPPED', text);
+    return;
+  }
+  const running = await db
+    .selectFrom('escalations')
+    .select('due_at')
+    .where('check_id', '=', facts.check.id)
+    .where('incident_key', '=', facts.incidentKey)
+    .executeTakeFirst();
+  const begun = { policy_id: policyId, step: 0, started_at: now, due_at: first.dueAt };
+  const changes = {
+    facts_json: JSON.stringify(facts),
+    ...(running == null || running.due_at === null ? begun : {}),
+  };
+  if (running === undefined) {
+    await db
+      .insertInto('escalations')
+      .values({
+        ...begun,
+        ...changes,
+        check_id: facts.check.id,
+        incident_key: facts.incidentKey,
+        account_id: accountId,
+        notified_json: JSON.stringify(nobody),
+      })
+      .execute();
+    return;
+  }
+  await db
+    .updateTable('escalations')
+    .set(changes)
+    .where('check_id', '=', facts.check.id)
+    .where('incident_key', '=', facts.incidentKey)
+    .execute();
+}
+
+/** Runs no further step. Those who were notified get the recovery. */
+export async function stopEscalation(
+  { newId }: Pick<Services, 'newId'>,
+  db: Kysely<Database>,
+  { checkId, incidentKey, now }: Outage & { now: number },
+  why: string,
+): Promise<void> {
+  const row = await db
+    .updateTable('escalations')
+    .set({ due_at: null })
+    .where('check_id', '=', checkId)
+    .where('incident_key', '=', incidentKey)
+    .where('due_at', 'is not', null)
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) return;
+  const policy = await findPolicy(db, row.account_id, row.policy_id);
+  const facts = fromJson<AlertFacts>(row.facts_json);
+  const text = stopText(policy?.name ?? row.policy_id, why);
+  await notePolicy(db, { id: newId(), now }, row.account_id, facts, 'POLICY_STOPPED', text);
+}
+
+export async function isEscalated(
+  db: Kysely<Database>,
+  { checkId, incidentKey }: Outage,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('escalations')
+    .select('check_id')
+    .where('check_id', '=', checkId)
+    .where('incident_key', '=', incidentKey)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Removes the escalation of an outage that is over; undefined without one. */
+export function takeEscalation(
+  db: Kysely<Database>,
+  { checkId, incidentKey }: Outage,
+): Promise<EscalationRow | undefined> {
+  return db
+    .deleteFrom('escalations')
+    .where('check_id', '=', checkId)
+    .where('incident_key', '=', incidentKey)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Adds an alert for channels and people to the outbox; ids follow from the occasion. */
+export async function notifyAll(
+  { publicUrl, clock }: Pick<Services, 'publicUrl' | 'clock'>,
+  db: Kysely<Database>,
+  accountId: string,
+  facts: AlertFacts,
+  host: string | null,
+  { channels, people }: { channels: readonly AlertChannel[]; people: readonly string[] },
+  occasion: string,
+): Promise<void> {
+  const now = clock.now();
+  const { check, incidentKey } = facts;
+  const idFor = (to: string | number): string =>
+    namedUuid([check.id, incidentKey, 'escalation', occasion, to].join('/'));
+  for (const channel of channels) {
+    await notifyChannel(db, channel, facts, host, { id: idFor(channel.id), accountId, now });
+  }
+  const mails = people.map((email) => ({
+    id: idFor(email),
+    orderingKey: `${check.id}/${email}`,
+    mail: alertMail(facts, email, publicUrl),
+  }));
+  await enqueueMails(db, accountId, mails, now);
+}
+
+/** Says the recovery to those whom steps have notified; `except` get it anyway. */
+export async function endEscalation(
+  services: Services,
+  db: Kysely<Database>,
+  row: EscalationRow,
+  facts: AlertFacts,
+  host: string | null,
+  except: ReadonlySet<number>,
+): Promise<void> {
+  const { account_id: accountId } = row;
+  const notified = fromJson<Notified>(row.notified_json);
+  const channels = (
+    await channelsById(
+      db,
+      accountId,
+      notified.channels.filter((id) => !except.has(id)),
+    )
+  ).filter(({ sendRecovery, type }) => sendRecovery || keepsOpen(type));
+  const to = { channels, people: notified.people };
+  await notifyAll(services, db, accountId, facts, host, to, `end/${row.started_at}`);
+  if (row.due_at === null) return;
+  const policy = await findPolicy(db, accountId, row.policy_id);
+  const why = facts.withdrawn == null ? 'recovered' : `the check was ${facts.withdrawn}`;
+  const text = stopText(policy?.name ?? row.policy_id, why);
+  const decision = { id: services.newId(), now: services.clock.now() };
+  await notePolicy(db, decision, accountId, facts, 'POLICY_STOPPED', text);
+}

@@ -1,0 +1,52 @@
+/** Escalation policies: rows ↔ wire. */
+import type { Kysely, Selectable } from 'kysely';
+import type { z } from 'zod';
+import type { escalationPolicy } from '@monitor/shared/contract/escalation-policy.ts';
+import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import type { Database } from '../../db/tables.ts';
+import type { PolicyFields } from '../decide/escalation.ts';
+import { nextOnCall, onCallAt } from '../decide/rotation.ts';
+import type { EscalationPoliciesTable } from '../tables.ts';
+
+export type PolicyRow = Selectable<EscalationPoliciesTable>;
+
+export function fieldsOfPolicy(row: PolicyRow): PolicyFields {
+  return { ...fromJson<Omit<PolicyFields, 'name'>>(row.body_json), name: row.name };
+}
+
+export function toPolicyColumns({ name, ...body }: PolicyFields) {
+  return { name, body_json: JSON.stringify(body) };
+}
+
+export function findPolicy(
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+): Promise<PolicyRow | undefined> {
+  return db
+    .selectFrom('escalation_policies')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+export function policyToWire(row: PolicyRow, now: number): z.input<typeof escalationPolicy> {
+  const fields = fieldsOfPolicy(row);
+  const { rotation } = fields;
+  const person = rotation && onCallAt(rotation, now);
+  const next = rotation && nextOnCall(rotation, now);
+  return {
+    id: row.id,
+    ...fields,
+    onCall:
+      rotation === null
+        ? null
+        : {
+            now: person === null ? null : { person, until: toTimestampOrNull(next?.from ?? null) },
+            next: next && { person: next.person, from: toTimestamp(next.from) },
+          },
+    created_at: toTimestamp(row.created_at),
+    updated_at: toTimestampOrNull(row.updated_at),
+  };
+}

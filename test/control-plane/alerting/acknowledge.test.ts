@@ -1,0 +1,289 @@
+/** Alerts are acknowledged and snoozed through the API and by links in mails. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { alertOn } from '../../../control-plane/alerting/alert-on.ts';
+import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-alerts.ts';
+import { sendAlertGroups } from '../../../control-plane/alerting/send-alert-groups.ts';
+import type { RunVerdict } from '../../../control-plane/results/run-verdict.ts';
+import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { mailServer, type MailServer } from '../../support/mail-server.ts';
+import { minute, now } from '../../support/results.ts';
+import { makeChannel, makeCheck } from '../../support/sent-notifications.ts';
+import { eventually } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const day = 86_400_000;
+const reminding = {
+  useGlobalAlertSettings: false,
+  alertSettings: { reminders: { amount: 5, interval: 10 } },
+};
+
+interface Bench extends AsyncDisposable {
+  cp: TestControlPlane;
+  clock: TestClock;
+  mail: MailServer;
+  report(checks: readonly string[], hasFailures: boolean): Promise<void>;
+  wait(ms: number): Promise<void>;
+  mails(count: number): Promise<string[]>;
+}
+
+async function bench(): Promise<Bench> {
+  const clock = new TestClock(now);
+  const mail = await mailServer();
+  const cp = await startTestControlPlane({
+    clock,
+    settings: { MAIL_FROM: 'alerts@shop.example', SMTP_URL: mail.url },
+  });
+  const { services } = cp.controlPlane;
+  return {
+    ...{ cp, clock, mail },
+    async report(checks, hasFailures) {
+      const verdicts = checks.map((checkId): RunVerdict => ({
+        ...{ accountId: cp.accountId, checkId, checkType: 'URL', hasFailures },
+        resultId: `${checkId.slice(0, 8)}-0000-4000-8000-${String(clock.now()).slice(-12).padStart(12, '0')}`,
+        ...{ runLocation: 'eu-west-1', scheduledFor: clock.now(), startedAt: clock.now() },
+        ...{ stoppedAt: clock.now(), hasErrors: false, isDegraded: false, responseTimeMs: 20 },
+        ...{ statusCode: null, statusText: null, error: hasFailures ? 'broken' : null },
+      }));
+      await services.db
+        .transaction()
+        .execute((db) => alertOn(services, db, { verdicts, endings: [] }));
+      services.outbox.wake();
+    },
+    async wait(ms) {
+      clock.setWall(clock.now() + ms);
+      await evaluateDueAlerts(services);
+      await sendAlertGroups(services);
+    },
+    async mails(count) {
+      await eventually(
+        () => mail.received.length >= count,
+        60_000,
+        () => `${mail.received.length} mails`,
+      );
+      return mail.received.map(({ headers }) => headers.get('subject') ?? '');
+    },
+    async [Symbol.asyncDispose]() {
+      await cp[Symbol.asyncDispose]();
+      await mail[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function linkIn(mail: MailServer, text: string): string {
+  const match = new RegExp(`${text}: (\\S+)`).exec(mail.received.at(-1)?.text ?? '');
+  assert.ok(match?.[1] !== undefined, `no link "${text}"`);
+  return match[1];
+}
+
+test('an acknowledged alert sends no reminder; the recovery says how long it lasted and who it was', async () => {
+  await using it = await bench();
+  const check = await makeCheck(it.cp, [await makeChannel(it.cp)], reminding);
+  await it.report([check], true);
+  await it.wait(10 * minute);
+  await it.mails(2);
+  const { body: alerts } = await it.cp.api('GET', '/v1/check-alerts');
+  const path = `/v1/check-alerts/${alerts[0].id}/acknowledge`;
+  const { status, body } = await it.cp.api('POST', path, {});
+  assert.deepEqual([status, body.kind, body.until, body.alerts], [200, 'ACKNOWLEDGED', null, 1]);
+  await it.wait(30 * minute);
+  await it.wait(30 * minute);
+  await it.report([check], false);
+  const subjects = await it.mails(3);
+  assert.deepEqual(
+    subjects.map((subject) => subject.split(']')[0]),
+    ['[FAILING', '[STILL FAILING', '[RECOVERED'],
+  );
+  const recovery = it.mail.received[2]?.text ?? '';
+  assert.match(recovery, /Lasted: +1 h 10 min/);
+  assert.ok(recovery.includes(`by ${body.by}, `), recovery);
+  assert.equal((await it.cp.api('POST', path, {})).status, 409);
+  const foreign = { authorization: `Bearer ${await it.cp.foreignKey()}` };
+  assert.equal((await it.cp.api('POST', path, {}, foreign)).status, 404);
+});
+
+test('the end of a snooze is a reminder, also without reminders', async () => {
+  await using it = await bench();
+  const check = await makeCheck(it.cp, [await makeChannel(it.cp)], {
+    ...reminding,
+    alertSettings: { reminders: { amount: 0 } },
+  });
+  await it.report([check], true);
+  await it.mails(1);
+  const { body: alerts } = await it.cp.api('GET', '/v1/check-alerts');
+  const { body } = await it.cp.api('POST', `/v1/check-alerts/${alerts[0].id}/acknowledge`, {
+    snoozeMinutes: 45,
+  });
+  assert.equal(Date.parse(body.until), now + 45 * minute);
+  await it.wait(44 * minute);
+  await it.wait(minute);
+  await it.wait(300 * minute);
+  assert.deepEqual(
+    (await it.mails(2)).map((subject) => subject.split(']')[0]),
+    ['[FAILING', '[STILL FAILING'],
+  );
+});
+
+test('a link in a mail asks before it acts, once, and only for what it was made for', async () => {
+  await using it = await bench();
+  const channels = [await makeChannel(it.cp)];
+  const check = await makeCheck(it.cp, channels, reminding);
+  const other = await makeCheck(it.cp, [], reminding);
+  await it.report([check, other], true);
+  await it.mails(1);
+  const { db } = it.cp.controlPlane.services;
+  const taken = async () =>
+    db.selectFrom('alert_acknowledgements').select(['check_id', 'kind', 'made_by']).execute();
+  const link = linkIn(it.mail, 'Acknowledge');
+  for (const method of ['GET', 'HEAD']) {
+    const asked = await fetch(link, { method });
+    assert.equal(asked.status, 200);
+    assert.match(asked.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+    assert.equal(asked.headers.get('referrer-policy'), 'no-referrer');
+  }
+  assert.match(await (await fetch(link)).text(), /<form method="post"><button>Acknowledge/);
+  assert.deepEqual(await taken(), []);
+
+  const { body: alerts } = await it.cp.api('GET', `/v1/check-alerts/${other}`);
+  const altered = new URL(link);
+  const [, , target = '', id = ''] = altered.pathname.split('/');
+  const attacks = [
+    link.replace(id, String(alerts[0].id)),
+    link.replace(`/${target}/`, '/group/'),
+    link.replace('/acknowledge?', '/snooze?'),
+    link.replace(/account=[^&]+/, 'account=other'),
+    link.replace(/channel=\d+/, 'channel=99'),
+    link.replace(/expires=\d/, 'expires=9'),
+    link.replace(/signature=./, 'signature=_'),
+    link.replace(/signature=[^&]+/, ''),
+    link.replace('/acknowledge?', '/delete?'),
+  ];
+  for (const attack of attacks) {
+    assert.equal((await fetch(attack, { method: 'POST' })).status, 404, attack);
+  }
+  assert.deepEqual(await taken(), []);
+
+  for (let replay = 0; replay < 3; replay += 1) {
+    assert.equal((await fetch(link, { method: 'POST' })).status, 200);
+  }
+  assert.deepEqual(await taken(), [
+    {
+      check_id: check,
+      kind: 'ACKNOWLEDGED',
+      made_by: `a link sent to channel ${channels[0]} (EMAIL)`,
+    },
+  ]);
+  const snooze = linkIn(it.mail, 'Snooze for an hour');
+  await it.report([check], false);
+  assert.match(await (await fetch(snooze, { method: 'POST' })).text(), /It is over already/);
+  it.clock.setWall(now + 7 * day);
+  assert.equal((await fetch(link)).status, 404);
+  assert.match(await (await fetch(link, { method: 'POST' })).text(), /has expired/);
+});
+
+test('the open alerts are listed at any age, with who took them on, until they recover', async () => {
+  await using it = await bench();
+  const channel = await makeChannel(it.cp, {
+    grouping: { windowSeconds: 30, updateMinutes: 1, maxPerHour: 20 },
+  });
+  const [one, two] = [
+    await makeCheck(it.cp, [channel], reminding),
+    await makeCheck(it.cp, [channel], reminding),
+  ];
+  await it.report([one, two], true);
+  await it.wait(minute);
+  await it.wait(day);
+  const open = async (path = '') =>
+    (await it.cp.api('GET', `/v1/check-alerts${path}?open=true`)).body as {
+      id: string;
+      checkId: string;
+      alertType: string;
+      acknowledgement: { by: string; kind: string } | null;
+    }[];
+  assert.deepEqual((await it.cp.api('GET', '/v1/check-alerts')).body.length, 2, 'the reminders');
+  const listed = await open();
+  assert.deepEqual(listed.map(({ checkId }) => checkId).sort(), [one, two].sort());
+  assert.deepEqual(new Set(listed.map(({ alertType }) => alertType)).size, 1);
+  const [alert] = await open(`/${one}`);
+  await it.cp.api('POST', `/v1/check-alerts/${alert?.id}/acknowledge`, { snoozeMinutes: 5 });
+  assert.equal((await open(`/${one}`))[0]?.acknowledgement?.kind, 'SNOOZED');
+  assert.equal((await open(`/${two}`))[0]?.acknowledgement, null);
+  const { body: groups } = await it.cp.api('GET', '/v1/alert-groups');
+  const { body: members } = await it.cp.api(
+    'GET',
+    `/v1/check-alerts?alertGroupId=${groups.at(-1).id}`,
+  );
+  assert.ok(members.length >= 2 && members.every((each: { open: boolean }) => each.open));
+  await it.report([one], false);
+  assert.deepEqual(await open(`/${one}`), []);
+  assert.equal((await open()).length, 1);
+});
+
+test('links of a deleted channel do nothing', async () => {
+  await using it = await bench();
+  const channel = await makeChannel(it.cp);
+  await it.report([await makeCheck(it.cp, [channel], reminding)], true);
+  await it.mails(1);
+  const link = linkIn(it.mail, 'Acknowledge');
+  assert.equal((await fetch(link)).status, 200);
+  assert.equal((await it.cp.api('DELETE', `/v1/alert-channels/${channel}`)).status, 204);
+  for (const method of ['GET', 'POST']) assert.equal((await fetch(link, { method })).status, 404);
+  const { db } = it.cp.controlPlane.services;
+  assert.deepEqual(await db.selectFrom('alert_acknowledgements').select('id').execute(), []);
+});
+
+test('messages name what else failed, the runbooks, and the time of the zone of their channel', async () => {
+  await using it = await bench();
+  const plain = await makeChannel(it.cp, { timezone: 'Europe/Berlin' });
+  const grouping = { windowSeconds: 30, updateMinutes: 1, maxPerHour: 20 };
+  const grouped = await makeChannel(it.cp, { grouping, sendRecovery: false });
+  const checks: string[] = [];
+  for (let index = 0; index < 8; index += 1) {
+    const fields = { ...reminding, name: `shop ${index}`, description: `runbook ${index % 2}` };
+    checks.push(await makeCheck(it.cp, index === 7 ? [plain] : [grouped], fields));
+  }
+  for (const check of checks.slice(0, 7)) await it.report([check], true);
+  await it.report(checks.slice(7), true);
+  await it.mails(1);
+  const text = it.mail.received[0]?.text ?? '';
+  assert.match(text, /What else failed: +shop 0, shop 1, .* and 2 more, within 5 minutes/);
+  assert.match(text, / UTC \(\d\d:\d\d:\d\d Europe\/Berlin\)/);
+  await it.wait(minute);
+  await it.mails(2);
+  assert.match(
+    it.mail.received[1]?.text ?? '',
+    /About: +shop 0, shop 2, shop 4, shop 6: runbook 0; shop 1, shop 3, shop 5: runbook 1/,
+  );
+  // No recovery is sent to this channel; what is over is not counted as open all the same.
+  await it.report(checks.slice(0, 6), false);
+  await it.wait(10 * minute);
+  await it.wait(minute);
+  await it.mails(4);
+  const update = it.mail.received.map(({ headers }) => headers.get('subject') ?? '');
+  assert.ok(
+    update.some((subject) => subject.includes('1 of 7 checks not recovered')),
+    update.join(),
+  );
+});
+
+test('a group is acknowledged as a whole, by its link and through the API', async () => {
+  await using it = await bench();
+  const grouping = { windowSeconds: 30, updateMinutes: 1, maxPerHour: 20 };
+  const channel = await makeChannel(it.cp, { grouping });
+  const checks: string[] = [];
+  for (let index = 0; index < 3; index += 1)
+    checks.push(await makeCheck(it.cp, [channel], reminding));
+  await it.report(checks, true);
+  await it.wait(minute);
+  await it.mails(1);
+  assert.equal((await fetch(linkIn(it.mail, 'Acknowledge'), { method: 'POST' })).status, 200);
+  const { db } = it.cp.controlPlane.services;
+  const count = async () =>
+    (await db.selectFrom('alert_acknowledgements').select('id').execute()).length;
+  assert.equal(await count(), 3);
+  const { body: groups } = await it.cp.api('GET', '/v1/alert-groups');
+  const { body } = await it.cp.api('POST', `/v1/alert-groups/${groups[0].id}/acknowledge`, {
+    snoozeMinutes: 10,
+  });
+  assert.deepEqual([body.kind, body.alerts, await count()], ['SNOOZED', 3, 6]);
+});

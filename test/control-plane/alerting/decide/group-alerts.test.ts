@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import {
+  causesOf,
+  type KnownOfAlert,
+} from '../../../../control-plane/alerting/decide/causes-of.ts';
+import {
+  planMessages,
+  maxAgeMs,
+  type Grouping,
+  type KnownGroup,
+  type WaitingAlert,
+} from '../../../../control-plane/alerting/decide/group-alerts.ts';
+import { emptyGroup, groupFacts } from '../../../../control-plane/alerting/decide/group-facts.ts';
+import { hostOfCheck } from '../../../../control-plane/alerting/decide/host-of-check.ts';
+
+const known: KnownOfAlert = {
+  error: null,
+  location: 'Frankfurt',
+  isOverloaded: false,
+  host: 'api.shop.example',
+  certificateOf: null,
+  groupName: 'Shop',
+  tags: ['web'],
+};
+
+test('the causes of an alert, the most telling first', () => {
+  const of = (fields: Partial<KnownOfAlert>) =>
+    causesOf({ ...known, ...fields }).map(({ kind, name }) => `${kind} ${name}`);
+  const rest = ['host api.shop.example', 'group Shop', 'tag web'];
+  assert.deepEqual(of({ error: 'expected status to equal 200, it was 503' }), rest);
+  assert.deepEqual(of({ isOverloaded: true }), ['location Frankfurt', ...rest]);
+  assert.deepEqual(
+    of({ error: 'the name does not exist: api.shop.example (ENOTFOUND)' }).slice(0, 1),
+    ['resolver Frankfurt'],
+  );
+  assert.deepEqual(
+    of({ error: 'the host cannot be reached: 10.0.0.9:443 (EHOSTUNREACH)' })[0],
+    'next-hop Frankfurt',
+  );
+  assert.deepEqual(
+    of({ error: 'the certificate has expired: a:443 (CERT_HAS_EXPIRED)' })[0],
+    'certificate api.shop.example',
+  );
+  assert.deepEqual(
+    of({ error: 'connect ECONNREFUSED', host: null })[0],
+    'network ECONNREFUSED in Frankfurt',
+  );
+  assert.deepEqual(
+    causesOf({
+      ...known,
+      host: null,
+      location: null,
+      groupName: null,
+      tags: [],
+      certificateOf: null,
+    }),
+    [],
+  );
+});
+
+test('the host of a check comes from the target of its type', () => {
+  const url = (address: string) => hostOfCheck('URL', { request: { url: address } });
+  assert.equal(url('https://API.shop.example:8443/a?b=c'), 'api.shop.example');
+  assert.equal(url('https://{{HOST}}/'), null);
+  assert.equal(
+    hostOfCheck('TCP', { request: { hostname: 'db.shop.example', port: 5432 } }),
+    'db.shop.example',
+  );
+  assert.equal(
+    hostOfCheck('DNS', { request: { recordType: 'A', query: 'shop.example' } }),
+    'shop.example',
+  );
+  assert.equal(hostOfCheck('BROWSER', { scriptPath: 'a.spec.ts' }), null);
+});
+
+const minute = 60_000;
+const grouping: Grouping = { windowSeconds: 30, updateMinutes: 5, maxPerHour: 20 };
+const hostCause = { kind: 'host', name: 'a.example' } as const;
+const alert = (
+  id: string,
+  joinedAt: number,
+  causes: WaitingAlert['causes'] = [hostCause],
+): WaitingAlert => ({
+  ...{ id, incidentKey: id, causes, joinedAt },
+});
+const noKeys = new Map<string, string>();
+
+test('alerts wait for the window of the first, then go out together; what follows waits for the update', () => {
+  const waiting = [alert('a', 0), alert('b', 10_000), alert('c', 20_000, [])];
+  const early = planMessages(waiting, noKeys, [], [], grouping, 29_999);
+  assert.deepEqual(early, { messages: [], nextAt: 30_000 });
+  const { messages, nextAt } = planMessages(waiting, noKeys, [], [], grouping, 30_000);
+  assert.deepEqual(
+    messages.map(({ ids, cause }) => [ids, cause]),
+    [[['a', 'b'], hostCause]],
+  );
+  assert.equal(nextAt, 50_000);
+  const group: KnownGroup = {
+    id: 'g',
+    cause: hostCause,
+    openedAt: 0,
+    lastSentAt: 30_000,
+    isOver: false,
+  };
+  const later = [alert('d', 40_000)];
+  assert.equal(
+    planMessages(later, noKeys, [group], [30_000], grouping, 2 * minute).nextAt,
+    30_000 + 5 * minute,
+  );
+  const [update] = planMessages(later, noKeys, [group], [30_000], grouping, 6 * minute).messages;
+  assert.equal(update?.groupId, 'g');
+});
+
+test('what a group keeps follows its open outages, however many alerts it had', () => {
+  let state = emptyGroup;
+  for (let round = 0; round < 500; round += 1) {
+    const key = `k${round}`;
+    const of = { checkId: 'c', checkName: 'c', incidentKey: key, error: null, beganAt: round };
+    const began = { ...of, id: `${key}-1`, effect: 'PROBLEM', alertType: 'ALERT_FAILURE' } as const;
+    const ended = {
+      ...of,
+      id: `${key}-2`,
+      effect: 'CLOSING',
+      alertType: 'ALERT_RECOVERY',
+    } as const;
+    state = groupFacts(groupFacts(state, [began]).state, [ended]).state;
+  }
+  assert.deepEqual(state, { total: 500, since: 0, open: {} });
+});
+
+test('a group that is over, or a day old, is closed for other outages once it may be updated', () => {
+  const group: KnownGroup = {
+    ...{ id: 'g', cause: hostCause, openedAt: 0, lastSentAt: 30_000, isOver: true },
+  };
+  const groupOf = (known: KnownGroup, at: number) =>
+    planMessages([alert('a', at - 31_000)], noKeys, [known], [], grouping, at).messages[0]?.groupId;
+  assert.equal(groupOf(group, 4 * minute), undefined, 'it waits for the update');
+  assert.equal(groupOf(group, 6 * minute), null, 'a new group');
+  assert.equal(groupOf({ ...group, isOver: false }, 6 * minute), 'g');
+  const old = { ...group, isOver: false, lastSentAt: maxAgeMs - 10 * minute };
+  assert.equal(groupOf(old, maxAgeMs - minute), 'g');
+  assert.equal(groupOf(old, maxAgeMs + minute), null);
+});
+
+test('an outage stays in its group, however old the group is and whatever it is about now', () => {
+  const group: KnownGroup = {
+    id: 'g',
+    cause: hostCause,
+    openedAt: 0,
+    lastSentAt: 0,
+    isOver: false,
+  };
+  const at = 50 * 60 * minute;
+  const recovery = { ...alert('r', at - minute, []), incidentKey: 'k' };
+  const stranger = alert('s', at - minute);
+  const { messages } = planMessages(
+    [recovery, stranger],
+    new Map([['k', 'g']]),
+    [group],
+    [],
+    grouping,
+    at,
+  );
+  assert.deepEqual(
+    messages.map(({ groupId, ids }) => [groupId, ids]),
+    [
+      ['g', ['r']],
+      [null, ['s']],
+    ],
+  );
+});
+
+test('before the last notification of the hour is used, new causes become one', () => {
+  const waiting = Array.from({ length: 9 }, (_, index) =>
+    alert(`a${index}`, index, [{ kind: 'host', name: `h${index}` }]),
+  );
+  const limit = { ...grouping, maxPerHour: 3 };
+  const first = planMessages(waiting, noKeys, [], [], limit, minute);
+  assert.deepEqual(
+    first.messages.map(({ ids, cause }) => [ids.length, cause === null]),
+    [
+      [1, false],
+      [1, false],
+      [7, true],
+    ],
+  );
+  assert.equal(first.messages.at(-1)?.limitedUntil, minute + 60 * minute);
+  const late = [alert('late', 2 * minute, [{ kind: 'host', name: 'z' }])];
+  const sent = [minute, minute, minute];
+  const held = planMessages(late, noKeys, [], sent, limit, 10 * minute);
+  assert.deepEqual(held, { messages: [], nextAt: 61 * minute });
+  const [after] = planMessages(late, noKeys, [], sent, limit, 61 * minute).messages;
+  assert.deepEqual([after?.ids, after?.heldBack], [['late'], 1]);
+});
+
+test('property: no alert is lost or sent twice, and no hour has more notifications than allowed', () => {
+  const cause = fc.record({
+    kind: fc.constantFrom('host' as const, 'tag' as const, 'location' as const),
+    name: fc.constantFrom('a', 'b', 'c'),
+  });
+  const event = fc.record({
+    afterMs: fc.integer({ min: 0, max: 20 * minute }),
+    key: fc.integer({ min: 0, max: 30 }),
+    causes: fc.array(cause, { maxLength: 3 }),
+  });
+  const settings = fc.record({
+    windowSeconds: fc.integer({ min: 5, max: 900 }),
+    updateMinutes: fc.integer({ min: 1, max: 60 }),
+    maxPerHour: fc.integer({ min: 2, max: 6 }),
+  });
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 60 }), settings, (events, each) => {
+      let now = 0;
+      let waiting: WaitingAlert[] = [];
+      const groups = new Map<string, KnownGroup>();
+      const keys = new Map<string, string>();
+      const sent: { id: string; at: number }[] = [];
+      const sentAt: number[] = [];
+      const plan = () => {
+        const { messages, nextAt } = planMessages(
+          waiting,
+          keys,
+          [...groups.values()],
+          sentAt,
+          each,
+          now,
+        );
+        for (const { groupId, cause, ids } of messages) {
+          const id = groupId ?? `g${groups.size}`;
+          assert.ok(groups.get(id) === undefined || groups.get(id)?.lastSentAt !== now);
+          groups.set(id, {
+            ...{ id, cause: groups.get(id)?.cause ?? cause, lastSentAt: now },
+            ...{ openedAt: groups.get(id)?.openedAt ?? now, isOver: ids.length % 2 === 0 },
+          });
+          for (const one of waiting.filter((it) => ids.includes(it.id)))
+            keys.set(one.incidentKey, id);
+          waiting = waiting.filter((one) => !ids.includes(one.id));
+          sent.push(...ids.map((one) => ({ id: one, at: now })));
+          sentAt.push(now);
+        }
+        assert.equal(nextAt === null, waiting.length === 0);
+        assert.ok(nextAt === null || nextAt > now);
+        return nextAt;
+      };
+      events.forEach(({ afterMs, key, causes }, index) => {
+        now += afterMs;
+        waiting.push({ id: `e${index}`, incidentKey: `k${key}`, causes, joinedAt: now });
+        plan();
+      });
+      for (let nextAt = plan(); nextAt !== null; nextAt = plan()) now = nextAt;
+      assert.deepEqual(
+        sent.map(({ id }) => id).sort(),
+        events.map((_, index) => `e${index}`).sort(),
+      );
+      for (const at of sentAt) {
+        const inHour = sentAt.filter((other) => other > at - 60 * minute && other <= at);
+        assert.ok(inHour.length <= each.maxPerHour);
+      }
+    }),
+  );
+});
+
+test('a notification says what began, what ended and what lasts', () => {
+  const of = (key: string, effect: 'PROBLEM' | 'REMINDER' | 'CLOSING') => ({
+    ...{ id: key, checkId: key, checkName: key, incidentKey: key, effect, error: 'x', beganAt: 5 },
+    alertType: effect === 'CLOSING' ? ('ALERT_RECOVERY' as const) : ('ALERT_FAILURE' as const),
+  });
+  const first = [of('a', 'PROBLEM'), of('b', 'PROBLEM'), of('c', 'PROBLEM')];
+  const next = [of('a', 'CLOSING'), of('d', 'PROBLEM'), of('d', 'CLOSING'), of('b', 'REMINDER')];
+  const { state } = groupFacts(emptyGroup, first);
+  const { began, ended, reminded, open, total } = groupFacts(state, next).facts;
+  assert.deepEqual(
+    [began.count, ended.count, reminded, open, total, began.isFailing],
+    [1, 2, 1, 2, 4, true],
+  );
+});

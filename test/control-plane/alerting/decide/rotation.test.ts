@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { weekdays, type RotationFields } from '@monitor/shared/contract/escalation-policy.ts';
+import { nextStep } from '../../../../control-plane/alerting/decide/escalation.ts';
+import { nextOnCall, onCallAt } from '../../../../control-plane/alerting/decide/rotation.ts';
+import { wallClockOf } from '../../../../control-plane/core/decide/wall-clock.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+const berlin: RotationFields = {
+  people: ['ann', 'bob', 'eve'],
+  timezone: 'Europe/Berlin',
+  handoverDay: 'SUNDAY',
+  handoverTime: '02:30',
+  startDate: '2026-03-16',
+  overrides: [],
+};
+
+const at = (text: string): number => Date.parse(text);
+
+test('people take over at the local time, also where clocks skip or repeat it', () => {
+  // From 22 March; on 29 March 02:30 does not exist, and is 03:30.
+  const turns = [
+    ['2026-03-22T01:29:59Z', null],
+    ['2026-03-22T01:30:00Z', 'ann'],
+    ['2026-03-29T01:29:59Z', 'ann'],
+    ['2026-03-29T01:30:00Z', 'bob'],
+    ['2026-04-05T00:29:59Z', 'bob'],
+    ['2026-04-05T00:30:00Z', 'eve'],
+    ['2026-04-12T00:30:00Z', 'ann'],
+    // On 25 October 02:30 comes twice; the first counts.
+    ['2026-10-25T00:29:59Z', 'ann'],
+    ['2026-10-25T00:30:00Z', 'bob'],
+    ['2026-10-25T01:30:00Z', 'bob'],
+    ['2026-11-01T01:30:00Z', 'eve'],
+  ] as const;
+  for (const [instant, person] of turns) {
+    assert.equal(onCallAt(berlin, at(instant)), person, instant);
+  }
+  assert.deepEqual(nextOnCall(berlin, at('2026-03-01T00:00:00Z')), {
+    person: 'ann',
+    from: at('2026-03-22T01:30:00Z'),
+  });
+});
+
+test('an override comes first, the last of several; who is next is somebody else', () => {
+  const overrides = [
+    { from: '2026-04-01T00:00:00Z', until: '2026-04-04T00:00:00Z', person: 'eve' },
+    { from: '2026-04-02T00:00:00Z', until: '2026-04-03T00:00:00Z', person: 'dan' },
+  ];
+  const rotation = { ...berlin, overrides };
+  assert.equal(onCallAt(rotation, at('2026-04-01T12:00:00Z')), 'eve');
+  assert.equal(onCallAt(rotation, at('2026-04-02T12:00:00Z')), 'dan');
+  assert.equal(onCallAt(rotation, at('2026-04-03T12:00:00Z')), 'eve');
+  assert.equal(onCallAt(rotation, at('2026-04-04T00:00:00Z')), 'bob');
+  assert.deepEqual(nextOnCall(rotation, at('2026-03-30T00:00:00Z')), {
+    person: 'eve',
+    from: at('2026-04-01T00:00:00Z'),
+  });
+  assert.equal(nextOnCall({ ...berlin, people: ['ann', 'ann'] }, at('2026-04-01T00:00:00Z')), null);
+});
+
+test('property: turns follow each other without gaps, a week long, at the local time of the hand-over', () => {
+  const arbitrary = fc.record({
+    people: fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 7 }),
+    timezone: fc.constantFrom(
+      ...['UTC', 'Europe/Berlin', 'America/St_Johns', 'Pacific/Apia', 'Australia/Lord_Howe'],
+    ),
+    handoverDay: fc.constantFrom(...weekdays),
+    hours: fc.integer({ min: 0, max: 23 }),
+    minutes: fc.constantFrom(0, 15, 30, 59),
+    startDay: fc.integer({ min: 14_000, max: 24_000 }),
+    later: fc.integer({ min: 0, max: 1_500 * day }),
+  });
+  fc.assert(
+    fc.property(arbitrary, ({ hours, minutes, startDay, later, ...fields }) => {
+      const pad = (number: number) => String(number).padStart(2, '0');
+      const rotation: RotationFields = {
+        ...fields,
+        handoverTime: `${pad(hours)}:${pad(minutes)}`,
+        startDate: new Date(startDay * day).toISOString().slice(0, 10),
+        overrides: [],
+      };
+      const { people, timezone } = rotation;
+      const clock = wallClockOf(timezone);
+      const instant = startDay * day + 9 * day + later;
+      const person = onCallAt(rotation, instant);
+      assert.ok(person !== null && people.includes(person));
+      const next = nextOnCall(rotation, instant);
+      if (people.length === 1) {
+        assert.equal(next, null);
+        return;
+      }
+      assert.ok(next !== null && next.from > instant && next.from <= instant + 8 * day + 25 * hour);
+      assert.equal(next.person, people[(people.indexOf(person) + 1) % people.length]);
+      assert.equal(onCallAt(rotation, next.from - 1), person);
+      assert.equal(onCallAt(rotation, next.from), next.person);
+      // The instant of that local time; where clocks skip it, it is moved by the change.
+      const shown = clock.shownAt(next.from);
+      const midnight = Math.floor(shown / day) * day;
+      const wanted = midnight + (hours * 60 + minutes) * 60_000;
+      const isSkipped = clock.shownAt(clock.instantOf(wanted)) !== wanted;
+      if (!isSkipped && shown === wanted) {
+        const weekday = weekdays[(Math.floor(shown / day) + 3) % 7];
+        assert.equal(weekday, rotation.handoverDay);
+      }
+      const after = nextOnCall(rotation, next.from);
+      const lasts = (after?.from ?? 0) - next.from;
+      assert.ok(lasts >= 6 * day - hour && lasts <= 8 * day + hour, String(lasts / hour));
+    }),
+  );
+});
+
+test('the steps of a policy follow each other, and begin again as often as it says', () => {
+  const step = (delayMinutes: number) => ({
+    ...{ delayMinutes, alertChannelIds: [1], people: [], onCall: false },
+  });
+  const policy = { name: 'p', steps: [step(0), step(10)], repeats: 1, rotation: null };
+  const due = (done: number) => {
+    const next = nextStep(policy, done, 0);
+    return next && [next.number, next.dueAt / 60_000];
+  };
+  assert.deepEqual([0, 1, 2, 3, 4].map(due), [[1, 0], [2, 10], [1, 1], [2, 10], null]);
+});

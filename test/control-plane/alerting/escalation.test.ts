@@ -1,0 +1,262 @@
+/** Alerts escalate by the steps of a policy until somebody takes them on. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { alertOn } from '../../../control-plane/alerting/alert-on.ts';
+import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-alerts.ts';
+import { runEscalations } from '../../../control-plane/alerting/run-escalations.ts';
+import type { RunVerdict } from '../../../control-plane/results/run-verdict.ts';
+import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { despiteKills } from '../../support/interleaving.ts';
+import { insertMember } from '../../support/people.ts';
+import { minute, now } from '../../support/results.ts';
+import { makeChannel, makeCheck } from '../../support/sent-notifications.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+interface Bench extends AsyncDisposable {
+  cp: TestControlPlane;
+  clock: TestClock;
+  report(checks: readonly string[], hasFailures: boolean): Promise<void>;
+  wait(ms: number): Promise<void>;
+  /** Who was sent something since the last call: ids of channels, addresses of people. */
+  sent(): Promise<(string | number)[]>;
+  why(check: string): Promise<string[]>;
+}
+
+async function bench(): Promise<Bench> {
+  const clock = new TestClock(now);
+  const cp = await startTestControlPlane({ clock, requestsPerMinute: 0 });
+  const { services } = cp.controlPlane;
+  // Notifications stay in the outbox.
+  services.outbox.onWake(() => {});
+  let seen = 0;
+  return {
+    ...{ cp, clock },
+    async report(checks, hasFailures) {
+      const verdicts = checks.map((checkId): RunVerdict => ({
+        ...{ accountId: cp.accountId, checkId, checkType: 'URL', hasFailures },
+        resultId: `${checkId.slice(0, 8)}-0000-4000-8000-${String(clock.now()).slice(-12).padStart(12, '0')}`,
+        ...{ runLocation: 'eu-west-1', scheduledFor: clock.now(), startedAt: clock.now() },
+        ...{ stoppedAt: clock.now(), hasErrors: false, isDegraded: false, responseTimeMs: 20 },
+        ...{ statusCode: null, statusText: null, error: hasFailures ? 'broken' : null },
+      }));
+      await services.db
+        .transaction()
+        .execute((db) => alertOn(services, db, { verdicts, endings: [] }));
+    },
+    async wait(ms) {
+      clock.setWall(clock.now() + ms);
+      await evaluateDueAlerts(services);
+      while (await runEscalations(services));
+    },
+    async sent() {
+      const rows = await services.db
+        .selectFrom('outbox')
+        .select(['seq', 'alert_channel_id', 'content_json'])
+        .where('seq', '>', seen)
+        .orderBy('seq')
+        .execute();
+      seen = rows.at(-1)?.seq ?? seen;
+      return rows.map(
+        ({ alert_channel_id: id, content_json: content }) =>
+          id ?? (JSON.parse(content) as { to: string }).to,
+      );
+    },
+    async why(check) {
+      const { body } = await cp.api('GET', `/v1/check-alerts/${check}/decisions?limit=100`);
+      return (body as { cause: string; explanation: string }[])
+        .filter(({ cause }) => cause === 'POLICY')
+        .map(({ explanation }) => explanation)
+        .reverse();
+    },
+    [Symbol.asyncDispose]: () => cp[Symbol.asyncDispose](),
+  };
+}
+
+const rotation = {
+  timezone: 'Europe/Berlin',
+  handoverDay: 'MONDAY',
+  handoverTime: '09:00',
+  startDate: '2026-11-02',
+};
+
+async function makePolicy(it: Bench, fields: Record<string, unknown>): Promise<string> {
+  const { status, body } = await it.cp.api('POST', '/v1/escalation-policies', {
+    name: 'Night',
+    ...fields,
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.id as string;
+}
+
+const by = (escalationPolicyId: string) => ({
+  useGlobalAlertSettings: false,
+  alertSettings: { escalationPolicyId },
+});
+
+async function member(it: Bench, name: string): Promise<string> {
+  const of = { accountId: it.cp.accountId, name, role: 'READ_WRITE' as const };
+  const email = `${name}@a.example`;
+  return (await insertMember(it.cp.controlPlane.services, { ...of, email })).email;
+}
+
+test('the steps notify channels, people and who is on call, until somebody acknowledges', async () => {
+  await using it = await bench();
+  const [first, second] = [await makeChannel(it.cp), await makeChannel(it.cp)];
+  const [ann, bob] = [await member(it, 'ann'), await member(it, 'bob')];
+  const policy = await makePolicy(it, {
+    steps: [
+      { alertChannelIds: [first] },
+      { delayMinutes: 5, people: [ann], onCall: true },
+      { delayMinutes: 10, alertChannelIds: [second] },
+    ],
+    rotation: { ...rotation, people: [ann, bob] },
+  });
+  const subscribed = await makeChannel(it.cp);
+  const check = await makeCheck(it.cp, [subscribed], by(policy));
+  const plain = await makeCheck(it.cp, [subscribed]);
+  await it.report([check, plain], true);
+  assert.deepEqual(await it.sent(), [subscribed, subscribed]);
+  await it.wait(0);
+  assert.deepEqual(await it.sent(), [first]);
+  await it.wait(4 * minute);
+  assert.deepEqual(await it.sent(), []);
+  await it.wait(minute);
+  // On Saturday 21 November the third week belongs to ann again.
+  assert.deepEqual(await it.sent(), [ann]);
+  const { body: alerts } = await it.cp.api('GET', `/v1/check-alerts/${check}?open=true`);
+  const { body } = await it.cp.api('POST', `/v1/check-alerts/${alerts[0].id}/acknowledge`, {});
+  await it.wait(60 * minute);
+  assert.deepEqual(await it.sent(), []);
+  await it.report([check], false);
+  assert.deepEqual(await it.sent(), [subscribed, first, ann], 'the recovery');
+  assert.deepEqual(await it.why(check), [
+    `Step 1 of the escalation policy "Night" notified channel ${first} (EMAIL).`,
+    `Step 2 of the escalation policy "Night" notified ${ann}.`,
+    `The escalation policy "Night" stopped: acknowledged by ${body.by}.`,
+  ]);
+  const { db } = it.cp.controlPlane.services;
+  assert.deepEqual(await db.selectFrom('escalations').selectAll().execute(), []);
+});
+
+test('deleted channels, people who left and an empty rotation are left out, and it is said', async () => {
+  await using it = await bench();
+  const [gone, left] = [await makeChannel(it.cp), await makeChannel(it.cp)];
+  const [ann, bob] = [await member(it, 'ann'), await member(it, 'bob')];
+  const policy = await makePolicy(it, {
+    steps: [{ alertChannelIds: [gone, left], people: [ann, bob], onCall: true }],
+    repeats: 1,
+    rotation: { ...rotation, startDate: '2099-01-01', people: [bob] },
+  });
+  const check = await makeCheck(it.cp, [], by(policy));
+  await it.cp.api('DELETE', `/v1/alert-channels/${gone}`);
+  const { db } = it.cp.controlPlane.services;
+  const person = await db.selectFrom('people').select('id').where('email', '=', ann).execute();
+  await db
+    .deleteFrom('memberships')
+    .where('person_id', '=', person[0]?.id ?? '')
+    .execute();
+  await it.report([check], true);
+  await it.wait(0);
+  assert.deepEqual(await it.sent(), [left, bob]);
+  assert.deepEqual(await it.why(check), [
+    `Step 1 of the escalation policy "Night" notified channel ${left} (EMAIL), ${bob}; left out: channel ${gone}, which was deleted, the rotation, which has nobody on call, ${ann}, who is not of this account any more.`,
+  ]);
+  await it.cp.api('PUT', `/v1/checks/${check}`, { muted: true });
+  await it.wait(minute);
+  assert.deepEqual(await it.sent(), []);
+  assert.equal(
+    (await it.why(check)).at(-1),
+    'The escalation policy "Night" stopped: the check is muted.',
+  );
+});
+
+test('it stops with the recovery and with its policy; a changed one goes on with what is left', async () => {
+  await using it = await bench();
+  const channel = await makeChannel(it.cp);
+  const steps = [{ alertChannelIds: [channel] }, { delayMinutes: 5, alertChannelIds: [channel] }];
+  const policy = await makePolicy(it, { steps });
+  const other = await makePolicy(it, { name: 'Day', steps });
+  const [one, two] = [
+    await makeCheck(it.cp, [], by(policy)),
+    await makeCheck(it.cp, [], by(other)),
+  ];
+  await it.report([one, two], true);
+  await it.wait(0);
+  assert.deepEqual(await it.sent(), [channel, channel]);
+  await it.report([one], false);
+  assert.deepEqual(await it.sent(), [channel], 'the recovery');
+  assert.equal((await it.cp.api('DELETE', `/v1/escalation-policies/${other}`)).status, 204);
+  await it.wait(10 * minute);
+  assert.deepEqual(await it.sent(), []);
+  assert.equal((await it.why(one)).at(-1), 'The escalation policy "Night" stopped: recovered.');
+  assert.match((await it.why(two)).at(-1) ?? '', /stopped: the policy was deleted\.$/);
+  const { status, body } = await it.cp.api('PUT', `/v1/checks/${one}`, by(other));
+  assert.deepEqual(
+    [status, body.attributes.issues[0].path],
+    [400, 'alertSettings.escalationPolicyId'],
+  );
+  await it.cp.api('PUT', `/v1/escalation-policies/${policy}`, { steps: steps.slice(0, 1) });
+  await it.report([one], true);
+  await it.wait(0);
+  await it.wait(60 * minute);
+  assert.deepEqual(await it.sent(), [channel]);
+});
+
+test('unknown channels and people, a step for nobody and a missing rotation are refused by field', async () => {
+  await using it = await bench();
+  const channel = await makeChannel(it.cp);
+  const refused = async (fields: Record<string, unknown>) => {
+    const { status, body } = await it.cp.api('POST', '/v1/escalation-policies', {
+      name: 'x',
+      ...fields,
+    });
+    assert.equal(status, 400, JSON.stringify(body));
+    return body.attributes.issues[0].path as string;
+  };
+  const good = { alertChannelIds: [channel] };
+  const people = ['nobody@a.example'];
+  assert.match(await refused({ steps: [{}] }), /^steps/);
+  assert.match(await refused({ steps: [good, { people }] }), /^steps\[?\.?1\]?\.people/);
+  assert.match(await refused({ steps: [{ alertChannelIds: [channel + 1] }] }), /alertChannelIds/);
+  assert.match(await refused({ steps: [{ onCall: true }] }), /onCall/);
+  assert.match(await refused({ steps: [good], rotation: { ...rotation, people } }), /people/);
+  const bad = { ...rotation, people, timezone: 'Mars/Olympus' };
+  assert.match(await refused({ steps: [good], rotation: bad }), /timezone/);
+  assert.match(
+    await refused({ steps: [good], rotation: { ...rotation, people, handoverTime: '25:00' } }),
+    /handoverTime/,
+  );
+});
+
+test('killed at any statement, and with two replicas, each step notifies once', async () => {
+  await using it = await bench();
+  const channels = [await makeChannel(it.cp), await makeChannel(it.cp)];
+  const ann = await member(it, 'ann');
+  const steps = [
+    { alertChannelIds: channels, people: [ann] },
+    { delayMinutes: 1, alertChannelIds: channels, people: [ann] },
+  ];
+  const policy = await makePolicy(it, { steps, repeats: 1 });
+  const checks: string[] = [];
+  for (let index = 0; index < 3; index += 1) checks.push(await makeCheck(it.cp, [], by(policy)));
+  await it.report(checks, true);
+  const { services } = it.cp.controlPlane;
+  let kills = 0;
+  for (let step = 0; step < 2; step += 1) {
+    kills += await despiteKills(services.db, (db) => runEscalations({ ...services, db }));
+    assert.equal((await it.sent()).length, 9, `step ${step}`);
+    it.clock.setWall(it.clock.now() + minute);
+  }
+  assert.ok(kills > 40, `${kills} kills`);
+  for (let step = 2; step < 4; step += 1) {
+    await Promise.all([1, 2, 3].map(() => runEscalations(services)));
+    assert.equal((await it.sent()).length, 9, `step ${step}`);
+    it.clock.setWall(it.clock.now() + minute);
+  }
+  await it.wait(60 * minute);
+  assert.deepEqual(await it.sent(), []);
+  assert.deepEqual(
+    (await it.why(checks[0] ?? '')).map((text) => text.slice(0, 6)),
+    ['Step 1', 'Step 2', 'Step 1', 'Step 2'],
+  );
+});
