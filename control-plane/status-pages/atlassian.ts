@@ -3,9 +3,10 @@
  * chat apps and dashboards read.
  */
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import type { Locale } from './languages/locale.ts';
 import type { IncidentView } from './view/incidents.ts';
 import type { NoticeView } from './view/notices.ts';
-import { overallWords, type ServiceState } from './view/states.ts';
+import type { ServiceState } from './view/states.ts';
 import type { CardView, StatusPageView } from './view/view.ts';
 
 const indicators: Record<ServiceState, string> = {
@@ -25,21 +26,22 @@ interface Shown {
   view: StatusPageView;
   /** Public URL of the page. */
   address: string;
+  locale: Locale;
   components: ReturnType<typeof componentsOf>;
 }
 
-function pageOf({ view, address }: Shown) {
+function pageOf({ view, address, locale }: Shown) {
   return {
     id: view.page.id,
     name: view.page.name,
     url: address,
-    time_zone: 'Etc/UTC',
+    time_zone: locale.timezone === 'UTC' ? 'Etc/UTC' : locale.timezone,
     updated_at: toTimestamp(view.updatedAt),
   };
 }
 
-function statusOf({ view }: Shown) {
-  return { indicator: indicators[view.state], description: overallWords(view.state) };
+function statusOf({ view, locale }: Shown) {
+  return { indicator: indicators[view.state], description: locale.headline(view.state) };
 }
 
 function groupOf(card: CardView, position: number, pageId: string) {
@@ -207,6 +209,9 @@ export function isApiDocument(name: string): name is ApiDocumentName {
   return Object.hasOwn(documents, name);
 }
 
-export function apiDocument(name: ApiDocumentName, view: StatusPageView, address: string): object {
-  return documents[name]({ view, address, components: componentsOf(view) });
+export function apiDocument(
+  name: ApiDocumentName,
+  { view, address, locale }: Omit<Shown, 'components'>,
+): object {
+  return documents[name]({ view, address, locale, components: componentsOf(view) });
 }

@@ -1,6 +1,6 @@
 /** The state of a page as a badge, and as JSON for badge services. */
-import { makeBadge } from 'badge-maker';
-import { stateWords } from './view/states.ts';
+import type { makeBadge } from 'badge-maker';
+import type { Locale } from './languages/locale.ts';
 import type { StatusPageView } from './view/view.ts';
 import { stateColor } from './html/palette.ts';
 
@@ -12,23 +12,33 @@ export function parseBadgeStyle(text: string): BadgeStyle {
   return styles.find((style) => style === text) ?? 'flat';
 }
 
-const messageOf = ({ state }: StatusPageView): string => stateWords(state).toLowerCase();
+/** Loaded when a badge is asked for: the widths of its characters fill megabytes. */
+export const loadBadgeMaker = async (): Promise<typeof makeBadge> =>
+  (await import('badge-maker')).makeBadge;
 
-export function badgePicture(view: StatusPageView, style: BadgeStyle): string {
-  return makeBadge({
+const messageOf = ({ state }: StatusPageView, locale: Locale): string =>
+  locale.texts.inSentence(locale.state(state));
+
+export function badgePicture(
+  draw: typeof makeBadge,
+  view: StatusPageView,
+  locale: Locale,
+  style: BadgeStyle,
+): string {
+  return draw({
     label: view.page.name,
-    message: messageOf(view),
+    message: messageOf(view, locale),
     color: stateColor(view.state),
     style,
   });
 }
 
 /** The endpoint format of badge services. */
-export function badgeDocument(view: StatusPageView): object {
+export function badgeDocument(view: StatusPageView, locale: Locale): object {
   return {
     schemaVersion: 1,
     label: view.page.name,
-    message: messageOf(view),
+    message: messageOf(view, locale),
     color: stateColor(view.state),
     isError: view.state === 'major_outage',
   };

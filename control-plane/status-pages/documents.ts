@@ -3,13 +3,14 @@ import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import { newestFirst, viewIncident, type IncidentView } from './view/incidents.ts';
 import { apiDocument, isApiDocument } from './atlassian.ts';
-import { badgeDocument, badgePicture, parseBadgeStyle } from './badge.ts';
+import { badgeDocument, badgePicture, loadBadgeMaker, parseBadgeStyle } from './badge.ts';
 import { calendarText } from './calendar.ts';
 import { feedText, type FeedEntry, type FeedFormat } from './feeds.ts';
-import type { Place } from './html/document.ts';
+import type { Place } from './html/place.ts';
 import { historyPage, monthOf, parseMonth } from './html/history.ts';
 import { incidentPage } from './html/incident.ts';
 import { statusPage } from './html/status-page.ts';
+import { timezonePage } from './html/timezone.ts';
 import { firstIncidentAt, readIncidents, type WhichIncidents } from './read-incidents.ts';
 import { represent, type Representation } from '../http/representation.ts';
 import type { Snapshot } from './snapshots.ts';
@@ -37,6 +38,17 @@ const feeds: Record<string, { format: FeedFormat; entry: FeedEntry }> = {
   '/feed.json': { format: 'json', entry: 'incident' },
   '/slack.rss': { format: 'rss', entry: 'update' },
 };
+
+/** A document of the snapshot, as this visitor reads it. */
+function keep(
+  { snapshot, place }: Reading,
+  name: string,
+  make: () => Representation | Promise<Representation>,
+): Promise<Representation> {
+  const { locale, chosen } = place;
+  const variant = [locale.language, locale.timezone, ...Object.keys(chosen)].join(' ');
+  return snapshot.represent(`${variant} ${name}`, make);
+}
 
 /** CORS headers of public documents. */
 function open(snapshot: Snapshot, type: string): Record<string, string> {
@@ -69,10 +81,11 @@ async function history(reading: Reading): Promise<Representation | null> {
   const { snapshot, place, canSubscribe, query } = reading;
   const { view } = snapshot;
   const of = { accountId: snapshot.read.accountId, pageId: view.page.id };
+  const { timezone } = place.locale;
   const name = query.get('month');
-  const month = name === null ? monthOf(view.at) : parseMonth(name);
+  const month = name === null ? monthOf(view.at, timezone) : parseMonth(name, timezone);
   if (month === null || month.from > view.at) return null;
-  return snapshot.represent(`/history ${month.name}`, async () =>
+  return keep(reading, `/history ${month.name}`, async () =>
     historyPage(view, {
       month,
       incidents: await incidentsOf(reading, {
@@ -94,8 +107,25 @@ async function incident(reading: Reading, id: string): Promise<Representation | 
   const known = [...view.openIncidents, ...view.pastIncidents].find((one) => one.id === id);
   const found = known ?? (await incidentsOf(reading, { kind: 'one', id, now: view.at }))[0];
   if (found === undefined) return null;
-  return snapshot.represent(`/incidents/${id}`, () =>
-    incidentPage(view, found, place, canSubscribe),
+  return keep(reading, `/incidents/${id}`, () => incidentPage(view, found, place, canSubscribe));
+}
+
+/** The incidents of one service of the page as a feed. */
+function serviceFeed(
+  reading: Reading,
+  path: string,
+  id: string | undefined,
+  name = '',
+): Promise<Representation> | null {
+  const { view } = reading.snapshot;
+  const feed = feeds[name];
+  const service = view.services.find((one) => one.id === id);
+  if (service === undefined || feed === undefined) return null;
+  return keep(reading, path, () =>
+    represent(
+      feedText({ view, service, ...reading.place, path, ...feed }),
+      open(reading.snapshot, feedTypes[feed.format]),
+    ),
   );
 }
 
@@ -104,37 +134,50 @@ export async function documentAt(reading: Reading): Promise<Representation | nul
   const { snapshot, place, canSubscribe, query } = reading;
   const { view } = snapshot;
   const rest = reading.rest.length > 1 ? reading.rest.replace(/\/$/, '') : reading.rest;
-  const { address } = place;
+  const { address, locale } = place;
   switch (rest) {
     case '/':
-      return snapshot.represent(rest, () => statusPage(view, { place, canSubscribe }));
+      return keep(reading, rest, () => statusPage(view, { place, canSubscribe }));
     case '/history':
       return history(reading);
+    case '/time-zone':
+      return keep(reading, rest, () => timezonePage(view.page, place));
     case '/maintenance.ics':
-      return snapshot.represent(rest, () =>
-        represent(calendarText(view, address), open(snapshot, 'text/calendar; charset=utf-8')),
+      return keep(reading, rest, () =>
+        represent(
+          calendarText(view, address, locale),
+          open(snapshot, 'text/calendar; charset=utf-8'),
+        ),
       );
     case '/badge.json':
-      return snapshot.represent(rest, () => json(snapshot, badgeDocument(view)));
+      return keep(reading, rest, () => json(snapshot, badgeDocument(view, locale)));
     case '/badge.svg': {
       const style = parseBadgeStyle(query.get('style') ?? '');
-      return snapshot.represent(`${rest} ${style}`, () =>
-        represent(badgePicture(view, style), open(snapshot, 'image/svg+xml; charset=utf-8')),
+      const draw = await loadBadgeMaker();
+      return keep(reading, `${rest} ${style}`, () =>
+        represent(
+          badgePicture(draw, view, locale, style),
+          open(snapshot, 'image/svg+xml; charset=utf-8'),
+        ),
       );
     }
   }
   const feed = Object.hasOwn(feeds, rest) ? feeds[rest] : undefined;
   if (feed !== undefined) {
-    return snapshot.represent(rest, () =>
+    return keep(reading, rest, () =>
       represent(
-        feedText({ view, address, path: rest, ...feed }),
+        feedText({ view, address, locale, path: rest, ...feed }),
         open(snapshot, feedTypes[feed.format]),
       ),
     );
   }
+  const ofService = /^\/services\/([0-9a-f-]{36})(\/feed\.(?:rss|atom|json)|\/slack\.rss)$/.exec(
+    rest,
+  );
+  if (ofService !== null) return serviceFeed(reading, rest, ofService[1], ofService[2]);
   const id = /^\/incidents\/([0-9a-f-]{36})$/.exec(rest)?.[1];
   if (id !== undefined) return incident(reading, id);
   const name = /^\/api\/v2\/([a-z/-]+\.json)$/.exec(rest)?.[1] ?? '';
   if (!isApiDocument(name)) return null;
-  return snapshot.represent(rest, () => json(snapshot, apiDocument(name, view, address)));
+  return keep(reading, rest, () => json(snapshot, apiDocument(name, { view, address, locale })));
 }

@@ -1,10 +1,11 @@
 /** Incidents as feeds: RSS, Atom and JSON Feed. */
 import { Feed } from 'feed';
+import type { Locale } from './languages/locale.ts';
 import type { IncidentView, UpdateView } from './view/incidents.ts';
-import { overallWords } from './view/states.ts';
-import type { StatusPageView } from './view/view.ts';
+import type { ServiceView, StatusPageView } from './view/view.ts';
 import { escapeText, html, type Markup } from '../core/html.ts';
-import { instantWords, listWords, excerpt, prose, wordsOfStatus } from './html/text.ts';
+import { anchorOf } from './html/place.ts';
+import { excerpt, prose } from './html/text.ts';
 
 export type FeedFormat = 'rss' | 'atom' | 'json';
 
@@ -19,8 +20,8 @@ const maxUpdates = 20;
 
 const unspeakable = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/gu;
 
-function updateMarkup({ status, description, publicAt }: UpdateView): Markup {
-  return html`<p><strong>${wordsOfStatus(status)}</strong> · ${instantWords(publicAt)}</p>
+function updateMarkup(locale: Locale, { status, description, publicAt }: UpdateView): Markup {
+  return html`<p><strong>${locale.status(status)}</strong> · ${locale.instant(publicAt)}</p>
     ${prose(excerpt(description))}`;
 }
 
@@ -32,33 +33,41 @@ interface Item {
   content: string;
 }
 
-function incidentItem(incident: IncidentView, address: string): Item {
+function incidentItem(incident: IncidentView, { address, locale }: Told): Item {
+  const { titled, concerns } = locale.texts.incident;
   const link = `${address}/incidents/${incident.id}`;
-  const names = listWords(incident.services.map(({ name }) => name));
+  const names = locale.list(incident.services.map(({ name }) => name));
   return {
-    title: `${wordsOfStatus(incident.status)}: ${incident.name}`,
+    title: titled(locale.status(incident.status), incident.name),
     link,
     id: link,
     date: new Date(incident.updatedAt),
-    content: html`<p>Concerns ${names}.</p>
-      ${incident.updates.slice(0, maxUpdates).map(updateMarkup)}`.text,
+    content: html`<p>${concerns(names)}</p>
+      ${incident.updates.slice(0, maxUpdates).map((update) => updateMarkup(locale, update))}`.text,
   };
 }
 
-function updateItem(incident: IncidentView, update: UpdateView, address: string): Item {
+function updateItem(incident: IncidentView, update: UpdateView, { address, locale }: Told): Item {
   const link = `${address}/incidents/${incident.id}`;
   return {
-    title: `${wordsOfStatus(update.status)}: ${incident.name}`,
+    title: locale.texts.incident.titled(locale.status(update.status), incident.name),
     link,
     id: `${link}#${update.id}`,
     date: new Date(update.publicAt),
-    content: updateMarkup(update).text,
+    content: updateMarkup(locale, update).text,
   };
 }
 
-interface FeedParts {
-  view: StatusPageView;
+/** Where and how a feed is told. */
+interface Told {
   address: string;
+  locale: Locale;
+}
+
+interface FeedParts extends Told {
+  view: StatusPageView;
+  /** Its incidents alone; otherwise those of the whole page. */
+  service?: ServiceView;
   format: FeedFormat;
   entry: FeedEntry;
   /** Path of the feed below the address. */
@@ -66,30 +75,44 @@ interface FeedParts {
 }
 
 /** Renders a feed. Feed readers treat titles as HTML, so titles are escaped twice in XML. */
-export function feedText({ view, address, format, entry, path }: FeedParts): string {
+export function feedText({
+  view,
+  service,
+  address,
+  locale,
+  format,
+  entry,
+  path,
+}: FeedParts): string {
   const plain = (text: string): string => text.replace(unspeakable, '\uFFFD');
   const markup = (text: string): string =>
     format === 'json' ? plain(text) : escapeText(plain(text));
   const self = `${address}${path}`;
+  const title = plain(
+    service === undefined ? view.page.name : `${service.name} – ${view.page.name}`,
+  );
+  const link = service === undefined ? `${address}/` : `${address}/#${anchorOf(service)}`;
   const feed = new Feed({
-    id: `${address}/`,
-    link: `${address}/`,
-    title: plain(view.page.name),
+    id: link,
+    link,
+    title,
     // Atom requires an author; entries without one inherit it.
     author: { name: plain(view.page.name) },
-    description: overallWords(view.state),
+    description: service === undefined ? locale.headline(view.state) : locale.state(service.state),
     updated: new Date(view.updatedAt),
     generator: false,
-    language: 'en',
+    language: locale.language,
     ttl: 5,
     feed: self,
     feedLinks: { [format]: self },
   });
-  const incidents = [...view.openIncidents, ...view.pastIncidents];
+  const incidents = [...view.openIncidents, ...view.pastIncidents].filter(
+    ({ services }) => service === undefined || services.some(({ id }) => id === service.id),
+  );
   const items = incidents.flatMap((incident) =>
     entry === 'incident'
-      ? [incidentItem(incident, address)]
-      : incident.updates.map((update) => updateItem(incident, update, address)),
+      ? [incidentItem(incident, { address, locale })]
+      : incident.updates.map((update) => updateItem(incident, update, { address, locale })),
   );
   const newest = items
     .sort((left, right) => right.date.getTime() - left.date.getTime())

@@ -10,6 +10,7 @@ import { dropMailsOfPage } from '../notifications/index.ts';
 import { endSubscription } from './subscribers/unsubscribe.ts';
 import { verifyDomain } from './verify-domains.ts';
 import type { Services } from '../core/services.ts';
+import { previewPage } from './preview-page.ts';
 import { hashPassword, makePassword } from './password.ts';
 import { setPassword } from './set-password.ts';
 import {
@@ -72,6 +73,9 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
         await replaceCards(unit, row, body.cards, { newId, now });
         return present(unit, row);
       }),
+
+    previewStatusPage: ({ body }, { principal }) =>
+      previewPage(services, principal.accountId, body),
 
     getStatusPage: async ({ params }, { principal }) =>
       present(db, await get(db, principal.accountId, params.statusPageId)),

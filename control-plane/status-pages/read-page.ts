@@ -19,6 +19,18 @@ export interface PageAccess {
   passwordVersion: number;
 }
 
+/** The languages and the time zone of a page; older rows have none. */
+export function localeFieldsOf(
+  row: Pick<Row, 'body_json'>,
+): Pick<PageLook, 'language' | 'languages' | 'timezone'> {
+  const {
+    language = 'en',
+    languages = [],
+    timezone = 'UTC',
+  } = fromJson<Partial<Look>>(row.body_json);
+  return { language, languages, timezone };
+}
+
 export interface ReadPage {
   accountId: string;
   access: PageAccess;
@@ -28,7 +40,7 @@ export interface ReadPage {
 type Row = Selectable<StatusPagesTable>;
 type Look = Pick<PageLook, 'description' | 'logo' | 'favicon' | 'redirectTo' | 'themeColors'> & {
   defaultTheme: PageLook['theme'];
-};
+} & Partial<Pick<PageLook, 'language' | 'languages' | 'timezone'>>;
 
 function findPage(db: Kysely<Database>, address: PageAddress): Promise<Row | undefined> {
   // Visitors have no account. Addresses are unique, and everything else is read with the account of
@@ -83,6 +95,7 @@ export async function readPage(
   const row = await findPage(db, address);
   if (row === undefined) return undefined;
   const look = fromJson<Look>(row.body_json);
+  const since = shownSince(now, localeFieldsOf(row).timezone);
   const key = { accountId: row.account_id, pageId: row.id };
   return {
     accountId: row.account_id,
@@ -104,12 +117,17 @@ export async function readPage(
         theme: look.defaultTheme,
         themeColors: look.themeColors,
         isPrivate: fromFlag(row.is_private),
+        ...localeFieldsOf(row),
         createdAt: row.created_at,
         updatedAt: row.updated_at,
       },
       cards: await readCards(db, row),
-      incidents: await readIncidents(db, key, { kind: 'current', since: shownSince(now), now }),
-      windows: await readWindows(db, key, now),
+      incidents: await readIncidents(db, key, {
+        kind: 'current',
+        since,
+        now,
+      }),
+      windows: await readWindows(db, key, since, now),
     },
   };
 }

@@ -4,7 +4,7 @@ import { jsonValue } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import { heldBetween, selectionOf, windowsSince } from '../maintenance/index.ts';
 import type { WindowFacts } from './view/facts.ts';
-import { knownAheadMs, knownBackMs } from './view/notices.ts';
+import { knownAheadMs } from './view/notices.ts';
 
 interface PageKey {
   accountId: string;
@@ -33,14 +33,15 @@ function reportingChecks(
     .execute();
 }
 
-/** Windows, present and past versions, that the page shows around now. */
+/** Windows, present and past versions, that count or are shown: since an instant, and ahead of now. */
 export async function readWindows(
   db: Kysely<Database>,
   key: PageKey,
+  since: number,
   now: number,
 ): Promise<WindowFacts[]> {
-  const windows = (await windowsSince(db, key.accountId, now - knownBackMs)).filter(
-    (window) => heldBetween(window, now - knownBackMs, now + knownAheadMs).length > 0,
+  const windows = (await windowsSince(db, key.accountId, since)).filter(
+    (window) => heldBetween(window, since, now + knownAheadMs).length > 0,
   );
   if (windows.length === 0) return [];
   const checks = await reportingChecks(db, key);

@@ -1,8 +1,8 @@
 /** Form posts of status page visitors: subscriptions, confirmations, passwords. */
 import express, { type Request, type Response } from 'express';
 import type { Services } from '../core/services.ts';
-import type { Place } from './html/document.ts';
-import { html } from '../core/html.ts';
+import { linkTo, type Place } from './html/place.ts';
+import { html, type Markup } from '../core/html.ts';
 import { confirmPage, loginPage, saidPage, subscribeAgainPage } from './html/forms.ts';
 import { isPassword } from './password.ts';
 import type { Representation } from '../http/representation.ts';
@@ -51,11 +51,15 @@ const textOf = (field: unknown): string => (typeof field === 'string' ? field : 
 function said(
   { snapshot, place }: Visit,
   title: string,
-  body: ReturnType<typeof html>,
+  body: Markup,
   status = 200,
 ): Representation {
   const look = snapshot.read.access.isPrivate ? null : snapshot.view.page;
   return saidPage({ look, place, title, body, status });
+}
+
+export function toPage(place: Place): Markup {
+  return html`<p><a href="${linkTo(place, '/')}">${place.locale.texts.forms.toPage}</a></p>`;
 }
 
 /** Gives the same answer whether the address is subscribed or not. */
@@ -65,6 +69,7 @@ export async function postSubscription(
   form: Record<string, unknown>,
 ): Promise<Representation> {
   const { snapshot, place, request } = visit;
+  const words = place.locale.texts.forms;
   const outcome = await subscribe(services, {
     pageId: snapshot.view.page.id,
     address: textOf(form['email']).slice(0, 1_000),
@@ -72,27 +77,15 @@ export async function postSubscription(
   });
   switch (outcome) {
     case 'INVALID_ADDRESS':
-      return subscribeAgainPage(
-        snapshot.view.page,
-        place,
-        'This is not an e-mail address. Please check it.',
-      );
+      return subscribeAgainPage(snapshot.view.page, place, words.invalidAddress);
     case 'TOO_MANY':
-      return said(
-        visit,
-        'Please try again later',
-        html`<p>There were too many requests within the last hour.</p>`,
-        429,
-      );
+      return said(visit, words.tryLater, html`<p>${words.tooManyRequests}</p>`, 429);
     case 'SENT':
       return said(
         visit,
-        'Check your mail',
-        html`<p>
-            We have sent you a mail with a link. Follow it within a day to confirm that you want
-            mails about this page.
-          </p>
-          <p><a href="${place.base}/">Back to the status page</a></p>`,
+        words.checkMail,
+        html`<p>${words.mailSent}</p>
+          ${toPage(place)}`,
       );
   }
 }
@@ -103,23 +96,25 @@ export function askToConfirmLink(visit: Visit, what: 'verify' | 'unsubscribe'): 
 }
 
 function outdated(visit: Visit): Representation {
+  const words = visit.place.locale.texts.forms;
   return said(
     visit,
-    'This link no longer works',
-    html`<p>It is too old, or a newer mail has replaced it.</p>
-      <p><a href="${visit.place.base}/">To the status page</a></p>`,
+    words.linkOutdated,
+    html`<p>${words.linkReplaced}</p>
+      ${toPage(visit.place)}`,
     404,
   );
 }
 
 export async function postVerification(services: Services, visit: Visit): Promise<Representation> {
+  const words = visit.place.locale.texts.forms;
   const done = await verify(services, visit.query.get('token') ?? '');
   if (done === null) return outdated(visit);
   return said(
     visit,
-    'You are subscribed',
-    html`<p>You will get a mail for every update of an incident.</p>
-      <p><a href="${visit.place.base}/">To the status page</a></p>`,
+    words.subscribed,
+    html`<p>${words.willGetMails}</p>
+      ${toPage(visit.place)}`,
   );
 }
 
@@ -129,7 +124,8 @@ export async function postUnsubscription(
 ): Promise<Representation> {
   const done = await unsubscribe(services, visit.query.get('token') ?? '');
   if (done === null) return outdated(visit);
-  return said(visit, 'You are unsubscribed', html`<p>You will get no more mails.</p>`);
+  const words = visit.place.locale.texts.forms;
+  return said(visit, words.unsubscribed, html`<p>${words.noMoreMails}</p>`);
 }
 
 function setSession(visit: Visit, value: string, maxAgeMs: number, publicUrl: string): void {
@@ -148,7 +144,7 @@ function setSession(visit: Visit, value: string, maxAgeMs: number, publicUrl: st
 }
 
 function backToPage({ response, place }: Visit): null {
-  response.setHeader('Location', `${place.base}/`);
+  response.setHeader('Location', linkTo(place, '/'));
   response.setHeader('Cache-Control', 'no-store');
   response.statusCode = 303;
   response.end();
@@ -173,11 +169,11 @@ export async function postPassword(
     const { isAllowed, resetMs } = limiter.take(key, limit);
     if (isAllowed) continue;
     response.setHeader('Retry-After', String(Math.max(1, Math.ceil(resetMs / 1000))));
-    return loginPage(place, 'Too many attempts. Please wait some minutes.', 429);
+    return loginPage(place, place.locale.texts.forms.tooManyAttempts, 429);
   }
   const password = textOf(form['password']).trim();
   if (access.passwordHash === null || !(await isPassword(password, access.passwordHash))) {
-    return loginPage(place, 'This is not the password.');
+    return loginPage(place, place.locale.texts.forms.wrongPassword);
   }
   const { passwordVersion } = access;
   const key = services.secrets.deriveKey('status-page-session');

@@ -8,7 +8,8 @@ import { publicAddressOf } from './decide/status-page-address.ts';
 import type { Services } from '../core/services.ts';
 import { documentAt } from './documents.ts';
 import { html } from '../core/html.ts';
-import type { Place } from './html/document.ts';
+import { choicesOf, choicesOfPage, isForPrograms } from './choices.ts';
+import type { Place } from './html/place.ts';
 import { loginPage, notFoundPage, saidPage } from './html/forms.ts';
 import { byHost, byPath, hostName, type Candidate } from './locate.ts';
 import type { Representation } from '../http/representation.ts';
@@ -25,6 +26,7 @@ import {
   postUnsubscription,
   postVerification,
   readForm,
+  toPage,
   type Visit,
 } from './status-page-forms.ts';
 
@@ -52,12 +54,21 @@ const formPaths = ['/subscriptions', '/session', '/session/end', ...Object.keys(
  */
 const lookUpsOfVisitor: RateLimit = { requests: 3_000, seconds: 60 };
 
-function isLookedUp({ view }: Snapshot, rest: string): boolean {
+function isLookedUp({ view }: Snapshot, rest: string, { chosen }: Place): boolean {
+  // There are hundreds of time zones: a document for each is not kept for long.
+  if (chosen.timezone !== undefined) return true;
   if (rest.startsWith('/history')) return true;
   if (!rest.startsWith('/incidents/')) return false;
   const id = rest.slice('/incidents/'.length).replace(/\/$/, '');
   return ![...view.openIncidents, ...view.pastIncidents].some((known) => known.id === id);
 }
+
+/** Nobody chose the language of a page that does not exist. */
+const unknownPage = choicesOfPage({
+  language: 'en',
+  languages: [],
+  timezone: 'UTC',
+});
 
 /** Pings, triggers and agents are served on every host, even on custom domains. */
 const machinePath = /^\/(ping|v1\/agent|checks\/[^/]+\/trigger|check-groups\/[^/]+\/trigger)\//;
@@ -82,7 +93,7 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
   };
 
   const refuse = (visit: Visit, rest: string): Representation | null => {
-    if (/^\/(api\/|feed\.|slack\.|badge\.|maintenance\.)/.test(rest)) {
+    if (isForPrograms(rest)) {
       visit.response.status(401).set('Cache-Control', 'no-store').json({ error: 'private' });
       return null;
     }
@@ -98,8 +109,8 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
     return saidPage({
       look: null,
       place,
-      title: 'Please try again in a minute',
-      body: html`<p>There were too many requests from your address.</p>`,
+      title: place.locale.texts.errors.tryInAMinute,
+      body: html`<p>${place.locale.texts.errors.tooManyFromAddress}</p>`,
       status: 429,
     });
   };
@@ -109,8 +120,8 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
     return saidPage({
       look: null,
       place,
-      title: 'This cannot be done here',
-      body: html`<p><a href="${place.base}/">To the status page</a></p>`,
+      title: place.locale.texts.errors.notAllowed,
+      body: toPage(place),
       status: 405,
     });
   };
@@ -122,7 +133,7 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
     if (what !== undefined) return askToConfirmLink(visit, what);
     if (!maySee(request, snapshot)) return refuse(visit, rest);
     if (formPaths.includes(rest)) return notAllowed(visit, 'POST');
-    if (isLookedUp(snapshot, rest)) {
+    if (isLookedUp(snapshot, rest, place)) {
       const refusal = tooMany(request, visit.response, place);
       if (refusal !== null) return refusal;
     }
@@ -141,8 +152,8 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
       return saidPage({
         look: null,
         place: visit.place,
-        title: 'This could not be read',
-        body: html`<p><a href="${visit.place.base}/">To the status page</a></p>`,
+        title: visit.place.locale.texts.errors.unreadable,
+        body: toPage(visit.place),
         status: 400,
       });
     }
@@ -163,13 +174,11 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
   ): Promise<void> => {
     const { page } = snapshot.view;
     const mark = request.url.indexOf('?');
-    const visit: Visit = {
-      request,
-      response,
-      snapshot,
-      place: { base, address: publicAddressOf(page, publicUrl) },
-      query: new URLSearchParams(mark === -1 ? '' : request.url.slice(mark + 1)),
-    };
+    const query = new URLSearchParams(mark === -1 ? '' : request.url.slice(mark + 1));
+    const { variesByLanguage, ...choices } = choicesOf(page, { request, query, path: rest });
+    if (variesByLanguage) response.vary('Accept-Language');
+    const place = { base, address: publicAddressOf(page, publicUrl), ...choices };
+    const visit: Visit = { request, response, snapshot, place, query };
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const answer = isRead
       ? await read(visit, rest)
@@ -199,7 +208,7 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
       next();
       return;
     }
-    const place = { base: candidate.base, address: publicUrl };
+    const place = { base: candidate.base, address: publicUrl, ...unknownPage };
     // Look-ups of other pages never block an existing page.
     if (!snapshots.isKnown(candidate.address)) {
       const refusal = tooMany(request, response, place);

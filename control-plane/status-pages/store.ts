@@ -27,7 +27,15 @@ type Wire = z.input<typeof statusPage>;
 /** Fields of a page without a column of their own. */
 type Look = Pick<
   Wire,
-  'description' | 'themeColors' | 'logo' | 'redirectTo' | 'favicon' | 'defaultTheme'
+  | 'description'
+  | 'themeColors'
+  | 'logo'
+  | 'redirectTo'
+  | 'favicon'
+  | 'defaultTheme'
+  | 'language'
+  | 'languages'
+  | 'timezone'
 > &
   /** The given spelling; the columns are in lower case for look-ups. */
   Partial<Pick<Wire, 'url' | 'customDomain'>>;
@@ -39,6 +47,9 @@ const plainLook: Look = {
   redirectTo: null,
   favicon: null,
   defaultTheme: 'AUTO',
+  language: 'en',
+  languages: [],
+  timezone: 'UTC',
 };
 
 /** The columns for a body. Absent optional fields stay as they are. */

@@ -103,6 +103,9 @@ test('a status page keeps what a change leaves out and the cards it repeats', as
     themeColors: { light: theme, dark: theme },
     logo: 'https://example.com/logo.png',
     defaultTheme: 'DARK',
+    language: 'de',
+    languages: ['ar'],
+    timezone: 'Asia/Tokyo',
   });
   assert.equal(made.status, 201);
   const { cards, customDomainChallenge, ...page } = made.body;
@@ -121,6 +124,9 @@ test('a status page keeps what a change leaves out and the cards it repeats', as
     redirectTo: null,
     favicon: null,
     defaultTheme: 'DARK',
+    language: 'de',
+    languages: ['ar'],
+    timezone: 'Asia/Tokyo',
     whiteLabel: true,
     isPrivate: false,
     accountId: cp.accountId,

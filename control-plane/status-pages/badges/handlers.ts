@@ -1,5 +1,4 @@
 /** Badges of checks and groups, for accounts that enabled them. */
-import { makeBadge } from 'badge-maker';
 import type { Kysely } from 'kysely';
 import type { badgeRoutes } from '@monitor/shared/contract/badge.ts';
 import { notFound } from '../../errors/api-error.ts';
@@ -8,6 +7,7 @@ import type { Database } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { isKnown } from '../../results/index.ts';
 import type { Services } from '../../core/services.ts';
+import { loadBadgeMaker } from '../badge.ts';
 
 type State = 'failing' | 'degraded' | 'passing' | 'unknown';
 
@@ -28,7 +28,13 @@ interface BadgeQuery {
   responseTime: boolean;
 }
 
-function draw(label: string, state: State, responseTime: number | null, query: BadgeQuery): string {
+async function draw(
+  label: string,
+  state: State,
+  responseTime: number | null,
+  query: BadgeQuery,
+): Promise<string> {
+  const makeBadge = await loadBadgeMaker();
   const colors = themes[query.theme];
   const time = query.responseTime && responseTime !== null ? ` | ${responseTime} ms` : '';
   return makeBadge({

@@ -5,15 +5,10 @@ import type { ServiceState } from '../view/states.ts';
 import { represent, type Representation } from '../../http/representation.ts';
 import { html, Markup, pictureAddress, webAddress } from '../../core/html.ts';
 import { tabIcon } from './icons.ts';
+import { linkTo, withQuery, type Place } from './place.ts';
 import { paletteCss, stateColor } from './palette.ts';
-import { styleSheet } from './style.ts';
-
-export interface Place {
-  /** Prefix of all paths of the page; empty on a custom domain. */
-  base: string;
-  /** Public URL of the page. */
-  address: string;
-}
+import { styleSheetOf } from './style.ts';
+import { nameOf } from '../languages/locale.ts';
 
 type Look = Pick<PageLook, 'name' | 'theme' | 'themeColors' | 'logo' | 'favicon' | 'redirectTo'>;
 
@@ -27,6 +22,7 @@ interface Frame {
   state?: ServiceState;
   /** Path below the base, such as `/history`; null for a page without an address. */
   path: string | null;
+  query?: Readonly<Record<string, string>>;
   /** True when feeds are advertised. */
   isPublic: boolean;
   canSubscribe?: boolean;
@@ -53,40 +49,84 @@ function policyFor(css: string): string {
   ].join('; ');
 }
 
-function brand(look: Look, base: string): Markup {
+function brand(look: Look, place: Place): Markup {
   const logo = pictureAddress(look.logo);
   const shown = logo === null ? html`${look.name}` : html`<img src="${logo}" alt="${look.name}" />`;
-  return html`<a class="brand" href="${webAddress(look.redirectTo) ?? `${base}/`}">${shown}</a>`;
+  return html`<a class="brand" href="${webAddress(look.redirectTo) ?? linkTo(place, '/')}"
+    >${shown}</a
+  >`;
 }
 
 function navigation({ place, path, canSubscribe }: Frame): Markup {
-  const link = (to: string, words: string): Markup =>
-    html`<a href="${place.base}${to}" ${path === to && new Markup('aria-current="page"')}
-      >${words}</a
+  const words = place.locale.texts.frame;
+  const link = (to: string, text: string): Markup =>
+    html`<a href="${linkTo(place, to)}" ${path === to && new Markup('aria-current="page"')}
+      >${text}</a
     >`;
-  return html`<nav aria-label="Pages">
-    ${link('/', 'Status')}${link('/history', 'History')}${
-      canSubscribe === true && html`<a class="button" href="${place.base}/#subscribe">Subscribe</a>`
+  return html`<nav aria-label="${words.pages}">
+    ${link('/', words.status)}${link('/history', words.history)}${
+      canSubscribe === true &&
+      html`<a class="button" href="${linkTo(place, '/')}#subscribe">${words.subscribe}</a>`
     }
   </nav>`;
 }
 
-function feeds({ base }: Place): Markup {
-  return html`<link rel="alternate" type="application/rss+xml" href="${base}/feed.rss" /><link
-      rel="alternate"
-      type="application/atom+xml"
-      href="${base}/feed.atom"
-    /><link rel="alternate" type="application/feed+json" href="${base}/feed.json" />`;
+const feedTypes = { rss: 'rss+xml', atom: 'atom+xml', json: 'feed+json' };
+
+function feeds(place: Place): Markup {
+  return html`${Object.entries(feedTypes).map(
+    ([name, type]) =>
+      html`<link
+        rel="alternate"
+        type="application/${type}"
+        href="${linkTo(place, `/feed.${name}`)}"
+      />`,
+  )}`;
+}
+
+/** The address of a page, also in each language that visitors may choose. */
+function addresses({ place, path, query }: Frame & { path: string }): Markup {
+  const own = place.address + withQuery(path, { ...query, ...place.chosen });
+  const inLanguage = (language: string): string =>
+    place.address + withQuery(path, { ...query, ...place.chosen, language });
+  return html`<meta property="og:url" content="${own}" /><link rel="canonical" href="${own}" />${
+      place.languages.length > 1 &&
+      place.languages.map(
+        (language) =>
+          html`<link rel="alternate" hreflang="${language}" href="${inLanguage(language)}" />`,
+      )
+    }`;
+}
+
+/** Links to the same page in the other languages. */
+function languageLinks({ place, path, query }: Frame): Markup | false {
+  const { languages, locale } = place;
+  if (languages.length < 2 || path === null) return false;
+  return html`<nav aria-label="${locale.texts.frame.languages}">
+    ${languages.map(
+      (language) =>
+        html`<a
+          href="${withQuery(place.base + path, { ...query, ...place.chosen, language })}"
+          lang="${language}"
+          hreflang="${language}"
+          ${language === locale.language && new Markup('aria-current="true"')}
+          >${nameOf(language)}</a
+        >`,
+    )}
+  </nav>`;
 }
 
 /** A complete page as a response. */
 export function document(frame: Frame): Representation {
   const { look, place, path, state = 'operational', description = '' } = frame;
-  const css = paletteCss(look ?? { theme: 'AUTO', themeColors: null }, state) + styleSheet;
+  const { locale } = place;
+  const css =
+    paletteCss(look ?? { theme: 'AUTO', themeColors: null }, state) + styleSheetOf(locale);
+  const links = languageLinks(frame);
   const favicon = pictureAddress(look?.favicon ?? null) ?? tabIcon(state, stateColor(state));
   const isFound = frame.isPublic && path !== null && (frame.status ?? 200) === 200;
   const { text } = html`<!doctype html>
-    <html lang="en">
+    <html lang="${locale.language}" dir="${locale.direction}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -97,9 +137,7 @@ export function document(frame: Frame): Representation {
                 <meta property="og:type" content="website" />
                 <meta property="og:title" content="${frame.title}" />
                 <meta property="og:description" content="${description}" />
-                <meta property="og:url" content="${place.address}${path}" />
-                <link rel="canonical" href="${place.address}${path}" />
-                ${feeds(place)}`
+                ${addresses({ ...frame, path })}${feeds(place)}`
             : html`<meta name="robots" content="noindex" />`
         }
         <link rel="icon" href="${favicon}" />
@@ -108,17 +146,17 @@ export function document(frame: Frame): Representation {
         </style>
       </head>
       <body>
-        <a class="skip" href="#main">Skip to content</a>
+        <a class="skip" href="#main">${locale.texts.frame.skip}</a>
         ${
           look !== null &&
           html`<header class="top">
-            <div class="wrap">${brand(look, place.base)}${navigation(frame)}</div>
+            <div class="wrap">${brand(look, place)}${navigation(frame)}</div>
           </header>`
         }
         <main id="main" class="wrap" tabindex="-1">${frame.main}</main>
         ${
-          frame.footer !== undefined &&
-          html`<footer><div class="wrap">${frame.footer}</div></footer>`
+          (frame.footer !== undefined || links !== false) &&
+          html`<footer><div class="wrap">${frame.footer ?? false}${links}</div></footer>`
         }
       </body>
     </html> `;

@@ -1,27 +1,27 @@
 /** Forms of status pages, and the pages that answer them. */
 import type { PageLook } from '../view/facts.ts';
 import type { Representation } from '../../http/representation.ts';
-import { document, type Place } from './document.ts';
+import { document } from './document.ts';
+import { linkTo, type Place } from './place.ts';
 import { html, type Markup } from '../../core/html.ts';
 
 /** The subscription form. */
-export function subscribeForm(base: string, problem?: string): Markup {
+export function subscribeForm(place: Place, problem?: string): Markup {
+  const words = place.locale.texts.forms;
   return html`<section id="subscribe" class="panel subscribe" aria-labelledby="subscribe-title">
-    <h2 id="subscribe-title">Get updates by e-mail</h2>
-    <p class="muted facts">
-      A mail for every update of an incident. You can stop them with one click.
-    </p>
+    <h2 id="subscribe-title">${words.updatesByMail}</h2>
+    <p class="muted facts">${words.aboutMails}</p>
     ${problem !== undefined && html`<p class="error" role="alert">${problem}</p>`}
-    <form class="fields" method="post" action="${base}/subscriptions">
+    <form class="fields" method="post" action="${linkTo(place, '/subscriptions')}">
       <label
-        >E-mail address<input
+        >${words.address}<input
           type="email"
           name="email"
           required
           maxlength="320"
           autocomplete="email"
       /></label>
-      <button class="button">Subscribe</button>
+      <button class="button">${words.subscribe}</button>
     </form>
   </section>`;
 }
@@ -53,38 +53,40 @@ export function saidPage({ look, place, title, body, status }: Said): Representa
 
 /** The login of a private page. It does not reveal which page it is. */
 export function loginPage(place: Place, problem?: string, status = 401): Representation {
+  const words = place.locale.texts.forms;
   return saidPage({
     look: null,
     place,
-    title: 'This page is private',
+    title: words.privatePage,
     status,
-    body: html`<p>Enter its password to go on.</p>
+    body: html`<p>${words.enterPassword}</p>
       ${problem !== undefined && html`<p class="error" role="alert">${problem}</p>`}
-      <form class="fields" method="post" action="${place.base}/session">
+      <form class="fields" method="post" action="${linkTo(place, '/session')}">
         <label
-          >Password<input
+          >${words.password}<input
             type="password"
             name="password"
             required
             maxlength="200"
             autocomplete="current-password"
         /></label>
-        <button class="button">Continue</button>
+        <button class="button">${words.continue}</button>
       </form>`,
   });
 }
 
 /** The subscription form on a separate page, after an invalid address. */
 export function subscribeAgainPage(look: PageLook, place: Place, problem: string): Representation {
+  const words = place.locale.texts.forms;
   return document({
     look,
     place,
-    title: `Subscribe – ${look.name}`,
+    title: `${words.subscribe} – ${look.name}`,
     path: null,
     isPublic: false,
     status: 400,
-    main: html`<h1>Subscribe</h1>
-      ${subscribeForm(place.base, problem)}`,
+    main: html`<h1>${words.subscribe}</h1>
+      ${subscribeForm(place, problem)}`,
   });
 }
 
@@ -94,38 +96,34 @@ export function confirmPage(
   what: 'verify' | 'unsubscribe',
   token: string,
 ): Representation {
+  const words = place.locale.texts.forms;
   const isVerify = what === 'verify';
   return saidPage({
     look: null,
     place,
-    title: isVerify ? 'Confirm your subscription' : 'Unsubscribe',
-    body: html`<p>
-        ${
-          isVerify
-            ? 'You will get a mail for every update of an incident.'
-            : 'You will get no more mails about this status page.'
-        }
-      </p>
+    title: isVerify ? words.confirmTitle : words.unsubscribe,
+    body: html`<p>${isVerify ? words.willGetMails : words.willGetNoMails}</p>
       <form
         class="fields"
         method="post"
-        action="${place.base}/subscriptions/${what}?token=${encodeURIComponent(token)}"
+        action="${linkTo(place, `/subscriptions/${what}`, { token })}"
       >
-        <button class="button">${isVerify ? 'Confirm' : 'Unsubscribe'}</button>
+        <button class="button">${isVerify ? words.confirm : words.unsubscribe}</button>
       </form>`,
   });
 }
 
 /** The 404 page of an unknown page or path. */
 export function notFoundPage(place: Place, look: PageLook | null): Representation {
+  const words = place.locale.texts.errors;
   return saidPage({
     look,
     place,
-    title: 'There is nothing here',
+    title: words.nothingHere,
     status: 404,
     body:
       look === null
-        ? html`<p>No status page has this address.</p>`
-        : html`<p><a href="${place.base}/">See the current status</a></p>`,
+        ? html`<p>${words.noSuchPage}</p>`
+        : html`<p><a href="${linkTo(place, '/')}">${words.seeStatus}</a></p>`,
   });
 }

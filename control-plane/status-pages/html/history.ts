@@ -1,12 +1,13 @@
 /** Past incidents by month. */
+import { DateTime } from 'luxon';
 import type { IncidentView } from '../view/incidents.ts';
 import type { StatusPageView } from '../view/view.ts';
 import type { Representation } from '../../http/representation.ts';
-import { document, type Place } from './document.ts';
+import { document } from './document.ts';
 import { html, type Markup } from '../../core/html.ts';
 import { iconSymbols } from './icons.ts';
 import { openIncident, pastIncident } from './incident.ts';
-import { monthWords } from './text.ts';
+import { linkTo, type Place } from './place.ts';
 
 export interface Month {
   /** `2026-11`. */
@@ -15,22 +16,19 @@ export interface Month {
   to: number;
 }
 
-/** Parses the name of a month in UTC; null for an invalid one. */
-export function parseMonth(name: string): Month | null {
-  const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(name);
-  if (match === null) return null;
-  const [year, month] = [Number(match[1]), Number(match[2])];
-  return { name, from: Date.UTC(year, month - 1), to: Date.UTC(year, month) };
+/** Parses the name of a month; null for an invalid one. */
+export function parseMonth(name: string, timezone: string): Month | null {
+  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(name)) return null;
+  return monthOf(DateTime.fromISO(name, { zone: timezone }).toMillis(), timezone);
 }
 
 /** The month of an instant. */
-export function monthOf(instant: number): Month {
-  const date = new Date(instant);
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+export function monthOf(instant: number, timezone: string): Month {
+  const start = DateTime.fromMillis(instant, { zone: timezone }).startOf('month');
   return {
-    name: `${year}-${String(month + 1).padStart(2, '0')}`,
-    from: Date.UTC(year, month),
-    to: Date.UTC(year, month + 1),
+    name: start.toFormat('yyyy-MM'),
+    from: start.toMillis(),
+    to: start.plus({ months: 1 }).toMillis(),
   };
 }
 
@@ -45,44 +43,51 @@ interface HistoryParts {
 }
 
 function months(view: StatusPageView, { month, firstAt, place }: HistoryParts): Markup {
+  const { locale } = place;
   const link = (to: Month, words: Markup): Markup =>
-    html`<a href="${place.base}/history?month=${to.name}">${words}</a>`;
-  const before = monthOf(month.from - 1);
-  const after = monthOf(month.to);
-  return html`<nav class="months" aria-label="Months">
+    html`<a href="${linkTo(place, '/history', { month: to.name })}">${words}</a>`;
+  const [back, forward] = locale.direction === 'ltr' ? ['←', '→'] : ['→', '←'];
+  const before = monthOf(month.from - 1, locale.timezone);
+  const after = monthOf(month.to, locale.timezone);
+  return html`<nav class="months" aria-label="${locale.texts.history.months}">
     <span
       >${
-        firstAt !== null && firstAt < month.from && link(before, html`← ${monthWords(before.from)}`)
+        firstAt !== null &&
+        firstAt < month.from &&
+        link(before, html`${back} ${locale.month(before.from)}`)
       }</span
     >
-    <span>${month.to <= view.at && link(after, html`${monthWords(after.from)} →`)}</span>
+    <span>${month.to <= view.at && link(after, html`${locale.month(after.from)} ${forward}`)}</span>
   </nav>`;
 }
 
 /** The page of one month. */
 export function historyPage(view: StatusPageView, parts: HistoryParts): Representation {
   const { month, incidents, place, canSubscribe } = parts;
+  const { locale } = place;
+  const words = locale.texts.history;
+  const monthName = locale.month(month.from);
+  const title = words.inMonth(monthName);
   return document({
     look: view.page,
     place,
-    title: `Incidents in ${monthWords(month.from)} – ${view.page.name}`,
-    description: `Incidents of ${view.page.name} in ${monthWords(month.from)}.`,
+    title: `${title} – ${view.page.name}`,
+    description: words.description(view.page.name, monthName),
     state: view.state,
-    path: month.to > view.at ? '/history' : `/history?month=${month.name}`,
+    path: '/history',
+    query: month.to > view.at ? {} : { month: month.name },
     isPublic: !view.page.isPrivate,
     canSubscribe,
     main: html`${iconSymbols(['operational', ...incidents.map(({ state }) => state)])}
       <section aria-labelledby="month">
-        <h1 id="month">Incidents in ${monthWords(month.from)}</h1>
+        <h1 id="month">${title}</h1>
         ${
           incidents.length === 0
-            ? html`<p class="muted">None.</p>`
-            : html`<h2 class="hidden">Incidents</h2>
+            ? html`<p class="muted">${words.none}</p>`
+            : html`<h2 class="hidden">${words.incidents}</h2>
                 <div class="panels">
                   ${incidents.map((incident) =>
-                    incident.isOpen
-                      ? openIncident(incident, place.base)
-                      : pastIncident(incident, place.base),
+                    incident.isOpen ? openIncident(incident, place) : pastIncident(incident, place),
                   )}
                 </div>`
         }

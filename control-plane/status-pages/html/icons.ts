@@ -1,5 +1,6 @@
 /** Each state has a shape of its own, so that no information depends on colour. */
-import { serviceStates, stateWords, type ServiceState } from '../view/states.ts';
+import type { Locale } from '../languages/locale.ts';
+import { serviceStates, type ServiceState } from '../view/states.ts';
 import { html, Markup } from '../../core/html.ts';
 
 const shapes: Record<ServiceState, string> = {
@@ -36,7 +37,11 @@ export function icon(state: ServiceState): Markup {
 }
 
 /** A state with its icon and name. */
-export function stateLabel(state: ServiceState, words = stateWords(state)): Markup {
+export function stateLabel(
+  locale: Locale,
+  state: ServiceState,
+  words = locale.state(state),
+): Markup {
   return html`<span class="state w${rank(state)}">${icon(state)}${words}</span>`;
 }
 

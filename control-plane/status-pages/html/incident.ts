@@ -1,55 +1,56 @@
 /** Incidents in lists and on their own page. */
+import type { Locale } from '../languages/locale.ts';
 import type { IncidentView, UpdateView } from '../view/incidents.ts';
-import { stateWords } from '../view/states.ts';
 import type { StatusPageView } from '../view/view.ts';
 import type { Representation } from '../../http/representation.ts';
-import { document, type Place } from './document.ts';
+import { document } from './document.ts';
 import { html, type Markup } from '../../core/html.ts';
 import { icon, iconSymbols, rank } from './icons.ts';
-import {
-  durationWords,
-  listWords,
-  excerpt,
-  prose,
-  rangeWords,
-  time,
-  wordsOfStatus,
-} from './text.ts';
+import { linkTo, type Place } from './place.ts';
+import { excerpt, prose } from './text.ts';
 
 /** Visible updates of an open incident; the others are collapsed. */
 const seenAtOnce = 3;
 const seenOnDemand = 20;
 
-function listOf(updates: readonly UpdateView[], isWhole = false): Markup {
+function listOf(updates: readonly UpdateView[], locale: Locale, isWhole = false): Markup {
   return html`<ol class="updates">
     ${updates.map(
       ({ status, description, publicAt }) =>
         html`<li>
-          <strong>${wordsOfStatus(status)}</strong> <span class="muted">· ${time(publicAt)}</span>
+          <strong>${locale.status(status)}</strong>${' '}<span class="muted"
+            >· ${locale.time(publicAt)}</span
+          >
           <div class="prose">${prose(isWhole ? description : excerpt(description))}</div>
         </li>`,
     )}
   </ol>`;
 }
 
-/** Severity, affected services and duration of an incident. */
-function facts(incident: IncidentView): Markup {
-  const names = incident.services.map(({ name }) => name);
-  const lasted =
-    incident.endedAt === null
-      ? html`since ${time(incident.startedAt)}, ${durationWords(incident.durationMs)} so far`
-      : html`${rangeWords(incident.startedAt, incident.endedAt)},
-        ${durationWords(incident.durationMs)}`;
-  return html`<p class="muted facts">
-    ${stateWords(incident.state)} of ${listWords(names)} · ${lasted}
-  </p>`;
+/** `Partial outage of Search`. */
+function affected({ state, services }: IncidentView, locale: Locale): string {
+  return locale.texts.incident.of(
+    locale.state(state),
+    locale.list(services.map(({ name }) => name)),
+  );
 }
 
-function heading(incident: IncidentView, base: string, level: 2 | 3): Markup {
-  const words = incident.isOpen ? wordsOfStatus(incident.status) : 'Resolved';
-  const link = html`<a href="${base}/incidents/${incident.id}">${incident.name}</a>`;
+/** Severity, affected services and duration of an incident. */
+function facts(incident: IncidentView, locale: Locale): Markup {
+  const words = locale.texts.incident;
+  const duration = locale.duration(incident.durationMs);
+  const lasted =
+    incident.endedAt === null
+      ? words.soFar(locale.time(incident.startedAt), duration)
+      : html`${locale.range(incident.startedAt, incident.endedAt)} · ${duration}`;
+  return html`<p class="muted facts">${affected(incident, locale)} · ${lasted}</p>`;
+}
+
+function heading(incident: IncidentView, place: Place): Markup {
+  const words = place.locale.status(incident.isOpen ? incident.status : 'RESOLVED');
+  const link = linkTo(place, `/incidents/${incident.id}`);
   return html`<div class="row">
-    ${level === 2 ? html`<h2 class="name">${link}</h2>` : html`<h3 class="name">${link}</h3>`}
+    <h3 class="name"><a href="${link}">${incident.name}</a></h3>
     <span class="state ${incident.isOpen && `w${rank(incident.state)}`}"
       >${icon(incident.isOpen ? incident.state : 'operational')}${words}</span
     >
@@ -57,16 +58,21 @@ function heading(incident: IncidentView, base: string, level: 2 | 3): Markup {
 }
 
 /** An open incident with its newest updates; the others are collapsed. */
-export function openIncident(incident: IncidentView, base: string): Markup {
+export function openIncident(incident: IncidentView, place: Place): Markup {
+  const { locale } = place;
+  const words = locale.texts.incident;
   const older = incident.updates.slice(seenAtOnce, seenAtOnce + seenOnDemand);
   const isCut = incident.updates.length > seenAtOnce + seenOnDemand;
   return html`<article class="panel edge${rank(incident.state)}">
-    ${heading(incident, base, 3)}${facts(incident)}${listOf(incident.updates.slice(0, seenAtOnce))}${
+    ${heading(incident, place)}${facts(incident, locale)}${listOf(incident.updates.slice(0, seenAtOnce), locale)}${
       older.length > 0 &&
       html`<details>
-        <summary>Earlier updates (${incident.updates.length - seenAtOnce})</summary>
-        ${listOf(older)}${
-          isCut && html`<p><a href="${base}/incidents/${incident.id}">All updates</a></p>`
+        <summary>${words.earlierUpdates(incident.updates.length - seenAtOnce)}</summary>
+        ${listOf(older, locale)}${
+          isCut &&
+          html`<p>
+            <a href="${linkTo(place, `/incidents/${incident.id}`)}">${words.allUpdates}</a>
+          </p>`
         }
       </details>`
     }
@@ -74,10 +80,10 @@ export function openIncident(incident: IncidentView, base: string): Markup {
 }
 
 /** A past incident with its last update and a link. */
-export function pastIncident(incident: IncidentView, base: string): Markup {
+export function pastIncident(incident: IncidentView, place: Place): Markup {
   const [last] = incident.updates;
   return html`<article class="panel">
-    ${heading(incident, base, 3)}${facts(incident)}
+    ${heading(incident, place)}${facts(incident, place.locale)}
     <div class="prose">${last !== undefined && prose(excerpt(last.description))}</div>
   </article>`;
 }
@@ -89,6 +95,8 @@ export function incidentPage(
   place: Place,
   canSubscribe: boolean,
 ): Representation {
+  const { locale } = place;
+  const words = locale.texts.incident;
   const [last] = incident.updates;
   const shown = incident.isOpen ? incident.state : 'operational';
   return document({
@@ -105,16 +113,13 @@ export function incidentPage(
         ${icon(shown)}
         <div>
           <h1>${incident.name}</h1>
-          <p>
-            ${wordsOfStatus(incident.status)} · ${stateWords(incident.state)} of
-            ${listWords(incident.services.map(({ name }) => name))}
-          </p>
+          <p>${locale.status(incident.status)} · ${affected(incident, locale)}</p>
         </div>
       </section>
       <section class="panel near" aria-labelledby="updates">
-        <h2 id="updates">Updates</h2>
-        ${facts(incident)}${listOf(incident.updates, true)}
+        <h2 id="updates">${words.updates}</h2>
+        ${facts(incident, locale)}${listOf(incident.updates, locale, true)}
       </section>
-      <p class="near"><a href="${place.base}/">Current status</a></p>`,
+      <p class="near"><a href="${linkTo(place, '/')}">${words.currentStatus}</a></p>`,
   });
 }

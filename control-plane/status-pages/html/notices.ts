@@ -1,8 +1,9 @@
 /** Present and future maintenance. */
+import type { Locale } from '../languages/locale.ts';
 import type { NoticeView } from '../view/notices.ts';
 import { html, type Markup } from '../../core/html.ts';
 import { stateLabel } from './icons.ts';
-import { listWords, prose, rangeWords, wordsOfStatus } from './text.ts';
+import { prose } from './text.ts';
 
 const aheadMs = 14 * 86_400_000;
 /** Further dates shown for a repeating window. */
@@ -24,23 +25,24 @@ export function noticesToShow(notices: readonly NoticeView[], now: number): Show
   );
 }
 
-export function noticePanel({ notice, further }: ShownNotice): Markup {
-  const isOn = notice.status === 'in_progress';
+export function noticePanel({ notice, further }: ShownNotice, locale: Locale): Markup {
+  const words = locale.texts.maintenance;
+  const concerns = notice.status === 'in_progress' ? words.concerns : words.willConcern;
   const shown = further.slice(0, furtherDates);
   return html`<article class="panel edge3">
     <div class="row">
       <h3>${notice.name}</h3>
-      ${stateLabel('under_maintenance', wordsOfStatus(notice.status))}
+      ${stateLabel(locale, 'under_maintenance', locale.status(notice.status))}
     </div>
     <p class="muted facts">
-      ${rangeWords(notice.startsAt, notice.endsAt)} · ${isOn ? 'concerns' : 'will concern'}
-      ${listWords(notice.services.map(({ name }) => name))}
+      ${locale.range(notice.startsAt, notice.endsAt)} ·
+      ${concerns(locale.list(notice.services.map(({ name }) => name)))}
     </p>
     ${notice.description !== null && html`<div class="prose">${prose(notice.description)}</div>`}
     ${
       shown.length > 0 &&
       html`<p class="muted facts">
-        Again ${listWords(shown.map(({ startsAt, endsAt }) => rangeWords(startsAt, endsAt)))}
+        ${words.again(locale.markups(shown.map(({ startsAt, endsAt }) => locale.range(startsAt, endsAt))))}
       </p>`
     }
   </article>`;

@@ -1,15 +1,16 @@
 /** The main page. */
-import { overallWords, serviceStates } from '../view/states.ts';
-import { uptimeWords } from '../view/uptime.ts';
+import { type Locale, localeOf } from '../languages/locale.ts';
+import { serviceStates } from '../view/states.ts';
 import type { CardView, ServiceView, StatusPageView } from '../view/view.ts';
 import type { Representation } from '../../http/representation.ts';
-import { document, type Place } from './document.ts';
+import { document } from './document.ts';
 import { html, type Markup } from '../../core/html.ts';
 import { subscribeForm } from './forms.ts';
 import { icon, iconSymbols, stateLabel } from './icons.ts';
 import { openIncident, pastIncident } from './incident.ts';
 import { noticePanel, noticesToShow } from './notices.ts';
-import { dayWords, listWords, prose, time } from './text.ts';
+import { anchorOf, linkTo, type Place } from './place.ts';
+import { prose } from './text.ts';
 import { quietDays, uptimeBars } from './uptime-bars.ts';
 
 const pastMs = 14 * 86_400_000;
@@ -23,84 +24,136 @@ interface StatusPageParts {
 }
 
 /** `99.98% uptime`; for a young service with the first counted day. */
-function uptimeSince({ uptime, countedSince }: Pick<CardView, 'uptime' | 'countedSince'>): string {
-  const since = countedSince === null || uptime === null ? '' : ` since ${dayWords(countedSince)}`;
-  return `${uptimeWords(uptime)} uptime${since}`;
+function uptimeSince(
+  { uptime, countedSince }: Pick<CardView, 'uptime' | 'countedSince'>,
+  locale: Locale,
+): string {
+  const words = locale.texts.uptime;
+  const percent = locale.uptime(uptime);
+  if (uptime === null) return percent;
+  return countedSince === null
+    ? words.share(percent)
+    : words.shareSince(percent, locale.day(countedSince));
 }
 
-function serviceRow(service: ServiceView): Markup {
-  return html`<li>
-    <div class="row"><span class="service">${service.name}</span>${stateLabel(service.state)}</div>
-    ${uptimeBars(service)}
-    <p class="scale muted" aria-hidden="true"><span>${uptimeSince(service)}</span></p>
+const feedsOfServices = { rss: 'RSS', atom: 'Atom', json: 'JSON' };
+
+/** Links to the feeds of a service, in whose list item they are; readers of feeds know no password. */
+function serviceFeeds(service: ServiceView, place: Place): Markup {
+  const links = Object.entries(feedsOfServices).map(([format, word]) => {
+    const to = linkTo(place, `/services/${service.id}/feed.${format}`);
+    return html`<a href="${to}">${word}</a> `;
+  });
+  return html`<p class="feeds">${links}</p>`;
+}
+
+/** How a card is told: where it is, and by the days of which time zone. */
+interface Telling {
+  place: Place;
+  byDay: Locale;
+  isPublic: boolean;
+}
+
+function serviceRow(service: ServiceView, { place, byDay, isPublic }: Telling): Markup {
+  const anchor = anchorOf(service);
+  return html`<li id="${anchor}">
+    <div class="row">
+      <a class="name" href="#${anchor}"><b>${service.name}</b></a
+      >${stateLabel(byDay, service.state)}
+    </div>
+    ${uptimeBars(service, byDay)}
+    <p class="scale" aria-hidden="true"><span>${uptimeSince(service, byDay)}</span></p>
+    ${isPublic && serviceFeeds(service, place)}
   </li>`;
 }
 
-function cardPanel(card: CardView): Markup {
+function cardPanel(card: CardView, telling: Telling): Markup {
   return html`<section class="panel" aria-labelledby="card-${card.id}">
     <div class="row">
       <h2 id="card-${card.id}">${card.name}</h2>
-      ${card.uptime !== null && html`<span class="muted">${uptimeSince(card)}</span>`}
+      ${card.uptime !== null && html`<span class="muted">${uptimeSince(card, telling.byDay)}</span>`}
     </div>
     ${
       card.services.length > 0 &&
       html`<ul class="services">
-        ${card.services.map(serviceRow)}
+        ${card.services.map((service) => serviceRow(service, telling))}
       </ul>`
     }
   </section>`;
 }
 
-/** A sentence about the affected services. */
-function affected({ services, state }: StatusPageView): string {
-  const names = services.filter((service) => service.state === state).map(({ name }) => name);
-  if (state === 'operational' || names.length === 0) return '';
-  if (names.length > maxNamed) return `${names.length} of ${services.length} services`;
-  return listWords(names);
+/** The definition of the uptime, on demand. */
+function uptimeHelp({ texts }: Locale): Markup {
+  return html`<details class="help near">
+    <summary>${texts.uptime.help}</summary>
+    <p class="muted">${texts.uptime.definition}</p>
+  </details>`;
 }
 
-function banner(view: StatusPageView): Markup {
-  const names = affected(view);
-  return html`<section class="banner" aria-label="Current status">
+/** A sentence about the affected services. */
+function affected({ services, state }: StatusPageView, locale: Locale): string {
+  const names = services.filter((service) => service.state === state).map(({ name }) => name);
+  if (state === 'operational' || names.length === 0) return '';
+  if (names.length > maxNamed) return locale.texts.page.affected(names.length, services.length);
+  return locale.list(names);
+}
+
+function banner(view: StatusPageView, locale: Locale): Markup {
+  const words = locale.texts.page;
+  const names = affected(view, locale);
+  return html`<section class="banner" aria-label="${words.currentStatus}">
     ${icon(view.state)}
     <div>
-      <h1>${overallWords(view.state)}</h1>
+      <h1>${locale.headline(view.state)}</h1>
       <p>
-        ${names !== '' && html`${names} · `}As of ${time(Math.floor(view.at / 60_000) * 60_000)}
+        ${names !== '' && html`${names} · `}${words.asOf(locale.time(Math.floor(view.at / 60_000) * 60_000))}
       </p>
     </div>
   </section>`;
 }
 
-function pastSection(view: StatusPageView, base: string): Markup {
+function pastSection(view: StatusPageView, place: Place): Markup {
+  const words = place.locale.texts.page;
   const past = view.pastIncidents.filter(({ endedAt }) => (endedAt ?? 0) >= view.at - pastMs);
   return html`<section aria-labelledby="past">
     <div class="row">
-      <h2 id="past">Past incidents</h2>
-      <a href="${base}/history">Incident history</a>
+      <h2 id="past">${words.pastIncidents}</h2>
+      <a href="${linkTo(place, '/history')}">${words.history}</a>
     </div>
     ${
       past.length === 0
-        ? html`<p class="muted">No incidents were resolved in the last 14 days.</p>`
+        ? html`<p class="muted">${words.noPastIncidents}</p>`
         : html`<div class="panels">
-            ${past.slice(0, maxPast).map((incident) => pastIncident(incident, base))}
+            ${past.slice(0, maxPast).map((incident) => pastIncident(incident, place))}
           </div>`
     }
   </section>`;
 }
 
-function footerOf(view: StatusPageView, { base }: Place): Markup {
+function footerOf(view: StatusPageView, place: Place): Markup {
+  const words = place.locale.texts.frame;
+  const times = html`<span
+    >${words.timesIn(place.locale.timezone)}
+    <a href="${linkTo(place, '/time-zone')}">${words.changeZone}</a></span
+  >`;
   if (view.page.isPrivate) {
-    return html`<span>All times are in UTC.</span>
-      <form method="post" action="${base}/session/end">
-        <button class="button">Sign out</button>
+    return html`${times}
+      <form method="post" action="${linkTo(place, '/session/end')}">
+        <button class="button">${words.signOut}</button>
       </form>`;
   }
-  return html`<span>All times are in UTC.</span
-    ><span
-      ><a href="${base}/feed.rss">RSS</a> · <a href="${base}/feed.atom">Atom</a> ·
-      <a href="${base}/feed.json">JSON Feed</a> · <a href="${base}/maintenance.ics">Calendar</a> ·
-      <a href="${base}/api/v2/summary.json">API</a></span
+  const links = [
+    ['/feed.rss', 'RSS'],
+    ['/feed.atom', 'Atom'],
+    ['/feed.json', 'JSON Feed'],
+    ['/maintenance.ics', words.calendar],
+    ['/api/v2/summary.json', 'API'],
+  ] as const;
+  return html`${times}<span
+      >${links.map(
+        ([path, name], index) =>
+          html`${index > 0 && ' · '}<a href="${linkTo(place, path)}">${name}</a>`,
+      )}</span
     >`;
 }
 
@@ -110,39 +163,43 @@ export function statusPage(
   { place, canSubscribe }: StatusPageParts,
 ): Representation {
   const { page, services, openIncidents } = view;
+  const { locale } = place;
+  const words = locale.texts.page;
   const notices = noticesToShow(view.notices, view.at);
   const [first] = services;
-  const words = overallWords(view.state);
+  const headline = locale.headline(view.state);
+  // Bars are days of the page, wherever its visitor is.
+  const byDay = localeOf(locale.language, page.timezone);
+  const telling = { place, byDay, isPublic: !page.isPrivate };
   return document({
     look: page,
     place,
-    title: `${words} – ${page.name}`,
-    description: page.description ?? `${words}. Current status and history of ${page.name}.`,
+    title: `${headline} – ${page.name}`,
+    description: page.description ?? words.description(headline, page.name),
     state: view.state,
     path: '/',
     isPublic: !page.isPrivate,
     canSubscribe,
-    main: html`${iconSymbols(serviceStates)}${first !== undefined && quietDays(first.days)}
-    ${banner(view)}
+    main: html`${iconSymbols(serviceStates)}${first !== undefined && quietDays(first.days, byDay)}
+    ${banner(view, locale)}
     ${page.description !== null && html`<div class="prose near">${prose(page.description)}</div>`}
     ${
       openIncidents.length > 0 &&
       html`<section aria-labelledby="open">
-        <h2 id="open">Current incidents</h2>
-        <div class="panels">
-          ${openIncidents.map((incident) => openIncident(incident, place.base))}
-        </div>
+        <h2 id="open">${words.openIncidents}</h2>
+        <div class="panels">${openIncidents.map((incident) => openIncident(incident, place))}</div>
       </section>`
     }
     ${
       notices.length > 0 &&
       html`<section aria-labelledby="maintenance">
-        <h2 id="maintenance">Maintenance</h2>
-        <div class="panels">${notices.map(noticePanel)}</div>
+        <h2 id="maintenance">${words.maintenance}</h2>
+        <div class="panels">${notices.map((notice) => noticePanel(notice, locale))}</div>
       </section>`
     }
-    ${view.cards.length > 0 && html`<div class="panels">${view.cards.map(cardPanel)}</div>`}
-    ${pastSection(view, place.base)}${canSubscribe && subscribeForm(place.base)}`,
+    ${view.cards.length > 0 && html`<div class="panels">${view.cards.map((card) => cardPanel(card, telling))}</div>`}
+    ${services.length > 0 && uptimeHelp(locale)}
+    ${pastSection(view, place)}${canSubscribe && subscribeForm(place)}`,
     footer: footerOf(view, place),
   });
 }

@@ -2,6 +2,7 @@
  * The style sheet of all pages; colours come from `palette.ts`. `--g` is the colour of lines inside
  * icons.
  */
+import type { Locale } from '../languages/locale.ts';
 import { shownDays } from '../view/uptime.ts';
 
 const source = `
@@ -16,8 +17,8 @@ h3{font-size:1rem}
 a{color:var(--link);text-underline-offset:.18em;text-decoration-thickness:.06em}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px;border-radius:4px}
 .wrap{max-width:54rem;margin:0 auto;padding:0 1.25rem}
-.skip{position:absolute;left:-99rem}
-.skip:focus{left:1rem;top:.75rem;z-index:1;padding:.6rem 1rem;background:var(--card);color:var(--card-link);border-radius:8px}
+.skip{position:absolute;inset-inline-start:-99rem}
+.skip:focus{inset-inline-start:1rem;top:.75rem;z-index:1;padding:.6rem 1rem;background:var(--card);color:var(--card-link);border-radius:8px}
 .top{background:var(--head);color:var(--head-text)}
 .top .wrap{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;justify-content:space-between;padding-top:1rem;padding-bottom:1rem}
 .top a{color:var(--head-nav);text-decoration:none;padding:.35rem 0}
@@ -44,8 +45,8 @@ main:focus{outline:0}
 .panel h2,.panel h3{color:var(--card-title)}
 .panel a{color:var(--card-link)}
 .panel :focus-visible{outline-color:var(--card-link)}
-.panel .name a{color:inherit;text-decoration:none}
-.panel .name a:hover{text-decoration:underline}
+.panel .name a,.panel a.name{color:inherit;text-decoration:none}
+.panel .name a:hover,.panel a.name:hover{text-decoration:underline}
 .panels>*+*{margin-top:1rem}
 h1+.panel,h1+p,h2+.panels,h2+p,section>.row+.panels,section>.row+p{margin-top:.85rem}
 .panel>h2+p{margin-top:.3rem}
@@ -54,39 +55,44 @@ h1+.panel,h1+p,h2+.panels,h2+p,section>.row+.panels,section>.row+p{margin-top:.8
 .panel .muted{color:var(--card-muted)}
 .state{display:inline-flex;gap:.45rem;align-items:center;font-weight:600;font-size:.92rem;white-space:nowrap}
 .services li{padding:1.05rem 0}
+.services li:target b{text-decoration:underline}
 .services li+li{border-top:1px solid var(--line)}
 .services li:first-child{padding-top:.9rem}
 .services li:last-child{padding-bottom:0}
-.service{color:var(--card-title);font-weight:600}
+.services b{color:var(--card-title);font-weight:600}
 .bars{display:block;width:100%;height:2.1rem;margin:.55rem 0 .35rem}
 .bars .v{fill:var(--card)}
 .bars .u{stroke:var(--none);stroke-width:26;stroke-dasharray:3.6 1.4}
-.scale{display:flex;align-items:center;gap:.75rem;font-size:.82rem}
-.scale:before{content:"${shownDays} days ago"}
-.scale:after{content:"Today"}
+.feeds{font-size:.78rem;text-align:end;line-height:1.5rem}
+.feeds a{display:inline-block;min-width:1.5rem;margin-inline-start:.4rem}
+.scale{color:var(--card-muted);display:flex;align-items:center;gap:.75rem;font-size:.82rem}
 .scale span{flex:1;display:flex;align-items:center;gap:.75rem;white-space:nowrap}
 .scale span:before,.scale span:after{content:"";flex:1;height:1px;background:var(--line)}
-[class*=edge]{border-left-width:5px}
+[class*=edge]{border-inline-start-width:5px}
 .facts{margin-top:.3rem}
 .updates{margin-top:1rem}
-.updates li{position:relative;padding:0 0 1.1rem 1.35rem;border-left:2px solid var(--line);margin-left:.3rem}
+.updates li{position:relative;padding:0 0 1.1rem;padding-inline-start:1.35rem;border-inline-start:2px solid var(--line);margin-inline-start:.3rem}
 .updates li:last-child{padding-bottom:0;border-color:transparent}
-.updates li:before{content:"";position:absolute;left:-.4rem;top:.42rem;width:.65rem;height:.65rem;border-radius:50%;background:var(--card);border:2px solid var(--card-muted)}
+.updates li:before{content:"";position:absolute;inset-inline-start:-.4rem;top:.42rem;width:.65rem;height:.65rem;border-radius:50%;background:var(--card);border:2px solid var(--card-muted)}
 .updates strong{color:var(--card-title)}
 .prose p+p{margin-top:.6rem}
 .prose{margin-top:.2rem}
+.brand,.services b,.name,.prose p,.panel h2,.panel h3,.banner h1{unicode-bidi:plaintext}
 details{margin-top:1rem}
 summary{cursor:pointer;color:var(--card-link);font-weight:600;font-size:.92rem}
+.help summary{color:var(--link);font-weight:400}
+.help p{margin-top:.4rem}
 .fields{display:flex;flex-wrap:wrap;gap:.75rem;align-items:flex-end;margin-top:.9rem}
 .fields label{flex:1 1 15rem;color:var(--card-title);font-weight:600;font-size:.92rem}
-input{display:block;width:100%;margin-top:.35rem;padding:.55rem .8rem;border:1px solid var(--field);border-radius:8px;background:var(--card);color:var(--card-text);font:inherit}
+input:not([type=hidden]),select{display:block;width:100%;margin-top:.35rem;padding:.55rem .8rem;border:1px solid var(--field);border-radius:8px;background:var(--card);color:var(--card-text);font:inherit}
 .error{color:var(--w0);font-weight:600;margin-top:.75rem}
-.links{display:flex;flex-wrap:wrap;gap:.35rem 1.1rem;margin-top:1rem;font-size:.92rem}
 .months{display:flex;flex-wrap:wrap;justify-content:space-between;gap:.5rem 1rem}
 .narrow{max-width:30rem;margin:12vh auto 0}
 .narrow p{margin-top:.6rem}
 .narrow h1{color:var(--card-title);font-size:1.5rem}
 footer{padding:1.25rem 0 2.5rem;font-size:.88rem;color:var(--muted)}
+footer nav{display:flex;flex-wrap:wrap;gap:.25rem 1rem}
+footer nav [aria-current]{color:inherit;text-decoration:none}
 footer .wrap{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;justify-content:space-between}
 .hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .away{position:absolute;width:0;height:0}
@@ -95,11 +101,23 @@ footer .wrap{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;justify-content:space
 .f0{fill:var(--s0)}.f1{fill:var(--s1)}.f2{fill:var(--s2)}.f3{fill:var(--s3)}.f4,#q rect{fill:var(--s4)}
 #q rect{width:3.6px;height:26px;y:4px}
 .bars>rect{width:3.6px;height:34px}
-.edge0{border-left-color:var(--s0)}.edge1{border-left-color:var(--s1)}.edge2{border-left-color:var(--s2)}.edge3{border-left-color:var(--s3)}
+.edge0{border-inline-start-color:var(--s0)}.edge1{border-inline-start-color:var(--s1)}.edge2{border-inline-start-color:var(--s2)}.edge3{border-inline-start-color:var(--s3)}
 @media(max-width:30rem){.scale,.scale span{gap:.45rem}.scale{font-size:.76rem}#q rect,.bars>rect{width:3.1px}.banner{padding:1.25rem 1.1rem}.panel{padding:1.05rem 1rem}.banner .icon{width:2.4rem;height:2.4rem}}
 @media(prefers-reduced-motion:reduce){html{scroll-behavior:auto}}
 @media print{.top nav,.skip,.subscribe,footer a{display:none}body{background:#fff}.panel,.banner{break-inside:avoid}}
 `;
 
-/** Minified; the same for every page. */
-export const styleSheet = source.trim().replace(/\n/g, '');
+const styleSheet = source.trim().replace(/\n/g, '');
+
+/** From right to left, and for letters that are joined. */
+const rightToLeft =
+  '.bars{transform:scaleX(-1)}h1,h2,h3,.top .brand,.banner h1{letter-spacing:normal}';
+
+/** Minified; the same for every page of a language. The bars begin where a line of text does. */
+export function styleSheetOf(locale: Locale): string {
+  const { today } = locale.texts.uptime;
+  const ago = locale.daysAgo(shownDays);
+  const first = ago.charAt(0).toLocaleUpperCase(locale.language) + ago.slice(1);
+  const turned = locale.direction === 'rtl' ? rightToLeft : '';
+  return `${styleSheet}${turned}.scale:before{content:"${first}"}.scale:after{content:"${today}"}`;
+}

@@ -8,12 +8,12 @@ import { lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
 import type { StatusPagesTable } from '../tables.ts';
 import { type IncidentStatus, updateAnnouncement } from '../../incidents/index.ts';
-import {
-  enqueueSubscriberMails,
-  incidentMail,
-  type SubscriberMail,
-} from '../../notifications/index.ts';
+import { enqueueMails, type QueuedMail } from '../../notifications/index.ts';
 import type { Services } from '../../core/services.ts';
+import { localeOfPage } from '../languages/locale.ts';
+import { localeFieldsOf } from '../read-page.ts';
+import type { Severity } from '../view/facts.ts';
+import { incidentMail } from './incident-mail.ts';
 import { addressOf, incidentLink, unsubscribeLink } from './links.ts';
 import { SubscriberKeys } from './subscriber-keys.ts';
 
@@ -101,7 +101,7 @@ async function announceBatch(
   const { account_id: accountId, incident_update_id: updateId } = announcement;
   const keys = new SubscriberKeys(secrets);
   const update = await getUpdate(db, announcement);
-  const mails: SubscriberMail[] = [];
+  const mails: QueuedMail[] = [];
   let { reached_page_id: pageId, reached_subscription_id: subscriptionId } = announcement;
 
   for (const { page, serviceNames } of await pagesShowing(db, accountId, update.incident_id)) {
@@ -110,15 +110,17 @@ async function announceBatch(
     const room = mailsPerBatch - mails.length;
     if (room === 0) break;
     const pageAddress = addressOf(page, publicUrl);
+    const locale = localeOfPage(localeFieldsOf(page));
     for (const subscriber of await nextSubscribers(db, page, afterId, room)) {
       const token = keys.unsubscribeToken(page.id, subscriber.id);
       const mail = incidentMail({
         to: subscriber.address,
+        locale,
         page: { name: page.name, address: pageAddress },
         incident: {
           id: update.incident_id,
           name: update.name,
-          severity: update.severity,
+          severity: update.severity as Severity,
           link: incidentLink(pageAddress, update.incident_id),
         },
         update: {
@@ -129,13 +131,13 @@ async function announceBatch(
         services: serviceNames,
         unsubscribeLink: unsubscribeLink(pageAddress, token),
       });
-      mails.push({ id: `${subscriber.id}.${updateId}`, subscriptionId: subscriber.id, mail });
+      mails.push({ id: `${subscriber.id}.${updateId}`, orderingKey: subscriber.id, mail });
       pageId = page.id;
       subscriptionId = subscriber.id;
     }
   }
   const now = clock.now();
-  await enqueueSubscriberMails(db, accountId, mails, now);
+  await enqueueMails(db, accountId, mails, now);
   await updateAnnouncement(db, accountId, updateId, {
     reached_page_id: pageId,
     reached_subscription_id: subscriptionId,

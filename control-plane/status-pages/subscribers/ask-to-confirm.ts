@@ -6,14 +6,13 @@ import type { Database } from '../../db/tables.ts';
 import type { StatusPagesTable } from '../tables.ts';
 import { addressCountMs, mayAskAgain, requestsKeptMs } from '../decide/subscription-limits.ts';
 import { sha256Hex } from '../../core/keys.ts';
-import {
-  dropSubscriberMails,
-  enqueueSubscriberMails,
-  verificationMail,
-} from '../../notifications/index.ts';
+import { dropSubscriberMails, enqueueMails } from '../../notifications/index.ts';
 import type { Services } from '../../core/services.ts';
+import { localeOfPage } from '../languages/locale.ts';
+import { localeFieldsOf } from '../read-page.ts';
 import { addressOf, verifyLink } from './links.ts';
 import type { SubscriberKeys } from './subscriber-keys.ts';
+import { verificationMail } from './verification-mail.ts';
 
 export interface Asked {
   page: Selectable<StatusPagesTable>;
@@ -73,9 +72,10 @@ export async function askToConfirm(
   const address = addressOf(page, services.publicUrl);
   const mail = verificationMail({
     to: subscription.address,
+    locale: localeOfPage(localeFieldsOf(page)),
     page: { name: page.name, address },
     link: verifyLink(address, token),
   });
-  const envelope = { id: services.newId(), subscriptionId: subscription.id, mail };
-  await enqueueSubscriberMails(db, page.account_id, [envelope], now);
+  const envelope = { id: services.newId(), orderingKey: subscription.id, mail };
+  await enqueueMails(db, page.account_id, [envelope], now);
 }

@@ -1,7 +1,7 @@
 /** The facts of a status page, read at one instant. Instants in milliseconds. */
 import type { z } from 'zod';
 import type { severity } from '@monitor/shared/contract/primitives.ts';
-import type { themeColors } from '@monitor/shared/contract/status-page.ts';
+import type { language, themeColors } from '@monitor/shared/contract/status-page.ts';
 import type { TimelineUpdate } from '../../incidents/decide/incident.ts';
 import type { PlannedWindow } from '../../maintenance/decide/planned-maintenance.ts';
 
@@ -26,6 +26,12 @@ export interface PageLook {
   theme: 'LIGHT' | 'DARK' | 'AUTO';
   themeColors: z.output<typeof themeColors> | null;
   isPrivate: boolean;
+  /** Of visitors who chose none, of feeds and mails. */
+  language: z.infer<typeof language>;
+  /** Further languages that visitors may choose. */
+  languages: readonly z.infer<typeof language>[];
+  /** Of its times and days. */
+  timezone: string;
 }
 
 export interface ServiceFacts extends Lived {

@@ -5,7 +5,7 @@ import type { ServiceFacts, WindowFacts } from './facts.ts';
 
 const dayMs = 86_400_000;
 /** How far back and ahead maintenance is shown. */
-export const knownBackMs = 30 * dayMs;
+const knownBackMs = 30 * dayMs;
 export const knownAheadMs = 90 * dayMs;
 
 export interface NoticeView {
@@ -27,6 +27,11 @@ function statusOf(notice: { startsAt: number; endsAt: number }, now: number): No
   return notice.startsAt <= now ? 'in_progress' : 'scheduled';
 }
 
+interface Held {
+  from: number;
+  to: number;
+}
+
 /**
  * The occurrences of one version of a window. Occurrences before the version was planned do not
  * count. When a window is changed during an occurrence, the rest of it belongs to the new version;
@@ -35,10 +40,10 @@ function statusOf(notice: { startsAt: number; endsAt: number }, now: number): No
 function occurrencesOf(
   window: PlannedWindow,
   windows: readonly PlannedWindow[],
-  now: number,
+  { from, to }: Held,
 ): Occurrence[] {
   const { id, plannedAt, withdrawnAt } = window;
-  const held = (one: PlannedWindow) => heldBetween(one, now - knownBackMs, now + knownAheadMs);
+  const held = (one: PlannedWindow) => heldBetween(one, from, to);
   const stood = held(window).filter(({ endsAt }) => endsAt > plannedAt);
   if (withdrawnAt === null) return stood;
   const next = windows.find((one) => one.id === id && one.plannedAt === withdrawnAt);
@@ -52,16 +57,18 @@ function occurrencesOf(
   });
 }
 
-/** Occurrences of the last month and the next three, by start. */
+/** Past occurrences since an instant, and those of the next three months, by start. */
 export function viewNotices(
   windows: readonly WindowFacts[],
   services: ReadonlyMap<string, Pick<ServiceFacts, 'id' | 'name'>>,
+  since: number,
   now: number,
 ): NoticeView[] {
+  const held = { from: since, to: now + knownAheadMs };
   const planned = windows.map(({ window }) => window);
   return windows
     .flatMap(({ window, serviceIds }) =>
-      occurrencesOf(window, planned, now).map(({ startsAt, endsAt }) => ({
+      occurrencesOf(window, planned, held).map(({ startsAt, endsAt }) => ({
         id: `${window.id}-${startsAt}`,
         windowId: window.id,
         name: window.name,
@@ -77,4 +84,9 @@ export function viewNotices(
       })),
     )
     .sort((left, right) => left.startsAt - right.startsAt || left.windowId - right.windowId);
+}
+
+/** Notices that are shown; older ones count only for the uptime. */
+export function shownNotices(notices: readonly NoticeView[], now: number): NoticeView[] {
+  return notices.filter(({ endsAt }) => endsAt > now - knownBackMs);
 }

@@ -28,20 +28,3 @@ export function worstState(states: Iterable<ServiceState>): ServiceState {
   const present = new Set(states);
   return serviceStates.find((state) => present.has(state)) ?? 'operational';
 }
-
-const words: Record<ServiceState, string> = {
-  major_outage: 'Major outage',
-  partial_outage: 'Partial outage',
-  degraded_performance: 'Degraded performance',
-  under_maintenance: 'Under maintenance',
-  operational: 'Operational',
-};
-
-export function stateWords(state: ServiceState): string {
-  return words[state];
-}
-
-/** The headline of the whole page. */
-export function overallWords(state: ServiceState): string {
-  return state === 'operational' ? 'All systems operational' : words[state];
-}

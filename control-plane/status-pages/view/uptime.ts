@@ -1,17 +1,17 @@
 /**
- * Uptime of services over the last 90 days: (total − time of incidents) / total, from incidents
- * only. A major outage counts with its whole time, a partial outage with three tenths, as on other
- * status pages; a degraded service is up. Overlapping incidents count once. A younger service is
- * counted from its creation.
+ * Uptime of services over the last 90 days: (total − time of outages) / total, from incidents only. A
+ * major outage counts with its whole time, a partial outage with three tenths, as on other status pages;
+ * a degraded service is up. Overlapping incidents count once. Left out of both terms: maintenance, and
+ * the time before a service was watched.
  */
+import { DateTime } from 'luxon';
 import type { IncidentView } from './incidents.ts';
 import { worstState, type ServiceState } from './states.ts';
 
-const dayMs = 86_400_000;
 export const shownDays = 90;
 
 export interface DayView {
-  /** Start of the day in UTC. */
+  /** Start of the day in the time zone of the page. */
   startsAt: number;
   /** Worst state of the day; null before the service existed. */
   state: ServiceState | null;
@@ -37,12 +37,33 @@ const weights: readonly (readonly [ServiceState, number])[] = [
 interface Stretch {
   from: number;
   to: number;
+}
+
+interface Trouble extends Stretch {
   state: ServiceState;
 }
 
+interface CountedService {
+  createdAt: number;
+  incidents: readonly IncidentView[];
+  /** Occurrences of maintenance, also future ones. */
+  maintenance: readonly { startsAt: number; endsAt: number }[];
+}
+
+/** Starts of the shown days, oldest first, and of tomorrow. Days with a change of the clock differ in length. */
+export function dayStarts(now: number, timezone: string): number[] {
+  const today = DateTime.fromMillis(now, { zone: timezone }).startOf('day');
+  return Array.from({ length: shownDays + 1 }, (_, index) =>
+    today
+      .plus({ days: index + 1 - shownDays })
+      .startOf('day')
+      .toMillis(),
+  );
+}
+
 /** Start of the oldest shown day. */
-export function shownSince(now: number): number {
-  return now - (((now % dayMs) + dayMs) % dayMs) - (shownDays - 1) * dayMs;
+export function shownSince(now: number, timezone: string): number {
+  return dayStarts(now, timezone)[0] ?? now;
 }
 
 function lengthOfUnion(stretches: readonly Stretch[]): number {
@@ -55,10 +76,10 @@ function lengthOfUnion(stretches: readonly Stretch[]): number {
   return total;
 }
 
-/** Weighted time of incidents; the worst incident counts at each moment. */
-function countedDown(stretches: readonly Stretch[]): number {
+/** Weighted time of incidents outside of gaps; the worst incident counts at each moment. */
+function countedDown(stretches: readonly Trouble[], gaps: readonly Stretch[]): number {
   let counted = 0;
-  let worse: Stretch[] = [];
+  let worse: Stretch[] = [...gaps];
   for (const [state, weight] of weights) {
     const next = [...worse, ...stretches.filter((one) => one.state === state)];
     counted += weight * (lengthOfUnion(next) - lengthOfUnion(worse));
@@ -67,13 +88,20 @@ function countedDown(stretches: readonly Stretch[]): number {
   return counted;
 }
 
-/** The days and the uptime of a service with these incidents. */
+/** The parts of stretches in a range. */
+function clipped<One extends Stretch>(stretches: readonly One[], from: number, to: number): One[] {
+  return stretches
+    .filter((one) => one.to > from && one.from < to)
+    .map((one) => ({ ...one, from: Math.max(one.from, from), to: Math.min(one.to, to) }));
+}
+
+/** The days and the uptime of a service; `starts` as `dayStarts` gives them. */
 export function uptimeOf(
-  incidents: readonly IncidentView[],
-  createdAt: number,
+  { createdAt, incidents, maintenance }: CountedService,
+  starts: readonly number[],
   now: number,
 ): UptimeView {
-  const since = shownSince(now);
+  const since = starts[0] ?? now;
   const all = incidents.map(({ startedAt, endedAt, state }) => ({
     from: startedAt,
     to: endedAt ?? now,
@@ -81,12 +109,12 @@ export function uptimeOf(
   }));
   // Incidents may be dated before the creation of the service.
   const born = Math.min(createdAt, ...all.map(({ from }) => from));
-  const days = Array.from({ length: shownDays }, (_, index): DayView => {
-    const startsAt = since + index * dayMs;
-    const endsAt = Math.min(startsAt + dayMs, now);
-    if (startsAt + dayMs <= born) return { startsAt, state: null, downMs: 0 };
+  const days = starts.slice(0, -1).map((startsAt, index): DayView => {
+    const next = starts[index + 1] ?? now;
+    const endsAt = Math.min(next, now);
+    if (next <= born) return { startsAt, state: null, downMs: 0 };
     const within = all
-      .filter(({ from, to }) => from < startsAt + dayMs && (to > startsAt || from >= startsAt))
+      .filter(({ from, to }) => from < next && (to > startsAt || from >= startsAt))
       .map(({ from, to, state }) => ({
         from: Math.max(from, startsAt),
         to: Math.min(to, endsAt),
@@ -99,12 +127,13 @@ export function uptimeOf(
     };
   });
   const from = Math.max(since, born);
-  const total = now - from;
-  const down = countedDown(
-    all
-      .filter(({ to }) => to > from)
-      .map((one) => ({ ...one, from: Math.max(one.from, from), to: Math.min(one.to, now) })),
+  const gaps = clipped(
+    maintenance.map(({ startsAt, endsAt }) => ({ from: startsAt, to: endsAt })),
+    from,
+    now,
   );
+  const total = now - from - lengthOfUnion(gaps);
+  const down = countedDown(clipped(all, from, now), gaps);
   return {
     days,
     uptime: total <= 0 ? null : Math.min(1, Math.max(0, 1 - down / total)),
@@ -117,11 +146,4 @@ export function meanUptime(uptimes: readonly (number | null)[]): number | null {
   const known = uptimes.filter((uptime) => uptime !== null);
   if (known.length === 0) return null;
   return known.reduce((sum, uptime) => sum + uptime, 0) / known.length;
-}
-
-/** Rounded down, so that 100 % means no downtime at all: `99.98%`. */
-export function uptimeWords(uptime: number | null): string {
-  if (uptime === null) return 'no data yet';
-  if (uptime === 1) return '100%';
-  return `${(Math.floor(uptime * 10_000) / 100).toFixed(2)}%`;
 }

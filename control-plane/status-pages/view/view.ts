@@ -1,9 +1,9 @@
 /** Renders facts into the view of a status page, which the page, its badge, its JSON and its feeds use. */
 import type { PageFacts, PageLook } from './facts.ts';
 import { newestFirst, viewIncident, type IncidentView } from './incidents.ts';
-import { viewNotices, type NoticeView } from './notices.ts';
+import { shownNotices, viewNotices, type NoticeView } from './notices.ts';
 import { worstState, type ServiceState } from './states.ts';
-import { meanUptime, uptimeOf, type UptimeView } from './uptime.ts';
+import { dayStarts, meanUptime, uptimeOf, type UptimeView } from './uptime.ts';
 
 export interface ServiceView extends UptimeView {
   id: string;
@@ -68,10 +68,13 @@ export function viewPage(facts: PageFacts, now: number): StatusPageView {
     facts.incidents.flatMap((incident) => viewIncident(incident, known, now) ?? []),
   );
   const openIncidents = incidents.filter(({ isOpen }) => isOpen);
-  const notices = viewNotices(facts.windows, known, now);
+  const starts = dayStarts(now, facts.page.timezone);
+  const maintenance = viewNotices(facts.windows, known, starts[0] ?? now, now);
+  const notices = shownNotices(maintenance, now);
   const views = new Map(
     [...known.values()].map((service): [string, ServiceView] => {
-      const own = incidents.filter(({ services }) => services.some(({ id }) => id === service.id));
+      const concerns = ({ services }: { services: { id: string }[] }) =>
+        services.some(({ id }) => id === service.id);
       return [
         service.id,
         {
@@ -80,7 +83,15 @@ export function viewPage(facts: PageFacts, now: number): StatusPageView {
           state: stateOf(service.id, openIncidents, notices),
           createdAt: service.createdAt,
           updatedAt: service.updatedAt ?? service.createdAt,
-          ...uptimeOf(own, service.createdAt, now),
+          ...uptimeOf(
+            {
+              createdAt: service.createdAt,
+              incidents: incidents.filter(concerns),
+              maintenance: maintenance.filter(concerns),
+            },
+            starts,
+            now,
+          ),
         },
       ];
     }),

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
-import { themeColorNames } from '@monitor/shared/contract/status-page.ts';
+import { language, themeColorNames } from '@monitor/shared/contract/status-page.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
 import { day, hour, iso, minute, PageVisitor } from '../../support/page-visitor.ts';
 import { isLong, seededRandom } from '../../support/random.ts';
@@ -124,7 +124,7 @@ test('user texts are never executed and load nothing from other hosts', async ()
     for (const path of paths) {
       await page.goto(visitor.base + path);
       for (const element of await page.locator('summary').all()) await element.click();
-      for (const element of await page.locator('h1, .service, .name, rect').all()) {
+      for (const element of await page.locator('h1, .services b, .name, rect').all()) {
         await element.dispatchEvent('mouseover');
       }
       assert.equal(await page.evaluate('window.pwned'), undefined, path);
@@ -174,6 +174,29 @@ for (const theme of ['LIGHT', 'DARK'] as const) {
     await page.close();
   });
 }
+
+test('every language is readable on a phone, from its own side', async () => {
+  const { visitor, incidentId } = await openBusyPage({ languages: language.options });
+  await using _ = visitor;
+  const page = await browser.newPage({ viewport: { width: 360, height: 800 } });
+  for (const one of language.options) {
+    for (const path of ['/', '/history', `/incidents/${incidentId}`]) {
+      await page.goto(`${visitor.base}${path}?language=${one}`);
+      assert.equal(await page.locator('html').getAttribute('lang'), one);
+      const width = await page.evaluate('document.documentElement.scrollWidth');
+      assert.ok(Number(width) <= 360, `${one} ${path}`);
+      if (path === '/') assert.deepEqual(await violations(page), [], one);
+    }
+  }
+  // Today is where a line of Arabic ends.
+  await page.goto(`${visitor.base}/?language=ar`);
+  const today = await page.locator('.bars > .f0').first().boundingBox();
+  assert.ok(today !== null && today.x < 60, JSON.stringify(today));
+  await page.getByRole('link', { name: 'Deutsch' }).click();
+  await page.getByRole('link', { name: 'Verlauf' }).click();
+  await page.getByRole('heading', { name: 'Störungen im November 2026' }).waitFor();
+  await page.close();
+});
 
 test('axe finds nothing to object to in random palettes', async () => {
   const { visitor, id } = await openBusyPage();

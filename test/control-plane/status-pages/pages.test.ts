@@ -31,8 +31,8 @@ test('a page tells the state of its services, what is said of incidents, and the
   assert.match(text, /<title>Partial outage – Shop<\/title>/);
   assert.match(text, /<p>\s*A disk is full\.\s*<\/p>\s*<p>\s*We make room\.\s*<\/p>/);
   assert.match(text, /href="https:\/\/help\.example\/a\?b=1&amp;c=2" rel="noopener nofollow"/);
-  assert.match(text, /21 Nov: Partial outage, 2 h/);
-  assert.match(text, /20 Nov: Major outage, 1 h/);
+  assert.match(text, /21 Nov: Partial outage – 2 hours/);
+  assert.match(text, /20 Nov: Major outage – 1 hour/);
   assert.match(text, /24 Aug: no incidents/);
   assert.match(text, /Search, last 90 days: uptime 99\.97%, incidents on 1 day/);
   assert.match(text, /Paid again\./);
@@ -46,7 +46,7 @@ test('a page tells the state of its services, what is said of incidents, and the
   assert.equal(headers.get('set-cookie'), null);
 });
 
-test('twenty services weigh less than 30 KB, also on a bad day', async () => {
+test('twenty services weigh less than 8 KB compressed, also on a bad day', async () => {
   await using visitor = await PageVisitor.open();
   const services = await visitor.services(
     ...Array.from({ length: 20 }, (_, index) => `Service number ${index}`),
@@ -59,7 +59,8 @@ test('twenty services weigh less than 30 KB, also on a bad day', async () => {
   await visitor.incident(services.slice(0, 2), 'MAJOR', [{ at: -hour }, { at: -minute }]);
   const plain = await visitor.see('/');
   const bytes = Buffer.byteLength(plain.text);
-  assert.ok(bytes <= 30 * 1024, `${bytes} bytes`);
+  // Of them the links to feeds are 6 KB, which compress to nearly nothing.
+  assert.ok(bytes <= 37 * 1024, `${bytes} bytes`);
   const packed = await visitor.asHost('127.0.0.1', '/status/shop', { 'accept-encoding': 'gzip' });
   assert.equal(packed.headers.get('content-encoding'), 'gzip');
   assert.ok(Number(packed.headers.get('content-length')) <= 8 * 1024);
@@ -148,8 +149,9 @@ test('maintenance is shown while it lasts and two weeks ahead', async () => {
   });
   await visitor.maintenance(checkout, { name: 'Elsewhere', startsAt: iso(hour), endsAt: iso(day) });
   const ahead = await visitor.see('/');
-  assert.match(ahead.text, /Upgrade<\/h3>.*Scheduled.*21 Nov 2026, 09:00 – 11:00 UTC/s);
-  assert.match(ahead.text, /Again 28 Nov 2026, 09:00 – 11:00 UTC/);
+  const words = ahead.text.replace(/<\/?(time|bdi)[^>]*>/g, '');
+  assert.match(words, /Upgrade<\/h3>.*Scheduled.*21 Nov 2026, 09:00–11:00 UTC/s);
+  assert.match(words, /Again 28 Nov 2026, 09:00–11:00 UTC/);
   assert.equal(ahead.text.includes('Elsewhere'), false);
   assert.equal(toldBy(ahead.text).headline, 'All systems operational');
   const active = '/api/v2/scheduled-maintenances/active.json';
@@ -242,7 +244,7 @@ test('history goes month by month, and every incident has a page', async () => {
   }
   const page = await visitor.see(`/incidents/${old.id}`);
   assert.equal(page.status, 200);
-  assert.match(page.text, /<h1>September<\/h1>.*Resolved.*Long over\./s);
+  assert.match(page.text, /<h1[^>]*>September<\/h1>.*Resolved.*Long over\./s);
   for (const id of [other.id, later.id, '00000000-0000-4000-8000-000000000000', 'x']) {
     assert.equal((await visitor.see(`/incidents/${id}`)).status, 404, id);
   }
@@ -329,7 +331,7 @@ test('the logo leads where it should, and only to the web', async () => {
   const link = async (redirectTo: string | null) => {
     const page = { name: 'Shop', url: 'shop', cards: [], redirectTo };
     await visitor.done('PUT', `/v1/status-pages/${id}`, page);
-    return /<a class="brand" href="([^"]*)"/.exec((await visitor.see('/')).text)?.[1];
+    return /<a\s+class="brand"\s+href="([^"]*)"/.exec((await visitor.see('/')).text)?.[1];
   };
   assert.equal(await link('https://shop.example/home'), 'https://shop.example/home');
   assert.equal(await link(null), '/status/shop/');
@@ -402,4 +404,31 @@ test('no page can take the host of the control plane', async () => {
   }
   assert.equal((await visitor.asHost('monitor.example', '/')).status, 302);
   assert.match((await visitor.asHost('monitor.example:443', '/v1/checks')).text, /"BAD_TOKEN"/);
+});
+
+test('each service has an anchor and feeds of its own incidents', async () => {
+  await using visitor = await PageVisitor.open();
+  const [search, checkout, hidden] = await visitor.services('Search', 'Checkout', 'Hidden');
+  assert.ok(search && checkout && hidden);
+  await visitor.page([search, checkout]);
+  await visitor.incident([search], 'MAJOR', [{ at: -hour }], 'Slow');
+  await visitor.incident([checkout, hidden], 'MAJOR', [{ at: -hour }], 'Unpaid');
+  const anchor = `s-${search.id.slice(-12)}`;
+  const { text: page } = await visitor.see('/');
+  assert.ok(page.includes(`<li id="${anchor}">`));
+  assert.ok(page.includes(`href="#${anchor}"`));
+  for (const format of ['rss', 'atom', 'json']) {
+    assert.ok(page.includes(`/status/shop/services/${search.id}/feed.${format}"`), format);
+  }
+  for (const feed of ['feed.rss', 'feed.atom', 'feed.json', 'slack.rss']) {
+    const { status, text } = await visitor.see(`/services/${search.id}/${feed}`);
+    assert.equal(status, 200, feed);
+    assert.deepEqual([/Slow/.test(text), /Unpaid/.test(text)], [true, false], feed);
+  }
+  const feed = await visitor.json(`/services/${search.id}/feed.json`);
+  assert.equal(feed.title, 'Search – Shop');
+  assert.ok(feed.home_page_url.endsWith(`/status/shop/#${anchor}`));
+  // A service that the page does not show has no feed here.
+  assert.equal((await visitor.see(`/services/${hidden.id}/feed.rss`)).status, 404);
+  assert.equal((await visitor.see(`/services/${search.id}/feed.toString`)).status, 404);
 });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { localeOf } from '../../../../control-plane/status-pages/languages/locale.ts';
 import type { IncidentView } from '../../../../control-plane/status-pages/view/incidents.ts';
 import {
+  dayStarts,
   meanUptime,
   shownDays,
   shownSince,
-  uptimeOf,
-  uptimeWords,
+  uptimeOf as uptimeOfService,
 } from '../../../../control-plane/status-pages/view/uptime.ts';
 import { seededRandom } from '../../../support/random.ts';
 
@@ -37,18 +38,61 @@ function incident(
   };
 }
 
+/** The uptime of a service without maintenance. */
+function uptimeOf(
+  incidents: readonly IncidentView[],
+  createdAt: number,
+  starts: readonly number[],
+  at: number,
+) {
+  return uptimeOfService({ incidents, createdAt, maintenance: [] }, starts, at);
+}
+
+test('maintenance counts neither as up nor as down', () => {
+  const starts = dayStarts(now, 'UTC');
+  const window = (from: number, to: number) => ({ startsAt: now + from, endsAt: now + to });
+  const uptime = (incidents: IncidentView[], maintenance: ReturnType<typeof window>[]) =>
+    uptimeOfService({ incidents, createdAt: now - 10 * day, maintenance }, starts, now).uptime;
+  const outage = incident(now - 4 * day, now - 2 * day);
+  assert.equal(uptime([outage], []), 0.8);
+  // An outage within maintenance is expected; what lasts longer counts, of the time that is left.
+  assert.equal(uptime([outage], [window(-5 * day, -2 * day)]), 1);
+  assert.equal(uptime([outage], [window(-5 * day, -3 * day)]), 1 - 1 / 8);
+  assert.equal(uptime([], [window(-5 * day, -3 * day)]), 1);
+  // Two windows at once are left out once, and what is to come is not.
+  const twice = [window(-5 * day, -3 * day), window(-4 * day, -3 * day), window(day, 2 * day)];
+  assert.equal(uptime([outage], twice), 1 - 1 / 8);
+  assert.equal(uptime([outage], [window(-20 * day, day)]), null);
+  const partial = incident(now - 4 * day, now - 2 * day, 'partial_outage');
+  assert.ok(Math.abs((uptime([partial], twice) ?? 0) - (1 - 0.3 / 8)) < 1e-9);
+});
+
 test('ninety days end with today, which counts as far as it has come', () => {
-  assert.equal(new Date(shownSince(now)).toISOString(), '2026-08-24T00:00:00.000Z');
-  const { days, uptime } = uptimeOf([], longAgo, now);
+  assert.equal(new Date(shownSince(now, 'UTC')).toISOString(), '2026-08-24T00:00:00.000Z');
+  const { days, uptime } = uptimeOf([], longAgo, dayStarts(now, 'UTC'), now);
   assert.equal(days.length, shownDays);
   assert.equal(new Date(days.at(-1)?.startsAt ?? 0).toISOString(), '2026-11-21T00:00:00.000Z');
   assert.equal(uptime, 1);
   assert.ok(days.every(({ state, downMs }) => state === 'operational' && downMs === 0));
 });
 
+test('days begin at midnight of the page, and last as long as they do there', () => {
+  const starts = dayStarts(now, 'America/New_York');
+  assert.equal(starts.length, shownDays + 1);
+  const hours = starts.slice(1).map((at, index) => (at - (starts[index] ?? 0)) / hour);
+  // Clocks were put back on 1 November.
+  assert.deepEqual([hours.filter((one) => one === 24).length, Math.max(...hours)], [89, 25]);
+  assert.equal(new Date(starts.at(-2) ?? 0).toISOString(), '2026-11-21T05:00:00.000Z');
+});
+
 test('an incident over midnight takes its share of both days', () => {
   const midnight = Date.parse('2026-11-20T00:00:00.000Z');
-  const { days, uptime } = uptimeOf([incident(midnight - hour, midnight + 2 * hour)], longAgo, now);
+  const { days, uptime } = uptimeOf(
+    [incident(midnight - hour, midnight + 2 * hour)],
+    longAgo,
+    dayStarts(now, 'UTC'),
+    now,
+  );
   assert.deepEqual(
     days.slice(-4).map(({ state, downMs }) => [state, downMs / hour]),
     [
@@ -68,6 +112,7 @@ test('what overlaps counts once, and the worst of a day is its state', () => {
       incident(now - 3 * hour, null, 'major_outage'),
     ],
     longAgo,
+    dayStarts(now, 'UTC'),
     now,
   );
   assert.deepEqual([days.at(-1)?.state, days.at(-1)?.downMs], ['major_outage', 4 * hour]);
@@ -78,7 +123,7 @@ test('a degraded service is up, a partial outage counts for three tenths of its 
   const minutes = 60_000;
   const born = now - 3 * minutes;
   const of = (state: IncidentView['state']) =>
-    uptimeOf([incident(now - 2 * minutes, null, state)], born, now);
+    uptimeOf([incident(now - 2 * minutes, null, state)], born, dayStarts(now, 'UTC'), now);
   assert.equal(of('degraded_performance').uptime, 1);
   assert.ok(Math.abs((of('partial_outage').uptime ?? 0) - 0.8) < 1e-9);
   assert.ok(Math.abs((of('major_outage').uptime ?? 0) - 1 / 3) < 1e-9);
@@ -86,24 +131,31 @@ test('a degraded service is up, a partial outage counts for three tenths of its 
   const today = of('degraded_performance').days.at(-1);
   assert.deepEqual([today?.state, today?.downMs], ['degraded_performance', 2 * minutes]);
   assert.equal(of('major_outage').countedSince, born);
-  assert.equal(uptimeOf([], longAgo, now).countedSince, null);
+  assert.equal(uptimeOf([], longAgo, dayStarts(now, 'UTC'), now).countedSince, null);
 });
 
 test('nothing is claimed of the time before a service', () => {
   const born = now - 10 * day;
-  const { days, uptime } = uptimeOf([incident(now - day, now)], born, now);
+  const { days, uptime } = uptimeOf([incident(now - day, now)], born, dayStarts(now, 'UTC'), now);
   assert.equal(days.filter(({ state }) => state === null).length, 79);
   assert.equal(uptime, 0.9);
-  assert.equal(uptimeOf([], now, now).uptime, null);
-  const backdated = uptimeOf([incident(now - 20 * day, now - 19 * day)], born, now);
+  assert.equal(uptimeOf([], now, dayStarts(now, 'UTC'), now).uptime, null);
+  const backdated = uptimeOf(
+    [incident(now - 20 * day, now - 19 * day)],
+    born,
+    dayStarts(now, 'UTC'),
+    now,
+  );
   assert.equal(backdated.uptime, 0.95);
 });
 
 test('only no incident at all is 100 %', () => {
-  assert.equal(uptimeWords(1), '100%');
-  assert.equal(uptimeWords(0.999_999), '99.99%');
-  assert.equal(uptimeWords(0.9812), '98.12%');
-  assert.equal(uptimeWords(null), 'no data yet');
+  const { uptime } = uptimeOf([incident(now - 1, now)], longAgo, dayStarts(now, 'UTC'), now);
+  const locale = localeOf('en', 'UTC');
+  assert.equal(locale.uptime(1), '100%');
+  assert.equal(locale.uptime(uptime), '99.99%');
+  assert.equal(locale.uptime(0.9812), '98.12%');
+  assert.equal(locale.uptime(null), 'no data yet');
   assert.equal(meanUptime([1, 0.5, null]), 0.75);
   assert.equal(meanUptime([null]), null);
 });
@@ -120,10 +172,10 @@ test('days add up to the uptime, however incidents lie', () => {
       const to = origin + (from + length) * 60_000;
       return incident(origin + from * 60_000, to > now ? null : to);
     });
-    const since = (shownSince(now) - (now - 100 * day)) / 60_000;
+    const since = (shownSince(now, 'UTC') - (now - 100 * day)) / 60_000;
     const down = [...minutes].filter((at) => at >= since && at < 100 * 24 * 60).length;
-    const { uptime, days } = uptimeOf(incidents, longAgo, now);
-    const total = (now - shownSince(now)) / 60_000;
+    const { uptime, days } = uptimeOf(incidents, longAgo, dayStarts(now, 'UTC'), now);
+    const total = (now - shownSince(now, 'UTC')) / 60_000;
     assert.ok(Math.abs((uptime ?? 0) - (1 - down / total)) < 1e-9);
     assert.equal(days.reduce((sum, { downMs }) => sum + downMs, 0) / 60_000, down);
   }
