@@ -44,7 +44,11 @@ export async function listAnalysedChecks(
   accountId: string,
   { ids, tags, activated }: CheckFilter = {},
 ): Promise<AnalysedCheck[]> {
-  let query = db.selectFrom('checks').selectAll().where('account_id', '=', accountId);
+  let query = db
+    .selectFrom('checks')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('is_trial', '=', 0);
   if (ids !== undefined) query = query.where('id', 'in', ids);
   if (activated !== undefined) query = query.where('activated', '=', toFlag(activated));
   if (tags !== undefined) {

@@ -13,7 +13,7 @@ import { analyticsOf, metricsOf, type Metric } from '@monitor/shared/domain/metr
 import { invalidQuery, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
 import { aggregate, analyticsWindow, seriesOf, type Series } from './decide/analytics.ts';
-import { csvOf } from './decide/csv.ts';
+import { csvOf } from '../core/decide/csv.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { buckets } from './decide/roll-ups/spans.ts';
 import {

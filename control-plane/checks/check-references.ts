@@ -13,6 +13,7 @@ interface References {
   setupSnippetId?: number | null;
   tearDownSnippetId?: number | null;
   triggerIncident?: { serviceId: string } | null;
+  alertSettings?: { escalationPolicyId?: string | null } | null;
 }
 
 async function checkPrivateLocations(
@@ -75,6 +76,20 @@ export async function checkReferences(
   for (const name of ['setupSnippetId', 'tearDownSnippetId'] as const) {
     const id = fields[name];
     if (id != null) await checkSnippet(db, accountId, name, id);
+  }
+  const policyId = fields.alertSettings?.escalationPolicyId;
+  if (policyId != null) {
+    const known = await keepRows(
+      db
+        .selectFrom('escalation_policies')
+        .select('id')
+        .where('account_id', '=', accountId)
+        .where('id', '=', policyId),
+    ).executeTakeFirst();
+    if (known === undefined) {
+      const field = 'alertSettings.escalationPolicyId';
+      throw invalidField(field, `has no escalation policy ${policyId}`);
+    }
   }
   const serviceId = fields.triggerIncident?.serviceId;
   if (serviceId !== undefined) {

@@ -110,7 +110,8 @@ export async function pageOfGroup(
   { limit, page }: { limit: number; page: number },
   role: Role,
 ): Promise<{ checks: Record<string, unknown>[]; total: number; offset: number }> {
-  const members = await checksOfGroup(services.db, group.account_id, group.id);
+  const all = await checksOfGroup(services.db, group.account_id, group.id);
+  const members = all.filter((row) => row.is_trial === 0);
   const offset = (page - 1) * limit;
   const rows = members.slice(offset, offset + limit);
   const checks = await presentChecks(services, group.account_id, rows, {

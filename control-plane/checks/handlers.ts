@@ -9,7 +9,8 @@ import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/inde
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { invalidField, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
-import type { BoundRoute, CallContext, Handlers } from '../http/implement.ts';
+import type { CallContext } from '../http/call-context.ts';
+import type { BoundRoute, Handlers } from '../http/implement.ts';
 import { bodyFields, refuseMisspelt, validate } from '../http/validate.ts';
 import { presentCheck, presentChecks } from './effective-check.ts';
 import { checkWarnings } from './check-warnings.ts';
@@ -31,6 +32,19 @@ async function withWarnings(services: Services, row: CheckRow, presented: object
   return warnings.length === 0 ? presented : { ...presented, warnings };
 }
 
+/** The revision that a change with `If-Match` is of; null without. */
+async function expectedRevision(
+  services: Services,
+  id: string,
+  { principal, requireUnchanged }: Call,
+): Promise<number | null> {
+  if (requireUnchanged === null) return null;
+  const row = await findCheck(services.db, principal.accountId, id);
+  if (row === undefined) throw notFound('check', id);
+  await requireUnchanged();
+  return row.revision;
+}
+
 async function create(
   services: Services,
   definition: CheckTypeDefinition,
@@ -45,9 +59,11 @@ async function update(
   services: Services,
   definition: CheckTypeDefinition,
   { params, body }: Pick<TypedInput, 'params' | 'body'>,
-  { principal: { accountId, role } }: Call,
+  call: Call,
 ): Promise<unknown> {
-  const row = await updateCheck(services, accountId, definition, params.id, body);
+  const { accountId, role } = call.principal;
+  const expected = await expectedRevision(services, params.id, call);
+  const row = await updateCheck(services, accountId, definition, params.id, body, expected);
   return withWarnings(services, row, await presentCheck(services, row, { role }));
 }
 
@@ -125,8 +141,9 @@ export function checkHandlers(services: Services): Handlers<typeof checkRoutes> 
       return (await update(services, definition, { params, body: fields }, call)) as never;
     },
 
-    deleteCheck: async ({ params }, { principal }) => {
-      await deleteCheck(services, principal.accountId, params.id);
+    deleteCheck: async ({ params }, call) => {
+      const expected = await expectedRevision(services, params.id, call);
+      await deleteCheck(services, call.principal.accountId, params.id, expected);
       return undefined;
     },
   };

@@ -7,7 +7,8 @@ import {
 } from '@monitor/shared/contract/checks/heartbeat.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { chooseFrequencyOffset, frequencyOffsetProblem } from '@monitor/shared/domain/frequency.ts';
-import { ApiError, invalidField, notFound } from '../errors/api-error.ts';
+import { changedMeanwhile, invalidField, notFound } from '../errors/api-error.ts';
+import { toFlag } from '../db/columns.ts';
 import { keepRows } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
@@ -53,6 +54,7 @@ const insertCheck = prepareQuery<CheckRow>((db, argument) =>
     group_order: argument('group_order'),
     body_json: argument('body_json'),
     revision: argument('revision'),
+    is_trial: argument('is_trial'),
     created_at: argument('created_at'),
     updated_at: argument('updated_at'),
   }),
@@ -112,16 +114,25 @@ function encryptVariables(
   );
 }
 
-/** Creates a check from its parsed body. Throws 400 for unknown references and invalid offsets. */
+function decryptedFields({ secrets }: Services, row: CheckRow): CheckFields {
+  return mapCredentials(fieldsOf(row), (value) => secrets.decryptStored(value, row.account_id));
+}
+
+/**
+ * Creates a check from its parsed body. Throws 400 for unknown references and invalid offsets. A trial takes
+ * hidden values from the check that it is a change of.
+ */
 export async function createCheck(
   services: Services,
   accountId: string,
   definition: CheckTypeDefinition,
   body: Record<string, unknown>,
   autoAssignAlerts: boolean,
+  trial?: { of: CheckRow | undefined },
 ): Promise<CheckRow> {
   const { clock, newId, random } = services;
   const fields = { ...body } as CheckFields & Partial<ScheduledFields>;
+  const before = trial?.of === undefined ? null : decryptedFields(services, trial.of);
   if (runsOnAgents(definition.type)) {
     fields.frequencyOffset = settleOffset(fields, fields.frequencyOffset !== undefined, random);
     refuseContradiction(definition, fields);
@@ -129,7 +140,7 @@ export async function createCheck(
     const heartbeat = fields['heartbeat'] as HeartbeatSettings;
     fields['heartbeat'] = { ...heartbeat, pingToken: heartbeat.pingToken || newId() };
   }
-  encryptVariables(services, accountId, fields, null);
+  encryptVariables(services, accountId, fields, before);
   const now = clock.now();
   const row: CheckRow = {
     id: newId(),
@@ -137,6 +148,7 @@ export async function createCheck(
     type: definition.type,
     ...toColumns(mapCredentials(fields, (value) => services.secrets.encrypt(value, accountId))),
     revision: 1,
+    is_trial: toFlag(trial !== undefined),
     created_at: now,
     updated_at: null,
   };
@@ -158,22 +170,31 @@ export async function createCheck(
   return row;
 }
 
-/** Changes the given fields of a check. Throws 404 when the check has another type. */
+/** Throws 412 for a locked check that another change came to, after the one that was compared. */
+function requireRevision(row: CheckRow, expected: number | null): void {
+  if (expected !== null && row.revision !== expected) throw changedMeanwhile();
+}
+
+/**
+ * Changes the given fields of a check. Throws 404 when the check has another type, and 412 when its
+ * revision is not `expected` (null: any).
+ */
 export async function updateCheck(
   services: Services,
   accountId: string,
   definition: CheckTypeDefinition,
   id: string,
   changes: Record<string, unknown>,
+  expected: number | null = null,
 ): Promise<CheckRow> {
   const { clock, random } = services;
   const { after, steps } = await services.commits.run(async (db) => {
     await lockChecks(db, [id]);
     const known = await findCheck(db, accountId, id);
-    if (known === undefined || known.type !== definition.type) throw notFound('check', id);
-    const before = mapCredentials(fieldsOf(known), (value) =>
-      services.secrets.decryptStored(value, accountId),
-    );
+    // A trial stays what it was: it would run and alert while it is in no list.
+    if (known?.type !== definition.type || known.is_trial === 1) throw notFound('check', id);
+    requireRevision(known, expected);
+    const before = decryptedFields(services, known);
     const fields = { ...before, ...changes } as CheckFields & Partial<ScheduledFields>;
     if (runsOnAgents(definition.type)) {
       const isGiven = changes['frequencyOffset'] !== undefined;
@@ -219,11 +240,13 @@ export async function deleteCheck(
   services: Services,
   accountId: string,
   id: string,
+  expected: number | null = null,
 ): Promise<void> {
   const steps = await services.commits.run(async (db) => {
     await lockChecks(db, [id]);
     const row = await findCheck(db, accountId, id);
     if (row === undefined) throw notFound('check', id);
+    requireRevision(row, expected);
     const effective = effectiveFields(row, await groupOf(db, row));
     const consequences = await publishCheck(services, db, 'deleted', { row, effective });
     await db

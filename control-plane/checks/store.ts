@@ -13,7 +13,7 @@ import {
   type CheckType,
 } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
-import { containsIgnoringCase, jsonValue } from '../db/expressions.ts';
+import { containsIgnoringCase, eachOf, jsonValue } from '../db/expressions.ts';
 import { readPage, type Page, type PageRequest } from '../db/page.ts';
 import type { Database } from '../db/tables.ts';
 import type { ChecksTable } from './tables.ts';
@@ -34,6 +34,27 @@ export type CheckFields = Record<string, unknown> & {
   groupId: number | null;
   groupOrder: number | null;
 };
+
+/** The descriptions of checks that have one. */
+export async function descriptionsOf(
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (checkIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('checks')
+    .select(['id', 'body_json'])
+    .where('account_id', '=', accountId)
+    .where('id', 'in', eachOf(checkIds))
+    .execute();
+  return new Map(
+    rows.flatMap(({ id, body_json: body }) => {
+      const { description } = fromJson<{ description?: string | null }>(body);
+      return description ? [[id, description]] : [];
+    }),
+  );
+}
 
 /** Wire fields with a column of their own; `alertChannelSubscriptions` has a table. */
 type FieldColumns = Pick<
@@ -239,7 +260,8 @@ export async function listChecks(
   let query = db
     .selectFrom('checks')
     .selectAll('checks')
-    .where('checks.account_id', '=', accountId);
+    .where('checks.account_id', '=', accountId)
+    .where('checks.is_trial', '=', 0);
   const { tags, checkType, search, status, apiUrlPattern } = filter;
   if (tags !== undefined) {
     query = query.where('checks.id', 'in', (tagged) =>

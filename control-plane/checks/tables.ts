@@ -30,6 +30,8 @@ export interface ChecksTable {
   body_json: string;
   /** Grows with every change. */
   revision: number;
+  /** Somebody tries it before saving: it is in no list, never on schedule, and deleted soon. */
+  is_trial: Generated<number>;
   created_at: number;
   updated_at: number | null;
 }

@@ -8,7 +8,7 @@ import { analyticsOf, type Metric } from '@monitor/shared/domain/metrics.ts';
 import { invalidQuery } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import { aggregate, analyticsWindow, rounded } from '../decide/analytics.ts';
-import { csvOf } from '../decide/csv.ts';
+import { csvOf } from '../../core/decide/csv.ts';
 import { coveredMs, reportBuckets, serviceLevel, spansWithout } from '../decide/report.ts';
 import {
   availabilityWithin,

@@ -6,7 +6,8 @@ import type {
 } from '@monitor/shared/contract/check-group.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
-import type { CallContext, Handlers } from '../../http/implement.ts';
+import type { CallContext } from '../../http/call-context.ts';
+import type { Handlers } from '../../http/implement.ts';
 import { subscriptionsOfGroups } from '../alert-subscriptions.ts';
 import { checkOfGroup, pageOfGroup } from '../effective-check.ts';
 import { createGroup, deleteGroup, updateGroup } from '../save-group.ts';

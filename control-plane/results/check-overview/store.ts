@@ -52,8 +52,27 @@ export async function overviewRows(
       jsonFlag('check_groups.body_json', '$.muted').as('group_muted'),
     ])
     .where(accountIn('checks', checkIds), '=', accountId);
-  if (checkIds !== undefined) query = query.where('checks.id', 'in', eachOf(checkIds));
+  query =
+    checkIds === undefined
+      ? query.where('checks.is_trial', '=', 0)
+      : query.where('checks.id', 'in', eachOf(checkIds));
   return query.orderBy('checks.name').orderBy('checks.id').execute();
+}
+
+/** What the overview says of the target and of the newest run of each check, in a few letters. */
+export async function statesOfChecks(
+  db: Kysely<Database>,
+  accountId: string,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await db
+    .selectFrom('check_statuses')
+    .select(['check_id', 'has_failures', 'has_errors', 'is_degraded'])
+    .where('account_id', '=', accountId)
+    .where(hasResult())
+    .execute();
+  return new Map(
+    rows.map((row) => [row.check_id, `${row.has_failures}${row.has_errors}${row.is_degraded}`]),
+  );
 }
 
 /** Values of a table beside checks, by check. */

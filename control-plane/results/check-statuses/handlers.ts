@@ -67,6 +67,7 @@ export function checkStatusHandlers({
         .selectAll('check_statuses')
         .select('checks.name')
         .where('check_statuses.account_id', '=', accountId)
+        .where('checks.is_trial', '=', 0)
         .where(hasResult())
         .orderBy('check_statuses.created_at')
         .execute();

@@ -11,7 +11,8 @@ import type { Database } from '../../db/tables.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { presentTriggerToken } from '../../core/decide/hidden-values.ts';
 import type { AnonymousPrincipal } from '../../http/authenticate.ts';
-import type { CallContext, Handlers } from '../../http/implement.ts';
+import type { CallContext } from '../../http/call-context.ts';
+import type { Handlers } from '../../http/implement.ts';
 import {
   callCheckTrigger,
   callGroupTrigger,
