@@ -52,5 +52,5 @@ export function findFiles(databaseFile: string, hasKeySetting: boolean): FoundFi
 export function commitsBehindDamage(databaseFile: string): number {
   using file = openBytes(databaseFile);
   using log = openBytes(logFileOf(databaseFile));
-  return readLog(log, pageSizeOf(file)).ignoredCommits;
+  return readLog(log, pageSizeOf(file, log)).ignoredCommits;
 }

@@ -10,11 +10,12 @@ import {
 import { isMigrationName, migrateToLatest, type MigrationName } from '../db/migrate.ts';
 import { openDatabase, openRaw, type RawDatabase, type RawStatement } from '../db/open.ts';
 import { logFileOf, openBytes } from './files.ts';
+import { damagedPayloads, jsonColumns } from './verify.ts';
 
 export interface SalvagedTable {
   table: string;
   rows: number;
-  /** Rows that are only partly readable. */
+  /** Rows that are only partly readable, or not what was written: their checksum or their JSON says so. */
   lost: number;
   /** Unreadable pages; the number of their rows is unknown. */
   damagedPages: number;
@@ -198,6 +199,23 @@ function fill(
   );
 }
 
+/** A value on several pages can be put together from pages of different ages. */
+function dropDamagedRows(database: RawDatabase, tables: readonly SalvagedTable[]): void {
+  const countLost = (name: string, rows: number): void => {
+    const count = tables.find(({ table }) => table === name);
+    if (count === undefined) return;
+    count.rows -= rows;
+    count.lost += rows;
+  };
+  const drop = database.prepare('delete from result_payloads where result_seq = ?');
+  for (const seq of damagedPayloads(database)) {
+    countLost('result_payloads', drop.run(seq).changes);
+  }
+  for (const { table, isDamaged } of jsonColumns(database)) {
+    countLost(table, database.prepare(`delete from "${table}" where ${isDamaged}`).run().changes);
+  }
+}
+
 /**
  * Salvages the database `from` into the new file `to`. `onProgress` gets the number of rows read
  * and may throw to stop.
@@ -229,6 +247,7 @@ export async function salvageDatabase(
     const targets = targetsOf(database);
     for (const { name } of targets) if (!isOfMigrator(name)) database.exec(`delete from "${name}"`);
     const tables = fill(database, targets, salvageRows(image, targets), onProgress);
+    dropDamagedRows(database, tables);
     for (const { sql } of triggers) database.exec(sql);
     const broken = database.pragma('foreign_key_check') as { table: string }[];
     const orphans = new Map<string, number>();

@@ -38,6 +38,12 @@ interface Kind {
   ): Promise<{ last: Key | null; rows: number } | null>;
 }
 
+/** Of tables whose key is not `id`. */
+const keyOf: Partial<Record<keyof Database, string>> = {
+  variables: "account_id || '/' || key",
+  person_totp: 'person_id',
+};
+
 /** Rows of one table in the order of their key. */
 function kind<Row extends { row_key: Key; account_id: string }>(
   name: string,
@@ -46,7 +52,9 @@ function kind<Row extends { row_key: Key; account_id: string }>(
   change: (row: Row, replace: Replace) => Partial<Record<string, string | null>>,
 ): Kind {
   const from = sql.table(table);
-  const key = sql.raw(table === 'variables' ? "account_id || '/' || key" : 'id');
+  const key = sql.raw(keyOf[table] ?? 'id');
+  // What is encrypted for a person belongs to no account.
+  const owner = sql.raw(table === 'person_totp' ? 'person_id' : 'account_id');
   return {
     name,
     async count(db) {
@@ -57,7 +65,7 @@ function kind<Row extends { row_key: Key; account_id: string }>(
     },
     async replace(db, after, replace) {
       const { rows } = await sql<Row>`
-        select ${key} as row_key, account_id, ${sql.raw(columns)} from ${from}
+        select ${key} as row_key, ${owner} as account_id, ${sql.raw(columns)} from ${from}
         where ${after === null ? sql`true` : sql`${key} > ${after}`} order by ${key} limit ${rowsAtOnce}`.execute(
         db,
       );
@@ -130,6 +138,7 @@ const kinds = (isFirst: boolean): Kind[] => [
     ? []
     : [
         triggerTokens,
+        whole('second factors', 'person_totp', 'secret_encrypted'),
         whole('keys of client certificates', 'client_certificates', 'key_sealed'),
         whole('passphrases of client certificates', 'client_certificates', 'passphrase_sealed'),
       ]),

@@ -21,7 +21,8 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function payloadProblems(database: RawDatabase): string[] {
+/** Numbers of the results whose payload is not what was written. */
+export function damagedPayloads(database: RawDatabase): number[] {
   const columns = database.prepare('select name from pragma_table_info(?)').pluck();
   const names = columns.all('result_payloads') as string[];
   if (names.length === 0) return [];
@@ -31,31 +32,42 @@ function payloadProblems(database: RawDatabase): string[] {
     .iterate() as Iterable<StoredPayload & { result_seq: number }>;
   const damaged: number[] = [];
   for (const row of rows) if (payloadText(row) === null) damaged.push(row.result_seq);
+  return damaged;
+}
+
+function payloadProblems(database: RawDatabase): string[] {
+  const damaged = damagedPayloads(database);
   if (damaged.length === 0) return [];
   return [
     `result_payloads: ${damaged.length} payloads are not what was written (result_seq ${damaged.slice(0, 10).join(', ')}${damaged.length > 10 ? ', …' : ''})`,
   ];
 }
 
-/** Values that are encrypted are JSON only once they are decrypted, for which this has no key. */
-function jsonProblems(database: RawDatabase): string[] {
+/** Columns of JSON, each with the condition that finds the values which are not. */
+export function jsonColumns(
+  database: RawDatabase,
+): { table: string; column: string; isDamaged: string }[] {
   const columns = database
     .prepare(
-      `select tables.name as tableName, columns.name as columnName
+      `select tables.name as "table", columns.name as "column"
        from pragma_table_list as tables, pragma_table_xinfo(tables.name) as columns
        where tables.schema = 'main' and columns.name like '%\\_json' escape '\\'`,
     )
-    .all() as { tableName: string; columnName: string }[];
-  return columns.flatMap(({ tableName, columnName }) => {
-    const count = database
-      .prepare(
-        `select count(*) from "${tableName}"
-         where "${columnName}" is not null and not json_valid("${columnName}")
-         and substr("${columnName}", 1, length(?)) <> ?`,
-      )
-      .pluck()
-      .get(encryptedPrefix, encryptedPrefix) as number;
-    return count === 0 ? [] : [`${tableName}.${columnName}: ${count} values are not JSON`];
+    .all() as { table: string; column: string }[];
+  return columns.map(({ table, column }) => ({
+    table,
+    column,
+    // Values that are encrypted are JSON only once they are decrypted, for which this has no key.
+    isDamaged: `"${column}" is not null and not json_valid("${column}")
+      and substr("${column}", 1, ${encryptedPrefix.length}) <> '${encryptedPrefix}'`,
+  }));
+}
+
+function jsonProblems(database: RawDatabase): string[] {
+  return jsonColumns(database).flatMap(({ table, column, isDamaged }) => {
+    const select = database.prepare(`select count(*) from "${table}" where ${isDamaged}`);
+    const count = select.pluck().get() as number;
+    return count === 0 ? [] : [`${table}.${column}: ${count} values are not JSON`];
   });
 }
 

@@ -53,14 +53,14 @@ export function testCases(usual: number): number {
   return Number(process.env['TEST_CASES'] ?? usual);
 }
 
-const pageBytes = 4_096;
-const frameBytes = pageBytes + 24;
+const frameHeaderBytes = 24;
 
 /** Texts of which a part lies on a page that was touched; `path` is a copy from before the damage. */
 export function touchedTexts(path: string, touched: Touched, texts: Iterable<string>): Set<string> {
   const content = readFileSync(path);
   const isLog = path.endsWith('-wal');
-  const size = isLog ? frameBytes : pageBytes;
+  const pageBytes = isLog ? content.readUInt32BE(8) : content.readUInt16BE(16);
+  const size = isLog ? frameHeaderBytes + pageBytes : pageBytes;
   const start = isLog ? 32 : 0;
   const pageOf = (at: number): number => Math.floor((at - start) / size);
   const pages = new Set(touched.bytes.map(pageOf));
