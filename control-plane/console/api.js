@@ -11,12 +11,14 @@ export class Problem extends Error {
   /**
    * @param {number} status
    * @param {string} message
-   * @param {number | null} retryAfterMs
+   * @param {{ retryAfterMs?: number | null, issues?: { path: string, message: string }[] }} facts
+   *   `issues` are the fields of the body that were refused.
    */
-  constructor(status, message, retryAfterMs = null) {
+  constructor(status, message, { retryAfterMs = null, issues = [] } = {}) {
     super(message);
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+    this.issues = issues;
   }
 }
 
@@ -30,14 +32,16 @@ export function toProblem(error) {
 
 /**
  * @param {unknown} body
- * @param {string | null} etag
+ * @param {string | null} known
+ * @param {string | null} expected
  * @returns {Record<string, string>}
  */
-function headersOf(body, etag) {
+function headersOf(body, known, expected) {
   return {
     // The server accepts the session cookie only with this header.
     'x-console': '1',
-    ...(etag === null ? {} : { 'if-none-match': etag }),
+    ...(known === null ? {} : { 'if-none-match': known }),
+    ...(expected === null ? {} : { 'if-match': expected }),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   };
 }
@@ -61,7 +65,10 @@ async function problemOf(response) {
   const body = await response.json().catch(() => null);
   const seconds = Number(response.headers.get('retry-after'));
   const message = body?.message ?? `the server answered with status ${response.status}`;
-  return new Problem(response.status, message, seconds > 0 ? seconds * 1000 : null);
+  return new Problem(response.status, message, {
+    retryAfterMs: seconds > 0 ? seconds * 1000 : null,
+    issues: body?.attributes?.issues ?? [],
+  });
 }
 
 /**
@@ -77,20 +84,31 @@ function totalOf(response) {
 const timeoutMs = 60_000;
 
 /**
- * Gives the answer, or throws a `Problem`. A 401 ends the session.
- * @template {PathOf<Method>} Path
- * @template {HttpMethod} [Method='GET']
- * @param {Path} path
- * @param {CallOptions<Method, Path>} options
- * @returns {Promise<Answer<DataAt<Path, Method>>>}
+ * @typedef {{
+ *   method?: string,
+ *   query?: object,
+ *   body?: unknown,
+ *   signal?: AbortSignal,
+ *   known?: Answer<unknown> | undefined,
+ *   ifMatch?: string | null,
+ * }} Request
+ * With `ifMatch`, an entry that was changed since then is refused with status 412.
  */
-export async function call(path, { method, query, body, signal, known } = {}) {
+
+/**
+ * Gives the answer, or throws a `Problem`. A 401 ends the session. For paths that the code does not
+ * know; others are called by `call`.
+ * @param {string} path
+ * @param {Request} request
+ * @returns {Promise<Answer<any>>}
+ */
+export async function send(path, { method, query, body, signal, known, ifMatch } = {}) {
   let response;
   try {
     const limits = [AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])];
     response = await fetch(urlOf(path, query ?? {}), {
       method: method ?? 'GET',
-      headers: headersOf(body, known?.etag ?? null),
+      headers: headersOf(body, known?.etag ?? null, ifMatch ?? null),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       cache: 'no-store',
       credentials: 'same-origin',
@@ -110,6 +128,18 @@ export async function call(path, { method, query, body, signal, known } = {}) {
   }
   const data = response.status === 204 ? undefined : await response.json();
   return { data, total: totalOf(response), etag: response.headers.get('etag') };
+}
+
+/**
+ * Like `send`, with the types of the contract.
+ * @template {PathOf<Method>} Path
+ * @template {HttpMethod} [Method='GET']
+ * @param {Path} path
+ * @param {CallOptions<Method, Path>} options
+ * @returns {Promise<Answer<DataAt<Path, Method>>>}
+ */
+export function call(path, options = {}) {
+  return send(path, options);
 }
 
 /**

@@ -3,11 +3,18 @@ import { html, render, useEffect, useState } from './dom.js';
 import { UnreachableNotice } from './parts/notices.js';
 import { Shell } from './parts/shell.js';
 import { onReachabilityChange } from './reachable.js';
+import { useRoute } from './router.js';
 import { findSession, isSignedIn, onSessionChange } from './session.js';
-import { SignIn } from './views/sign-in.js';
+import { LinkPage } from './views/people-link.js';
+import { Forgotten, SignIn } from './views/sign-in.js';
+
+/** The pages of one-time links; whoever is signed in may open one for another person. */
+const linkPages = ['setup', 'invitation', 'reset'];
 
 function App() {
   const [current, setCurrent] = useState(isSignedIn);
+  const { parts, query } = useRoute();
+  const [place = ''] = parts;
   useEffect(() => {
     const look = () => {
       if (isSignedIn() === undefined) findSession().catch(() => {});
@@ -17,7 +24,9 @@ function App() {
     return () => ends.forEach((end) => end());
   }, []);
   if (current === undefined) return html`<${UnreachableNotice} />`;
-  return current ? html`<${Shell} />` : html`<${SignIn} />`;
+  if (linkPages.includes(place)) return html`<${LinkPage} token=${query.token} />`;
+  if (current) return html`<${Shell} />`;
+  return place === 'forgotten' ? html`<${Forgotten} />` : html`<${SignIn} />`;
 }
 
 const place = document.getElementById('app');

@@ -10,6 +10,8 @@ export function useMe() {
   const me = useContext(Me);
   const rank = me === null ? roles.length : roles.indexOf(me.role);
   return {
+    /** @param {DataAt<'v1/users/me'>['role']} role */
+    mayAct: (role) => rank <= roles.indexOf(role),
     mayWrite: rank <= roles.indexOf('READ_WRITE'),
     mayRun: rank <= roles.indexOf('READ_RUN'),
   };

@@ -1,13 +1,17 @@
-/** Queries of views: cached data is shown at once and refreshed while the page is visible. */
+/**
+ * Queries of views: cached data is shown at once and read again when the server says that it changed,
+ * and from time to time while the page is visible.
+ */
 /** @import { Answer, CallOptions, DataAt, PathOf, Read } from './contract.ts' */
 /** @import { Problem } from './api.js' */
 import { useCallback, useEffect, useRef, useState } from './dom.js';
-import { call, toProblem } from './api.js';
+import { send, toProblem } from './api.js';
+import { isLive, onLiveEvent } from './live.js';
 import { onReachabilityChange } from './reachable.js';
 import { onSessionChange } from './session.js';
 
 const maxKept = 200;
-/** @type {Map<string, Answer<unknown> & { at: number }>} */
+/** @type {Map<string, Answer<any> & { at: number }>} */
 const known = new Map();
 
 onSessionChange(() => known.clear());
@@ -37,18 +41,70 @@ function settled(before, next) {
   });
 }
 
+/** What else shows a change, by the first word of the path that is read. */
+/** @type {Record<string, string[]>} */
+const sources = {
+  'check-overview': [
+    ...['checks', 'check-groups', 'maintenance-windows', 'private-locations', 'agents'],
+  ],
+  'location-states': ['agents', 'private-locations'],
+};
+const ofResults = [
+  ...['check-overview', 'check-results', 'check-runs', 'check-alerts', 'alert-notifications'],
+  ...['analytics', 'error-groups'],
+];
+/** Names of checks fit into an address that every proxy takes. */
+const maxNamed = 100;
+/** Results come all the time: they are read together. */
+const resultsEveryMs = 15_000;
+
+/** @param {string} path */
+function placeOf(path) {
+  return path.split('/')[1] ?? '';
+}
+
 /**
- * Reads `path`; null reads nothing. With `everyMs` it reads again while the page is visible.
+ * Reads `path`; null reads nothing. With `everyMs` it reads again while the page is visible, and for
+ * new results no more often than that. `liveMs` is the same while the server says what changes.
+ * With `namesChecks`, only the checks are read again whose state changed.
  * @template {PathOf<'GET'>} Path
  * @param {Path | null} path
- * @param {{ query?: CallOptions<'GET', Path>['query'], everyMs?: number | null }} options
+ * @param {{
+ *   query?: CallOptions<'GET', Path>['query'],
+ *   everyMs?: number | null,
+ *   liveMs?: number | null,
+ *   namesChecks?: boolean,
+ * }} options
  * @returns {Read<DataAt<Path>>}
  */
-export function useQuery(path, { query, everyMs = null } = {}) {
+export function useQuery(path, options = {}) {
+  return useRead(path, options);
+}
+
+/**
+ * The entries of a list whose path the code does not know.
+ * @param {string | null} path
+ * @param {object} query
+ * @returns {Read<any[]>}
+ */
+export function useList(path, query) {
+  const read = useRead(path, { query });
+  return { ...read, data: Array.isArray(read.data) ? read.data : read.data?.entries };
+}
+
+/**
+ * @param {string | null} path
+ * @param {{
+ *   query?: object | undefined,
+ *   everyMs?: number | null,
+ *   liveMs?: number | null,
+ *   namesChecks?: boolean,
+ * }} options
+ * @returns {Read<any>}
+ */
+function useRead(path, { query, everyMs = null, liveMs = everyMs, namesChecks = false } = {}) {
   const key = path === null ? null : `${path}?${JSON.stringify(query)}`;
-  /** The key contains the path, and the path decides about the type. */
-  const keptAt = () =>
-    /** @type {Answer<DataAt<Path>> & { at: number } | undefined} */ (known.get(key ?? ''));
+  const keptAt = () => known.get(key ?? '');
   const [, redraw] = useState(0);
   const state = useRef({
     key,
@@ -65,15 +121,30 @@ export function useQuery(path, { query, everyMs = null } = {}) {
     const stop = new AbortController();
     /** @type {number | undefined} */
     let timer;
-    const load = async () => {
+    let isStale = false;
+    /** @type {Promise<void> | null} */
+    let loading = null;
+    let resultsAt = performance.now();
+    /** What changes during a read is read after it. */
+    const load = () => {
+      isStale = loading !== null;
+      loading ??= read().finally(() => {
+        loading = null;
+      });
+      return loading;
+    };
+    /** @returns {Promise<void>} */
+    const read = async () => {
       clearTimeout(timer);
+      isStale = false;
+      resultsAt = performance.now();
       const mine = state.current;
       mine.isLoading = true;
-      let waitMs = everyMs;
+      let waitMs = isLive() ? liveMs : everyMs;
       try {
         const before = keptAt();
         const options = { ...(query && { query }), signal: stop.signal, known: before };
-        const next = await call(path, options);
+        const next = await send(path, options);
         keep(key, { ...next, data: settled(before?.data, next.data), at: Date.now() });
         mine.problem = null;
       } catch (error) {
@@ -85,7 +156,51 @@ export function useQuery(path, { query, everyMs = null } = {}) {
       mine.isLoading = false;
       redraw((count) => count + 1);
       if (waitMs !== null) timer = setTimeout(look, waitMs);
+      return isStale ? read() : undefined;
     };
+    /** @param {string[]} ids */
+    const loadNamed = async (ids) => {
+      try {
+        for (let from = 0; from < ids.length; from += maxNamed) {
+          const named = { ...query, checkId: ids.slice(from, from + maxNamed) };
+          const { data } = await send(path, { query: named, signal: stop.signal });
+          const before = keptAt();
+          if (before === undefined || loading !== null) return await load();
+          const next = new Map(
+            data.map((/** @type {{ id: string }} */ entry) => [entry.id, entry]),
+          );
+          const merged = before.data.map(
+            (/** @type {{ id: string }} */ entry) => next.get(entry.id) ?? entry,
+          );
+          keep(key, { ...before, data: merged, etag: null, at: Date.now() });
+        }
+        redraw((count) => count + 1);
+      } catch {
+        if (!stop.signal.aborted) await load();
+      }
+    };
+    /** @type {number | undefined} */
+    let resultsTimer;
+    const onResults = (/** @type {string[]} */ ids) => {
+      if (!ofResults.includes(placeOf(path))) return;
+      if (namesChecks) {
+        if (ids.length > 0) void loadNamed(ids);
+        return;
+      }
+      if (everyMs === null) return;
+      const isNamed = ids.some((id) => key.includes(id));
+      const waitMs = resultsAt + Math.max(everyMs, resultsEveryMs) - performance.now();
+      clearTimeout(resultsTimer);
+      resultsTimer = setTimeout(look, isNamed ? 0 : waitMs);
+    };
+    const unfollow = onLiveEvent((event) => {
+      if (event.kind === 'results') onResults(event.words);
+      else if (event.kind === 'again') void load();
+      else {
+        const places = [placeOf(path), '*', ...(sources[placeOf(path)] ?? [])];
+        if (event.words.some((word) => places.includes(word))) void load();
+      }
+    });
     const look = () => {
       if (!document.hidden) void load();
     };
@@ -101,11 +216,13 @@ export function useQuery(path, { query, everyMs = null } = {}) {
     void load();
     return () => {
       unwatch();
+      unfollow();
       stop.abort();
       clearTimeout(timer);
+      clearTimeout(resultsTimer);
       document.removeEventListener('visibilitychange', onVisible);
     };
-  }, [key, everyMs]);
+  }, [key, everyMs, liveMs, namesChecks]);
 
   const entry = keptAt();
   const { problem, isLoading } = state.current;

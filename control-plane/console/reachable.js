@@ -1,11 +1,13 @@
 /**
- * Whether the control plane answers. It is probed while the page is visible, so that an outage is
- * noticed within five seconds, even when connections are still accepted.
+ * Whether the control plane answers. While the page is visible and no event or heartbeat comes, it is
+ * probed, so that an outage is noticed within five seconds, even when connections are still accepted.
  */
 import { useEffect, useState } from './dom.js';
 
 const askEveryMs = 1_500;
 const timeoutMs = 2_500;
+/** Heartbeats come every second. */
+const silentMs = 2_300;
 const address = new URL('../-/liveness', location.href);
 /** @type {Set<(change: 'back' | 'unreachable') => void>} */
 const listeners = new Set();
@@ -24,22 +26,33 @@ function announce(change) {
   for (const listener of listeners) listener(change);
 }
 
+function hear() {
+  heardAt = Date.now();
+  if (unreachableSince === null) return;
+  unreachableSince = null;
+  announce('back');
+}
+
+/** Call it when a heartbeat came: nobody needs to ask then. */
+export function heartbeatCame() {
+  clearTimeout(timer);
+  timer = setTimeout(() => void ask(), silentMs);
+  hear();
+}
+
 async function ask() {
   clearTimeout(timer);
   if (document.hidden) return;
   try {
     await fetch(address, { cache: 'no-store', signal: AbortSignal.timeout(timeoutMs) });
-    heardAt = Date.now();
-    if (unreachableSince !== null) {
-      unreachableSince = null;
-      announce('back');
-    }
+    hear();
   } catch {
     if (unreachableSince === null && !document.hidden) {
       unreachableSince = heardAt;
       announce('unreachable');
     }
   }
+  clearTimeout(timer);
   timer = setTimeout(() => void ask(), askEveryMs);
 }
 

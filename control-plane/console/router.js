@@ -1,5 +1,5 @@
 /** Routes in the fragment of the address: a path and a query, so that every view can be linked. */
-import { useEffect, useState } from './dom.js';
+import { useLayoutEffect, useState } from './dom.js';
 
 /** @typedef {Record<string, string>} Query */
 /** @typedef {{ parts: string[], query: Query }} Route */
@@ -56,7 +56,8 @@ export function choosing(name) {
 /** The route of the current address. */
 export function useRoute() {
   const [route, setRoute] = useState(parse);
-  useEffect(() => {
+  // Before anything else can happen: a change before the listener is there would be lost.
+  useLayoutEffect(() => {
     const onChange = () => setRoute(parse());
     addEventListener('hashchange', onChange);
     return () => removeEventListener('hashchange', onChange);

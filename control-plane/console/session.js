@@ -1,6 +1,6 @@
 /**
- * The session of the user. An API key is exchanged for a session with an HttpOnly cookie; the page
- * stores nothing in the browser.
+ * The session of the user. A password, an API key or a one-time link is exchanged for a session with
+ * an HttpOnly cookie; the page stores nothing in the browser.
  */
 const address = new URL('session', location.href);
 const headers = { 'x-console': '1' };
@@ -12,6 +12,28 @@ let notice = '';
  * @type {boolean | undefined}
  */
 let current;
+/** What the sign-in page shows: nobody can sign in yet, and whether a password can be reset by mail. */
+let installation = {
+  hasPeople: true,
+  canMail: false,
+  openId: /** @type {string | null} */ (null),
+  /** Why there are no passkeys here; null where they work. */
+  passkeyProblem: /** @type {string | null} */ (null),
+};
+
+/** @typedef {{ path: string, message: string }} Issue */
+/** @typedef {{ status: number, code?: string, message: string, issues: Issue[] }} Refusal */
+/**
+ * What a one-time link is for.
+ * @typedef {{
+ *   kind: 'SETUP' | 'INVITATION' | 'RESET',
+ *   email: string,
+ *   accountName: string | null,
+ *   role: string | null,
+ *   invitedBy: string | null,
+ *   isKnown: boolean,
+ * }} LinkFacts
+ */
 
 // Earlier versions stored the key here, and a worker of the trace viewer beside this page.
 for (const storage of [sessionStorage, localStorage]) storage.removeItem('console.session');
@@ -31,6 +53,10 @@ export function isSignedIn() {
   return current;
 }
 
+export function installationFacts() {
+  return installation;
+}
+
 /** Why the user was signed out, for the sign-in page. */
 export function signOutNotice() {
   return notice;
@@ -40,32 +66,106 @@ export function signOutNotice() {
 export async function findSession() {
   const answer = await fetch(address, { headers, cache: 'no-store' });
   if (!answer.ok) throw new Error(`the server answered with status ${answer.status}`);
-  change((await answer.json()).isSignedIn);
+  const { isSignedIn, ...facts } = await answer.json();
+  installation = facts;
+  change(isSignedIn);
 }
 
 /**
- * Gives null, or the error: `status` (0 without an answer) and `message`.
- * @param {{ key: string, account: string, isKept: boolean }} credentials
+ * Gives the answer, or the refusal: `status` (0 without an answer), `message`, and `issues` by field.
+ * @param {string} path
+ * @param {object} body
+ * @returns {Promise<{ data: any } | { refusal: Refusal }>}
  */
-export async function signIn({ key, account, isKept }) {
+async function post(path, body) {
   let answer;
   try {
-    answer = await fetch(address, {
+    answer = await fetch(`${address}${path}`, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify({ key, account, isKept }),
+      body: JSON.stringify(body),
     });
   } catch {
-    return { status: 0, message: '' };
+    return { refusal: { status: 0, message: '', issues: [] } };
   }
-  if (!answer.ok) {
-    const body = await answer.json().catch(() => null);
-    const message = body?.message ?? `the server answered with status ${answer.status}`;
-    return { status: answer.status, message };
-  }
+  const data = answer.status === 204 ? null : await answer.json().catch(() => null);
+  if (answer.ok) return { data };
+  const message = data?.message ?? `the server answered with status ${answer.status}`;
+  const issues = data?.attributes?.issues ?? [];
+  const code = data?.attributes?.code ?? '';
+  return { refusal: { status: answer.status, code, message, issues } };
+}
+
+/**
+ * Gives null, or the refusal.
+ * @param {{ email: string, password: string, code?: string, passkey?: object, isKept: boolean }
+ *   | { passkey: object, isKept: boolean }
+ *   | { key: string, account: string, isKept: boolean }} credentials
+ */
+export async function signIn(credentials) {
+  const isPasskey = 'passkey' in credentials && !('email' in credentials);
+  const answer = await post(isPasskey ? '/passkey' : '', credentials);
+  if ('refusal' in answer) return answer.refusal;
   notice = '';
+  if (/^#\/(sign-in|forgotten)\b/.test(location.hash)) {
+    history.replaceState(null, '', '#/checks');
+    dispatchEvent(new HashChangeEvent('hashchange'));
+  }
   change(true);
   return null;
+}
+
+/**
+ * Asks for a passkey of anybody. Gives what the device says, or the refusal.
+ * @returns {Promise<{ passkey: any } | { refusal: Refusal }>}
+ */
+export async function askForPasskey() {
+  const [{ usePasskey }, answer] = await Promise.all([
+    import('./passkeys.js'),
+    post('/passkey/options', {}),
+  ]);
+  if ('refusal' in answer) return answer;
+  const used = await usePasskey(answer.data.options);
+  if ('problem' in used) return { refusal: { status: -1, message: used.problem, issues: [] } };
+  return { passkey: used.credential };
+}
+
+/**
+ * @param {string} token
+ * @returns {Promise<{ data: LinkFacts } | { refusal: Refusal }>}
+ */
+export function describeLink(token) {
+  return post('/link', { token });
+}
+
+/**
+ * Gives null, or the refusal. Who joined is signed in, unless a second factor is asked for; who has a
+ * new password signs in with it.
+ * @param {{ token: string, password: string, name?: string, email?: string, isKept?: boolean }} answers
+ * @param {LinkFacts['kind']} kind
+ */
+export async function acceptLink(answers, kind) {
+  const answer = await post('/link/accept', answers);
+  if ('refusal' in answer) return answer.refusal;
+  installation = { ...installation, hasPeople: true };
+  const done =
+    kind === 'RESET' ? 'Your password was changed. Sign in with it.' : 'You have joined. Sign in.';
+  notice = answer.data.isSignedIn ? '' : done;
+  // The token is not kept in the history, although it works no longer.
+  history.replaceState(null, '', '#/checks');
+  dispatchEvent(new HashChangeEvent('hashchange'));
+  current = undefined;
+  change(answer.data.isSignedIn);
+  return null;
+}
+
+/**
+ * Gives null, or the refusal. It succeeds for unknown addresses too.
+ * @param {string} email
+ */
+export async function askForReset(email) {
+  const answer = await post('/reset', { email });
+  return 'refusal' in answer ? answer.refusal : null;
 }
 
 /** Ends the session on the server; false when that failed. */

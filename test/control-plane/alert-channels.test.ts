@@ -233,3 +233,12 @@ test('keys that may not write see the host of an address alone: its path may be 
     'https://receiver.example/',
   ]);
 });
+
+test('paging systems, which group and close alerts by themselves, take no grouping', async () => {
+  await using cp = await startTestControlPlane();
+  const grouping = { windowSeconds: 30, updateMinutes: 10, maxPerHour: 6 };
+  const { status, body } = await cp.api('POST', '/v1/alert-channels', {
+    ...{ type: 'PAGERDUTY', config: { serviceKey: 'a' }, grouping },
+  });
+  assert.deepEqual([status, body.attributes.keys], [400, ['grouping']]);
+});

@@ -121,6 +121,7 @@ test('a failed run is sent at once with all its facts, the pass after it as well
       sent: true,
       reason: 'WANTED',
       explanation: 'It takes failures.',
+      group: null,
     },
   ]);
 });

@@ -5,13 +5,28 @@ import { Me } from '../me.js';
 import { useQuery } from '../query.js';
 import { link, useRoute } from '../router.js';
 import { signOut } from '../session.js';
+import { PeopleLinks, peopleViewOf, Whoami } from '../views/people-views.js';
 import { AgentsView } from '../views/agents.js';
 import { AlertsView } from '../views/alerts.js';
 import { CheckView } from '../views/check.js';
 import { ChecksView } from '../views/checks.js';
 import { IncidentsView } from '../views/incidents.js';
 import { ResultView } from '../views/result.js';
+import { late } from './late.js';
 import { Empty, UnreachableNotice } from './notices.js';
+import { Shortcuts } from './shortcuts.js';
+
+const EditView = late(() => import('../forms/edit.js').then((module) => module.EditView));
+const SettingsView = late(() =>
+  import('../forms/settings.js').then((module) => module.SettingsView),
+);
+const LocationView = late(() =>
+  import('../forms/location.js').then((module) => module.LocationView),
+);
+const IncidentView = late(() =>
+  import('../forms/incident.js').then((module) => module.IncidentView),
+);
+const PasteView = late(() => import('../forms/paste.js').then((module) => module.PasteView));
 
 /** @type {[name: string, word: string][]} */
 const places = [
@@ -19,11 +34,14 @@ const places = [
   ['alerts', 'Alerts'],
   ['agents', 'Agents'],
   ['incidents', 'Incidents'],
+  ['settings', 'Settings'],
 ];
 
 /** @param {Route} route */
 function viewOf({ parts, query }) {
   const [place = 'checks', id, what, resultId] = parts;
+  const own = peopleViewOf(place, query);
+  if (own !== null) return own;
   switch (place) {
     case 'checks':
       if (id === undefined) return html`<${ChecksView} query=${query} />`;
@@ -36,7 +54,17 @@ function viewOf({ parts, query }) {
     case 'agents':
       return html`<${AgentsView} />`;
     case 'incidents':
+      if (id !== undefined) return html`<${IncidentView} key=${id} id=${id} />`;
       return html`<${IncidentsView} />`;
+    case 'locations':
+      return html`<${LocationView} key=${id} id=${id ?? ''} />`;
+    case 'settings':
+      return html`<${SettingsView} name=${id} />`;
+    case 'new':
+      if (id === 'checks') return html`<${PasteView} />`;
+      return html`<${EditView} key=${`new ${id} ${query.from}`} name=${id ?? 'check'} query=${query} />`;
+    case 'edit':
+      return html`<${EditView} key=${`${id} ${what}`} name=${id ?? ''} id=${what} query=${query} />`;
     default:
       return html`<h1>Nothing here</h1>
         <${Empty} title="There is no such page">
@@ -102,11 +130,11 @@ export function Shell() {
               >${word}</a
             >`,
         )}
+        <${PeopleLinks} current=${current} />
       </nav>
       <div class="account">
-        <span title=${me.data && `Key “${me.data.name}”, role ${me.data.role}`}>
-          ${me.data?.accountName ?? ''}
-        </span>
+        <${Shortcuts} />
+        <${Whoami} />
         <button type="button" class="plain-button" onClick=${leave}>Sign out</button>
       </div>
     </header>

@@ -4,10 +4,12 @@
 import { html } from '../dom.js';
 import { count, duration, inNumbers, span, typeName } from '../format.js';
 import { Icon, State } from '../parts/icons.js';
+import { useMe } from '../me.js';
 import { Facts } from '../parts/layout.js';
 import { Answer, Empty } from '../parts/notices.js';
 import { Ago, Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
+import { link } from '../router.js';
 
 const refreshMs = 10_000;
 /** Larger clock offsets make results of the agent hard to compare. */
@@ -211,7 +213,27 @@ export function AgentsView() {
       Number(isMissing(state) || state.faults.length > 0);
     return states.toSorted((left, right) => isWrong(right) - isWrong(left));
   };
-  return html`<h1>Agents</h1>
+  const { mayAct } = useMe();
+  const { data: places = [] } = useQuery('v1/private-locations', { everyMs: 60_000 });
+  return html`<div class="title-line">
+      <h1>Agents</h1>
+      ${
+        mayAct('ADMIN') &&
+        html`<div class="actions">
+          <a class="button primary" href=${link('new', 'location')}>New location</a>
+        </div>`
+      }
+    </div>
+    ${
+      places.length > 0 &&
+      html`<p class="muted">
+        Keys and settings of${' '}
+        ${places.map(
+          ({ id, name }, index) =>
+            html`${index > 0 && ', '}<a key=${id} href=${link('locations', id)}>${name}</a>`,
+        )}
+      </p>`
+    }
     <${Clock} />
     ${Answer({
       read: agents,
@@ -223,8 +245,8 @@ export function AgentsView() {
           what: 'Loading locations',
           isEmpty: (states) => states.length === 0,
           empty: html`<${Empty} title="No locations yet">
-            Create a private location and a key through the API, then start an agent with it:${' '}
-            <a href="../docs">how</a>.
+            <a href=${link('new', 'location')}>Create a private location</a>, then start an agent for
+            it.
           <//>`,
           children: (states) =>
             inOrder(states).map(

@@ -1,6 +1,5 @@
 /** Alerts of all checks, the sent notifications, and the channels. */
 /** @import { DataAt } from '../contract.ts' */
-/** @import { AlertDecision } from '../parts/decisions.js' */
 /** @import { Query } from '../router.js' */
 /** @import { Tone } from '../state.js' */
 import { html, useMemo, useState } from '../dom.js';
@@ -8,7 +7,6 @@ import { call, toProblem } from '../api.js';
 import { sixHoursMs as windowMs } from '../facts.js';
 import { inWords, span } from '../format.js';
 import { useMe } from '../me.js';
-import { Decisions, alertState } from '../parts/decisions.js';
 import { State } from '../parts/icons.js';
 import { Action, Choice, Section } from '../parts/layout.js';
 import { List, allOf } from '../parts/list.js';
@@ -17,47 +15,12 @@ import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { choosing, link } from '../router.js';
 import { Channels, destinationOf } from './channels.js';
+import { EscalationPolicies } from './escalation-policies.js';
+import { Alert, alertColumns, GroupAlerts, GroupChoice, OpenAlerts } from './open-alerts.js';
 
-/** @typedef {DataAt<'v1/check-alerts'>[number]} CheckAlert */
 /** @typedef {DataAt<'v1/alert-notifications'>[number]} AlertNotification */
 
 const minuteMs = 60_000;
-/** A decision and its alert are written together, within this time. */
-const besideSeconds = 60;
-
-/** @param {{ alert: CheckAlert }} props */
-function Alert({ alert }) {
-  const [isOpen, setOpen] = useState(false);
-  const at = Math.floor(Date.parse(alert.created_at) / 1000);
-  return html`<tr>
-      <td><${State} ...${alertState(alert.alertType)} /></td>
-      <th scope="row">
-        <a href=${link('checks', alert.checkId)}>${alert.name}</a>
-        <span class="under">
-          <${Time} at=${alert.created_at} />
-          ${alert.runLocation && html`<span>${alert.runLocation}</span>`}
-          <span class="breakable">${alert.error ?? ''}</span>
-        </span>
-      </th>
-      <td class="right">
-        <button type="button" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>
-          Why
-        </button>
-      </td>
-    </tr>
-    ${
-      isOpen &&
-      html`<tr>
-      <td colspan="3">
-        <${Decisions}
-          checkId=${alert.checkId}
-          query=${{ from: at - besideSeconds, to: at + besideSeconds }}
-          pick=${(/** @type {AlertDecision} */ { checkAlertId }) => checkAlertId === alert.id}
-        />
-      </td>
-    </tr>`
-    }`;
-}
 
 /**
  * Alerts between two instants, or of the last six hours.
@@ -78,7 +41,7 @@ function AlertWindow({ window }) {
   return List({
     read,
     label: `Alerts ${when}`,
-    columns: ['Alert', 'Check', ''],
+    columns: alertColumns,
     empty: html`<p class="notice empty">No alerts ${when}.</p>`,
     pick: allOf,
     row: (alert) => html`<${Alert} key=${alert.id} alert=${alert} />`,
@@ -176,7 +139,13 @@ function Notifications({ query }) {
 /** @param {{ query: Query }} props */
 export function AlertsView({ query }) {
   return html`<h1>Alerts</h1>
-    <${Alerts} />
+    ${
+      query.group
+        ? html`<${GroupAlerts} id=${query.group} />`
+        : html`<${OpenAlerts} />
+            <${Section} title="Sent lately" aside=${html`<${GroupChoice} />`}><${Alerts} /><//>`
+    }
     <${Notifications} query=${query} />
-    <${Channels} />`;
+    <${Channels} />
+    <${EscalationPolicies} />`;
 }

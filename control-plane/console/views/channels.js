@@ -8,6 +8,7 @@ import { Action, Section } from '../parts/layout.js';
 import { List, allOf } from '../parts/list.js';
 import { Empty, wordsOf } from '../parts/notices.js';
 import { useQuery } from '../query.js';
+import { link } from '../router.js';
 
 /** @typedef {DataAt<'v1/alert-channels'>[number]} AlertChannel */
 
@@ -78,7 +79,7 @@ function Channel({ channel }) {
   return html`<tr>
     <td>${inWords(channel.type)}</td>
     <th scope="row">
-      ${destinationOf(channel)}
+      <a href=${link('edit', 'channel', channel.id)}>${destinationOf(channel) || inWords(channel.type)}</a>
       <span class="under">
         notifies of ${tellsOf(channel)}
         ${channel.autoSubscribe && html`<span class="tag">new checks use it</span>`}
@@ -105,7 +106,11 @@ function Channel({ channel }) {
 
 export function Channels() {
   const read = useQuery('v1/alert-channels', { query: { limit: 100 } });
-  return html`<${Section} title="Channels">
+  const { mayWrite } = useMe();
+  return html`<${Section}
+    title="Channels"
+    aside=${mayWrite && html`<a class="button" href=${link('new', 'channel')}>New channel</a>`}
+  >
     ${List({
       read,
       label: 'Channels',
@@ -113,7 +118,7 @@ export function Channels() {
       pick: allOf,
       row: (channel) => html`<${Channel} key=${channel.id} channel=${channel} />`,
       empty: html`<${Empty} title="No channels: nobody is notified">
-        Create one through the API: <a href="../docs">how</a>.
+        <a href=${link('new', 'channel')}>Create one</a>.
       <//>`,
     })}
   <//>`;

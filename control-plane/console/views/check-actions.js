@@ -33,7 +33,22 @@ const pause = (ms, signal) =>
   });
 
 /**
- * Starts a session and polls it; calls `onChange` with each new state.
+ * Polls a session until it has ended; calls `onChange` with each new state.
+ * @param {string} id
+ * @param {(session: CheckSession) => void} onChange
+ * @param {AbortSignal} signal
+ */
+export async function followSession(id, onChange, signal) {
+  while (!signal.aborted) {
+    const { data: current } = await call(`v2/check-sessions/${id}`, { signal });
+    onChange(current);
+    if (ended.has(current.status)) return;
+    await pause(askAgainMs, signal);
+  }
+}
+
+/**
+ * Starts a session of a check and follows it.
  * @param {string} checkId
  * @param {(session: CheckSession) => void} onChange
  * @param {AbortSignal} signal
@@ -45,12 +60,7 @@ async function runNow(checkId, onChange, signal) {
     signal,
   });
   const id = data.sessions[0]?.checkSessionId;
-  while (id !== undefined && !signal.aborted) {
-    const { data: current } = await call(`v2/check-sessions/${id}`, { signal });
-    onChange(current);
-    if (ended.has(current.status)) return;
-    await pause(askAgainMs, signal);
-  }
+  if (id !== undefined) await followSession(id, onChange, signal);
 }
 
 /** @param {{ session: CheckSession }} props */
@@ -135,7 +145,9 @@ export function CheckActions({ overview, check, reload }) {
             run=${change({ activated: !check.activated })}
             disabled=${!me.mayWrite}
             title=${mayNot}
-          />`
+          />
+          <a class="button" href=${link('edit', 'check', overview.id)}>Change</a>
+          <a class="button" href=${`${link('new', 'check')}?from=${overview.id}`}>Copy</a>`
       }
     </div>
     ${problem !== null && html`<p class="notice failure" role="alert">${wordsOf(problem)}</p>`}

@@ -24,7 +24,7 @@ const columns = ['Outcome', 'Started', ['Location', 'wide-only'], ['Time', 'righ
 /** @type {Partial<Record<CheckState, string>>} */
 const whyNone = {
   INACTIVE: 'The check is not active: nobody runs it.',
-  UNPLACED: 'The check has no location: nobody runs it. Give it one through the API.',
+  UNPLACED: 'The check has no location: nobody runs it. Change it to give it one.',
   UNSERVED: 'No agent serves its locations: nobody runs it.',
   MAINTENANCE: 'The check is in maintenance: it runs afterwards.',
 };

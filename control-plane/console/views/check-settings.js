@@ -24,7 +24,8 @@ function alertingOf({ useGlobalAlertSettings, alertSettings: settings, muted }) 
       ? `after ${settings.timeBasedEscalation.minutesFailingThreshold} min of failing`
       : `after ${settings.runBasedEscalation.failedRunThreshold} failed run(s)`;
   const { amount, interval } = settings.reminders;
-  return amount === 0 ? when : `${when}, reminders every ${interval} min`;
+  const escalates = settings.escalationPolicyId ? `${when}, then by an escalation policy` : when;
+  return amount === 0 ? escalates : `${escalates}, reminders every ${interval} min`;
 }
 
 /** @param {{ assertions?: Assertion[] }} props */

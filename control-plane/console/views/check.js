@@ -18,6 +18,7 @@ import { CheckNumbers } from './check-numbers.js';
 import { CheckResults } from './check-results.js';
 import { CheckSettings } from './check-settings.js';
 import { ErrorGroups } from './error-groups.js';
+import { OpenAlertOfCheck } from './open-alerts.js';
 import { OpenRuns } from './open-runs.js';
 
 const refreshMs = 15_000;
@@ -60,7 +61,8 @@ function Warnings({ overview }) {
   return html`${
     stateOfCheck(overview) === 'UNPLACED' &&
     html`<p class="notice error">
-      The check has no location: nobody runs it. Give it one through the API.
+      The check has no location: nobody runs it.${' '}
+      <a href=${link('edit', 'check', overview.id)}>Give it one</a>.
     </p>`
   }
   ${
@@ -152,9 +154,13 @@ export function CheckView({ checkId, query }) {
       title="Alerts and why"
       aside=${html`<a href=${link('alerts')}>Alerts of all checks</a>`}
     >
+      <${OpenAlertOfCheck} checkId=${checkId} />
       <${Decisions} checkId=${checkId} everyMs=${60_000} />
     <//>
-    <${Section} title="Settings">
+    <${Section}
+      title="Settings"
+      aside=${html`<a class="button" href=${link('edit', 'check', checkId)}>Change</a>`}
+    >
       ${
         checkRead.data === undefined
           ? checkRead.problem === null

@@ -3,34 +3,54 @@
 /** @import { Figures } from '../figures.js' */
 /** @import { Query } from '../router.js' */
 /** @import { State as CheckState } from '../state.js' */
-import { html, memo, useEffect, useMemo, useRef, useState } from '../dom.js';
+import {
+  html,
+  memo,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from '../dom.js';
 import { figuresOf, useFigures } from '../figures.js';
 import { count, duration, every, inNumbers, nothing, percent, typeName } from '../format.js';
+import { useMe } from '../me.js';
 import { Bars } from '../parts/bars.js';
 import { Icon, State } from '../parts/icons.js';
 import { Select, Tags } from '../parts/layout.js';
+import { late } from '../parts/late.js';
 import { Answer, Empty } from '../parts/notices.js';
 import { Ago } from '../parts/time.js';
+import { blockRows, useSettled, useWindow } from '../parts/window.js';
 import { useQuery } from '../query.js';
 import { changeQuery, choosing, link } from '../router.js';
+import { forgetView, saveView, savedViews } from '../saved-views.js';
 import { isPinged, stateOfCheck, states } from '../state.js';
 
-/** @typedef {{ check: CheckOverview, state: CheckState }} Entry */
-/** @typedef {Entry & { figures: Figures | undefined }} Line */
-/** @typedef {CheckOverview['recentRuns']} Runs */
-/** @typedef {(left: Line, right: Line) => number} Order */
+/** @typedef {{ check: CheckOverview, state: CheckState, text: string }} Entry */
+/** What comes with every result, for the rows on the screen alone. */
+/** @typedef {Pick<CheckOverview, 'recentRuns' | 'lastRunAt'>} Latest */
+/** @typedef {(left: Entry, right: Entry) => number} Order */
 
-/** Rows rendered at first; the rest on demand. Their ids fit into an address that every proxy takes. */
-const atFirst = 100;
+const BulkBar = late(() => import('./bulk.js').then((module) => module.BulkBar));
+
+const FirstCheck = late(() =>
+  import('../forms/first-check.js').then((module) => module.FirstCheck),
+);
+
 const manyChecks = 300;
+/** The server says what changes; this is only in case that a message was lost. */
+const wholeEveryMs = 1_800_000;
 /** Latest runs of a row. */
 const slots = 24;
 
+const names = new Intl.Collator();
 /** @type {Order} */
-const byName = (left, right) => left.check.name.localeCompare(right.check.name);
+const byName = (left, right) => names.compare(left.check.name, right.check.name);
 /**
  * Missing values are sorted last in both directions.
- * @param {(line: Line) => number | null | undefined} valueOf
+ * @param {(entry: Entry) => number | null | undefined} valueOf
  * @returns {Order}
  */
 const byNumber = (valueOf) => (left, right) => {
@@ -45,12 +65,15 @@ const byState = byNumber(({ state }) => states[state].rank);
 const orders = {
   state: byState,
   name: byName,
-  type: (left, right) => left.check.checkType.localeCompare(right.check.checkType),
+  type: (left, right) => names.compare(left.check.checkType, right.check.checkType),
   lastRun: byNumber(({ check }) =>
     check.lastRunAt === null ? null : -Date.parse(check.lastRunAt),
   ),
-  availability: byNumber(({ figures }) => figures?.availability),
-  p95: byNumber(({ figures }) => (figures?.p95 == null ? null : -figures.p95)),
+  availability: byNumber(({ check }) => figuresOf(check.id)?.availability),
+  p95: byNumber(({ check }) => {
+    const p95 = figuresOf(check.id)?.p95;
+    return p95 == null ? null : -p95;
+  }),
 };
 
 const ofFigures = new Set(['availability', 'p95']);
@@ -67,19 +90,36 @@ const columns = [
   ['p95', 'p95', 'wide-only right'],
 ];
 
+/** @type {WeakMap<CheckOverview, Entry>} */
+const entries = new WeakMap();
+
 /**
- * @param {Entry} entry
- * @param {Query} query
+ * What is shown and searched of a check. It changes with time in no other way than by a new object.
+ * @param {CheckOverview} check
+ * @returns {Entry}
  */
-function matches({ check, state }, { q = '', state: wanted, type, tag }) {
-  if (wanted && state !== wanted) return false;
-  if (type && check.checkType !== type) return false;
-  if (tag && !check.tags.includes(tag)) return false;
-  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+function entryOf(check) {
+  const known = entries.get(check);
+  if (known !== undefined) return known;
   const text = [check.name, check.groupName, check.checkType, ...check.tags, ...check.locations]
     .join(' ')
     .toLowerCase();
-  return words.every((word) => text.includes(word));
+  const entry = { check, state: stateOfCheck(check), text };
+  entries.set(check, entry);
+  return entry;
+}
+
+/**
+ * @param {Query} query
+ * @returns {(entry: Entry) => boolean}
+ */
+function filterOf({ q = '', state: wanted, type, tag }) {
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  return ({ check, state, text }) =>
+    (!wanted || state === wanted) &&
+    (!type || check.checkType === type) &&
+    (!tag || check.tags.includes(tag)) &&
+    words.every((word) => text.includes(word));
 }
 
 /** @param {number | null | undefined} availability */
@@ -88,11 +128,35 @@ function toneOf(availability) {
   return availability >= 99 ? 'warn' : 'bad';
 }
 
+/**
+ * `onPick` is null for whoever may not change checks.
+ * @typedef {{
+ *   check: CheckOverview,
+ *   state: CheckState,
+ *   index: number,
+ *   isPicked: boolean,
+ *   onPick: ((id: string, isRange: boolean) => void) | null,
+ * }} RowFacts
+ */
 const Row = memo(
-  (/** @type {Line & { runs: Runs | undefined }} */ { check, state, figures, runs }) => {
+  (
+    /** @type {RowFacts & { figures: Figures | undefined, latest: Latest | undefined }} */
+    { check, state, figures, latest, index, isPicked, onPick },
+  ) => {
     const { word, tone } = states[state];
     const places = check.locations.length;
-    return html`<tr>
+    return html`<tr aria-rowindex=${index + 2}>
+    ${
+      onPick &&
+      html`<td class="pick">
+        <input
+          type="checkbox"
+          checked=${isPicked}
+          aria-label=${`Select ${check.name}`}
+          onClick=${(/** @type {MouseEvent} */ event) => onPick(check.id, event.shiftKey)}
+        />
+      </td>`
+    }
     <td class="state-cell"><${State} tone=${tone} word=${word} /></td>
     <th scope="row">
       <a href=${link('checks', check.id)}>${check.name}</a>
@@ -121,22 +185,40 @@ const Row = memo(
       }
     </td>
     <td class="wide-only right">${isPinged(check) ? nothing : every(check)}</td>
-    <td class="wide-only nowrap"><${Ago} at=${check.lastRunAt} fallback="not yet" /></td>
-    <td>${runs && html`<${Bars} runs=${runs} slots=${slots} />`}</td>
+    <td class="wide-only nowrap"><${Ago} at=${latest?.lastRunAt ?? check.lastRunAt} fallback="not yet" /></td>
+    <td>${latest && html`<${Bars} runs=${latest.recentRuns} slots=${slots} />`}</td>
     <td class=${`right ${toneOf(figures?.availability)}`}>${percent(figures?.availability)}</td>
     <td class="wide-only right">${duration(figures?.p95)}</td>
   </tr>`;
   },
 );
 
-/** @param {{ order: string, isReversed: boolean }} props */
-function Head({ order, isReversed }) {
+/**
+ * @param {{
+ *   order: string,
+ *   isReversed: boolean,
+ *   areAllPicked: boolean,
+ *   onPickAll: (() => void) | null,
+ * }} props
+ */
+function Head({ order, isReversed, areAllPicked, onPickAll }) {
   const sort = (/** @type {string} */ column) => () => {
     const reverse = order === column && !isReversed;
     changeQuery({ sort: column === 'state' && !reverse ? '' : column + (reverse ? '!' : '') });
   };
   return html`<thead>
     <tr>
+      ${
+        onPickAll &&
+        html`<td class="pick">
+          <input
+            type="checkbox"
+            checked=${areAllPicked}
+            aria-label="Select all that were found"
+            onClick=${onPickAll}
+          />
+        </td>`
+      }
       ${columns.map(([column, word, className = '']) => {
         const direction = isReversed ? 'descending' : 'ascending';
         return html`<th
@@ -158,10 +240,16 @@ function Head({ order, isReversed }) {
 
 /** @param {{ entries: Entry[], query: Query }} props */
 function Filters({ entries, query }) {
-  const typesPresent = [...new Set(entries.map(({ check }) => check.checkType))].sort();
-  const tagsPresent = [...new Set(entries.flatMap(({ check }) => check.tags))].sort();
+  const typesPresent = useMemo(
+    () => [...new Set(entries.map(({ check }) => check.checkType))].sort(),
+    [entries],
+  );
+  const tagsPresent = useMemo(
+    () => [...new Set(entries.flatMap(({ check }) => check.tags))].sort(),
+    [entries],
+  );
   const search = useRef(/** @type {HTMLInputElement | null} */ (null));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ event) => {
       if (event.key !== '/') return;
       if (event.target instanceof Element && event.target.closest('input, select, textarea'))
@@ -202,7 +290,7 @@ function Filters({ entries, query }) {
  * @param {{ entries: Entry[], query: Query }} props
  */
 function Summary({ entries, query }) {
-  const amounts = Map.groupBy(entries, ({ state }) => states[state]);
+  const amounts = useMemo(() => Map.groupBy(entries, ({ state }) => states[state]), [entries]);
   const present = Object.entries(states).filter(([, facts]) => amounts.has(facts));
   return html`<div class="summary" role="group" aria-label="States">
     ${present.map(([state, facts]) => {
@@ -220,90 +308,296 @@ function Summary({ entries, query }) {
   </div>`;
 }
 
+/** @param {HTMLTableElement | null} table */
+function focusedRow(table) {
+  const rows = [...(table?.querySelectorAll('tbody tr[aria-rowindex]') ?? [])];
+  const row =
+    rows.find((one) => one.contains(document.activeElement)) ??
+    // Before the first one on the screen.
+    rows[rows.findIndex((one) => one.getBoundingClientRect().top >= 0) - 1];
+  return row === undefined ? -1 : Number(row.getAttribute('aria-rowindex')) - 2;
+}
+
+/**
+ * The keys j and k move the focus to the next and the previous check, x selects it. One that is not a
+ * row yet takes the focus as soon as it is.
+ * @param {{ current: HTMLTableElement | null }} table
+ * @param {number} rows
+ */
+function useRowKeys(table, rows) {
+  const wanted = useRef(/** @type {number | null} */ (null));
+  const focus = () => {
+    if (wanted.current === null) return;
+    const name = table.current?.querySelector(`tr[aria-rowindex="${wanted.current + 2}"] th a`);
+    if (!(name instanceof HTMLElement)) return;
+    wanted.current = null;
+    name.focus({ preventScroll: true });
+    name.scrollIntoView({ block: 'nearest' });
+  };
+  useLayoutEffect(focus);
+  useLayoutEffect(() => {
+    const onKey = (/** @type {KeyboardEvent} */ event) => {
+      const { target, key } = event;
+      if (event.ctrlKey || event.metaKey || event.altKey || !['j', 'k', 'x'].includes(key)) return;
+      const isTyping =
+        target instanceof Element &&
+        target.closest('input:not([type=checkbox]), select, textarea, dialog');
+      if (isTyping) return;
+      event.preventDefault();
+      if (key === 'x') {
+        const row = document.activeElement?.closest('tr[aria-rowindex]');
+        row?.querySelector('.pick input')?.dispatchEvent(new MouseEvent('click'));
+        return;
+      }
+      const from = wanted.current ?? focusedRow(table.current);
+      wanted.current = Math.max(0, Math.min(rows - 1, from + (key === 'j' ? 1 : -1)));
+      focus();
+      if (wanted.current !== null) scrollBy(0, key === 'j' ? innerHeight / 2 : -innerHeight / 2);
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [rows]);
+}
+
+/**
+ * @param {{
+ *   rows: Entry[],
+ *   order: string,
+ *   isReversed: boolean,
+ *   everyMs: number,
+ *   picked: ReadonlySet<string>,
+ *   onPick: ((id: string, isRange: boolean) => void) | null,
+ *   onPickAll: (() => void) | null,
+ * }} props
+ */
+function Rows({ rows, order, isReversed, everyMs, picked, onPick, onPickAll }) {
+  const { table, range } = useWindow(rows.length);
+  const blocks = [];
+  for (let block = range.first; block <= range.last; block += 1) {
+    blocks.push({ block, lines: rows.slice(block * blockRows, (block + 1) * blockRows) });
+  }
+  const shown = blocks.flatMap(({ lines }) => lines.map(({ check }) => check.id));
+  // What only scrolls by is not read.
+  const ids = useSettled(shown.join()).split(',').filter(Boolean);
+  // Only an order by figures needs those of rows that are not shown.
+  useFigures(ofFigures.has(order) ? rows.map(({ check }) => check.id) : ids);
+  const latest = useLatest(ids, everyMs);
+  useRowKeys(table, rows.length);
+  const spacer = (/** @type {string} */ name, /** @type {number} */ height) =>
+    height > 0 &&
+    html`<tbody aria-hidden="true" key=${name}>
+      <tr>
+        <td colspan=${columns.length + 1} style=${{ height: `${height}px`, padding: 0 }}></td>
+      </tr>
+    </tbody>`;
+  return html`<div class="scroll">
+    <table class="checks" ref=${table} aria-rowcount=${rows.length + 1}>
+      <${Head}
+        order=${order}
+        isReversed=${isReversed}
+        areAllPicked=${picked.size > 0 && rows.every(({ check }) => picked.has(check.id))}
+        onPickAll=${onPickAll}
+      />
+      ${spacer('above', range.above)}
+      ${blocks.map(
+        ({ block, lines }) =>
+          html`<tbody key=${block} data-block=${block}>
+            ${lines.map(
+              ({ check, state }, index) =>
+                html`<${Row}
+                  key=${check.id}
+                  index=${block * blockRows + index}
+                  check=${check}
+                  state=${state}
+                  isPicked=${picked.has(check.id)}
+                  onPick=${onPick}
+                  figures=${figuresOf(check.id)}
+                  latest=${latest.get(check.id)}
+                />`,
+            )}
+          </tbody>`,
+      )}
+      ${spacer('below', range.below)}
+    </table>
+  </div>`;
+}
+
+/**
+ * The selection: one check, with shift all between it and the one before, or all that were found.
+ * @param {Entry[]} rows
+ */
+function usePicked(rows) {
+  const [picked, setPicked] = useState(/** @type {ReadonlySet<string>} */ (new Set()));
+  const last = useRef('');
+  const shown = useRef(rows);
+  shown.current = rows;
+  const onPick = useCallback((/** @type {string} */ id, /** @type {boolean} */ isRange) => {
+    const ids = shown.current.map(({ check }) => check.id);
+    const from = isRange ? ids.indexOf(last.current) : -1;
+    const to = ids.indexOf(id);
+    last.current = id;
+    setPicked((before) => {
+      const next = new Set(before);
+      const isAdded = !before.has(id);
+      const range = from < 0 ? [id] : ids.slice(Math.min(from, to), Math.max(from, to) + 1);
+      for (const one of range) {
+        if (isAdded) next.add(one);
+        else next.delete(one);
+      }
+      return next;
+    });
+  }, []);
+  const onPickAll = useCallback(() => {
+    const ids = shown.current.map(({ check }) => check.id);
+    setPicked((before) => (ids.every((id) => before.has(id)) ? new Set() : new Set(ids)));
+  }, []);
+  return { picked, onPick, onPickAll, pickNone: () => setPicked(new Set()) };
+}
+
 /** @param {{ checks: CheckOverview[], query: Query, everyMs: number }} props */
 function List({ checks, query, everyMs }) {
-  const [isWhole, setWhole] = useState(false);
-  const entries = useMemo(
-    () => checks.map((check) => ({ check, state: stateOfCheck(check) })),
-    [checks],
-  );
-  const found = entries.filter((entry) => matches(entry, query));
+  const sorted = useMemo(() => checks.map(entryOf).sort(byName), [checks]);
   const { sort = 'state' } = query;
   const order = sort.replace('!', '');
   const isReversed = sort.endsWith('!');
   const compare = orders[order] ?? byState;
-  const rows = found
-    .map((entry) => ({ ...entry, figures: figuresOf(entry.check.id) }))
-    .sort((left, right) => (isReversed ? -1 : 1) * compare(left, right) || byName(left, right));
-  const shown = isWhole ? rows : rows.slice(0, atFirst);
-  const ids = shown.map(({ check }) => check.id);
-  // Only an order by figures needs those of rows that are not shown.
-  useFigures(ofFigures.has(order) ? found.map(({ check }) => check.id) : ids);
-  const runs = useRecentRuns(isWhole ? null : ids, everyMs);
+  // Equal ones stay in the order of their names.
+  const rows = sorted
+    .filter(filterOf(query))
+    .sort((left, right) => (isReversed ? -1 : 1) * compare(left, right));
+  const { picked, onPick, onPickAll, pickNone } = usePicked(rows);
+  const { mayWrite } = useMe();
 
-  return html`<${Summary} entries=${entries} query=${query} />
-    <${Filters} entries=${entries} query=${query} />
+  return html`<${Summary} entries=${sorted} query=${query} />
+    <${Filters} entries=${sorted} query=${query} />
+    <${SavedViews} query=${query} />
     <p class="sr-only" role="status">${count(rows.length, 'check')} shown</p>
     ${
       rows.length === 0
         ? html`<${Empty} title="No check matches">
-            <a href=${link('checks')}>Show all ${inNumbers(entries.length)}</a>
+            <a href=${link('checks')}>Show all ${inNumbers(sorted.length)}</a>
           <//>`
-        : html`<div class="scroll">
-              <table class="checks">
-                <${Head} order=${order} isReversed=${isReversed} />
-                <tbody>
-                  ${shown.map(
-                    (entry) =>
-                      html`<${Row}
-                        key=${entry.check.id}
-                        check=${entry.check}
-                        state=${entry.state}
-                        figures=${entry.figures}
-                        runs=${runs.get(entry.check.id)}
-                      />`,
-                  )}
-                </tbody>
-              </table>
-            </div>
-            ${
-              shown.length < rows.length &&
-              html`<button type="button" class="more" onClick=${() => setWhole(true)}>
-                Show all ${inNumbers(rows.length)} checks
-              </button>`
-            }`
+        : html`<${Rows}
+            rows=${rows}
+            order=${order}
+            isReversed=${isReversed}
+            everyMs=${everyMs}
+            picked=${picked}
+            onPick=${mayWrite ? onPick : null}
+            onPickAll=${mayWrite ? onPickAll : null}
+          />`
+    }
+    ${
+      picked.size > 0 &&
+      html`<${BulkBar}
+        checks=${checks.filter(({ id }) => picked.has(id))}
+        onClear=${pickNone}
+      />`
     }`;
 }
 
 /**
- * The latest runs of checks, or of all for null: they cost more to read than all the rest of a check.
- * Those that were read before stay until there are new ones.
- * @param {string[] | null} ids
- * @param {number} everyMs
- * @returns {ReadonlyMap<string, Runs>}
+ * Filters and order of the list under a name. They stay in this browser.
+ * @param {{ query: Query }} props
  */
-function useRecentRuns(ids, everyMs) {
-  const known = useRef(/** @type {Map<string, Runs>} */ (new Map()));
-  const query = { runs: slots, ...(ids && { checkId: ids.toSorted() }) };
-  const { data } = useQuery(ids?.length === 0 ? null : 'v1/check-overview', { query, everyMs });
-  for (const { id, recentRuns } of data ?? []) known.current.set(id, recentRuns);
+function SavedViews({ query }) {
+  const [views, setViews] = useState(savedViews);
+  const [isNaming, setNaming] = useState(false);
+  const search = new URLSearchParams(query).toString();
+  const current = views.find((view) => view.search === search);
+  const save = (/** @type {SubmitEvent & { currentTarget: HTMLFormElement }} */ event) => {
+    event.preventDefault();
+    const name = String(new FormData(event.currentTarget).get('name')).trim();
+    if (name === '') return;
+    saveView({ name, search });
+    setViews(savedViews());
+    setNaming(false);
+  };
+  const forget = () => {
+    forgetView(current?.name ?? '');
+    setViews(savedViews());
+  };
+  if (views.length === 0 && search === '') return null;
+  return html`<div class="saved-views" role="group" aria-label="Saved views">
+    ${views.map(
+      (view) =>
+        html`<a
+          class="button"
+          key=${view.name}
+          href=${`${link('checks')}?${view.search}`}
+          aria-current=${view === current ? 'true' : undefined}
+          >${view.name}</a
+        >`,
+    )}
+    ${
+      current !== undefined &&
+      html`<button type="button" class="plain-button" onClick=${forget}>
+        Forget ${current.name}
+      </button>`
+    }
+    ${
+      current === undefined &&
+      search !== '' &&
+      !isNaming &&
+      html`<button type="button" class="plain-button" onClick=${() => setNaming(true)}>
+        Save this view
+      </button>`
+    }
+    ${
+      isNaming &&
+      html`<form class="actions" onSubmit=${save}>
+        <input name="name" aria-label="Name of the view" placeholder="Name" maxlength="60" autofocus required />
+        <button>Save in this browser</button>
+        <button type="button" class="plain-button" onClick=${() => setNaming(false)}>Cancel</button>
+      </form>`
+    }
+  </div>`;
+}
+
+/**
+ * The latest runs of checks: they cost more to read than all the rest of a check. Those that were read
+ * before stay until there are new ones.
+ * @param {string[]} ids
+ * @param {number} everyMs
+ * @returns {ReadonlyMap<string, Latest>}
+ */
+function useLatest(ids, everyMs) {
+  const known = useRef(/** @type {Map<string, Latest>} */ (new Map()));
+  const query = { runs: slots, checkId: ids.toSorted() };
+  const { data } = useQuery(ids.length === 0 ? null : 'v1/check-overview', {
+    ...{ query, everyMs, liveMs: wholeEveryMs },
+  });
+  for (const check of data ?? []) known.current.set(check.id, check);
   return known.current;
 }
 
 /** @param {{ query: Query }} props */
 export function ChecksView({ query }) {
   const [everyMs, setEvery] = useState(15_000);
-  const read = useQuery('v1/check-overview', { query: { runs: 0 }, everyMs });
+  const read = useQuery('v1/check-overview', {
+    ...{ query: { runs: 0 }, everyMs, liveMs: wholeEveryMs },
+    // An order by the last run changes with every result.
+    namesChecks: query.sort?.startsWith('lastRun') !== true,
+  });
   const amount = read.data?.length ?? 0;
-  useEffect(() => setEvery(amount > manyChecks ? 30_000 : 15_000), [amount > manyChecks]);
-  return html`<h1>Checks</h1>
+  useEffect(() => setEvery(amount > manyChecks ? 60_000 : 15_000), [amount > manyChecks]);
+  const { mayWrite } = useMe();
+  return html`<div class="title-line">
+      <h1>Checks</h1>
+      ${
+        mayWrite &&
+        html`<div class="actions">
+          <a class="button" href=${link('new', 'checks')}>From a list</a>
+          <a class="button primary" href=${link('new', 'check')}>New check</a>
+        </div>`
+      }
+    </div>
     ${Answer({
       read,
       what: 'Loading checks',
       isEmpty: (checks) => checks.length === 0,
-      empty: html`<${Empty} title="There are no checks yet">
-        Create the first one through the API: <a href="../docs">how</a>.
-      <//>`,
+      empty: html`<${Empty} title="There are no checks yet" />
+        ${mayWrite && html`<${FirstCheck} />`}`,
       children: (checks) => html`<${List} checks=${checks} query=${query} everyMs=${everyMs} />`,
     })}`;
 }

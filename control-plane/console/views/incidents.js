@@ -4,12 +4,14 @@
 import { html } from '../dom.js';
 import { besideConsole } from '../api.js';
 import { count, inWords, span } from '../format.js';
+import { useMe } from '../me.js';
 import { State } from '../parts/icons.js';
 import { Section, Tags } from '../parts/layout.js';
 import { List, allOf, entriesOf } from '../parts/list.js';
 import { Empty } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
+import { link } from '../router.js';
 
 /** @typedef {DataAt<'v1/status-pages/incidents'>['entries'][number]} IncidentEntry */
 /** @typedef {DataAt<'v1/status-pages'>['entries'][number]} StatusPageEntry */
@@ -26,7 +28,7 @@ function Incident({ incident }) {
   return html`<tr>
     <td><${State} tone=${tone} word=${inWords(status)} /></td>
     <th scope="row">
-      ${incident.name}
+      <a href=${link('incidents', incident.id)}>${incident.name}</a>
       <span class="under">
         <span>${inWords(incident.severity)}</span>
         <${Tags} tags=${incident.services.map(({ name }) => name)} />
@@ -46,7 +48,7 @@ function StatusPage({ page }) {
     : besideConsole(`status/${encodeURIComponent(url)}`);
   const services = cards.flatMap((card) => card.services).length;
   return html`<tr>
-    <th scope="row">${name} ${isPrivate && html`<span class="tag">private</span>`}</th>
+    <th scope="row"><a href=${link('edit', 'page', page.id)}>${name}</a> ${isPrivate && html`<span class="tag">private</span>`}</th>
     <td>
       <a href=${address} rel="noopener" target="_blank"
         >${isProven ? customDomain : `/status/${url}`}</a
@@ -81,7 +83,7 @@ function Window({ window }) {
   return html`<tr>
     <td><${State} tone=${isNow ? 'warn' : 'quiet'} word=${word} /></td>
     <th scope="row">
-      ${window.name}
+      <a href=${link('edit', 'window', window.id)}>${window.name}</a>
       <span class="under">
         ${window.pauseAllChecks ? 'all checks' : html`<${Tags} tags=${window.tags} />`}
       </span>
@@ -99,7 +101,13 @@ export function IncidentsView() {
   });
   const pages = useQuery('v1/status-pages', { query: { limit: 50 } });
   const windows = useQuery('v1/maintenance-windows', { query: { limit: 100 }, everyMs: refreshMs });
-  return html`<h1>Incidents</h1>
+  const { mayWrite } = useMe();
+  const adding = (/** @type {string} */ name, /** @type {string} */ word, kind = '') =>
+    mayWrite && html`<a class=${`button ${kind}`} href=${link('new', name)}>${word}</a>`;
+  return html`<div class="title-line">
+      <h1>Incidents</h1>
+      <div class="actions">${adding('incident', 'New incident', 'primary')}</div>
+    </div>
     ${List({
       read: incidents,
       label: 'Incidents',
@@ -107,10 +115,10 @@ export function IncidentsView() {
       pick: entriesOf,
       row: (one) => html`<${Incident} key=${one.id} incident=${one} />`,
       empty: html`<${Empty} title="No incidents">
-        A check can open one by itself, and people can through the API.
+        A check can open one by itself: see “Opens an incident” in its settings.
       <//>`,
     })}
-    <${Section} title="Status pages">
+    <${Section} title="Status pages" aside=${adding('page', 'New status page')}>
       ${List({
         read: pages,
         label: 'Status pages',
@@ -120,7 +128,7 @@ export function IncidentsView() {
         empty: html`<${Empty} title="No status pages" />`,
       })}
     <//>
-    <${Section} title="Maintenance">
+    <${Section} title="Maintenance" aside=${adding('window', 'New maintenance window')}>
       ${List({
         read: windows,
         label: 'Maintenance windows',

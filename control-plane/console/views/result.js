@@ -79,7 +79,7 @@ function Verdict({ result }) {
 }
 
 /** @param {{ result: CheckResult }} props */
-function Detail({ result }) {
+export function ResultDetail({ result }) {
   const script = scriptOf(result);
   if (script !== null) return html`<${ScriptDetail} seen=${script} />`;
   if (result.agenticCheckResult !== null) {
@@ -98,6 +98,18 @@ function Detail({ result }) {
       }
     </p><//
   >`;
+}
+
+/**
+ * Leads to the line of the script at which the run failed.
+ * @param {{ checkId: string, result: CheckResult }} props
+ */
+function InScript({ checkId, result }) {
+  const hasScript = /^(BROWSER|MULTI_STEP)$/.test(result.checkType);
+  const hasFailedScript = / script failed at line /.test(JSON.stringify(exchangeOf(result) ?? ''));
+  if (outcomeOf(result) !== 'F' || !(hasScript || hasFailedScript)) return null;
+  const query = `?result=${encodeURIComponent(result.id)}`;
+  return html`<p><a href=${`${link('edit', 'check', checkId)}${query}`}>Show it in the script</a></p>`;
 }
 
 /** @param {{ checkId: string, resultId: string }} props */
@@ -121,8 +133,9 @@ export function ResultView({ checkId, resultId }) {
   }
   return html`${crumbs}
     <${Verdict} result=${result} />
+    <${InScript} checkId=${checkId} result=${result} />
     <${Attempts} result=${result} />
-    <${Detail} result=${result} />
+    <${ResultDetail} result=${result} />
     ${
       result.resultType === 'FINAL' &&
       outcomeOf(result) !== 'P' &&

@@ -1,87 +1,218 @@
-/** The sign-in page: an API key is sent once to this server and not stored. */
-import { html, useState } from '../dom.js';
+/** The sign-in page: with an e-mail address and a password, or with an API key. */
+/** @import { Issue } from '../session.js' */
+import { html, useEffect, useState } from '../dom.js';
 import { UnreachableNotice } from '../parts/notices.js';
-import { signIn, signOutNotice } from '../session.js';
+import { link, useRoute } from '../router.js';
+import {
+  askForPasskey,
+  askForReset,
+  installationFacts,
+  signIn,
+  signOutNotice,
+} from '../session.js';
+import { Field, KeepSignedIn, Mark, useForm } from './people-form.js';
 
 /**
- * @param {{ status: number, message: string }} problem
+ * @param {{ status: number, message: string }} refusal
  * @param {string} account
  */
-function wordsOf(problem, account) {
-  switch (problem.status) {
-    case 0:
-      return 'The control plane cannot be reached. Try again in a moment.';
-    case 401:
-      return 'This key is not known here. It may be mistyped, expired or revoked.';
-    case 403:
-      return account ? 'This key does not belong to that account.' : problem.message;
-    default:
-      return problem.message;
+function wordsOfKey(refusal, account) {
+  if (refusal.status === 401) {
+    return 'this key is not known here; it may be mistyped, expired or revoked';
   }
+  if (refusal.status === 403 && account !== '') return 'this key does not belong to that account';
+  return refusal.message;
+}
+
+const session =
+  'This browser keeps neither: it gets a session, which ends when the browser is closed, after twelve hours, or after thirty days where you choose to stay signed in.';
+
+/**
+ * Asked for once the password is right.
+ * @param {{ issues: Issue[] }} props
+ */
+function CodeField({ issues }) {
+  useEffect(() => {
+    const input = document.querySelector('.sign-in input[name="code"]');
+    if (input instanceof HTMLElement) input.focus();
+  }, []);
+  return html`<${Field}
+    label="Code"
+    name="code"
+    inputmode="numeric"
+    autocomplete="one-time-code"
+    issues=${issues}
+    help="The six digits that your app shows now, or a recovery code."
+  />`;
+}
+
+/** @param {{ onOther: () => void }} props */
+function WithPassword({ onOther }) {
+  const { canMail, hasPeople, openId, passkeyProblem } = installationFacts();
+  const { query } = useRoute();
+  const [needsCode, setNeedsCode] = useState(false);
+  const form = useForm(async ({ email = '', password = '', code = '', kept }, button) => {
+    const isKept = kept === 'on';
+    const typed = { email: email.trim(), password };
+    if (button === 'passkey') {
+      const asked = await askForPasskey();
+      if ('refusal' in asked) return asked.refusal;
+      // After the password it stands for the code; before it, for both.
+      return signIn({ ...(needsCode && typed), passkey: asked.passkey, isKept });
+    }
+    const refusal = await signIn({
+      ...{ ...typed, isKept },
+      ...(needsCode && { code: code.trim() }),
+    });
+    if (refusal?.code === 'SECOND_FACTOR_NEEDED') {
+      setNeedsCode(true);
+      return null;
+    }
+    return refusal;
+  });
+  const reason = query.problem ? `You are not signed in: ${query.problem}.` : signOutNotice();
+  return html`<form onSubmit=${form.onSubmit} novalidate>
+    <${Mark} />
+    <h1>Sign in to the console</h1>
+    ${
+      !hasPeople &&
+      html`<p class="notice warning">
+        Nobody can sign in with a password yet. The log of the control plane has a link that makes the
+        first person. <a href=${link('setup')}>I have that link</a>
+      </p>`
+    }
+    ${form.notice || (form.refusal === null && reason !== '' && html`<p class="notice warning" role="alert">${reason}</p>`)}
+    ${openId !== null && html`<a class="button" href="session/oidc">Sign in with ${openId}</a>`}
+    <${Field}
+      label="E-mail"
+      name="email"
+      type="email"
+      autocomplete="username"
+      autofocus
+      issues=${form.issues}
+    />
+    <${Field}
+      label="Password"
+      name="password"
+      type="password"
+      autocomplete="current-password"
+      issues=${form.issues}
+    />
+    ${needsCode && html`<${CodeField} issues=${form.issues} />`}
+    <${KeepSignedIn} />
+    <button type="submit" class="primary" disabled=${form.isBusy}>
+      ${form.isBusy ? 'Signing in …' : 'Sign in'}
+    </button>
+    ${
+      hasPeople &&
+      passkeyProblem === null &&
+      html`<button type="submit" value="passkey" disabled=${form.isBusy}>
+        ${needsCode ? 'Use a passkey instead of the code' : 'Sign in with a passkey'}
+      </button>`
+    }
+    <p class="other-ways">
+      ${canMail && html`<a href=${link('forgotten')}>Forgotten password</a>`}
+      <button type="button" class="plain-button" onClick=${onOther}>Use an API key</button>
+    </p>
+    <details class="muted">
+      <summary>I have no password</summary>
+      <p>
+        An admin of your account invites you. An operator who is locked out runs
+        <code>control-plane people reset EMAIL</code> or
+        <code>control-plane people invite EMAIL</code>. ${session}
+      </p>
+    </details>
+  </form>`;
+}
+
+/** @param {{ onOther: () => void }} props */
+function WithKey({ onOther }) {
+  const form = useForm(async ({ key = '', account = '', kept }) => {
+    const given = key.trim();
+    if (!/^[\x21-\x7e]+$/.test(given)) {
+      const message = 'must be letters and digits without spaces';
+      return { status: 400, message, issues: [{ path: 'key', message }] };
+    }
+    const refusal = await signIn({ key: given, account: account.trim(), isKept: kept === 'on' });
+    return refusal && { ...refusal, message: wordsOfKey(refusal, account.trim()) };
+  });
+  return html`<form onSubmit=${form.onSubmit} novalidate>
+    <${Mark} />
+    <h1>Sign in to the console</h1>
+    <p class="muted">
+      With a key of the API. A key that may only read is enough to look at everything.
+    </p>
+    ${form.notice}
+    <${Field}
+      label="API key"
+      name="key"
+      type="password"
+      autocomplete="off"
+      autofocus
+      issues=${form.issues}
+    />
+    <${Field}
+      label="Account id (not needed)"
+      name="account"
+      autocomplete="off"
+      issues=${form.issues}
+    />
+    <${KeepSignedIn} />
+    <button type="submit" class="primary" disabled=${form.isBusy}>
+      ${form.isBusy ? 'Signing in …' : 'Sign in'}
+    </button>
+    <p class="other-ways">
+      <button type="button" class="plain-button" onClick=${onOther}>Use a password</button>
+    </p>
+    <details class="muted">
+      <summary>Where do I get a key?</summary>
+      <p>
+        The operator of the control plane makes one with
+        <code>control-plane keys create --name console</code>. ${session}
+      </p>
+    </details>
+  </form>`;
 }
 
 export function SignIn() {
-  const [message, setMessage] = useState(signOutNotice());
-  const [isBusy, setBusy] = useState(false);
-
-  const submit = async (/** @type {SubmitEvent & { currentTarget: HTMLFormElement }} */ event) => {
-    event.preventDefault();
-    const fields = new FormData(event.currentTarget);
-    const key = String(fields.get('key')).trim();
-    const account = String(fields.get('account')).trim();
-    if (!/^[\x21-\x7e]+$/.test(key)) {
-      setMessage('Enter an API key: letters and digits without spaces.');
-      return;
-    }
-    setBusy(true);
-    const problem = await signIn({ key, account, isKept: fields.get('kept') === 'on' });
-    if (problem === null) return;
-    setMessage(wordsOf(problem, account));
-    setBusy(false);
-  };
-
+  const [withKey, setWithKey] = useState(false);
+  const onOther = () => setWithKey(!withKey);
   return html`<${UnreachableNotice} />
     <main class="sign-in">
-    <form onSubmit=${submit} novalidate>
-      <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
-        <rect width="32" height="32" rx="8" />
-        <path d="M5 17h5l3-8 5 15 3.500-9.500 1.500 2.500H27" />
-      </svg>
-      <h1>Sign in to the console</h1>
-      <p class="muted">
-        With a key of the API. A key that may only read is enough to look at everything.
-      </p>
-      ${message !== '' && html`<p class="notice failure" role="alert" id="problem">${message}</p>`}
-      <label class="field block"
-        ><span>API key</span
-        ><input
-          name="key"
-          type="password"
-          autocomplete="current-password"
-          spellcheck="false"
-          autofocus
-          required
-          aria-describedby=${message === '' ? undefined : 'problem'}
-      /></label>
-      <label class="field block"
-        ><span>Account id <i>(not needed)</i></span
-        ><input name="account" autocomplete="off" spellcheck="false"
-      /></label>
-      <label class="check-field"
-        ><input name="kept" type="checkbox" /><span>Keep me signed in on this machine</span></label
-      >
-      <button type="submit" class="primary" disabled=${isBusy}>
-        ${isBusy ? 'Signing in …' : 'Sign in'}
-      </button>
-      <details class="muted">
-        <summary>Where do I get a key?</summary>
-        <p>
-          The operator of the control plane makes the first one with
-          <code>control-plane keys create --name console</code>. This browser does not keep the key:
-          it is exchanged for a session, which ends when the browser is closed, after twelve hours,
-          or after thirty days where you choose to stay signed in.
-        </p>
-      </details>
+      ${withKey ? html`<${WithKey} onOther=${onOther} />` : html`<${WithPassword} onOther=${onOther} />`}
+    </main>`;
+}
+
+/** Asks for a mail with a link; says the same for every address. */
+export function Forgotten() {
+  const [sentTo, setSentTo] = useState('');
+  const form = useForm(async ({ email = '' }) => {
+    const refusal = await askForReset(email.trim());
+    if (refusal === null) setSentTo(email.trim());
+    return refusal;
+  });
+  return html`<main class="sign-in">
+    <form onSubmit=${form.onSubmit} novalidate>
+      <${Mark} />
+      <h1>Forgotten password</h1>
+      ${
+        sentTo !== ''
+          ? html`<p class="notice" role="status">
+              If ${sentTo} belongs to somebody here, a mail with a link is on its way. The link works
+              once, for an hour.
+            </p>`
+          : html`${form.notice}
+              <${Field}
+                label="E-mail"
+                name="email"
+                type="email"
+                autocomplete="username"
+                autofocus
+                issues=${form.issues}
+              />
+              <button type="submit" class="primary" disabled=${form.isBusy}>Send a link</button>`
+      }
+      <p class="other-ways"><a href=${link('checks')}>Back to the sign-in</a></p>
     </form>
   </main>`;
 }

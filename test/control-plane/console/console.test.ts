@@ -1,103 +1,43 @@
 // Own process: it starts browsers.
 /** The console as people use it: in a real browser, against a real control plane. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { after, afterEach, before, test } from 'node:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
 import { consoleNow, openConsoleWorld, type ConsoleWorld } from '../../support/console-world.ts';
+import { startTestControlPlane } from '../../support/control-plane.ts';
 import { resultOf } from '../../support/fake-agent.ts';
+import { TestConsole, type Opening, type Visit } from '../../support/test-console.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
 import { nothingSeen } from '../../support/plain.ts';
-
-const require = createRequire(import.meta.url);
-const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+import { fillKey } from '../../support/people.ts';
+import { assertPleasant } from '../../support/pleasant-page.ts';
 
 let world: ConsoleWorld;
 let browser: Browser;
-/** What no page may do: log an error, call another host, run what is only text. */
-let trouble: string[] = [];
+let console: TestConsole;
 
 before(async () => {
   world = await openConsoleWorld();
   browser = await launchBrowser();
+  console = new TestConsole(world.cp, browser);
 });
 after(async () => {
   await browser.close();
   await world[Symbol.asyncDispose]();
 });
 afterEach(() => {
-  const seen = trouble;
-  trouble = [];
-  assert.deepEqual(seen, []);
+  console.assertNoTrouble();
 });
 
-interface Opening {
-  width?: number;
-  scheme?: 'light' | 'dark';
-  /** False for somebody who has not signed in. */
-  key?: string | false;
-  /** True for a test that moves the time of the page. */
-  isClockMoving?: boolean;
-  /** Statuses of answers that this test provokes. */
-  refusals?: readonly number[];
-}
-
-class Visit implements AsyncDisposable {
-  readonly page: Page;
-  readonly #context: BrowserContext;
-
-  constructor(page: Page, context: BrowserContext) {
-    this.page = page;
-    this.#context = context;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if ((await this.page.evaluate('window.hacked')) !== undefined) trouble.push('text was run');
-    await this.#context.close();
-  }
-}
-
-/** Opens an address of the console, signed in unless said otherwise. */
-async function visit(hash: string, options: Opening = {}): Promise<Visit> {
-  const { width = 1280, scheme = 'light', key = world.cp.apiKey, refusals = [] } = options;
-  const context = await browser.newContext({
-    viewport: { width, height: 800 },
-    colorScheme: scheme,
-    // Loading what it should not would show in the requests.
-    serviceWorkers: 'block',
-  });
-  const page = await context.newPage();
-  if (options.isClockMoving === true) await page.clock.install({ time: consoleNow });
-  else await page.clock.setFixedTime(consoleNow);
-  page.on('request', (request) => {
-    const { origin, protocol } = new URL(request.url());
-    if (protocol !== 'data:' && origin !== world.cp.url) trouble.push(`asked ${request.url()}`);
-  });
-  page.on('pageerror', (error) => trouble.push(`threw ${error.message}`));
-  page.on('console', (message) => {
-    const status = /status of (\d+)/.exec(message.text())?.[1];
-    const isExpected = refusals.includes(Number(status));
-    if (message.type() === 'error' && !isExpected) trouble.push(`logged ${message.text()}`);
-  });
-  if (key !== false) {
-    const answer = await context.request.post(`${world.cp.url}/console/session`, {
-      headers: { 'x-console': '1' },
-      data: { key },
-    });
-    assert.equal(answer.status(), 204);
-  }
-  await page.goto(`${world.cp.url}/console/${hash}`);
-  return new Visit(page, context);
-}
+const visit = (hash: string, options?: Opening): Promise<Visit> => console.visit(hash, options);
 
 const textOf = (page: Page) => page.locator('main').innerText();
 
 test('a user signs in with a key, is signed out with the tab, and signs out', async () => {
   await using opened = await visit('', { key: false });
   const { page } = opened;
-  await page.getByLabel('API key').fill(world.cp.apiKey);
+  await fillKey(page, world.cp.apiKey);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
   assert.equal(await page.evaluate('localStorage.length'), 0);
@@ -110,7 +50,7 @@ test('a user signs in with a key, is signed out with the tab, and signs out', as
 test('who wants to stay signed in on this machine is, with the account that was named', async () => {
   await using opened = await visit('', { key: false });
   const { page } = opened;
-  await page.getByLabel('API key').fill(world.cp.apiKey);
+  await fillKey(page, world.cp.apiKey);
   await page.getByLabel('Account id').fill(world.cp.accountId);
   await page.getByLabel('Keep me signed in on this machine').check();
   await page.keyboard.press('Enter');
@@ -123,6 +63,7 @@ test('who wants to stay signed in on this machine is, with the account that was 
 test('a wrong key and a foreign account have different messages, and neither signs in', async () => {
   await using opened = await visit('', { key: false, refusals: [401, 403] });
   const { page } = opened;
+  await page.getByRole('button', { name: 'Use an API key' }).click();
   const attempt = async (key: string, account: string) => {
     await page.getByLabel('API key').fill(key);
     await page.getByLabel('Account id').fill(account);
@@ -219,12 +160,35 @@ test('a new result shows by itself, and rows that did not change are not drawn a
   await world.agent.submit(
     resultOf(id, { checkType: 'TCP', startedAt: consoleNow, scheduledFor: consoleNow }),
   );
-  await page.clock.fastForward(20_000);
+  world.clock.advance(1_000);
   await row.filter({ hasText: 'Passing' }).waitFor();
   assert.equal(await page.evaluate('window.drawn'), 0);
   await world.cp.api('DELETE', `/v1/checks/${id}`);
-  await page.clock.fastForward(20_000);
   await row.waitFor({ state: 'detached' });
+});
+
+test('without the stream of events the list asks by itself, and follows it again when it is back', async () => {
+  await using opened = await visit('', { isClockMoving: true, key: false, refusals: [0] });
+  const { page } = opened;
+  await page.route('**/console/events', (route) => route.abort());
+  await fillKey(page, world.cp.apiKey);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('link', { name: 'Shop front page' }).waitFor();
+  const make = async (name: string): Promise<string> => {
+    const request = { hostname: 'mail.example', port: 25 };
+    const { body } = await world.cp.api('POST', '/v1/checks/tcp', { name, frequency: 10, request });
+    return (body as { id: string }).id;
+  };
+  const ids = [await make('Made while nobody listened')];
+  await page.clock.fastForward(20_000);
+  await page.getByRole('link', { name: 'Made while nobody listened' }).waitFor();
+  await page.unroute('**/console/events');
+  const again = page.waitForResponse(/console\/events/);
+  await page.clock.fastForward(3_000);
+  await again;
+  ids.push(await make('Made by a colleague'));
+  await page.getByRole('link', { name: 'Made by a colleague' }).waitFor();
+  for (const id of ids) await world.cp.api('DELETE', `/v1/checks/${id}`);
 });
 
 test('a check that no agent runs says why', async () => {
@@ -237,7 +201,8 @@ test('a check that no agent runs says why', async () => {
   };
   const unplaced = await make({});
   const inactive = await make({ locations: ['eu-west-1'], activated: false });
-  await using opened = await visit(`#/checks/${unplaced}`);
+  // The page notices at once that its check is deleted.
+  await using opened = await visit(`#/checks/${unplaced}`, { refusals: [404] });
   const { page } = opened;
   await page.getByRole('heading', { name: 'Idle' }).waitFor();
   await page.getByText('No location', { exact: true }).waitFor();
@@ -362,7 +327,8 @@ test('an SSL check has its p95 in the list, and a result shows the certificate w
     },
   });
   await world.agent.submit(item);
-  await using opened = await visit('#/checks');
+  // The page notices at once that its check is deleted.
+  await using opened = await visit('#/checks', { refusals: [404] });
   const { page } = opened;
   const row = page.locator('tbody tr').filter({ hasText: 'Certificate of the shop' });
   await row.filter({ hasText: '42 ms' }).waitFor();
@@ -382,6 +348,7 @@ test('a failed browser check shows its pages, vitals, console and what the page 
   await shot.waitFor();
   // Waits until it is loaded; the policy of the page forbids polling by a text of code.
   await page.evaluate("document.querySelector('.shot img').decode()");
+  await page.getByText('kept on the agent: it could not be freed').waitFor();
   const text = await textOf(page);
   for (const part of [
     /LCP\s+4\.9 s poor/,
@@ -442,6 +409,8 @@ test('alerts, what was sent about them and the channels are listed, without the 
   const { page } = opened;
   await page.getByRole('heading', { name: 'Channels' }).waitFor();
   await page.getByRole('button', { name: 'Send a test' }).waitFor();
+  // Each list has its own answer.
+  await page.getByText('Loading').last().waitFor({ state: 'detached' });
   const text = await textOf(page);
   assert.match(text, /Failing\s+Checkout API/);
   assert.match(text, /Failure\s+Nov 21/);
@@ -450,6 +419,32 @@ test('alerts, what was sent about them and the channels are listed, without the 
   assert.doesNotMatch(text, /very-secret-path/);
   await page.getByRole('button', { name: 'Six hours earlier' }).click();
   await page.getByText(/No alerts 6 h to 12 h ago/).waitFor();
+});
+
+test('an open alert is acknowledged, snoozed and muted where it is listed, and says who did it', async () => {
+  await using opened = await visit('#/alerts', { refusals: [404] });
+  const { page } = opened;
+  const section = page.getByRole('region', { name: 'Open alerts', exact: true });
+  const row = section.getByRole('row').filter({ hasText: 'Checkout API' });
+  await row.getByRole('button', { name: 'Acknowledge' }).click();
+  await row.getByText(/^Acknowledged by /).waitFor();
+  await row.locator('summary').focus();
+  await page.keyboard.press('Enter');
+  await row.getByRole('button', { name: 'Until tomorrow, 9:00' }).click();
+  await row.getByText(/Snoozed until .* 09:00:/).waitFor();
+  await row.getByLabel('Until', { exact: true }).fill('2026-11-21T15:30');
+  await row.getByRole('button', { name: 'Snooze until then' }).click();
+  await row.getByText(/Snoozed until .* 03:30:/).waitFor();
+  await page.setViewportSize({ width: 390, height: 800 });
+  await assertPleasant(page, 'Open alerts', 390, 'open alerts');
+  await page.goto(`${world.cp.url}/console/#/checks/${world.checkout}`);
+  await page.getByText(/Snoozed until/).waitFor();
+  await page.goto(`${world.cp.url}/console/#/alerts`);
+  await row.getByRole('button', { name: 'Mute' }).click();
+  await row.getByText('The check is muted').waitFor();
+  const { body } = await world.cp.api('GET', `/v1/checks/${world.checkout}`);
+  assert.equal(body.muted, true);
+  await world.cp.api('PUT', `/v1/checks/${world.checkout}`, { muted: false });
 });
 
 test('on a phone, why there was an alert can be asked for without moving the list sideways', async () => {
@@ -505,17 +500,6 @@ test('an address that names nothing says so and leads on', async () => {
   await page.getByRole('link', { name: 'All checks', exact: true }).waitFor();
 });
 
-const inspect = `axe.run(document, {
-  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-}).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`;
-
-async function assertPleasant(page: Page, waitsFor: string, width: number, name: string) {
-  await page.getByText(waitsFor).first().waitFor();
-  await page.locator('.loading').first().waitFor({ state: 'detached' });
-  assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, name);
-  assert.deepEqual(await page.evaluate(inspect), [], name);
-}
-
 test('every view is accessible and fits, on a phone and a desktop, in light and in dark', async () => {
   const views = {
     '#/checks': 'Shop front page',
@@ -535,14 +519,150 @@ test('every view is accessible and fits, on a phone and a desktop, in light and 
   ] as const) {
     await using opened = await visit('', { width, scheme, key: false, refusals: [404] });
     const { page } = opened;
-    // The policy of the page lets no script in; this comes with the browser itself.
-    await page.evaluate(axeSource);
     await assertPleasant(page, 'Sign in to the console', width, `signing in, ${scheme}`);
-    await page.getByLabel('API key').fill(world.cp.apiKey);
+    await fillKey(page, world.cp.apiKey);
     await page.keyboard.press('Enter');
     for (const [hash, waitsFor] of Object.entries(views)) {
       await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
       await assertPleasant(page, waitsFor, width, `${hash} at ${width} in ${scheme}`);
     }
   }
+});
+
+test('of many checks only those near the screen are rows, and all are reached by keyboard, search and scrolling', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  for (let index = 0; index < 200; index += 1) {
+    const name = `Check ${String(index).padStart(3, '0')}`;
+    const request = { hostname: 'mail.example', port: 25 };
+    await cp.api('POST', '/v1/checks/tcp', { name, frequency: 10, request, tags: ['many'] });
+  }
+  await using opened = await new TestConsole(cp, browser).visit('#/checks?sort=name');
+  const { page } = opened;
+  const names = page.locator('table.checks tbody th a');
+  await names.first().waitFor();
+  assert.equal(await page.locator('table.checks').getAttribute('aria-rowcount'), '201');
+  assert.ok((await names.count()) < 80);
+  for (let step = 0; step < 100; step += 1) await page.keyboard.press('j');
+  await page.locator('a:focus').getByText('Check 099').waitFor();
+  await page.keyboard.press('k');
+  const focused = page.locator('tr:has(a:focus)');
+  assert.equal(await focused.locator('th a').innerText(), 'Check 098');
+  assert.equal(await focused.getAttribute('aria-rowindex'), '100');
+  await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+  await page.getByRole('link', { name: 'Check 199' }).waitFor();
+  assert.ok((await names.count()) < 80);
+  await assertPleasant(page, 'Check 199', 1280, 'a long list, at its end');
+  await page.keyboard.press('/');
+  await page.keyboard.type('check 150');
+  await page.getByRole('link', { name: 'Check 150' }).waitFor();
+  assert.equal(await names.count(), 1);
+});
+
+test('selected checks are muted, tagged, moved and deleted together, and a deletion is undone', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const ids: string[] = [];
+  for (const name of ['a', 'b', 'c', 'd']) {
+    const request = { hostname: 'mail.example', port: 25 };
+    const fields = { name: `Port ${name}`, frequency: 10, request, tags: [name] };
+    const { body } = await cp.api('POST', '/v1/checks/tcp', fields);
+    ids.push((body as { id: string }).id);
+  }
+  await cp.api('POST', '/v2/check-groups', { name: 'Mail', locations: ['eu-west-1'] });
+  const read = async (field: string) => {
+    const checks = await Promise.all(ids.map((id) => cp.api('GET', `/v1/checks/${id}`)));
+    return checks.map(({ body }) => (body as Record<string, unknown>)[field]);
+  };
+  await using opened = await new TestConsole(cp, browser).visit('#/checks?sort=name');
+  const { page } = opened;
+  await page.getByLabel('Select Port a').click();
+  await page.getByLabel('Select Port c').click({ modifiers: ['Shift'] });
+  const bar = page.getByRole('region', { name: 'Selected checks' });
+  await bar.getByText('3 checks selected').waitFor();
+  await bar.getByRole('button', { name: 'Mute', exact: true }).click();
+  await bar.getByText('Muted: 3 checks.').waitFor();
+  assert.deepEqual(await read('muted'), [true, true, true, false]);
+  await bar.getByLabel('Tag to add or remove').fill('mail');
+  await bar.getByRole('button', { name: 'Add tag' }).click();
+  await bar.getByText('Added the tag mail: 3 checks.').waitFor();
+  assert.deepEqual(await read('tags'), [['a', 'mail'], ['b', 'mail'], ['c', 'mail'], ['d']]);
+  await bar.getByLabel('Move to group').selectOption('Mail');
+  await bar.getByText('Moved to Mail: 3 checks.').waitFor();
+  await page.keyboard.press('Tab');
+  await page.locator('h1').click();
+  await page.keyboard.press('j');
+  await page.keyboard.press('x');
+  await bar.getByText('2 checks selected').waitFor();
+  for (const width of [360, 1440]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await assertPleasant(page, '2 checks selected', width, `selection, ${width}, ${colorScheme}`);
+    }
+  }
+  await bar.getByRole('button', { name: 'Delete' }).click();
+  await assertPleasant(page, 'will be deleted in a moment', 1440, 'a deletion that waits');
+  await bar.getByRole('button', { name: 'Undo' }).click();
+  await bar.getByText('will be deleted').waitFor({ state: 'detached' });
+  assert.deepEqual((await cp.api('GET', '/v1/checks')).body.length, 4);
+  await bar.getByRole('button', { name: 'Delete' }).click();
+  await bar.getByRole('button', { name: /Delete now/ }).click();
+  await bar.getByText('Deleted: 2 checks.').waitFor();
+  await page.getByRole('link', { name: 'Port b' }).waitFor({ state: 'detached' });
+  assert.deepEqual((await cp.api('GET', '/v1/checks')).body.length, 2);
+  await bar.getByRole('button', { name: 'Select none' }).click();
+  await page.getByLabel('Select all that were found').check();
+  await bar.getByText('2 checks selected').waitFor();
+});
+
+test('the palette goes to a check, a view or an action by a few letters, and ? shows the keys', async () => {
+  await using opened = await visit('#/alerts');
+  const { page } = opened;
+  await page.getByRole('heading', { name: 'Alerts', level: 1 }).waitFor();
+  for (const width of [360, 1440]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.keyboard.press('Control+k');
+      await page.getByRole('option').first().waitFor();
+      await assertPleasant(page, 'Failing checks', width, `palette, ${width}, ${colorScheme}`);
+      await page.keyboard.press('Escape');
+      await page.getByRole('option').first().waitFor({ state: 'detached' });
+      await page.locator('h1').click();
+      await page.keyboard.press('?');
+      await assertPleasant(page, 'Ctrl K', width, `keys, ${width}, ${colorScheme}`);
+      await page.keyboard.press('Escape');
+      await page.locator('dialog').waitFor({ state: 'detached' });
+    }
+  }
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Check, view or action' }).waitFor();
+  await page.keyboard.type('shop front');
+  await page.getByRole('option', { name: 'Shop front page' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Shop front page' }).waitFor();
+  await page.getByRole('button', { name: 'Go to a check' }).click();
+  await page.getByRole('combobox', { name: 'Check, view or action' }).waitFor();
+  await page.keyboard.type('new inc');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/new\/incident/);
+});
+
+test('a view of the list is saved under a name, offered in the palette, and forgotten', async () => {
+  await using opened = await visit('#/checks?state=FAILING&sort=name');
+  const { page } = opened;
+  await page.getByRole('button', { name: 'Save this view' }).click();
+  await page.getByLabel('Name of the view').fill('What burns');
+  await page.keyboard.press('Enter');
+  const saved = page.getByRole('link', { name: 'What burns' });
+  await saved.waitFor();
+  await assertPleasant(page, 'What burns', 1280, 'a saved view');
+  await page.goto(`${world.cp.url}/console/#/agents`);
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Check, view or action' }).waitFor();
+  await page.keyboard.type('burns');
+  await page.getByRole('option', { name: 'What burns' }).click();
+  await page.waitForURL(/state=FAILING&sort=name/);
+  await page.getByRole('button', { name: 'Forget What burns' }).click();
+  await saved.waitFor({ state: 'detached' });
 });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { launchBrowser } from '../../support/found-browser.ts';
+import { fillKey } from '../../support/people.ts';
 import { Operator } from '../../support/control-plane-command.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
@@ -14,7 +15,7 @@ test('a stopped control plane is noticed and shown, and the page continues when 
   await using browser = await launchBrowser();
   const page = await browser.newPage();
   await page.goto(`${program.url}/console/`);
-  await page.getByLabel('API key').fill(rawKey);
+  await fillKey(page, rawKey);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
 

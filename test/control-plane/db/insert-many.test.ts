@@ -61,6 +61,27 @@ test('rows are inserted as they are, those that are there are left and not given
   );
 });
 
+test('sixteen rows share a statement on SQLite, and all of them on PostgreSQL', async () => {
+  await using bench = await setUp();
+  const { db } = bench.cp.controlPlane.services;
+  const check_id = await bench.check('url');
+  const rows = Array.from({ length: 35 }, (_, index) => ({
+    ...{ id: randomUUID(), account_id: bench.cp.accountId, check_id, raw_message: null },
+    ...{ error_hash: String(index), cleaned_message: 'a', first_seen_at: now, last_seen_at: now },
+    ...{ archived_until_next_event: 0, archived_for_ever: index % 2 },
+  }));
+  const known = rows.filter((_, index) => index % 5 === 0);
+  await insertGroups.run(db, known);
+  const count = new StatementCount();
+  const given = await insertGroups.run(db.withPlugin(count), rows);
+  const added = rows.filter((row) => !known.includes(row)).map(({ id }) => id);
+  assert.deepEqual(given.map(({ id }) => id).sort(), added.sort());
+  assert.equal(count.count, engineOf(db) === 'postgres' ? 1 : 2 + 3);
+  const stored = await db.selectFrom('error_groups').select(groupColumns).execute();
+  const byHash = Map.groupBy(stored, (row) => row.error_hash);
+  for (const row of rows) assert.deepEqual(byHash.get(row.error_hash), [row]);
+});
+
 test('bytes arrive as they are, in as many statements as a parameter is long', async () => {
   await using bench = await setUp();
   const { db } = bench.cp.controlPlane.services;

@@ -1,0 +1,34 @@
+/** A check of one line: its target, and what all such checks share. */
+/** @import { DataAt } from '../contract.ts' */
+/** @import { Line } from './read-line.js' */
+import { send } from '../api.js';
+import { forms } from '../form-facts.js';
+import { isValues, newValues } from './values.js';
+
+/**
+ * What checks of lines begin with. Who has one location wants it.
+ * @param {DataAt<'v1/private-locations'>} places
+ * @returns {Record<string, unknown>}
+ */
+export function sharedByLines(places) {
+  const [only] = places;
+  const privateLocations = places.length === 1 && only !== undefined ? [only.slugName] : [];
+  return { frequency: 1, privateLocations, tags: [] };
+}
+
+/**
+ * Creates it, and gives its id. Throws a `Problem`.
+ * @param {Line} line
+ * @param {Record<string, unknown>} shared
+ * @returns {Promise<string>}
+ */
+export async function createLine({ type, name, request }, shared) {
+  const form = forms[`check-${type}`];
+  const fresh = form === undefined ? {} : newValues(form);
+  const asked = isValues(fresh.request) ? fresh.request : {};
+  const { data } = await send(form?.create ?? '', {
+    method: 'POST',
+    body: { ...form?.always, ...fresh, ...shared, name, request: { ...asked, ...request } },
+  });
+  return data.id;
+}

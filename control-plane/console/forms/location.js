@@ -1,0 +1,177 @@
+/** A private location: its keys, and how to start an agent for it. */
+/** @import { DataAt } from '../contract.ts' */
+import { html, useEffect, useState } from '../dom.js';
+import { besideConsole, call, toProblem } from '../api.js';
+import { forms } from '../form-facts.js';
+import { count } from '../format.js';
+import { useMe } from '../me.js';
+import { Code } from '../parts/code.js';
+import { State } from '../parts/icons.js';
+import { Action, Choice, Section, Table } from '../parts/layout.js';
+import { Answer, Empty, wordsOf } from '../parts/notices.js';
+import { Ask } from '../parts/ask.js';
+import { Time } from '../parts/time.js';
+import { useQuery } from '../query.js';
+import { link } from '../router.js';
+import { RemoveButton } from './remove.js';
+import { takeOnce } from './shown-once.js';
+
+/** @typedef {DataAt<`v1/private-locations/${string}`>} PrivateLocation */
+
+/** How to start an agent. `key` is shown as a word until there is one. */
+/** @type {[name: string, word: string, lines: (key: string, url: string, slug: string) => string][]} */
+const ways = [
+  [
+    'docker',
+    'Docker',
+    (key, url, slug) =>
+      `docker run --detach --restart unless-stopped --name monitor-agent-${slug} \\
+  --env API_KEY=${key} --env CONTROL_PLANE_URL=${url} \\
+  --volume monitor-agent-${slug}:/data monitor-agent`,
+  ],
+  [
+    'helm',
+    'Kubernetes',
+    (key, url, slug) =>
+      `helm install ${slug.toLowerCase()} deploy/charts/monitor-agent --namespace monitor --create-namespace \\
+  --set controlPlaneUrl=${url} --set location=${slug} --set apiKeySecret.apiKey=${key}`,
+  ],
+  ['npx', 'Node', (key, url) => `API_KEY=${key} CONTROL_PLANE_URL=${url} npx monitor-agent start`],
+  [
+    'systemd',
+    'systemd',
+    (key, url) =>
+      `printf %s ${key} | sudo install -D --mode 0400 /dev/stdin /etc/monitor-agent/api-key
+echo CONTROL_PLANE_URL=${url} | sudo tee /etc/monitor-agent/agent.env
+sudo systemctl enable --now monitor-agent`,
+  ],
+];
+
+/** @param {{ location: PrivateLocation, secret: string | null }} props */
+function Start({ location, secret }) {
+  const [way, setWay] = useState('docker');
+  const url = besideConsole('').replace(/\/$/, '');
+  const [, , lines] = ways.find(([name]) => name === way) ?? ways[0] ?? [];
+  const isServed = (location.agentCount ?? 0) > 0;
+  return html`<${Section} title="Start an agent">
+    <div class="card folded">
+      <p role="status">
+        ${
+          isServed
+            ? html`<${State} tone="good" word=${`${count(location.agentCount ?? 0, 'agent')} connected`} />`
+            : html`<span class="spinner" aria-hidden="true"></span> Waiting for an agent. This turns
+                green when it reports.`
+        }
+      </p>
+      <${Choice}
+        label="Way"
+        value=${way}
+        options=${ways.map(([name, word]) => [name, word])}
+        onChange=${setWay}
+      />
+      <${Code} label="Lines" text=${lines?.(secret ?? '$KEY', url, location.slugName) ?? ''} />
+      ${
+        secret === null
+          ? html`<p class="muted">
+              ${'$KEY is a key of this location. A key is shown once, when it is made: make one below.'}
+            </p>`
+          : html`<p class="notice warning">
+              The key is in these lines. Copy them now: it is not shown again.
+            </p>`
+      }
+    </div>
+  <//>`;
+}
+
+/** @param {{ id: string }} props */
+export function LocationView({ id }) {
+  const read = useQuery(`v1/private-locations/${id}`, { everyMs: 3000 });
+  const { mayAct } = useMe();
+  const [secret, setSecret] = useState(/** @type {string | null} */ (null));
+  const [revoked, setRevoked] = useState(
+    /** @type {PrivateLocation['keys'][number] | null} */ (null),
+  );
+  const [problem, setProblem] = useState('');
+  const may = mayAct('ADMIN');
+  const attempt = (/** @type {() => Promise<unknown>} */ work) => async () => {
+    setProblem('');
+    try {
+      await work();
+      await read.reload();
+    } catch (error) {
+      setProblem(wordsOf(toProblem(error)));
+    }
+  };
+  const make = attempt(async () => {
+    const { data } = await call(`v1/private-locations/${id}/keys`, { method: 'POST' });
+    setSecret(data.rawKey);
+  });
+  useEffect(() => {
+    if (takeOnce('location') === id) void make();
+  }, []);
+  const revoke = attempt(async () => {
+    await call(`v1/private-locations/${id}/keys/${revoked?.id}`, { method: 'DELETE' });
+    setRevoked(null);
+  });
+  return Answer({
+    read,
+    what: 'Loading the location',
+    isEmpty: () => false,
+    children: (location) => html`<p class="crumbs"><a href=${link('agents')}>Agents</a></p>
+      <div class="title-line">
+        <h1>${location.name}</h1>
+        <div class="actions">
+          <a class="button" href=${link('edit', 'location', id)}>Change</a>
+          <${RemoveButton}
+            form=${forms.location}
+            id=${id}
+            title=${location.name}
+            onRemoved=${() => {
+              globalThis.location.hash = link('agents');
+            }}
+          />
+        </div>
+      </div>
+      ${problem !== '' && html`<p class="notice failure" role="alert">${problem}</p>`}
+      <${Start} location=${location} secret=${secret} />
+      <${Section} title="Keys">
+        ${
+          location.keys.length === 0
+            ? html`<${Empty} title="No key yet">An agent needs one.<//>`
+            : html`<${Table} label="Keys" columns=${['Key', 'Made', ['', 'right']]}>
+                ${location.keys.map(
+                  (key) =>
+                    html`<tr key=${key.id}>
+                      <th scope="row"><code>${key.maskedKey}</code></th>
+                      <td><${Time} at=${key.created_at} /></td>
+                      <td class="right">
+                        <button type="button" disabled=${!may} onClick=${() => setRevoked(key)}>
+                          Revoke
+                        </button>
+                      </td>
+                    </tr>`,
+                )}
+              <//>`
+        }
+        <${Action}
+          word="Make a key"
+          busy="Making"
+          kind=${location.keys.length === 0 ? 'primary' : ''}
+          run=${make}
+          disabled=${!may}
+        />
+      <//>
+      ${
+        revoked !== null &&
+        html`<${Ask}
+          title=${`Revoke ${revoked.maskedKey}?`}
+          yes="Revoke"
+          onYes=${revoke}
+          onNo=${() => setRevoked(null)}
+          problem=${problem}
+        >
+          Agents that use it stop getting checks at once.
+        <//>`
+      }`,
+  });
+}

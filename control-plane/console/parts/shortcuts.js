@@ -1,0 +1,35 @@
+/** The keys that work in every view: the command palette and the list of keys. */
+import { html, useEffect, useState } from '../dom.js';
+import { late } from './late.js';
+
+const Palette = late(() => import('./palette.js').then((module) => module.Palette));
+const Keys = late(() => import('./palette.js').then((module) => module.Keys));
+
+export function Shortcuts() {
+  const [shown, setShown] = useState(/** @type {'palette' | 'keys' | null} */ (null));
+  useEffect(() => {
+    const onKey = (/** @type {KeyboardEvent} */ event) => {
+      const { target, key, ctrlKey, metaKey } = event;
+      const isTyping =
+        target instanceof Element && target.closest('input, select, textarea, dialog') !== null;
+      if ((ctrlKey || metaKey) && key.toLowerCase() === 'k') {
+        event.preventDefault();
+        setShown('palette');
+      } else if (key === '?' && !isTyping) setShown('keys');
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  const close = () => setShown(null);
+  return html`<button
+      type="button"
+      class="plain-button"
+      title="Ctrl K"
+      aria-label="Go to a check, a view or an action"
+      onClick=${() => setShown('palette')}
+    >
+      Go to
+    </button>
+    ${shown === 'palette' && html`<${Palette} onClose=${close} />`}
+    ${shown === 'keys' && html`<${Keys} onClose=${close} />`}`;
+}

@@ -1,0 +1,240 @@
+/** One change to all selected checks. Each check is changed by a request of its own. */
+/** @import { CheckOverview, DataAt } from '../contract.ts' */
+/** @typedef {{ check: CheckOverview, why: string }} Refused */
+/** @typedef {(check: CheckOverview) => Promise<unknown>} Act */
+import { html, useEffect, useRef, useState } from '../dom.js';
+import { call, toProblem } from '../api.js';
+import { count } from '../format.js';
+import { wordsOf } from '../parts/notices.js';
+import { useQuery } from '../query.js';
+import { link } from '../router.js';
+
+const atOnce = 4;
+/** A deletion waits for so long, for whoever did not mean it. */
+const heldSeconds = 10;
+const maxRefusedShown = 5;
+
+/**
+ * Waits where the server asks for it, as often as it does.
+ * @param {() => Promise<unknown>} act
+ * @param {AbortSignal} signal
+ * @returns {Promise<unknown>}
+ */
+async function patiently(act, signal) {
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      const { status, retryAfterMs } = toProblem(error);
+      if (status !== 429 || signal.aborted) throw error;
+      await new Promise((resolve) => setTimeout(resolve, retryAfterMs ?? 1_000));
+    }
+  }
+}
+
+/**
+ * Gives the checks that were refused; those that were not begun before the signal are left out.
+ * @param {CheckOverview[]} checks
+ * @param {Act} act
+ * @param {() => void} onDone
+ * @param {AbortSignal} signal
+ */
+async function forEach(checks, act, onDone, signal) {
+  const left = [...checks];
+  /** @type {Refused[]} */
+  const refused = [];
+  const work = async () => {
+    for (let check = left.shift(); check !== undefined && !signal.aborted; check = left.shift()) {
+      const one = check;
+      try {
+        await patiently(() => act(one), signal);
+      } catch (error) {
+        refused.push({ check: one, why: wordsOf(toProblem(error)) });
+      }
+      onDone();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return refused;
+}
+
+/**
+ * @param {object} change
+ * @returns {Act}
+ */
+const putting = (change) => (check) =>
+  call(`v1/checks/${check.id}`, { method: 'PUT', body: { ...change } });
+
+/** @type {(tag: string, isAdded: boolean) => Act} */
+const tagging = (tag, isAdded) => async (check) => {
+  // The list may be a moment old; the tags of now are those of the check itself.
+  const { data } = await call(`v1/checks/${check.id}`);
+  const tags = data.tags.filter((one) => one !== tag);
+  await putting({ tags: isAdded ? [...tags, tag] : tags })(check);
+};
+
+async function readServices() {
+  const { data } = await call('v1/status-pages/services', { query: { paginated: false } });
+  return new Map(data.entries.map(({ name, id }) => [name, id]));
+}
+
+/**
+ * A service of the name of the check, of which its failures open incidents. The id of the service is added
+ * to the list.
+ * @type {(reading: Promise<Map<string, string>>, ids: string[]) => Act}
+ */
+const showing = (reading, ids) => async (check) => {
+  const services = await reading;
+  const { data } = await call(`v1/checks/${check.id}`);
+  if (data.triggerIncident !== null) {
+    ids.push(data.triggerIncident.serviceId);
+    return;
+  }
+  let serviceId = services.get(check.name);
+  if (serviceId === undefined) {
+    const body = { name: check.name };
+    serviceId = (await call('v1/status-pages/services', { method: 'POST', body })).data.id;
+    services.set(check.name, serviceId);
+  }
+  const triggerIncident = {
+    serviceId,
+    ...{ severity: 'MAJOR', name: `${check.name} is down`, notifySubscribers: true },
+    description: 'We see failures and look into them.',
+  };
+  await putting({ triggerIncident })(check);
+  ids.push(serviceId);
+};
+
+/** @type {Act} */
+const removing = (check) => call(`v1/checks/${check.id}`, { method: 'DELETE' });
+
+/** @param {{ word: string, amount: number, refused: Refused[] }} props */
+function Outcome({ word, amount, refused }) {
+  const done = amount - refused.length;
+  if (refused.length === 0) return html`${word}: ${count(done, 'check')}.`;
+  const shown = refused.slice(0, maxRefusedShown);
+  return html`${word}: ${done} of ${amount} checks. Not changed:
+    <ul>
+      ${shown.map(({ check, why }) => html`<li key=${check.id}>${check.name}: ${why}</li>`)}
+      ${refused.length > shown.length && html`<li>and ${refused.length - shown.length} more</li>`}
+    </ul>`;
+}
+
+/**
+ * The deletion that waits.
+ * @param {{ amount: number, onUndo: () => void, onGo: () => void }} props
+ */
+function Held({ amount, onUndo, onGo }) {
+  const [left, setLeft] = useState(heldSeconds);
+  useEffect(() => {
+    const timer = setTimeout(() => (left > 1 ? setLeft(left - 1) : onGo()), 1_000);
+    return () => clearTimeout(timer);
+  }, [left]);
+  return html`<div class="notice warning bulk-held" role="alert">
+    <p>
+      ${count(amount, 'check')} with all results will be deleted in a moment. Nothing is deleted if you
+      leave this list before.
+    </p>
+    <div class="actions">
+      <button type="button" class="primary" onClick=${onUndo}>Undo</button>
+      <button type="button" onClick=${onGo}>Delete now (${left} s)</button>
+    </div>
+  </div>`;
+}
+
+/**
+ * @typedef {{ kind: 'idle' } | { kind: 'held', checks: CheckOverview[] }
+ *   | { kind: 'working', word: string, done: number, amount: number }
+ *   | { kind: 'done', word: string, amount: number, refused: Refused[] }} Phase
+ */
+
+/** @param {{ checks: CheckOverview[], onClear: () => void }} props */
+export function BulkBar({ checks, onClear }) {
+  const groups = useQuery('v1/check-groups', { query: { limit: 100 } });
+  const [phase, setPhase] = useState(/** @type {Phase} */ ({ kind: 'idle' }));
+  const tag = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const gone = useRef(new AbortController());
+  useEffect(() => () => gone.current.abort(), []);
+
+  const act = async (/** @type {string} */ word, /** @type {Act} */ change, of = checks) => {
+    const amount = of.length;
+    let done = 0;
+    const show = () => setPhase({ kind: 'working', word, done, amount });
+    show();
+    const onDone = () => {
+      done += 1;
+      show();
+    };
+    const refused = await forEach(of, change, onDone, gone.current.signal);
+    setPhase({ kind: 'done', word, amount, refused });
+    return refused;
+  };
+  const actTag = (/** @type {boolean} */ isAdded) => {
+    const name = tag.current?.value.trim() ?? '';
+    if (name === '') tag.current?.focus();
+    else void act(`${isAdded ? 'Added' : 'Removed'} the tag ${name}`, tagging(name, isAdded));
+  };
+  const move = (/** @type {Event & { currentTarget: HTMLSelectElement }} */ event) => {
+    const { value, selectedOptions } = event.currentTarget;
+    if (value === '') return;
+    const name = selectedOptions[0]?.textContent?.trim() ?? '';
+    const groupId = value === 'none' ? null : Number(value);
+    void act(groupId === null ? 'Taken out of groups' : `Moved to ${name}`, putting({ groupId }));
+    event.currentTarget.value = '';
+  };
+
+  const show = async () => {
+    /** @type {string[]} */
+    const ids = [];
+    const refused = await act('Shown by services', showing(readServices(), ids));
+    if (refused.length > 0) return;
+    location.hash = `${link('new', 'page')}?services=${[...new Set(ids)].join(',')}`;
+  };
+
+  const isBusy = phase.kind === 'working' || phase.kind === 'held';
+  const button = (/** @type {string} */ word, /** @type {() => unknown} */ run, kind = '') =>
+    html`<button type="button" class=${kind} disabled=${isBusy || checks.length === 0} onClick=${run}>
+      ${word}
+    </button>`;
+  /** @type {DataAt<'v1/check-groups'>} */
+  const known = groups.data ?? [];
+  return html`<section class="bulk" aria-label="Selected checks">
+    ${
+      phase.kind === 'held' &&
+      html`<${Held}
+        amount=${phase.checks.length}
+        onUndo=${() => setPhase({ kind: 'idle' })}
+        onGo=${() => void act('Deleted', removing, phase.checks)}
+      />`
+    }
+    <div role="status">
+      ${
+        phase.kind === 'working' &&
+        html`<p>
+          ${phase.word}: ${phase.done} of ${phase.amount} …
+          <progress value=${phase.done} max=${phase.amount} aria-label=${phase.word}></progress>
+        </p>`
+      }
+      ${phase.kind === 'done' && html`<div class="notice"><${Outcome} ...${phase} /></div>`}
+    </div>
+    <div class="actions">
+      <b>${count(checks.length, 'check')} selected</b>
+      ${button('Activate', () => act('Activated', putting({ activated: true })))}
+      ${button('Deactivate', () => act('Deactivated', putting({ activated: false })))}
+      ${button('Mute', () => act('Muted', putting({ muted: true })))}
+      ${button('Unmute', () => act('Unmuted', putting({ muted: false })))}
+      <input ref=${tag} aria-label="Tag to add or remove" placeholder="Tag" maxlength="100" disabled=${isBusy} />
+      ${button('Add tag', () => actTag(true))} ${button('Remove tag', () => actTag(false))}
+      <select aria-label="Move to group" disabled=${isBusy || checks.length === 0} onChange=${move}>
+        <option value="">Move to group</option>
+        <option value="none">No group</option>
+        ${known.map(({ id, name }) => html`<option key=${id} value=${id}>${name}</option>`)}
+      </select>
+      ${button('New status page', show)}
+      ${button('Delete', () => setPhase({ kind: 'held', checks }), 'danger')}
+      <button type="button" class="plain-button" disabled=${isBusy} onClick=${onClear}>
+        Select none
+      </button>
+    </div>
+  </section>`;
+}

@@ -1,0 +1,471 @@
+// Own process: it starts browsers.
+/** The forms of the console as people use them: nothing typed is lost, and every refusal is at its field. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, afterEach, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
+import { forms } from '../../../control-plane/console/form-facts.ts';
+import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { FakeAgent, resultOfJob } from '../../support/fake-agent.ts';
+import { launchBrowser } from '../../support/found-browser.ts';
+import { fillKey, insertMember } from '../../support/people.ts';
+import { eventually } from '../../support/system.ts';
+import { TestConsole } from '../../support/test-console.ts';
+
+const require = createRequire(import.meta.url);
+const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+let cp: TestControlPlane;
+let browser: Browser;
+let console: TestConsole;
+
+before(async () => {
+  cp = await startTestControlPlane();
+  browser = await launchBrowser();
+  console = new TestConsole(cp, browser);
+  await cp.api('POST', '/v1/private-locations', { name: 'Office', slugName: 'office' });
+});
+after(async () => {
+  await browser.close();
+  await cp[Symbol.asyncDispose]();
+});
+afterEach(() => {
+  console.assertNoTrouble();
+});
+
+const save = (page: Page, word = 'Create') => page.getByRole('button', { name: word, exact: true });
+
+async function readCheck(name: string) {
+  const { body } = await cp.api('GET', '/v1/checks?limit=100');
+  const found = (body as { name: string; id: string }[]).find((check) => check.name === name);
+  assert.ok(found !== undefined, `no check is named ${name}`);
+  return (await cp.api('GET', `/v1/checks/${found.id}`)).body;
+}
+
+test('a URL monitor needs its URL alone: name and location follow', async () => {
+  await using opened = await console.visit('#/checks');
+  const { page } = opened;
+  await page.getByRole('link', { name: 'New check' }).click();
+  await page.getByLabel('URL', { exact: true }).fill('https://shop.example/health');
+  await save(page).click();
+  await page.getByRole('heading', { name: 'shop.example/health', level: 1 }).waitFor();
+  const check = await readCheck('shop.example/health');
+  assert.deepEqual(
+    [check.checkType, check.request.url, check.privateLocations],
+    ['URL', 'https://shop.example/health', ['office']],
+  );
+});
+
+test('an API check with headers, assertions and retries is created, copied, changed and deleted', async () => {
+  await using opened = await console.visit('#/new/check?type=API', { refusals: [404] });
+  const { page } = opened;
+  await page.getByLabel('URL', { exact: true }).fill('https://api.example/v1');
+  await page.getByRole('group', { name: 'Headers', exact: true }).getByText('Add').click();
+  await page.getByLabel('Key').fill('x-team');
+  await page.getByLabel('Value').fill('shop');
+  await page.getByRole('button', { name: 'Add an assertion' }).click();
+  const assertion = page.getByRole('group', { name: 'Assertion 1' });
+  await assertion.getByLabel('Source').selectOption('JSON_BODY');
+  await assertion.getByLabel('JSONPath').fill('$.ok');
+  await assertion.getByLabel('Target').fill('true');
+  await page.getByLabel('Runs every').selectOption('20 s');
+  await page.getByRole('group', { name: 'Retries' }).getByRole('combobox').selectOption('own');
+  await page.getByLabel('Attempts after the first').fill('3');
+  await page.getByLabel('Name', { exact: true }).fill('Orders');
+  await save(page).click();
+  await page.getByRole('heading', { name: 'Orders', level: 1, exact: true }).waitFor();
+  const check = await readCheck('Orders');
+  assert.deepEqual([check.frequency, check.frequencyOffset], [0, 20]);
+  assert.deepEqual(check.request.headers, [{ key: 'x-team', value: 'shop', locked: false }]);
+  assert.deepEqual(check.request.assertions, [
+    { source: 'JSON_BODY', comparison: 'EQUALS', property: '$.ok', target: 'true', regex: null },
+  ]);
+  assert.equal(check.retryStrategy.maxRetries, 3);
+
+  await page.getByRole('link', { name: 'Copy' }).click();
+  await page.getByLabel('URL', { exact: true }).fill('https://api.example/v2');
+  await save(page).click();
+  await page.getByRole('heading', { name: 'Orders (copy)', level: 1, exact: true }).waitFor();
+  const copy = await readCheck('Orders (copy)');
+  assert.deepEqual(copy.request.headers, check.request.headers);
+
+  await page.getByRole('link', { name: 'Change' }).first().click();
+  await page.getByLabel('Runs every').selectOption('5');
+  await save(page, 'Save').click();
+  await page.getByRole('heading', { name: 'Orders (copy)', level: 1, exact: true }).waitFor();
+  assert.equal((await readCheck('Orders (copy)')).frequency, 5);
+
+  await page.getByRole('link', { name: 'Change' }).first().click();
+  await page.getByRole('button', { name: 'Delete Orders (copy)' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  assert.equal((await cp.api('GET', `/v1/checks/${copy.id}`)).status, 404);
+});
+
+test('each refused field is marked with one sentence, and the first has the focus', async () => {
+  await using opened = await console.visit('#/new/check?type=TCP', { refusals: [400] });
+  const { page } = opened;
+  await page.getByLabel('Hostname').fill('db.example');
+  await page.getByLabel('Port').fill('99999999');
+  await page.getByLabel('Degraded above').fill('-5');
+  await save(page).click();
+  await page.getByText('2 fields are marked below.').waitFor();
+  assert.equal(await page.locator('.issue').count(), 2);
+  assert.match(await page.locator('.issue').first().innerText(), /^must be at most 65535$/);
+  const invalid = page.locator('[aria-invalid=true]');
+  assert.equal(await invalid.count(), 2);
+  assert.equal(await page.evaluate('document.activeElement.ariaInvalid'), 'true');
+  assert.equal(await page.getByLabel('Hostname').inputValue(), 'db.example');
+  await page.getByLabel('Port').fill('5432');
+  assert.equal(await page.locator('.issue').count(), 1);
+});
+
+test('what was typed survives a session that ends, and a control plane that is away', async () => {
+  const { services } = cp.controlPlane;
+  const made = await createApiKey(services, cp.accountId, { name: 'short-lived' });
+  await using opened = await console.visit('#/new/check', { key: made.rawKey, refusals: [0, 401] });
+  const { page } = opened;
+  await page.getByLabel('URL', { exact: true }).fill('https://kept.example/');
+  await page.getByLabel('Description').fill('typed for minutes');
+  await cp.api('DELETE', `/v1/api-keys/${made.id}`);
+  await save(page).click();
+  await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
+  await fillKey(page, cp.apiKey);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByLabel('Description').waitFor();
+  assert.equal(await page.getByLabel('Description').inputValue(), 'typed for minutes');
+  await page.route('**/v1/checks/url', (route) => route.abort(), { times: 1 });
+  await save(page).click();
+  await page.getByText('What you typed is kept.').waitFor();
+  await save(page).click();
+  await page.getByRole('heading', { name: 'kept.example', level: 1 }).waitFor();
+  assert.equal((await readCheck('kept.example')).description, 'typed for minutes');
+});
+
+test('an edit that meets the one of a colleague keeps both, and asks where both changed the same', async () => {
+  const { body: check } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'Both', description: 'old', tags: ['a'] },
+    request: { url: 'https://both.example/' },
+  });
+  await using opened = await console.visit(`#/edit/check/${check.id}`, { refusals: [412] });
+  const { page } = opened;
+  await page.getByLabel('Description').fill('mine');
+  await page.getByLabel('Muted').check();
+  const path = `/v1/checks/${check.id}`;
+  await cp.api('PUT', path, { description: 'theirs', tags: ['b'] });
+  await save(page, 'Save').click();
+  await page.getByText('Somebody else saved this meanwhile').waitFor();
+  assert.equal(await page.getByLabel('Tags').inputValue(), 'b');
+  assert.equal(await page.getByLabel('Description').inputValue(), 'mine');
+  await page.getByRole('button', { name: 'Take theirs' }).click();
+  assert.equal(await page.getByLabel('Description').inputValue(), 'theirs');
+  await save(page, 'Save').click();
+  await page.getByRole('heading', { name: 'Both', level: 1, exact: true }).waitFor();
+  const { body } = await cp.api('GET', path);
+  assert.deepEqual([body.description, body.tags, body.muted], ['theirs', ['b'], true]);
+});
+
+const seenByApi = {
+  assertions: [],
+  request: { method: 'GET', url: 'https://tried.example/', data: '', headers: {}, params: {} },
+  response: {
+    ...{ status: 200, statusText: 'OK', headers: { 'content-type': 'application/json' } },
+    ...{ body: '{"stock":{"books":7}}', timings: {}, timingPhases: {}, remoteAddress: '192.0.2.7' },
+  },
+  requestError: null,
+  jobLog: { setup: [], request: [], teardown: [] },
+  ...{ jobAssets: null, pcapDataUrl: null, networkDiagnostics: null },
+};
+
+test('a check is tried before it is saved, and assertions are picked from its answer', async () => {
+  const agent = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
+  await agent.checkIn(['API']);
+  await using opened = await console.visit('#/new/check?type=API', { refusals: [400] });
+  const { page } = opened;
+  await page.getByLabel('URL', { exact: true }).fill('tried.example');
+  await page.getByText('Data-center locations').first().click();
+  await page.getByRole('checkbox', { name: /Ireland/ }).check();
+  await page.getByRole('checkbox', { name: /Office/ }).uncheck();
+  const tryIt = page.getByRole('button', { name: 'Try it' });
+  await tryIt.click();
+  await page.locator('.issue').filter({ hasText: 'http' }).waitFor();
+  await page.getByLabel('URL', { exact: true }).fill('https://tried.example/');
+  const answered = page.waitForResponse(/check-trials/);
+  await tryIt.click();
+  const trial = (await (await answered).json()) as { id: string };
+  const [job] = (await agent.checkIn(['API'])).jobs;
+  assert.ok(job !== undefined);
+  const startedAt = Date.now();
+  await agent.submit(
+    resultOfJob(job, { apiCheckResult: seenByApi, startedAt, stoppedAt: startedAt + 20 }),
+  );
+  await page.getByText('Add assertions from this answer').click();
+  await page.getByRole('button', { name: '$.stock.books' }).click();
+  const assertion = page.getByRole('group', { name: 'Assertion 1' });
+  assert.equal(await assertion.getByLabel('Target').inputValue(), '7');
+  const ended = page.waitForRequest((request) => request.method() === 'DELETE');
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  assert.match((await ended).url(), new RegExp(trial.id));
+});
+
+test('the form of a check says what its alert settings would have alerted about', async () => {
+  const { body: check } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'Replayed', locations: ['eu-west-1'], frequency: 1 },
+    request: { url: 'https://replayed.example/' },
+  });
+  await using opened = await console.visit(`#/edit/check/${check.id}`);
+  const { page } = opened;
+  await page.getByRole('heading', { name: 'What would have alerted' }).waitFor();
+  await page.getByText('0 alerts, from 0 runs').waitFor();
+  await page.getByLabel('Alerts as the account has it').uncheck();
+  await page.getByLabel('Failed runs in a row').selectOption('3');
+  const asked = await page.waitForRequest(/replay/);
+  assert.equal(asked.postDataJSON().alertSettings.runBasedEscalation.failedRunThreshold, 3);
+});
+
+test('the form of a check says when and where it runs next, and that of a window when it takes place', async () => {
+  const { body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'In turn', request: { url: 'https://turn.example/' }, frequency: 10 },
+    ...{ privateLocations: ['office'], locations: ['eu-west-1'] },
+  });
+  const { id } = body as { id: string };
+  await using opened = await console.visit(`#/edit/check/${id}`, { refusals: [400] });
+  const { page } = opened;
+  const next = page.getByText('Next runs:');
+  await next
+    .filter({ hasText: / in Office/ })
+    .filter({ hasText: / in Ireland/ })
+    .waitFor();
+  assert.equal(await next.locator('time').count(), 5);
+  await page.getByLabel('Runs in all its locations at once').check();
+  await next.filter({ hasText: 'each in 2 locations at once' }).waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+
+  await page.evaluate(`location.hash = '#/new/window'`);
+  await page.getByText('Its begin and its end are missing.').waitFor();
+  await page.getByLabel('From').fill('2099-03-01T20:00');
+  await page.getByLabel('To', { exact: true }).fill('2099-03-01T22:00');
+  await page.getByLabel('Repeats every').selectOption('WEEK');
+  await page.getByRole('heading', { name: 'When it takes place' }).waitFor();
+  const aside = page.getByLabel('Beside the form');
+  await aside.getByRole('listitem').nth(2).waitFor();
+  assert.equal(await aside.getByRole('listitem').count(), 3);
+});
+
+test('the form of a status page shows the page as visitors would see it, which runs and leads nowhere', async () => {
+  const { body } = await cp.api('POST', '/v1/status-pages/services', { name: 'Ledger' });
+  const service = body as { id: string };
+  await using opened = await console.visit('#/new/page');
+  const { page } = opened;
+  const shown = page.frameLocator('iframe[title="Preview of the page"]');
+  await shown.getByText('Sample incident').first().waitFor();
+  const name = '<img src=x onerror="window.hacked=1">Shop';
+  await page.getByLabel('Name', { exact: true }).first().fill(name);
+  await shown.getByText(name).first().waitFor();
+  await page.getByRole('checkbox', { name: 'Ledger' }).check();
+  await shown.locator(`#s-${service.id.slice(-12)}`).waitFor();
+  await page.getByText('More', { exact: true }).click();
+  await page.getByLabel('Language', { exact: true }).selectOption('de');
+  await shown.locator('html[lang=de]').waitFor();
+  const inFrame = (expression: string) =>
+    `(({ contentDocument: { body } }) => ${expression})(document.querySelector('iframe'))`;
+  const light = String(await page.evaluate(inFrame('getComputedStyle(body).backgroundColor')));
+  await page.getByLabel('Visitor prefers').selectOption('DARK');
+  await eventually(
+    async () => (await page.evaluate(inFrame('getComputedStyle(body).backgroundColor'))) !== light,
+    60_000,
+    () => 'the page is still light',
+  );
+  await page.getByLabel('Screen').selectOption('desktop');
+  await page.locator('.page-preview.desktop').waitFor();
+  assert.equal(await page.evaluate(inFrame('body.inert')), true);
+});
+
+test('a policy is made, says who is on call, and is chosen for a check', async () => {
+  const { accountId, controlPlane } = cp;
+  const of = { accountId, role: 'READ_WRITE' as const };
+  const ann = await insertMember(controlPlane.services, { ...of, name: 'Ann' });
+  const bob = await insertMember(controlPlane.services, { ...of, name: 'Bob' });
+  const { body: channel } = await cp.api('POST', '/v1/alert-channels', {
+    ...{ type: 'EMAIL', config: { address: 'night@shop.example' } },
+  });
+  await using opened = await console.visit('#/alerts');
+  const { page } = opened;
+  await page.getByRole('link', { name: 'New policy' }).click();
+  await page.getByLabel('Name').fill('Night shift');
+  if ((await page.getByLabel('Email: night@shop.example').count()) === 0) {
+    await page.getByRole('button', { name: /^Add/ }).first().click();
+  }
+  await page.getByLabel('Email: night@shop.example').first().check();
+  await save(page).click();
+  const policies = page.getByRole('region', { name: 'Escalation policies', exact: true });
+  await policies.getByRole('link', { name: 'Night shift' }).waitFor();
+  const { body: made } = await cp.api('GET', '/v1/escalation-policies');
+  assert.deepEqual(made[0].steps[0].alertChannelIds, [channel.id]);
+  const rotation = { people: [ann.email, bob.email], startDate: '2026-01-01' };
+  await cp.api('PUT', `/v1/escalation-policies/${made[0].id}`, { rotation });
+  await page.reload();
+  await policies.getByText(/@a.example is on call/).waitFor();
+  await policies.getByRole('link', { name: 'Night shift' }).click();
+  await page
+    .getByRole('complementary')
+    .getByText(/@a.example is on call/)
+    .waitFor();
+
+  const { body: check } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'Escalated', locations: ['eu-west-1'], frequency: 1 },
+    request: { url: 'https://escalated.example/' },
+  });
+  await page.goto(`${cp.url}/console/#/edit/check/${check.id}`);
+  await page.getByLabel('Alerts as the account has it').uncheck();
+  await page.getByLabel('Escalation policy').selectOption({ label: 'Night shift' });
+  await save(page, 'Save').click();
+  await page.getByRole('heading', { name: 'Escalated', level: 1 }).waitFor();
+  const { alertSettings } = (await cp.api('GET', `/v1/checks/${check.id}`)).body;
+  assert.equal(alertSettings.escalationPolicyId, made[0].id);
+});
+
+test('a location gets a key, the lines that start an agent, and its state', async () => {
+  await using opened = await console.visit('#/new/location');
+  const { page } = opened;
+  await page.getByLabel('Name', { exact: true }).fill('Halle 7 (Köln)');
+  await save(page).click();
+  await page.getByRole('heading', { name: 'Halle 7 (Köln)', level: 1 }).waitFor();
+  await page.getByText('Waiting for an agent').waitFor();
+  await page.getByText('The key is in these lines').waitFor();
+  const lines = await page.locator('.code pre').innerText();
+  const key = /API_KEY=(pl_\S+)/.exec(lines)?.[1] ?? '';
+  assert.match(lines, new RegExp(`CONTROL_PLANE_URL=${cp.url}`));
+  const { body } = await cp.api('GET', '/v1/private-locations');
+  const location = (body as { slugName: string }[]).find(
+    ({ slugName }) => slugName === 'halle-7-koln',
+  );
+  assert.ok(location !== undefined);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Keys' }).waitFor();
+  assert.ok(!(await page.locator('main').innerText()).includes(key));
+});
+
+test('many checks are made of a pasted list, and a line without a target is named', async () => {
+  await using opened = await console.visit('#/new/checks');
+  const { page } = opened;
+  const list = 'Wiki https://wiki.example/\ndb.example:5432 Orders database\nnot a target';
+  await page.getByLabel('A target a line').fill(list);
+  await page.getByText('No target found in this line').waitFor();
+  await page.getByLabel('Office').check();
+  await page.getByRole('button', { name: 'Create 2 checks' }).click();
+  await page.getByText('created').nth(1).waitFor();
+  assert.equal((await readCheck('Wiki')).checkType, 'URL');
+  const database = await readCheck('Orders database');
+  assert.deepEqual([database.request.port, database.privateLocations], [5432, ['office']]);
+});
+
+test('a check gets a link that runs it, and a page its password and subscribers', async () => {
+  const { body: check } = await cp.api('POST', '/v1/checks/url', {
+    // Runs nowhere, so a call of its link is answered at once.
+    ...{ name: 'Linked', locations: [] },
+    request: { url: 'https://linked.example/' },
+  });
+  await using opened = await console.visit(`#/edit/check/${check.id}`, { refusals: [404] });
+  const { page } = opened;
+  await page.getByText('Run it by a link').click();
+  await page.getByRole('button', { name: 'Make a link' }).click();
+  const link = await page.getByRole('region', { name: 'Link' }).innerText();
+  const asked = async () => (await fetch(link.trim(), { method: 'POST' })).text();
+  assert.match(await asked(), /no location/);
+  await page.getByRole('button', { name: 'Delete the link' }).click();
+  await page.getByRole('button', { name: 'Make a link' }).waitFor();
+  assert.match(await asked(), /does not exist|not found|unknown/i);
+
+  const { body: made } = await cp.api('POST', '/v1/status-pages', {
+    ...{ name: 'Shop', url: 'linked-shop', cards: [] },
+  });
+  await page.goto(`${cp.url}/console/#/edit/page/${made.id}`);
+  await page.getByRole('button', { name: 'Ask for a password' }).click();
+  await page.getByText('People with its password.').waitFor();
+  await page.getByLabel('Mail address').fill('ann@shop.example');
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await page.getByRole('rowheader', { name: 'ann@shop.example' }).waitFor();
+  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.getByText('Nobody yet').waitFor();
+  assert.equal((await cp.api('GET', `/v1/status-pages/${made.id}`)).body.isPrivate, true);
+});
+
+test('an incident is opened, goes on with a template, and ends', async () => {
+  await cp.api('POST', '/v1/status-pages/services', { name: 'Checkout' });
+  await using opened = await console.visit('#/new/incident');
+  const { page } = opened;
+  await page.getByLabel('Name', { exact: true }).fill('Payments fail');
+  await page.getByLabel('Checkout').check();
+  await page.getByLabel('Description').fill('We look into it.');
+  await save(page).click();
+  await page.getByRole('heading', { name: 'Payments fail', level: 1 }).waitFor();
+  await page.getByRole('button', { name: 'Resolved' }).click();
+  await save(page).click();
+  await page.getByRole('region', { name: 'Updates' }).getByText('This is resolved.').waitFor();
+  const { body } = await cp.api('GET', '/v1/status-pages/incidents');
+  assert.equal(body.entries[0].lastUpdateStatus, 'RESOLVED');
+});
+
+test('a key is shown once, and a variable keeps its secret when another field is changed', async () => {
+  await using opened = await console.visit('#/new/key');
+  const { page } = opened;
+  await page.getByLabel('Name', { exact: true }).fill('deploy');
+  await save(page).click();
+  await page.getByText('Copy it now').waitFor();
+  assert.match(await page.locator('.code pre').innerText(), /^cu_/);
+  await page.goto(`${cp.url}/console/#/new/variable`);
+  await page.getByLabel('Key').fill('TOKEN');
+  await page.getByLabel('Value').fill('s3cr3t-of-the-shop');
+  await page.getByLabel('Secret').check();
+  await save(page).click();
+  await page.getByRole('link', { name: 'TOKEN' }).click();
+  await page.getByLabel('Locked').check();
+  await save(page, 'Save').click();
+  await page.getByRole('link', { name: 'TOKEN' }).waitFor();
+  const { body } = await cp.api('GET', '/v1/variables/TOKEN');
+  assert.deepEqual([body.value, body.secret, body.locked], [null, true, true]);
+});
+
+test('a role that may not change sees forms it cannot send, and no button that leads to a 403', async () => {
+  const { services } = cp.controlPlane;
+  const reader = await createApiKey(services, cp.accountId, { name: 'reader', role: 'READ_ONLY' });
+  await using opened = await console.visit('#/checks', { key: reader.rawKey });
+  const { page } = opened;
+  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'New check' }).count(), 0);
+  await page.goto(`${cp.url}/console/#/new/check`);
+  await save(page).waitFor();
+  assert.equal(await save(page).isDisabled(), true);
+});
+
+test('every form is accessible, in light and dark, narrow and wide', async () => {
+  const names = Object.keys(forms).map((name) =>
+    name.startsWith('check-') ? `check?type=${name.slice(6)}` : name,
+  );
+  for (const [width, scheme] of [
+    [1440, 'light'],
+    [360, 'dark'],
+  ] as const) {
+    await using opened = await console.visit('#/settings', { width, scheme });
+    const { page } = opened;
+    await page.evaluate(axeSource);
+    for (const name of names) {
+      await page.evaluate(`location.hash = '#/new/${name}'`);
+      await save(page).waitFor();
+      await page.evaluate(
+        `document.querySelectorAll('details').forEach((one) => { one.open = true; })`,
+      );
+      const found = await page.evaluate(
+        `axe.run('main').then(({ violations }) => violations.map((one) => one.id + ': ' + one.nodes[0].html))`,
+      );
+      assert.deepEqual(found, [], `${name} at ${width}, ${scheme}`);
+      const overflow = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      assert.equal(overflow, 0, `${name} at ${width} is wider than the screen`);
+    }
+  }
+});
