@@ -3,6 +3,7 @@
  * location, one serving a data-center location), targets on loopback and checks of every monitor
  * type. Everything is kept in `.data/` and found again at the next start.
  */
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -30,6 +31,8 @@ interface Kept {
   dataCenterKey: string;
   privateLocationId?: string;
   privateKey?: string;
+  /** Of the person who signs in to the console. */
+  password?: string;
 }
 
 interface Check {
@@ -67,6 +70,7 @@ interface ScriptResult {
   errors: { message: string }[];
 }
 
+const demoEmail = 'demo@example.com';
 const lookEveryMs = 500;
 const pingEveryMs = 10_000;
 
@@ -129,8 +133,25 @@ async function ensureLocation(api: ApiCall, file: string, kept: Kept): Promise<s
     'POST',
     `/v1/private-locations/${location.id}/keys`,
   );
-  keep(file, { ...kept, privateLocationId: location.id, privateKey: key.rawKey });
+  keep(file, Object.assign(kept, { privateLocationId: location.id, privateKey: key.rawKey }));
   return key.rawKey;
+}
+
+/** The person who signs in to the console: invited as a colleague would be, once. */
+async function ensurePerson(api: ApiCall, file: string, kept: Kept): Promise<string> {
+  if (kept.password !== undefined) return kept.password;
+  const password = randomBytes(12).toString('hex');
+  const { link } = await callApi<{ link: string }>(api, 'POST', '/v1/invitations', {
+    ...{ email: demoEmail, role: 'OWNER' },
+  });
+  const response = await fetch(`${api.baseUrl}/console/session/link/accept`, {
+    method: 'POST',
+    headers: { 'x-console': '1', 'content-type': 'application/json' },
+    body: JSON.stringify({ token: link.split('token=')[1], name: 'Demo', password }),
+  });
+  if (!response.ok) throw new Error(`the invitation was refused: ${await response.text()}`);
+  keep(file, Object.assign(kept, { password }));
+  return password;
 }
 
 /** Creates the demo's checks unless they are there. */
@@ -223,6 +244,7 @@ function introduction(
   checks: readonly Check[],
   healthPort: number,
   pagePath: string,
+  password: string,
 ): string {
   const [first] = checks;
   const id = first?.id ?? '';
@@ -233,7 +255,7 @@ function introduction(
     `results    curl -s ${authorization} ${api.baseUrl}/v1/check-results/${id}`,
     `status     curl -s ${authorization} ${api.baseUrl}/v1/check-statuses/${id}`,
     `readiness  curl -si http://127.0.0.1:${healthPort}/-/readiness`,
-    `console    ${api.baseUrl}/console/   (sign in with the key above)`,
+    `console    ${api.baseUrl}/console/   (sign in as ${demoEmail} with ${password})`,
     `for all    ${api.baseUrl}${pagePath}   (the status page)`,
     `the API    ${api.baseUrl}/docs`,
     '',
@@ -327,9 +349,10 @@ async function main(): Promise<void> {
   );
   step('making checks, a status page and a webhook');
   const { serviceId, pagePath } = await ensurePeople(api, ports);
+  const password = await ensurePerson(api, keptFile, kept);
   const checks = await ensureChecks(api, ports, serviceId);
 
-  console.log(introduction(api, checks, healthPort, pagePath));
+  console.log(introduction(api, checks, healthPort, pagePath, password));
   hear = ({ type, checkName, reason }) => {
     console.log(`webhook heard ${type} ${checkName}${reason === '' ? '' : `: ${reason}`}`);
   };

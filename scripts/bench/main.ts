@@ -11,6 +11,7 @@ import { benchAnalytics } from './analytics.ts';
 import { benchApi } from './api.ts';
 import { benchArtifact } from './artifact.ts';
 import { benchBrowser } from './browser.ts';
+import { benchConsole } from './console.ts';
 import { benchIngestEngines } from './ingest-engines.ts';
 import { median, pssMib, quantile, treeCost, treeCpuMs, treePssMib } from './process-cost.ts';
 import { benchOutbox } from './outbox.ts';
@@ -19,6 +20,7 @@ import { benchScale } from './scale.ts';
 import { benchScrub } from './scrub.ts';
 import { benchStart } from './start.ts';
 import { benchStatusPage } from './status-page.ts';
+import { benchTasks } from './tasks.ts';
 import { benchTiming } from './timing.ts';
 
 interface Ports {
@@ -309,6 +311,8 @@ console.log(`Node ${process.versions.node}, ${rounds} rounds, medians`);
 if (wants('analytics')) await benchAnalytics();
 if (wants('scrub')) await benchScrub(rounds);
 if (wants('api')) await benchApi(rounds);
+if (wants('console')) await benchConsole(rounds);
+if (wants('tasks')) await benchTasks();
 if (wants('artifact')) await benchArtifact(rounds);
 if (wants('outbox')) await benchOutbox();
 if (wants('status-page')) await benchStatusPage(rounds);

@@ -36,7 +36,7 @@ const programs: Readonly<Record<ProgramName, ProgramParts>> = {
   },
   'control-plane': {
     start: 'control-plane.js',
-    installed: ['better-sqlite3', 'htm', 'playwright-core', 'preact', 'uplot'],
+    installed: ['better-sqlite3', 'htm', 'playwright-core', 'preact', 'uplot', 'uqr'],
   },
 };
 
@@ -125,7 +125,7 @@ function askForBuiltins(): Plugin {
 }
 
 /** The packages of which a bundle contains files. */
-function packagesIn({ inputs }: Metafile): BundledPackage[] {
+function packagesIn(inputs: Metafile['inputs']): BundledPackage[] {
   const folders = new Set(
     Object.keys(inputs).flatMap((path) => {
       const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
@@ -174,6 +174,26 @@ function copyOthers(program: ProgramName, folder: string): void {
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
 }
 
+/** The code editor of the console: a browser loads one file instead of sixteen, at half the size. */
+async function bundleEditor(folder: string): Promise<Metafile> {
+  const file = join('console', 'vendor', 'codemirror.js');
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [join('control-plane', file)],
+    outfile: join(folder, file),
+    allowOverwrite: true,
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    minify: true,
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'warning',
+  });
+  return metafile;
+}
+
 /**
  * Writes the package of a program into a folder, which is emptied first. Gives the number of bytes
  * of the bundle.
@@ -213,7 +233,8 @@ export async function bundle(program: ProgramName, folder: string): Promise<numb
   const started = source.replace("'./main.ts'", `'./${chunks}/main.js'`);
   if (started === source) throw new Error(`${program}/${start} does not import ./main.ts`);
   writeFileSync(starter, started);
-  const packages = packagesIn(metafile);
+  const editor = program === 'control-plane' ? await bundleEditor(folder) : { inputs: {} };
+  const packages = packagesIn({ ...metafile.inputs, ...editor.inputs });
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(program), null, 2)}\n`);
   writeFileSync(
     join(folder, 'bundled-packages.json'),

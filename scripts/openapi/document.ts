@@ -1,11 +1,10 @@
 /** The OpenAPI 3.1 description, derived from the contract. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { errorBody, errorCatalogue } from '@monitor/shared/contract/errors.ts';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
 import { roleOf, type Route } from '@monitor/shared/contract/route.ts';
+import { isJson, jsonSchemaOf, type Json } from '@monitor/shared/json-schema.ts';
 import { addExamples } from './examples.ts';
-
-type Json = Record<string, unknown>;
 
 const introduction = `
 Every call carries an API key: \`Authorization: Bearer <API_KEY>\`. The account may be named in
@@ -20,31 +19,12 @@ Errors have one shape: \`statusCode\`, \`error\`, \`message\` and \`attributes\`
 paged by \`limit\` and \`page\`; the total stands behind the slash of the \`Content-Range\` header.
 Instants in queries are UNIX seconds, in bodies ISO 8601. A parameter that an operation does not know is
 refused, and so is a field of a body that is misspelt or in the wrong place; other unknown fields are
-ignored and named in the \`Warning\` header of the answer. Lists in queries are \`tag=a&tag=b\` or
+ignored and named in the \`Warning\` header of the answer. A change with \`If-Match: <ETag>\` is refused with
+412 when somebody else changed the entry since it was read with that \`ETag\`. Lists in queries are \`tag=a&tag=b\` or
 \`tag[]=a&tag[]=b\`.
 `.trim();
 
 const components: Record<string, Json> = {};
-
-function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/**
- * A schema's meta `override` stands in for what zod would say of a parsed query string. A default that
- * was given afterwards stands beside it.
- */
-function applyOverrides(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(applyOverrides);
-  if (!isJson(value)) return value;
-  if (isJson(value['override'])) {
-    const { override, default: fallback } = value;
-    return fallback === undefined ? override : { ...override, default: fallback };
-  }
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, applyOverrides(inner)]),
-  );
-}
 
 /** An answer may gain fields; a client that refuses unknown ones would break. */
 function openToNewFields(value: unknown): unknown {
@@ -67,24 +47,6 @@ function pointToComponents(value: unknown, suffix: string): unknown {
       return [key, inner.replace('#/$defs/', '#/components/schemas/') + suffix];
     }),
   );
-}
-
-/**
- * zod leaves the default out of what it transforms on the way in, and a client needs to know it. It
- * bounds every whole number by what JavaScript holds exactly, which is no limit of ours and would
- * become the example of every id.
- */
-function keepOurs({
-  zodSchema,
-  jsonSchema,
-}: {
-  zodSchema: z.core.$ZodTypes;
-  jsonSchema: z.core.JSONSchema.BaseSchema;
-}): void {
-  const { def } = zodSchema._zod;
-  if (def.type === 'default') jsonSchema.default ??= def.defaultValue as typeof jsonSchema.default;
-  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }
 
 /** True for an object one of whose fields has a default, in any depth. */
@@ -121,13 +83,7 @@ function inPlace(value: unknown, definitions: Json): unknown {
 /** The JSON schema of a zod schema; what has an id of its own becomes a component. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const suffix = io === 'input' ? 'Input' : '';
-  const {
-    $schema: _dialect,
-    $defs,
-    ...named
-  } = openToNewFields(
-    applyOverrides(z.toJSONSchema(schema, { io, unrepresentable: 'any', override: keepOurs })),
-  ) as Json;
+  const { $schema: _dialect, $defs, ...named } = openToNewFields(jsonSchemaOf(schema, io)) as Json;
   const own = (io === 'input' && isJson($defs) ? inPlace(named, $defs) : named) as Json;
   for (const [id, definition] of Object.entries(isJson($defs) ? $defs : {})) {
     if (io === 'input' && hasDefaults(definition)) continue;
@@ -184,6 +140,9 @@ function errorStatuses(route: Route): number[] {
       429,
       ...(route.params === undefined && route.query === undefined ? [] : [400]),
       ...(route.body === undefined ? [] : [400, 413, 415]),
+      ...(route.authentication === 'apiKey' && route.method !== 'GET' && route.method !== 'POST'
+        ? [412]
+        : []),
       ...everyOperation,
     ]),
   ].sort((left, right) => left - right);
@@ -204,6 +163,10 @@ function contentOf(route: Route, schema: z.ZodType): Json {
 }
 
 function successOf(route: Route, status: number): Json {
+  if (route.responseStream !== undefined) {
+    const content = { [route.responseStream]: { schema: { type: 'string' } } };
+    return { description: statusTexts[status] ?? 'Successful', content };
+  }
   if (route.response === undefined) return { description: 'Done; no content' };
   return {
     description: statusTexts[status] ?? 'Successful',

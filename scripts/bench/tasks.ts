@@ -1,0 +1,73 @@
+/**
+ * `npm run bench -- tasks`: what the usual tasks of a team take in the console, in clicks and fields, with
+ * a real browser, control plane, agent and mail server. With KUMA_URL, an Uptime Kuma that was just started
+ * for the first time, the same person does them there too.
+ */
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser } from '../../test/support/found-browser.ts';
+import { mailServer } from '../../test/support/mail-server.ts';
+import { System, temporaryFolder } from '../../test/support/system.ts';
+import { kumaTasks } from './tasks/kuma.ts';
+import { ownTasks } from './tasks/own.ts';
+import { Person, type TaskCost } from './tasks/person.ts';
+
+/** A website that is up until it is broken. */
+async function openTarget() {
+  let status = 200;
+  const server = createServer((_request, response) => response.writeHead(status).end('shop'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    break: () => {
+      status = 500;
+    },
+    [Symbol.dispose]: () => server.close().closeAllConnections(),
+  };
+}
+
+const openPage = async (browser: Browser): Promise<Page> =>
+  (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
+
+/** Plays the tasks in the console of a fresh installation. */
+export async function playOwnTasks(): Promise<TaskCost[]> {
+  using folder = temporaryFolder();
+  using target = await openTarget();
+  await using mail = await mailServer();
+  await using system = await System.start(folder.path, {
+    SMTP_URL: mail.url,
+    MAIL_FROM: 'Monitor <monitor@shop.example>',
+  });
+  await using browser = await launchBrowser();
+  const open = () => openPage(browser);
+  const line = await system.controlPlane.log(
+    'there are no people yet: open this link once to sign in',
+  );
+  return await ownTasks(new Person(await open()), {
+    setUpLink: String((line as { link?: string }).link),
+    startAgent: (key) => system.startAgent('agent', key),
+    target: target.url,
+    breakTarget: target.break,
+    linkOfMail: async (address, pattern) => {
+      const text = await mail.mailTo(address, pattern);
+      return /https?:\/\/\S+/.exec(text.slice(text.search(pattern)))?.[0] ?? '';
+    },
+    otherPage: open,
+  });
+}
+
+/** Plays them in an Uptime Kuma that is fresh. */
+async function playKumaTasks(url: string): Promise<TaskCost[]> {
+  using target = await openTarget();
+  await using browser = await launchBrowser();
+  return await kumaTasks(new Person(await openPage(browser)), { url, target: target.url });
+}
+
+export async function benchTasks(): Promise<void> {
+  console.table(await playOwnTasks());
+  const kuma = process.env['KUMA_URL'];
+  if (kuma !== undefined) console.table(await playKumaTasks(kuma));
+}
