@@ -8,11 +8,19 @@ import { createHash } from 'node:crypto';
 import test from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
-import { includesRole, roleOf, type Role, type Route } from '@monitor/shared/contract/route.ts';
+import {
+  includesRole,
+  roleOf,
+  roles,
+  type Role,
+  type Route,
+} from '@monitor/shared/contract/route.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
+import { insertMember, startPersonSession } from '../support/people.ts';
 import { dumpTables } from '../support/tables.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { createApiKey } from '../../control-plane/accounts/keys/store.ts';
+import { AuditedCalls } from '../../control-plane/http/audited-calls.ts';
 import { openApiDocument } from '../../scripts/openapi/document.ts';
 import {
   agentKeyOf,
@@ -38,6 +46,14 @@ interface Inhabitant {
   key: string;
   world: World;
   bodies: ReadonlyMap<string, unknown>;
+}
+
+/** A key goes into `authorization`, a session of a person into the cookie of the console. */
+function headersOf(authorization: string | undefined): Record<string, string> {
+  if (authorization === undefined) return {};
+  return authorization.startsWith('Cookie ')
+    ? { cookie: authorization.slice('Cookie '.length), 'x-console': '1' }
+    : { authorization };
 }
 
 /** Two accounts with everything in them, on a clock that stands still: nothing changes by itself. */
@@ -67,7 +83,7 @@ class Stage {
       {
         method: route.method,
         headers: {
-          ...(authorization === undefined ? {} : { authorization }),
+          ...headersOf(authorization),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },
@@ -86,7 +102,9 @@ class Stage {
     const { db } = this.cp.controlPlane.services;
     const isDelivering = () => db.selectFrom('outbox').select('id').executeTakeFirst();
     while ((await isDelivering()) !== undefined) await setImmediate();
-    return dumpTables(this.cp.controlPlane.services.db, accountId);
+    // Refusals are noted there, and only there.
+    const { audit_log: _noted, ...dump } = await dumpTables(db, accountId);
+    return dump;
   }
 }
 
@@ -167,6 +185,21 @@ const notSuccessful: Readonly<Record<string, number>> = {
   agentDownloadCodeBundle: 404,
   // The signature is what authorises.
   downloadArtifact: 400,
+  // A key has no profile.
+  updateMe: 404,
+  changeMyPassword: 404,
+  listMySessions: 404,
+  endMySession: 404,
+  getMySecondFactor: 404,
+  beginMySecondFactor: 404,
+  confirmMySecondFactor: 404,
+  removeMySecondFactor: 404,
+  listMyPasskeys: 404,
+  getMyPasskey: 404,
+  beginMyPasskey: 404,
+  addMyPasskey: 404,
+  renameMyPasskey: 404,
+  removeMyPasskey: 404,
   // Still in use.
   deletePrivateLocation: 409,
   deleteCheckGroup: 409,
@@ -205,6 +238,16 @@ test('every cell of operation by key answers as the contract says, and refusals 
   const bearer = (key: string) => `Bearer ${key}`;
   const ofRole = async (role: Role) =>
     [role, bearer(await make(role)), { is: 'apiKey', role }] as const;
+  const ofPerson = async (role: Role) => {
+    const person = await insertMember(services, { accountId, name: `person ${role}`, role });
+    const { cookie } = await startPersonSession(services, accountId, person.id);
+    return [`a person, ${role}`, `Cookie ${cookie}`, { is: 'apiKey', role }] as const;
+  };
+  const leaver = await insertMember(services, { accountId, name: 'leaver', role: 'READ_ONLY' });
+  const left = await startPersonSession(services, accountId, leaver.id);
+  await cp.api('DELETE', `/v1/people/${leaver.id}`, undefined, {
+    authorization: `Bearer ${ours.key}`,
+  });
   const callers: (readonly [string, string | undefined, Caller])[] = [
     ['no key', undefined, nobody],
     ['garbage', bearer(`cu_${'0'.repeat(64)}`), nobody],
@@ -216,6 +259,7 @@ test('every cell of operation by key answers as the contract says, and refusals 
     ['a key that expired', bearer(expired), nobody],
     ['a key that was revoked', bearer(revoked.rawKey), nobody],
     ['the hash of a key', bearer((await hashOf(stage, accountId)) ?? ''), nobody],
+    ['a person who was removed', `Cookie ${left.cookie}`, nobody],
     ['a key of an agent', bearer(ours.world.agentKey), { is: 'agent' }],
     ['a key of another account', bearer(theirs.key), { is: 'stranger' }],
     await ofRole('READ_ONLY'),
@@ -223,6 +267,7 @@ test('every cell of operation by key answers as the contract says, and refusals 
     await ofRole('READ_WRITE'),
     await ofRole('ADMIN'),
     await ofRole('OWNER'),
+    ...(await Promise.all(roles.map(ofPerson))),
   ];
 
   /** 401, 403, or undefined for whoever is let in. */
@@ -241,6 +286,7 @@ test('every cell of operation by key answers as the contract says, and refusals 
   };
 
   const covered = new Set<string>();
+  const changed = new Set<string>();
   const unauthorized = new Set<string>();
   let cells = 0;
   // What deletes comes last, what revokes keys at the very end: the others need the objects.
@@ -297,6 +343,7 @@ test('every cell of operation by key answers as the contract says, and refusals 
       const cell = `${route.operationId} with ${name}: ${reply.status} ${reply.text}`;
       assert.ok(reply.status !== 401 && reply.status !== 403 && reply.status !== 500, cell);
       assert.ok(statusesOf(route).includes(String(reply.status)), cell);
+      if (reply.status < 300 && AuditedCalls.covers(route)) changed.add(route.operationId);
       // Those that follow may find that the first has deleted what they ask for.
       if (name === admitted[0]?.[0]) {
         assert.equal(reply.status, notSuccessful[route.operationId] ?? route.status, cell);
@@ -307,6 +354,17 @@ test('every cell of operation by key answers as the contract says, and refusals 
   assert.deepEqual([...covered].sort(), allRoutes.map(({ operationId }) => operationId).sort());
   assert.equal(cells, allRoutes.length * callers.length);
   assert.equal(unauthorized.size, 1, 'every 401 is the same');
+  const noted = await services.db
+    .selectFrom('audit_log')
+    .select('operation')
+    .distinct()
+    .where('outcome', '=', 'DONE')
+    .execute();
+  assert.deepEqual(
+    noted.map(({ operation }) => operation).sort(),
+    [...changed].sort(),
+    'every change is in the audit log',
+  );
   t.diagnostic(`${cells} cells, ${covered.size} operations`);
 });
 

@@ -464,7 +464,7 @@ export const sections: readonly Section[] = [
     requests: [...checkOperations, ...groupOperations],
     responses: [...checkOperations, ...groupOperations],
     // Time-based escalation is the other half of what `escalationType` leaves open.
-    further: ['alertSettings.timeBasedEscalation'],
+    further: ['alertSettings.timeBasedEscalation', 'alertSettings.escalationPolicyId'],
     table: [
       { at: 'alertSettings.escalationType', kind: 'string', sample: 'RUN_BASED' },
       { at: 'alertSettings.runBasedEscalation.failedRunThreshold', kind: 'integer', sample: 3 },
@@ -1090,6 +1090,9 @@ export const sections: readonly Section[] = [
       'created_at',
       'updated_at',
       'customDomainStatus',
+      'language',
+      'languages',
+      'timezone',
       'customDomainChallenge',
     ],
     table: [

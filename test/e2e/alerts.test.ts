@@ -23,12 +23,18 @@ interface AlertRow {
   alert_type: string;
 }
 
-async function makeWebhook(system: System, url: string): Promise<void> {
-  await system.api('POST', '/v1/alert-channels', {
+async function makeWebhook(
+  system: System,
+  url: string,
+  fields: Record<string, unknown> = {},
+): Promise<number> {
+  const { id } = await system.api<{ id: number }>('POST', '/v1/alert-channels', {
     type: 'WEBHOOK',
     config: { name: 'people', url, method: 'POST', template },
     autoSubscribe: true,
+    ...fields,
   });
+  return id;
 }
 
 /** Deliveries, each id once, in the order of their first arrival. */
@@ -147,6 +153,41 @@ test('a failing check reaches a webhook, a mailbox, subscribers and the status p
   assert.ok(incident.duration > 0);
 });
 
+interface GroupedRow {
+  alert_id: string;
+  group_id: string | null;
+  message_id: string | null;
+}
+
+/** Every alert waits or is in one message, and every message of a group was heard. */
+function assertGrouped(system: System, alerts: number, heard: readonly Delivery[]): void {
+  const rows = system.query<GroupedRow>(
+    'select alert_id, group_id, message_id from grouped_alerts',
+  );
+  assert.equal(rows.length, alerts, 'each alert is in one group, or waits for it');
+  assert.equal(new Set(rows.map((row) => row.alert_id)).size, alerts);
+  const messages = new Set(rows.flatMap((row) => row.message_id ?? []));
+  const ids = distinct(heard).map(({ id }) => id);
+  assert.deepEqual(ids.toSorted(), [...messages].sort(), 'each message was heard');
+  for (const group of system.query<{ id: string; messages: number }>(
+    'select id, messages from alert_groups',
+  )) {
+    const own = rows.flatMap((row) => (row.group_id === group.id ? (row.message_id ?? []) : []));
+    assert.equal(new Set(own).size, group.messages, 'one message for each state of a group');
+  }
+}
+
+/** Each step was decided once, and heard once. */
+function assertEscalated(system: System, heard: readonly Delivery[], failing: number): void {
+  const steps = system.query<{ id: string }>(
+    "select check_alert_id as id from alert_decisions where reason = 'POLICY_STEP'",
+  );
+  assert.ok(steps.length >= failing, 'what still fails has escalated');
+  assert.equal(new Set(steps.map(({ id }) => id)).size, steps.length, 'each step once');
+  const failures = saidOf(heard).filter(({ type }) => type === 'ALERT_FAILURE');
+  assert.equal(failures.length, steps.length, 'each step was heard');
+}
+
 const kills = isLong ? 12 : 4;
 const checkCount = 6;
 /** Results of so long ago are handed in: of slots enough for all kills. */
@@ -162,12 +203,25 @@ test(`${kills} kills of the control plane lose no alert, double none and change 
     OUTGOING_ALLOWED_NETWORKS: '127.0.0.1',
   });
   await makeWebhook(system, webhook.url);
+  await using together = await openWebhook({ answerAfterMs: () => random() * 150 });
+  await makeWebhook(system, together.url, {
+    grouping: { windowSeconds: 5, updateMinutes: 1, maxPerHour: 1000 },
+  });
+  await using night = await openWebhook({ answerAfterMs: () => random() * 150 });
+  const nightId = await makeWebhook(system, night.url, { autoSubscribe: false });
+  const policy = await system.api<{ id: string }>('POST', '/v1/escalation-policies', {
+    name: 'night',
+    steps: [{ alertChannelIds: [nightId] }],
+  });
   const key = await system.makeLocation('here');
   const checks: string[] = [];
   for (let index = 0; index < checkCount; index += 1) {
     const { id } = await system.createUrlCheck('http://127.0.0.1:9/', {
       name: `check ${index}`,
       privateLocations: ['here'],
+      useGlobalAlertSettings: false,
+      alertSettings: { escalationPolicyId: policy.id },
+      alertChannelSubscriptions: [{ alertChannelId: nightId, activated: false }],
     });
     checks.push(id);
   }
@@ -215,15 +269,18 @@ test(`${kills} kills of the control plane lose no alert, double none and change 
       await pause(random() * 20);
     }
   })();
+  const isGrouped = () => system.query('select 1 from alert_groups').length > 0;
   for (let kill = 0; kill < kills; kill += 1) {
     await pause(50 + random() * 600);
     await system.controlPlane.kill9();
     await system.restartControlPlane();
   }
+  await eventually(isGrouped, 90_000, () => 'no group was notified');
   isOver = true;
   await reporting;
+  const isDue = 'select 1 from escalations where due_at is not null';
   await eventually(
-    () => system.query('select 1 from outbox').length === 0,
+    () => system.query('select 1 from outbox').length + system.query(isDue).length === 0,
     90_000,
     () => `${system.query('select 1 from outbox').length} still to be sent`,
   );
@@ -241,6 +298,8 @@ test(`${kills} kills of the control plane lose no alert, double none and change 
       'what was heard',
     );
   }
+  assertGrouped(system, alertRows(system).length, together.deliveries);
+  assertEscalated(system, night.deliveries, isFailing.size);
   const ids = distinct(webhook.deliveries).length;
   t.diagnostic(`${ids} alerts, ${webhook.deliveries.length - ids} of them heard again`);
 });

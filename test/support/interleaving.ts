@@ -56,6 +56,40 @@ export class StopAfter implements KyselyPlugin {
   }
 }
 
+/** What a killed unit of work ends with. */
+export class Killed extends Error {}
+
+/** Kills the unit that runs statements through it after the one with this number, from 1. */
+export class KillAfter implements KyselyPlugin {
+  readonly #number: number;
+  #count = 0;
+
+  constructor(number: number) {
+    this.#number = number;
+  }
+
+  transformQuery({ node }: PluginTransformQueryArgs) {
+    return node;
+  }
+
+  transformResult({ result }: PluginTransformResultArgs) {
+    this.#count += 1;
+    return this.#count === this.#number ? Promise.reject(new Killed()) : Promise.resolve(result);
+  }
+}
+
+/** Does work until it ends, killed one statement later each time. Gives the number of kills. */
+export async function despiteKills(db: Db, work: (db: Db) => Promise<unknown>): Promise<number> {
+  for (let kills = 0; ; kills += 1) {
+    try {
+      await work(db.withPlugin(new KillAfter(kills + 1)));
+      return kills;
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error;
+    }
+  }
+}
+
 /** Counts the statements that run through it; begin and commit are not among them. */
 export class StatementCount implements KyselyPlugin {
   count = 0;

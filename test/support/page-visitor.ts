@@ -180,7 +180,7 @@ export class PageVisitor implements AsyncDisposable {
 /** The headline and the state of each service, as the page tells them in words. */
 export function toldBy(html: string): { headline: string; services: Map<string, string> } {
   const headline = /<h1>([^<]*)<\/h1>/.exec(html)?.[1] ?? '';
-  const rows = html.matchAll(/<span class="service">([^<]*)<\/span>.*?<\/svg>([^<]*)<\/span>/gs);
+  const rows = html.matchAll(/<b>([^<]*)<\/b>.*?<\/svg>([^<]*)<\/span>/gs);
   return {
     headline,
     services: new Map([...rows].map(([, name = '', words = '']) => [name, words])),

@@ -9,12 +9,15 @@ import { apiKeyRoutes } from '@monitor/shared/contract/account.ts';
 import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
 import { checkTypeRoutes, heartbeatRoutes } from '@monitor/shared/contract/check-routes.ts';
+import { checkTrialRoutes } from '@monitor/shared/contract/check-trial.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from '@monitor/shared/contract/check-trigger.ts';
 import { checkTypes, isPinged, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
+import { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-policy.ts';
 import { incidentRoutes } from '@monitor/shared/contract/incident.ts';
 import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
+import { invitationRoutes } from '@monitor/shared/contract/person.ts';
 import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
@@ -26,6 +29,7 @@ import type { Services } from '../../control-plane/core/services.ts';
 import { selfSigned, type KeyAndCertificate } from './certificates.ts';
 import { checkInOf } from './fake-agent.ts';
 import { alertFacts } from './notifications.ts';
+import { insertMember, startPersonSession } from './people.ts';
 import { resultRow, runRow } from './result-rows.ts';
 
 type InputOf<R, Part extends string> =
@@ -36,6 +40,11 @@ export interface Target {
   url: string;
   key: string;
 }
+
+const trial = {
+  ...{ checkType: 'TCP', name: 'tried', locations: ['eu-west-1'] },
+  request: { hostname: 'tried.example', port: 5432 },
+};
 
 /** The path of a route with its parameters filled in. */
 export function pathOf(route: Route, params: Readonly<Record<string, unknown>> = {}): string {
@@ -148,6 +157,11 @@ export const createApiKey = (
   name: string,
   fields: Omit<InputOf<typeof apiKeyRoutes.createApiKey, 'body'>, 'name'> = {},
 ) => call(target, apiKeyRoutes.createApiKey, { body: { name, role: 'READ_ONLY', ...fields } });
+
+export const createInvitation = (target: Target, name: string) =>
+  call(target, invitationRoutes.createInvitation, {
+    body: { email: `${name}-${unique()}@a.example`, role: 'READ_ONLY' },
+  });
 
 export const createCheckTrigger = (target: Target, checkId: string) =>
   call(target, checkTriggerRoutes.createCheckTrigger, { params: { checkId } });
@@ -266,6 +280,15 @@ async function insertRecords(
       status_code: null,
       created_at: now - 1000,
       started_at: now - 1000,
+      incident_key: alertId,
+    })
+    .execute();
+  const alert = { key: alertId, kind: 'failing', told: [], reminders: 0, isOver: false };
+  await db
+    .insertInto('alert_states')
+    .values({
+      ...{ check_id: checkId, account_id: accountId, wake_at: null, updated_at: now },
+      state_json: JSON.stringify({ condition: 'failing', alert: { ...alert, lastSentAt: now } }),
     })
     .execute();
   return { resultId, errorGroupId, alertId };
@@ -300,6 +323,39 @@ async function insertNotification(
   return id;
 }
 
+function policyOf(name: string, channelId: number) {
+  return { name, steps: [{ delayMinutes: 5, alertChannelIds: [channelId] }] };
+}
+
+async function insertAlertGroup(
+  { db, clock, newId }: Services,
+  accountId: string,
+  { checkId, alertId }: { checkId: string; alertId: string },
+  channelId: number,
+  marker: string,
+): Promise<string> {
+  const id = newId();
+  const at = clock.now() - 1000;
+  const of = { account_id: accountId, alert_channel_id: channelId };
+  await db
+    .insertInto('alert_groups')
+    .values({
+      ...{ id, ...of, cause_kind: 'host', cause_name: marker, incident_key: `group/${id}` },
+      ...{ opened_at: at, last_sent_at: at, messages: 1 },
+    })
+    .execute();
+  await db
+    .insertInto('grouped_alerts')
+    .values({
+      ...{ id: newId(), ...of, alert_id: newId(), check_id: checkId, check_name: marker },
+      ...{ alert_type: 'ALERT_FAILURE', incident_key: alertId, effect: 'PROBLEM' },
+      ...{ causes_json: '[]', error: null, began_at: at, joined_at: at, due_at: at },
+      ...{ facts_json: null, group_id: id, message_id: newId(), sent_at: at },
+    })
+    .execute();
+  return id;
+}
+
 /** Everything an account can have, by kind; each kind has at least one. */
 export const kinds = [
   'account',
@@ -316,6 +372,7 @@ export const kinds = [
   'rootCauseAnalysis',
   'session',
   'endedSession',
+  'checkTrial',
   'fileName',
   'group',
   'groupBadge',
@@ -323,6 +380,9 @@ export const kinds = [
   'variable',
   'alertChannel',
   'alertNotification',
+  'alertGroup',
+  'escalationPolicy',
+  'checkAlert',
   'maintenanceWindow',
   'maintenance',
   'clientCertificate',
@@ -330,6 +390,10 @@ export const kinds = [
   'privateLocationKey',
   'slug',
   'apiKey',
+  'person',
+  'personSession',
+  'passkey',
+  'invitation',
   'service',
   'statusPage',
   'subscription',
@@ -389,6 +453,16 @@ export async function buildWorld(
   ids.maintenance.push(...window.nextOccurrences.map(({ id }) => id));
   ids.clientCertificate.push((await createClientCertificate(target, marker)).id);
   ids.apiKey.push((await createApiKey(target, marker)).id);
+  const person = await insertMember(services, { accountId, name: marker, role: 'READ_WRITE' });
+  ids.person.push(person.id);
+  ids.personSession.push((await startPersonSession(services, accountId, person.id)).id);
+  const passkey = { id: services.newId(), name: marker, credential_id: `credential-${marker}` };
+  await services.db
+    .insertInto('passkeys')
+    .values({ ...passkey, person_id: person.id, public_key: 'AA', counter: 0, created_at: 1 })
+    .execute();
+  ids.passkey.push(passkey.id);
+  ids.invitation.push((await createInvitation(target, marker)).id);
 
   for (const type of Object.keys(checkTypes) as CheckType[]) {
     const check = await createCheck(target, type, {
@@ -424,13 +498,28 @@ export async function buildWorld(
     body: {},
   });
   ids.endedSession.push(ended);
+  const tried = await call(target, checkTrialRoutes.createCheckTrial, { body: trial as never });
+  ids.checkTrial.push(tried.id);
   ids.fileName.push('trace.zip');
 
-  const { resultId, errorGroupId } = await insertRecords(services, accountId, checkId, marker);
+  const { resultId, errorGroupId, alertId } = await insertRecords(
+    services,
+    accountId,
+    checkId,
+    marker,
+  );
   ids.checkResult.push(resultId);
+  ids.checkAlert.push(alertId);
   ids.errorGroup.push(errorGroupId);
   ids.alertNotification.push(
     await insertNotification(services, accountId, checkId, channel.id, marker),
+  );
+  const policy = await call(target, escalationPolicyRoutes.createEscalationPolicy, {
+    body: policyOf(marker, channel.id) as never,
+  });
+  ids.escalationPolicy.push(policy.id);
+  ids.alertGroup.push(
+    await insertAlertGroup(services, accountId, { checkId, alertId }, channel.id, marker),
   );
 
   await buildPages(target, marker, ids);
@@ -481,6 +570,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/badges\/groups\/\{\w+\}$/, 'groupBadge'],
   [/check-groups\/\{\w+\}$/, 'group'],
   [/\/completion$/, 'endedSession'],
+  [/check-trials\/\{id\}$/, 'checkTrial'],
   [/\{checkSessionId\}$/, 'session'],
   [/\{(checkResultId|resultId)\}$/, 'checkResult'],
   [/artifacts\/\{resultId\}\/\{name\}$/, 'fileName'],
@@ -493,12 +583,19 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/^\/v1\/variables\/\{key\}$/, 'variable'],
   [/^\/v1\/alert-channels\/\{id\}$/, 'alertChannel'],
   [/^\/v1\/alert-notifications\/\{id\}$/, 'alertNotification'],
+  [/^\/v1\/alert-groups\/\{id\}$/, 'alertGroup'],
+  [/^\/v1\/escalation-policies\/\{id\}$/, 'escalationPolicy'],
+  [/^\/v1\/check-alerts\/\{id\}$/, 'checkAlert'],
   [/^\/v1\/maintenance-windows\/\{id\}$/, 'maintenanceWindow'],
   [/\{maintenanceId\}$/, 'maintenance'],
   [/^\/v1\/client-certificates\/\{id\}$/, 'clientCertificate'],
   [/^\/v1\/private-locations\/\{id\}$/, 'privateLocation'],
   [/\{keyId\}$/, 'privateLocationKey'],
   [/^\/v1\/api-keys\/\{id\}$/, 'apiKey'],
+  [/^\/v1\/people\/\{id\}$/, 'person'],
+  [/^\/v1\/invitations\/\{id\}$/, 'invitation'],
+  [/^\/v1\/users\/me\/sessions\/\{id\}$/, 'personSession'],
+  [/^\/v1\/users\/me\/passkeys\/\{id\}/, 'passkey'],
   [/\{accountId\}$/, 'account'],
   [/^\/v1\/runtimes\/\{id\}$/, 'runtime'],
   [/\{statusPageId\}$/, 'statusPage'],
@@ -544,6 +641,11 @@ export function exampleQuery(route: Route, now: number): Record<string, string> 
   }
 }
 
+/** Of the right shape, and no answer to any question. */
+const newCredential = {
+  ...{ id: 'AA', rawId: 'AA', type: 'public-key', clientExtensionResults: {} },
+  response: { clientDataJSON: 'AA', attestationObject: 'AA' },
+};
 const agentId = '11111111-1111-4111-8111-111111111111';
 
 const checkIn = checkInOf({ agentId });
@@ -591,13 +693,21 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     subscribeAlertChannel: { checkId: ids.check[0], activated: true },
     triggerCheckSessionsV1: target,
     triggerCheckSessions: target,
+    createCheckTrial: trial,
+    previewSchedule: { frequency: 10, frequencyOffset: 1, locations: ['eu-west-1'] },
     cancelCheckSession: {},
+    acknowledgeAlert: {},
+    createEscalationPolicy: policyOf(name, Number(ids.alertChannel[0])),
+    updateEscalationPolicy: { name },
+    acknowledgeAlertGroup: {},
     cancel: { checkSessionId: ids.session[0] },
     updateErrorGroup: { archiveForEver: true },
     analyseErrorGroup: {},
     createMaintenanceWindow: window,
+    previewMaintenanceWindow: window,
     updateMaintenanceWindow: { name },
     createStatusPage: page,
+    previewStatusPage: { name: page.name, cards: page.cards },
     updateStatusPage: { ...page, url: `q-${unique()}` },
     createStatusPageSubscriptions: { subscriptions: [{ config: 'two@a.example' }] },
     createService: service,
@@ -620,6 +730,18 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     createClientCertificate: certificate,
     createApiKey: { name, role: 'READ_ONLY' },
     updateApiKey: { name },
+    replayAlerts: {},
+    updatePerson: { role: 'READ_ONLY' },
+    createInvitation: { email: `changed-${unique()}@a.example` },
+    updateMe: { name },
+    beginMySecondFactor: { password: name },
+    confirmMySecondFactor: { code: '123456' },
+    removeMySecondFactor: { password: name, code: '123456' },
+    beginMyPasskey: { password: name },
+    addMyPasskey: { name, state: 'v1.a', credential: newCredential },
+    renameMyPasskey: { name },
+    removeMyPasskey: { password: name },
+    changeMyPassword: { currentPassword: name, newPassword: 'the second one is longer' },
     agentCheckIn: checkIn,
     agentSubmitResults: { agentId, items: [{}] },
     agentRenewLeases: { agentId, jobIds: [] },

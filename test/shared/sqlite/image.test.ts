@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
-import { readLog } from '@monitor/shared/sqlite/image.ts';
+import { pageSizeOf, readLog } from '@monitor/shared/sqlite/image.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 const pageBytes = 4_096;
@@ -34,11 +34,13 @@ function endsOf(log: Buffer): number[] {
   );
 }
 
+const bytesOf = (bytes: Buffer) => ({
+  size: bytes.length,
+  read: (offset: number, length: number) => bytes.subarray(offset, offset + length),
+});
+
 function read(log: Buffer): [commits: number, ignored: number, damagedFrames: number] {
-  const { commits, ignoredCommits, damagedFrames } = readLog(
-    { size: log.length, read: (offset, length) => log.subarray(offset, offset + length) },
-    pageBytes,
-  );
+  const { commits, ignoredCommits, damagedFrames } = readLog(bytesOf(log), pageBytes);
   return [commits, ignoredCommits, damagedFrames];
 }
 
@@ -89,4 +91,17 @@ test('a frame is whole when only the stored checksum before it is damaged', () =
   const headless = logOf(6);
   headless.writeUInt8(headless.readUInt8(26) ^ 1, 26);
   assert.deepEqual(read(headless), [0, 6, 0]);
+});
+
+test('a file without its header has the page size that its log says', () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'a.db');
+  using db = new DatabaseSync(file);
+  db.exec('pragma page_size = 1024; pragma journal_mode = wal; create table texts (content text)');
+  const [whole, log] = [readFileSync(file), readFileSync(`${file}-wal`)].map(bytesOf);
+  const empty = bytesOf(Buffer.alloc(0));
+  assert.ok(whole !== undefined && log !== undefined);
+  assert.equal(pageSizeOf(whole, null), 1_024);
+  assert.equal(pageSizeOf(empty, log), 1_024);
+  assert.equal(pageSizeOf(empty, null), 4_096);
 });

@@ -1,0 +1,10 @@
+/** The few things of oidc-provider that tests use; the package brings no types. */
+declare module 'oidc-provider' {
+  import type { RequestListener } from 'node:http';
+
+  // eslint-disable-next-line no-restricted-syntax -- so the package has it
+  export default class Provider {
+    constructor(issuer: string, configuration: object);
+    callback(): RequestListener;
+  }
+}

@@ -1,0 +1,79 @@
+/** A real OpenID provider. Its sign-in page takes any name, and asks for consent. */
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import Provider from 'oidc-provider';
+import type { Page } from 'playwright-core';
+
+export interface OpenIdUser {
+  name: string;
+  email: string;
+  email_verified?: boolean;
+  groups?: string[];
+}
+
+export interface OpenIdProvider extends AsyncDisposable {
+  issuer: string;
+  users: Map<string, OpenIdUser>;
+  /** What the ID token of a user says in place of userinfo; set before `register`. */
+  inIdToken: Map<string, object>;
+  /** Registers where people are led back to. */
+  register(redirectUri: string): void;
+}
+
+export const clientId = 'monitor';
+export const clientSecret = 'a-secret-of-the-client';
+
+export async function openIdProvider(): Promise<OpenIdProvider> {
+  const users = new Map<string, OpenIdUser>();
+  const inIdToken = new Map<string, object>();
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    issuer,
+    users,
+    inIdToken,
+    register(redirectUri) {
+      const provider = new Provider(issuer, {
+        clients: [
+          {
+            ...{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] },
+            token_endpoint_auth_method: 'client_secret_post',
+          },
+        ],
+        claims: {
+          openid: ['sub'],
+          email: ['email', 'email_verified'],
+          profile: ['name', 'groups'],
+        },
+        conformIdTokenClaims: inIdToken.size === 0,
+        cookies: { keys: ['a key of the provider'] },
+        findAccount: (_context: unknown, accountId: string) => ({
+          accountId,
+          claims: (use: string) => ({
+            sub: accountId,
+            ...((use === 'id_token' ? inIdToken.get(accountId) : undefined) ??
+              users.get(accountId)),
+          }),
+        }),
+      });
+      server.removeAllListeners('request');
+      server.on('request', provider.callback());
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Signs in on the page of the provider and gives consent. */
+export async function signInAtProvider(page: Page, user: string): Promise<void> {
+  await page.locator('input[name="login"]').fill(user);
+  await page.locator('input[name="password"]').fill('any');
+  await page.locator('button[type="submit"]').click();
+  await page.getByRole('button', { name: /continue/i }).click();
+}
