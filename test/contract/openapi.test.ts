@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
+import { passkeyRoutes } from '@monitor/shared/contract/passkey.ts';
 import { profileRoutes } from '@monitor/shared/contract/person.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { openApiDocument } from '../../scripts/openapi/document.ts';
@@ -116,7 +117,8 @@ test('what a body may leave out, generators of clients let it leave out', () => 
 });
 
 /** A key has no profile: the tests of people play these. */
-const isOfProfile = (route: Route) => Object.values<Route>(profileRoutes).includes(route);
+const isOfProfile = (route: Route) => 
+  Object.values<Route>({ ...profileRoutes, ...passkeyRoutes }).includes(route);
 
 test('an example is carried out as it stands, once the ids in it exist', async () => {
   await using cp = await startTestControlPlane({ requestsPerMinute: 0 });

@@ -14,7 +14,7 @@ async function openViewer(link: string): Promise<string> {
   return body.text();
 }
 
-test('npm start shows results of every check type and links to files, ends with 0, finds everything again, and says where no browser is found', async () => {
+test('npm start shows results of every check type and links to files, ends with 0, finds everything again, and says where no browser is found', async ({ signal }) => {
   using folder = temporaryFolder();
   // The second agent listens beside the first; targets need three ports.
   const first = await freePort(6);
@@ -25,6 +25,7 @@ test('npm start shows results of every check type and links to files, ends with 
     DEMO_TARGET_PORT: String(first + 3),
   };
   await using demo = new Program(['scripts/demo.ts'], environment);
+  signal.addEventListener('abort', () => process.stderr.write(demo.lines.slice(-60).join('\n')));
   for (const shown of [
     'PASSING  healthy website (URL',
     'FAILING  failing website (URL',

@@ -33,6 +33,18 @@ class Heights {
   }
 
   /**
+   * Pixels from the top of the first row.
+   * @param {number} row
+   */
+  above(row) {
+    const block = Math.floor(row / blockRows);
+    const { usual } = this;
+    let top = ((row % blockRows) / blockRows) * (this.#known.get(block) ?? usual);
+    for (let one = 0; one < block; one += 1) top += this.#known.get(one) ?? usual;
+    return top;
+  }
+
+  /**
    * The blocks between two heights, and what is above and below them.
    * @param {number} rows
    * @param {number} from
@@ -57,7 +69,7 @@ class Heights {
 }
 
 /**
- * The range of the rows of a table to render, as the page scrolls.
+ * The range of the rows of a table to render, as the page scrolls. `reveal` scrolls a row to the middle.
  * @param {number} rows
  */
 export function useWindow(rows) {
@@ -87,8 +99,12 @@ export function useWindow(rows) {
       removeEventListener('resize', onMove);
     };
   }, []);
+  const reveal = (/** @type {number} */ row) => {
+    const top = table.current?.getBoundingClientRect().top ?? 0;
+    scrollBy(0, top + heights.current.above(row) - innerHeight / 2);
+  };
   const last = Math.min(range.last, Math.max(0, Math.ceil(rows / blockRows) - 1));
-  return { table, range: { ...range, first: Math.min(range.first, last), last } };
+  return { table, reveal, range: { ...range, first: Math.min(range.first, last), last } };
 }
 
 /**

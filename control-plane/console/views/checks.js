@@ -323,8 +323,9 @@ function focusedRow(table) {
  * row yet takes the focus as soon as it is.
  * @param {{ current: HTMLTableElement | null }} table
  * @param {number} rows
+ * @param {(row: number) => void} reveal
  */
-function useRowKeys(table, rows) {
+function useRowKeys(table, rows, reveal) {
   const wanted = useRef(/** @type {number | null} */ (null));
   const focus = () => {
     if (wanted.current === null) return;
@@ -352,7 +353,7 @@ function useRowKeys(table, rows) {
       const from = wanted.current ?? focusedRow(table.current);
       wanted.current = Math.max(0, Math.min(rows - 1, from + (key === 'j' ? 1 : -1)));
       focus();
-      if (wanted.current !== null) scrollBy(0, key === 'j' ? innerHeight / 2 : -innerHeight / 2);
+      if (wanted.current !== null) reveal(wanted.current);
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
@@ -371,7 +372,7 @@ function useRowKeys(table, rows) {
  * }} props
  */
 function Rows({ rows, order, isReversed, everyMs, picked, onPick, onPickAll }) {
-  const { table, range } = useWindow(rows.length);
+  const { table, range, reveal } = useWindow(rows.length);
   const blocks = [];
   for (let block = range.first; block <= range.last; block += 1) {
     blocks.push({ block, lines: rows.slice(block * blockRows, (block + 1) * blockRows) });
@@ -382,10 +383,10 @@ function Rows({ rows, order, isReversed, everyMs, picked, onPick, onPickAll }) {
   // Only an order by figures needs those of rows that are not shown.
   useFigures(ofFigures.has(order) ? rows.map(({ check }) => check.id) : ids);
   const latest = useLatest(ids, everyMs);
-  useRowKeys(table, rows.length);
+  useRowKeys(table, rows.length, reveal);
   const spacer = (/** @type {string} */ name, /** @type {number} */ height) =>
     height > 0 &&
-    html`<tbody aria-hidden="true" key=${name}>
+    html`<tbody aria-hidden="true" key=${name} class="spacer">
       <tr>
         <td colspan=${columns.length + 1} style=${{ height: `${height}px`, padding: 0 }}></td>
       </tr>

@@ -72,13 +72,13 @@ test('a script is kept byte for byte: separators of lines of one kind, and of se
     await editorOf(page).waitFor();
     await page.getByLabel('Name', { exact: true }).fill('Journey two');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByRole('heading', { name: 'Journey two', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Journey two', level: 1, exact: true }).waitFor();
     assert.equal(await scriptOf(id), script);
     await page.goBack();
     await typeAtEnd(page, '// 1');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByRole('heading', { name: 'Journey two', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Journey two', level: 1, exact: true }).waitFor();
     assert.equal(await scriptOf(id), typed);
   }
 });
@@ -211,7 +211,7 @@ test('without the editor the field is a plain one, which saves as well', async (
   await page.evaluate(`location.hash = '#/edit/check/${id}'`);
   await page.getByLabel('Script', { exact: true }).fill('await 2;');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByRole('heading', { name: 'Journey', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Journey', level: 1, exact: true }).waitFor();
   assert.equal(await scriptOf(id), 'await 2;');
 });
 
