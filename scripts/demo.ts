@@ -234,8 +234,7 @@ async function showFiles(
   if (check === undefined) return;
   const files = await untilFiles(api, check.id, types, signal);
   if (files === null) return;
-  const { vitals } = files;
-  if (vitals !== '') console.log(`${colors.bold(name)}: ${vitals}`);
+  console.log(`${colors.bold(name)}: ${files.vitals}`);
   for (const { type, url } of files.links) console.log(`  ${type.padEnd(11)}${url}`);
 }
 

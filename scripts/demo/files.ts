@@ -16,7 +16,7 @@ interface BrowserResult {
 
 interface ResultFiles {
   links: { type: string; url: string }[];
-  /** The web vitals of the first page, as a line; empty when there are none. */
+  /** The web vitals of the first page, as a line. */
   vitals: string;
 }
 
@@ -31,7 +31,10 @@ function vitalsOf({ browserCheckResult: seen }: BrowserResult): string {
     .join(', ');
 }
 
-/** Waits for files of these types at any result of a check; null when aborted before. */
+/**
+ * Waits for a result of a check with files of these types and with web vitals, which a busy machine
+ * may not measure at the first run; null when aborted before.
+ */
 export async function untilFiles(
   api: ApiCall,
   checkId: string,
@@ -55,7 +58,8 @@ export async function untilFiles(
         const url = asset?.viewerUrl ?? asset?.url;
         return url == null ? [] : [{ type, url }];
       });
-      if (links.length === types.length) return { links, vitals: vitalsOf(result) };
+      const vitals = vitalsOf(result);
+      if (links.length === types.length && vitals !== '') return { links, vitals };
     }
     await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
   }
