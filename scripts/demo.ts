@@ -124,17 +124,15 @@ function keep(file: string, kept: Kept): void {
 /** The private location and the key of its agent: made through the API, once. */
 async function ensureLocation(api: ApiCall, file: string, kept: Kept): Promise<string> {
   if (kept.privateKey !== undefined) return kept.privateKey;
-  const location = await callApi<{ id: string }>(api, 'POST', '/v1/private-locations', {
-    name: 'Demo network',
-    slugName: privateSlug,
-  });
-  const key = await callApi<{ rawKey: string }>(
+  const { id, keys } = await callApi<{ id: string; keys: [{ rawKey: string }] }>(
     api,
     'POST',
-    `/v1/private-locations/${location.id}/keys`,
+    '/v1/private-locations',
+    { name: 'Demo network', slugName: privateSlug },
   );
-  keep(file, Object.assign(kept, { privateLocationId: location.id, privateKey: key.rawKey }));
-  return key.rawKey;
+  const [{ rawKey }] = keys;
+  keep(file, Object.assign(kept, { privateLocationId: id, privateKey: rawKey }));
+  return rawKey;
 }
 
 /** The person who signs in to the console: invited as a colleague would be, once. */

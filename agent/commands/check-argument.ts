@@ -98,7 +98,7 @@ export function checkFromArgument(argument: string, withRetries: boolean): Assig
     const types = agentTypes.map((known) => known.type).join(', ');
     throw bad(argument, `"checkType" must be one of ${types}`);
   }
-  const schema = definition.lenientCreate ?? definition.create;
+  const schema = definition.create;
   const parsed = schema.safeParse({ name: argument, ...given }, { reportInput: true });
   if (!parsed.success) {
     const problems = fieldIssues(parsed.error.issues).map((issue) => issueText(issue, 'the check'));

@@ -18,6 +18,7 @@ export {
   KeyStore,
   type ListedKey,
   listKeys,
+  type NewKey,
   rememberKeysMs,
   revokeKey,
 } from './keys/store.ts';

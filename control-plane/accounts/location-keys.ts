@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import type { Database } from '../db/tables.ts';
+import type { NewKey } from './keys/store.ts';
 
 /** Keys of locations, as the module that owns locations needs them. */
 export interface LocationKeys {
@@ -9,7 +10,7 @@ export interface LocationKeys {
     accountId: string,
     location: string,
     privateLocationId: string,
-  ): Promise<{ id: string; rawKey: string; maskedKey: string; createdAt: number }>;
+  ): Promise<NewKey>;
   /** Clears the cache after a key was revoked. */
   forget(): void;
 }

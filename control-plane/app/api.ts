@@ -66,6 +66,7 @@ import {
   checkTrialHandlers,
   checkTriggerHandlers,
 } from '../sessions/index.ts';
+import { compatibilityHandlers } from '../compat/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
 import { incidentHandlers } from '../incidents/index.ts';
@@ -84,7 +85,7 @@ type HandlersOfGroups = { [G in keyof Groups]: Handlers<Groups[G]> };
 
 export interface ApiParts {
   services: Services;
-  config: Pick<Config, 'LENIENT_DNS_BODY' | 'STATIC_IPS'>;
+  config: Pick<Config, 'STRICT_DNS_BODY' | 'STATIC_IPS'>;
   intake: ResultIntake;
   codeBundles: CodeBundleStore;
   locationKeys: LocationKeys;
@@ -148,12 +149,13 @@ export function bindApi({
     invitation: invitationHandlers(people),
     profile: profileHandlers(people),
     audit: auditHandlers(services),
+    compatibility: compatibilityHandlers(services, people),
     agent: agentHandlers(services, intake),
     agentArtifact: agentArtifactHandlers(services),
     agentCodeBundle: agentCodeBundleHandlers(codeBundles),
   };
   return [
-    ...checkTypeBindings(services, config.LENIENT_DNS_BODY),
+    ...checkTypeBindings(services, config.STRICT_DNS_BODY),
     ...analyticsTypeBindings(services),
     ...Object.entries(routeGroups).flatMap(([group, routes]) =>
       // The types guarantee that each group has its handlers.

@@ -17,14 +17,8 @@ export interface Subscription {
 /** The subscriber: one check or one group. */
 export type Subscriber = { checkId: string } | { groupId: number };
 
-const channelsOfAccount = prepareQuery<
-  { accountId: string },
-  { id: number; auto_subscribe: number }
->((db, argument) =>
-  db
-    .selectFrom('alert_channels')
-    .select(['id', 'auto_subscribe'])
-    .where('account_id', '=', argument('accountId')),
+const channelsOfAccount = prepareQuery<{ accountId: string }, { id: number }>((db, argument) =>
+  db.selectFrom('alert_channels').select('id').where('account_id', '=', argument('accountId')),
 );
 
 /** Refuses channels that the account does not have. */
@@ -46,36 +40,32 @@ export async function checkChannels(
 }
 
 /**
- * The subscriptions of a new check: the requested ones, the channels that subscribe automatically,
- * and all other channels unless that was switched off. Spec: Endpoints, `autoAssignAlerts`.
+ * The subscriptions of a new check or group: the requested ones, else all channels unless that was
+ * switched off. A client that names its subscriptions must read just those. Spec: Endpoints,
+ * `autoAssignAlerts`.
  */
 export async function initialSubscriptions(
   db: Kysely<Database>,
   accountId: string,
   asked: readonly Subscription[],
   autoAssignAlerts: boolean,
-): Promise<Subscription[]> {
-  const named = new Set(asked.map(({ alertChannelId }) => alertChannelId));
+): Promise<readonly Subscription[]> {
+  if (asked.length > 0 || !autoAssignAlerts) return asked;
   const channels = await channelsOfAccount.run(db, { accountId });
-  const further = channels.filter(
-    ({ id, auto_subscribe: subscribesItself }) =>
-      !named.has(id) && (autoAssignAlerts || fromFlag(subscribesItself)),
-  );
-  return [...asked, ...further.map(({ id }) => ({ alertChannelId: id, activated: true }))];
+  return channels.map(({ id }) => ({ alertChannelId: id, activated: true }));
 }
 
-/** Writes the same for a check that asked for none. */
-export async function subscribeNewCheck(
+/** Subscribes a new check to all channels. */
+export async function subscribeToAll(
   db: Kysely<Database>,
   accountId: string,
   checkId: string,
-  autoAssignAlerts: boolean,
 ): Promise<void> {
   await db
     .insertInto('alert_subscriptions')
     .columns(['account_id', 'channel_id', 'check_id', 'activated'])
-    .expression((channels) => {
-      const all = channels
+    .expression((channels) =>
+      channels
         .selectFrom('alert_channels')
         .select(({ ref, cast, val, lit }) => [
           ref('account_id').as('account_id'),
@@ -84,9 +74,8 @@ export async function subscribeNewCheck(
           lit(1).as('activated'),
         ])
         .where('account_id', '=', accountId)
-        .orderBy('id');
-      return autoAssignAlerts ? all : all.where('auto_subscribe', '=', 1);
-    })
+        .orderBy('id'),
+    )
     .execute();
 }
 

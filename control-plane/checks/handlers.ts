@@ -72,12 +72,12 @@ function definitionOf(type: string): CheckTypeDefinition {
 }
 
 /**
- * Create and update of every check type. With `lenientBodies` a creation may leave out fields that
- * the specification requires but existing clients do not send (DNS: `heartbeat`, `script`).
+ * Create and update of every check type. With `strictBodies` a creation needs the fields that
+ * the specification requires and existing clients do not send (DNS: `heartbeat`, `script`).
  */
-export function checkTypeBindings(services: Services, lenientBodies: boolean): BoundRoute[] {
+export function checkTypeBindings(services: Services, strictBodies: boolean): BoundRoute[] {
   return checkTypeRoutes.flatMap(({ definition, create: createRoute, update: updateRoute }) => {
-    const body = lenientBodies ? (definition.lenientCreate ?? createRoute.body) : createRoute.body;
+    const body = strictBodies ? (definition.strictCreate ?? createRoute.body) : createRoute.body;
     return [
       {
         route: { ...createRoute, body } as unknown as Route,

@@ -29,8 +29,7 @@ import {
 import type { Services } from '../core/services.ts';
 import {
   checkChannels,
-  initialSubscriptions,
-  subscribeNewCheck,
+  subscribeToAll,
   writeSubscriptions,
   type Subscription,
 } from './alert-subscriptions.ts';
@@ -159,11 +158,8 @@ export async function createCheck(
     const asked = fields['alertChannelSubscriptions'] as Subscription[];
     await checkChannels(db, accountId, asked);
     await insertCheck.run(db, row);
-    if (asked.length === 0) await subscribeNewCheck(db, accountId, row.id, autoAssignAlerts);
-    else {
-      const subscriptions = await initialSubscriptions(db, accountId, asked, autoAssignAlerts);
-      await writeSubscriptions(db, accountId, { checkId: row.id }, subscriptions, true);
-    }
+    if (asked.length === 0 && autoAssignAlerts) await subscribeToAll(db, accountId, row.id);
+    else await writeSubscriptions(db, accountId, { checkId: row.id }, asked, true);
     return publishCheck(services, db, 'created', { row, effective: effectiveFields(row, group) });
   });
   runAll(steps);

@@ -170,10 +170,10 @@ const settings = {
     .describe(
       'Where the trace viewer is: a host of its own that leads to the same port; default: traces.localhost where PUBLIC_URL is of this machine, otherwise none',
     ),
-  LENIENT_DNS_BODY: flag
+  STRICT_DNS_BODY: flag
     .default(false)
     .describe(
-      'Accept DNS monitors without `heartbeat` and `script`, which the specification requires and existing clients do not send',
+      'Refuse DNS monitors without `heartbeat` and `script`, which the specification requires and existing clients do not send',
     ),
   CHECK_RESPONSES: flag
     .default(false)

@@ -40,12 +40,13 @@ export async function openTarget(flapEveryMs: number): Promise<Target> {
 export async function makeLocations(api: ApiCall, slugNames: readonly string[]): Promise<string[]> {
   const keys: string[] = [];
   for (const slugName of slugNames) {
-    const { id } = await callApi<{ id: string }>(api, 'POST', '/v1/private-locations', {
-      name: slugName,
-      slugName,
-    });
-    const made = await callApi<{ rawKey: string }>(api, 'POST', `/v1/private-locations/${id}/keys`);
-    keys.push(made.rawKey);
+    const made = await callApi<{ keys: [{ rawKey: string }] }>(
+      api,
+      'POST',
+      '/v1/private-locations',
+      { name: slugName, slugName },
+    );
+    keys.push(made.keys[0].rawKey);
   }
   return keys;
 }

@@ -225,11 +225,15 @@ const passing = new Set([
   'nextOccurrences',
 ]);
 
-/** As JSON; halves of characters, which no storage keeps, as what is stored in their place. */
+/**
+ * As JSON, without keys that are shown once; halves of characters, which no storage keeps, as what is
+ * stored in their place.
+ */
 function wellFormed(value: unknown): string | undefined {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === 'string' ? inner.toWellFormed() : inner,
-  );
+  return JSON.stringify(value, (key, inner: unknown) => {
+    if (key === 'rawKey') return undefined;
+    return typeof inner === 'string' ? inner.toWellFormed() : inner;
+  });
 }
 
 class Sequence {

@@ -96,6 +96,9 @@ export function assertionSchema<Source extends string>(
       property: z.string().max(2048).default(''),
       target: z.string().max(65_536).default(''),
       regex: z.string().max(2048).nullable().default(null),
+      order: z.int().min(0).exactOptional().meta({
+        description: 'Kept for clients that number their assertions; the list decides',
+      }),
     })
     .superRefine((assertion, context) => {
       const grammar = sources.find((candidate) => candidate.source === assertion.source);

@@ -11,7 +11,7 @@ import {
   locations,
   maxGroupVariables,
   privateLocations,
-  retryStrategy,
+  retryStrategyOrFallback,
   scriptText,
   maxTags,
   tag as checkTag,
@@ -68,12 +68,10 @@ const fields = {
   runParallel: z
     .boolean()
     .nullable()
-    .default(null)
-    .meta({ description: 'Only true overrides the checks; reads as false otherwise' }),
+    .default(false)
+    .meta({ description: 'Only true overrides the checks' }),
   alertSettings: alertSettings.nullable().default(null),
-  retryStrategy: z
-    .union([z.literal('FALLBACK'), retryStrategy])
-    .nullable()
+  retryStrategy: retryStrategyOrFallback
     .default('FALLBACK')
     .meta({ description: '`FALLBACK`: each check its own; null: no retries' }),
   useGlobalAlertSettings: z.boolean().nullable().default(null),
@@ -83,7 +81,6 @@ const fields = {
 /** In version 1 the group's settings win by default. */
 const fieldsOfV1 = {
   ...fields,
-  runParallel: z.boolean().nullable().default(false),
   useGlobalAlertSettings: z.boolean().nullable().default(true),
   doubleCheck: z.boolean().default(true).meta({ deprecated: true }),
 };
@@ -97,7 +94,6 @@ export type CheckGroupChanges = z.output<typeof updateBody>;
 export const checkGroup = z
   .object({
     ...fields,
-    runParallel: z.boolean(),
     apiCheckDefaults: apiCheckDefaults.nullable(),
     id: z.int(),
     badgeToken: z

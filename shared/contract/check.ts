@@ -84,6 +84,9 @@ export const retryStrategy = z
   .meta({ id: 'RetryStrategy' });
 export type RetryStrategy = z.output<typeof retryStrategy>;
 
+/** `FALLBACK`: that of the group, else as without one. Existing clients send it for checks too. */
+export const retryStrategyOrFallback = z.union([z.literal('FALLBACK'), retryStrategy]).nullable();
+
 /** Spec: Check, `triggerIncident`. A given object needs all fields. */
 export const triggerIncident = z
   .object({
@@ -148,7 +151,7 @@ export const scheduledCheckFields = {
   locations: locations.default([]),
   privateLocations: privateLocations.default([]),
   runtimeId: runtimeId.nullable().default(null),
-  retryStrategy: retryStrategy.nullable().default(null),
+  retryStrategy: retryStrategyOrFallback.default(null),
   runParallel: z.boolean().default(false),
   frequency: frequency.default(10),
   frequencyOffset: z.int().min(1).exactOptional(),

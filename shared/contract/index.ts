@@ -19,6 +19,7 @@ import { badgeRoutes } from './badge.ts';
 import { checkGroupRoutes } from './check-group.ts';
 import { checkTrialRoutes } from './check-trial.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from './check-trigger.ts';
+import { compatibilityRoutes } from './compatibility.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
 import { codeBundleRoutes } from './code-bundle.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from './dashboard.ts';
@@ -90,6 +91,7 @@ export const routeGroups = {
   invitation: invitationRoutes,
   profile: profileRoutes,
   audit: auditRoutes,
+  compatibility: compatibilityRoutes,
   agent: agentRoutes,
   agentArtifact: agentArtifactRoutes,
   agentCodeBundle: agentCodeBundleRoutes,

@@ -50,12 +50,12 @@ const timezone = anyTimezone.nullable().meta({
   },
 });
 
-/** `repeatUnit` is required; existing clients send null for a window that does not repeat. */
+/** Existing clients send no `repeatUnit` for a window that does not repeat. */
 const createBody = z.object({
   name,
   startsAt,
   endsAt,
-  repeatUnit,
+  repeatUnit: repeatUnit.default(null),
   tags: tags.default([]),
   repeatInterval: repeatInterval.default(null),
   repeatEndsAt: repeatEndsAt.default(null),

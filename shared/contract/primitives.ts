@@ -148,8 +148,8 @@ export function listOf<T extends z.ZodType>(item: T, maximum: number) {
 
 /** A boolean in a query string: `true` or `false`. */
 export const queryBoolean = z
-  .enum(['true', 'false'], { error: 'must be true or false' })
-  .transform((text) => text === 'true')
+  .enum(['true', 'false', '1', '0'], { error: 'must be true or false' })
+  .transform((text) => text === 'true' || text === '1')
   .meta({ override: { type: 'boolean' } });
 
 /** An integer in a query string, within bounds. `page=1e3`, `page=0x1` and `page=` are refused. */

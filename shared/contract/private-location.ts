@@ -54,6 +54,11 @@ export const privateLocation = z
   })
   .meta({ id: 'PrivateLocation' });
 
+/** A new location has a first key, so that an agent can be started at once. */
+const newPrivateLocation = privateLocation
+  .extend({ keys: z.array(privateLocationKey) })
+  .meta({ id: 'NewPrivateLocation' });
+
 const tag = 'Private locations';
 const byId = z.object({ id: pathId });
 
@@ -78,7 +83,8 @@ const createPrivateLocation = defineRoute({
   method: 'POST',
   path: '/v1/private-locations',
   tag,
-  summary: 'Create a private location',
+  summary: 'Create a private location with its first key',
+  description: 'The raw key is in this answer and nowhere else.',
   authentication: 'apiKey',
   body: z.object({
     name,
@@ -87,7 +93,7 @@ const createPrivateLocation = defineRoute({
     proxyUrl: proxyUrl.default(null),
   }),
   status: 201,
-  response: privateLocation,
+  response: newPrivateLocation,
   errors: [400, 402, 409],
 });
 

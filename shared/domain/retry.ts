@@ -16,10 +16,11 @@ const doubleCheckStrategy: RetryStrategy = {
  * location when `doubleCheck` is set; otherwise none.
  */
 export function effectiveRetryStrategy(check: {
-  retryStrategy: RetryStrategy | null;
+  retryStrategy: RetryStrategy | 'FALLBACK' | null;
   doubleCheck: boolean;
 }): RetryStrategy | null {
-  if (check.retryStrategy !== null) return check.retryStrategy;
+  const { retryStrategy } = check;
+  if (retryStrategy !== null && retryStrategy !== 'FALLBACK') return retryStrategy;
   return check.doubleCheck ? doubleCheckStrategy : null;
 }
 

@@ -185,6 +185,8 @@ const notSuccessful: Readonly<Record<string, number>> = {
   agentDownloadCodeBundle: 404,
   // The signature is what authorises.
   downloadArtifact: 400,
+  // It is the member that `removeAccountMember` has removed.
+  removePerson: 404,
   // A key has no profile.
   updateMe: 404,
   changeMyPassword: 404,

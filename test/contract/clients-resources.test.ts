@@ -109,10 +109,11 @@ test('private locations: keys are managed beside them', async () => {
     },
     headersOf('TF'),
   );
+  assert.match(location.keys[0].rawKey, /^pl_/);
   const key = await call(201, 'POST', `/v1/private-locations/${location.id}/keys`, {});
   assert.match(key.rawKey, /^pl_/);
   const read = await call(200, 'GET', `/v1/private-locations/${location.id}`);
-  assert.deepEqual([read.slugName, read.icon, read.keys.length], ['cellar', 'squirrel', 1]);
+  assert.deepEqual([read.slugName, read.icon, read.keys.length], ['cellar', 'squirrel', 2]);
   assert.equal(read.keys[0].rawKey, undefined);
   const check = await call(201, 'POST', '/v1/checks/url', {
     name: 'a',

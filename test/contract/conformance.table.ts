@@ -23,14 +23,14 @@ export interface Facts {
   minItems?: number;
   maxItems?: number;
   values?: readonly (string | number)[];
+  /** In bodies: a creation without it is refused. */
+  required?: boolean;
 }
 
 export interface FieldRow extends Facts {
   /** Place in the body: `request.assertions[].source`; `*` stands for any key. */
   at: string;
   kind: Kind;
-  /** In bodies: a creation without it is refused. */
-  required?: boolean;
   /** In responses: always there. */
   always?: boolean;
   /** Which way it travels, when not both. */
@@ -552,6 +552,7 @@ export const sections: readonly Section[] = [
     further: [
       'request.assertions[].property',
       'request.assertions[].regex',
+      'request.assertions[].order',
       // What real clients of the field send and read on every monitor.
       'heartbeat',
       'script',
@@ -597,7 +598,11 @@ export const sections: readonly Section[] = [
     values: 1,
     requests: ['createDNSMonitor'],
     responses: ['createDNSMonitor'],
-    further: ['request.assertions[].property', 'request.assertions[].regex'],
+    further: [
+      'request.assertions[].property',
+      'request.assertions[].regex',
+      'request.assertions[].order',
+    ],
     table: [
       { at: 'name', kind: 'string', required: true, sample: 'of a name' },
       { at: 'request', kind: 'object', required: true },
@@ -607,8 +612,9 @@ export const sections: readonly Section[] = [
         required: true,
         sample: {},
         differs: {
+          required: false,
           nullable: true,
-          why: 'null in answers of monitors that were created by lenient clients',
+          why: 'existing clients do not send it, and read null then; STRICT_DNS_BODY requires it',
         },
       },
       {
@@ -617,8 +623,9 @@ export const sections: readonly Section[] = [
         required: true,
         sample: '',
         differs: {
+          required: false,
           nullable: true,
-          why: 'null in answers of monitors that were created by lenient clients',
+          why: 'existing clients do not send it, and read null then; STRICT_DNS_BODY requires it',
         },
       },
       { at: 'request.query', kind: 'string', sample: 'b.example' },
@@ -731,6 +738,7 @@ export const sections: readonly Section[] = [
       'apiCheckDefaults.queryParameters[].locked',
       'apiCheckDefaults.assertions[].property',
       'apiCheckDefaults.assertions[].regex',
+      'apiCheckDefaults.assertions[].order',
     ],
     table: [
       { at: 'name', kind: 'string', required: true, always: true, sample: 'renamed' },
@@ -1280,7 +1288,10 @@ export const sections: readonly Section[] = [
         required: true,
         always: true,
         sample: 'WEEK',
-        differs: orNull('how existing clients say that a window does not repeat'),
+        differs: {
+          ...orNull('how existing clients say that a window does not repeat'),
+          required: false,
+        },
       },
       { at: 'tags', kind: 'array', of: 'string', sample: ['shop'] },
       {

@@ -18,7 +18,7 @@ export const zeroDates = {
 export function existingClient() {
   let cp: TestControlPlane;
   before(async () => {
-    cp = await startTestControlPlane({ lenientDnsBody: true, requestsPerMinute: 0 });
+    cp = await startTestControlPlane({ requestsPerMinute: 0 });
   });
   after(() => cp[Symbol.asyncDispose]());
 

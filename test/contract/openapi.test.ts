@@ -117,7 +117,7 @@ test('what a body may leave out, generators of clients let it leave out', () => 
 });
 
 /** A key has no profile: the tests of people play these. */
-const isOfProfile = (route: Route) => 
+const isOfProfile = (route: Route) =>
   Object.values<Route>({ ...profileRoutes, ...passkeyRoutes }).includes(route);
 
 test('an example is carried out as it stands, once the ids in it exist', async () => {

@@ -69,7 +69,7 @@ test('a channel changes in part, keeps its type, and goes with its subscriptions
   assert.deepEqual(read.body.alertChannelSubscriptions, []);
 });
 
-test('a new check is subscribed to all channels unless that is switched off', async () => {
+test('a new check is subscribed to all channels unless it names its own or that is switched off', async () => {
   await using cp = await startTestControlPlane();
   const one = await makeChannel(cp);
   const two = await makeChannel(cp, { ...email, autoSubscribe: true });
@@ -79,14 +79,11 @@ test('a new check is subscribed to all channels unless that is switched off', as
     { alertChannelId: two.id, activated: true },
   ]);
   const own = await makeCheck(cp, '?autoAssignAlerts=false');
-  assert.deepEqual(own.alertChannelSubscriptions, [{ alertChannelId: two.id, activated: true }]);
+  assert.deepEqual(own.alertChannelSubscriptions, []);
   const named = await makeCheck(cp, '', {
     alertChannelSubscriptions: [{ alertChannelId: one.id, activated: false }],
   });
-  assert.deepEqual(named.alertChannelSubscriptions, [
-    { alertChannelId: one.id, activated: false },
-    { alertChannelId: two.id, activated: true },
-  ]);
+  assert.deepEqual(named.alertChannelSubscriptions, [{ alertChannelId: one.id, activated: false }]);
   const changed = await cp.api('PUT', `/v1/checks/url/${named.id}`, {
     alertChannelSubscriptions: [],
   });

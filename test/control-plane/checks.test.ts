@@ -119,8 +119,6 @@ const refused: [type: string, path: string, value: unknown, key?: string][] = [
   ['tcp', 'request.port', undefined],
   ['tcp', 'request.port', 65_536],
   ['tcp', 'maxResponseTime', 5001],
-  ['dns', 'heartbeat', undefined],
-  ['dns', 'script', undefined],
   ['dns', 'request.query', ''],
   ['dns', 'request.recordType', 'ANY'],
   ['dns', 'request.protocol', 'TLS'],
@@ -242,11 +240,14 @@ test('lists are paged, and say how many there are', async () => {
   }
 });
 
-test('LENIENT_DNS_BODY relaxes just what existing clients leave out', async () => {
-  await using lenient = await startTestControlPlane({ lenientDnsBody: true });
-  const request = { query: 'a.example', recordType: 'A' };
-  assert.equal((await lenient.api('POST', '/v1/checks/dns', { name: 'a', request })).status, 201);
-  assert.equal((await lenient.api('POST', '/v1/checks/dns', { request })).status, 400);
+test('STRICT_DNS_BODY requires what existing clients leave out', async () => {
+  await using strict = await startTestControlPlane({ settings: { STRICT_DNS_BODY: 'true' } });
+  const body = { name: 'a', request: { query: 'a.example', recordType: 'A' } };
+  assert.equal((await cp.api('POST', '/v1/checks/dns', body)).status, 201);
+  const { status, body: error } = await strict.api('POST', '/v1/checks/dns', body);
+  assert.deepEqual([status, error.attributes.keys], [400, ['heartbeat', 'script']]);
+  const whole = { ...body, heartbeat: {}, script: '' };
+  assert.equal((await strict.api('POST', '/v1/checks/dns', whole)).status, 201);
 });
 
 test('missing and invalid keys answer 401', async () => {

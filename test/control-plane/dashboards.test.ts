@@ -61,6 +61,17 @@ test('a dashboard has defaults, and keeps what a change leaves out', async () =>
     created_at: at(0),
     updated_at: null,
   });
+  const locked = await createDashboard(cp, { isPrivate: true });
+  const [key, ...others] = locked.dashboard.keys;
+  assert.match(key.rawKey, /^da_[0-9a-f]{64}$/);
+  assert.deepEqual(others, []);
+  const again = await cp.api('PUT', locked.path, { header: 'x' });
+  assert.deepEqual(again.body.keys, [key]);
+  const opened = await cp.api('PUT', path, { isPrivate: true });
+  assert.match(opened.body.keys[0].maskedKey, /^da_…/);
+  await cp.api('PUT', path, { isPrivate: false, keys: [] });
+  const rows = await cp.controlPlane.services.db.selectFrom('dashboards').selectAll().execute();
+  assert.ok(!JSON.stringify(rows).includes(key.rawKey));
   clock.advance(1_000);
   const changed = await cp.api('PUT', path, { customUrl: 'Shop-Board', width: '960PX' });
   assert.equal(changed.status, 200);
@@ -169,7 +180,7 @@ test('an incident of a dashboard shows its newest update, or all when asked', as
   assert.deepEqual((await cp.api('GET', path)).body, { ...incident, incidentUpdates: [two] });
   const all = `${path}?includeAllIncidentUpdates=true`;
   assert.deepEqual((await cp.api('GET', all)).body, incident);
-  assert.equal((await cp.api('GET', `${path}?includeAllIncidentUpdates=1`)).status, 400);
+  assert.equal((await cp.api('GET', `${path}?includeAllIncidentUpdates=yes`)).status, 400);
 
   clock.advance(1_000);
   const stopped = await cp.api('PUT', `${path}?probe=x`, { impact: 'MAJOR', stoppedAt: at(500) });

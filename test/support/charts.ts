@@ -152,7 +152,7 @@ const ofControlPlane: readonly Values[] = [
   },
   {
     secrets: { existingSecret: 'theirs' },
-    settings: { LOG_LEVEL: 'debug', RESULT_RETENTION_DAYS: 30, LENIENT_DNS_BODY: true },
+    settings: { LOG_LEVEL: 'debug', RESULT_RETENTION_DAYS: 30, STRICT_DNS_BODY: true },
   },
   { persistence: { enabled: false } },
   {

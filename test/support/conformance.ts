@@ -72,7 +72,7 @@ function mismatches(
     }
   }
   if (side === 'request') {
-    const required = row.required === true && !withoutRequired.includes(operation);
+    const required = facts.required === true && !withoutRequired.includes(operation);
     if (!row.at.includes('.') && !row.at.includes('['))
       expect('required', found.required, required);
     if (row.default !== undefined && isCreation(operation)) {
@@ -153,7 +153,8 @@ export async function assertAccepted(
     const isNullable = factsOf(published).nullable;
     if (row.nullable === true || isNullable || row.takesNull === true) await accept(null);
     else await refuse(null);
-    if (row.required === true && !withoutRequired.includes(operation)) await refuse(undefined);
+    const isRequired = (row.differs?.required ?? row.required) === true;
+    if (isRequired && !withoutRequired.includes(operation)) await refuse(undefined);
     if (facts.values !== undefined) {
       const asList = (value: unknown) => (row.kind === 'array' ? [value] : value);
       for (const value of facts.values) {

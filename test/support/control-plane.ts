@@ -65,7 +65,6 @@ export async function startTestControlPlane(
     databaseUrl?: string;
     /** A standby of it. */
     readUrl?: string;
-    lenientDnsBody?: boolean;
     settings?: Record<string, string>;
     /** 0 switches all limits off. */
     requestsPerMinute?: number;
@@ -81,7 +80,6 @@ export async function startTestControlPlane(
     PORT: '0',
     DATABASE_FILE: options.file ?? ':memory:',
     CHECK_RESPONSES: 'true',
-    LENIENT_DNS_BODY: String(options.lenientDnsBody ?? false),
     // Nobody is paged by a test: nothing listens there.
     PAGERDUTY_EVENTS_URL: 'http://127.0.0.1:1/',
     OPSGENIE_API_URL: 'http://127.0.0.1:1/',

@@ -156,15 +156,12 @@ export async function workBehindProxy(
   { proxyUrl, authority }: { proxyUrl: string; authority: string },
 ): Promise<AgentProcess> {
   const { api } = office;
-  const location = await api<{ id: string }>('POST', '/v1/private-locations', {
+  const location = await api<{ keys: [{ rawKey: string }] }>('POST', '/v1/private-locations', {
     name: 'office',
     slugName: 'office',
     proxyUrl,
   });
-  const { rawKey } = await api<{ rawKey: string }>(
-    'POST',
-    `/v1/private-locations/${location.id}/keys`,
-  );
+  const [{ rawKey }] = location.keys;
   const agent = office.startAgent({ API_KEY: rawKey, HTTPS_PROXY: proxyUrl }, authority);
   await agent.log('checked in');
   const common = { privateLocations: ['office'], doubleCheck: false };

@@ -142,7 +142,7 @@ export async function setUp(
   options: { settings?: Record<string, string>; requestsPerMinute?: number } = {},
 ): Promise<Bench & AsyncDisposable> {
   const clock = new TestClock(now);
-  const cp = await startTestControlPlane({ clock, lenientDnsBody: true, ...options });
+  const cp = await startTestControlPlane({ clock, ...options });
   return Object.assign(new Bench(clock, cp), {
     [Symbol.asyncDispose]: () => cp[Symbol.asyncDispose](),
   });

@@ -63,7 +63,7 @@ export function definitionOf<Type extends AgentType>(
   request: Record<string, unknown>,
   further: Record<string, unknown> = {},
 ): CheckDefinition<RequestOf<Type>> {
-  const { create, lenientCreate = create }: CheckTypeDefinition = checkTypes[type];
-  const parsed: unknown = lenientCreate.parse({ name: 'test', request, ...further });
+  const { create }: CheckTypeDefinition = checkTypes[type];
+  const parsed: unknown = create.parse({ name: 'test', request, ...further });
   return parsed as CheckDefinition<RequestOf<Type>>;
 }

@@ -167,15 +167,12 @@ export class System implements AsyncDisposable {
 
   /** Makes a private location and gives a key for its agents. */
   async makeLocation(slugName: string): Promise<string> {
-    const location = await this.api<{ id: string }>('POST', '/v1/private-locations', {
-      name: slugName,
-      slugName,
-    });
-    const key = await this.api<{ rawKey: string }>(
+    const { keys } = await this.api<{ keys: [{ rawKey: string }] }>(
       'POST',
-      `/v1/private-locations/${location.id}/keys`,
+      '/v1/private-locations',
+      { name: slugName, slugName },
     );
-    return key.rawKey;
+    return keys[0].rawKey;
   }
 
   /** Starts an agent with a data folder of its own, named by `name`. */

@@ -436,7 +436,8 @@ export async function buildWorld(
 
   const slug = `l-${unique()}`;
   const location = await createPrivateLocation(target, marker, slug);
-  const locationKey = await createPrivateLocationKey(target, location.id);
+  const [locationKey] = location.keys;
+  assert.ok(locationKey);
   ids.slug.push(slug);
   ids.privateLocation.push(location.id);
   ids.privateLocationKey.push(locationKey.id);
@@ -593,6 +594,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/\{keyId\}$/, 'privateLocationKey'],
   [/^\/v1\/api-keys\/\{id\}$/, 'apiKey'],
   [/^\/v1\/people\/\{id\}$/, 'person'],
+  [/\{userId\}$/, 'person'],
   [/^\/v1\/invitations\/\{id\}$/, 'invitation'],
   [/^\/v1\/users\/me\/sessions\/\{id\}$/, 'personSession'],
   [/^\/v1\/users\/me\/passkeys\/\{id\}/, 'passkey'],
@@ -732,6 +734,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     updateApiKey: { name },
     replayAlerts: {},
     updatePerson: { role: 'READ_ONLY' },
+    updateAccountMember: { role: 'READ_ONLY' },
     createInvitation: { email: `changed-${unique()}@a.example` },
     updateMe: { name },
     beginMySecondFactor: { password: name },

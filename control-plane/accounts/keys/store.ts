@@ -212,12 +212,20 @@ interface KeyDeps {
   newId: () => string;
 }
 
+/** A key as it was made; the raw key is not stored. */
+export interface NewKey {
+  id: string;
+  rawKey: string;
+  maskedKey: string;
+  createdAt: number;
+}
+
 /** Creates an API key of an account. The raw key is returned only here. */
 export async function createApiKey(
   { db, clock, newId }: KeyDeps,
   accountId: string,
   key: { name: string; role?: Role; expiresAt?: number | null },
-): Promise<{ id: string; rawKey: string; maskedKey: string; createdAt: number }> {
+): Promise<NewKey> {
   const { rawKey, keyHash, maskedKey } = makeKey('cu');
   const id = newId();
   const createdAt = clock.now();
@@ -245,7 +253,7 @@ export async function createLocationKey(
   accountId: string,
   location: string,
   privateLocationId: string | null,
-): Promise<{ id: string; rawKey: string; maskedKey: string; createdAt: number }> {
+): Promise<NewKey> {
   const { rawKey, keyHash, maskedKey } = makeKey('pl');
   const id = newId();
   const createdAt = clock.now();

@@ -45,7 +45,6 @@ export function toGroupWire(
     ...fields,
     id: row.id,
     badgeToken: row.badge_token,
-    runParallel: fields.runParallel === true,
     apiCheckDefaults: presentCredentials(fields.apiCheckDefaults, role) as Wire['apiCheckDefaults'],
     environmentVariables: presentVariables(fields.environmentVariables, role),
     alertChannelSubscriptions: subscriptions,

@@ -27,8 +27,8 @@ export function listOf(name) {
 export function afterSaving(name, saved, go) {
   if (name === 'check') return go(link('checks', String(saved.id)));
   if (name === 'location') {
-    // Its view makes the first key: an address alone must not make one.
-    keepOnce('location', String(saved.id));
+    const [first] = /** @type {{ rawKey: string }[]} */ (saved.keys);
+    if (first !== undefined) keepOnce('location', first.rawKey);
     return go(link('locations', String(saved.id)));
   }
   if (name === 'incident') return go(link('incidents', String(saved.id)));

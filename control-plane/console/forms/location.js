@@ -87,7 +87,7 @@ function Start({ location, secret }) {
 export function LocationView({ id }) {
   const read = useQuery(`v1/private-locations/${id}`, { everyMs: 3000 });
   const { mayAct } = useMe();
-  const [secret, setSecret] = useState(/** @type {string | null} */ (null));
+  const [secret, setSecret] = useState(() => takeOnce('location'));
   const [revoked, setRevoked] = useState(
     /** @type {PrivateLocation['keys'][number] | null} */ (null),
   );
@@ -106,9 +106,6 @@ export function LocationView({ id }) {
     const { data } = await call(`v1/private-locations/${id}/keys`, { method: 'POST' });
     setSecret(data.rawKey);
   });
-  useEffect(() => {
-    if (takeOnce('location') === id) void make();
-  }, []);
   const revoke = attempt(async () => {
     await call(`v1/private-locations/${id}/keys/${revoked?.id}`, { method: 'DELETE' });
     setRevoked(null);

@@ -9,7 +9,8 @@ import { isPinged } from '../state.js';
 
 /** @param {Check} check */
 function retriesOf({ retryStrategy: strategy, doubleCheck }) {
-  if (strategy == null) return doubleCheck ? 'once, as by default' : 'none';
+  if (strategy == null || strategy === 'FALLBACK')
+    return doubleCheck ? 'once, as by default' : 'none';
   if (strategy.type === 'SINGLE_RETRY') return 'once';
   const base = duration(strategy.baseBackoffSeconds * 1000);
   return `${inWords(strategy.type)}, up to ${strategy.maxRetries}, from ${base}`;

@@ -10,7 +10,7 @@ import type { Database } from '../../db/tables.ts';
 import { presentUrl } from '../../core/decide/hidden-values.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { deleteLocationKey, type LocationKeys } from '../../accounts/index.ts';
+import { deleteLocationKey, type LocationKeys, type NewKey } from '../../accounts/index.ts';
 import { metricsKeptMs } from '../sample-queues.ts';
 import { raiseLocations } from '../../core/location-versions.ts';
 import type { Services } from '../../core/services.ts';
@@ -58,6 +58,12 @@ async function refuseFull(unit: Kysely<Database>, row: LocationRow): Promise<voi
     `${row.slug_name} has ${maxKeysPerLocation} keys already; delete one first`,
   );
 }
+
+const keyToWire = ({ id, rawKey, maskedKey, createdAt }: NewKey) => ({
+  ...{ id, rawKey, maskedKey },
+  created_at: toTimestamp(createdAt),
+  updated_at: null,
+});
 
 export function privateLocationHandlers(
   services: Services,
@@ -121,13 +127,16 @@ export function privateLocationHandlers(
         created_at: clock.now(),
         updated_at: null,
       };
-      const { numInsertedOrUpdatedRows: inserted } = await db
-        .insertInto('private_locations')
-        .values(row)
-        .onConflict((conflict) => conflict.columns(['account_id', 'slug_name']).doNothing())
-        .executeTakeFirstOrThrow();
-      if (inserted === 0n) throw takenField('slugName', body.slugName);
-      return wire(row, principal);
+      const key = await commits.run(async (unit) => {
+        const { numInsertedOrUpdatedRows: inserted } = await unit
+          .insertInto('private_locations')
+          .values(row)
+          .onConflict((conflict) => conflict.columns(['account_id', 'slug_name']).doNothing())
+          .executeTakeFirstOrThrow();
+        if (inserted === 0n) throw takenField('slugName', body.slugName);
+        return keys.create(unit, row.account_id, row.slug_name, row.id);
+      });
+      return { ...(await wire(row, principal)), keys: [keyToWire(key)] };
     },
 
     getPrivateLocation: async ({ params }, { principal }) =>
@@ -184,13 +193,7 @@ export function privateLocationHandlers(
         await refuseFull(unit, row);
         return keys.create(unit, accountId, row.slug_name, row.id);
       });
-      return {
-        id: key.id,
-        rawKey: key.rawKey,
-        maskedKey: key.maskedKey,
-        created_at: toTimestamp(key.createdAt),
-        updated_at: null,
-      };
+      return keyToWire(key);
     },
 
     deletePrivateLocationKey: async ({ params }, { principal }) => {

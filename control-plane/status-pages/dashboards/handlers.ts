@@ -1,5 +1,5 @@
 /** Dashboards. */
-import { randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type {
@@ -16,6 +16,7 @@ import type { DashboardsTable } from '../tables.ts';
 import { seesLockedValues } from '../../core/decide/hidden-values.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { refuseTakenAddresses } from '../../core/unique-addresses.ts';
+import type { SecretCipher } from '../../core/secret-cipher.ts';
 import type { Services } from '../../core/services.ts';
 
 type Row = Selectable<DashboardsTable>;
@@ -32,25 +33,48 @@ function newDashboardId(): string {
   return letters.join('');
 }
 
-function fieldsOf(row: Row): DashboardFields {
+/** A private dashboard has a key from the start: existing clients read the first one. */
+function withFirstKey(
+  fields: DashboardFields,
+  { clock, newId }: Pick<Services, 'clock' | 'newId'>,
+): DashboardFields {
+  if (!fields.isPrivate || fields.keys.length > 0) return fields;
+  const rawKey = `da_${randomBytes(32).toString('hex')}`;
+  const maskedKey = `da_…${rawKey.slice(-4)}`;
+  const created_at = toTimestamp(clock.now());
+  return { ...fields, keys: [{ id: newId(), rawKey, maskedKey, created_at, updated_at: null }] };
+}
+
+type Keys = DashboardFields['keys'];
+
+function mapRawKeys(keys: Keys, map: (rawKey: string) => string): Keys {
+  return keys.map((key) =>
+    typeof key['rawKey'] === 'string' ? { ...key, rawKey: map(key['rawKey']) } : key,
+  );
+}
+
+function fieldsOf(row: Row, secrets: SecretCipher): DashboardFields {
+  const stored = fromJson<StoredFields>(row.body_json);
   return {
     customUrl: row.custom_url,
     customDomain: row.custom_domain,
-    ...fromJson<StoredFields>(row.body_json),
+    ...stored,
+    keys: mapRawKeys(stored.keys, (value) => secrets.decryptStored(value, row.account_id)),
   };
 }
 
 /** Lower-case columns for look-ups; the body keeps the given spelling. */
-function toColumns(fields: DashboardFields) {
+function toColumns(fields: DashboardFields, accountId: string, secrets: SecretCipher) {
+  const keys = mapRawKeys(fields.keys, (value) => secrets.encrypt(value, accountId));
   return {
     custom_url: fields.customUrl?.toLowerCase() ?? null,
     custom_domain: fields.customDomain?.toLowerCase() ?? null,
-    body_json: JSON.stringify(fields),
+    body_json: JSON.stringify({ ...fields, keys }),
   };
 }
 
-function toWire(row: Row, role: Role): z.input<typeof dashboard> {
-  const fields = fieldsOf(row);
+function toWire(row: Row, role: Role, secrets: SecretCipher): z.input<typeof dashboard> {
+  const fields = fieldsOf(row, secrets);
   return {
     ...fields,
     // The key of a private dashboard grants access.
@@ -82,7 +106,7 @@ function refuseTaken(
 }
 
 export function dashboardHandlers(services: Services): Handlers<typeof dashboardRoutes> {
-  const { db, clock, commits } = services;
+  const { db, clock, commits, secrets } = services;
 
   const dashboardsOf = (unit: Kysely<Database>, accountId: string) =>
     unit.selectFrom('dashboards').selectAll().where('account_id', '=', accountId);
@@ -92,12 +116,12 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
       const dashboards = dashboardsOf(db, principal.accountId).orderBy('id');
       const { rows, total, offset } = await readPage(dashboards, query);
       setTotal(total, offset, rows.length);
-      return rows.map((row) => toWire(row, principal.role));
+      return rows.map((row) => toWire(row, principal.role, secrets));
     },
 
     createDashboard: ({ body }, { principal }) =>
       commits.run(async (unit) => {
-        const columns = toColumns(body);
+        const columns = toColumns(withFirstKey(body, services), principal.accountId, secrets);
         await refuseTaken(unit, columns, null);
         const row = await unit
           .insertInto('dashboards')
@@ -110,7 +134,7 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
           })
           .returningAll()
           .executeTakeFirstOrThrow();
-        return toWire(row, principal.role);
+        return toWire(row, principal.role, secrets);
       }),
 
     getDashboard: async ({ params, query }, { principal }) => {
@@ -122,7 +146,7 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
           : dashboards.where(columnOfType[type], '=', params.dashboardId.toLowerCase());
       const row = await found.executeTakeFirst();
       if (row === undefined) throw notFound('dashboard', params.dashboardId);
-      return toWire(row, principal.role);
+      return toWire(row, principal.role, secrets);
     },
 
     updateDashboard: ({ params, body }, { principal }) =>
@@ -132,7 +156,8 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
           .where('dashboard_id', '=', params.dashboardId)
           .executeTakeFirst();
         if (before === undefined) throw notFound('dashboard', params.dashboardId);
-        const columns = toColumns({ ...fieldsOf(before), ...body });
+        const fields = { ...fieldsOf(before, secrets), ...body };
+        const columns = toColumns(withFirstKey(fields, services), accountId, secrets);
         await refuseTaken(unit, columns, before.id);
         const changes = { ...columns, updated_at: clock.now() };
         await unit
@@ -141,7 +166,7 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
           .where('account_id', '=', accountId)
           .where('id', '=', before.id)
           .execute();
-        return toWire({ ...before, ...changes }, principal.role);
+        return toWire({ ...before, ...changes }, principal.role, secrets);
       }),
 
     deleteDashboard: async ({ params }, { principal }) => {

@@ -119,12 +119,11 @@ export async function openWorld(image: string): Promise<World> {
     registryUrl: registry.url,
     playwrightVersion: version,
     async makeLocation(slugName) {
-      const { id } = await api<{ id: string }>('POST', '/v1/private-locations', {
+      const { keys } = await api<{ keys: [{ rawKey: string }] }>('POST', '/v1/private-locations', {
         name: slugName,
         slugName,
       });
-      const key = await api<{ rawKey: string }>('POST', `/v1/private-locations/${id}/keys`);
-      return key.rawKey;
+      return keys[0].rawKey;
     },
     async [Symbol.asyncDispose]() {
       const code = await controlPlane.stop();

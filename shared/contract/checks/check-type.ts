@@ -200,8 +200,8 @@ interface CommonDefinition {
    * result, `apiCheckResult.response`.
    */
   storedBodyLimit?: number;
-  /** Create body for existing clients that leave out required fields. */
-  lenientCreate?: z.ZodObject;
+  /** Create body with the fields that the specification requires and existing clients leave out. */
+  strictCreate?: z.ZodObject;
 }
 
 /** A check type that runs on agents. */

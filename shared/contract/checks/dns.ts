@@ -86,10 +86,9 @@ export const dnsMonitor: AgentCheckType<DnsRequest> = {
   title: 'DNS monitor',
   label: 'DNS',
   target: '{request.recordType} {request.query}',
-  sample: { request: { query: 'a.example', recordType: 'A' }, heartbeat: {}, script: '' },
+  sample: { request: { query: 'a.example', recordType: 'A' } },
   ...bodies,
-  create: bodies.create.extend(requiredByTheSpecification),
-  lenientCreate: bodies.create,
+  strictCreate: bodies.create.extend(requiredByTheSpecification),
   ...agentMonitorTraits,
   analytics: {
     ...responseTimeAnalytics,

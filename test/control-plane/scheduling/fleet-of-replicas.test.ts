@@ -188,11 +188,8 @@ test('a key that is deleted at one replica ends the poll at the other', async ()
     name: 'Office',
     slugName: 'office',
   });
-  const { id } = made.body as { id: string };
-  const key = (await one.api('POST', `/v1/private-locations/${id}/keys`)).body as {
-    id: string;
-    rawKey: string;
-  };
+  const { id, keys } = made.body as { id: string; keys: [{ id: string; rawKey: string }] };
+  const [key] = keys;
   const agent = new Wanderer(key.rawKey);
   await agent.checkIn(other);
   const body = checkInOf({ agentId: agent.id, snapshot: agent.snapshot, waitMs: longMs }, ['URL']);

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { startTestControlPlane } from '../../support/control-plane.ts';
+import { insertMember } from '../../support/people.ts';
+
+test('an existing client finds its account and its user', async () => {
+  await using cp = await startTestControlPlane();
+  const own = await cp.api('GET', `/v1/accounts/${cp.accountId}`);
+  assert.deepEqual((await cp.api('GET', `/next/accounts/${cp.accountId}`)).body, own.body);
+  assert.deepEqual((await cp.api('GET', '/next/accounts')).body, [own.body]);
+  const me = await cp.api('GET', '/v1/users/me');
+  assert.deepEqual((await cp.api('GET', '/next/users/me')).body, me.body);
+  const wrong = await cp.api('GET', '/next/users/me', undefined, { authorization: 'Bearer cu_no' });
+  assert.equal(wrong.status, 401);
+  assert.equal((await cp.api('GET', '/next/accounts/nobody')).status, 404);
+});
+
+test('members are people and open invitations: found, paged, changed and removed', async () => {
+  await using cp = await startTestControlPlane();
+  const { accountId, controlPlane } = cp;
+  const ids: string[] = [];
+  for (const name of ['Ada', 'Ben']) {
+    ids.push((await insertMember(controlPlane.services, { accountId, name, role: 'READ_RUN' })).id);
+  }
+  await cp.api('POST', '/v1/invitations', { email: 'cleo@example.com', role: 'READ_ONLY' });
+  const path = '/v1/accounts/me/members';
+  const list = async (query: string): Promise<string[]> => {
+    const { status, body } = await cp.api('GET', `${path}${query}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(body.length, body.members.length);
+    return body.members.map(({ email }: { email: string }) => email.split('@')[0]);
+  };
+  const all = await cp.api('GET', path);
+  assert.deepEqual(
+    all.body.members.map(({ type, status }: Record<string, string>) => [type, status]),
+    [
+      ['member', 'ACTIVE'],
+      ['member', 'ACTIVE'],
+      ['invite', 'PENDING'],
+    ],
+  );
+  assert.deepEqual(await list('?type=invite'), ['cleo']);
+  assert.deepEqual(await list('?status=PENDING'), ['cleo']);
+  assert.deepEqual(await list('?role=READ_ONLY'), ['cleo']);
+  assert.deepEqual(await list('?search=CLEO'), ['cleo']);
+  assert.deepEqual(await list('?status=EXPIRED'), []);
+  assert.equal((await cp.api('GET', `${path}?rolle=READ_ONLY`)).status, 400);
+
+  const first = await cp.api('GET', `${path}?limit=2`);
+  const second = await cp.api('GET', `${path}?limit=2&nextId=${first.body.nextId}`);
+  assert.deepEqual([...first.body.members, ...second.body.members], all.body.members);
+  assert.equal(second.body.nextId, null);
+
+  const changed = await cp.api('PATCH', `${path}/${ids[0]}`, { role: 'ADMIN' });
+  assert.deepEqual([changed.body.userId, changed.body.role], [ids[0], 'ADMIN']);
+  assert.equal((await cp.api('DELETE', `${path}/${ids[1]}`)).status, 204);
+  assert.equal((await cp.api('DELETE', `${path}/${ids[1]}`)).status, 404);
+  assert.equal((await list('?type=member')).length, 1);
+});
