@@ -140,7 +140,8 @@ export async function deleteGroup(
   await services.commits.run(async (db) => {
     const row = await lockRows(groupById(db, accountId, id)).executeTakeFirst();
     if (row === undefined) throw notFound('check group', String(id));
-    const members = await checksOfGroup(db, accountId, id);
+    const all = await checksOfGroup(db, accountId, id);
+    const members = all.filter((row) => row.is_trial === 0);
     if (members.length > 0) {
       throw new ApiError(
         'CONFLICT',
@@ -148,6 +149,14 @@ export async function deleteGroup(
         { checkIds: members.map((row) => row.id) },
       );
     }
+    // Nobody sees a trial, and it is forgotten within the hour.
+    await db
+      .updateTable('checks')
+      .set({ group_id: null })
+      .where('account_id', '=', accountId)
+      .where('group_id', '=', id)
+      .where('is_trial', '=', 1)
+      .execute();
     await db
       .deleteFrom('check_groups')
       .where('account_id', '=', accountId)

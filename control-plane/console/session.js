@@ -2,6 +2,8 @@
  * The session of the user. A password, an API key or a one-time link is exchanged for a session with
  * an HttpOnly cookie; the page stores nothing in the browser.
  */
+import { dropDrafts } from './forms/drafts.js';
+
 const address = new URL('session', location.href);
 const headers = { 'x-console': '1' };
 /** @type {Set<() => void>} */
@@ -173,6 +175,7 @@ export async function signOut() {
   const answer = await fetch(address, { method: 'DELETE', headers }).catch(() => null);
   if (answer === null || !answer.ok) return false;
   notice = '';
+  dropDrafts();
   change(false);
   return true;
 }

@@ -14,6 +14,8 @@ import { viewPage } from './view/view.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
+/** A body can name a service many times; rendering them all would hold up everybody else. */
+const maxServices = 200;
 
 interface Preview {
   html: string;
@@ -39,6 +41,7 @@ async function cardsOf(
           .where('id', 'in', eachOf(ids))
           .execute();
   const known = new Map(rows.map((row) => [row.id, row]));
+  let left = maxServices;
   return given.map(({ name, services }, index) => ({
     id: `preview-${index}`,
     name,
@@ -46,9 +49,9 @@ async function cardsOf(
     updatedAt: null,
     services: services.flatMap(({ id }) => {
       const row = known.get(id);
-      return row === undefined
-        ? []
-        : [{ id, name: row.name, createdAt: row.created_at, updatedAt: row.updated_at }];
+      if (row === undefined || left === 0) return [];
+      left -= 1;
+      return [{ id, name: row.name, createdAt: row.created_at, updatedAt: row.updated_at }];
     }),
   }));
 }

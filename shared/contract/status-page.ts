@@ -198,7 +198,7 @@ const previewStatusPage = defineRoute({
   tag,
   summary: 'The public page before it is saved',
   description:
-    'Rendered as visitors would see it, with the incidents of the page `statusPageId`. Where there are neither services nor incidents it shows samples. Names may be empty. A logo at another host is left out: its name stands in its place.',
+    'Rendered as visitors would see it, with the incidents of the page `statusPageId` and at most 200 services. Where there are neither services nor incidents it shows samples. Names may be empty. A logo at another host is left out: its name stands in its place.',
   authentication: 'apiKey',
   role: 'READ_ONLY',
   rateLimit: { requests: 60, seconds: 60 },

@@ -471,7 +471,7 @@ test('results are listed in a window of six hours, newest first, by type and pla
     `from=${seconds(5)}&to=${seconds(1)}`,
     'from=yesterday',
     'resultType=LATE',
-    'hasFailures=1',
+    'hasFailures=yes',
     'limit=101',
   ]) {
     assert.equal((await cp.api('GET', `/v1/check-results/${id}?${query}`)).status, 400, query);

@@ -89,6 +89,19 @@ test('a trial is in no list, alerts nobody, and goes when it is ended or an hour
   assert.equal((await cp.api('GET', `/v1/checks/${second.id}`)).status, 404);
 });
 
+test('a trial keeps neither its location nor its group from being deleted', async () => {
+  await using cp = await startTestControlPlane();
+  const place = await cp.api('POST', '/v1/private-locations', { name: 'Here', slugName: 'here' });
+  const group = await cp.api('POST', '/v2/check-groups', { name: 'Shop' });
+  const agent = new FakeAgent(cp, place.body.keys[0].rawKey);
+  await agent.checkIn(['URL', 'API']);
+  const body = { ...typed, groupId: group.body.id, privateLocations: ['here'] };
+  const trial = await cp.api('POST', '/v1/check-trials?location=here', body);
+  assert.equal(trial.status, 201, JSON.stringify(trial.body));
+  assert.equal((await cp.api('DELETE', `/v1/check-groups/${group.body.id}`)).status, 204);
+  assert.equal((await cp.api('DELETE', `/v1/private-locations/${place.body.id}`)).status, 204);
+});
+
 test('a trial of a change has the hidden values of its check; those of another account are unknown', async () => {
   const { cp, agent } = await setUp();
   await using _cp = cp;

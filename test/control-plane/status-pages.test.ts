@@ -54,7 +54,7 @@ test('services are made, renamed, listed oldest first, and deleted', async () =>
   const whole = await cp.api('GET', '/v1/status-pages/services?limit=2&paginated=false');
   assert.deepEqual(names(whole.body.entries), expected);
   assert.deepEqual([whole.body.length, whole.body.nextId], [5, null]);
-  for (const query of ['nextId=x', 'limit=0', 'limit=101', 'paginated=1']) {
+  for (const query of ['nextId=x', 'limit=0', 'limit=101', 'paginated=no']) {
     assert.equal((await cp.api('GET', `/v1/status-pages/services?${query}`)).status, 400, query);
   }
 

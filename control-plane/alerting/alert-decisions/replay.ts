@@ -22,7 +22,19 @@ type Answer = RouteOutput<Routes['replayAlerts']>;
 const dayMs = 86_400_000;
 const maxListed = 100;
 
-function toPastRun(row: PastOutcome, maintenance: readonly Occurrence[]): PastRun {
+/** Which instants, asked for in ascending order, are in maintenance. */
+function inMaintenance(occurrences: readonly Occurrence[]): (instant: number) => boolean {
+  const left = occurrences.toSorted((one, other) => one.startsAt - other.startsAt).values();
+  let next = left.next();
+  let until = Number.NEGATIVE_INFINITY;
+  return (instant) => {
+    for (; next.done !== true && next.value.startsAt <= instant; next = left.next())
+      until = Math.max(until, next.value.endsAt);
+    return instant < until;
+  };
+}
+
+function toPastRun(row: PastOutcome, isMaintained: (instant: number) => boolean): PastRun {
   const { started_at: startedAt } = row;
   return {
     resultId: row.id,
@@ -35,9 +47,7 @@ function toPastRun(row: PastOutcome, maintenance: readonly Occurrence[]): PastRu
     scheduledFor: row.scheduled_for,
     startedAt,
     stoppedAt: row.stopped_at,
-    isInMaintenance: maintenance.some(
-      ({ startsAt, endsAt }) => startsAt <= startedAt && startedAt < endsAt,
-    ),
+    isInMaintenance: isMaintained(startedAt),
   };
 }
 
@@ -75,8 +85,8 @@ export async function replayOf(
   const filter = { accountId, checkId, from, to: now };
   const { outcomes, isWhole } = await pastOutcomes(db, filter, maxReplayedRuns);
   const maintenance = await maintenanceBetween(db, accountId, [checkId], filter);
-  const occurrences = maintenance.get(checkId) ?? [];
-  const runs = outcomes.map((row) => toPastRun(row, occurrences));
+  const isMaintained = inMaintenance(maintenance.get(checkId) ?? []);
+  const runs = outcomes.map((row) => toPastRun(row, isMaintained));
   const replay = ({ rules }: AlertedCheck) => summaryOf(replayAlerts(runs, rules, now));
   return {
     from: toTimestamp(isWhole ? from : (outcomes[0]?.started_at ?? from)),

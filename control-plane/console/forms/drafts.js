@@ -1,12 +1,17 @@
 /** What was typed into forms and is not saved: it outlives views, errors and sessions, not the page. */
 /** @import { Values } from './values.js' */
 
-/** @type {Map<string, Values>} */
+/**
+ * What was typed, and what it began with: the entry may have changed since.
+ * @typedef {{ base: Values, values: Values }} Draft
+ */
+
+/** @type {Map<string, Draft>} */
 const drafts = new Map();
 
 /**
  * @param {string} key
- * @returns {Values | undefined}
+ * @returns {Draft | undefined}
  */
 export function draftOf(key) {
   return drafts.get(key);
@@ -14,15 +19,20 @@ export function draftOf(key) {
 
 /**
  * @param {string} key
- * @param {Values} values
+ * @param {Draft} draft
  */
-export function keepDraft(key, values) {
-  drafts.set(key, values);
+export function keepDraft(key, draft) {
+  drafts.set(key, draft);
 }
 
 /** @param {string} key */
 export function dropDraft(key) {
   drafts.delete(key);
+}
+
+/** The next person in this tab must not find what this one has typed. */
+export function dropDrafts() {
+  drafts.clear();
 }
 
 // A tab that is closed by accident asks first.

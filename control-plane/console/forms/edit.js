@@ -111,7 +111,11 @@ function NewEntry({ name, query, from, places }) {
       onSaved=${(/** @type {Values} */ saved) => afterSaving(name, saved, go)}
       onCancel=${() => go(listOf(name))}
       beside=${besideForm(name, type)}
-      above=${name === 'check' && html`<${TypeChoice} type=${type} onPick=${choosing('type')} />`}
+      above=${
+        name === 'check'
+          ? () => html`<${TypeChoice} type=${type} onPick=${choosing('type')} />`
+          : undefined
+      }
     />`;
 }
 

@@ -72,6 +72,18 @@ function Conflict({ form, names, theirs, take }) {
 }
 
 /**
+ * What was typed before, on top of what the entry is now.
+ * @param {string} draftKey
+ * @param {Values} initial
+ */
+function restore(draftKey, initial) {
+  const draft = draftOf(draftKey);
+  return draft === undefined
+    ? { values: initial, conflicts: [] }
+    : merge(draft.base, draft.values, initial);
+}
+
+/**
  * @param {{
  *   form: FormFacts,
  *   draftKey: string,
@@ -81,7 +93,7 @@ function Conflict({ form, names, theirs, take }) {
  *   onSaved: (saved: Values) => void,
  *   onCancel: () => void,
  *   adjust?: (values: Values, changed: Values) => Values,
- *   above?: ComponentChildren,
+ *   above?: (typed: { values: Values, change: (changes: Values) => void }) => ComponentChildren,
  *   beside?: (values: Values) => ComponentChildren,
  *   marked?: CodeMark[],
  * }} props
@@ -92,13 +104,16 @@ export function Form(props) {
   const { adjust, above, beside, marked = noMarks } = props;
   const isNew = entry === null;
   const { mayAct } = useMe();
+  const [restored] = useState(() => restore(draftKey, initial));
   const [base, setBase] = useState(initial);
-  const [values, setValues] = useState(() => draftOf(draftKey) ?? initial);
+  const [values, setValues] = useState(restored.values);
   const [etag, setEtag] = useState(entry?.etag ?? null);
   const [problem, setProblem] = useState(/** @type {Problem | null} */ (null));
   const [refused, setRefused] = useState(values);
   const [conflict, setConflict] = useState(
-    /** @type {{ names: string[], theirs: Values } | null} */ (null),
+    /** @type {{ names: string[], theirs: Values } | null} */ (
+      restored.conflicts.length === 0 ? null : { names: restored.conflicts, theirs: initial }
+    ),
   );
   const [isBusy, setBusy] = useState(false);
   const [marks, setMarks] = useState(marked);
@@ -110,7 +125,7 @@ export function Form(props) {
       const next = { ...before, ...changes };
       const adjusted = adjust === undefined ? next : adjust(next, changes);
       if (isSame(adjusted, base)) dropDraft(draftKey);
-      else keepDraft(draftKey, adjusted);
+      else keepDraft(draftKey, { base, values: adjusted });
       return adjusted;
     });
 
@@ -225,7 +240,7 @@ export function Form(props) {
   return html`<${FormContext.Provider} value=${context}>
     <div class=${beside === undefined ? 'form-page' : 'form-page two'}>
       <form class="form" ref=${element} onSubmit=${submit} novalidate>
-        ${above}
+        ${above?.({ values, change })}
         ${
           conflict !== null &&
           html`<${Conflict}

@@ -25,45 +25,47 @@ const templates = [
   ['RESOLVED', 'This is resolved. We are sorry.'],
 ];
 
+/**
+ * A template replaces another one, never a text of somebody's own.
+ * @param {{ values: Values, change: (changes: Values) => void }} props
+ */
+function Templates({ values, change }) {
+  const isOwn =
+    values.description !== '' && !templates.some(([, text]) => text === values.description);
+  return html`<div class="actions">
+    ${templates.map(
+      ([status = '', description = '']) =>
+        html`<button
+          type="button"
+          key=${status}
+          onClick=${() => change(isOwn ? { status } : { status, description })}
+        >
+          ${inWords(status)}
+        </button>`,
+    )}
+  </div>`;
+}
+
 /** @param {{ incident: Incident, onAdded: () => unknown }} props */
 function NextUpdate({ incident, onAdded }) {
   const [count, setCount] = useState(0);
-  const [draft, setDraft] = useState(/** @type {Values} */ ({}));
   const form = {
     ...incidentUpdateForm,
     create: `${forms.incident?.create}/${incident.id}/incident-updates`,
   };
-  const initial = { ...newValues(form), status: incident.lastUpdateStatus, ...draft };
-  return html`<div class="actions">
-      ${templates.map(
-        ([status = '', description = '']) =>
-          html`<button
-            type="button"
-            key=${status}
-            onClick=${() => {
-              setDraft({ status, description });
-              setCount(count + 1);
-            }}
-          >
-            ${inWords(status)}
-          </button>`,
-      )}
-    </div>
-    <${Form}
-      key=${count}
-      form=${form}
-      draftKey=${`update ${incident.id} ${count}`}
-      initial=${initial}
-      onSaved=${() => {
-        setDraft({});
-        setCount(count + 1);
-        void onAdded();
-      }}
-      onCancel=${() => {
-        setDraft({});
-        setCount(count + 1);
-      }}
-    />`;
+  const again = () => setCount(count + 1);
+  return html`<${Form}
+    key=${count}
+    form=${form}
+    draftKey=${`update ${incident.id}`}
+    initial=${{ ...newValues(form), status: incident.lastUpdateStatus }}
+    onSaved=${() => {
+      again();
+      void onAdded();
+    }}
+    onCancel=${again}
+    above=${Templates}
+  />`;
 }
 
 /** @param {{ incident: Incident, update: Incident['incidentUpdates'][number], reload: () => unknown }} props */

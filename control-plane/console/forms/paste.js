@@ -22,8 +22,7 @@ export function PasteView() {
   const { mayWrite } = useMe();
   const places = useQuery('v1/private-locations');
   const form = forms['check-URL'];
-  const draft = draftOf(draftKey);
-  const [text, setText] = useState(String(draft?.text ?? ''));
+  const [text, setText] = useState(String(draftOf(draftKey)?.values.text ?? ''));
   const [own, setOwn] = useState(/** @type {Record<string, unknown>} */ ({}));
   const [states, setStates] = useState(/** @type {Map<string, string>} */ (new Map()));
   const [isBusy, setBusy] = useState(false);
@@ -83,7 +82,7 @@ export function PasteView() {
             value=${text}
             onInput=${(/** @type {Typed} */ { currentTarget: { value } }) => {
               setText(value);
-              keepDraft(draftKey, { text: value });
+              keepDraft(draftKey, { base: {}, values: { text: value } });
             }}
           ></textarea>
           <span class="help"

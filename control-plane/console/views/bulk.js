@@ -2,8 +2,9 @@
 /** @import { CheckOverview, DataAt } from '../contract.ts' */
 /** @typedef {{ check: CheckOverview, why: string }} Refused */
 /** @typedef {(check: CheckOverview) => Promise<unknown>} Act */
+/** @typedef {DataAt<`v1/checks/${string}`>} Check */
 import { html, useEffect, useRef, useState } from '../dom.js';
-import { call, toProblem } from '../api.js';
+import { call, send, toProblem } from '../api.js';
 import { count } from '../format.js';
 import { wordsOf } from '../parts/notices.js';
 import { useQuery } from '../query.js';
@@ -65,13 +66,30 @@ async function forEach(checks, act, onDone, signal) {
 const putting = (change) => (check) =>
   call(`v1/checks/${check.id}`, { method: 'PUT', body: { ...change } });
 
+/**
+ * Puts what follows from the check as it is now, again when it was changed meanwhile.
+ * @param {{ id: string }} check
+ * @param {(now: Check) => object} changeOf
+ */
+async function putOn({ id }, changeOf) {
+  for (;;) {
+    const path = `v1/checks/${id}`;
+    const { data, etag } = await send(path);
+    try {
+      await send(path, { method: 'PUT', body: changeOf(data), ifMatch: etag });
+      return;
+    } catch (error) {
+      if (toProblem(error).status !== 412) throw error;
+    }
+  }
+}
+
 /** @type {(tag: string, isAdded: boolean) => Act} */
-const tagging = (tag, isAdded) => async (check) => {
-  // The list may be a moment old; the tags of now are those of the check itself.
-  const { data } = await call(`v1/checks/${check.id}`);
-  const tags = data.tags.filter((one) => one !== tag);
-  await putting({ tags: isAdded ? [...tags, tag] : tags })(check);
-};
+const tagging = (tag, isAdded) => (check) =>
+  putOn(check, (now) => {
+    const tags = now.tags.filter((one) => one !== tag);
+    return { tags: isAdded ? [...tags, tag] : tags };
+  });
 
 async function readServices() {
   const { data } = await call('v1/status-pages/services', { query: { paginated: false } });

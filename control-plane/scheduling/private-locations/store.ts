@@ -56,9 +56,12 @@ export async function usesOf(
 ): Promise<{ checks: number; groups: number }> {
   const { checks } = await db
     .selectFrom('check_locations')
+    .innerJoin('checks', 'checks.id', 'check_locations.check_id')
     .select((select) => select.fn.countAll<number>().as('checks'))
-    .where('account_id', '=', accountId)
-    .where('location', '=', location)
+    .where('check_locations.account_id', '=', accountId)
+    .where('check_locations.location', '=', location)
+    // Nobody sees a trial, and it is forgotten within the hour.
+    .where('checks.is_trial', '=', 0)
     .executeTakeFirstOrThrow();
   const { groups } = await db
     .selectFrom('check_groups')

@@ -150,7 +150,6 @@ test('two that make the last key of a location at once get one', async () => {
     db,
     async () => {
       const { locationId } = await prepare(cp);
-      await onLocation(cp, db, 'createPrivateLocationKey', locationId);
       return locationId;
     },
     {

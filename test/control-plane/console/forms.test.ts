@@ -167,6 +167,27 @@ test('an edit that meets the one of a colleague keeps both, and asks where both 
   assert.deepEqual([body.description, body.tags, body.muted], ['theirs', ['b'], true]);
 });
 
+test('what was typed before is joined with what a colleague saved since', async () => {
+  const { body: check } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'Left', description: 'old', tags: ['a'] },
+    request: { url: 'https://left.example/' },
+  });
+  await using opened = await console.visit(`#/edit/check/${check.id}`);
+  const { page } = opened;
+  await page.getByLabel('Description').fill('mine');
+  await page.evaluate("location.hash = '#/alerts'");
+  await page.getByRole('heading', { name: 'Alerts', level: 1 }).waitFor();
+  const path = `/v1/checks/${check.id}`;
+  await cp.api('PUT', path, { tags: ['a', 'b'], activated: false });
+  await page.evaluate(`location.hash = '#/edit/check/${check.id}'`);
+  await page.getByLabel('Description').waitFor();
+  assert.equal(await page.getByLabel('Description').inputValue(), 'mine');
+  await save(page, 'Save').click();
+  await page.getByRole('heading', { name: 'Left', level: 1, exact: true }).waitFor();
+  const { body } = await cp.api('GET', path);
+  assert.deepEqual([body.description, body.tags, body.activated], ['mine', ['a', 'b'], false]);
+});
+
 const seenByApi = {
   assertions: [],
   request: { method: 'GET', url: 'https://tried.example/', data: '', headers: {}, params: {} },

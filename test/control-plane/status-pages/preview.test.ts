@@ -40,6 +40,20 @@ test('a preview is the page itself, with the incidents of the saved one and what
   assert.equal((await preview({ name: '', scheme: 'DARK', defaultTheme: 'LIGHT' })).css, fresh.css);
 });
 
+test('a body that names a service thousands of times is not rendered thousands of times', async () => {
+  await using visitor = await PageVisitor.open();
+  const [search] = await visitor.services('Search');
+  assert.ok(search);
+  const services = Array.from({ length: 150 }, () => ({ id: search.id }));
+  const cards = Array.from({ length: 50 }, () => ({ name: 'Web', services }));
+  const { body } = await visitor.cp.api('POST', '/v1/status-pages/preview', { name: 'P', cards });
+  const few = [{ name: 'Web', services: services.slice(0, 100) }];
+  const { body: short } = await visitor.cp.api('POST', '/v1/status-pages/preview', {
+    ...{ name: 'P', cards: few },
+  });
+  assert.ok(body.html.length < 3 * short.html.length);
+});
+
 test('services and incidents of another account are not found', async () => {
   await using visitor = await PageVisitor.open();
   const [search] = await visitor.services('Search');
