@@ -44,6 +44,7 @@ import * as openAlerts from './migrations/0033-open-alerts.ts';
 import * as escalationPolicies from './migrations/0034-escalation-policies.ts';
 import * as makersOfInvitations from './migrations/0035-makers-of-invitations.ts';
 import * as passkeys from './migrations/0036-passkeys.ts';
+import * as subscribedServices from './migrations/0037-subscribed-services.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -101,6 +102,7 @@ const onBoth = {
   '0034-escalation-policies': escalationPolicies,
   '0035-makers-of-invitations': makersOfInvitations,
   '0036-passkeys': passkeys,
+  '0037-subscribed-services': subscribedServices,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {

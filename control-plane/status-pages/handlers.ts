@@ -15,11 +15,11 @@ import { hashPassword, makePassword } from './password.ts';
 import { setPassword } from './set-password.ts';
 import {
   presentStatusPages,
+  presentSubscriptions,
   refuseTaken,
   replaceCards,
   toColumns,
   toDomainColumns,
-  toSubscriptionWire,
   type StatusPageRow,
 } from './store.ts';
 
@@ -143,7 +143,7 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
         .orderBy('created_at')
         .orderBy('address')
         .execute();
-      return rows.map(toSubscriptionWire);
+      return presentSubscriptions(db, principal.accountId, rows);
     },
 
     createSubscriptions: async ({ params, body }, { principal }) => {

@@ -22,7 +22,8 @@ export interface Visit {
   query: URLSearchParams;
 }
 
-const bodyLimitBytes = 4_096;
+/** Room for every service of a large page. */
+const bodyLimitBytes = 65_536;
 const bodyWithinMs = 10_000;
 const parseForm = express.urlencoded({ extended: false, limit: bodyLimitBytes });
 
@@ -69,15 +70,22 @@ export async function postSubscription(
   form: Record<string, unknown>,
 ): Promise<Representation> {
   const { snapshot, place, request } = visit;
+  const { page, cards, services: shown } = snapshot.view;
   const words = place.locale.texts.forms;
+  const chosen = [form['service'] ?? []].flat().map(textOf);
+  const known = shown.filter(({ id }) => chosen.includes(id));
+  const again = (problem: string) => subscribeAgainPage(page, { place, cards, problem, chosen });
+  // All services would be more than they asked for.
+  if (chosen.length > 0 && known.length === 0) return again(words.servicesGone);
   const outcome = await subscribe(services, {
-    pageId: snapshot.view.page.id,
+    pageId: page.id,
     address: textOf(form['email']).slice(0, 1_000),
+    services: known,
     visitor: visitorOf(request),
   });
   switch (outcome) {
     case 'INVALID_ADDRESS':
-      return subscribeAgainPage(snapshot.view.page, place, words.invalidAddress);
+      return again(words.invalidAddress);
     case 'TOO_MANY':
       return said(visit, words.tryLater, html`<p>${words.tooManyRequests}</p>`, 429);
     case 'SENT':
@@ -110,10 +118,15 @@ export async function postVerification(services: Services, visit: Visit): Promis
   const words = visit.place.locale.texts.forms;
   const done = await verify(services, visit.query.get('token') ?? '');
   if (done === null) return outdated(visit);
+  const { locale } = visit.place;
+  const names = visit.snapshot.view.services
+    .filter(({ id }) => done.serviceIds.includes(id))
+    .map(({ name }) => name);
   return said(
     visit,
     words.subscribed,
     html`<p>${words.willGetMails}</p>
+      ${names.length > 0 && html`<p>${locale.texts.mail.onlyAbout(locale.list(names))}</p>`}
       ${toPage(visit.place)}`,
   );
 }

@@ -8,6 +8,7 @@ import type {
 } from '@monitor/shared/contract/status-page.ts';
 import { invalidField } from '../errors/api-error.ts';
 import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type {
   StatusPageCardsTable,
@@ -253,15 +254,30 @@ export async function replaceCards(
   }
 }
 
-export function toSubscriptionWire(
-  row: Selectable<StatusPageSubscriptionsTable>,
-): z.input<typeof statusPageSubscription> {
-  return {
-    id: row.id,
-    type: row.type as 'EMAIL',
-    address: row.address,
-    status: row.status as 'PENDING' | 'VERIFIED',
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestamp(row.updated_at),
-  };
+/** Subscriptions in the given order, with the chosen services that still exist. */
+export async function presentSubscriptions(
+  db: Kysely<Database>,
+  accountId: string,
+  rows: readonly Selectable<StatusPageSubscriptionsTable>[],
+): Promise<z.input<typeof statusPageSubscription>[]> {
+  const chosen = rows.map((row) => fromJson<string[]>(row.services_json));
+  const services = await db
+    .selectFrom('services')
+    .select(['id', 'name'])
+    .where('account_id', '=', accountId)
+    .where('id', 'in', eachOf([...new Set(chosen.flat())]))
+    .orderBy('name')
+    .execute();
+  return rows.map((row, index) => {
+    const ids = chosen[index] ?? [];
+    return {
+      id: row.id,
+      type: row.type as 'EMAIL',
+      address: row.address,
+      status: row.status as 'PENDING' | 'VERIFIED',
+      services: ids.length === 0 ? null : services.filter(({ id }) => ids.includes(id)),
+      created_at: toTimestamp(row.created_at),
+      updated_at: toTimestamp(row.updated_at),
+    };
+  });
 }

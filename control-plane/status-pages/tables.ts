@@ -79,6 +79,10 @@ export interface StatusPageSubscriptionsTable {
   token_hash: string | null;
   /** When that mail was created. */
   token_sent_at: Generated<number | null>;
+  /** Ids of the services it is limited to; `[]` for all of them. */
+  services_json: Generated<string>;
+  /** What a confirmed subscriber has asked to change that to, until the link in the mail is followed. */
+  asked_services_json: Generated<string | null>;
   created_at: number;
   updated_at: number;
 }

@@ -152,6 +152,13 @@ export const statusPageSubscription = z
     type: z.enum(['EMAIL']),
     address: z.string(),
     status: z.enum(['PENDING', 'VERIFIED']),
+    services: z
+      .array(z.object({ id: z.uuid(), name: z.string() }))
+      .nullable()
+      .meta({
+        description:
+          'The services it is limited to, null for all of them. Empty when all that were chosen are gone: it then gets nothing',
+      }),
     created_at: timestamp,
     updated_at: timestamp,
   })

@@ -1185,6 +1185,7 @@ export const sections: readonly Section[] = [
       { at: '[].created_at', kind: 'date', only: 'response', always: true },
       { at: '[].updated_at', kind: 'date', only: 'response', always: true },
     ],
+    further: ['[].services'],
   },
   {
     heading: 'Incident',

@@ -320,6 +320,7 @@ test('addresses subscribe once; those that are subscribed are skipped', async ()
     type: 'EMAIL',
     address: 'cy@example.com',
     status: 'VERIFIED',
+    services: null,
     created_at: '2026-11-21T08:00:01.000Z',
     updated_at: '2026-11-21T08:00:01.000Z',
   });

@@ -30,7 +30,7 @@ export interface Seen {
 interface Asked {
   method?: string;
   headers?: Record<string, string>;
-  form?: Record<string, string>;
+  form?: Record<string, string> | [string, string][];
 }
 
 export class PageVisitor implements AsyncDisposable {

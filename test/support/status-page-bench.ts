@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import type { Mail } from '../../control-plane/notifications/facts.ts';
 import { announceDueUpdates } from '../../control-plane/status-pages/subscribers/announce-due-updates.ts';
+import { subscribe } from '../../control-plane/status-pages/subscribers/subscribe.ts';
+import { verify } from '../../control-plane/status-pages/subscribers/verify.ts';
 import { startTestControlPlane, type TestControlPlane } from './control-plane.ts';
 import { TestClock } from './test-clock.ts';
 
@@ -61,6 +63,21 @@ export class StatusPageBench implements AsyncDisposable {
     return answer.body;
   }
 
+  /** Shows a further service on the page, beside those that are there. */
+  async addService(name: string): Promise<Named> {
+    const service = await this.post('/v1/status-pages/services', { name });
+    const { body } = await this.cp.api('GET', `/v1/status-pages/${this.page.id}`);
+    await this.showServices([...body.cards[0].services, service]);
+    return service;
+  }
+
+  /** Shows these services on the page and no others. */
+  async showServices(services: readonly Named[]): Promise<void> {
+    const cards = [{ name: 'Web', services: services.map(({ id }) => ({ id })) }];
+    const page = { name: 'Shop', url: 'shop', cards };
+    assert.equal((await this.cp.api('PUT', `/v1/status-pages/${this.page.id}`, page)).status, 200);
+  }
+
   /** Subscribes through the API, by default without asking. */
   async subscribe(addresses: readonly string[], autoVerify = true, pageId = this.page.id) {
     for (let from = 0; from < addresses.length; from += 100) {
@@ -68,6 +85,16 @@ export class StatusPageBench implements AsyncDisposable {
       const path = `/v1/status-pages/${pageId}/subscriptions/bulk`;
       await this.post(path, { subscriptions, autoVerify });
     }
+  }
+
+  /** Subscribes to some services with the form, and follows the link. */
+  async choose(address: string, services: readonly Named[]): Promise<void> {
+    const asked = { pageId: this.page.id, address, services, visitor: '192.0.2.200' };
+    assert.equal(await subscribe(this.services, asked), 'SENT');
+    const mail = (await this.mails()).find(({ to }) => to === address);
+    assert.ok(mail !== undefined);
+    assert.ok(await verify(this.services, tokenIn(mail, 'verify')));
+    await this.takeMails();
   }
 
   /** An incident of the service whose first update subscribers are told, unless it says otherwise. */

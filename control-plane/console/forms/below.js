@@ -138,6 +138,12 @@ function PageDomain({ id, entry }) {
 
 /** @typedef {Event & { currentTarget: HTMLFormElement }} Submitted */
 
+/** @param {{ name: string }[] | null} services */
+function servicesInWords(services) {
+  if (services === null) return 'All';
+  return services.length === 0 ? 'None left' : services.map(({ name }) => name).join(', ');
+}
+
 /** @param {{ id: string }} props */
 function Subscribers({ id }) {
   const { mayWrite } = useMe();
@@ -171,11 +177,12 @@ function Subscribers({ id }) {
       empty: html`<${Empty} title="Nobody yet">Visitors subscribe on the page.<//>`,
       children: (
         list,
-      ) => html`<${Table} label="Subscribers" columns=${['Address', 'State', ['', 'right']]}>
+      ) => html`<${Table} label="Subscribers" columns=${['Address', 'Services', 'State', ['', 'right']]}>
         ${list.map(
           (one) =>
             html`<tr key=${one.id}>
               <th scope="row" class="breakable">${one.address}</th>
+              <td>${servicesInWords(one.services)}</td>
               <td>${inWords(one.status)}</td>
               <td class="right">
                 <${Action}

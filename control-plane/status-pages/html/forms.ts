@@ -1,12 +1,51 @@
 /** Forms of status pages, and the pages that answer them. */
 import type { PageLook } from '../view/facts.ts';
+import type { CardView } from '../view/view.ts';
 import type { Representation } from '../../http/representation.ts';
 import { document } from './document.ts';
 import { linkTo, type Place } from './place.ts';
-import { html, type Markup } from '../../core/html.ts';
+import { html, Markup } from '../../core/html.ts';
+
+/** The cards of a page, and what a visitor has sent that needs correction. */
+interface SubscribeParts {
+  place: Place;
+  cards: readonly CardView[];
+  problem?: string;
+  /** Ids of services. */
+  chosen?: readonly string[];
+}
+
+/** Checkboxes for the services, by card; a page with one service offers no choice. */
+function serviceChoice({ place, cards, chosen = [] }: SubscribeParts): Markup | false {
+  const words = place.locale.texts.forms;
+  if (new Set(cards.flatMap(({ services }) => services.map(({ id }) => id))).size < 2) return false;
+  return html`<details class="choice" ${chosen.length > 0 && new Markup('open')}>
+    <summary>${words.onlySome}</summary>
+    <p class="muted facts">${words.allOtherwise}</p>
+    ${cards.map(
+      ({ name, services }) =>
+        services.length > 0 &&
+        html`<fieldset>
+          <legend>${name}</legend>
+          ${services.map(
+            (service) =>
+              html`<label
+                ><input
+                  type="checkbox"
+                  name="service"
+                  value="${service.id}"
+                  ${chosen.includes(service.id) && new Markup('checked')}
+                /><bdi>${service.name}</bdi></label
+              >`,
+          )}
+        </fieldset>`,
+    )}
+  </details>`;
+}
 
 /** The subscription form. */
-export function subscribeForm(place: Place, problem?: string): Markup {
+export function subscribeForm(parts: SubscribeParts): Markup {
+  const { place, problem } = parts;
   const words = place.locale.texts.forms;
   return html`<section id="subscribe" class="panel subscribe" aria-labelledby="subscribe-title">
     <h2 id="subscribe-title">${words.updatesByMail}</h2>
@@ -21,6 +60,7 @@ export function subscribeForm(place: Place, problem?: string): Markup {
           maxlength="320"
           autocomplete="email"
       /></label>
+      ${serviceChoice(parts)}
       <button class="button">${words.subscribe}</button>
     </form>
   </section>`;
@@ -75,8 +115,9 @@ export function loginPage(place: Place, problem?: string, status = 401): Represe
   });
 }
 
-/** The subscription form on a separate page, after an invalid address. */
-export function subscribeAgainPage(look: PageLook, place: Place, problem: string): Representation {
+/** The subscription form on a separate page, to correct what was sent. */
+export function subscribeAgainPage(look: PageLook, parts: SubscribeParts): Representation {
+  const { place } = parts;
   const words = place.locale.texts.forms;
   return document({
     look,
@@ -86,7 +127,7 @@ export function subscribeAgainPage(look: PageLook, place: Place, problem: string
     isPublic: false,
     status: 400,
     main: html`<h1>${words.subscribe}</h1>
-      ${subscribeForm(place, problem)}`,
+      ${subscribeForm(parts)}`,
   });
 }
 

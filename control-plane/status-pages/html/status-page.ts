@@ -199,7 +199,7 @@ export function statusPage(
     }
     ${view.cards.length > 0 && html`<div class="panels">${view.cards.map((card) => cardPanel(card, telling))}</div>`}
     ${services.length > 0 && uptimeHelp(locale)}
-    ${pastSection(view, place)}${canSubscribe && subscribeForm(place)}`,
+    ${pastSection(view, place)}${canSubscribe && subscribeForm({ place, cards: view.cards })}`,
     footer: footerOf(view, place),
   });
 }

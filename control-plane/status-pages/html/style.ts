@@ -84,7 +84,12 @@ summary{cursor:pointer;color:var(--card-link);font-weight:600;font-size:.92rem}
 .help p{margin-top:.4rem}
 .fields{display:flex;flex-wrap:wrap;gap:.75rem;align-items:flex-end;margin-top:.9rem}
 .fields label{flex:1 1 15rem;color:var(--card-title);font-weight:600;font-size:.92rem}
-input:not([type=hidden]),select{display:block;width:100%;margin-top:.35rem;padding:.55rem .8rem;border:1px solid var(--field);border-radius:8px;background:var(--card);color:var(--card-text);font:inherit}
+input:not([type=hidden],[type=checkbox]),select{display:block;width:100%;margin-top:.35rem;padding:.55rem .8rem;border:1px solid var(--field);border-radius:8px;background:var(--card);color:var(--card-text);font:inherit}
+.fields .choice{flex:1 0 100%;margin:0}
+.choice fieldset{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(14rem,100%),1fr));gap:0 1rem;margin:.75rem 0 0;padding:0;border:0;min-width:0}
+.choice legend{padding:0;color:var(--card-muted);font-size:.88rem;unicode-bidi:plaintext}
+.choice label{display:flex;gap:.6rem;align-items:center;padding:.3rem 0;font-weight:400;color:var(--card-text)}
+.choice input{flex:none;width:1.1rem;height:1.1rem;margin:0;accent-color:var(--card-link)}
 .error{color:var(--w0);font-weight:600;margin-top:.75rem}
 .months{display:flex;flex-wrap:wrap;justify-content:space-between;gap:.5rem 1rem}
 .narrow{max-width:30rem;margin:12vh auto 0}

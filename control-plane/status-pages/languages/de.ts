@@ -103,6 +103,10 @@ export const de: Texts = {
     aboutMails:
       'Eine E-Mail zu jeder Meldung über eine Störung. Sie können sie mit einem Klick abbestellen.',
     address: 'E-Mail-Adresse',
+    onlySome: 'Nur einzelne Dienste',
+    allOtherwise: 'Ohne Auswahl erhalten Sie E-Mails zu allen.',
+    servicesGone:
+      'Die gewählten Dienste sind nicht mehr auf dieser Seite. Bitte wählen Sie erneut.',
     subscribe: 'Abonnieren',
     invalidAddress: 'Das ist keine E-Mail-Adresse. Bitte prüfen Sie die Eingabe.',
     tryLater: 'Bitte versuchen Sie es später erneut',
@@ -146,8 +150,11 @@ export const de: Texts = {
     confirmTitle: 'Abonnement bestätigen',
     asked: (page) =>
       `Jemand, hoffentlich Sie, möchte an diese Adresse E-Mails über Störungen von ${page} erhalten.`,
+    onlyAbout: (services) => `Nur zu: ${services}`,
     confirm: 'Abonnement bestätigen',
     linkWorks:
       'Der Link gilt 24 Stunden. Wenn Sie das nicht wollten, müssen Sie nichts tun: Sie erhalten keine weiteren E-Mails.',
+    changeLinkWorks:
+      'Der Link gilt 24 Stunden. Wenn Sie das nicht wollten, müssen Sie nichts tun: Ihr Abonnement bleibt, wie es ist.',
   },
 };

@@ -109,6 +109,9 @@ export const en = {
     updatesByMail: 'Get updates by e-mail',
     aboutMails: 'A mail for every update of an incident. You can stop them with one click.',
     address: 'E-mail address',
+    onlySome: 'Only some services',
+    allOtherwise: 'Without a choice you get mails about all of them.',
+    servicesGone: 'The services that you chose are no longer on this page. Please choose again.',
     subscribe: 'Subscribe',
     invalidAddress: 'This is not an e-mail address. Please check it.',
     tryLater: 'Please try again later',
@@ -151,9 +154,12 @@ export const en = {
     confirmTitle: 'Confirm your subscription',
     asked: (page: string) =>
       `Somebody, hopefully you, asked for mails about incidents on ${page} to be sent to this address.`,
+    onlyAbout: (services: string) => `Only about: ${services}`,
     confirm: 'Confirm subscription',
     linkWorks:
       'The link works for 24 hours. If you did not ask for this, do nothing: you will hear no more of it.',
+    changeLinkWorks:
+      'The link works for 24 hours. If you did not ask for this, do nothing: your subscription stays as it is.',
   },
 };
 

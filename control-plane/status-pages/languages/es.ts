@@ -103,6 +103,9 @@ export const es: Texts = {
     aboutMails:
       'Un correo por cada actualización de un incidente. Puede cancelarlos con un solo clic.',
     address: 'Correo electrónico',
+    onlySome: 'Solo algunos servicios',
+    allOtherwise: 'Si no elige ninguno, recibirá correos sobre todos.',
+    servicesGone: 'Los servicios elegidos ya no están en esta página. Vuelva a elegir, por favor.',
     subscribe: 'Suscribirse',
     invalidAddress: 'Esta dirección de correo no es válida. Compruébela, por favor.',
     tryLater: 'Vuelva a intentarlo más tarde',
@@ -145,8 +148,11 @@ export const es: Texts = {
     confirmTitle: 'Confirme su suscripción',
     asked: (page) =>
       `Alguien, probablemente usted, ha pedido recibir en esta dirección correos sobre los incidentes de ${page}.`,
+    onlyAbout: (services) => `Solo sobre: ${services}`,
     confirm: 'Confirmar la suscripción',
     linkWorks:
       'El enlace es válido durante 24 horas. Si usted no lo ha pedido, no haga nada: no recibirá más correos.',
+    changeLinkWorks:
+      'El enlace es válido durante 24 horas. Si usted no lo ha pedido, no haga nada: su suscripción seguirá como está.',
   },
 };

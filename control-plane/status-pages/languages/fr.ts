@@ -103,6 +103,10 @@ export const fr: Texts = {
     aboutMails:
       'Un e-mail à chaque message sur un incident. Vous pouvez vous désabonner en un clic.',
     address: 'Adresse e-mail',
+    onlySome: 'Certains services seulement',
+    allOtherwise: 'Sans choix, vous recevez les e-mails sur tous les services.',
+    servicesGone:
+      'Les services choisis ne figurent plus sur cette page. Veuillez choisir à nouveau.',
     subscribe: 'S’abonner',
     invalidAddress: 'Cette adresse e-mail n’est pas valide. Veuillez la vérifier.',
     tryLater: 'Veuillez réessayer plus tard',
@@ -145,8 +149,11 @@ export const fr: Texts = {
     confirmTitle: 'Confirmez votre abonnement',
     asked: (page) =>
       `Quelqu’un, vous sans doute, a demandé à recevoir à cette adresse les e-mails sur les incidents de ${page}.`,
+    onlyAbout: (services) => `Uniquement pour : ${services}`,
     confirm: 'Confirmer l’abonnement',
     linkWorks:
       'Le lien est valable 24 heures. Si vous n’êtes pas à l’origine de cette demande, ne faites rien : vous ne recevrez pas d’autre e-mail.',
+    changeLinkWorks:
+      'Le lien est valable 24 heures. Si vous n’êtes pas à l’origine de cette demande, ne faites rien : votre abonnement reste inchangé.',
   },
 };

@@ -98,6 +98,9 @@ export const ja: Texts = {
     updatesByMail: 'メールで更新を受け取る',
     aboutMails: 'インシデントが更新されるたびにメールをお送りします。ワンクリックで停止できます。',
     address: 'メールアドレス',
+    onlySome: '一部のサービスのみ',
+    allOtherwise: '選択しない場合は、すべてのサービスについてメールをお送りします。',
+    servicesGone: '選択されたサービスはこのページにありません。もう一度お選びください。',
     subscribe: '購読する',
     invalidAddress: 'メールアドレスの形式が正しくありません。ご確認ください。',
     tryLater: '時間をおいて再度お試しください',
@@ -139,8 +142,11 @@ export const ja: Texts = {
     unsubscribe: '購読を解除する',
     confirmTitle: '購読の確認',
     asked: (page) => `このアドレスで ${page} のインシデント情報を受け取る申し込みがありました。`,
+    onlyAbout: (services) => `対象サービスのみ: ${services}`,
     confirm: '購読を確定する',
     linkWorks:
       'リンクは 24 時間有効です。お心当たりがない場合は、このメールを破棄してください。今後メールは届きません。',
+    changeLinkWorks:
+      'リンクは 24 時間有効です。お心当たりがない場合は、このメールを破棄してください。現在の購読内容は変わりません。',
   },
 };

@@ -4,6 +4,7 @@
  * continues, so that everybody gets one mail, and other writers wait only briefly.
  */
 import type { Kysely, Selectable } from 'kysely';
+import { jsonListContains } from '../../db/expressions.ts';
 import { lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
 import type { StatusPagesTable } from '../tables.ts';
@@ -13,6 +14,7 @@ import type { Services } from '../../core/services.ts';
 import { localeOfPage } from '../languages/locale.ts';
 import { localeFieldsOf } from '../read-page.ts';
 import type { Severity } from '../view/facts.ts';
+import type { ChosenService } from './ask-to-confirm.ts';
 import { incidentMail } from './incident-mail.ts';
 import { addressOf, incidentLink, unsubscribeLink } from './links.ts';
 import { SubscriberKeys } from './subscriber-keys.ts';
@@ -46,12 +48,12 @@ function getUpdate(db: Kysely<Database>, { account_id, incident_update_id }: Ann
     .executeTakeFirstOrThrow();
 }
 
-/** Pages that show a service of the incident, by id, with the names of these services. */
+/** Pages that show a service of the incident, by id, with these services. */
 async function pagesShowing(
   db: Kysely<Database>,
   accountId: string,
   incidentId: string,
-): Promise<{ page: Page; serviceNames: string[] }[]> {
+): Promise<{ page: Page; shown: ChosenService[] }[]> {
   const rows = await db
     .selectFrom('incident_services')
     .innerJoin('services', 'services.id', 'incident_services.service_id')
@@ -59,7 +61,7 @@ async function pagesShowing(
     .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
     .innerJoin('status_pages', 'status_pages.id', 'status_page_cards.status_page_id')
     .selectAll('status_pages')
-    .select('services.name as service_name')
+    .select(['services.id as service_id', 'services.name as service_name'])
     .distinct()
     .where('incident_services.incident_id', '=', incidentId)
     .where('status_pages.account_id', '=', accountId)
@@ -68,14 +70,18 @@ async function pagesShowing(
     .execute();
   return [...Map.groupBy(rows, ({ id }) => id).values()].flatMap((ofPage) => {
     const [page] = ofPage;
-    const serviceNames = ofPage.map(({ service_name }) => service_name);
-    return page === undefined ? [] : [{ page, serviceNames }];
+    const shown = ofPage.map(({ service_id: id, service_name: name }) => ({ id, name }));
+    return page === undefined ? [] : [{ page, shown }];
   });
 }
 
+/**
+ * Those of all services, and those who chose one of these. Who chose services that are all gone from the page
+ * gets nothing: they left out everything else on purpose, and hear again once one of theirs is back.
+ */
 function nextSubscribers(
   db: Kysely<Database>,
-  page: Page,
+  { page, shown }: { page: Page; shown: readonly ChosenService[] },
   afterId: string,
   limit: number,
 ): Promise<{ id: string; address: string }[]> {
@@ -86,6 +92,12 @@ function nextSubscribers(
     .where('status_page_id', '=', page.id)
     .where('status', '=', 'VERIFIED')
     .where('id', '>', afterId)
+    .where(({ or, eb }) =>
+      or([
+        eb('services_json', '=', '[]'),
+        ...shown.map(({ id }) => jsonListContains('services_json', '$', id)),
+      ]),
+    )
     .orderBy('id')
     .limit(limit)
     .execute();
@@ -104,14 +116,14 @@ async function announceBatch(
   const mails: QueuedMail[] = [];
   let { reached_page_id: pageId, reached_subscription_id: subscriptionId } = announcement;
 
-  for (const { page, serviceNames } of await pagesShowing(db, accountId, update.incident_id)) {
+  for (const { page, shown } of await pagesShowing(db, accountId, update.incident_id)) {
     if (pageId !== null && page.id < pageId) continue;
     const afterId = page.id === pageId ? (subscriptionId ?? '') : '';
     const room = mailsPerBatch - mails.length;
     if (room === 0) break;
     const pageAddress = addressOf(page, publicUrl);
     const locale = localeOfPage(localeFieldsOf(page));
-    for (const subscriber of await nextSubscribers(db, page, afterId, room)) {
+    for (const subscriber of await nextSubscribers(db, { page, shown }, afterId, room)) {
       const token = keys.unsubscribeToken(page.id, subscriber.id);
       const mail = incidentMail({
         to: subscriber.address,
@@ -128,7 +140,7 @@ async function announceBatch(
           description: update.description,
           at: update.public_at,
         },
-        services: serviceNames,
+        services: shown.map(({ name }) => name),
         unsubscribeLink: unsubscribeLink(pageAddress, token),
       });
       mails.push({ id: `${subscriber.id}.${updateId}`, orderingKey: subscriber.id, mail });

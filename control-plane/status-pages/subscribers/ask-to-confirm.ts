@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable } from 'kysely';
 import { toFlag } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
-import type { StatusPagesTable } from '../tables.ts';
+import type { StatusPagesTable, StatusPageSubscriptionsTable } from '../tables.ts';
 import { addressCountMs, mayAskAgain, requestsKeptMs } from '../decide/subscription-limits.ts';
 import { sha256Hex } from '../../core/keys.ts';
 import { dropSubscriberMails, enqueueMails } from '../../notifications/index.ts';
@@ -14,23 +14,33 @@ import { addressOf, verifyLink } from './links.ts';
 import type { SubscriberKeys } from './subscriber-keys.ts';
 import { verificationMail } from './verification-mail.ts';
 
+export interface ChosenService {
+  id: string;
+  name: string;
+}
+
 export interface Asked {
   page: Selectable<StatusPagesTable>;
-  subscription: { id: string; address: string; status: string; lastAskedAt: number | null };
+  subscription: Pick<
+    Selectable<StatusPageSubscriptionsTable>,
+    'id' | 'address' | 'status' | 'token_sent_at' | 'services_json'
+  >;
+  /** Services that it shall be limited to; none for all of them. */
+  services: readonly ChosenService[];
   /** Hash of the visitor's address; null for the API. */
   visitorHash: string | null;
 }
 
 /**
- * Sends a confirmation mail, unless the subscription is confirmed or the address got too many of
- * these mails. The request is recorded in any case, so that the response time reveals nothing. Call
- * `services.outbox.wake()` after the commit.
+ * Sends a confirmation mail, unless the subscription is confirmed with these services or the address
+ * got too many of these mails. The request is recorded in any case, so that the response time reveals
+ * nothing. The subscription is locked. Call `services.outbox.wake()` after the commit.
  */
 export async function askToConfirm(
   services: Services,
   db: Kysely<Database>,
   keys: SubscriberKeys,
-  { page, subscription, visitorHash }: Asked,
+  { page, subscription, services: chosen, visitorHash }: Asked,
 ): Promise<void> {
   const now = services.clock.now();
   const addressHash = keys.addressHash(subscription.address);
@@ -41,9 +51,11 @@ export async function askToConfirm(
     .where('has_mail', '=', 1)
     .where('requested_at', '>', now - addressCountMs)
     .executeTakeFirstOrThrow();
+  const isPending = subscription.status === 'PENDING';
+  const servicesJson = JSON.stringify(chosen.map(({ id }) => id).toSorted());
   const asks =
-    subscription.status === 'PENDING' &&
-    mayAskAgain({ lastAt: subscription.lastAskedAt, mailsToday }, now);
+    (isPending || servicesJson !== subscription.services_json) &&
+    mayAskAgain({ lastAt: subscription.token_sent_at, mailsToday }, now);
   await db
     .deleteFrom('subscription_requests')
     .where('requested_at', '<=', now - requestsKeptMs)
@@ -63,17 +75,25 @@ export async function askToConfirm(
   const token = randomBytes(32).toString('base64url');
   await db
     .updateTable('status_page_subscriptions')
-    .set({ token_hash: sha256Hex(token), token_sent_at: now })
+    .set({
+      token_hash: sha256Hex(token),
+      token_sent_at: now,
+      // The choice of the newest mail, which says it: whoever else asks for this address changes nothing
+      // that its owner has not read.
+      ...(isPending ? { services_json: servicesJson } : { asked_services_json: servicesJson }),
+    })
     .where('account_id', '=', page.account_id)
     .where('id', '=', subscription.id)
     .execute();
-  // Invalidates the link of an earlier mail.
-  await dropSubscriberMails(db, subscription.id);
+  // The link of an earlier mail is no longer valid. Confirmed subscribers may have other mails waiting.
+  if (isPending) await dropSubscriberMails(db, subscription.id);
   const address = addressOf(page, services.publicUrl);
   const mail = verificationMail({
     to: subscription.address,
     locale: localeOfPage(localeFieldsOf(page)),
     page: { name: page.name, address },
+    services: chosen.map(({ name }) => name),
+    isChange: !isPending,
     link: verifyLink(address, token),
   });
   const envelope = { id: services.newId(), orderingKey: subscription.id, mail };

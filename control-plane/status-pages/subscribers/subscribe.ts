@@ -1,12 +1,12 @@
 /** Subscriptions by visitors and by owners of a page. */
 import type { Kysely, Selectable } from 'kysely';
 import { emailAddress } from '@monitor/shared/contract/status-page.ts';
-import { lockKeys } from '../../db/lock.ts';
+import { lockKeys, lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
 import type { StatusPagesTable } from '../tables.ts';
 import { mustWait, requestsCountMs } from '../decide/subscription-limits.ts';
 import type { Services } from '../../core/services.ts';
-import { askToConfirm } from './ask-to-confirm.ts';
+import { askToConfirm, type ChosenService } from './ask-to-confirm.ts';
 import { SubscriberKeys } from './subscriber-keys.ts';
 
 /**
@@ -18,6 +18,8 @@ export type SubscribeOutcome = 'SENT' | 'INVALID_ADDRESS' | 'TOO_MANY';
 export interface SubscribeRequest {
   pageId: string;
   address: string;
+  /** Services of the page that the visitor chose; none for all of them. */
+  services: readonly ChosenService[];
   /** Network address of the visitor. */
   visitor: string;
 }
@@ -49,7 +51,7 @@ function lockLimits(db: Kysely<Database>, counted: readonly string[]): Promise<v
 /** Subscribes a visitor; mails are sent after the address is confirmed. */
 export async function subscribe(
   services: Services,
-  { pageId, address: given, visitor }: SubscribeRequest,
+  { pageId, address: given, services: chosen, visitor }: SubscribeRequest,
 ): Promise<SubscribeOutcome> {
   const { clock, commits, secrets, outbox } = services;
   const parsed = emailAddress.safeParse(given.trim().toLowerCase());
@@ -73,15 +75,15 @@ export async function subscribe(
     };
     if (mustWait(recent)) return 'TOO_MANY';
     await insertSubscriptions(db, keys, page, { addresses: [address], status: 'PENDING', now });
-    const { id, status, token_sent_at } = await db
-      .selectFrom('status_page_subscriptions')
-      .select(['id', 'status', 'token_sent_at'])
-      .where('account_id', '=', page.account_id)
-      .where('status_page_id', '=', page.id)
-      .where('address', '=', address)
-      .executeTakeFirstOrThrow();
-    const subscription = { id, address, status, lastAskedAt: token_sent_at };
-    await askToConfirm(services, db, keys, { page, subscription, visitorHash });
+    const subscription = await lockRows(
+      db
+        .selectFrom('status_page_subscriptions')
+        .select(['id', 'address', 'status', 'token_sent_at', 'services_json'])
+        .where('account_id', '=', page.account_id)
+        .where('status_page_id', '=', page.id)
+        .where('address', '=', address),
+    ).executeTakeFirstOrThrow();
+    await askToConfirm(services, db, keys, { page, subscription, services: chosen, visitorHash });
     return 'SENT';
   });
   outbox.wake();
@@ -119,7 +121,7 @@ function insertSubscriptions(
       })),
     )
     .onConflict((conflict) => conflict.doNothing())
-    .returning(['id', 'address'])
+    .returning(['id', 'address', 'status', 'token_sent_at', 'services_json'])
     .execute();
 }
 
@@ -146,9 +148,10 @@ export async function subscribeAll(
     now: services.clock.now(),
   });
   if (!autoVerify) {
-    for (const { id, address } of created) {
-      const subscription = { id, address, status: 'PENDING', lastAskedAt: null };
-      await askToConfirm(services, db, keys, { page, subscription, visitorHash: null });
+    for (const subscription of created) {
+      await askToConfirm(services, db, keys, {
+        ...{ page, subscription, services: [], visitorHash: null },
+      });
     }
   }
   return created.length;

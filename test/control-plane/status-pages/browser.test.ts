@@ -164,6 +164,7 @@ for (const theme of ['LIGHT', 'DARK'] as const) {
     const rules = theme === 'DARK' && !isLong ? ['color-contrast'] : undefined;
     for (const path of [...paths, ...links]) {
       await page.goto(visitor.base + path);
+      for (const choice of await page.locator('.choice > summary').all()) await choice.click();
       assert.deepEqual(await violations(page, rules), [], path);
       const width = await page.evaluate('document.documentElement.scrollWidth');
       assert.ok(Number(width) <= 360, path);
@@ -183,6 +184,7 @@ test('every language is readable on a phone, from its own side', async () => {
     for (const path of ['/', '/history', `/incidents/${incidentId}`]) {
       await page.goto(`${visitor.base}${path}?language=${one}`);
       assert.equal(await page.locator('html').getAttribute('lang'), one);
+      for (const choice of await page.locator('.choice > summary').all()) await choice.click();
       const width = await page.evaluate('document.documentElement.scrollWidth');
       assert.ok(Number(width) <= 360, `${one} ${path}`);
       if (path === '/') assert.deepEqual(await violations(page), [], one);
@@ -245,8 +247,26 @@ test('without script and with the keyboard alone, visitors read on and subscribe
   await page.keyboard.press('Enter');
   assert.equal(await details.locator('li').first().isVisible(), true);
   await page.getByLabel('E-mail address').fill('ann@example.com');
+  const checkout = page.getByRole('group', { name: 'Web' }).getByLabel('Checkout');
+  assert.equal(await checkout.isVisible(), false);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  assert.equal(await checkout.isVisible(), true);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Space');
+  assert.equal(await checkout.isChecked(), true);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+  const { entries } = await visitor.done('GET', '/v1/status-pages');
+  const [subscription] = await visitor.done(
+    'GET',
+    `/v1/status-pages/${entries[0].id}/subscriptions`,
+  );
+  assert.deepEqual(
+    subscription.services.map(({ name }: { name: string }) => name),
+    ['Checkout'],
+  );
   await page.getByRole('link', { name: 'History' }).click();
   await page.getByRole('heading', { name: 'Incidents in November 2026' }).waitFor();
   await context.close();

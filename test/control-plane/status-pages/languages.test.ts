@@ -10,9 +10,9 @@ const languages = language.options;
 /** A page with an incident and maintenance, in some languages. */
 async function open(look: object): Promise<PageVisitor> {
   const visitor = await PageVisitor.open();
-  const [search] = await visitor.services('Search');
-  assert.ok(search);
-  await visitor.page([search], look);
+  const [search, login] = await visitor.services('Search', 'Login');
+  assert.ok(search && login);
+  await visitor.page([search, login], look);
   await visitor.incident([search], 'MAJOR', [{ at: -2 * hour, description: 'We look.' }]);
   await visitor.maintenance(search, { startsAt: iso(hour), endsAt: iso(3 * hour) });
   return visitor;
@@ -33,6 +33,9 @@ for (const one of languages) {
     assert.deepEqual(told(page), { language: one, direction, headline });
     for (const own of ['Search', 'Trouble', 'We look.', 'Upgrade']) {
       assert.ok(page.text.includes(own), own);
+    }
+    for (const words of [texts.forms.onlySome, texts.forms.allOtherwise]) {
+      assert.ok(page.text.includes(words), words);
     }
     assert.equal(page.headers.get('vary'), 'Accept-Encoding');
     const english = Object.values(localeOf('en', 'UTC').texts.page).filter(
@@ -118,7 +121,10 @@ test('an unknown language is refused, and a page without one is English', async 
 
 test('mails to subscribers are in the language of the page', async () => {
   await using visitor = await open({ language: 'fr' });
-  await visitor.see('/subscriptions', { method: 'POST', form: { email: 'ann@example.com' } });
+  const [, service = ''] =
+    /name="service"\s+value="([^"]+)"/.exec((await visitor.see('/')).text) ?? [];
+  const form = { email: 'ann@example.com', service };
+  await visitor.see('/subscriptions', { method: 'POST', form });
   const { db } = visitor.cp.controlPlane.services;
   const rows = await db.selectFrom('outbox').select('content_json').execute();
   const mails = rows.map(({ content_json }) => JSON.parse(content_json));
@@ -127,6 +133,7 @@ test('mails to subscribers are in the language of the page', async () => {
     ['[Shop] Confirmez votre abonnement'],
   );
   assert.match(mails[0].html, /<html lang="fr" dir="ltr">/);
+  assert.match(mails[0].text, /\n\nUniquement pour : Search\n\n/);
 });
 
 test('durations, ranges and lists are told as each language does', () => {

@@ -59,8 +59,8 @@ test('twenty services weigh less than 8 KB compressed, also on a bad day', async
   await visitor.incident(services.slice(0, 2), 'MAJOR', [{ at: -hour }, { at: -minute }]);
   const plain = await visitor.see('/');
   const bytes = Buffer.byteLength(plain.text);
-  // Of them the links to feeds are 6 KB, which compress to nearly nothing.
-  assert.ok(bytes <= 37 * 1024, `${bytes} bytes`);
+  // Of them the links to feeds are 6 KB and the choice of services is 3, which compress to nearly nothing.
+  assert.ok(bytes <= 40 * 1024, `${bytes} bytes`);
   const packed = await visitor.asHost('127.0.0.1', '/status/shop', { 'accept-encoding': 'gzip' });
   assert.equal(packed.headers.get('content-encoding'), 'gzip');
   assert.ok(Number(packed.headers.get('content-length')) <= 8 * 1024);

@@ -111,6 +111,70 @@ test('what is no address is said to be none, and kept where it can be corrected'
   assert.deepEqual(await mails(), []);
 });
 
+test('some services can be chosen, and stay chosen where the address has to be corrected', async () => {
+  await using visitor = await PageVisitor.open();
+  const [search, checkout, login] = await visitor.services('Search', 'Checkout', 'Login');
+  assert.ok(search && checkout && login);
+  await visitor.page([search]);
+  const { id } = (await visitor.done('GET', '/v1/status-pages')).entries[0];
+  assert.equal((await visitor.see('/')).text.includes('Only some services'), false, 'of one');
+  const show = (...cards: { id: string }[][]) =>
+    visitor.done('PUT', `/v1/status-pages/${id}`, {
+      ...{ name: 'Shop', url: 'shop' },
+      cards: cards.map((services, index) => ({ name: `Card ${index}`, services })),
+    });
+  // A service may stand on several cards.
+  await show([search, checkout], [checkout, login], []);
+  const { text } = await visitor.see('/');
+  const boxes = [...text.matchAll(/name="service"\s+value="([^"]+)"/g)].map(([, value]) => value);
+  assert.deepEqual(boxes, [search.id, checkout.id, checkout.id, login.id]);
+  assert.equal(/checked|<details class="choice" open/.test(text), false);
+  const post = (email: string, ...services: string[]) =>
+    visitor.see('/subscriptions', {
+      method: 'POST',
+      form: [['email', email], ...services.map((each): [string, string] => ['service', each])],
+    });
+  const again = await post('ann', checkout.id, checkout.id);
+  assert.equal(again.status, 400);
+  const checked = [...again.text.matchAll(/value="([^"]+)"\s+checked/g)].map(([, value]) => value);
+  assert.deepEqual(checked, [checkout.id, checkout.id]);
+  assert.match(again.text, /<details class="choice" open/);
+
+  const gone = await post('ann@example.com', 'x"><script>', crypto.randomUUID());
+  assert.deepEqual(
+    [gone.status, /role="alert">The services that you chose are no longer/.test(gone.text)],
+    [400, true],
+  );
+  assert.equal(gone.text.includes('<script>'), false);
+  assert.equal((await post('ann@example.com', login.id, search.id, 'x')).status, 200);
+  const { db } = visitor.cp.controlPlane.services;
+  const [mail] = await db.selectFrom('outbox').selectAll().execute();
+  const link = /\/subscriptions\/verify\?token=[\w.-]+/.exec(mail?.content_json ?? '')?.[0] ?? '';
+  const confirmed = await visitor.see(link, { method: 'POST' });
+  assert.match(confirmed.text, /You are subscribed[^]+Only about: Search and Login/);
+  const [subscription] = await visitor.done('GET', `/v1/status-pages/${id}/subscriptions`);
+  assert.deepEqual(
+    subscription.services.map(({ name }: { name: string }) => name),
+    ['Login', 'Search'],
+  );
+});
+
+test('a page with hundreds of services lets visitors choose nearly all of them', async () => {
+  await using visitor = await PageVisitor.open();
+  const names = Array.from({ length: 300 }, (_, index) => `Service ${index}`);
+  const services = await visitor.services(...names);
+  const cards = [0, 150].map((from) => ({
+    name: `From ${from}`,
+    services: services.slice(from, from + 150).map(({ id }) => ({ id })),
+  }));
+  const { id } = await visitor.page([], { cards });
+  const chosen = services.slice(1).map(({ id: each }): [string, string] => ['service', each]);
+  const form: [string, string][] = [['email', 'ann@example.com'], ...chosen];
+  assert.equal((await visitor.see('/subscriptions', { method: 'POST', form })).status, 200);
+  const [subscription] = await visitor.done('GET', `/v1/status-pages/${id}/subscriptions`);
+  assert.equal(subscription.services.length, 299);
+});
+
 test('without a way to send mails none are offered', async () => {
   await using visitor = await PageVisitor.open({ SMTP_URL: '' });
   await visitor.page([]);

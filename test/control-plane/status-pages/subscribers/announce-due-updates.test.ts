@@ -151,6 +151,60 @@ test('every page that shows a service tells its own subscribers, and no other pa
   );
 });
 
+test('who chose services is notified of incidents of these alone', async () => {
+  await using bench = await StatusPageBench.start();
+  const search = bench.service;
+  const checkout = await bench.addService('Checkout');
+  const login = await bench.addService('Login');
+  await bench.subscribe(['all@example.com']);
+  await bench.choose('search@example.com', [search]);
+  await bench.choose('two@example.com', [checkout, login]);
+  const told = async (services: readonly { id: string }[]) => {
+    await bench.openIncident({}, { services: services.map(({ id }) => ({ id })) });
+    return (await bench.told()).map(([to]) => to.split('@')[0]).sort();
+  };
+  assert.deepEqual(await told([search]), ['all', 'search']);
+  assert.deepEqual(await told([login]), ['all', 'two']);
+  assert.deepEqual(await told([search, checkout, login]), ['all', 'search', 'two'], 'once each');
+
+  // A service that leaves the page leaves the others.
+  await bench.showServices([search, login]);
+  assert.deepEqual(await told([checkout]), []);
+  assert.deepEqual(await told([checkout, login]), ['all', 'two']);
+  await bench.showServices([checkout, login]);
+  assert.deepEqual(await told([search, checkout]), ['all', 'two']);
+  await bench.showServices([search, checkout, login]);
+  assert.deepEqual(await told([search]), ['all', 'search'], 'it is back');
+  const deleted = await bench.cp.api('DELETE', `/v1/status-pages/services/${search.id}`);
+  assert.equal(deleted.status, 204);
+  assert.deepEqual(await told([checkout]), ['all', 'two'], 'nothing else instead');
+  const { body } = await bench.cp.api('GET', `/v1/status-pages/${bench.page.id}/subscriptions`);
+  const chosen = body.map(({ address, services }: never) => [address, services]);
+  assert.deepEqual(chosen, [
+    ['all@example.com', null],
+    ['search@example.com', []],
+    ['two@example.com', [checkout, login].map(({ id, name }) => ({ id, name }))],
+  ]);
+});
+
+test('batches pass over those who chose other services', async () => {
+  await using bench = await StatusPageBench.start();
+  const checkout = await bench.addService('Checkout');
+  const addresses = Array.from({ length: 230 }, (_, index) => `s${index}@example.com`);
+  await bench.subscribe(addresses);
+  const others = new Set(addresses.filter((_, index) => index % 2 === 0));
+  await bench.services.db
+    .updateTable('status_page_subscriptions')
+    .set({ services_json: JSON.stringify([checkout.id]) })
+    .where('address', 'in', [...others])
+    .execute();
+  await bench.openIncident();
+  assert.deepEqual(
+    new Set((await bench.told()).map(([to]) => to)),
+    new Set(addresses.filter((address) => !others.has(address))),
+  );
+});
+
 test('2,000 subscribers are notified once each, despite a crash in the middle of a batch', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'subscribers-'));
   const file = join(folder, 'control-plane.db');

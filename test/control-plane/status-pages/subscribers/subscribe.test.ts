@@ -3,6 +3,7 @@ import test from 'node:test';
 import type { Kysely } from 'kysely';
 import { CommitQueue } from '../../../../control-plane/db/commit-queue.ts';
 import type { Database } from '../../../../control-plane/db/tables.ts';
+import type { ChosenService } from '../../../../control-plane/status-pages/subscribers/ask-to-confirm.ts';
 import { forgetUnconfirmed } from '../../../../control-plane/status-pages/subscribers/forget-unconfirmed.ts';
 import { subscribe } from '../../../../control-plane/status-pages/subscribers/subscribe.ts';
 import { unsubscribe } from '../../../../control-plane/status-pages/subscribers/unsubscribe.ts';
@@ -15,7 +16,27 @@ const visitor = '192.0.2.1';
 const day = 24 * hour;
 
 const ask = (bench: StatusPageBench, address = ann, from = visitor, pageId = bench.page.id) =>
-  subscribe(bench.services, { pageId, address, visitor: from });
+  subscribe(bench.services, { pageId, address, services: [], visitor: from });
+
+const askFor = (bench: StatusPageBench, services: readonly ChosenService[]) =>
+  subscribe(bench.services, { pageId: bench.page.id, address: ann, services, visitor });
+
+/** Follows the link of the only mail that waits. */
+async function follow(bench: StatusPageBench) {
+  const [mail, ...more] = await bench.takeMails();
+  assert.ok(mail !== undefined);
+  assert.deepEqual(more, []);
+  return { mail, verified: await verify(bench.services, tokenIn(mail, 'verify')) };
+}
+
+/** The names of the services of each subscription; null for all. */
+async function servicesOf(bench: StatusPageBench): Promise<(string[] | null)[]> {
+  const { body } = await bench.cp.api('GET', `/v1/status-pages/${bench.page.id}/subscriptions`);
+  return body.map(
+    ({ services }: { services: ChosenService[] | null }) =>
+      services?.map(({ name }) => name) ?? null,
+  );
+}
 
 async function list(bench: StatusPageBench): Promise<[string, string][]> {
   const { body } = await bench.cp.api('GET', `/v1/status-pages/${bench.page.id}/subscriptions`);
@@ -236,13 +257,76 @@ test('who never confirms is forgotten after a month, and requests after a day', 
   assert.equal(requests.length, 1);
 });
 
+test('a choice of services is what the mail says, and holds once its link was followed', async () => {
+  await using bench = await StatusPageBench.start();
+  const checkout = await bench.addService('Checkout');
+  await askFor(bench, [bench.service]);
+  const first = await follow(bench);
+  assert.match(first.mail.text, /\n\nOnly about: Search\n\n/);
+  assert.match(first.mail.html, /Only about: Search/);
+  assert.deepEqual(first.verified?.serviceIds, [bench.service.id]);
+  assert.deepEqual(await servicesOf(bench), [['Search']]);
+
+  bench.at(5 * minute);
+  assert.equal(await askFor(bench, [bench.service]), 'SENT');
+  assert.deepEqual(await bench.mails(), [], 'nothing to confirm');
+  await askFor(bench, [checkout, bench.service]);
+  assert.deepEqual(await servicesOf(bench), [['Search']], 'until its owner has confirmed it');
+  const second = await follow(bench);
+  assert.match(
+    second.mail.text,
+    /Only about: Checkout and Search\n[^]+subscription stays as it is/,
+  );
+  assert.deepEqual(await servicesOf(bench), [['Checkout', 'Search']]);
+  assert.ok(await verify(bench.services, tokenIn(second.mail, 'verify')), 'once more');
+  assert.equal(await verify(bench.services, tokenIn(first.mail, 'verify')), null, 'the older one');
+
+  bench.at(10 * minute);
+  await askFor(bench, []);
+  const third = await follow(bench);
+  assert.equal(/Only about/.test(third.mail.text + third.mail.html), false);
+  assert.deepEqual(await servicesOf(bench), [null]);
+});
+
+test('others who ask for an address change neither its services nor what waits for it', async () => {
+  await using bench = await StatusPageBench.start();
+  await bench.subscribe([ann]);
+  await bench.openIncident();
+  await bench.announce();
+  await askFor(bench, [bench.service]);
+  const subjects = (await bench.takeMails()).map(({ subject }) => subject);
+  assert.deepEqual(subjects, [
+    '[Shop] Slow search – Investigating',
+    '[Shop] Confirm your subscription',
+  ]);
+  assert.deepEqual(await servicesOf(bench), [null]);
+  bench.at(minute);
+  await askFor(bench, []);
+  assert.deepEqual(await bench.mails(), []);
+  bench.at(day);
+  await bench.openIncident();
+  assert.equal((await bench.told()).length, 1);
+});
+
+test('the link of a changed choice works for a day, and the subscription stays as it is', async () => {
+  await using bench = await StatusPageBench.start();
+  await bench.subscribe([ann]);
+  await askFor(bench, [bench.service]);
+  const [mail] = await bench.takeMails();
+  assert.ok(mail !== undefined);
+  bench.at(day);
+  assert.equal(await verify(bench.services, tokenIn(mail, 'verify')), null);
+  assert.deepEqual(await servicesOf(bench), [null]);
+  assert.deepEqual(await list(bench), [[ann, 'VERIFIED']]);
+});
+
 test('two requests at once do not pass a limit together', async () => {
   await using bench = await StatusPageBench.start();
   const { db } = bench.services;
   const askFrom = (from: Kysely<Database>, address: string) =>
     subscribe(
       { ...bench.services, commits: new CommitQueue(from) },
-      { pageId: bench.page.id, address, visitor },
+      { pageId: bench.page.id, address, services: [], visitor },
     );
   const rounds = await everyInterleaving(
     db,
@@ -256,6 +340,42 @@ test('two requests at once do not pass a limit together', async () => {
       second: () => askFrom(db, 'bob@example.com'),
       check: async (_round, { first, second }, at) => {
         assert.deepEqual([first, second].toSorted(), ['SENT', 'TOO_MANY'], at);
+      },
+    },
+  );
+  assert.ok(rounds >= 5, `${rounds} rounds`);
+});
+
+test('whoever asks for other services while a link is followed changes nothing without a link', async () => {
+  await using bench = await StatusPageBench.start();
+  const checkout = await bench.addService('Checkout');
+  const { db } = bench.services;
+  const askOn = (from: Kysely<Database>, chosen: ChosenService) =>
+    subscribe(
+      { ...bench.services, commits: new CommitQueue(from) },
+      { pageId: bench.page.id, address: ann, services: [chosen], visitor },
+    );
+  const rounds = await everyInterleaving(
+    db,
+    async () => {
+      await db.deleteFrom('subscription_requests').execute();
+      await db.deleteFrom('status_page_subscriptions').execute();
+      bench.at(0);
+      await askOn(db, bench.service);
+      const [mail] = await bench.takeMails();
+      assert.ok(mail !== undefined);
+      bench.at(5 * minute);
+      return tokenIn(mail, 'verify');
+    },
+    {
+      first: (stopped) => askOn(stopped, checkout),
+      second: (token) => verify(bench.services, token),
+      check: async (_token, { second: verified }, at) => {
+        const state = [await list(bench), await servicesOf(bench)];
+        const expected = verified === null ? ['PENDING', 'Checkout'] : ['VERIFIED', 'Search'];
+        assert.deepEqual(state, [[[ann, expected[0]]], [[expected[1]]]], at);
+        await follow(bench);
+        assert.deepEqual(await servicesOf(bench), [['Checkout']], at);
       },
     },
   );

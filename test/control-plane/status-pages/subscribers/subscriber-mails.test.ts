@@ -86,6 +86,8 @@ test('names and descriptions are text in mails, whatever they contain', () => {
     to: facts.to,
     locale,
     page,
+    services: [bad],
+    isChange: true,
     link: `${address}/x?token=t`,
   });
   for (const { html, subject, headers } of [incident, verification]) {
@@ -99,7 +101,10 @@ test('names and descriptions are text in mails, whatever they contain', () => {
 
 test('a confirmation mail has one link, and advice for people who did not subscribe', () => {
   const link = `${address}/subscriptions/verify?token=t`;
-  const mail = verificationMail({ to: facts.to, locale, page: facts.page, link });
+  const mail = verificationMail({
+    ...{ to: facts.to, locale, page: facts.page },
+    ...{ services: [], isChange: false, link },
+  });
   assert.equal(mail.subject, '[Shop] Confirm your subscription');
   assert.deepEqual(mail.text.match(/https?:\S+/g), [link]);
   assert.match(mail.text, /24 hours[^]+did not ask/);
