@@ -14,7 +14,9 @@ async function openViewer(link: string): Promise<string> {
   return body.text();
 }
 
-test('npm start shows results of every check type and links to files, ends with 0, finds everything again, and says where no browser is found', async ({ signal }) => {
+test('npm start shows results of every check type and links to files, ends with 0, finds everything again, and says where no browser is found', async ({
+  signal,
+}) => {
   using folder = temporaryFolder();
   // The second agent listens beside the first; targets need three ports.
   const first = await freePort(6);

@@ -125,9 +125,6 @@ export const createAlertChannel = (target: Target, name: string) =>
 export const createPrivateLocation = (target: Target, name: string, slugName: string) =>
   call(target, privateLocationRoutes.createPrivateLocation, { body: { name, slugName } });
 
-export const createPrivateLocationKey = (target: Target, id: string) =>
-  call(target, privateLocationRoutes.createPrivateLocationKey, { params: { id } });
-
 export const createMaintenanceWindow = (target: Target, name: string) =>
   call(target, maintenanceWindowRoutes.createMaintenanceWindow, {
     body: {
