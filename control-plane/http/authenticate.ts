@@ -1,5 +1,6 @@
 /** Authentication. Keys are long and random, so their SHA-256 is stored and looked up. */
 import { timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Request } from 'express';
 import type { Role, RouteAuthentication } from '@monitor/shared/contract/route.ts';
 import { ApiError, badToken } from '../errors/api-error.ts';
@@ -39,7 +40,13 @@ export interface KeyFinder {
   findSession(tokenHash: string): Promise<ApiPrincipal | undefined>;
 }
 
-const accountHeaders = ['x-service-account', 'x-checkly-account'];
+const headerOfClients = 'x-checkly-account';
+const accountHeaders = ['x-service-account', headerOfClients];
+
+/** True for clients of this kind of API that were not made for this product. */
+export function isExistingClient(headers: IncomingHttpHeaders): boolean {
+  return headers[headerOfClients] !== undefined;
+}
 
 function isSame(left: string, right: string): boolean {
   const a = Buffer.from(left);

@@ -1,22 +1,12 @@
 /** The host that a check asks, from the target of its type. */
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
-
-function valueAt(fields: unknown, path: string): string {
-  let value = fields;
-  for (const name of path.split('.')) {
-    if (typeof value !== 'object' || value === null) return '';
-    value = (value as Record<string, unknown>)[name];
-  }
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-}
+import { targetOf } from '@monitor/shared/contract/checks/target.ts';
 
 /** Null for types that ask no single host, and for hosts that depend on variables. */
 export function hostOfCheck(type: string, fields: unknown): string | null {
   const template = findCheckType(type)?.target ?? '';
   if (!template.includes('{request.')) return null;
-  const target = template
-    .replaceAll(/\{([^}]+)\}/g, (_all, path: string) => valueAt(fields, path))
-    .trim();
+  const target = targetOf(type, fields);
   // The last word: the target of a DNS check begins with the type of the record.
   const last = target.split(' ').at(-1) ?? '';
   const address = /^[a-z][a-z+.-]*:\/\//i.test(last) ? last : `monitor://${last}`;

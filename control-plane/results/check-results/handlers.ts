@@ -5,8 +5,10 @@ import {
 } from '@monitor/shared/contract/check-result-routes.ts';
 import type { RouteInput } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../../errors/api-error.ts';
+import { isExistingClient } from '../../http/authenticate.ts';
 import { asJson, type Handlers } from '../../http/implement.ts';
 import { requireCheck } from '../../checks/index.ts';
+import { readableResult } from '../../compat/decide/readable-result.ts';
 import { windowOf } from '../../core/query-window.ts';
 import type { Services } from '../../core/services.ts';
 import { findResult, listResults, listResultsByCursor, listRuns } from './store.ts';
@@ -46,11 +48,11 @@ export function checkResultHandlers(services: Services): Handlers<typeof checkRe
       return asJson(page.json);
     },
 
-    getCheckResult: async ({ params }, { principal }) => {
+    getCheckResult: async ({ params }, { principal, headers }) => {
       const { checkId, checkResultId } = params;
       const json = await findResult(services, principal.accountId, checkId, checkResultId);
       if (json === undefined) throw notFound('result', checkResultId);
-      return asJson(json);
+      return asJson(isExistingClient(headers) ? readableResult(json) : json);
     },
 
     listCheckRuns: async ({ params, query }, { principal, setTotal }) => {

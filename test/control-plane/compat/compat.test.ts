@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
 import { insertMember } from '../../support/people.ts';
+import { now, setUp } from '../../support/results.ts';
+
+type Fields = Record<string, unknown>;
 
 test('an existing client finds its account and its user', async () => {
   await using cp = await startTestControlPlane();
@@ -56,4 +60,32 @@ test('members are people and open invitations: found, paged, changed and removed
   assert.equal((await cp.api('DELETE', `${path}/${ids[1]}`)).status, 204);
   assert.equal((await cp.api('DELETE', `${path}/${ids[1]}`)).status, 404);
   assert.equal((await list('?type=member')).length, 1);
+});
+
+test('an existing client reads what every result asked and what was answered', async () => {
+  await using bench = await setUp();
+  const { cp } = bench;
+  const read = async (type: string, request: Fields, response: Fields | null, error?: string) => {
+    const checkId = await bench.check(type, { request });
+    const given = bench.result(checkId, type.toUpperCase(), now - 60_000, { response });
+    const seen = { ...given.apiCheckResult, request, requestError: error ?? null };
+    await bench.submitAll([{ ...given, apiCheckResult: seen } as ResultSubmission]);
+    const path = `/v1/check-results/${checkId}/${given.id}`;
+    assert.deepEqual((await cp.api('GET', path)).body.apiCheckResult.response, response);
+    const asClient = await cp.api('GET', path, undefined, { 'x-checkly-account': cp.accountId });
+    const { request: asked, response: answered } = asClient.body.apiCheckResult;
+    return [asked.method, asked.url, answered.status, answered.statusText];
+  };
+  assert.deepEqual(
+    await read('tcp', { hostname: 'mail.example', port: 25 }, null, 'connection refused'),
+    ['TCP', 'mail.example:25', 0, 'connection refused'],
+  );
+  assert.deepEqual(
+    await read('dns', { query: 'a.example', recordType: 'MX' }, { returnCode: 'NOERROR' }),
+    ['DNS', 'MX a.example', 0, 'NOERROR'],
+  );
+  assert.deepEqual(
+    await read('icmp', { hostname: 'a.example' }, { packetsSent: 4, packetsReceived: 3 }),
+    ['ICMP', 'a.example', 0, '3 of 4 packets answered'],
+  );
 });
