@@ -1,0 +1,90 @@
+/** The command line that teams bring, as npm has it, against a control plane and an agent: no shim between. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import test from 'node:test';
+import { promisify, stripVTControlCharacters } from 'node:util';
+import { eventually, openTarget, System, temporaryFolder } from '../support/system.ts';
+
+const versions = ['8.23.2', '9.5.0'];
+
+interface Client {
+  /** What a command prints, as its users read it. Rejects when it fails. */
+  run(command: string): Promise<string>;
+}
+
+async function install(folder: string, version: string, settings: Record<string, string>) {
+  const options = {
+    cwd: folder,
+    // npm may need what this machine says about proxies and registries.
+    env: { ...process.env, ...settings, CI: 'true' },
+    maxBuffer: 16_777_216,
+  };
+  const run = promisify(execFile);
+  const packages = `checkly@${version}`;
+  await run('npm', ['install', '--no-audit', '--no-fund', '--prefix', folder, packages], options);
+  const program = join(folder, 'node_modules', '.bin', 'checkly');
+  const client: Client = {
+    run: async (command) => {
+      const { stdout } = await run(process.execPath, [program, ...command.split(' ')], options);
+      return stripVTControlCharacters(stdout);
+    },
+  };
+  return client;
+}
+
+for (const version of versions) {
+  test(`checkly ${version} reads and changes what is there`, async () => {
+    using folder = temporaryFolder();
+    await using target = await openTarget();
+    await using system = await System.start(folder.path);
+    const key = await system.makeLocation('office');
+    await using agent = system.startAgent('office', key);
+    await agent.log('checked in');
+    const often = { privateLocations: ['office'], frequency: 0, frequencyOffset: 10 };
+    const passing = await system.api<{ id: string }>('POST', '/v1/checks/url', {
+      ...{ ...often, name: 'shop', tags: ['web'] },
+      request: { url: `${target.url}/ok` },
+    });
+    const mail = await system.api<{ id: string }>('POST', '/v1/checks/tcp', {
+      ...{ ...often, name: 'mail', retryStrategy: 'FALLBACK' },
+      request: { hostname: '127.0.0.1', port: 1 },
+    });
+    await system.api('POST', '/v1/alert-channels', {
+      ...{ type: 'EMAIL', config: { address: 'ada@example.com' } },
+    });
+    let results: { id: string }[] = [];
+    const hasResult = async () => {
+      results = await system.api('GET', `/v1/check-results/${mail.id}?limit=1`);
+      return results.length > 0;
+    };
+    await eventually(hasResult, 120_000, () => 'a result of the check');
+    const client = await install(folder.path, version, {
+      CHECKLY_ENV: 'local',
+      CHECKLY_API_URL: system.baseUrl,
+      CHECKLY_MQTT_URL: system.baseUrl.replace('http', 'ws'),
+      CHECKLY_API_KEY: system.apiKey,
+      CHECKLY_ACCOUNT_ID: system.accountId,
+    });
+    const steps: [command: string, shows: RegExp][] = [
+      ['whoami', /You are currently on account/],
+      ['runtimes', /2025/],
+      ['account plan', /features/],
+      ['members', /No account members found/],
+      ['env add LOGIN ada', /added/],
+      ['env ls', /LOGIN=ada/],
+      ['env update LOGIN ben', /updated/],
+      ['env rm LOGIN --force', /deleted/],
+      ['checks list', /shop/],
+      ['checks list --tag web --output json', /"shop"/],
+      [`checks get ${passing.id}`, /shop/],
+      [`checks get ${mail.id} --result ${results[0]?.id}`, /URL: +127.0.0.1:1\n/],
+      ['checks stats', /shop/],
+      ['status-pages list', /No status pages/],
+      ['incidents list', /No incidents/],
+      ['alert-channels list', /ada@example.com/],
+      ['api /v1/private-locations', /"office"/],
+    ];
+    for (const [command, shows] of steps) assert.match(await client.run(command), shows, command);
+  });
+}
