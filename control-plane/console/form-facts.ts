@@ -60,6 +60,8 @@ export interface Form {
   noun: string;
   /** Paths as `call` takes them; `{id}` stands for the id of an entry. */
   create: string;
+  /** What is said beside the path: a form names its alert channels itself. */
+  createQuery: Record<string, string>;
   /** The path of the list; that of version 1 where an entry is made by version 2. */
   list: string;
   read: string | null;
@@ -222,6 +224,7 @@ function formOf(name: string, resource: Resource): Form {
     title,
     noun: inSentence(title),
     create: pathOf(create),
+    createQuery: 'alertChannelSubscriptions' in fields ? { autoAssignAlerts: 'false' } : {},
     list: pathOf(create).replace('v2/', 'v1/'),
     read: read === undefined ? null : pathOf(read),
     update: update === undefined ? null : { method: update.method, path: pathOf(update) },

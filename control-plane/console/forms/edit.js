@@ -84,8 +84,14 @@ function TypeChoice({ type, onPick }) {
   />`;
 }
 
-/** @param {EditProps & { from: Entry | null, places: DataAt<'v1/private-locations'> }} props */
-function NewEntry({ name, query, from, places }) {
+/**
+ * @param {EditProps & {
+ *   from: Entry | null,
+ *   places: DataAt<'v1/private-locations'>,
+ *   channels: DataAt<'v1/alert-channels'>,
+ * }} props
+ */
+function NewEntry({ name, query, from, places, channels }) {
   const type = String(query.type?.toUpperCase() ?? from?.data.checkType ?? firstType);
   const formName = formNameOf(name, type);
   const form = forms[formName];
@@ -99,6 +105,11 @@ function NewEntry({ name, query, from, places }) {
     ...('privateLocations' in fresh &&
       places.length === 1 &&
       only !== undefined && { privateLocations: [only.slugName] }),
+    ...('alertChannelSubscriptions' in fresh && {
+      alertChannelSubscriptions: channels
+        .filter(({ autoSubscribe }) => autoSubscribe)
+        .map(({ id }) => ({ alertChannelId: id, activated: true })),
+    }),
     ...(from !== null && copyOf(askedOf(form, from.data))),
   };
   return html`<h1>${from === null ? 'New' : 'Copy of'} ${from === null ? form.noun : String(from.data.name)}</h1>
@@ -187,18 +198,24 @@ export function EditView({ name, id, query }) {
     readId === undefined || readId === '' ? null : readPath(name, readId),
   );
   // Not those that a view has read before: the one that was just made is wanted most.
-  const placesPath = name === 'check' || name === 'group' ? 'v1/private-locations' : null;
-  const places = useEntry(placesPath);
-  const broken = problem ?? places.problem;
-  if (broken !== null) {
-    const again = problem === null ? places.reload : reload;
-    return html`<h1>Not found</h1><${Failure} problem=${broken} reload=${again} />`;
+  const hasChoices = name === 'check' || name === 'group';
+  const places = useEntry(hasChoices ? 'v1/private-locations' : null);
+  const channels = useEntry(hasChoices ? 'v1/alert-channels?limit=100' : null);
+  const failed = [{ problem, reload }, places, channels].find((one) => one.problem !== null);
+  if (failed !== undefined) {
+    return html`<h1>Not found</h1><${Failure} problem=${failed.problem} reload=${failed.reload} />`;
   }
-  const isReading = placesPath !== null && places.entry === null;
+  const isReading = hasChoices && (places.entry === null || channels.entry === null);
   if ((readId !== undefined && readId !== '' && entry === null) || isReading) {
     return html`<h1>${id === undefined ? 'New' : 'Change'}</h1><${Loading} />`;
   }
   return id !== undefined && entry !== null
     ? html`<${ExistingEntry} name=${name} id=${id} query=${query} entry=${entry} />`
-    : html`<${NewEntry} name=${name} query=${query} from=${entry} places=${places.entry?.data ?? []} />`;
+    : html`<${NewEntry}
+        name=${name}
+        query=${query}
+        from=${entry}
+        places=${places.entry?.data ?? []}
+        channels=${channels.entry?.data ?? []}
+      />`;
 }

@@ -161,7 +161,10 @@ export function Form(props) {
   };
 
   const save = async () => {
-    if (isNew) return send(form.create, { method: 'POST', body: { ...form.always, ...values } });
+    if (isNew) {
+      const body = { ...form.always, ...values };
+      return send(form.create, { method: 'POST', query: form.createQuery, body });
+    }
     try {
       return await put(etag);
     } catch (error) {

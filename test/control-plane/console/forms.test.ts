@@ -50,7 +50,7 @@ test('a URL monitor needs its URL alone: name and location follow', async () => 
   await page.getByRole('link', { name: 'New check' }).click();
   await page.getByLabel('URL', { exact: true }).fill('https://shop.example/health');
   await save(page).click();
-  await page.getByRole('heading', { name: 'shop.example/health', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'shop.example/health', level: 1, exact: true }).waitFor();
   const check = await readCheck('shop.example/health');
   assert.deepEqual(
     [check.checkType, check.request.url, check.privateLocations],
@@ -100,7 +100,7 @@ test('an API check with headers, assertions and retries is created, copied, chan
   await page.getByRole('link', { name: 'Change' }).first().click();
   await page.getByRole('button', { name: 'Delete Orders (copy)' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Checks', level: 1, exact: true }).waitFor();
   assert.equal((await cp.api('GET', `/v1/checks/${copy.id}`)).status, 404);
 });
 
@@ -136,11 +136,11 @@ test('what was typed survives a session that ends, and a control plane that is a
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByLabel('Description').waitFor();
   assert.equal(await page.getByLabel('Description').inputValue(), 'typed for minutes');
-  await page.route('**/v1/checks/url', (route) => route.abort(), { times: 1 });
+  await page.route('**/v1/checks/url?*', (route) => route.abort(), { times: 1 });
   await save(page).click();
   await page.getByText('What you typed is kept.').waitFor();
   await save(page).click();
-  await page.getByRole('heading', { name: 'kept.example', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'kept.example', level: 1, exact: true }).waitFor();
   assert.equal((await readCheck('kept.example')).description, 'typed for minutes');
 });
 
@@ -176,7 +176,7 @@ test('what was typed before is joined with what a colleague saved since', async 
   const { page } = opened;
   await page.getByLabel('Description').fill('mine');
   await page.evaluate("location.hash = '#/alerts'");
-  await page.getByRole('heading', { name: 'Alerts', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Alerts', level: 1, exact: true }).waitFor();
   const path = `/v1/checks/${check.id}`;
   await cp.api('PUT', path, { tags: ['a', 'b'], activated: false });
   await page.evaluate(`location.hash = '#/edit/check/${check.id}'`);
@@ -343,7 +343,7 @@ test('a policy is made, says who is on call, and is chosen for a check', async (
   await page.getByLabel('Alerts as the account has it').uncheck();
   await page.getByLabel('Escalation policy').selectOption({ label: 'Night shift' });
   await save(page, 'Save').click();
-  await page.getByRole('heading', { name: 'Escalated', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Escalated', level: 1, exact: true }).waitFor();
   const { alertSettings } = (await cp.api('GET', `/v1/checks/${check.id}`)).body;
   assert.equal(alertSettings.escalationPolicyId, made[0].id);
 });
@@ -353,7 +353,7 @@ test('a location gets a key, the lines that start an agent, and its state', asyn
   const { page } = opened;
   await page.getByLabel('Name', { exact: true }).fill('Halle 7 (Köln)');
   await save(page).click();
-  await page.getByRole('heading', { name: 'Halle 7 (Köln)', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Halle 7 (Köln)', level: 1, exact: true }).waitFor();
   await page.getByText('Waiting for an agent').waitFor();
   await page.getByText('The key is in these lines').waitFor();
   const lines = await page.locator('.code pre').innerText();
@@ -422,7 +422,7 @@ test('an incident is opened, goes on with a template, and ends', async () => {
   await page.getByLabel('Checkout').check();
   await page.getByLabel('Description').fill('We look into it.');
   await save(page).click();
-  await page.getByRole('heading', { name: 'Payments fail', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Payments fail', level: 1, exact: true }).waitFor();
   await page.getByRole('button', { name: 'Resolved' }).click();
   await save(page).click();
   await page.getByRole('region', { name: 'Updates' }).getByText('This is resolved.').waitFor();
@@ -455,7 +455,7 @@ test('a role that may not change sees forms it cannot send, and no button that l
   const reader = await createApiKey(services, cp.accountId, { name: 'reader', role: 'READ_ONLY' });
   await using opened = await console.visit('#/checks', { key: reader.rawKey });
   const { page } = opened;
-  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Checks', level: 1, exact: true }).waitFor();
   assert.equal(await page.getByRole('link', { name: 'New check' }).count(), 0);
   await page.goto(`${cp.url}/console/#/new/check`);
   await save(page).waitFor();
