@@ -27,42 +27,38 @@ function handovers({ timezone, handoverDay, handoverTime, startDate }: RotationF
   };
 }
 
-/** The turn of a week; null before the first. */
-function turnOf(rotation: RotationFields, instant: number): Turn | null {
+/** A rotation with its instants read once. */
+function readRotation(rotation: RotationFields) {
   const { at, weekOf } = handovers(rotation);
-  let week = weekOf(instant);
-  // Local times that clocks skip or repeat: the instants decide.
-  if (at(week) > instant) week -= 1;
-  else if (at(week + 1) <= instant) week += 1;
-  const person = rotation.people[week % rotation.people.length];
-  return week < 0 || person === undefined ? null : { person, from: at(week), until: at(week + 1) };
-}
-
-function overrideAt({ overrides }: RotationFields, instant: number): Turn | null {
-  const found = overrides
-    .map(({ from, until, person }) => ({
-      person,
-      from: Date.parse(from),
-      until: Date.parse(until),
-    }))
-    .findLast(({ from, until }) => from <= instant && instant < until);
-  return found ?? null;
-}
-
-/** The instants at which somebody else may be on call after this one. */
-function nextChange(rotation: RotationFields, instant: number): number {
-  const { at } = handovers(rotation);
-  const edges = rotation.overrides.flatMap(({ from, until }) => [
-    Date.parse(from),
-    Date.parse(until),
-  ]);
-  const turn = turnOf(rotation, instant);
-  return Math.min(...[...edges, turn?.until ?? at(0)].filter((edge) => edge > instant));
+  const overrides = rotation.overrides.map(({ from, until, person }) => ({
+    person,
+    from: Date.parse(from),
+    until: Date.parse(until),
+  }));
+  /** The turn of a week; null before the first. */
+  const turnAt = (instant: number): Turn | null => {
+    let week = weekOf(instant);
+    // Local times that clocks skip or repeat: the instants decide.
+    if (at(week) > instant) week -= 1;
+    else if (at(week + 1) <= instant) week += 1;
+    const person = rotation.people[week % rotation.people.length];
+    return week < 0 || person === undefined
+      ? null
+      : { person, from: at(week), until: at(week + 1) };
+  };
+  const overrideAt = (instant: number): Turn | undefined =>
+    overrides.findLast(({ from, until }) => from <= instant && instant < until);
+  return {
+    overrides,
+    overrideAt,
+    handoverAfter: (instant: number) => turnAt(instant)?.until ?? at(0),
+    personAt: (instant: number) => (overrideAt(instant) ?? turnAt(instant))?.person ?? null,
+  };
 }
 
 /** The person who is on call at an instant; null before the rotation begins. */
 export function onCallAt(rotation: RotationFields, instant: number): string | null {
-  return (overrideAt(rotation, instant) ?? turnOf(rotation, instant))?.person ?? null;
+  return readRotation(rotation).personAt(instant);
 }
 
 /** Further changes are not looked for: one person may be in the list often. */
@@ -73,11 +69,21 @@ export function nextOnCall(
   rotation: RotationFields,
   instant: number,
 ): { person: string; from: number } | null {
-  const now = onCallAt(rotation, instant);
+  const { overrides, overrideAt, handoverAfter, personAt } = readRotation(rotation);
+  const now = personAt(instant);
+  const ahead = overrides.filter(({ until }) => until > instant);
+  const hasOtherTurns = rotation.people.some((person) => person !== now);
+  if (!hasOtherTurns && ahead.every(({ person }) => person === now)) return null;
+  const edges = ahead.flatMap(({ from, until }) => [from, until]).sort((a, b) => a - b);
   let at = instant;
   for (let looked = 0; looked < maxChanges; looked += 1) {
-    at = nextChange(rotation, at);
-    const person = onCallAt(rotation, at);
+    const after = at;
+    const edge = edges.find((each) => each > after) ?? Infinity;
+    // During an override, a hand-over changes nothing.
+    const isTurn = hasOtherTurns && overrideAt(at) === undefined;
+    at = isTurn ? Math.min(edge, handoverAfter(at)) : edge;
+    if (at === Infinity) return null;
+    const person = personAt(at);
     if (person !== null && person !== now) return { person, from: at };
   }
   return null;

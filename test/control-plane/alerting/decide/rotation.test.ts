@@ -113,6 +113,65 @@ test('property: turns follow each other without gaps, a week long, at the local 
   );
 });
 
+test('nobody is next where one person has all turns and overrides; dates are read once', (t) => {
+  const overrides = Array.from({ length: 100 }, (_, index) => ({
+    from: new Date(at('2026-04-01T00:00:00Z') + index * 2 * day).toISOString(),
+    until: new Date(at('2026-04-02T00:00:00Z') + index * 2 * day).toISOString(),
+    person: 'ann',
+  }));
+  const parse = t.mock.method(Date, 'parse');
+  const alone = { ...berlin, people: ['ann'], overrides };
+  assert.equal(nextOnCall(alone, at('2026-03-30T00:00:00Z')), null);
+  const two = { ...alone, people: ['ann', 'ann', 'bob'] };
+  assert.deepEqual(nextOnCall(two, at('2026-03-30T00:00:00Z')), {
+    person: 'bob',
+    from: at('2026-04-06T00:00:00Z'),
+  });
+  assert.ok(
+    parse.mock.callCount() < 5 * overrides.length,
+    `${parse.mock.callCount()} dates parsed`,
+  );
+});
+
+test('property: who is next is the first to be on call who is somebody else', () => {
+  const person = fc.constantFrom('ann', 'bob', 'eve');
+  const override = fc.record({
+    person,
+    from: fc.integer({ min: 0, max: 400 }),
+    days: fc.integer({ min: 1, max: 40 }),
+  });
+  const arbitrary = fc.record({
+    people: fc.array(person, { minLength: 1, maxLength: 5 }),
+    overrides: fc.array(override, { maxLength: 6 }),
+    hours: fc.integer({ min: -10 * 24, max: 400 * 24 }),
+  });
+  fc.assert(
+    fc.property(arbitrary, ({ people, overrides, hours }) => {
+      const start = at('2026-03-16T00:00:00Z');
+      const rotation: RotationFields = {
+        ...berlin,
+        people,
+        overrides: overrides.map(({ from, days, ...rest }) => ({
+          ...rest,
+          from: new Date(start + from * day).toISOString(),
+          until: new Date(start + (from + days) * day).toISOString(),
+        })),
+      };
+      const instant = start + hours * hour;
+      const now = onCallAt(rotation, instant);
+      const next = nextOnCall(rotation, instant);
+      const until = next?.from ?? start + 600 * day;
+      for (let each = instant; each < until; each += 12 * hour) {
+        const person = onCallAt(rotation, each);
+        assert.ok(person === now || person === null, new Date(each).toISOString());
+      }
+      if (next === null) return;
+      assert.notEqual(next.person, now);
+      assert.equal(onCallAt(rotation, next.from), next.person);
+    }),
+  );
+});
+
 test('the steps of a policy follow each other, and begin again as often as it says', () => {
   const step = (delayMinutes: number) => ({
     ...{ delayMinutes, alertChannelIds: [1], people: [], onCall: false },
