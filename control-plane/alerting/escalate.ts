@@ -5,10 +5,13 @@ import type { Services } from '../core/services.ts';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { type AlertFacts, alertMail, enqueueMails, keepsOpen } from '../notifications/index.ts';
+import { listMembers } from '../people/index.ts';
+import { AlertedChecks } from './alerted-checks.ts';
 import { nextStep, stopText } from './decide/escalation.ts';
 import { insertDecision } from './decision-rows.ts';
 import type { Addressee } from './decide/channels.ts';
 import { fieldsOfPolicy, findPolicy } from './escalation-policies/store.ts';
+import { Mutes } from './mutes.ts';
 import { notifyChannel } from './notify-channel.ts';
 import { type AlertChannel, channelsById } from './subscribed-channels.ts';
 import type { EscalationsTable } from './tables.ts';
@@ -55,7 +58,10 @@ export async function notePolicy(
   );
 }
 
-/** A change that alerts again goes on with the steps, or begins them again after they were stopped. */
+/**
+ * A change that alerts again goes on with the steps. It begins them again after they were stopped, and
+ * where the check has another policy.
+ */
 export async function startEscalation(
   { newId, clock }: Pick<Services, 'newId' | 'clock'>,
   db: Kysely<Database>,
@@ -73,15 +79,13 @@ export async function startEscalation(
   }
   const running = await db
     .selectFrom('escalations')
-    .select('due_at')
+    .select(['due_at', 'policy_id'])
     .where('check_id', '=', facts.check.id)
     .where('incident_key', '=', facts.incidentKey)
     .executeTakeFirst();
   const begun = { policy_id: policyId, step: 0, started_at: now, due_at: first.dueAt };
-  const changes = {
-    facts_json: JSON.stringify(facts),
-    ...(running == null || running.due_at === null ? begun : {}),
-  };
+  const goesOn = running != null && running.due_at !== null && running.policy_id === policyId;
+  const changes = { facts_json: JSON.stringify(facts), ...(goesOn ? {} : begun) };
   if (running === undefined) {
     await db
       .insertInto('escalations')
@@ -126,6 +130,42 @@ export async function stopEscalation(
   await notePolicy(db, { id: newId(), now }, row.account_id, facts, 'POLICY_STOPPED', text);
 }
 
+/** Runs no further step of a policy that the check does not have any more. Another one begins. */
+export async function changePolicy(
+  services: Pick<Services, 'newId' | 'clock'>,
+  db: Kysely<Database>,
+  { account_id: accountId, check_id: checkId, ...row }: EscalationRow,
+  policyId: string | null,
+): Promise<void> {
+  const outage = { checkId, incidentKey: row.incident_key, now: services.clock.now() };
+  const what = policyId === null ? 'no policy any more' : 'another policy';
+  await stopEscalation(services, db, outage, `the check has ${what}`);
+  if (policyId === null) return;
+  await startEscalation(services, db, accountId, policyId, fromJson<AlertFacts>(row.facts_json));
+}
+
+/** After a change of a check or of its group: what escalates follows the policy that it has now. */
+export async function followPolicy(
+  services: Services,
+  db: Kysely<Database>,
+  { accountId, checkId }: { accountId: string; checkId: string },
+): Promise<void> {
+  const running = await db
+    .selectFrom('escalations')
+    .selectAll()
+    .where('check_id', '=', checkId)
+    .where('due_at', 'is not', null)
+    .execute();
+  if (running.length === 0) return;
+  const checks = new AlertedChecks(db, new Mutes(db, services.clock.now()));
+  const { escalationPolicyId = null } = (await checks.find(accountId, checkId)) ?? {};
+  for (const row of running) {
+    if (row.policy_id !== escalationPolicyId) {
+      await changePolicy(services, db, row, escalationPolicyId);
+    }
+  }
+}
+
 export async function isEscalated(
   db: Kysely<Database>,
   { checkId, incidentKey }: Outage,
@@ -150,6 +190,11 @@ export function takeEscalation(
     .where('incident_key', '=', incidentKey)
     .returningAll()
     .executeTakeFirst();
+}
+
+/** The addresses of the people of an account. */
+export async function addressesOf(db: Kysely<Database>, accountId: string): Promise<Set<string>> {
+  return new Set((await listMembers(db, accountId)).map(({ email }) => email));
 }
 
 /** Adds an alert for channels and people to the outbox; ids follow from the occasion. */
@@ -195,7 +240,10 @@ export async function endEscalation(
       notified.channels.filter((id) => !except.has(id)),
     )
   ).filter(({ sendRecovery, type }) => sendRecovery || keepsOpen(type));
-  const to = { channels, people: notified.people };
+  // Those who have left the account since are not told about it.
+  const present =
+    notified.people.length === 0 ? new Set<string>() : await addressesOf(db, accountId);
+  const to = { channels, people: notified.people.filter((email) => present.has(email)) };
   await notifyAll(services, db, accountId, facts, host, to, `end/${row.started_at}`);
   if (row.due_at === null) return;
   const policy = await findPolicy(db, accountId, row.policy_id);

@@ -3,22 +3,27 @@ import type { Kysely } from 'kysely';
 import { lockChecks } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { fromJson } from '../db/columns.ts';
-import { eachOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { AlertFacts } from '../notifications/index.ts';
-import { listMembers, normalizeEmail } from '../people/index.ts';
+import { normalizeEmail } from '../people/index.ts';
 import { acknowledgementOf } from './acknowledge.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
+import { alertTypeOf, subjectOf } from './decide/decision.ts';
 import { nextStep, stepText, type PolicyFields, type PolicyStep } from './decide/escalation.ts';
 import { onCallAt } from './decide/rotation.ts';
+import type { OpenAlert } from './decide/state.ts';
 import {
+  addressesOf,
+  changePolicy,
+  endEscalation,
   type EscalationRow,
   notePolicy,
   type Notified,
   notifyAll,
   stopEscalation,
+  takeEscalation,
 } from './escalate.ts';
 import { fieldsOfPolicy, findPolicy } from './escalation-policies/store.ts';
 import { Mutes } from './mutes.ts';
@@ -26,10 +31,20 @@ import { readStates } from './state-rows.ts';
 import { type AlertChannel, channelsById } from './subscribed-channels.ts';
 
 const checksPerSweep = 200;
+/** A check whose steps cannot be run is tried again after this time. */
+const retryMs = 60_000;
+/** How often a check in maintenance is looked at: the window may be shortened. */
+const lookAgainMs = 5 * 60_000;
 
 /** Runs every second and usually finds nothing. */
-const anyDue = prepareQuery<{ now: number }, { check_id: string }>((db, argument) =>
-  db.selectFrom('escalations').select('check_id').where('due_at', '<=', argument('now')).limit(1),
+const dueChecks = prepareQuery<{ now: number }, { check_id: string }>((db, argument) =>
+  db
+    .selectFrom('escalations')
+    .select('check_id')
+    .where('due_at', '<=', argument('now'))
+    .groupBy('check_id')
+    .orderBy((of) => of.fn.min('due_at'))
+    .limit(checksPerSweep),
 );
 
 interface Targets {
@@ -39,57 +54,98 @@ interface Targets {
   leftOut: string[];
 }
 
-class Sweep {
+/** The work on one check, under its lock. */
+class CheckSweep {
   readonly #services: Services;
   readonly #db: Kysely<Database>;
   readonly #now: number;
-  readonly #checks: AlertedChecks;
-  /** Addresses of people, by account. */
-  readonly #members = new Map<string, Set<string>>();
+  readonly #mutes: Mutes;
 
   constructor(services: Services, db: Kysely<Database>, now: number) {
     this.#services = services;
     this.#db = db;
     this.#now = now;
-    this.#checks = new AlertedChecks(db, new Mutes(db, now));
+    this.#mutes = new Mutes(db, now);
   }
 
-  async run(row: EscalationRow): Promise<void> {
-    const { account_id: accountId, check_id: checkId, incident_key: incidentKey } = row;
-    const check = await this.#checks.find(accountId, checkId);
-    if (check === undefined) return this.#set(row, { due_at: null });
-    const why = await this.#whyStopped(row, check);
-    if (why !== null) {
-      return stopEscalation(
-        this.#services,
-        this.#db,
-        { checkId, incidentKey, now: this.#now },
-        why,
-      );
+  async run(checkId: string): Promise<void> {
+    if ((await lockChecks(this.#db, [checkId])).length === 0) return;
+    // Another replica may have run them before it gave the check back.
+    const rows = await this.#db
+      .selectFrom('escalations')
+      .selectAll()
+      .where('check_id', '=', checkId)
+      .where('due_at', '<=', this.#now)
+      .orderBy('due_at')
+      .execute();
+    const checks = new AlertedChecks(this.#db, this.#mutes);
+    for (const row of rows) {
+      const check = await checks.find(row.account_id, checkId);
+      if (check === undefined) await this.#set(row, { due_at: null });
+      else await this.#run(row, check);
     }
+  }
+
+  async #run(row: EscalationRow, check: AlertedCheck): Promise<void> {
+    const { account_id: accountId, check_id: checkId, incident_key: incidentKey } = row;
     const { mute } = check.rules;
-    if (mute?.reason === 'MAINTENANCE') {
-      return this.#set(row, { due_at: Math.max(mute.until, this.#now + 1_000) });
+    const alert = (await readStates(this.#db, [checkId])).get(checkId)?.alert ?? null;
+    const isOpen = alert?.key === incidentKey;
+    if (!isOpen && check.isActive && mute?.reason !== 'MUTED') return this.#end(row, check);
+    const why = await this.#whyStopped(row, check, isOpen ? alert : null);
+    if (why !== null) return this.#stop(row, why);
+    if (check.escalationPolicyId !== row.policy_id) {
+      return changePolicy(this.#services, this.#db, row, check.escalationPolicyId);
     }
     const stored = await findPolicy(this.#db, accountId, row.policy_id);
-    const policy = stored && fieldsOfPolicy(stored);
-    const next = policy && nextStep(policy, row.step, this.#now);
-    if (policy === undefined || next == null) return this.#set(row, { due_at: null });
+    if (stored === undefined) return this.#stop(row, 'the policy was deleted');
+    if (mute?.reason === 'MAINTENANCE') {
+      // The end of the window alone does not show whether the check still fails: its next run does.
+      const window = await this.#mutes.now(accountId, checkId);
+      const isLong = window?.reason === 'MAINTENANCE' && window.until > this.#now + lookAgainMs;
+      const until = isLong ? this.#now + lookAgainMs : mute.until;
+      return this.#set(row, { due_at: Math.max(until, this.#now + 1_000) });
+    }
+    const policy = fieldsOfPolicy(stored);
+    const next = nextStep(policy, row.step, this.#now);
+    if (next === null) return this.#set(row, { due_at: null });
     await this.#step(row, check, policy, next);
   }
 
-  async #whyStopped(row: EscalationRow, check: AlertedCheck): Promise<string | null> {
+  async #whyStopped(
+    row: EscalationRow,
+    check: AlertedCheck,
+    alert: OpenAlert | null,
+  ): Promise<string | null> {
     const { check_id: checkId, incident_key: incidentKey } = row;
-    const alert = (await readStates(this.#db, [checkId])).get(checkId)?.alert ?? null;
-    if (alert === null || alert.key !== incidentKey || alert.isOver) return 'recovered';
+    if (alert === null || alert.isOver) return 'recovered';
     if (alert.acknowledged !== undefined) {
       const taken = await acknowledgementOf(this.#db, { checkId, incidentKey });
       return `acknowledged by ${taken?.made_by ?? 'somebody'}`;
     }
     if (!check.isActive) return 'the check is not activated';
-    if (check.rules.mute?.reason === 'MUTED') return 'the check is muted';
-    const policy = await findPolicy(this.#db, row.account_id, row.policy_id);
-    return policy === undefined ? 'the policy was deleted' : null;
+    return check.rules.mute?.reason === 'MUTED' ? 'the check is muted' : null;
+  }
+
+  #stop(row: EscalationRow, why: string): Promise<void> {
+    const { check_id: checkId, incident_key: incidentKey } = row;
+    return stopEscalation(this.#services, this.#db, { checkId, incidentKey, now: this.#now }, why);
+  }
+
+  /** A replica of an older build has closed the alert, and told of it only the channels of the check. */
+  async #end(row: EscalationRow, check: AlertedCheck): Promise<void> {
+    const { check_id: checkId, incident_key: incidentKey } = row;
+    await takeEscalation(this.#db, { checkId, incidentKey });
+    const { alsoFailing: _, ...facts } = fromJson<AlertFacts>(row.facts_json);
+    const was = subjectOf(facts.alertType) === 'degraded' ? 'degraded' : 'failing';
+    const recovery: AlertFacts = {
+      ...facts,
+      alertType: alertTypeOf(was, 'passing'),
+      at: this.#now,
+      result: null,
+      recentRuns: [],
+    };
+    await endEscalation(this.#services, this.#db, row, recovery, check.host, new Set());
   }
 
   async #step(
@@ -149,20 +205,12 @@ class Sweep {
       else asked.add(normalizeEmail(person));
     }
     const people: string[] = [];
+    const members = asked.size === 0 ? new Set<string>() : await addressesOf(this.#db, accountId);
     for (const email of asked) {
-      if (await this.#isMember(accountId, email)) people.push(email);
+      if (members.has(email)) people.push(email);
       else leftOut.push(`${email}, who is not of this account any more`);
     }
     return { channels, people, leftOut };
-  }
-
-  async #isMember(accountId: string, email: string): Promise<boolean> {
-    let members = this.#members.get(accountId);
-    if (members === undefined) {
-      members = new Set((await listMembers(this.#db, accountId)).map((member) => member.email));
-      this.#members.set(accountId, members);
-    }
-    return members.has(email);
   }
 
   async #set(
@@ -180,29 +228,25 @@ class Sweep {
 
 /** Runs what is due, each step once. True when there may be more. */
 export async function runEscalations(services: Services): Promise<boolean> {
-  const now = services.clock.now();
-  if ((await anyDue.run(services.db, { now })).length === 0) return false;
-  const isBehind = await inTransaction(services.db, async (db) => {
-    const due = await db
-      .selectFrom('escalations')
-      .select('check_id')
-      .where('due_at', '<=', now)
-      .orderBy('due_at')
-      .limit(checksPerSweep)
-      .execute();
-    const checkIds = await lockChecks(db, [...new Set(due.map((row) => row.check_id))]);
-    // Another replica may have run them before it gave the checks back.
-    const rows = await db
-      .selectFrom('escalations')
-      .selectAll()
-      .where('check_id', 'in', eachOf(checkIds))
-      .where('due_at', '<=', now)
-      .orderBy('due_at')
-      .execute();
-    const sweep = new Sweep(services, db, now);
-    for (const row of rows) await sweep.run(row);
-    return due.length === checksPerSweep;
-  });
-  services.outbox.wake();
-  return isBehind;
+  const { db, clock, outbox } = services;
+  const now = clock.now();
+  const due = await dueChecks.run(db, { now });
+  const failures: unknown[] = [];
+  for (const { check_id: checkId } of due) {
+    try {
+      await inTransaction(db, (unit) => new CheckSweep(services, unit, now).run(checkId));
+      outbox.wake();
+    } catch (error) {
+      // A check whose steps cannot be run does not hold up the others.
+      failures.push(error);
+      await db
+        .updateTable('escalations')
+        .set({ due_at: now + retryMs })
+        .where('check_id', '=', checkId)
+        .where('due_at', '<=', now)
+        .execute();
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return due.length === checksPerSweep;
 }

@@ -12,7 +12,7 @@ import { wakeOutbox } from '../notifications/index.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';
 import { closeCertificateAlerts } from './close-certificate-alerts.ts';
 import { insertDecision } from './decision-rows.ts';
-import { isEscalated } from './escalate.ts';
+import { followPolicy, isEscalated } from './escalate.ts';
 import { raiseAlert } from './raise-alert.ts';
 import { Mutes } from './mutes.ts';
 import { forgetState, readStates } from './state-rows.ts';
@@ -118,11 +118,16 @@ const withdrawFor =
     return wakeOutbox(services, isQueued);
   };
 
-/** Alerts are closed when their check is deactivated or deleted. */
+/**
+ * Alerts are closed when their check is deactivated or deleted. Those that escalate follow the policy
+ * of their check.
+ */
 export const alertsOfChecks: CheckConsumer = {
-  changed: (services, db, change) =>
-    isDeactivated(change)
-      ? withdrawFor('deactivated')(services, db, change)
-      : Promise.resolve(null),
+  changed: async (services, db, change) => {
+    if (isDeactivated(change)) return withdrawFor('deactivated')(services, db, change);
+    const { account_id: accountId, id: checkId } = change.row;
+    await followPolicy(services, db, { accountId, checkId });
+    return null;
+  },
   deleted: withdrawFor('deleted'),
 };
