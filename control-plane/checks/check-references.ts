@@ -5,6 +5,7 @@
 import type { Kysely } from 'kysely';
 import type { ClientCertificateChoice } from '@monitor/shared/contract/checks/check-type.ts';
 import { invalidField } from '../errors/api-error.ts';
+import { jsonValue } from '../db/expressions.ts';
 import { keepRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 
@@ -65,6 +66,41 @@ export async function requireClientCertificate(
   throw invalidField('request.sslClientCertificateId', problem);
 }
 
+/** Whether the account has this escalation policy, which stays until the transaction ends. */
+export async function hasEscalationPolicy(
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+): Promise<boolean> {
+  const known = await keepRows(
+    db
+      .selectFrom('escalation_policies')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('id', '=', id),
+  ).executeTakeFirst();
+  return known !== undefined;
+}
+
+/** The checks and groups that name an escalation policy. A trial is gone soon. */
+export async function usersOfPolicy(db: Kysely<Database>, accountId: string, id: string) {
+  const policy = jsonValue<string>('body_json', '$.alertSettings.escalationPolicyId');
+  const groups = db
+    .selectFrom('check_groups')
+    .select(['id', 'name'])
+    .where('account_id', '=', accountId)
+    .where(policy, '=', id)
+    .orderBy('name');
+  const checks = db
+    .selectFrom('checks')
+    .select(['id', 'name'])
+    .where('account_id', '=', accountId)
+    .where(policy, '=', id)
+    .where('is_trial', '=', 0)
+    .orderBy('name');
+  return { groups: await groups.execute(), checks: await checks.execute() };
+}
+
 /** Throws 400 for the first field with an unknown reference. */
 export async function checkReferences(
   db: Kysely<Database>,
@@ -78,18 +114,9 @@ export async function checkReferences(
     if (id != null) await checkSnippet(db, accountId, name, id);
   }
   const policyId = fields.alertSettings?.escalationPolicyId;
-  if (policyId != null) {
-    const known = await keepRows(
-      db
-        .selectFrom('escalation_policies')
-        .select('id')
-        .where('account_id', '=', accountId)
-        .where('id', '=', policyId),
-    ).executeTakeFirst();
-    if (known === undefined) {
-      const field = 'alertSettings.escalationPolicyId';
-      throw invalidField(field, `has no escalation policy ${policyId}`);
-    }
+  if (policyId != null && !(await hasEscalationPolicy(db, accountId, policyId))) {
+    const field = 'alertSettings.escalationPolicyId';
+    throw invalidField(field, `has no escalation policy ${policyId}`);
   }
   const serviceId = fields.triggerIncident?.serviceId;
   if (serviceId !== undefined) {

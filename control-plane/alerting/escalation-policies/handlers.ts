@@ -1,15 +1,25 @@
 /** Escalation policies of an account. */
 import type { Kysely } from 'kysely';
 import type { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-policy.ts';
+import { listAccounts } from '../../accounts/index.ts';
+import { usersOfPolicy } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
+import { lockRows } from '../../db/lock.ts';
 import { readPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
-import { invalidField, notFound } from '../../errors/api-error.ts';
+import { ApiError, invalidField, notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { listMembers, normalizeEmail } from '../../people/index.ts';
 import type { PolicyFields } from '../decide/escalation.ts';
 import { channelsById } from '../subscribed-channels.ts';
-import { fieldsOfPolicy, findPolicy, policyToWire, toPolicyColumns } from './store.ts';
+import {
+  fieldsOfPolicy,
+  findPolicy,
+  policyById,
+  type PolicyRow,
+  policyToWire,
+  toPolicyColumns,
+} from './store.ts';
 
 /** Refuses channels and people that the account does not have. */
 async function checkTargets(
@@ -41,12 +51,39 @@ async function checkTargets(
   });
 }
 
+const maxNamed = 5;
+
+/** Refuses to delete a policy that is in use: its alerts would escalate to nobody. */
+async function refuseUsed(db: Kysely<Database>, accountId: string, row: PolicyRow): Promise<void> {
+  const { checks, groups } = await usersOfPolicy(db, accountId, row.id);
+  const [account] = await listAccounts(db, accountId);
+  const isOfAccount = account?.alertSettings.escalationPolicyId === row.id;
+  const users = [
+    ...(isOfAccount ? ['the alert settings of the account'] : []),
+    ...groups.map(({ name }) => `group "${name}"`),
+    ...checks.map(({ name }) => `check "${name}"`),
+  ];
+  if (users.length === 0) return;
+  const named = users.slice(0, maxNamed);
+  const more = users.length - named.length;
+  throw new ApiError(
+    'CONFLICT',
+    `"${row.name}" is used by ${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}; give them another policy, or none, first`,
+    { groupIds: groups.map(({ id }) => id), checkIds: checks.map(({ id }) => id) },
+  );
+}
+
 export function escalationPolicyHandlers(
   services: Services,
 ): Handlers<typeof escalationPolicyRoutes> {
   const { db, clock, commits, newId } = services;
   const get = async (unit: Kysely<Database>, accountId: string, id: string) => {
     const row = await findPolicy(unit, accountId, id);
+    if (row === undefined) throw notFound('escalation policy', id);
+    return row;
+  };
+  const lock = async (unit: Kysely<Database>, accountId: string, id: string) => {
+    const row = await lockRows(policyById(unit, accountId, id)).executeTakeFirst();
     if (row === undefined) throw notFound('escalation policy', id);
     return row;
   };
@@ -87,7 +124,7 @@ export function escalationPolicyHandlers(
 
     updateEscalationPolicy: async ({ params, body }, { principal: { accountId } }) => {
       const row = await commits.run(async (unit) => {
-        const before = await get(unit, accountId, params.id);
+        const before = await lock(unit, accountId, params.id);
         const fields = { ...fieldsOfPolicy(before), ...body };
         await checkTargets(unit, accountId, fields);
         return unit
@@ -103,7 +140,7 @@ export function escalationPolicyHandlers(
 
     deleteEscalationPolicy: async ({ params }, { principal: { accountId } }) => {
       await commits.run(async (unit) => {
-        await get(unit, accountId, params.id);
+        await refuseUsed(unit, accountId, await lock(unit, accountId, params.id));
         await unit
           .deleteFrom('escalation_policies')
           .where('account_id', '=', accountId)

@@ -18,17 +18,20 @@ export function toPolicyColumns({ name, ...body }: PolicyFields) {
   return { name, body_json: JSON.stringify(body) };
 }
 
+export function policyById(db: Kysely<Database>, accountId: string, id: string) {
+  return db
+    .selectFrom('escalation_policies')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id);
+}
+
 export function findPolicy(
   db: Kysely<Database>,
   accountId: string,
   id: string,
 ): Promise<PolicyRow | undefined> {
-  return db
-    .selectFrom('escalation_policies')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  return policyById(db, accountId, id).executeTakeFirst();
 }
 
 export function policyToWire(row: PolicyRow, now: number): z.input<typeof escalationPolicy> {

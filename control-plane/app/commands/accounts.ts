@@ -12,6 +12,8 @@ import {
   plans,
   type StoredAccount,
 } from '../../accounts/index.ts';
+import { hasEscalationPolicy } from '../../checks/index.ts';
+import { inTransaction } from '../../db/unit.ts';
 import { withInstallation, type Installation } from './installation.ts';
 import { noteOperator } from './note-operator.ts';
 import { instant, printFacts, printJson, printRows } from './output.ts';
@@ -142,7 +144,17 @@ async function set(id: string, options: AccountOptions): Promise<void> {
   await withInstallation({ make: false }, async (installation) => {
     const { db } = installation;
     const [before] = await listAccounts(db, id);
-    const changed = await changeAccount(db, id, change);
+    const changed = await inTransaction(db, async (unit) => {
+      const account = await changeAccount(unit, id, change);
+      const policyId = change.alertSettings?.escalationPolicyId;
+      if (account !== undefined && policyId != null) {
+        const isKnown = await hasEscalationPolicy(unit, id, policyId);
+        if (!isKnown) {
+          throw new OperatorError(`--alert-settings: there is no escalation policy ${policyId}`);
+        }
+      }
+      return account;
+    });
     if (changed === undefined) {
       throw new OperatorError(`there is no account "${id}"; ${known(await listAccounts(db))}`);
     }

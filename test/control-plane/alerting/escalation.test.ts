@@ -1,12 +1,14 @@
 /** Alerts escalate by the steps of a policy until somebody takes them on. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { Kysely } from 'kysely';
 import { alertOn } from '../../../control-plane/alerting/alert-on.ts';
 import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-alerts.ts';
 import { runEscalations } from '../../../control-plane/alerting/run-escalations.ts';
+import type { Database } from '../../../control-plane/db/tables.ts';
 import type { RunVerdict } from '../../../control-plane/results/run-verdict.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
-import { despiteKills } from '../../support/interleaving.ts';
+import { despiteKills, untilEndedOrWaiting } from '../../support/interleaving.ts';
 import { insertMember } from '../../support/people.ts';
 import { iso, minute, now } from '../../support/results.ts';
 import { makeChannel, makeCheck } from '../../support/sent-notifications.ts';
@@ -189,7 +191,9 @@ test('it stops with the recovery and with its policy; a changed one goes on with
   assert.deepEqual(await it.sent(), [channel, channel]);
   await it.report([one], false);
   assert.deepEqual(await it.sent(), [channel], 'the recovery');
-  assert.equal((await it.cp.api('DELETE', `/v1/escalation-policies/${other}`)).status, 204);
+  // Older builds deleted policies in use.
+  const { db } = it.cp.controlPlane.services;
+  await db.deleteFrom('escalation_policies').where('id', '=', other).execute();
   await it.wait(10 * minute);
   assert.deepEqual(await it.sent(), []);
   assert.equal((await it.why(one)).at(-1), 'The escalation policy "Night" stopped: recovered.');
@@ -204,6 +208,73 @@ test('it stops with the recovery and with its policy; a changed one goes on with
   await it.wait(0);
   await it.wait(60 * minute);
   assert.deepEqual(await it.sent(), [channel]);
+});
+
+test('a policy in use is not deleted, and it is said by whom; without users it is', async () => {
+  await using it = await bench();
+  const channel = await makeChannel(it.cp);
+  const policy = await makePolicy(it, { steps: [{ alertChannelIds: [channel] }] });
+  const { db } = it.cp.controlPlane.services;
+  const ofAccount = (settings: unknown) =>
+    db
+      .updateTable('accounts')
+      .set({ alert_settings_json: JSON.stringify(settings) })
+      .execute();
+  const { alertSettings } = by(policy);
+  const check = await makeCheck(it.cp, [], { ...by(policy), name: 'shop' });
+  const { body: group } = await it.cp.api('POST', '/v1/check-groups', {
+    name: 'all',
+    alertSettings,
+  });
+  await ofAccount(alertSettings);
+  const remove = () => it.cp.api('DELETE', `/v1/escalation-policies/${policy}`);
+  const { status, body } = await remove();
+  assert.equal(status, 409);
+  assert.match(
+    body.message,
+    /^"Night" is used by the alert settings of the account, group "all", check "shop"; give/,
+  );
+  assert.deepEqual(
+    [body.attributes.groupIds, body.attributes.checkIds],
+    [[group.id], [check]],
+  );
+  const rest = async () => ((await remove()).body as { message: string }).message;
+  await it.cp.api('PUT', `/v1/checks/${check}`, { alertSettings: {} });
+  assert.match(await rest(), /used by the alert settings of the account, group "all"; give/);
+  const none = { name: 'all', alertSettings: null };
+  await it.cp.api('PUT', `/v1/check-groups/${group.id}`, none);
+  assert.match(await rest(), /used by the alert settings of the account; give/);
+  await ofAccount({});
+  assert.equal((await remove()).status, 204);
+  assert.equal((await remove()).status, 404);
+});
+
+test('a change beside another one loses nothing, and beside a deletion finds nothing', async () => {
+  await using it = await bench();
+  const channel = await makeChannel(it.cp);
+  const steps = [{ alertChannelIds: [channel] }];
+  const policy = await makePolicy(it, { steps });
+  const path = `/v1/escalation-policies/${policy}`;
+  const { db } = it.cp.controlPlane.services;
+  const { body_json: before } = await db
+    .selectFrom('escalation_policies')
+    .select('body_json')
+    .executeTakeFirstOrThrow();
+  const beside = async (change: (unit: Kysely<Database>) => Promise<unknown>) => {
+    const other = await db.startTransaction().execute();
+    await change(other);
+    const changing = it.cp.api('PUT', path, { steps: [...steps, ...steps] });
+    await untilEndedOrWaiting(db, changing);
+    await other.commit().execute();
+    return changing;
+  };
+  const after = JSON.stringify({ ...(JSON.parse(before) as object), repeats: 3 });
+  const { body } = await beside((unit) =>
+    unit.updateTable('escalation_policies').set({ body_json: after }).execute(),
+  );
+  assert.deepEqual([body.repeats, body.steps.length], [3, 2]);
+  const gone = await beside((unit) => unit.deleteFrom('escalation_policies').execute());
+  assert.equal(gone.status, 404);
 });
 
 test('people who left the account get no recovery', async () => {
@@ -361,10 +432,15 @@ test('unknown channels and people, a step for nobody and a missing rotation are 
   assert.match(await refused({ steps: [good], rotation: { ...rotation, people } }), /people/);
   const bad = { ...rotation, people, timezone: 'Mars/Olympus' };
   assert.match(await refused({ steps: [good], rotation: bad }), /timezone/);
-  assert.match(
-    await refused({ steps: [good], rotation: { ...rotation, people, handoverTime: '25:00' } }),
-    /handoverTime/,
-  );
+  const wrong = [
+    ['handoverTime', '25:00'],
+    ['startDate', '9999-01-04'],
+    ['overrides', [{ from: iso(now), until: '9999-01-04T08:00:00Z', person: 'a@a.example' }]],
+  ] as const;
+  for (const [field, value] of wrong) {
+    const its = { ...rotation, people, [field]: value };
+    assert.match(await refused({ steps: [good], rotation: its }), new RegExp(field));
+  }
 });
 
 test('killed at any statement, and with two replicas, each step notifies once', async () => {
