@@ -80,7 +80,8 @@ class ChannelSweep {
     const grouping =
       channel.grouping_json === null ? switchedOff : fromJson<Grouping>(channel.grouping_json);
     const groupOfKey = await this.#groupsOfKeys(waiting);
-    const groups = await this.#knownGroups([...groupOfKey.values()]);
+    const oldest = Math.min(...waiting.map((row) => row.joined_at));
+    const groups = await this.#knownGroups([...groupOfKey.values()], oldest);
     const states = await this.#statesOf([...groups.values()]);
     const { messages, nextAt } = planMessages(
       waiting.map((row) => ({
@@ -135,15 +136,15 @@ class ChannelSweep {
     return new Map(rows.map((row) => [row.incident_key, row.group_id ?? '']));
   }
 
-  /** These, and the groups that take further alerts. */
-  async #knownGroups(ids: readonly string[]): Promise<Map<string, GroupRow>> {
+  /** These, and the groups that may take alerts that wait since then. */
+  async #knownGroups(ids: readonly string[], since: number): Promise<Map<string, GroupRow>> {
     const rows = await this.#db
       .selectFrom('alert_groups')
       .selectAll()
       .where('alert_channel_id', '=', this.#channelId)
       .where((where) =>
         where.or([
-          where('last_sent_at', '>', this.#now - joinMs),
+          where('last_sent_at', '>=', since - joinMs),
           where('id', 'in', eachOf([...new Set(ids)])),
         ]),
       )

@@ -97,14 +97,9 @@ function clustersOf(outages: readonly WaitingAlert[][]): Cluster[] {
   return found;
 }
 
-/** Whether a group takes further outages: one that is over is closed once it may be notified of again. */
-function takesMore(
-  { openedAt, lastSentAt, isOver }: KnownGroup,
-  { updateMinutes }: Grouping,
-  now: number,
-): boolean {
-  if (lastSentAt <= now - joinMs || openedAt <= now - maxAgeMs) return false;
-  return !isOver || lastSentAt + updateMinutes * 60_000 > now;
+/** Whether a group takes an outage that it would be notified of at this instant: one that is over is closed. */
+function takesMore({ openedAt, lastSentAt, isOver }: KnownGroup, at: number): boolean {
+  return !isOver && lastSentAt >= at - joinMs && openedAt > at - maxAgeMs;
 }
 
 /** Sorts the waiting alerts into the known groups and new ones. */
@@ -112,36 +107,35 @@ function unitsOf(
   waiting: readonly WaitingAlert[],
   groupOfKey: ReadonlyMap<string, string>,
   groups: readonly KnownGroup[],
-  grouping: Grouping,
-  now: number,
+  { windowSeconds, updateMinutes }: Grouping,
 ): Unit[] {
-  const { windowSeconds, updateMinutes } = grouping;
+  const windowEnd = (alerts: readonly WaitingAlert[]): number =>
+    Math.min(...alerts.map(({ joinedAt }) => joinedAt)) + windowSeconds * 1000;
+  const updateDueAt = (group: KnownGroup, alerts: readonly WaitingAlert[]): number =>
+    Math.max(windowEnd(alerts), group.lastSentAt + updateMinutes * 60_000);
   const byId = new Map(groups.map((group) => [group.id, group]));
-  const byCause = new Map<string, KnownGroup>();
-  for (const group of groups.toSorted((a, b) => a.lastSentAt - b.lastSentAt)) {
-    if (group.cause !== null && takesMore(group, grouping, now)) {
-      byCause.set(keyOfCause(group.cause), group);
-    }
-  }
+  const byCause = Map.groupBy(
+    groups.toSorted((a, b) => b.lastSentAt - a.lastSentAt),
+    ({ cause }) => (cause === null ? '' : keyOfCause(cause)),
+  );
   const joining = new Map<KnownGroup, WaitingAlert[]>();
   const unknown: WaitingAlert[][] = [];
   for (const [key, outage] of Map.groupBy(waiting, ({ incidentKey }) => incidentKey)) {
     const group =
       byId.get(groupOfKey.get(key) ?? '') ??
       outage
-        .flatMap(({ causes }) => causes.map((cause) => byCause.get(keyOfCause(cause))))
-        .find((found) => found !== undefined);
+        .flatMap(({ causes }) => causes.flatMap((cause) => byCause.get(keyOfCause(cause)) ?? []))
+        // A group that is closed by then would only make it wait.
+        .find((found) => takesMore(found, updateDueAt(found, outage)));
     if (group === undefined) unknown.push(outage);
     else joining.set(group, [...(joining.get(group) ?? []), ...outage]);
   }
-  const windowEnd = (alerts: readonly WaitingAlert[]): number =>
-    Math.min(...alerts.map(({ joinedAt }) => joinedAt)) + windowSeconds * 1000;
   return [
     ...[...joining].map(([group, alerts]) => ({
       group,
       cause: group.cause,
       alerts,
-      dueAt: Math.max(windowEnd(alerts), group.lastSentAt + updateMinutes * 60_000),
+      dueAt: updateDueAt(group, alerts),
     })),
     ...clustersOf(unknown).map(({ cause, outages }) => {
       const alerts = outages.flat();
@@ -178,10 +172,9 @@ export function planMessages(
   const { maxPerHour, windowSeconds } = grouping;
   const inHourBefore = (at: number): number[] =>
     sentAt.filter((sent) => sent > at - hourMs && sent <= at);
-  const units = unitsOf(waiting, groupOfKey, groups, grouping, now);
+  const units = unitsOf(waiting, groupOfKey, groups, grouping);
   const places = Math.max(0, maxPerHour - inHourBefore(now).length);
-  const several =
-    groups.find((group) => group.cause === null && takesMore(group, grouping, now)) ?? null;
+  const several = groups.find((group) => group.cause === null && takesMore(group, now)) ?? null;
   const due = units.filter(({ dueAt }) => dueAt <= now);
   const chosen = withinLimit(due, places, several);
   const sent = [...inHourBefore(now), ...chosen.map(() => now)].sort((a, b) => a - b);

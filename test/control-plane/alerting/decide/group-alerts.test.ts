@@ -130,18 +130,33 @@ test('what a group keeps follows its open outages, however many alerts it had', 
   assert.deepEqual(state, { total: 500, since: 0, open: {} });
 });
 
-test('a group that is over, or a day old, is closed for other outages once it may be updated', () => {
+test('a group that is over, or a day old when it may be updated, makes no other outage wait', () => {
   const group: KnownGroup = {
     ...{ id: 'g', cause: hostCause, openedAt: 0, lastSentAt: 30_000, isOver: true },
   };
   const groupOf = (known: KnownGroup, at: number) =>
     planMessages([alert('a', at - 31_000)], noKeys, [known], [], grouping, at).messages[0]?.groupId;
-  assert.equal(groupOf(group, 4 * minute), undefined, 'it waits for the update');
-  assert.equal(groupOf(group, 6 * minute), null, 'a new group');
+  assert.equal(groupOf(group, 4 * minute), null, 'a new group, at once');
+  assert.equal(groupOf({ ...group, isOver: false }, 4 * minute), undefined, 'it waits');
   assert.equal(groupOf({ ...group, isOver: false }, 6 * minute), 'g');
   const old = { ...group, isOver: false, lastSentAt: maxAgeMs - 10 * minute };
   assert.equal(groupOf(old, maxAgeMs - minute), 'g');
   assert.equal(groupOf(old, maxAgeMs + minute), null);
+  const young = { ...old, lastSentAt: maxAgeMs - 2 * minute };
+  assert.equal(groupOf(young, maxAgeMs - minute), null, 'too old by its next update');
+});
+
+test('with an update in an hour, what fails meanwhile is in it, however late the sweep', () => {
+  const hourly = { ...grouping, updateMinutes: 60 };
+  const group: KnownGroup = {
+    ...{ id: 'g', cause: hostCause, openedAt: 0, lastSentAt: 0, isOver: false },
+  };
+  const plan = (at: number) =>
+    planMessages([alert('a', minute)], noKeys, [group], [], hourly, at).messages[0]?.groupId;
+  assert.deepEqual(
+    [59, 60, 62].map((at) => plan(at * minute)),
+    [undefined, 'g', 'g'],
+  );
 });
 
 test('an outage stays in its group, however old the group is and whatever it is about now', () => {
