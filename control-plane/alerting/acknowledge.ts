@@ -22,7 +22,7 @@ export interface Acknowledgement {
   /** Null for one without an end. */
   untilAt: number | null;
   madeBy: string;
-  /** The same for each use of one link; null for a request, which is one of its own. */
+  /** The same for each use of one link, which acts once after each alert; null for a request. */
   occasion: string | null;
 }
 
@@ -87,7 +87,11 @@ export async function acknowledge(
       const added = await db
         .insertInto('alert_acknowledgements')
         .values({
-          id: occasion === null ? newId() : namedUuid(`${checkId}/${alert.key}/${occasion}`),
+          // An alert that was sent again is to be acknowledged again, by any link about it.
+          id:
+            occasion === null
+              ? newId()
+              : namedUuid(`${checkId}/${alert.key}/${alert.lastSentAt}/${occasion}`),
           account_id: accountId,
           check_id: checkId,
           incident_key: alert.key,

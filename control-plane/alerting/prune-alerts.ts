@@ -1,3 +1,4 @@
+import { jsonValue } from '../db/expressions.ts';
 import type { Services } from '../core/services.ts';
 import { pruneAlertNotifications } from '../notifications/index.ts';
 
@@ -65,8 +66,32 @@ export async function pruneAlerts(
             .limit(atOnce),
         )
         .executeTakeFirst(),
-      // What escalates longer has lost its outage.
-      await db.deleteFrom('escalations').where('started_at', '<', before).executeTakeFirst(),
+      // What has lost its outage; an outage may last longer than alerts are kept.
+      await db
+        .deleteFrom('escalations')
+        .where(({ eb, refTuple }) =>
+          eb(
+            refTuple('check_id', 'incident_key'),
+            'in',
+            db
+              .selectFrom('escalations as old')
+              .select(['old.check_id', 'old.incident_key'])
+              .where('old.started_at', '<', before)
+              .where(({ not, exists, selectFrom }) =>
+                not(
+                  exists(
+                    selectFrom('alert_states')
+                      .select('alert_states.check_id')
+                      .whereRef('alert_states.check_id', '=', 'old.check_id')
+                      .whereRef(jsonValue('state_json', '$.alert.key'), '=', 'old.incident_key'),
+                  ),
+                ),
+              )
+              .limit(atOnce)
+              .$asTuple('check_id', 'incident_key'),
+          ),
+        )
+        .executeTakeFirst(),
       await pruneAlertNotifications(db, before, atOnce),
     ];
     return deleted.some(({ numDeletedRows }) => Number(numDeletedRows) >= atOnce);

@@ -110,7 +110,7 @@ const alertWindow = {
   open: queryBoolean.exactOptional().meta({
     override: {
       type: 'boolean',
-      description: `True lists the newest alert of each outage that lasts, of at most ${maxOpenAlerts} checks`,
+      description: `True lists the newest alert of each outage that lasts, of the ${maxOpenAlerts} checks that failed last`,
     },
   }),
 };

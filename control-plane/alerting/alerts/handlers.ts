@@ -9,7 +9,6 @@ import {
 import { sixHoursMs } from '@monitor/shared/contract/check-result-routes.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import { eachOf } from '../../db/expressions.ts';
 import { readPage } from '../../db/page.ts';
 import type { CheckAlertsTable } from '../tables.ts';
 import type { CallContext } from '../../http/call-context.ts';
@@ -18,7 +17,7 @@ import type { ApiPrincipal } from '../../http/authenticate.ts';
 import { requireCheck } from '../../checks/index.ts';
 import { windowOf } from '../../core/query-window.ts';
 import type { Services } from '../../core/services.ts';
-import { openAlertIds, openFactsOf } from './open-alerts.ts';
+import { newestOfOpen, openFactsOf } from './open-alerts.ts';
 import { toNotification } from './store.ts';
 
 type Alert = z.input<typeof checkAlert>;
@@ -69,7 +68,7 @@ export function alertHandlers({ db, clock, secrets }: Services): Handlers<typeof
       .orderBy('seq', 'desc');
     if (checkId !== undefined) found = found.where('check_id', '=', checkId);
     if (isOpen) {
-      found = found.where('id', 'in', eachOf(await openAlertIds(db, principal.accountId, checkId)));
+      found = found.where('seq', 'in', newestOfOpen(db, principal.accountId, checkId));
     }
     if (alertGroupId !== undefined) {
       found = found.where('id', 'in', (members) =>

@@ -1,46 +1,40 @@
 /** Which alerts are open, and who took them on. */
-import type { Kysely, Selectable } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import type { z } from 'zod';
 import { maxOpenAlerts, type checkAlert } from '@monitor/shared/contract/alert-notification.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import { eachOf } from '../../db/expressions.ts';
+import { eachOf, jsonFlag, jsonValue } from '../../db/expressions.ts';
 import type { Database } from '../../db/tables.ts';
 import type { OpenAlert } from '../decide/state.ts';
-import { readStates, toState } from '../state-rows.ts';
+import { readStates } from '../state-rows.ts';
 import type { CheckAlertsTable } from '../tables.ts';
 
 type Row = Selectable<CheckAlertsTable>;
 type Wire = z.input<typeof checkAlert>;
 type Facts = Pick<Wire, 'open' | 'acknowledgement'>;
 
-/** The ids of the newest alert of each open outage of an account. */
-export async function openAlertIds(
-  db: Kysely<Database>,
-  accountId: string,
-  checkId?: string,
-): Promise<string[]> {
-  let states = db
+/** The newest alert of each open outage of an account, by its `seq`; the newest outages when there are many. */
+export function newestOfOpen(db: Kysely<Database>, accountId: string, checkId?: string) {
+  const key = jsonValue<string>('state_json', '$.alert.key');
+  let open = db
     .selectFrom('alert_states')
-    .select(['check_id', 'state_json'])
+    .select(['check_id', sql<string>`${key}`.as('incident_key')])
     .where('account_id', '=', accountId)
+    .where(key, 'is not', null)
+    .where(jsonFlag('state_json', '$.alert.isOver'), '=', 0)
+    .orderBy('failing_since', (by) => by.desc().nullsLast())
+    .orderBy('check_id')
     .limit(maxOpenAlerts);
-  if (checkId !== undefined) states = states.where('check_id', '=', checkId);
-  const keys = new Map(
-    (await states.execute()).flatMap((row) => {
-      const { alert } = toState(row.state_json);
-      return alert === null || alert.isOver ? [] : [[row.check_id, alert.key]];
-    }),
-  );
-  if (keys.size === 0) return [];
-  const rows = await db
+  if (checkId !== undefined) open = open.where('check_id', '=', checkId);
+  return db
     .selectFrom('check_alerts')
-    .select(['id', 'incident_key'])
-    .where('account_id', '=', accountId)
-    .where('check_id', 'in', eachOf([...keys.keys()]))
-    .where('incident_key', 'in', eachOf([...keys.values()]))
-    .orderBy('seq')
-    .execute();
-  return [...new Map(rows.map((row) => [row.incident_key, row.id])).values()];
+    .innerJoin(open.as('open'), (join) =>
+      join
+        .onRef('open.check_id', '=', 'check_alerts.check_id')
+        .onRef('open.incident_key', '=', 'check_alerts.incident_key'),
+    )
+    .select((of) => of.fn.max<number>('check_alerts.seq').as('seq'))
+    .groupBy(['check_alerts.check_id', 'check_alerts.incident_key']);
 }
 
 /** The newest acknowledgement of each outage, by incident key. */

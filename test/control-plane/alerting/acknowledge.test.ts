@@ -22,7 +22,7 @@ interface Bench extends AsyncDisposable {
   cp: TestControlPlane;
   clock: TestClock;
   mail: MailServer;
-  report(checks: readonly string[], hasFailures: boolean): Promise<void>;
+  report(checks: readonly string[], hasFailures: boolean, isDegraded?: boolean): Promise<void>;
   wait(ms: number): Promise<void>;
   mails(count: number): Promise<string[]>;
 }
@@ -37,12 +37,12 @@ async function bench(): Promise<Bench> {
   const { services } = cp.controlPlane;
   return {
     ...{ cp, clock, mail },
-    async report(checks, hasFailures) {
+    async report(checks, hasFailures, isDegraded = false) {
       const verdicts = checks.map((checkId): RunVerdict => ({
         ...{ accountId: cp.accountId, checkId, checkType: 'URL', hasFailures },
         resultId: `${checkId.slice(0, 8)}-0000-4000-8000-${String(clock.now()).slice(-12).padStart(12, '0')}`,
         ...{ runLocation: 'eu-west-1', scheduledFor: clock.now(), startedAt: clock.now() },
-        ...{ stoppedAt: clock.now(), hasErrors: false, isDegraded: false, responseTimeMs: 20 },
+        ...{ stoppedAt: clock.now(), hasErrors: false, isDegraded, responseTimeMs: 20 },
         ...{ statusCode: null, statusText: null, error: hasFailures ? 'broken' : null },
       }));
       await services.db
@@ -179,6 +179,64 @@ test('a link in a mail asks before it acts, once, and only for what it was made 
   it.clock.setWall(now + 7 * day);
   assert.equal((await fetch(link)).status, 404);
   assert.match(await (await fetch(link, { method: 'POST' })).text(), /has expired/);
+});
+
+test('a link that was used acts again once the alert was sent again', async () => {
+  await using it = await bench();
+  const check = await makeCheck(it.cp, [await makeChannel(it.cp, { sendDegraded: true })]);
+  await it.report([check], false, true);
+  await it.mails(1);
+  const link = linkIn(it.mail, 'Acknowledge');
+  const taken = async () => {
+    const { body: alerts } = await it.cp.api('GET', `/v1/check-alerts/${check}?open=true`);
+    return alerts[0].acknowledgement !== null;
+  };
+  await fetch(link, { method: 'POST' });
+  assert.equal(await taken(), true);
+  await it.wait(minute);
+  await it.report([check], true);
+  assert.equal(await taken(), false, 'it fails by now');
+  for (let replay = 0; replay < 2; replay += 1) {
+    assert.match(await (await fetch(link, { method: 'POST' })).text(), /Acknowledged/);
+    assert.equal(await taken(), true);
+  }
+  const { db } = it.cp.controlPlane.services;
+  const rows = await db.selectFrom('alert_acknowledgements').select('id').execute();
+  assert.equal(rows.length, 2);
+});
+
+test('checks without an open alert, however many, hide no open one', async () => {
+  await using it = await bench();
+  const [one, two] = [await makeCheck(it.cp, []), await makeCheck(it.cp, [])];
+  const { db } = it.cp.controlPlane.services;
+  const check = await db
+    .selectFrom('checks')
+    .selectAll()
+    .where('id', '=', one)
+    .executeTakeFirstOrThrow();
+  const ids = Array.from(
+    { length: 1_000 },
+    (_, index) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+  );
+  await db
+    .insertInto('checks')
+    .values(ids.map((id) => ({ ...check, id })))
+    .execute();
+  await db
+    .insertInto('alert_states')
+    .values(
+      ids.map((id) => ({
+        ...{ check_id: id, account_id: it.cp.accountId, state_json: '{"alert":null}' },
+        ...{ wake_at: null, updated_at: now, failing_since: now + minute },
+      })),
+    )
+    .execute();
+  await it.report([one, two], true);
+  const { body } = await it.cp.api('GET', '/v1/check-alerts?open=true');
+  assert.deepEqual(
+    body.map(({ checkId }: { checkId: string }) => checkId).sort(),
+    [one, two].sort(),
+  );
 });
 
 test('the open alerts are listed at any age, with who took them on, until they recover', async () => {

@@ -4,13 +4,14 @@ import test from 'node:test';
 import type { Kysely } from 'kysely';
 import { alertOn } from '../../../control-plane/alerting/alert-on.ts';
 import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-alerts.ts';
+import { pruneAlerts } from '../../../control-plane/alerting/prune-alerts.ts';
 import { runEscalations } from '../../../control-plane/alerting/run-escalations.ts';
 import type { Database } from '../../../control-plane/db/tables.ts';
 import type { RunVerdict } from '../../../control-plane/results/run-verdict.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { despiteKills, untilEndedOrWaiting } from '../../support/interleaving.ts';
 import { insertMember } from '../../support/people.ts';
-import { iso, minute, now } from '../../support/results.ts';
+import { hour, iso, minute, now } from '../../support/results.ts';
 import { makeChannel, makeCheck } from '../../support/sent-notifications.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
@@ -234,10 +235,7 @@ test('a policy in use is not deleted, and it is said by whom; without users it i
     body.message,
     /^"Night" is used by the alert settings of the account, group "all", check "shop"; give/,
   );
-  assert.deepEqual(
-    [body.attributes.groupIds, body.attributes.checkIds],
-    [[group.id], [check]],
-  );
+  assert.deepEqual([body.attributes.groupIds, body.attributes.checkIds], [[group.id], [check]]);
   const rest = async () => ((await remove()).body as { message: string }).message;
   await it.cp.api('PUT', `/v1/checks/${check}`, { alertSettings: {} });
   assert.match(await rest(), /used by the alert settings of the account, group "all"; give/);
@@ -410,6 +408,27 @@ test('the end of an alert that an older replica has closed is said to those whom
   assert.match(content, /\[RECOVERED\]/);
   assert.deepEqual(await db.selectFrom('escalations').selectAll().execute(), []);
   assert.equal((await it.why(check)).at(-1), 'The escalation policy "Night" stopped: recovered.');
+});
+
+test('what escalates is kept as long as its outage lasts, and not longer', async () => {
+  await using it = await bench();
+  const channel = await makeChannel(it.cp);
+  const policy = await makePolicy(it, { steps: [{ alertChannelIds: [channel] }] });
+  const [lasting, lost] = [
+    await makeCheck(it.cp, [], by(policy)),
+    await makeCheck(it.cp, [], by(policy)),
+  ];
+  await it.report([lasting, lost], true);
+  await it.wait(0);
+  await it.sent();
+  const { services } = it.cp.controlPlane;
+  await services.db.deleteFrom('alert_states').where('check_id', '=', lost).execute();
+  it.clock.setWall(now + 31 * 24 * hour);
+  await pruneAlerts(services, 30 * 24 * hour);
+  const left = await services.db.selectFrom('escalations').select('check_id').execute();
+  assert.deepEqual(left, [{ check_id: lasting }]);
+  await it.report([lasting], false);
+  assert.deepEqual(await it.sent(), [channel]);
 });
 
 test('unknown channels and people, a step for nobody and a missing rotation are refused by field', async () => {
