@@ -202,9 +202,9 @@ test(`${kills} kills of the control plane lose no alert, double none and change 
   await using system = await System.start(folder.path, {
     OUTGOING_ALLOWED_NETWORKS: '127.0.0.1',
   });
-  await makeWebhook(system, webhook.url);
+  const each = await makeWebhook(system, webhook.url);
   await using together = await openWebhook({ answerAfterMs: () => random() * 150 });
-  await makeWebhook(system, together.url, {
+  const grouped = await makeWebhook(system, together.url, {
     grouping: { windowSeconds: 5, updateMinutes: 1, maxPerHour: 1000 },
   });
   await using night = await openWebhook({ answerAfterMs: () => random() * 150 });
@@ -221,7 +221,10 @@ test(`${kills} kills of the control plane lose no alert, double none and change 
       privateLocations: ['here'],
       useGlobalAlertSettings: false,
       alertSettings: { escalationPolicyId: policy.id },
-      alertChannelSubscriptions: [{ alertChannelId: nightId, activated: false }],
+      alertChannelSubscriptions: [each, grouped].map((alertChannelId) => ({
+        alertChannelId,
+        activated: true,
+      })),
     });
     checks.push(id);
   }
