@@ -48,7 +48,7 @@ export const labels: Readonly<Record<string, string>> = {
   escalationPolicyId: 'Escalation policy',
   alertChannelSubscriptions: 'Alert channels',
   steps: 'Steps',
-  'steps.delayMinutes': 'Minutes after the step before',
+  'steps.delayMinutes': 'Waits, in minutes',
   'steps.alertChannelIds': 'Alert channels',
   'steps.people': 'People',
   'steps.onCall': 'Who is on call',

@@ -70,7 +70,7 @@ export const alertGrouping = z
 const messageTimezone = timezone.nullable().meta({
   override: {
     type: ['string', 'null'],
-    description: 'IANA time zone whose local time messages show beside UTC; null for UTC alone',
+    description: 'IANA time zone whose local time messages show beside UTC',
     example: 'Europe/Berlin',
   },
 });

@@ -39,13 +39,13 @@ const repeatInterval = z.int().min(1).max(1000).nullable();
 const name = z.string().trim().min(1).max(255);
 const description = z.string().max(2000).nullable();
 const pauseAllChecks = z.boolean().meta({
-  description: 'True pauses every check; otherwise no tags select no check',
+  description: 'Pauses every check, whatever its tags; otherwise a window without tags pauses none',
 });
 
 const timezone = anyTimezone.nullable().meta({
   override: {
     type: ['string', 'null'],
-    description: 'IANA time zone in which repeats keep their local time; null for UTC',
+    description: 'IANA time zone in which repeats keep their local time; UTC without one',
     example: 'Europe/Berlin',
   },
 });
