@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { assertEverySlotOnce, assertNothingDoubled } from '../support/accounting.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
 import { deletePod, startPod, untilReady, type Pod } from '../support/kubelet.ts';
 import { isLong } from '../support/random.ts';
 import {
@@ -96,7 +97,9 @@ test('an agent that is evicted while the control plane is replaced hands in what
   await using target = await openTarget();
   await using system = await System.start(folder.path);
   const key = await system.makeLocation('here');
-  const pod = await startPod(system, 'pod', key);
+  // A service without a pod behind it; an agent waits for its return for a limited time only.
+  await using service = await FaultProxy.start(Number(new URL(system.baseUrl).port));
+  const pod = await startPod(system, 'pod', key, { CONTROL_PLANE_URL: service.url });
   await untilReady(pod);
   for (let index = 0; index < 10; index += 1) {
     await system.createUrlCheck(`${target.url}/ok/${index}`, {
@@ -110,8 +113,10 @@ test('an agent that is evicted while the control plane is replaced hands in what
     60_000,
     () => 'no visits',
   );
+  await service.fail({ kind: 'down' });
   system.controlPlane.signal('SIGTERM');
   assert.deepEqual(await system.controlPlane.exited, exitedWell);
+  await system.restartControlPlane();
   const before = visits();
   await eventually(
     () => visits() > before + 3,
@@ -120,7 +125,7 @@ test('an agent that is evicted while the control plane is replaced hands in what
   );
   const deleting = deletePod(system, pod);
   await pod.agent.log('draining');
-  await system.restartControlPlane();
+  await service.heal();
   assert.deepEqual(await deleting, exitedWell);
   assert.equal((await pod.agent.log('drained'))['left'], 0);
   const finals = system.query(`select id from check_results where result_type = 'FINAL'`);

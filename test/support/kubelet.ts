@@ -43,8 +43,13 @@ async function watch(pod: Pod): Promise<void> {
 }
 
 /** Starts an agent with an empty data folder of its own, and watches it until it ends. */
-export async function startPod(system: System, name: string, apiKey: string): Promise<Pod> {
-  const agent = system.startAgent(name, apiKey);
+export async function startPod(
+  system: System,
+  name: string,
+  apiKey: string,
+  settings: Record<string, string> = {},
+): Promise<Pod> {
+  const agent = system.startAgent(name, apiKey, settings);
   const port = Number((await agent.log('agent has started'))['healthPort']);
   const pod: Pod = { name, agent, port, failedLiveness: [], readiness: [] };
   void watch(pod);
