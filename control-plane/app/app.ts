@@ -8,7 +8,7 @@ import express, {
 } from 'express';
 import type { Logger } from 'pino';
 import { databaseFailure } from '../db/failure.ts';
-import { ApiError } from '../errors/api-error.ts';
+import { ApiError, invalidHeader } from '../errors/api-error.ts';
 import type { WriteWatch } from '../core/write-watch.ts';
 
 interface AppParts {
@@ -85,6 +85,14 @@ function notFound(request: Request): ApiError {
   return new ApiError('NOT_FOUND', `there is nothing at ${request.method} ${request.path}`);
 }
 
+/** A client that waits for a WebSocket would take any other answer for a redirect, or for its begin. */
+const refuseWebSockets: RequestHandler = (request, _response, next) => {
+  if (request.get('upgrade')?.toLowerCase() === 'websocket') {
+    throw invalidHeader('upgrade', 'must not be "websocket": nothing here speaks WebSocket');
+  }
+  next();
+};
+
 export function buildApp(parts: AppParts): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -92,6 +100,7 @@ export function buildApp(parts: AppParts): Express {
   app.set('query parser', 'simple');
   app.set('trust proxy', parts.trustedProxies);
   app.use(nameRequest);
+  app.use(refuseWebSockets);
   for (const step of parts.steps) app.use(step);
   app.use((request) => {
     throw notFound(request);

@@ -1,4 +1,4 @@
-/** Links in notifications lead to pages for people, not to the API. */
+/** Links lead to pages for people, not to the API. */
 
 export function linkToCheck(publicUrl: string, checkId: string): string {
   return `${publicUrl}/console/#/checks/${checkId}`;

@@ -73,6 +73,10 @@ test('a session runs a check once and ends with its result', async () => {
     `/v1/check-results/${checkId}/${body.results[0].checkResultId}`,
   );
   assert.equal(result.status, 200);
+  const { publicUrl } = cp.controlPlane.services;
+  const shown = `${publicUrl}/console/#/checks/${checkId}`;
+  assert.equal(body.checkSessionLink, shown);
+  assert.equal(body.results[0].checkResultLink, `${shown}/results/${result.body.id}`);
   const v1 = await cp.api('GET', `/v1/check-sessions/${session.checkSessionId}`);
   assert.deepEqual(v1.body, body);
 });

@@ -23,6 +23,7 @@ import {
   type SessionRow,
   type SessionRunState,
 } from '../check-sessions.ts';
+import { linkToCheck, linkToResult } from '../../notifications/index.ts';
 import { findTriggeredChecks, type TriggerTarget } from '../triggered-checks.ts';
 import type { Services } from '../../core/services.ts';
 
@@ -32,7 +33,7 @@ type Routes = Handlers<typeof checkSessionRoutes>;
 function resultsOf(session: SessionRow, run: SessionRunState, publicUrl: string) {
   return run.results.map((result) => ({
     checkResultId: result.id,
-    checkResultLink: `${publicUrl}/v1/check-results/${session.check_id}/${result.id}`,
+    checkResultLink: linkToResult(publicUrl, session.check_id, result.id),
     checkId: session.check_id,
     checkType: session.check_type as CheckType,
     name: session.name,
@@ -70,7 +71,7 @@ function toWire(
   const stoppedAt = stoppedAtOf(session, runs, status);
   return {
     checkSessionId: session.id,
-    checkSessionLink: `${publicUrl}/v2/check-sessions/${session.id}`,
+    checkSessionLink: linkToCheck(publicUrl, session.check_id),
     checkId: session.check_id,
     checkType: session.check_type as CheckType,
     name: session.name,

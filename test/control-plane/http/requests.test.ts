@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { get } from 'node:http';
 import { connect } from 'node:net';
 import test from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -99,6 +100,19 @@ for (const [what, sent, status, options] of [
     assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 }
+
+test('a WebSocket is refused by name, any other upgrade is not taken', async () => {
+  await using cp = await startTestControlPlane();
+  const ask = (upgrade: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      get(`${cp.url}/openapi.json`, { headers: { connection: 'upgrade', upgrade } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).on('error', reject);
+    });
+  assert.equal(await ask('websocket'), 400);
+  assert.equal(await ask('h2c'), 200);
+});
 
 test('a hostile domain name does not hold anybody up', async () => {
   await using cp = await startTestControlPlane();
