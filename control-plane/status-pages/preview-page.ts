@@ -5,6 +5,7 @@ import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { choicesOfPage } from './choices.ts';
+import { publicAddressOf } from './decide/status-page-address.ts';
 import { statusPage } from './html/status-page.ts';
 import { readIncidents } from './read-incidents.ts';
 import { readWindows } from './read-windows.ts';
@@ -123,7 +124,8 @@ export async function previewPage(
   const isQuiet = facts.incidents.length === 0 && first !== undefined;
   const incidents = isQuiet ? [sampleIncident(first.id, now)] : facts.incidents;
   const view = viewPage({ ...facts, cards, incidents }, now);
-  const place = { base: '', address: publicUrl, ...choicesOfPage(page) };
+  const address = publicAddressOf(page, publicUrl);
+  const place = { base: '', address, ...choicesOfPage(page) };
   const text = statusPage(view, { place, canSubscribe: true }).body.toString();
   const css = /<style>([\s\S]*?)<\/style>/.exec(text)?.[1] ?? '';
   return {

@@ -10,6 +10,7 @@ import { icon, iconSymbols, stateLabel } from './icons.ts';
 import { openIncident, pastIncident } from './incident.ts';
 import { noticePanel, noticesToShow } from './notices.ts';
 import { anchorOf, linkTo, type Place } from './place.ts';
+import { slackLines } from './slack.ts';
 import { prose } from './text.ts';
 import { quietDays, uptimeBars } from './uptime-bars.ts';
 
@@ -199,7 +200,8 @@ export function statusPage(
     }
     ${view.cards.length > 0 && html`<div class="panels">${view.cards.map((card) => cardPanel(card, telling))}</div>`}
     ${services.length > 0 && uptimeHelp(locale)}
-    ${pastSection(view, place)}${canSubscribe && subscribeForm({ place, cards: view.cards })}`,
+    ${pastSection(view, place)}${canSubscribe && subscribeForm({ place, cards: view.cards })}
+    ${/* Slack knows no password. */ !page.isPrivate && slackLines(place, services)}`,
     footer: footerOf(view, place),
   });
 }

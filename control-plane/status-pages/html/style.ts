@@ -90,6 +90,9 @@ input:not([type=hidden],[type=checkbox]),select{display:block;width:100%;margin-
 .choice legend{padding:0;color:var(--card-muted);font-size:.88rem;unicode-bidi:plaintext}
 .choice label{display:flex;gap:.6rem;align-items:center;padding:.3rem 0;font-weight:400;color:var(--card-text)}
 .choice input{flex:none;width:1.1rem;height:1.1rem;margin:0;accent-color:var(--card-link)}
+.choice li{margin-top:.75rem}
+.subscribe+.subscribe{margin-top:1rem}
+code{display:block;margin-top:.5rem;padding:.5rem .8rem;border:1px solid var(--line);border-radius:8px;font:.85rem/1.5 ui-monospace,monospace;-webkit-user-select:all;user-select:all}
 .error{color:var(--w0);font-weight:600;margin-top:.75rem}
 .months{display:flex;flex-wrap:wrap;justify-content:space-between;gap:.5rem 1rem}
 .narrow{max-width:30rem;margin:12vh auto 0}

@@ -136,6 +136,11 @@ export const ar: Texts = {
     wrongPassword: 'كلمة المرور غير صحيحة.',
     tooManyAttempts: 'محاولات كثيرة. يُرجى الانتظار بضع دقائق.',
   },
+  slack: {
+    updates: 'تلقي التحديثات عبر Slack',
+    howTo:
+      'أرسل هذا السطر في القناة التي ينبغي أن تتلقى كل تحديث لأي حادث. يتطلب ذلك تطبيق RSS في Slack.',
+  },
   errors: {
     nothingHere: 'لا يوجد شيء هنا',
     noSuchPage: 'لا توجد صفحة حالة بهذا العنوان.',

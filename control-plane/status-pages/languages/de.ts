@@ -132,6 +132,11 @@ export const de: Texts = {
     wrongPassword: 'Das Passwort ist falsch.',
     tooManyAttempts: 'Zu viele Versuche. Bitte warten Sie einige Minuten.',
   },
+  slack: {
+    updates: 'Meldungen in Slack erhalten',
+    howTo:
+      'Senden Sie diese Zeile in dem Kanal, der jede Meldung über eine Störung erhalten soll. Slack braucht dafür die App RSS.',
+  },
   errors: {
     nothingHere: 'Hier gibt es nichts',
     noSuchPage: 'Keine Statusseite hat diese Adresse.',

@@ -137,6 +137,11 @@ export const en = {
     wrongPassword: 'This is not the password.',
     tooManyAttempts: 'Too many attempts. Please wait some minutes.',
   },
+  slack: {
+    updates: 'Get updates in Slack',
+    howTo:
+      'Send this line in the channel that should get every update of an incident. Slack needs its RSS app for this.',
+  },
   errors: {
     nothingHere: 'There is nothing here',
     noSuchPage: 'No status page has this address.',

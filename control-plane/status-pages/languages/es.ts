@@ -131,6 +131,11 @@ export const es: Texts = {
     wrongPassword: 'La contraseña no es correcta.',
     tooManyAttempts: 'Demasiados intentos. Espere unos minutos, por favor.',
   },
+  slack: {
+    updates: 'Recibir actualizaciones en Slack',
+    howTo:
+      'Envíe esta línea en el canal que deba recibir cada actualización de un incidente. Se necesita la aplicación RSS de Slack.',
+  },
   errors: {
     nothingHere: 'Aquí no hay nada',
     noSuchPage: 'Ninguna página de estado tiene esta dirección.',

@@ -132,6 +132,11 @@ export const fr: Texts = {
     wrongPassword: 'Ce mot de passe est incorrect.',
     tooManyAttempts: 'Trop de tentatives. Veuillez patienter quelques minutes.',
   },
+  slack: {
+    updates: 'Recevoir les messages dans Slack',
+    howTo:
+      'Envoyez cette ligne dans le canal qui doit recevoir chaque message sur un incident. L’application RSS de Slack est nécessaire.',
+  },
   errors: {
     nothingHere: 'Il n’y a rien ici',
     noSuchPage: 'Aucune page d’état n’a cette adresse.',

@@ -126,6 +126,11 @@ export const ja: Texts = {
     wrongPassword: 'パスワードが正しくありません。',
     tooManyAttempts: '試行回数が多すぎます。数分待ってからお試しください。',
   },
+  slack: {
+    updates: 'Slackで更新を受け取る',
+    howTo:
+      'インシデントの更新を受け取るチャンネルで、この行を送信してください。SlackのRSSアプリが必要です。',
+  },
   errors: {
     nothingHere: 'ページが見つかりません',
     noSuchPage: 'このアドレスのステータスページはありません。',

@@ -246,6 +246,18 @@ test('without script and with the keyboard alone, visitors read on and subscribe
   await page.locator('summary').first().focus();
   await page.keyboard.press('Enter');
   assert.equal(await details.locator('li').first().isVisible(), true);
+
+  // A click takes the whole line, and a service has its own.
+  const line = page.locator('code').first();
+  await line.click();
+  assert.equal(await page.evaluate('String(getSelection())'), await line.textContent());
+  assert.equal(await line.textContent(), `/feed subscribe ${visitor.base}/slack.rss`);
+  const lineOfSearch = page.getByRole('listitem').filter({ hasText: 'Search/feed subscribe' });
+  assert.equal(await lineOfSearch.isVisible(), false);
+  await page.locator('summary').last().focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await lineOfSearch.isVisible(), true);
+
   await page.getByLabel('E-mail address').fill('ann@example.com');
   const checkout = page.getByRole('group', { name: 'Web' }).getByLabel('Checkout');
   assert.equal(await checkout.isVisible(), false);

@@ -34,9 +34,14 @@ for (const one of languages) {
     for (const own of ['Search', 'Trouble', 'We look.', 'Upgrade']) {
       assert.ok(page.text.includes(own), own);
     }
-    for (const words of [texts.forms.onlySome, texts.forms.allOtherwise]) {
+    const { onlySome, allOtherwise } = texts.forms;
+    for (const words of [onlySome, allOtherwise, texts.slack.updates, texts.slack.howTo]) {
       assert.ok(page.text.includes(words), words);
     }
+    // A command turns around in no language.
+    assert.ok(
+      page.text.includes(`<code dir="ltr">/feed subscribe ${visitor.base}/slack.rss</code>`),
+    );
     assert.equal(page.headers.get('vary'), 'Accept-Encoding');
     const english = Object.values(localeOf('en', 'UTC').texts.page).filter(
       (words) => typeof words === 'string' && !Object.values(texts.page).includes(words),

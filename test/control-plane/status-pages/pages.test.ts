@@ -3,6 +3,12 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { day, hour, iso, minute, PageVisitor, start, toldBy } from '../../support/page-visitor.ts';
 
+/** The addresses in the lines that visitors copy into Slack. */
+const slackFeeds = (html: string): string[] =>
+  [...html.matchAll(/<code dir="ltr">\/feed subscribe ([^<\s]+)<\/code>/g)].map(([, feed = '']) =>
+    feed.replaceAll('&amp;', '&'),
+  );
+
 test('a page tells the state of its services, what is said of incidents, and the days before', async () => {
   await using visitor = await PageVisitor.open();
   const [search, checkout, hidden] = await visitor.services('Search', 'Checkout', 'Hidden');
@@ -59,8 +65,8 @@ test('twenty services weigh less than 8 KB compressed, also on a bad day', async
   await visitor.incident(services.slice(0, 2), 'MAJOR', [{ at: -hour }, { at: -minute }]);
   const plain = await visitor.see('/');
   const bytes = Buffer.byteLength(plain.text);
-  // Of them the links to feeds are 6 KB and the choice of services is 3, which compress to nearly nothing.
-  assert.ok(bytes <= 40 * 1024, `${bytes} bytes`);
+  // Of them the links to feeds are 6 KB, the choice of services and the lines for Slack 3 each: compressed, nearly nothing.
+  assert.ok(bytes <= 44 * 1024, `${bytes} bytes`);
   const packed = await visitor.asHost('127.0.0.1', '/status/shop', { 'accept-encoding': 'gzip' });
   assert.equal(packed.headers.get('content-encoding'), 'gzip');
   assert.ok(Number(packed.headers.get('content-length')) <= 8 * 1024);
@@ -361,13 +367,16 @@ test('on a domain of its own a page is what there is; other hosts are left alone
     assert.match(text, /All systems operational/);
     assert.match(text, /<link rel="canonical" href="https:\/\/status\.shop\.example\/"/);
     assert.match(text, /href="\/history"/);
+    assert.ok(slackFeeds(text).every((feed) => feed.startsWith('https://status.shop.example/')));
   }
   for (const path of ['/status/shop', '/v1/checks', '/console/', '/docs', '/openapi.json']) {
     const { status, text } = await visitor.asHost('status.shop.example', path);
     assert.equal(status, 404, path);
     assert.match(text, /<!doctype html>/);
   }
-  assert.equal((await visitor.asHost('status.shop.example', '/api/v2/status.json')).status, 200);
+  for (const path of ['/api/v2/status.json', '/slack.rss']) {
+    assert.equal((await visitor.asHost('status.shop.example', path)).status, 200, path);
+  }
 
   for (const host of [
     'shop.example',
@@ -431,4 +440,31 @@ test('each service has an anchor and feeds of its own incidents', async () => {
   // A service that the page does not show has no feed here.
   assert.equal((await visitor.see(`/services/${hidden.id}/feed.rss`)).status, 404);
   assert.equal((await visitor.see(`/services/${search.id}/feed.toString`)).status, 404);
+});
+
+test('lines to copy into Slack have the feeds of the page and of each service, as visitors chose them', async () => {
+  await using visitor = await PageVisitor.open();
+  const [search, checkout] = await visitor.services('Search', 'Checkout');
+  assert.ok(search && checkout);
+  const { id } = await visitor.page([search, checkout], { languages: ['de'] });
+  await visitor.incident([search], 'MAJOR', [{ at: -hour }, { at: -minute }], 'Slow');
+  const chosen = '?language=de&timezone=Asia%2FTokyo';
+  for (const query of ['', chosen]) {
+    const feeds: string[] = ['', `/services/${search.id}`, `/services/${checkout.id}`].map(
+      (path) => `${visitor.base}${path}/slack.rss${query}`,
+    );
+    assert.deepEqual(slackFeeds((await visitor.see(`/${query}`)).text), feeds);
+    for (const [index, feed] of feeds.entries()) {
+      const response = await fetch(feed);
+      assert.equal(response.status, 200, feed);
+      assert.match(response.headers.get('content-type') ?? '', /^application\/rss\+xml/, feed);
+      const text = await response.text();
+      assert.equal(text.match(/<item>/g)?.length ?? 0, [2, 2, 0][index], feed);
+      assert.match(text, query === '' ? /<language>en</ : /<language>de</);
+    }
+  }
+  // With one service there is nothing to choose.
+  const cards = [{ name: 'Web', services: [{ id: search.id }] }];
+  await visitor.done('PUT', `/v1/status-pages/${id}`, { name: 'Shop', url: 'shop', cards });
+  assert.deepEqual(slackFeeds((await visitor.see('/')).text), [`${visitor.base}/slack.rss`]);
 });

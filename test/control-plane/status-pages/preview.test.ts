@@ -29,6 +29,7 @@ test('a preview is the page itself, with the incidents of the saved one and what
   assert.match(saved.html, /<html lang="fr"/);
   assert.match(saved.html, /Checkout/);
   assert.equal(saved.hasSamples, false);
+  assert.match(saved.html, /\/feed subscribe http[^<]+\/status\/preview\/slack\.rss</);
   assert.doesNotMatch(saved.html, /<style>|<script/);
   assert.doesNotMatch((await visitor.see('/')).text, /Changed|Checkout/);
 

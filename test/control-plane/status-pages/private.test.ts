@@ -73,7 +73,7 @@ test('nothing of a private page is shown before its password is given', async ()
   const page = await visitor.see('/', { headers });
   assert.equal(page.status, 200);
   assert.match(page.text, /Secret trouble/);
-  assert.equal(/feed\.|badge\.|og:/.test(page.text), false);
+  assert.equal(/feed\.|badge\.|slack|og:/.test(page.text), false);
   assert.equal(page.headers.get('cache-control'), 'private, no-cache');
   assert.equal(page.headers.get('vary'), 'Accept-Encoding, Cookie');
   const summary = await visitor.see('/api/v2/summary.json', { headers });
