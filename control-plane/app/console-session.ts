@@ -221,13 +221,14 @@ export function serveConsoleSessions(
         await noteOfAddress(request, identity.email, of);
         throw error;
       });
-      const { personId, accountId } = joined;
+      const { personId, accountId, hasLostPassword } = joined;
       await noteSignIn(people, personId);
       if (session !== null) await endConsoleSession(db, session);
-      await start(request, response, joined, false);
+      await start(request, response, { personId, accountId }, false);
       people.forget();
       const actor = { kind: 'PERSON' as const, id: personId };
-      await note(request, { accountId, actor, operation: 'signInWithOpenId' });
+      const after = hasLostPassword ? { isPasswordRemoved: true } : null;
+      await note(request, { accountId, actor, operation: 'signInWithOpenId', after });
     },
     onFailure: (error) => {
       logger.warn({ err: error }, 'a sign-in with the OpenID provider failed');

@@ -12,7 +12,7 @@ import {
   hasPeople,
   insertMembership,
   insertPerson,
-  lockAccount,
+  lockAccounts,
   updatePerson,
 } from './store.ts';
 
@@ -90,7 +90,7 @@ async function join(deps: PeopleDeps, link: LinkRow, answer: LinkAnswer): Promis
   const passwordHash = hasPassword ? known.password_hash : await passwords.hash(answer.password);
   const now = clock.now();
   return inTransaction(db, async (unit) => {
-    await lockAccount(unit, accountId);
+    await lockAccounts(unit, [accountId]);
     await takeLink({ db: unit, clock }, link);
     if (link.kind === 'SETUP' && (await hasPeople(unit))) throw takenField('email', email);
     // Somebody may have joined or left since the password was compared.
@@ -101,7 +101,7 @@ async function join(deps: PeopleDeps, link: LinkRow, answer: LinkAnswer): Promis
     if (present !== undefined && !hasPassword) {
       throw new ApiError(
         'FORBIDDEN',
-        'this address signs in with the OpenID provider: use it once',
+        'this address signs in with the OpenID provider: sign in there, and the invitation is accepted',
       );
     }
     if (present === undefined) {

@@ -10,7 +10,7 @@ import type { PeopleDeps } from './deps.ts';
 import {
   deleteMembership,
   listMembers,
-  lockAccount,
+  lockAccounts,
   type Member,
   updateMembership,
 } from './store.ts';
@@ -28,7 +28,7 @@ async function changeable(
   { accountId, personId, held }: Change,
   after: Role | null,
 ): Promise<Member> {
-  await lockAccount(unit, accountId);
+  await lockAccounts(unit, [accountId]);
   const members = await listMembers(unit, accountId);
   const member = members.find(({ id }) => id === personId);
   if (member === undefined) throw notFound('person', personId);

@@ -17,8 +17,8 @@ import type { Handlers } from '../http/implement.ts';
 import { changeRole, removeMember } from './change-members.ts';
 import { passwordProblem } from './decide/password.ts';
 import type { PeopleDeps } from './deps.ts';
-import { invite, listInvitations, type Maker, revokeInvitation, roleOfLink } from './invite.ts';
-import type { LinkRow } from './links.ts';
+import { invite, listInvitations, type Maker, revokeInvitation } from './invite.ts';
+import { type LinkRow, roleOfLink } from './links.ts';
 import {
   addPasskey,
   beginPasskey,

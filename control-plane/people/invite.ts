@@ -8,8 +8,16 @@ import { ApiError, notFound, takenField } from '../errors/api-error.ts';
 import type { Database } from '../db/tables.ts';
 import { normalizeEmail } from './decide/email.ts';
 import type { PeopleDeps } from './deps.ts';
-import { addressOfLink, dropLinks, isLiving, linkMs, makeLink, type LinkRow } from './links.ts';
-import { listMembers, lockAccount } from './store.ts';
+import {
+  addressOfLink,
+  dropLinks,
+  isLiving,
+  linkMs,
+  type LinkRow,
+  makeLink,
+  roleOfLink,
+} from './links.ts';
+import { listMembers, lockAccounts } from './store.ts';
 
 const dayMs = 86_400_000;
 const maxInvitations = 200;
@@ -51,7 +59,7 @@ export async function invite(
   const { db, clock, newId, publicUrl, canMail } = deps;
   const email = normalizeEmail(given.email);
   return inTransaction(db, async (unit) => {
-    await lockAccount(unit, accountId);
+    await lockAccounts(unit, [accountId]);
     await requireGrant(unit, { accountId, maker }, role);
     const { name: accountName } = await unit
       .selectFrom('accounts')
@@ -103,8 +111,6 @@ export async function invite(
   });
 }
 
-export const roleOfLink = ({ role }: LinkRow): Role => role ?? 'READ_ONLY';
-
 /** The living invitations of an account, the newest first. */
 export function listInvitations(
   { db, clock }: Pick<PeopleDeps, 'db' | 'clock'>,
@@ -129,7 +135,7 @@ export async function revokeInvitation(
   id: string,
 ): Promise<void> {
   await inTransaction(db, async (unit) => {
-    await lockAccount(unit, accountId);
+    await lockAccounts(unit, [accountId]);
     const open = await listInvitations({ db: unit, clock }, accountId);
     const found = open.find((one) => one.id === id);
     if (found === undefined) throw notFound('invitation', id);

@@ -9,7 +9,8 @@ import { normalizeEmail } from './decide/email.ts';
 import { roleOfGroups } from './decide/group-role.ts';
 import { isLastManager } from './decide/managers.ts';
 import type { PeopleDeps } from './deps.ts';
-import { dropLinks } from './links.ts';
+import { dropLinks, listInvitationsTo, roleOfLink } from './links.ts';
+import { dropSecondFactors, lockPerson } from './second-factor.ts';
 import {
   deleteMembership,
   findPerson,
@@ -17,8 +18,9 @@ import {
   insertPerson,
   listMembers,
   listMemberships,
-  lockAccount,
+  lockAccounts,
   updateMembership,
+  updatePerson,
 } from './store.ts';
 
 export interface Identity {
@@ -31,18 +33,18 @@ export interface Identity {
   groups: readonly string[];
 }
 
-/** Known by the identity, or for the first time by the address. Null for somebody new. */
+/** Known by the identity (`isTied`), or for the first time by the address. Null for somebody new. */
 async function findByIdentity(
   unit: Kysely<Database>,
   { issuer, subject, email, isEmailVerified }: Identity,
-): Promise<string | null> {
+): Promise<{ id: string; isTied: boolean } | null> {
   const known = await unit
     .selectFrom('person_identities')
     .select('person_id')
     .where('issuer', '=', issuer)
     .where('subject', '=', subject)
     .executeTakeFirst();
-  if (known !== undefined) return known.person_id;
+  if (known !== undefined) return { id: known.person_id, isTied: true };
   // Also for somebody new: the owner of the address may come later.
   if (!isEmailVerified) {
     throw new ApiError('FORBIDDEN', 'the provider has not verified your e-mail address');
@@ -59,7 +61,7 @@ async function findByIdentity(
   if (other !== undefined) {
     throw new ApiError('FORBIDDEN', 'this e-mail address belongs to another identity here');
   }
-  return person.id;
+  return { id: person.id, isTied: false };
 }
 
 /** Gives the role of the groups, unless the account would lose the last who can do what they could. */
@@ -89,7 +91,32 @@ async function applyRole(
 }
 
 /**
- * The person and the account that their session acts for. With `roles` the groups decide about the
+ * Ends what signs in as this person: nobody knows that the owner of the address has set it up. Without a
+ * mail server, who invites an address can answer the invitation, too.
+ */
+async function endEarlierProofs(
+  unit: Kysely<Database>,
+  personId: string,
+  now: number,
+): Promise<void> {
+  await lockPerson(unit, personId);
+  await updatePerson(unit, personId, { password_hash: null, updated_at: now });
+  await dropLinks(unit, { kind: 'RESET', personId });
+  await dropSecondFactors(unit, personId);
+  await endPersonSessions(unit, personId);
+}
+
+export interface JoinedPerson {
+  personId: string;
+  email: string;
+  /** The account that their session acts for. */
+  accountId: string;
+  /** True when the identity was tied to somebody who had a password, which works no longer. */
+  hasLostPassword: boolean;
+}
+
+/**
+ * The person and the account that their session acts for. Invitations of the address are accepted. With `roles` the groups decide about the
  * membership in the oldest account at every sign-in, without any only those who were invited come in.
  * @throws ApiError FORBIDDEN for somebody who has no account here.
  */
@@ -97,35 +124,54 @@ export async function joinByIdentity(
   deps: Pick<PeopleDeps, 'db' | 'clock' | 'newId' | 'forget'>,
   identity: Identity,
   roles: readonly { group: string; role: Role }[],
-): Promise<{ personId: string; accountId: string }> {
+): Promise<JoinedPerson> {
   const { db, clock, newId } = deps;
   const now = clock.now();
   const ownAccount = await findOrCreateAccount({ db, clock, newId });
   const role = roleOfGroups(identity.groups, roles);
+  const email = normalizeEmail(identity.email);
+  const readInvitations = async (unit: Kysely<Database>) =>
+    identity.isEmailVerified ? await listInvitationsTo({ db: unit, clock }, email) : [];
+  const invitedTo = (await readInvitations(db)).map((link) => link.account_id ?? '');
   const joined = await inTransaction(db, async (unit) => {
-    await lockAccount(unit, ownAccount);
+    await lockAccounts(unit, [ownAccount, ...invitedTo]);
     const known = await findByIdentity(unit, identity);
-    const personId = known ?? newId();
+    // One that came since then waits for the next sign-in: its account is not locked.
+    const invitations = (await readInvitations(unit)).flatMap((link) => {
+      const accountId = link.account_id ?? '';
+      const isForGroups = accountId === ownAccount && roles.length > 0;
+      return isForGroups || !invitedTo.includes(accountId)
+        ? []
+        : [{ accountId, role: roleOfLink(link) }];
+    });
+    const personId = known?.id ?? newId();
     if (known === null) {
-      if (role === null) return null;
+      if (role === null && invitations.length === 0) return null;
       const { name } = identity;
-      const email = normalizeEmail(identity.email);
       await insertPerson(unit, { id: personId, email, name, passwordHash: null, now });
       await dropLinks(unit, { kind: 'SETUP' });
+    }
+    const person = await findPerson(unit, { id: personId });
+    // Somebody whose address has changed at the provider is known by the old one here.
+    if (person?.email === email) {
+      for (const each of invitations) await insertMembership(unit, { ...each, personId, now });
     }
     if (roles.length > 0) {
       await applyRole(unit, { accountId: ownAccount, personId, role, now });
     }
     const memberships = await listMemberships(unit, personId);
     const account = memberships.find(({ accountId }) => accountId === ownAccount) ?? memberships[0];
-    if (account === undefined) return null;
+    if (person === undefined || account === undefined) return null;
+    const isFirst = known?.isTied === false;
+    const hasLostPassword = isFirst && person.password_hash !== null;
+    if (isFirst) await endEarlierProofs(unit, personId, now);
     const { issuer, subject } = identity;
     await unit
       .insertInto('person_identities')
       .values({ issuer, subject, person_id: personId, created_at: now })
       .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doNothing())
       .execute();
-    return { personId, accountId: account.accountId };
+    return { personId, email: person.email, accountId: account.accountId, hasLostPassword };
   });
   deps.forget();
   if (joined === null) {

@@ -141,6 +141,22 @@ export async function dropLinks(
   await query.execute();
 }
 
+/** The living invitations of an address to any account. */
+export function listInvitationsTo(
+  { db, clock }: Pick<LinkDeps, 'db' | 'clock'>,
+  email: string,
+): Promise<LinkRow[]> {
+  return db
+    .selectFrom('person_links')
+    .selectAll()
+    .where('kind', '=', 'INVITATION')
+    .where('email', '=', email)
+    .where(isLiving(clock.now()))
+    .execute();
+}
+
+export const roleOfLink = ({ role }: LinkRow): Role => role ?? 'READ_ONLY';
+
 /** Ends the invitations that somebody with the role `held` (null: removed) could not make any more. */
 export async function endInvitationsOf(
   db: Kysely<Database>,

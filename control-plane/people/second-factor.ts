@@ -185,12 +185,17 @@ export async function removeApp(db: Kysely<Database>, personId: string): Promise
   });
 }
 
-/** Removes app, passkeys and recovery codes. */
+/** Removes app, passkeys and recovery codes of somebody whose row is locked. */
+export async function dropSecondFactors(unit: Kysely<Database>, personId: string): Promise<void> {
+  await unit.deleteFrom('person_totp').where('person_id', '=', personId).execute();
+  await unit.deleteFrom('passkeys').where('person_id', '=', personId).execute();
+  await dropUnneededCodes(unit, personId);
+}
+
+/** The same for an operator. */
 export async function removeSecondFactors(db: Kysely<Database>, personId: string): Promise<void> {
   await inTransaction(db, async (unit) => {
     await lockPerson(unit, personId);
-    await unit.deleteFrom('person_totp').where('person_id', '=', personId).execute();
-    await unit.deleteFrom('passkeys').where('person_id', '=', personId).execute();
-    await dropUnneededCodes(unit, personId);
+    await dropSecondFactors(unit, personId);
   });
 }

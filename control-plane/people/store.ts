@@ -3,7 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
-import { endInvitationsOf } from './links.ts';
+import { dropLinks, endInvitationsOf } from './links.ts';
 
 export type PersonRow = Selectable<Database['people']>;
 
@@ -23,9 +23,11 @@ export interface Membership {
   role: Role;
 }
 
-/** Locks the account, in whose name its people are counted and changed. */
-export async function lockAccount(db: Kysely<Database>, accountId: string): Promise<void> {
-  await lockRows(db.selectFrom('accounts').select('id').where('id', '=', accountId)).execute();
+/** Locks accounts, in whose names their people are counted and changed. */
+export async function lockAccounts(db: Kysely<Database>, ids: readonly string[]): Promise<void> {
+  await lockRows(
+    db.selectFrom('accounts').select('id').where('id', 'in', ids).orderBy('id'),
+  ).execute();
 }
 
 export function findPerson(
@@ -107,7 +109,17 @@ export async function updatePerson(
   await db.updateTable('people').set(change).where('id', '=', id).execute();
 }
 
-/** Adds a person to an account; a membership that is there keeps its role. */
+/** An invitation that nobody has used is no way back for who was removed. */
+async function dropInvitationsTo(
+  db: Kysely<Database>,
+  { accountId, personId }: { accountId: string; personId: string },
+): Promise<void> {
+  const person = await findPerson(db, { id: personId });
+  if (person === undefined) return;
+  await dropLinks(db, { kind: 'INVITATION', accountId, email: person.email });
+}
+
+/** Adds a person to an account, and ends invitations to it; a membership that is there keeps its role. */
 export async function insertMembership(
   db: Kysely<Database>,
   of: { accountId: string; personId: string; role: Role; now: number },
@@ -122,6 +134,7 @@ export async function insertMembership(
     })
     .onConflict((conflict) => conflict.columns(['account_id', 'person_id']).doNothing())
     .execute();
+  await dropInvitationsTo(db, of);
 }
 
 /** Changes a role, and ends the invitations that it does not allow. */
@@ -138,12 +151,13 @@ export async function updateMembership(
   await endInvitationsOf(db, { accountId, personId, held: role });
 }
 
-/** Deletes a membership with its open invitations, and the person with their last one. */
+/** Deletes a membership with invitations from and to the person, and the person with their last one. */
 export async function deleteMembership(
   db: Kysely<Database>,
   { accountId, personId }: { accountId: string; personId: string },
 ): Promise<void> {
   await endInvitationsOf(db, { accountId, personId, held: null });
+  await dropInvitationsTo(db, { accountId, personId });
   await db
     .deleteFrom('memberships')
     .where('account_id', '=', accountId)

@@ -6,11 +6,13 @@ import {
   rotateAfterMs,
 } from '../../control-plane/accounts/keys/console-sessions.ts';
 import { rememberKeysMs } from '../../control-plane/accounts/keys/store.ts';
+import { addressOfLink, makeLink } from '../../control-plane/people/links.ts';
+import { type Identity, joinByIdentity } from '../../control-plane/people/join-by-identity.ts';
 import { Passwords } from '../../control-plane/people/passwords.ts';
 import { makeResetLink } from '../../control-plane/people/ask-for-reset.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { mailServer } from '../support/mail-server.ts';
-import { Browser, goodPassword, insertMember, tokenOf } from '../support/people.ts';
+import { Browser, codeAt, goodPassword, insertMember, tokenOf } from '../support/people.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
@@ -284,6 +286,135 @@ test('nobody revokes or replaces an invitation to a role above their own', async
     [id],
   );
   assert.equal((await anna.send('DELETE', `/v1/invitations/${id}`)).status, 204);
+});
+
+/** Signs in with a provider that has verified the address. */
+const joinAs = (
+  cp: TestControlPlane,
+  address: string,
+  { roles = [], ...of }: Partial<Identity> & { roles?: Parameters<typeof joinByIdentity>[2] } = {},
+) =>
+  joinByIdentity(
+    { ...cp.controlPlane.services, forget: () => undefined },
+    {
+      ...{ issuer: 'https://id.example', subject: address, name: 'Somebody', email: address },
+      ...{ isEmailVerified: true, groups: [], ...of },
+    },
+    roles,
+  );
+
+const inviteAs = async (browser: Browser, address: string, role: string) => {
+  const answer = await browser.send('POST', '/v1/invitations', { email: address, role });
+  assert.equal(answer.status, 201);
+  return (answer.body as { link: string }).link;
+};
+
+test('taken before: who sets up the address of somebody else loses it to the owner of the address', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { services } = cp.controlPlane;
+  await addAnna(cp);
+  const anna = new Browser(cp);
+  await anna.signIn(email);
+  const boss = 'boss@shop.example';
+  // Without a mail server the link is in the answer: who invites can answer it.
+  const mallory = new Browser(cp);
+  const password = 'mallory knows this one';
+  const answer = { name: 'Boss', password };
+  assert.equal((await mallory.accept(await inviteAs(anna, boss, 'READ_ONLY'), answer)).status, 200);
+  const path = '/v1/users/me/second-factor';
+  const { secret } = (await mallory.send('POST', path, { password })).body as { secret: string };
+  const code = codeAt(secret, clock.now());
+  assert.equal((await mallory.send('PUT', path, { code })).status, 200);
+  const reset = (await makeResetLink(services, boss)) ?? '';
+  const roles = [{ group: 'bosses', role: 'OWNER' as const }];
+  const joined = await joinAs(cp, boss, { groups: ['bosses'], roles });
+  assert.equal(joined.hasLostPassword, true);
+  clock.advance(rememberKeysMs);
+  assert.equal(await mallory.name(), null);
+  assert.equal((await new Browser(cp).signIn(boss, password)).status, 401);
+  assert.equal((await new Browser(cp).accept(reset, { password })).status, 404);
+  for (const table of ['person_totp', 'recovery_codes', 'passkeys'] as const) {
+    const rows = await services.db.selectFrom(table).select('person_id').execute();
+    assert.deepEqual(rows, [], table);
+  }
+  // What an operator gives afterwards stays.
+  const later = (await makeResetLink(services, boss)) ?? '';
+  await new Browser(cp).accept(later, { password: goodPassword });
+  const again = await joinAs(cp, boss, { groups: ['bosses'], roles });
+  assert.deepEqual([again.personId, again.hasLostPassword], [joined.personId, false]);
+  assert.equal((await new Browser(cp).signIn(boss)).status, 204);
+});
+
+test('an old invitation is no way back for somebody who was removed', async () => {
+  await using cp = await startTestControlPlane();
+  const { services } = cp.controlPlane;
+  await addAnna(cp);
+  const anna = new Browser(cp);
+  await anna.signIn(email);
+  const carl = 'carl@shop.example';
+  const answer = { name: 'Carl', password: 'carl comes back again' };
+  const comesBackBy = async (link: string) =>
+    (await new Browser(cp).accept(link, answer)).status !== 404;
+  const link = await inviteAs(anna, carl, 'ADMIN');
+  const roles = [{ group: 'ops', role: 'READ_RUN' as const }];
+  const { personId } = await joinAs(cp, carl, { groups: ['ops'], roles });
+  // As a replica of an older build leaves it.
+  const { token } = await makeLink(services, {
+    ...{ kind: 'INVITATION', accountId: cp.accountId, personId: null },
+    ...{ email: carl, role: 'ADMIN', madeBy: 'anna' },
+  });
+  assert.equal((await anna.send('DELETE', `/v1/people/${personId}`)).status, 204);
+  assert.equal(await comesBackBy(link), false);
+  assert.equal(await comesBackBy(addressOfLink(cp.url, 'INVITATION', token)), false);
+});
+
+test('who signs in with a provider alone accepts invitations by that, of a verified address', async () => {
+  await using cp = await startTestControlPlane();
+  const { services } = cp.controlPlane;
+  await addAnna(cp);
+  const anna = new Browser(cp);
+  await anna.signIn(email);
+  const other = services.newId();
+  await services.db
+    .insertInto('accounts')
+    .values({ id: other, name: 'Zoo', created_at: services.clock.now() })
+    .execute();
+  const zoe = await insertMember(services, { accountId: other, name: 'zoe', role: 'OWNER' });
+  const ofZoo = new Browser(cp);
+  await ofZoo.signIn(zoe.email);
+  const boss = 'boss@shop.example';
+  const accountsOf = async (personId: string) =>
+    (
+      await services.db
+        .selectFrom('memberships')
+        .innerJoin('accounts', 'accounts.id', 'memberships.account_id')
+        .select(['accounts.name', 'memberships.role'])
+        .where('person_id', '=', personId)
+        .orderBy('accounts.name')
+        .execute()
+    ).map(({ name, role }) => `${name} ${role}`);
+  await assert.rejects(joinAs(cp, boss), /you have no account here/);
+  await inviteAs(anna, boss, 'READ_RUN');
+  await assert.rejects(joinAs(cp, boss, { isEmailVerified: false }), /not verified/);
+  const { personId } = await joinAs(cp, boss);
+  assert.deepEqual(await accountsOf(personId), ['Main account READ_RUN']);
+  // Of another account, once the person is known; the page of the link says what to do.
+  const link = await inviteAs(ofZoo, boss, 'ADMIN');
+  const byLink = await new Browser(cp).accept(link, { name: 'B', password: goodPassword });
+  assert.match(String(byLink.body.message), /sign in there, and the invitation is accepted/);
+  await joinAs(cp, boss, { isEmailVerified: false });
+  assert.deepEqual(await accountsOf(personId), ['Main account READ_RUN']);
+  // Nor is it that of another address which the provider gives them.
+  await joinAs(cp, 'other@shop.example', { subject: boss });
+  await joinAs(cp, boss);
+  assert.deepEqual(await accountsOf(personId), ['Main account READ_RUN', 'Zoo ADMIN']);
+  const links = await services.db.selectFrom('person_links').select('id').execute();
+  assert.deepEqual(links, []);
+  // Where groups decide, an invitation does not.
+  await inviteAs(anna, 'eve@x.example', 'ADMIN');
+  const roles = [{ group: 'ops', role: 'READ_RUN' as const }];
+  await assert.rejects(joinAs(cp, 'eve@x.example', { roles }), /you have no account here/);
 });
 
 test('signing out is limited', async () => {

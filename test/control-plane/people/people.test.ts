@@ -115,11 +115,13 @@ test('no link gives a password to somebody who signs in with a provider', async 
   await browser.send('POST', '/v1/invitations', { email: 'boss@shop.example' });
   const mail = await smtp.mailTo('boss@shop.example', /invites you/);
   const { db } = cp.controlPlane.services;
+  const other = cp.controlPlane.services.newId();
+  await db.insertInto('accounts').values({ id: other, name: 'Zoo', created_at: start }).execute();
   await insertPerson(db, {
     ...{ id: 'boss', email: 'boss@shop.example', name: 'Boss', passwordHash: null, now: start },
   });
   await insertMembership(db, {
-    ...{ accountId: cp.accountId, personId: 'boss', role: 'OWNER', now: start },
+    ...{ accountId: other, personId: 'boss', role: 'OWNER', now: start },
   });
   const taken = await new Browser(cp).accept(mail, { name: 'Eve', password });
   assert.equal(taken.status, 403);
