@@ -5,6 +5,7 @@ export {
   endConsoleSession,
   endPersonSessions,
   forgetConsoleSessions,
+  keepPersonSession,
   listPersonSessions,
   moveSession,
   rotateConsoleSession,

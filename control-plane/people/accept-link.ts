@@ -6,6 +6,7 @@ import { normalizeEmail } from './decide/email.ts';
 import { passwordProblem } from './decide/password.ts';
 import type { PeopleDeps } from './deps.ts';
 import { dropLinks, readLink, takeLink, type LinkRow } from './links.ts';
+import { dropUnconfirmedApp, lockPerson } from './second-factor.ts';
 import { badCredentials } from './sign-in.ts';
 import {
   findPerson,
@@ -121,7 +122,9 @@ async function reset(deps: PeopleDeps, link: LinkRow, { password }: LinkAnswer):
   requireGoodPassword(password, link.email);
   const passwordHash = await passwords.hash(password);
   await inTransaction(db, async (unit) => {
+    await lockPerson(unit, personId);
     await takeLink({ db: unit, clock }, link);
+    await dropUnconfirmedApp(unit, personId);
     await updatePerson(unit, personId, {
       password_hash: passwordHash,
       updated_at: clock.now(),

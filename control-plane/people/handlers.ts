@@ -30,10 +30,12 @@ import {
 import {
   beginSecondFactor,
   confirmSecondFactor,
+  dropUnconfirmedApp,
   removeApp,
   secondFactorOf,
   takeCode,
 } from './second-factor.ts';
+import { type Proved, requireSession, requireStillProved, type SignedIn } from './still-proved.ts';
 import {
   findPerson,
   listMembers,
@@ -130,7 +132,7 @@ export function invitationHandlers(deps: PeopleDeps): Handlers<typeof invitation
 }
 
 /** The session of a person; a key has none. */
-function personOf({ keyId, sessionId }: ApiPrincipal): { personId: string; sessionId: string } {
+function personOf({ keyId, sessionId }: ApiPrincipal): SignedIn {
   if (sessionId === undefined) {
     throw new ApiError('NOT_FOUND', 'a key has no profile: sign in as a person');
   }
@@ -146,13 +148,15 @@ function ownerOf({ db, passwords }: Pick<PeopleDeps, 'db' | 'passwords'>) {
   };
   /** A session that was left open, or stolen, is not enough for what decides about sign-ins. */
   const requirePassword = async (
-    { password_hash: hash }: PersonRow,
+    principal: ApiPrincipal,
+    { password_hash: passwordHash }: PersonRow,
     given: string,
-    field: string,
-  ): Promise<void> => {
-    if (!(await passwords.matches(given, hash))) {
+    field = 'password',
+  ): Promise<Proved> => {
+    if (!(await passwords.matches(given, passwordHash))) {
       throw invalidField(field, 'is not your present password');
     }
+    return { ...personOf(principal), passwordHash };
   };
   return { requirePerson, requirePassword };
 }
@@ -187,7 +191,7 @@ export function passkeyHandlers(deps: PeopleDeps): Handlers<typeof passkeyRoutes
           'you sign in with the OpenID provider: add a passkey there',
         );
       }
-      await requirePassword(person, body.password, 'password');
+      await requirePassword(principal, person, body.password);
       return beginPasskey(deps, person, sessionId);
     },
 
@@ -203,8 +207,8 @@ export function passkeyHandlers(deps: PeopleDeps): Handlers<typeof passkeyRoutes
 
     removeMyPasskey: async ({ params, body }, { principal }) => {
       const person = await requirePerson(personOf(principal).personId);
-      await requirePassword(person, body.password, 'password');
-      await removePasskey(db, { personId: person.id, id: params.id });
+      const proved = await requirePassword(principal, person, body.password);
+      await removePasskey(db, { ...proved, id: params.id });
       return undefined;
     },
   };
@@ -262,11 +266,15 @@ export function profileHandlers(deps: PeopleDeps): Handlers<typeof profileRoutes
     changeMyPassword: async ({ body }, { principal }) => {
       const { personId, sessionId } = personOf(principal);
       const person = await requirePerson(personId);
-      await requirePassword(person, body.currentPassword, 'currentPassword');
+      const proved = await requirePassword(
+        ...([principal, person, body.currentPassword, 'currentPassword'] as const),
+      );
       const problem = passwordProblem(body.newPassword, person.email);
       if (problem !== null) throw invalidField('newPassword', problem);
       const next = await passwords.hash(body.newPassword);
       await inTransaction(db, async (unit) => {
+        await requireStillProved(unit, proved);
+        await dropUnconfirmedApp(unit, personId);
         await updatePerson(unit, personId, { password_hash: next, updated_at: clock.now() });
         await endPersonSessions(unit, personId, { exceptId: sessionId });
       });
@@ -281,21 +289,32 @@ export function profileHandlers(deps: PeopleDeps): Handlers<typeof profileRoutes
 
     beginMySecondFactor: async ({ body }, { principal }) => {
       const person = await requirePerson(personOf(principal).personId);
-      await requirePassword(person, body.password, 'password');
-      return beginSecondFactor(deps, person);
+      const proved = await requirePassword(principal, person, body.password);
+      return inTransaction(db, async (unit) => {
+        await requireStillProved(unit, proved);
+        return beginSecondFactor({ ...deps, db: unit }, person);
+      });
     },
 
-    confirmMySecondFactor: async ({ body }, { principal }) => ({
-      recoveryCodes: await confirmSecondFactor(deps, personOf(principal).personId, body.code),
-    }),
+    confirmMySecondFactor: async ({ body }, { principal }) => {
+      const signedIn = personOf(principal);
+      return inTransaction(db, async (unit) => {
+        await requireSession(unit, signedIn);
+        const of = { ...deps, db: unit };
+        return { recoveryCodes: await confirmSecondFactor(of, signedIn.personId, body.code) };
+      });
+    },
 
     removeMySecondFactor: async ({ body }, { principal }) => {
       const person = await requirePerson(personOf(principal).personId);
-      await requirePassword(person, body.password, 'password');
-      if (!(await takeCode(deps, person.id, body.code))) {
-        throw invalidField('code', 'is neither the present code nor a recovery code');
-      }
-      await removeApp(db, person.id);
+      const proved = await requirePassword(principal, person, body.password);
+      await inTransaction(db, async (unit) => {
+        await requireStillProved(unit, proved);
+        if (!(await takeCode({ ...deps, db: unit }, person.id, body.code))) {
+          throw invalidField('code', 'is neither the present code nor a recovery code');
+        }
+        await removeApp(unit, person.id);
+      });
       return undefined;
     },
 

@@ -11,12 +11,8 @@ import { inTransaction } from '../db/unit.ts';
 import { ApiError, invalidField, notFound, takenField } from '../errors/api-error.ts';
 import { relyingParty, type RelyingParty } from './decide/relying-party.ts';
 import type { PeopleDeps } from './deps.ts';
-import {
-  dropUnneededCodes,
-  hasSecondFactor,
-  lockPerson,
-  makeRecoveryCodes,
-} from './second-factor.ts';
+import { dropUnneededCodes, hasSecondFactor, makeRecoveryCodes } from './second-factor.ts';
+import { type Proved, requireSession, requireStillProved, type SignedIn } from './still-proved.ts';
 import { findPerson, type PersonRow } from './store.ts';
 
 export type PasskeyRow = Selectable<Database['passkeys']>;
@@ -77,6 +73,9 @@ export async function forgetChallenges({ db, clock }: Pick<Deps, 'db' | 'clock'>
 
 const purposeOf = (sessionId: string): string => `passkey of session ${sessionId}`;
 
+/** Names the password that a passkey was begun with. */
+const passwordOf = ({ password_hash: hash }: PersonRow): string => sha256Hex(hash ?? '');
+
 /** Begins to add a passkey; `state` belongs to the session. */
 export async function beginPasskey(
   deps: Deps,
@@ -102,35 +101,39 @@ export async function beginPasskey(
     supportedAlgorithmIDs: algorithms,
   });
   const { challenge } = options;
-  const state = { challenge, until: deps.clock.now() + challengeMs };
+  const state = { challenge, until: deps.clock.now() + challengeMs, password: passwordOf(person) };
   return {
     options: { ...options },
     state: deps.secrets.encrypt(JSON.stringify(state), purposeOf(sessionId)),
   };
 }
 
-function challengeIn({ secrets, clock }: Deps, state: string, sessionId: string): string {
+const oldState = () => invalidField('state', 'is too old or of another session; begin again');
+
+function readState({ secrets, clock }: Deps, state: string, sessionId: string) {
   try {
-    const { challenge, until } = JSON.parse(secrets.decrypt(state, purposeOf(sessionId))) as {
+    const begun = JSON.parse(secrets.decrypt(state, purposeOf(sessionId))) as {
       challenge: string;
       until: number;
+      password: string;
     };
-    if (until > clock.now()) return challenge;
+    if (begun.until > clock.now()) return begun;
   } catch {
     // Forged, of another session or of another purpose.
   }
-  throw invalidField('state', 'is too old or of another session; begin again');
+  throw oldState();
 }
 
 /** Adds a passkey. Who had no second factor is given recovery codes, which are shown this once. */
 export async function addPasskey(
   deps: Deps,
-  { personId, sessionId }: { personId: string; sessionId: string },
+  signedIn: SignedIn,
   given: { name: string; state: string; credential: Registration },
 ): Promise<{ row: PasskeyRow; recoveryCodes: string[] }> {
   const { db, clock, newId } = deps;
   const { id: expectedRPID, origin } = requireParty(deps);
-  const challenge = challengeIn(deps, given.state, sessionId);
+  const { personId, sessionId } = signedIn;
+  const { challenge, password } = readState(deps, given.state, sessionId);
   const { verifyRegistrationResponse } = await webAuthn();
   // The library throws errors of any kind for what is damaged.
   const { registrationInfo: info } = await verifyRegistrationResponse({
@@ -151,7 +154,9 @@ export async function addPasskey(
     last_used_at: null,
   };
   const recoveryCodes = await inTransaction(db, async (unit) => {
-    await lockPerson(unit, personId);
+    await requireSession(unit, signedIn);
+    const present = await findPerson(unit, { id: personId });
+    if (present === undefined || passwordOf(present) !== password) throw oldState();
     if (!(await takeChallenge({ db: unit, clock }, challenge))) {
       throw invalidField('state', 'was used already; begin again');
     }
@@ -189,10 +194,11 @@ export async function renamePasskey(
 
 export async function removePasskey(
   db: Kysely<Database>,
-  { personId, id }: { personId: string; id: string },
+  { id, ...proved }: Proved & { id: string },
 ): Promise<void> {
+  const { personId } = proved;
   await inTransaction(db, async (unit) => {
-    await lockPerson(unit, personId);
+    await requireStillProved(unit, proved);
     const { numDeletedRows } = await unit
       .deleteFrom('passkeys')
       .where('person_id', '=', personId)

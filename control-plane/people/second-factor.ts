@@ -78,6 +78,15 @@ export async function makeRecoveryCodes(
   return codes.map((code) => code.match(/.{4}/g)?.join('-') ?? code);
 }
 
+/** Whoever has begun with an older password does not go on. */
+export async function dropUnconfirmedApp(unit: Kysely<Database>, personId: string): Promise<void> {
+  await unit
+    .deleteFrom('person_totp')
+    .where('person_id', '=', personId)
+    .where('confirmed_at', 'is', null)
+    .execute();
+}
+
 /** Makes a secret for the app. It counts after the first code of it. */
 export async function beginSecondFactor(
   { db, clock, secrets, publicUrl }: Deps & Pick<PeopleDeps, 'publicUrl'>,
@@ -133,30 +142,28 @@ async function takeStep(db: Kysely<Database>, personId: string, step: number): P
 
 const plain = (code: string): string => code.replaceAll(/[\s-]/g, '').toLowerCase();
 
-/** Confirms the secret with its first code. Gives the recovery codes, which are shown this once. */
+/** Confirms the secret with its first code, under the lock of the person. Gives the recovery codes, which are shown this once. */
 export async function confirmSecondFactor(
   deps: Deps,
   personId: string,
   given: string,
 ): Promise<string[]> {
-  const { db, clock } = deps;
-  const row = await totpOf(db, personId);
+  const { db: unit, clock } = deps;
+  const row = await totpOf(unit, personId);
   if (row?.confirmed_at !== null) {
     throw new ApiError('CONFLICT', 'there is no second factor that waits for its first code');
   }
   const step = stepOf(deps, row.secret_encrypted, personId, plain(given));
   if (step === null) throw invalidField('code', 'is not the present code of the app');
-  return inTransaction(db, async (unit) => {
-    if (!(await takeStep(unit, personId, step))) {
-      throw invalidField('code', 'was used already; wait for the next one');
-    }
-    await unit
-      .updateTable('person_totp')
-      .set({ confirmed_at: clock.now() })
-      .where('person_id', '=', personId)
-      .execute();
-    return makeRecoveryCodes(unit, personId);
-  });
+  if (!(await takeStep(unit, personId, step))) {
+    throw invalidField('code', 'was used already; wait for the next one');
+  }
+  await unit
+    .updateTable('person_totp')
+    .set({ confirmed_at: clock.now() })
+    .where('person_id', '=', personId)
+    .execute();
+  return makeRecoveryCodes(unit, personId);
 }
 
 /** True for the present code of the app, once, and for a recovery code, once. */
@@ -176,13 +183,10 @@ export async function takeCode(deps: Deps, personId: string, given: string): Pro
   return numDeletedRows > 0n;
 }
 
-/** Removes the app; recovery codes go with the last second factor. */
-export async function removeApp(db: Kysely<Database>, personId: string): Promise<void> {
-  await inTransaction(db, async (unit) => {
-    await lockPerson(unit, personId);
-    await unit.deleteFrom('person_totp').where('person_id', '=', personId).execute();
-    await dropUnneededCodes(unit, personId);
-  });
+/** Removes the app of somebody whose row is locked; recovery codes go with the last second factor. */
+export async function removeApp(unit: Kysely<Database>, personId: string): Promise<void> {
+  await unit.deleteFrom('person_totp').where('person_id', '=', personId).execute();
+  await dropUnneededCodes(unit, personId);
 }
 
 /** Removes app, passkeys and recovery codes of somebody whose row is locked. */

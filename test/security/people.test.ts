@@ -217,6 +217,100 @@ test('race: a sign-in with the old password has no session after a reset that ov
   assert.equal((await new Browser(cp).signIn(email, password)).status, 204);
 });
 
+test('race: what asks for the password has no effect after a reset that overtook it', async (t) => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { services } = cp.controlPlane;
+  const { id } = await addAnna(cp);
+  const factor = '/v1/users/me/second-factor';
+  const { matches } = Passwords.prototype;
+  let overtake: (() => Promise<void>) | null = null;
+  t.mock.method(
+    Passwords.prototype,
+    'matches',
+    async function (this: Passwords, given: string, hash: string | null) {
+      const isRight = await matches.call(this, given, hash);
+      const next = overtake;
+      overtake = null;
+      await next?.();
+      return isRight;
+    },
+  );
+  let present = goodPassword;
+  for (const [name, prepare, send] of [
+    [
+      'the password',
+      async () => {},
+      (thief: Browser) =>
+        thief.send('PUT', '/v1/users/me/password', {
+          ...{ currentPassword: present, newPassword: 'the thief knows this one' },
+        }),
+    ],
+    [
+      'an app',
+      async () => {},
+      (thief: Browser) => thief.send('POST', factor, { password: present }),
+    ],
+    [
+      'a removal',
+      async () => {
+        await services.db
+          .insertInto('passkeys')
+          .values({
+            ...{ id: 'p', person_id: id, credential_id: 'c', public_key: 'AA', counter: 0 },
+            ...{ name: 'Laptop', created_at: start },
+          })
+          .execute();
+      },
+      (thief: Browser) =>
+        thief.send('POST', '/v1/users/me/passkeys/p/removal', { password: present }),
+    ],
+  ] as const) {
+    const thief = new Browser(cp);
+    assert.equal((await thief.signIn(email, present)).status, 204);
+    await prepare();
+    const link = (await makeResetLink(services, email)) ?? '';
+    const next = `after the reset of ${name}`;
+    overtake = async () => {
+      assert.equal((await new Browser(cp).accept(link, { password: next })).status, 200);
+    };
+    assert.equal((await send(thief)).status, 401, name);
+    present = next;
+    const { password_hash: hash } = await services.db
+      .selectFrom('people')
+      .select('password_hash')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    assert.ok(await new Passwords().matches(present, hash), name);
+  }
+  assert.deepEqual(await services.db.selectFrom('person_totp').selectAll().execute(), []);
+  assert.equal((await services.db.selectFrom('passkeys').select('id').execute()).length, 1);
+});
+
+test('an app that was begun with an older password, or in a session that has ended, is not confirmed', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { services } = cp.controlPlane;
+  const { id } = await addAnna(cp);
+  const browser = new Browser(cp);
+  await browser.signIn(email);
+  const factor = '/v1/users/me/second-factor';
+  const begin = async (password: string) => {
+    const { body } = await browser.send('POST', factor, { password });
+    return codeAt((body as { secret: string }).secret, clock.now());
+  };
+  const old = await begin(goodPassword);
+  const newPassword = 'another long sentence';
+  const change = { currentPassword: goodPassword, newPassword };
+  assert.equal((await browser.send('PUT', '/v1/users/me/password', change)).status, 204);
+  assert.equal((await browser.send('PUT', factor, { code: old })).status, 409);
+  const code = await begin(newPassword);
+  // This process remembers the session for a moment.
+  assert.equal(await browser.name(), 'anna');
+  await services.db.deleteFrom('console_sessions').where('person_id', '=', id).execute();
+  assert.equal((await browser.send('PUT', factor, { code })).status, 401);
+});
+
 test('invitations end with the rights of who made them', async () => {
   await using cp = await startTestControlPlane();
   const { services } = cp.controlPlane;

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../../db/tables.ts';
+import { keepRows } from '../../db/lock.ts';
 import { inTransaction } from '../../db/unit.ts';
 import type { IssuedSession } from '../../http/console-cookie.ts';
 import { sha256Hex } from '../../core/keys.ts';
@@ -183,6 +184,21 @@ export async function endPersonSessions(
   if (accountId !== undefined) query = query.where('account_id', '=', accountId);
   const { numDeletedRows } = await query.executeTakeFirstOrThrow();
   return Number(numDeletedRows);
+}
+
+/** True while the session of the person is there; it stays until the transaction ends. */
+export async function keepPersonSession(
+  db: Kysely<Database>,
+  { id, personId }: { id: string; personId: string },
+): Promise<boolean> {
+  const row = await keepRows(
+    db
+      .selectFrom('console_sessions')
+      .select('id')
+      .where('id', '=', id)
+      .where('person_id', '=', personId),
+  ).executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Lets a session act for another account, of which the caller has read the membership. */

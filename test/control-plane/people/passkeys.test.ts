@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser as RealBrowser, BrowserContext, CDPSession, Page } from 'playwright-core';
+import { addPasskey, type Registration } from '../../../control-plane/people/passkeys.ts';
 import { relyingParty } from '../../../control-plane/people/decide/relying-party.ts';
 import {
   type Answer,
@@ -405,6 +406,49 @@ test('attacks: what makes a passkey belongs to one session and origin, and works
   await db.updateTable('people').set({ password_hash: null }).where('email', '=', ben).execute();
   const ofProvider = await stranger.send('POST', `${path}/options`, { password: goodPassword });
   assert.equal(ofProvider.status, 403);
+});
+
+test('race: no passkey is added in a session that has ended, or that was begun with an older password', async () => {
+  await using site = await openSite();
+  await using device = await Device.open(site.url);
+  await device.signIn(anna);
+  await device.page.getByRole('heading', { name: 'Passkeys' }).waitFor();
+  const { services } = site.cp.controlPlane;
+  const { db } = services;
+  const begun = await device.send('POST', '/v1/users/me/passkeys/options', {
+    password: goodPassword,
+  });
+  const { options, state } = begun.body as { options: object; state: string };
+  const credential: Registration = await device.page.evaluate(`(async () => {
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(${JSON.stringify(options)});
+    return (await navigator.credentials.create({ publicKey })).toJSON();
+  })()`);
+  const session = await db
+    .selectFrom('console_sessions')
+    .selectAll()
+    .where('person_id', '=', site.annaId)
+    .executeTakeFirstOrThrow();
+  // As a request that was let in just before.
+  const add = () =>
+    addPasskey(
+      services,
+      { personId: site.annaId, sessionId: session.id },
+      { name: 'Laptop', state, credential },
+    );
+  await db.deleteFrom('console_sessions').where('id', '=', session.id).execute();
+  await assert.rejects(add(), { code: 'BAD_TOKEN' });
+  await db.insertInto('console_sessions').values(session).execute();
+  const person = db.updateTable('people').where('id', '=', site.annaId);
+  const { password_hash: hash } = await db
+    .selectFrom('people')
+    .select('password_hash')
+    .where('id', '=', site.annaId)
+    .executeTakeFirstOrThrow();
+  await person.set({ password_hash: `${hash}x` }).execute();
+  await assert.rejects(add(), { code: 'VALIDATION' });
+  assert.deepEqual(await db.selectFrom('passkeys').selectAll().execute(), []);
+  await person.set({ password_hash: hash }).execute();
+  assert.equal((await add()).row.name, 'Laptop');
 });
 
 test('the profile with passkeys, its questions and the QR code are accessible and fit', async () => {
