@@ -22,8 +22,9 @@ export {
   type NewKey,
   rememberKeysMs,
   revokeKey,
+  revokeKeysMadeBy,
 } from './keys/store.ts';
-export { requireRole } from './require-role.ts';
+export { type Maker, makerOf, requireGrant } from './require-role.ts';
 export type { ApiKeys, LocationKeys } from './location-keys.ts';
 export {
   accountSettingsOf,
@@ -32,6 +33,7 @@ export {
   createAccount,
   findOrCreateAccount,
   listAccounts,
+  lockAccounts,
   type Plan,
   plans,
   raiseEnvironmentRevision,

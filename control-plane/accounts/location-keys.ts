@@ -18,8 +18,9 @@ export interface LocationKeys {
 /** API keys, as the handlers that manage them need them. */
 export interface ApiKeys {
   create(
+    db: Kysely<Database>,
     accountId: string,
-    key: { name: string; role: Role; expiresAt: number | null },
+    key: { name: string; role: Role; expiresAt: number | null; madeBy: string | null },
   ): Promise<{ id: string; rawKey: string }>;
   /** Clears the cache after a key was revoked or changed. */
   forget(): void;

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/check.ts';
 import { fromJson } from '../db/columns.ts';
+import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 
 export const plans = ['hobby', 'starter', 'team', 'enterprise'] as const;
@@ -140,4 +141,11 @@ export async function raiseEnvironmentRevision(
     .set((set) => ({ environment_revision: set('environment_revision', '+', 1) }))
     .where('id', '=', accountId)
     .execute();
+}
+
+/** Locks accounts, in whose names their people and keys are counted and changed. */
+export async function lockAccounts(db: Kysely<Database>, ids: readonly string[]): Promise<void> {
+  await lockRows(
+    db.selectFrom('accounts').select('id').where('id', 'in', ids).orderBy('id'),
+  ).execute();
 }

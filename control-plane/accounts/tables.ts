@@ -35,6 +35,8 @@ export interface ApiKeysTable {
   last_used_at: number | null;
   expires_at: number | null;
   revoked_at: number | null;
+  /** The person who made it in the console; null for a key or an operator that did. */
+  made_by: Generated<string | null>;
 }
 
 /**

@@ -445,7 +445,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         forget,
       },
       apiKeys: {
-        create: (accountId, key) => createApiKey(services, accountId, key),
+        create: (db, accountId, key) => createApiKey({ ...services, db }, accountId, key),
         forget,
       },
       people,

@@ -45,6 +45,7 @@ import * as escalationPolicies from './migrations/0034-escalation-policies.ts';
 import * as makersOfInvitations from './migrations/0035-makers-of-invitations.ts';
 import * as passkeys from './migrations/0036-passkeys.ts';
 import * as subscribedServices from './migrations/0037-subscribed-services.ts';
+import * as makersOfKeys from './migrations/0038-makers-of-keys.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -103,6 +104,7 @@ const onBoth = {
   '0035-makers-of-invitations': makersOfInvitations,
   '0036-passkeys': passkeys,
   '0037-subscribed-services': subscribedServices,
+  '0038-makers-of-keys': makersOfKeys,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {

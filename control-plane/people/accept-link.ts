@@ -1,6 +1,6 @@
 /** What a one-time link allows: the set-up, an invitation, a new password. Each in one transaction. */
 import { ApiError, takenField, invalidField } from '../errors/api-error.ts';
-import { endPersonSessions } from '../accounts/index.ts';
+import { endPersonSessions, lockAccounts } from '../accounts/index.ts';
 import { inTransaction } from '../db/unit.ts';
 import { normalizeEmail } from './decide/email.ts';
 import { passwordProblem } from './decide/password.ts';
@@ -8,14 +8,7 @@ import type { PeopleDeps } from './deps.ts';
 import { dropLinks, readLink, takeLink, type LinkRow } from './links.ts';
 import { dropUnconfirmedApp, lockPerson } from './second-factor.ts';
 import { badCredentials } from './sign-in.ts';
-import {
-  findPerson,
-  hasPeople,
-  insertMembership,
-  insertPerson,
-  lockAccounts,
-  updatePerson,
-} from './store.ts';
+import { findPerson, hasPeople, insertMembership, insertPerson, updatePerson } from './store.ts';
 
 export interface LinkAnswer {
   token: string;

@@ -1,39 +1,41 @@
 /** Changes the role of a person, and removes people, under the lock of the account. */
 import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { endPersonSessions, requireRole } from '../accounts/index.ts';
+import {
+  endPersonSessions,
+  lockAccounts,
+  type Maker,
+  requireGrant,
+  revokeKeysMadeBy,
+} from '../accounts/index.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Database } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { isLastManager } from './decide/managers.ts';
 import type { PeopleDeps } from './deps.ts';
-import {
-  deleteMembership,
-  listMembers,
-  lockAccounts,
-  type Member,
-  updateMembership,
-} from './store.ts';
+import { lockPerson } from './second-factor.ts';
+import { deleteMembership, listMembers, type Member, updateMembership } from './store.ts';
 
 interface Change {
   accountId: string;
   personId: string;
-  /** Of whoever asks. */
-  held: Role;
+  /** Who asks. */
+  maker: Maker;
 }
 
 /** The person, whose role may be changed to `after` or who may be removed (null). */
 async function changeable(
   unit: Kysely<Database>,
-  { accountId, personId, held }: Change,
+  { accountId, personId, maker }: Change,
   after: Role | null,
 ): Promise<Member> {
   await lockAccounts(unit, [accountId]);
   const members = await listMembers(unit, accountId);
   const member = members.find(({ id }) => id === personId);
   if (member === undefined) throw notFound('person', personId);
-  requireRole(held, member.role);
-  if (after !== null) requireRole(held, after);
+  for (const role of after === null ? [member.role] : [member.role, after]) {
+    await requireGrant(unit, { accountId, maker }, role);
+  }
   const others = members.filter(({ id }) => id !== personId).map(({ role }) => role);
   if (isLastManager(member.role, after, others)) {
     throw new ApiError(
@@ -58,15 +60,24 @@ export async function changeRole(
   return member;
 }
 
+/** Ends a membership under the lock of its account, with the sessions and the keys that came of it. */
+export async function endMembership(
+  { db: unit, clock }: Pick<PeopleDeps, 'db' | 'clock'>,
+  { accountId, personId }: Pick<Change, 'accountId' | 'personId'>,
+): Promise<void> {
+  await lockPerson(unit, personId);
+  await endPersonSessions(unit, personId, { accountId });
+  await revokeKeysMadeBy({ db: unit, clock }, { accountId, personId });
+  await deleteMembership(unit, { accountId, personId });
+}
+
 export async function removeMember(
-  { db, forget }: Pick<PeopleDeps, 'db' | 'forget'>,
+  { db, clock, forget }: Pick<PeopleDeps, 'db' | 'clock' | 'forget'>,
   change: Change,
 ): Promise<void> {
-  const { accountId, personId } = change;
   await inTransaction(db, async (unit) => {
     await changeable(unit, change, null);
-    await endPersonSessions(unit, personId, { accountId });
-    await deleteMembership(unit, change);
+    await endMembership({ db: unit, clock }, change);
   });
   forget();
 }

@@ -8,7 +8,7 @@ import type {
   profileRoutes,
 } from '@monitor/shared/contract/person.ts';
 import type { passkey, passkeyRoutes } from '@monitor/shared/contract/passkey.ts';
-import { endPersonSessions, listPersonSessions, moveSession } from '../accounts/index.ts';
+import { endPersonSessions, listPersonSessions, makerOf, moveSession } from '../accounts/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { inTransaction } from '../db/unit.ts';
 import { ApiError, invalidField, notFound } from '../errors/api-error.ts';
@@ -17,7 +17,7 @@ import type { Handlers } from '../http/implement.ts';
 import { changeRole, removeMember } from './change-members.ts';
 import { passwordProblem } from './decide/password.ts';
 import type { PeopleDeps } from './deps.ts';
-import { invite, listInvitations, type Maker, revokeInvitation } from './invite.ts';
+import { invite, listInvitations, revokeInvitation } from './invite.ts';
 import { type LinkRow, roleOfLink } from './links.ts';
 import {
   addPasskey,
@@ -65,10 +65,10 @@ function toInvitation(row: LinkRow): z.input<typeof invitation> {
 }
 
 export function personHandlers(deps: PeopleDeps): Handlers<typeof personRoutes> {
-  const changeOf = ({ accountId, role }: ApiPrincipal, personId: string) => ({
-    accountId,
+  const changeOf = (principal: ApiPrincipal, personId: string) => ({
+    accountId: principal.accountId,
     personId,
-    held: role,
+    maker: makerOf(principal),
   });
   return {
     listPeople: async (_input, { principal }) =>
@@ -104,10 +104,6 @@ export async function nameOf(
     .executeTakeFirst();
   return key?.name ?? '';
 }
-
-const makerOf = ({ keyId, role, sessionId }: ApiPrincipal): Maker => ({
-  ...{ id: keyId, role, isPerson: sessionId !== undefined },
-});
 
 export function invitationHandlers(deps: PeopleDeps): Handlers<typeof invitationRoutes> {
   return {

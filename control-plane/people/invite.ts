@@ -1,11 +1,9 @@
 /** Invites somebody to an account. */
-import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { enqueueMails, personLinkMail } from '../notifications/index.ts';
-import { requireRole } from '../accounts/index.ts';
+import { lockAccounts, type Maker, requireGrant } from '../accounts/index.ts';
 import { inTransaction } from '../db/unit.ts';
 import { ApiError, notFound, takenField } from '../errors/api-error.ts';
-import type { Database } from '../db/tables.ts';
 import { normalizeEmail } from './decide/email.ts';
 import type { PeopleDeps } from './deps.ts';
 import {
@@ -17,7 +15,6 @@ import {
   makeLink,
   roleOfLink,
 } from './links.ts';
-import { listMembers, lockAccounts } from './store.ts';
 
 const dayMs = 86_400_000;
 const maxInvitations = 200;
@@ -31,26 +28,6 @@ interface Invitation {
   maker: Maker | null;
 }
 
-/** A person or a key that makes or revokes an invitation. */
-export interface Maker {
-  id: string;
-  isPerson: boolean;
-  role: Role;
-}
-
-/** Refuses a role that the maker may not grant by now. */
-async function requireGrant(
-  unit: Kysely<Database>,
-  { accountId, maker }: Pick<Invitation, 'accountId' | 'maker'>,
-  role: Role,
-): Promise<void> {
-  if (maker === null) return;
-  const [member] = maker.isPerson ? await listMembers(unit, accountId, maker.id) : [maker];
-  const held = member?.role ?? 'READ_ONLY';
-  requireRole(held, 'ADMIN');
-  requireRole(held, role);
-}
-
 /** Stores the invitation and sends it where mail is set up. Gives its row, and its link. */
 export async function invite(
   deps: Pick<PeopleDeps, 'db' | 'clock' | 'newId' | 'publicUrl' | 'canMail'>,
@@ -60,7 +37,10 @@ export async function invite(
   const email = normalizeEmail(given.email);
   return inTransaction(db, async (unit) => {
     await lockAccounts(unit, [accountId]);
-    await requireGrant(unit, { accountId, maker }, role);
+    const mayGrant = async (granted: Role) => {
+      if (maker !== null) await requireGrant(unit, { accountId, maker }, granted);
+    };
+    await mayGrant(role);
     const { name: accountName } = await unit
       .selectFrom('accounts')
       .select('name')
@@ -76,7 +56,7 @@ export async function invite(
     if (member !== undefined) throw takenField('email', email);
     const open = await listInvitations({ db: unit, clock }, accountId);
     const replaced = open.filter((one) => one.email === email);
-    for (const one of replaced) await requireGrant(unit, { accountId, maker }, roleOfLink(one));
+    for (const one of replaced) await mayGrant(roleOfLink(one));
     await dropLinks(unit, { kind: 'INVITATION', accountId, email });
     if (open.length - replaced.length >= maxInvitations) {
       throw new ApiError('CONFLICT', `${maxInvitations} invitations wait already; revoke some`);

@@ -1,10 +1,11 @@
 /** The person of an identity that an OpenID provider has proved, with the role of their groups. */
 import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { endPersonSessions, findOrCreateAccount } from '../accounts/index.ts';
+import { endPersonSessions, findOrCreateAccount, lockAccounts } from '../accounts/index.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import { ApiError } from '../errors/api-error.ts';
+import { endMembership } from './change-members.ts';
 import { normalizeEmail } from './decide/email.ts';
 import { roleOfGroups } from './decide/group-role.ts';
 import { isLastManager } from './decide/managers.ts';
@@ -12,13 +13,11 @@ import type { PeopleDeps } from './deps.ts';
 import { dropLinks, listInvitationsTo, roleOfLink } from './links.ts';
 import { dropSecondFactors, lockPerson } from './second-factor.ts';
 import {
-  deleteMembership,
   findPerson,
   insertMembership,
   insertPerson,
   listMembers,
   listMemberships,
-  lockAccounts,
   updateMembership,
   updatePerson,
 } from './store.ts';
@@ -66,18 +65,15 @@ async function findByIdentity(
 
 /** Gives the role of the groups, unless the account would lose the last who can do what they could. */
 async function applyRole(
-  unit: Kysely<Database>,
-  {
-    accountId,
-    personId,
-    role,
-    now,
-  }: { accountId: string; personId: string; role: Role | null; now: number },
+  { db: unit, clock }: Pick<PeopleDeps, 'db' | 'clock'>,
+  { accountId, personId, role }: { accountId: string; personId: string; role: Role | null },
 ): Promise<void> {
   const members = await listMembers(unit, accountId);
   const present = members.find(({ id }) => id === personId);
   if (present === undefined) {
-    if (role !== null) await insertMembership(unit, { accountId, personId, role, now });
+    if (role !== null) {
+      await insertMembership(unit, { accountId, personId, role, now: clock.now() });
+    }
     return;
   }
   const others = members.filter(({ id }) => id !== personId).map((other) => other.role);
@@ -86,8 +82,7 @@ async function applyRole(
     await updateMembership(unit, { accountId, personId, role });
     return;
   }
-  await endPersonSessions(unit, personId, { accountId });
-  await deleteMembership(unit, { accountId, personId });
+  await endMembership({ db: unit, clock }, { accountId, personId });
 }
 
 /**
@@ -157,7 +152,7 @@ export async function joinByIdentity(
       for (const each of invitations) await insertMembership(unit, { ...each, personId, now });
     }
     if (roles.length > 0) {
-      await applyRole(unit, { accountId: ownAccount, personId, role, now });
+      await applyRole({ db: unit, clock }, { accountId: ownAccount, personId, role });
     }
     const memberships = await listMemberships(unit, personId);
     const account = memberships.find(({ accountId }) => accountId === ownAccount) ?? memberships[0];

@@ -1,7 +1,6 @@
 /** Stored people and their memberships. Addresses are normalized by the callers. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { dropLinks, endInvitationsOf } from './links.ts';
 
@@ -21,13 +20,6 @@ export interface Membership {
   accountId: string;
   accountName: string;
   role: Role;
-}
-
-/** Locks accounts, in whose names their people are counted and changed. */
-export async function lockAccounts(db: Kysely<Database>, ids: readonly string[]): Promise<void> {
-  await lockRows(
-    db.selectFrom('accounts').select('id').where('id', 'in', ids).orderBy('id'),
-  ).execute();
 }
 
 export function findPerson(

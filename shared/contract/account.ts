@@ -131,6 +131,9 @@ export const apiKey = z
     name: z.string(),
     role,
     maskedKey: z.string(),
+    madeBy: z.string().nullable().meta({
+      description: 'Name of the person who made it; null for one that a key or an operator made',
+    }),
     expiresAt: timestamp.nullable(),
     lastUsedAt: timestamp.nullable().meta({ description: 'To the minute' }),
     created_at: timestamp,
@@ -163,7 +166,8 @@ const createApiKey = defineRoute({
   path: '/v1/api-keys',
   tag: keyTag,
   summary: 'Create a key; it is shown this once',
-  description: 'Nobody can create a key with a higher role than their own.',
+  description:
+    'Nobody can create a key with a higher role than their own. One that a person makes is revoked when the person is removed from the account; one that a key makes is not.',
   authentication: 'apiKey',
   role: 'ADMIN',
   body: z.object({

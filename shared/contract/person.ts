@@ -86,6 +86,8 @@ const removePerson = defineRoute({
   path: '/v1/people/{id}',
   tag,
   summary: 'Remove a person from the account; their sessions in it end',
+  description:
+    'The API keys that they made in the account are revoked, and invitations from them and to their address end.',
   authentication: 'apiKey',
   role: 'ADMIN',
   params: byId,

@@ -12,7 +12,14 @@ import { Passwords } from '../../control-plane/people/passwords.ts';
 import { makeResetLink } from '../../control-plane/people/ask-for-reset.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { mailServer } from '../support/mail-server.ts';
-import { Browser, codeAt, goodPassword, insertMember, tokenOf } from '../support/people.ts';
+import {
+  Browser,
+  codeAt,
+  goodPassword,
+  insertMember,
+  startPersonSession,
+  tokenOf,
+} from '../support/people.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
@@ -509,6 +516,82 @@ test('who signs in with a provider alone accepts invitations by that, of a verif
   await inviteAs(anna, 'eve@x.example', 'ADMIN');
   const roles = [{ group: 'ops', role: 'READ_RUN' as const }];
   await assert.rejects(joinAs(cp, 'eve@x.example', { roles }), /you have no account here/);
+});
+
+test('the keys of somebody who was removed are revoked, and the list says who made each', async () => {
+  await using cp = await startTestControlPlane();
+  await addAnna(cp);
+  const anna = new Browser(cp);
+  await anna.signIn(email);
+  const roles = [{ group: 'ops', role: 'ADMIN' as const }];
+  const add = async (name: string) => {
+    const address = `${name}@shop.example`;
+    const { personId } = await joinAs(cp, address, { name, groups: ['ops'], roles });
+    const { cookie } = await startPersonSession(
+      ...([cp.controlPlane.services, cp.accountId, personId] as const),
+    );
+    const browser = new Browser(cp);
+    browser.cookie = cookie;
+    const made = await browser.send('POST', '/v1/api-keys', { name: `of ${name}`, role: 'ADMIN' });
+    assert.deepEqual([made.status, made.body.madeBy], [201, name]);
+    return { address, personId, authorization: `Bearer ${made.body.rawKey}` };
+  };
+  const works = async ({ authorization }: { authorization: string }) =>
+    (await cp.api('GET', '/v1/checks', undefined, { authorization })).status === 200;
+  const [ben, cleo, dora] = [await add('ben'), await add('cleo'), await add('dora')];
+  const { authorization } = ben;
+  const { body } = await cp.api('POST', '/v1/api-keys', { name: 'by key' }, { authorization });
+  const byKey = { authorization: `Bearer ${body.rawKey}` };
+  const makers = async () =>
+    (await anna.send('GET', '/v1/api-keys')).body.map(
+      ({ name, madeBy }: { name: string; madeBy: string | null }) => `${name}: ${madeBy}`,
+    );
+  assert.deepEqual((await makers()).sort(), [
+    ...['by key: null', 'of ben: ben', 'of cleo: cleo', 'of dora: dora', 'test: null'],
+  ]);
+  assert.equal((await anna.send('DELETE', `/v1/people/${ben.personId}`)).status, 204);
+  assert.deepEqual([await works(ben), await works(byKey), await works(dora)], [false, true, true]);
+  await assert.rejects(joinAs(cp, cleo.address, { groups: [], roles }), /no account here/);
+  assert.deepEqual((await makers()).sort(), ['by key: null', 'of dora: dora', 'test: null']);
+});
+
+test('race: who was demoted or revoked a moment ago grants nothing in a call that was let in before', async () => {
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
+  const { services } = cp.controlPlane;
+  const { db } = services;
+  await addAnna(cp);
+  const { id: readerId } = await insertMember(services, {
+    ...{ accountId: cp.accountId, name: 'reader', role: 'READ_ONLY' as const },
+  });
+  const { id: benId } = await insertMember(services, {
+    ...{ accountId: cp.accountId, name: 'ben', role: 'ADMIN' as const, email: 'ben@shop.example' },
+  });
+  const ben = new Browser(cp);
+  await ben.signIn('ben@shop.example');
+  const made = await ben.send('POST', '/v1/api-keys', { name: 'first', role: 'ADMIN' });
+  const key = made.body as { id: string; rawKey: string };
+  const byKey = { authorization: `Bearer ${key.rawKey}` };
+  assert.equal((await cp.api('GET', '/v1/api-keys', undefined, byKey)).status, 200);
+  // Replicas remember roles and keys for a moment.
+  const memberships = db.updateTable('memberships').where('person_id', '=', benId);
+  await memberships.set({ role: 'READ_ONLY' }).execute();
+  await db.updateTable('api_keys').set({ revoked_at: 1 }).where('id', '=', key.id).execute();
+  const calls = [
+    ['POST', '/v1/api-keys', { name: 'second', role: 'ADMIN' }],
+    ['PUT', `/v1/people/${readerId}`, { role: 'ADMIN' }],
+    ['DELETE', `/v1/people/${readerId}`, undefined],
+    ['POST', '/v1/invitations', { email: 'eve@x.example', role: 'ADMIN' }],
+  ] as const;
+  for (const [method, path, body] of calls) {
+    assert.equal((await ben.send(method, path, body)).status, 403, `${method} ${path}`);
+    assert.equal((await cp.api(method, path, body, byKey)).status, 403, `${method} ${path}`);
+  }
+  await db.updateTable('api_keys').set({ revoked_at: null }).where('id', '=', key.id).execute();
+  for (const [method, body] of [['PUT', { name: 'x' }] as const, ['DELETE'] as const]) {
+    const { status } = await ben.send(method, `/v1/api-keys/${key.id}`, body);
+    assert.equal(status, 403, method);
+  }
+  assert.equal((await ben.send('GET', '/v1/people')).status, 200, 'it was let in');
 });
 
 test('signing out is limited', async () => {

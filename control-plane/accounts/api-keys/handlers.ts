@@ -1,18 +1,21 @@
 /** API keys: create, list, rename and revoke. */
-import type { Selectable } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { apiKey, apiKeyRoutes } from '@monitor/shared/contract/account.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { invalidField, notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
+import { inTransaction } from '../../db/unit.ts';
+import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { readInstant } from '../../core/instant.ts';
 import type { ApiKeys } from '../location-keys.ts';
-import { requireRole } from '../require-role.ts';
+import { makerOf, requireGrant } from '../require-role.ts';
+import { lockAccounts } from '../store.ts';
 import type { Services } from '../../core/services.ts';
 
-type KeyRow = Selectable<Database['api_keys']>;
+type KeyRow = Selectable<Database['api_keys']> & { maker: string | null };
 
 function toWire(row: KeyRow): z.input<typeof apiKey> {
   return {
@@ -20,28 +23,33 @@ function toWire(row: KeyRow): z.input<typeof apiKey> {
     name: row.name,
     role: row.role as Role,
     maskedKey: row.masked_key,
+    madeBy: row.maker,
     expiresAt: toTimestampOrNull(row.expires_at),
     lastUsedAt: toTimestampOrNull(row.last_used_at),
     created_at: toTimestamp(row.created_at),
   };
 }
 
+/** The keys of an account that are not revoked, with the names of who made them. */
+const livingKeys = (db: Kysely<Database>, accountId: string) =>
+  db
+    .selectFrom('api_keys')
+    .leftJoin('people', 'people.id', 'api_keys.made_by')
+    .selectAll('api_keys')
+    .select('people.name as maker')
+    .where('api_keys.account_id', '=', accountId)
+    .where('api_keys.revoked_at', 'is', null);
+
+async function getKey(db: Kysely<Database>, accountId: string, id: string): Promise<KeyRow> {
+  const row = await livingKeys(db, accountId).where('api_keys.id', '=', id).executeTakeFirst();
+  if (row === undefined) throw notFound('key', id);
+  return row;
+}
+
 export function apiKeyHandlers(
   { db, clock }: Services,
   keys: ApiKeys,
 ): Handlers<typeof apiKeyRoutes> {
-  const get = async (accountId: string, id: string): Promise<KeyRow> => {
-    const row = await db
-      .selectFrom('api_keys')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .where('id', '=', id)
-      .where('revoked_at', 'is', null)
-      .executeTakeFirst();
-    if (row === undefined) throw notFound('key', id);
-    return row;
-  };
-
   const toInstant = (expiresAt: string | null): number | null => {
     if (expiresAt === null) return null;
     const instant = readInstant(expiresAt, 'expiresAt');
@@ -49,55 +57,65 @@ export function apiKeyHandlers(
     return instant;
   };
 
+  /** Changes a key that the caller may manage, under the lock of the account. */
+  const change = async (
+    principal: ApiPrincipal,
+    id: string,
+    after: (before: KeyRow) => Partial<Pick<KeyRow, 'name' | 'expires_at' | 'revoked_at'>>,
+  ): Promise<KeyRow> => {
+    const { accountId } = principal;
+    const changed = await inTransaction(db, async (unit) => {
+      await lockAccounts(unit, [accountId]);
+      const before = await getKey(unit, accountId, id);
+      const granted = { accountId, maker: makerOf(principal) };
+      await requireGrant(unit, granted, before.role as Role);
+      const values = after(before);
+      await unit
+        .updateTable('api_keys')
+        .set(values)
+        .where('account_id', '=', accountId)
+        .where('id', '=', id)
+        .execute();
+      return { ...before, ...values };
+    });
+    keys.forget();
+    return changed;
+  };
+
   return {
     listApiKeys: async (_input, { principal }) => {
-      const rows = await db
-        .selectFrom('api_keys')
-        .selectAll()
-        .where('account_id', '=', principal.accountId)
-        .where('revoked_at', 'is', null)
-        .orderBy('created_at')
+      const rows = await livingKeys(db, principal.accountId)
+        .orderBy('api_keys.created_at')
         .execute();
       return rows.map(toWire);
     },
 
     createApiKey: async ({ body }, { principal }) => {
-      requireRole(principal.role, body.role);
-      const { id, rawKey } = await keys.create(principal.accountId, {
-        name: body.name,
-        role: body.role,
-        expiresAt: toInstant(body.expiresAt),
+      const { accountId } = principal;
+      const maker = makerOf(principal);
+      const key = {
+        ...{ name: body.name, role: body.role, expiresAt: toInstant(body.expiresAt) },
+        madeBy: maker.isPerson ? maker.id : null,
+      };
+      return inTransaction(db, async (unit) => {
+        await lockAccounts(unit, [accountId]);
+        await requireGrant(unit, { accountId, maker }, body.role);
+        const { id, rawKey } = await keys.create(unit, accountId, key);
+        return { ...toWire(await getKey(unit, accountId, id)), rawKey };
       });
-      return { ...toWire(await get(principal.accountId, id)), rawKey };
     },
 
     updateApiKey: async ({ params, body }, { principal }) => {
-      const before = await get(principal.accountId, params.id);
-      requireRole(principal.role, before.role as Role);
-      const after = {
+      const { expiresAt } = body;
+      const changed = await change(principal, params.id, (before) => ({
         name: body.name ?? before.name,
-        expires_at: body.expiresAt === undefined ? before.expires_at : toInstant(body.expiresAt),
-      };
-      await db
-        .updateTable('api_keys')
-        .set(after)
-        .where('account_id', '=', principal.accountId)
-        .where('id', '=', params.id)
-        .execute();
-      keys.forget();
-      return toWire({ ...before, ...after });
+        expires_at: expiresAt === undefined ? before.expires_at : toInstant(expiresAt),
+      }));
+      return toWire(changed);
     },
 
     revokeApiKey: async ({ params }, { principal }) => {
-      const row = await get(principal.accountId, params.id);
-      requireRole(principal.role, row.role as Role);
-      await db
-        .updateTable('api_keys')
-        .set({ revoked_at: clock.now() })
-        .where('account_id', '=', principal.accountId)
-        .where('id', '=', params.id)
-        .execute();
-      keys.forget();
+      await change(principal, params.id, () => ({ revoked_at: clock.now() }));
       return undefined;
     },
   };

@@ -224,7 +224,7 @@ export interface NewKey {
 export async function createApiKey(
   { db, clock, newId }: KeyDeps,
   accountId: string,
-  key: { name: string; role?: Role; expiresAt?: number | null },
+  key: { name: string; role?: Role; expiresAt?: number | null; madeBy?: string | null },
 ): Promise<NewKey> {
   const { rawKey, keyHash, maskedKey } = makeKey('cu');
   const id = newId();
@@ -242,6 +242,7 @@ export async function createApiKey(
       last_used_at: null,
       expires_at: key.expiresAt ?? null,
       revoked_at: null,
+      made_by: key.madeBy ?? null,
     })
     .execute();
   return { id, rawKey, maskedKey, createdAt };
@@ -327,6 +328,20 @@ export async function revokeKey(
     .where('id', '=', id)
     .executeTakeFirst();
   return known === undefined ? 'unknown' : 'was revoked';
+}
+
+/** Revokes the keys that a person has made in an account. */
+export async function revokeKeysMadeBy(
+  { db, clock }: Pick<KeyDeps, 'db' | 'clock'>,
+  { accountId, personId }: { accountId: string; personId: string },
+): Promise<void> {
+  await db
+    .updateTable('api_keys')
+    .set({ revoked_at: clock.now() })
+    .where('account_id', '=', accountId)
+    .where('made_by', '=', personId)
+    .where('revoked_at', 'is', null)
+    .execute();
 }
 
 /** False when the location has no such key. */

@@ -82,6 +82,7 @@ const listings = {
     columns: [
       ['Role', ({ role }) => inWords(String(role))],
       ['Key', ({ maskedKey }) => html`<code>${maskedKey}</code>`],
+      ['Made by', ({ madeBy }) => madeBy ?? '–'],
       ['Last used', ({ lastUsedAt }) => time(lastUsedAt)],
       ['Expires', ({ expiresAt }) => time(expiresAt)],
     ],

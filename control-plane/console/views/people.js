@@ -250,7 +250,8 @@ export function PeopleView() {
         onNo=${() => setLeaving(null)}
         problem=${problem}
       >
-        ${leaving.email} can no longer see this account. Their sessions end at once.
+        ${leaving.email} can no longer see this account. Their sessions end at once, and the API keys
+        that they made are revoked.
       <//>`
     }`;
 }
