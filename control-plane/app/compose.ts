@@ -64,6 +64,7 @@ import { serveHealth } from './health.ts';
 import { implement } from '../http/implement.ts';
 import { measureRequests } from '../http/measure-requests.ts';
 import { Quotas } from '../core/quotas.ts';
+import { RateLimiter } from '../http/rate-limit.ts';
 import { secureHeaders } from '../http/secure-headers.ts';
 import {
   announceDueUpdates,
@@ -430,6 +431,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const people: PeopleDeps = {
     ...services,
     passwords: new Passwords(),
+    attempts: new RateLimiter(
+      () => clock.monotonic(),
+      () => replicas.shareOfLimit(),
+    ),
     canMail: config.SMTP_URL !== undefined,
     forget,
   };
@@ -498,7 +503,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       ),
       statusPages,
       api,
-      serveConsoleSessions(people, keys, consoleCookie, () => replicas.shareOfLimit(), config),
+      serveConsoleSessions(people, keys, consoleCookie, config),
       serveConsoleEvents(events, keys, consoleCookie),
       serveAlertLinks(services),
       serveConsole(publicUrl),

@@ -23,7 +23,6 @@ import {
 } from '../accounts/index.ts';
 import { actorOf, type AuditRecord, recordDone } from '../audit/index.ts';
 import type { ConsoleCookie } from '../http/console-cookie.ts';
-import { RateLimiter } from '../http/rate-limit.ts';
 import { validate } from '../http/validate.ts';
 import { EncryptedCookie } from './encrypted-cookie.ts';
 import { KnownDevices } from './known-device.ts';
@@ -87,7 +86,10 @@ const resetQuestion = z.object({ email: personEmail });
 
 /** Higher: a whole office behind one address goes home at the same time. */
 const signOutsOfVisitor: RateLimit = { requests: 300, seconds: 60 };
+/** At each route, so that one shuts nobody out of another. */
 const signInsOfVisitor: RateLimit = { requests: 30, seconds: 60 };
+const answersOfProvider: RateLimit = { requests: 3, seconds: 600 };
+const usesOfLink: RateLimit = { requests: 30, seconds: 60 };
 /**
  * Guesses of one visitor about one person, and of all visitors together. Devices in which the person has
  * signed in are counted apart, each and all: strangers cannot use up their tries.
@@ -110,11 +112,9 @@ export function serveConsoleSessions(
   people: PeopleDeps,
   keys: KeyStore,
   cookie: ConsoleCookie,
-  shareOfLimit: () => number,
   openId: OpenIdSettings,
 ): Router {
-  const { clock, db, logger } = people;
-  const limiter = new RateLimiter(() => clock.monotonic(), shareOfLimit);
+  const { clock, db, logger, attempts: limiter } = people;
   const devices = new KnownDevices(people);
   /** Of the passkey that a browser is asked for. */
   const challenges = new EncryptedCookie<string>(people, 'passkey', challengeMs);
@@ -130,20 +130,26 @@ export function serveConsoleSessions(
   const json = express.json({ limit: 16_384 });
 
   const refuseMany = (name: string, limit: RateLimit): void => {
-    const { isAllowed, resetMs } = limiter.take(name, limit);
-    if (isAllowed) return;
-    const seconds = Math.max(1, Math.ceil(resetMs / 1000));
-    throw new ApiError('TOO_MANY_REQUESTS', `too many attempts; try again in ${seconds} seconds`, {
-      retryAfterSeconds: seconds,
-    });
+    limiter.refuseMany(name, limit);
   };
-  const refuseGuesses = (request: Request, about: string): void => {
+  const limitRoute = (request: Request, route: string): void => {
+    refuseMany(`${route} ${devices.visitorOf(request)}`, signInsOfVisitor);
+  };
+  /** Counts a guess, or throws. Gives what takes the count back, for what was no wrong guess. */
+  const refuseGuesses = (request: Request, about: string): (() => void) => {
     const hash = sha256Hex(normalizeEmail(about));
     const device = devices.idOf(request, about);
     const [one, all] = device === null ? [visitorOf(request), 'strangers'] : [device, 'devices'];
-    refuseMany(`guess ${one} ${hash}`, guessesOfVisitor);
-    refuseMany(`guess of ${all} ${hash}`, guessesOfAll);
+    const [own, ofAll] = [`guess ${one} ${hash}`, `guess of ${all} ${hash}`];
+    refuseMany(own, guessesOfVisitor);
+    refuseMany(ofAll, guessesOfAll);
+    return () => {
+      limiter.giveBack(own);
+      limiter.giveBack(ofAll);
+    };
   };
+  const isWrong = (error: unknown): boolean =>
+    error instanceof ApiError && error.code === 'BAD_CREDENTIALS';
 
   const note = (
     request: Request,
@@ -208,7 +214,10 @@ export function serveConsoleSessions(
   const ofProvider = serveOpenId({
     ...{ settings: openId, clock, secrets: people.secrets, publicUrl: people.publicUrl },
     limit: (request) => {
-      refuseMany(visitorOf(request), signInsOfVisitor);
+      limitRoute(request, 'openid');
+    },
+    limitAnswers: (state) => {
+      refuseMany(`openid ${state}`, answersOfProvider);
     },
     sessionOf: (request) => {
       const given = cookie.tokenSent(request);
@@ -221,10 +230,11 @@ export function serveConsoleSessions(
         await noteOfAddress(request, identity.email, of);
         throw error;
       });
-      const { personId, accountId, hasLostPassword } = joined;
+      const { personId, email, accountId, hasLostPassword } = joined;
       await noteSignIn(people, personId);
       if (session !== null) await endConsoleSession(db, session);
       await start(request, response, { personId, accountId }, false);
+      devices.remember(request, response, email);
       people.forget();
       const actor = { kind: 'PERSON' as const, id: personId };
       const after = hasLostPassword ? { isPasswordRemoved: true } : null;
@@ -286,8 +296,12 @@ export function serveConsoleSessions(
       );
     }
     const device = devices.idOf(request, given.email);
-    refuseMany(`code ${found.person.id} ${device ?? ''}`, codesOfPerson);
-    if (await takeCode(people, found.person.id, code)) return found;
+    const guess = `code ${found.person.id} ${device ?? ''}`;
+    refuseMany(guess, codesOfPerson);
+    if (await takeCode(people, found.person.id, code)) {
+      limiter.giveBack(guess);
+      return found;
+    }
     throw new ApiError('BAD_CREDENTIALS', 'the code is wrong or was used already', {
       keys: ['code'],
     });
@@ -295,13 +309,13 @@ export function serveConsoleSessions(
 
   const signInAsPerson = async (request: Request, response: Response): Promise<void> => {
     const given = validate(personCredentials, request.body, 'payload');
-    refuseGuesses(request, given.email);
+    const takeBack = refuseGuesses(request, given.email);
     const { person, accountId, take } = await checkFactors(request, given).catch(
       async (error: unknown) => {
-        if (error instanceof ApiError && error.code === 'BAD_CREDENTIALS') {
+        if (isWrong(error)) {
           const of = { operation: 'signIn', outcome: 'REFUSED' as const };
           await noteOfAddress(request, given.email, of);
-        }
+        } else takeBack();
         throw error;
       },
     );
@@ -310,19 +324,20 @@ export function serveConsoleSessions(
       ...([request, response, { personId, accountId, email, passwordHash }, given.isKept] as const),
       take,
     );
+    takeBack();
     const actor = { kind: 'PERSON' as const, id: person.id };
     await note(request, { accountId, actor, operation: 'signIn' });
   };
 
   router.post('/console/session/passkey/options', ownRequests, async (request, response) => {
-    refuseMany(visitorOf(request), signInsOfVisitor);
+    limitRoute(request, 'passkey question');
     const { options, challenge } = await askForPasskey(people);
     challenges.write(request, response, challenge);
     response.json({ options });
   });
 
   router.post('/console/session/passkey', ownRequests, json, async (request, response) => {
-    refuseMany(visitorOf(request), signInsOfVisitor);
+    limitRoute(request, 'passkey');
     const { passkey, isKept: kept } = validate(passkeyCredentials, request.body, 'payload');
     const proved = await checkPasskey(people, challenges.read(request), passkey);
     const operation = 'signInWithPasskey';
@@ -336,7 +351,7 @@ export function serveConsoleSessions(
     const accountId = await accountOfPerson(db, personId);
     const of = { personId, accountId, email, passwordHash };
     await startOfPerson(request, response, of, kept, take).catch(async (error: unknown) => {
-      if (error instanceof ApiError && error.code === 'BAD_CREDENTIALS') {
+      if (isWrong(error)) {
         await noteOfAddress(request, email, { operation, outcome: 'REFUSED' });
       }
       throw error;
@@ -355,7 +370,7 @@ export function serveConsoleSessions(
       'email' in fields &&
       typeof fields.email === 'string' &&
       devices.idOf(request, fields.email) !== null;
-    if (!isKnown) refuseMany(visitorOf(request), signInsOfVisitor);
+    if (!isKnown) refuseMany(`sign-in ${visitorOf(request)}`, signInsOfVisitor);
     await (isKey ? signInWithKey : signInAsPerson)(request, response);
     response.status(204).end();
   });
@@ -373,26 +388,38 @@ export function serveConsoleSessions(
     response.status(204).end();
   });
 
+  /** Nobody guesses a token: only what fails is counted, so that strangers shut nobody out who has one. */
+  const factsOf = (request: Request, given: string) =>
+    describeLink(people, given).catch((error: unknown) => {
+      limitRoute(request, 'link');
+      throw error;
+    });
+
   // Questions are POST, so that no token stands in the address of a request, which proxies log.
   router.post('/console/session/link', ownRequests, json, async (request, response) => {
-    refuseMany(visitorOf(request), signInsOfVisitor);
     const question = validate(linkQuestion, request.body, 'payload');
-    response.json(await describeLink(people, question.token));
+    response.json(await factsOf(request, question.token));
   });
 
   router.post('/console/session/link/accept', ownRequests, json, async (request, response) => {
-    refuseMany(visitorOf(request), signInsOfVisitor);
     const question = validate(linkQuestion, request.body, 'payload');
-    const { kind, isKnown, email } = await describeLink(people, question.token);
+    const { kind, isKnown, email } = await factsOf(request, question.token);
+    refuseMany(`link ${sha256Hex(question.token)}`, usesOfLink);
     const isJoining = kind === 'INVITATION' && isKnown;
-    if (isJoining) refuseGuesses(request, email);
     const schema: z.ZodType<{ password: string; name?: string; email?: string; isKept?: boolean }> =
       isJoining ? knownAnswer : linkAnswers[kind];
     const answer = validate(schema, request.body, 'payload');
+    const takeBack = isJoining ? refuseGuesses(request, email) : null;
     const { personId, accountId, passwordHash } = await acceptLink(people, {
       ...{ name: '', email: '', ...answer },
       token: question.token,
+    }).catch(async (error: unknown) => {
+      if (isJoining && isWrong(error)) {
+        await noteOfAddress(request, email, { operation: operationOf[kind], outcome: 'REFUSED' });
+      } else takeBack?.();
+      throw error;
     });
+    takeBack?.();
     await note(request, {
       accountId: accountId ?? (await accountOfAddress(db, email))?.id ?? '',
       actor: { kind: 'PERSON', id: personId },
@@ -409,9 +436,12 @@ export function serveConsoleSessions(
 
   router.post('/console/session/reset', ownRequests, json, (request, response) => {
     const { email } = validate(resetQuestion, request.body, 'payload');
-    refuseMany(`reset ${visitorOf(request)}`, resetsOfVisitor);
-    refuseMany(`reset ${sha256Hex(email.trim().toLowerCase())}`, resetsOfPerson);
     response.status(204).end();
+    // Too many answer the same and send nothing: the links that were sent go on.
+    const isAllowed =
+      limiter.take(`reset ${devices.visitorOf(request)}`, resetsOfVisitor).isAllowed &&
+      limiter.take(`reset ${sha256Hex(normalizeEmail(email))}`, resetsOfPerson).isAllowed;
+    if (!isAllowed) return;
     const ask = async (): Promise<void> => {
       await noteOfAddress(request, email, { operation: 'askForReset', outcome: 'DONE' });
       if (people.canMail) await mailResetLink(people, email);

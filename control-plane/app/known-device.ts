@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { sha256Hex } from '../core/keys.ts';
+import { visitorOf } from '../http/visitor.ts';
 import { normalizeEmail } from '../people/index.ts';
 import { type CookieParts, EncryptedCookie } from './encrypted-cookie.ts';
 
@@ -16,6 +17,12 @@ export class KnownDevices {
 
   constructor(parts: CookieParts) {
     this.#cookie = new EncryptedCookie(parts, 'device', knownMs);
+  }
+
+  /** How the tries of a browser are counted where nobody is named: a known one apart from its neighbours. */
+  visitorOf(request: Request): string {
+    const device = this.#cookie.read(request);
+    return device === null ? visitorOf(request) : `device ${device.id}`;
   }
 
   /** The id of the device, when it is one of the person with this address; else null. */

@@ -27,8 +27,10 @@ interface OpenIdParts {
   clock: Clock;
   secrets: SecretCipher;
   publicUrl: string;
-  /** Counts the attempts of a visitor, or throws. */
+  /** Counts the beginnings of a visitor, or throws. */
   limit(request: Request): void;
+  /** Counts the answers to one beginning, which have no cookie that says who comes, or throws. */
+  limitAnswers(state: string): void;
   /** The session that a browser has when it begins: the provider leads back without its cookie. */
   sessionOf(request: Request): string | null;
   /** Starts a session of the person that the provider has proved, and ends that of the beginning. */
@@ -181,8 +183,8 @@ export function serveOpenId(parts: OpenIdParts): Router | null {
   router.get(`${path}/callback`, async (request, response) => {
     response.setHeader('Cache-Control', 'no-store');
     try {
-      parts.limit(request);
       const flow = flowOf(request);
+      parts.limitAnswers(flow.state);
       const identity = await readIdentity(request, flow);
       await parts.onIdentity(request, response, identity, flow.session);
       setFlow(response, null);

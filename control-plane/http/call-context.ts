@@ -11,6 +11,8 @@ export interface CallContext<P extends Principal = Principal> {
   /** Aborted when the client disconnects before the answer. */
   signal: AbortSignal;
   userAgent: string | null;
+  /** Of the client, for the audit log. */
+  address: string | null;
   /** `Origin` or `Referer`. */
   source: string | null;
   /** Total of a paged list, for `Content-Range`. */
@@ -42,6 +44,7 @@ export function readingContext<P extends Principal>(
     receivedAt,
     signal: new AbortController().signal,
     userAgent: null,
+    address: null,
     source: null,
     setTotal: () => undefined,
     setStatus: () => undefined,

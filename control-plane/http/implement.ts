@@ -238,6 +238,10 @@ class Call implements CallContext {
     return this.#request.headers;
   }
 
+  get address(): string | null {
+    return this.#request.ip ?? null;
+  }
+
   get userAgent(): string | null {
     return textOf(this.#request.headers, 'user-agent');
   }

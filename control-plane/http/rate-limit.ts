@@ -4,6 +4,7 @@
  * an edge. This is own code because it runs on the injected clock.
  */
 import type { RateLimit } from '@monitor/shared/contract/route.ts';
+import { ApiError } from '../errors/api-error.ts';
 
 export interface RateDecision {
   isAllowed: boolean;
@@ -81,6 +82,22 @@ export class RateLimiter {
       resetMs: passed.oldest + windowMs - now,
       limit,
     };
+  }
+
+  /** Counts one attempt, or throws 429. */
+  refuseMany(key: string, limit: RateLimit): void {
+    const { isAllowed, resetMs } = this.take(key, limit);
+    if (isAllowed) return;
+    const seconds = Math.max(1, Math.ceil(resetMs / 1000));
+    throw new ApiError('TOO_MANY_REQUESTS', `too many attempts; try again in ${seconds} seconds`, {
+      retryAfterSeconds: seconds,
+    });
+  }
+
+  /** Takes back the newest count of a key: what was counted first, and needed no counting. */
+  giveBack(key: string): void {
+    const entry = this.#passed.get(key);
+    if (entry !== undefined && entry.passed.count > 0) entry.passed.count -= 1;
   }
 
   #forgetIdle(now: number): void {

@@ -8,11 +8,14 @@ import type {
   profileRoutes,
 } from '@monitor/shared/contract/person.ts';
 import type { passkey, passkeyRoutes } from '@monitor/shared/contract/passkey.ts';
+import type { RateLimit } from '@monitor/shared/contract/route.ts';
 import { endPersonSessions, listPersonSessions, makerOf, moveSession } from '../accounts/index.ts';
+import { actorOf, recordDone } from '../audit/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { inTransaction } from '../db/unit.ts';
 import { ApiError, invalidField, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
+import type { CallContext } from '../http/call-context.ts';
 import type { Handlers } from '../http/implement.ts';
 import { changeRole, removeMember } from './change-members.ts';
 import { passwordProblem } from './decide/password.ts';
@@ -135,8 +138,12 @@ function personOf({ keyId, sessionId }: ApiPrincipal): SignedIn {
   return { personId: keyId, sessionId };
 }
 
+/** Wrong passwords in the sessions of one person, at all operations that ask for it. */
+const guessesOfPerson: RateLimit = { requests: 10, seconds: 900 };
+
 /** The person of a session, and the proof that it is them. */
-function ownerOf({ db, passwords }: Pick<PeopleDeps, 'db' | 'passwords'>) {
+function ownerOf(deps: PeopleDeps) {
+  const { db, passwords, attempts } = deps;
   const requirePerson = async (id: string): Promise<PersonRow> => {
     const row = await findPerson(db, { id });
     if (row === undefined) throw notFound('person', id);
@@ -144,15 +151,22 @@ function ownerOf({ db, passwords }: Pick<PeopleDeps, 'db' | 'passwords'>) {
   };
   /** A session that was left open, or stolen, is not enough for what decides about sign-ins. */
   const requirePassword = async (
-    principal: ApiPrincipal,
-    { password_hash: passwordHash }: PersonRow,
+    { principal, address }: Pick<CallContext<ApiPrincipal>, 'principal' | 'address'>,
+    operation: string,
+    { id, password_hash: passwordHash }: PersonRow,
     given: string,
     field = 'password',
   ): Promise<Proved> => {
-    if (!(await passwords.matches(given, passwordHash))) {
-      throw invalidField(field, 'is not your present password');
+    const guess = `password ${id}`;
+    attempts.refuseMany(guess, guessesOfPerson);
+    if (await passwords.matches(given, passwordHash)) {
+      attempts.giveBack(guess);
+      return { ...personOf(principal), passwordHash };
     }
-    return { ...personOf(principal), passwordHash };
+    const { accountId } = principal;
+    const outcome = 'REFUSED';
+    await recordDone(deps, { accountId, actor: actorOf(principal), address, operation, outcome });
+    throw invalidField(field, 'is not your present password');
   };
   return { requirePerson, requirePassword };
 }
@@ -177,8 +191,8 @@ export function passkeyHandlers(deps: PeopleDeps): Handlers<typeof passkeyRoutes
       return toPasskey(found);
     },
 
-    beginMyPasskey: async ({ body }, { principal }) => {
-      const { personId, sessionId } = personOf(principal);
+    beginMyPasskey: async ({ body }, call) => {
+      const { personId, sessionId } = personOf(call.principal);
       const person = await requirePerson(personId);
       // It would go round the provider, and what it decides at every sign-in.
       if (person.password_hash === null) {
@@ -187,7 +201,7 @@ export function passkeyHandlers(deps: PeopleDeps): Handlers<typeof passkeyRoutes
           'you sign in with the OpenID provider: add a passkey there',
         );
       }
-      await requirePassword(principal, person, body.password);
+      await requirePassword(call, 'beginMyPasskey', person, body.password);
       return beginPasskey(deps, person, sessionId);
     },
 
@@ -201,9 +215,9 @@ export function passkeyHandlers(deps: PeopleDeps): Handlers<typeof passkeyRoutes
       return toPasskey(await renamePasskey(db, { personId, id: params.id, name: body.name }));
     },
 
-    removeMyPasskey: async ({ params, body }, { principal }) => {
-      const person = await requirePerson(personOf(principal).personId);
-      const proved = await requirePassword(principal, person, body.password);
+    removeMyPasskey: async ({ params, body }, call) => {
+      const person = await requirePerson(personOf(call.principal).personId);
+      const proved = await requirePassword(call, 'removeMyPasskey', person, body.password);
       await removePasskey(db, { ...proved, id: params.id });
       return undefined;
     },
@@ -259,11 +273,11 @@ export function profileHandlers(deps: PeopleDeps): Handlers<typeof profileRoutes
       return ofPerson(personId, accountId);
     },
 
-    changeMyPassword: async ({ body }, { principal }) => {
-      const { personId, sessionId } = personOf(principal);
+    changeMyPassword: async ({ body }, call) => {
+      const { personId, sessionId } = personOf(call.principal);
       const person = await requirePerson(personId);
       const proved = await requirePassword(
-        ...([principal, person, body.currentPassword, 'currentPassword'] as const),
+        ...([call, 'changeMyPassword', person, body.currentPassword, 'currentPassword'] as const),
       );
       const problem = passwordProblem(body.newPassword, person.email);
       if (problem !== null) throw invalidField('newPassword', problem);
@@ -283,9 +297,9 @@ export function profileHandlers(deps: PeopleDeps): Handlers<typeof profileRoutes
       return { ...factor, confirmedAt: toTimestampOrNull(confirmedAt) };
     },
 
-    beginMySecondFactor: async ({ body }, { principal }) => {
-      const person = await requirePerson(personOf(principal).personId);
-      const proved = await requirePassword(principal, person, body.password);
+    beginMySecondFactor: async ({ body }, call) => {
+      const person = await requirePerson(personOf(call.principal).personId);
+      const proved = await requirePassword(call, 'beginMySecondFactor', person, body.password);
       return inTransaction(db, async (unit) => {
         await requireStillProved(unit, proved);
         return beginSecondFactor({ ...deps, db: unit }, person);
@@ -301,9 +315,9 @@ export function profileHandlers(deps: PeopleDeps): Handlers<typeof profileRoutes
       });
     },
 
-    removeMySecondFactor: async ({ body }, { principal }) => {
-      const person = await requirePerson(personOf(principal).personId);
-      const proved = await requirePassword(principal, person, body.password);
+    removeMySecondFactor: async ({ body }, call) => {
+      const person = await requirePerson(personOf(call.principal).personId);
+      const proved = await requirePassword(call, 'removeMySecondFactor', person, body.password);
       await inTransaction(db, async (unit) => {
         await requireStillProved(unit, proved);
         if (!(await takeCode({ ...deps, db: unit }, person.id, body.code))) {

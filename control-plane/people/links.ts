@@ -141,6 +141,23 @@ export async function dropLinks(
   await query.execute();
 }
 
+/** True when a person has so many links of this kind that work. */
+export async function hasLivingLinks(
+  { db, clock }: Pick<LinkDeps, 'db' | 'clock'>,
+  { kind, personId }: { kind: LinkKind; personId: string },
+  count: number,
+): Promise<boolean> {
+  const rows = await db
+    .selectFrom('person_links')
+    .select('id')
+    .where('kind', '=', kind)
+    .where('person_id', '=', personId)
+    .where(isLiving(clock.now()))
+    .limit(count)
+    .execute();
+  return rows.length === count;
+}
+
 /** The living invitations of an address to any account. */
 export function listInvitationsTo(
   { db, clock }: Pick<LinkDeps, 'db' | 'clock'>,

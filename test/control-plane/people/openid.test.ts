@@ -66,6 +66,9 @@ test('groups decide about roles at every sign-in, and who is in none has no acco
   await checks(first.page).waitFor();
   assert.equal(await roleOf(first.page), 'ADMIN');
   assert.equal(await first.page.evaluate('document.cookie'), '');
+  // It is a known device from now on.
+  const cookies = (await first.context.cookies()).map(({ name }) => name);
+  assert.ok(cookies.some((name) => name.startsWith('console_device')));
 
   const { services } = cp.controlPlane;
   await insertMember(services, { accountId: cp.accountId, name: 'Owner', role: 'OWNER' });
@@ -169,6 +172,28 @@ test('the answer of the provider counts once, and in the browser that asked for 
   );
   assert.equal(status, 401);
   for (const each of [context, replay.context(), victim.context]) await each.close();
+});
+
+test('strangers behind the same address use up no answer of the provider, and one flow has few', async () => {
+  await using provider = await openIdProvider();
+  await using cp = await start(provider);
+  const begin = await fetch(`${cp.url}/console/session/oidc`, { redirect: 'manual' });
+  const cookie = (begin.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const state = new URL(begin.headers.get('location') ?? '').searchParams.get('state') ?? '';
+  const answer = async (headers: Record<string, string>) => {
+    const { headers: answered } = await fetch(
+      `${cp.url}/console/session/oidc/callback?code=x&state=${state}`,
+      { redirect: 'manual', headers },
+    );
+    return decodeURIComponent(answered.get('location') ?? '').replaceAll('+', ' ');
+  };
+  for (let number = 0; number < 35; number += 1) {
+    assert.match(await answer({}), /begun in another browser/);
+  }
+  for (let number = 0; number < 3; number += 1) {
+    assert.match(await answer({ cookie }), /could not be asked, or refused/);
+  }
+  assert.match(await answer({ cookie }), /too many attempts/);
 });
 
 test('without a provider there is no button, and a provider that is away is a sentence', async () => {

@@ -58,7 +58,10 @@ test('the sign-in asks for a code, takes each once, and one of a neighbouring st
     );
     return status === 204 ? status : (body as { attributes: { code: string } }).attributes.code;
   };
-  assert.equal(await signIn(), 'SECOND_FACTOR_NEEDED');
+  // Asking for the code is no guess.
+  for (let number = 0; number < 11; number += 1) {
+    assert.equal(await signIn(), 'SECOND_FACTOR_NEEDED');
+  }
   assert.equal(await signIn(codeAt(secret, start)), 'BAD_CREDENTIALS', 'it confirmed already');
   clock.advance(30_000);
   const code = codeAt(secret, clock.now());
