@@ -199,7 +199,7 @@ export function Forgotten() {
         sentTo !== ''
           ? html`<p class="notice" role="status">
               If ${sentTo} belongs to somebody here, a mail with a link is on its way. The link works
-              once, for an hour.
+              once, for an hour; after a few, no more are sent within that time.
             </p>`
           : html`${form.notice}
               <${Field}
