@@ -35,6 +35,19 @@ export function dropDrafts() {
   drafts.clear();
 }
 
+/** @type {string | null} */
+let owner = null;
+
+/**
+ * Says who types from now on; the drafts of somebody else go.
+ * @param {{ email: string | null, accountId: string }} me whose keys share drafts within an account
+ */
+export function ownDrafts({ email, accountId }) {
+  const next = email ?? accountId;
+  if (owner !== null && owner !== next) dropDrafts();
+  owner = next;
+}
+
 // A tab that is closed by accident asks first.
 addEventListener('beforeunload', (event) => {
   if (drafts.size > 0) event.preventDefault();

@@ -4,6 +4,7 @@ import { html, useEffect, useRef, useState } from '../dom.js';
 import { Me } from '../me.js';
 import { useQuery } from '../query.js';
 import { link, useRoute } from '../router.js';
+import { ownDrafts } from '../forms/drafts.js';
 import { signOut } from '../session.js';
 import { PeopleLinks, peopleViewOf, Whoami } from '../views/people-views.js';
 import { AgentsView } from '../views/agents.js';
@@ -110,6 +111,7 @@ export function Shell() {
     const isDone = await signOut();
     setProblem(isDone ? null : 'You are still signed in: the control plane cannot be reached.');
   };
+  if (me.data !== undefined) ownDrafts(me.data);
   return html`<${Me.Provider} value=${me.data ?? null}>
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <header class="top">

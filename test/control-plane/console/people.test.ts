@@ -163,6 +163,31 @@ test('a wrong password keeps the address, and a person signs in, changes the pas
   await heading(page, 'Profile').waitFor();
 });
 
+test('what somebody typed is there when they sign in again, and not for anybody else', async () => {
+  await using cp = await startTestControlPlane();
+  const people: { id: string; email: string }[] = [];
+  for (const name of ['Anna', 'Ben']) {
+    const role = 'READ_WRITE' as const;
+    people.push(await insertMember(cp.controlPlane.services, { ...cp, name, role }));
+  }
+  const [anna, ben] = people;
+  assert.ok(anna && ben);
+  await using opened = await visitAs(cp, anna.id, '#/new/check');
+  const { page, context } = opened;
+  const again = async ({ email }: { email: string }): Promise<string> => {
+    await context.clearCookies();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password', { exact: true }).fill(goodPassword);
+    await page.keyboard.press('Enter');
+    return page.getByLabel('Description').inputValue();
+  };
+  await page.getByLabel('Description').fill('of Anna');
+  await page.getByRole('link', { name: /^Anna/ }).waitFor();
+  assert.equal(await again(anna), 'of Anna');
+  assert.equal(await again(ben), '');
+});
+
 test('a person sets up an app, and the sign-in asks for its code', async () => {
   await using cp = await startTestControlPlane();
   const email = 'anna@shop.example';
