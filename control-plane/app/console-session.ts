@@ -105,6 +105,8 @@ const resetsOfVisitor: RateLimit = { requests: 10, seconds: 3_600 };
  */
 const notedOfPerson: RateLimit = { requests: 60, seconds: 3_600 };
 const notedOfNobody: RateLimit = { requests: 600, seconds: 3_600 };
+/** Why a provider signed in nobody is said once, on the page that it leads to. */
+const shownRefusalMs = 60_000;
 const resetsOfPerson: RateLimit = { requests: 3, seconds: 3_600 };
 
 /** The routes below `/console/session`. They are not part of the API, which takes no passwords. */
@@ -118,6 +120,7 @@ export function serveConsoleSessions(
   const devices = new KnownDevices(people);
   /** Of the passkey that a browser is asked for. */
   const challenges = new EncryptedCookie<string>(people, 'passkey', challengeMs);
+  const refusals = new EncryptedCookie<string>(people, 'refusal', shownRefusalMs);
   const router = Router({ strict: true });
 
   const ownRequests: RequestHandler = (request, response, next) => {
@@ -240,6 +243,9 @@ export function serveConsoleSessions(
       const after = hasLostPassword ? { isPasswordRemoved: true } : null;
       await note(request, { accountId, actor, operation: 'signInWithOpenId', after });
     },
+    onRefusal: (request, response, reason) => {
+      refusals.write(request, response, reason);
+    },
     onFailure: (error) => {
       logger.warn({ err: error }, 'a sign-in with the OpenID provider failed');
     },
@@ -259,6 +265,7 @@ export function serveConsoleSessions(
       canMail: people.canMail,
       openId: ofProvider === null ? null : openId.OIDC_NAME,
       passkeyProblem: passkeyProblem(people.publicUrl),
+      refusal: refusals.read(request),
     });
   });
 

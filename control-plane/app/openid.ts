@@ -40,6 +40,8 @@ interface OpenIdParts {
     identity: Identity,
     session: string | null,
   ): Promise<void>;
+  /** Keeps why nobody was signed in, for the sign-in page. */
+  onRefusal(request: Request, response: Response, reason: string): void;
   onFailure(error: unknown): void;
 }
 
@@ -144,13 +146,13 @@ export function serveOpenId(parts: OpenIdParts): Router | null {
     };
   };
 
-  /** To the sign-in page, which says why. */
-  const refuse = (response: Response, error: unknown): void => {
+  /** To the sign-in page, which says why: not in its address, where anybody could write anything. */
+  const refuse = (request: Request, response: Response, error: unknown): void => {
     const isKnown = error instanceof ApiError && error.statusCode < 500;
     if (!isKnown) parts.onFailure(error);
     const reason = isKnown ? error.message : 'the provider could not be asked, or refused';
-    const query = new URLSearchParams({ problem: reason });
-    response.redirect(303, `${publicUrl}/console/#/sign-in?${query.toString()}`);
+    parts.onRefusal(request, response, reason);
+    response.redirect(303, `${publicUrl}/console/#/sign-in`);
   };
 
   const router = Router({ strict: true });
@@ -177,7 +179,7 @@ export function serveOpenId(parts: OpenIdParts): Router | null {
       setFlow(response, flow);
       response.redirect(303, url.href);
     } catch (error) {
-      refuse(response, error);
+      refuse(request, response, error);
     }
   });
   router.get(`${path}/callback`, async (request, response) => {
@@ -191,7 +193,7 @@ export function serveOpenId(parts: OpenIdParts): Router | null {
       response.redirect(303, `${publicUrl}/console/`);
     } catch (error) {
       setFlow(response, null);
-      refuse(response, error);
+      refuse(request, response, error);
     }
   });
   return router;

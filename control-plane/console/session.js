@@ -19,6 +19,8 @@ let installation = {
   hasPeople: true,
   canMail: false,
   openId: /** @type {string | null} */ (null),
+  /** Why the provider has just signed in nobody; null otherwise. */
+  refusal: /** @type {string | null} */ (null),
   /** Why there are no passkeys here; null where they work. */
   passkeyProblem: /** @type {string | null} */ (null),
 };

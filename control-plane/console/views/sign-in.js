@@ -2,7 +2,7 @@
 /** @import { Issue } from '../session.js' */
 import { html, useEffect, useState } from '../dom.js';
 import { UnreachableNotice } from '../parts/notices.js';
-import { link, useRoute } from '../router.js';
+import { link } from '../router.js';
 import {
   askForPasskey,
   askForReset,
@@ -48,8 +48,7 @@ function CodeField({ issues }) {
 
 /** @param {{ onOther: () => void }} props */
 function WithPassword({ onOther }) {
-  const { canMail, hasPeople, openId, passkeyProblem } = installationFacts();
-  const { query } = useRoute();
+  const { refusal, canMail, hasPeople, openId, passkeyProblem } = installationFacts();
   const [needsCode, setNeedsCode] = useState(false);
   const form = useForm(async ({ email = '', password = '', code = '', kept }, button) => {
     const isKept = kept === 'on';
@@ -70,7 +69,7 @@ function WithPassword({ onOther }) {
     }
     return refusal;
   });
-  const reason = query.problem ? `You are not signed in: ${query.problem}.` : signOutNotice();
+  const reason = signOutNotice() || (refusal && `You are not signed in: ${refusal}.`);
   return html`<form onSubmit=${form.onSubmit} novalidate>
     <${Mark} />
     <h1>Sign in to the console</h1>

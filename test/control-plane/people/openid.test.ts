@@ -185,7 +185,12 @@ test('strangers behind the same address use up no answer of the provider, and on
       `${cp.url}/console/session/oidc/callback?code=x&state=${state}`,
       { redirect: 'manual', headers },
     );
-    return decodeURIComponent(answered.get('location') ?? '').replaceAll('+', ' ');
+    assert.match(answered.get('location') ?? '', /#\/sign-in$/);
+    const refused = answered.getSetCookie().find((each) => each.startsWith('console_refusal'));
+    const session = await fetch(`${cp.url}/console/session`, {
+      headers: { 'x-console': '1', cookie: refused?.split(';')[0] ?? '' },
+    });
+    return ((await session.json()) as { refusal: string | null }).refusal ?? '';
   };
   for (let number = 0; number < 35; number += 1) {
     assert.match(await answer({}), /begun in another browser/);
