@@ -16,6 +16,8 @@ export class Person {
 
   constructor(page: Page) {
     this.page = page;
+    // What a person waits for is a run in the end, which takes long on a busy machine.
+    page.setDefaultTimeout(120_000);
   }
 
   /** A click, or a key that stands for one. */
