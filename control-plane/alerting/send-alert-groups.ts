@@ -17,7 +17,7 @@ import { causeOf, type GroupedRow, type GroupRow, toAlertOfGroup } from './alert
 import { causeText, type Cause } from './decide/causes-of.ts';
 import {
   countedMs,
-  joinMs,
+  joinsWithinMs,
   planMessages,
   type Grouping,
   type PlannedMessage,
@@ -81,7 +81,10 @@ class ChannelSweep {
       channel.grouping_json === null ? switchedOff : fromJson<Grouping>(channel.grouping_json);
     const groupOfKey = await this.#groupsOfKeys(waiting);
     const oldest = Math.min(...waiting.map((row) => row.joined_at));
-    const groups = await this.#knownGroups([...groupOfKey.values()], oldest);
+    const groups = await this.#knownGroups(
+      [...groupOfKey.values()],
+      oldest - joinsWithinMs(grouping),
+    );
     const states = await this.#statesOf([...groups.values()]);
     const { messages, nextAt } = planMessages(
       waiting.map((row) => ({
@@ -136,7 +139,7 @@ class ChannelSweep {
     return new Map(rows.map((row) => [row.incident_key, row.group_id ?? '']));
   }
 
-  /** These, and the groups that may take alerts that wait since then. */
+  /** These, and the groups whose last notification was since then. */
   async #knownGroups(ids: readonly string[], since: number): Promise<Map<string, GroupRow>> {
     const rows = await this.#db
       .selectFrom('alert_groups')
@@ -144,7 +147,7 @@ class ChannelSweep {
       .where('alert_channel_id', '=', this.#channelId)
       .where((where) =>
         where.or([
-          where('last_sent_at', '>=', since - joinMs),
+          where('last_sent_at', '>=', since),
           where('id', 'in', eachOf([...new Set(ids)])),
         ]),
       )

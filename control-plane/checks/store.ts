@@ -76,7 +76,7 @@ export interface ScheduledFields {
   runParallel: boolean;
   locations: string[] | null;
   privateLocations: string[] | null;
-  retryStrategy: RetryStrategy | null;
+  retryStrategy: RetryStrategy | 'FALLBACK' | null;
   doubleCheck: boolean;
 }
 
@@ -90,8 +90,10 @@ export function fieldsOf(row: CheckRow): CheckFields {
         frequencyOffset: row.frequency_offset,
         runParallel: fromFlag(row.run_parallel),
       };
+  const { isFallback = false, ...stored } = body;
   return {
-    ...body,
+    ...stored,
+    ...(isFallback === true && stored['retryStrategy'] === null && { retryStrategy: 'FALLBACK' }),
     ...scheduled,
     name: row.name,
     activated: fromFlag(row.activated),
@@ -121,7 +123,10 @@ export function toColumns(fields: CheckFields): FieldColumns {
     run_parallel: toFlag(runParallel ?? false),
     group_id: groupId,
     group_order: groupOrder,
-    body_json: JSON.stringify(body),
+    // Replicas of earlier releases hand a text on to agents, which know no such strategy.
+    body_json: JSON.stringify(
+      body.retryStrategy === 'FALLBACK' ? { ...body, retryStrategy: null, isFallback: true } : body,
+    ),
   };
 }
 

@@ -89,7 +89,10 @@ export class AuditedCalls {
     { request, params, principal, receivedAt }: CallOf & { receivedAt: number },
     carryOut: () => Promise<unknown>,
   ): Promise<unknown> {
-    const { path } = request;
+    const path =
+      route.auditedAs?.replace(/\{(\w+)\}/g, (_all, name: string) =>
+        encodeURIComponent(params[name] ?? ''),
+      ) ?? request.path;
     const isCreation = isNew(route);
     const before = isCreation ? null : await this.#read(path, principal, receivedAt);
     const answer = await carryOut();
@@ -187,7 +190,10 @@ function resourceOf(
     return { type, id: idIn(answer) };
   }
   const [, last] = route.path.match(/.*\{(\w+)\}/) ?? [];
-  return { type: typeOf(route.path), id: last === undefined ? null : (params[last] ?? null) };
+  return {
+    type: typeOf(route.auditedAs ?? route.path),
+    id: last === undefined ? null : (params[last] ?? null),
+  };
 }
 
 /** True for a call that makes an entry of a list. */

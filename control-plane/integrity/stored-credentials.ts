@@ -4,7 +4,7 @@
  * stored as hashes.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
-import { mapCredentials, isEncryptedVariable } from '../core/decide/credentials.ts';
+import { mapCredentials, mapRawKeys, isEncryptedVariable } from '../core/decide/credentials.ts';
 import { sha256Hex } from '../core/keys.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
@@ -116,6 +116,18 @@ const inBody = (
     return body === row.body_json ? {} : { body_json: body };
   });
 
+const keysOfDashboards = kind<Of<'body_json'>>(
+  'keys of dashboards',
+  'dashboards',
+  'body_json',
+  (row, replace) => {
+    const body = fromJson<{ keys?: Record<string, unknown>[] }>(row.body_json);
+    const keys = mapRawKeys(body.keys ?? [], (rawKey) => replace(rawKey, row.account_id));
+    const changed = JSON.stringify({ ...body, keys });
+    return changed === row.body_json ? {} : { body_json: changed };
+  },
+);
+
 type VariableRow = Of<'value'> & { secret: number; locked: number };
 
 const triggerTokens = whole('tokens of triggers', 'check_triggers', 'token_encrypted');
@@ -134,6 +146,7 @@ const kinds = (isFirst: boolean): Kind[] => [
   whole('configurations of alert channels', 'alert_channels', 'config_json'),
   whole('configurations in alert notifications', 'alert_notifications', 'config_json'),
   whole('proxies of private locations', 'private_locations', 'proxy_url'),
+  keysOfDashboards,
   ...(isFirst
     ? []
     : [

@@ -89,6 +89,7 @@ const listAccountMembers = defineRoute({
 });
 
 const byUser = z.object({ userId: pathId });
+const auditedAs = '/v1/people/{userId}';
 
 const updateAccountMember = defineRoute({
   ...personRoutes.updatePerson,
@@ -96,6 +97,7 @@ const updateAccountMember = defineRoute({
   method: 'PATCH',
   path: '/v1/accounts/me/members/{userId}',
   tag,
+  auditedAs,
   params: byUser,
   response: member,
 });
@@ -105,6 +107,7 @@ const removeAccountMember = defineRoute({
   operationId: 'removeAccountMember',
   path: '/v1/accounts/me/members/{userId}',
   tag,
+  auditedAs,
   params: byUser,
 });
 

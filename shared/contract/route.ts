@@ -38,6 +38,8 @@ export interface Route {
   readonly hasEffects?: boolean;
   /** A POST that changes nothing: it is not in the audit log. */
   readonly onlyReads?: true;
+  /** The path of the same entry where it can be read, for the audit log. */
+  readonly auditedAs?: string;
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;

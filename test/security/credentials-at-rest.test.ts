@@ -49,7 +49,9 @@ async function read(system: System, ids: Record<string, string | number>): Promi
     `/v1/private-locations/${ids['location']}`,
   );
   const trigger = await system.api<{ token: string }>('GET', `/v1/triggers/checks/${ids['check']}`);
+  const [dashboard] = await system.api<[{ keys: unknown }]>('GET', '/v1/dashboards');
   return {
+    dashboard: dashboard.keys,
     request: check.request,
     variables: check.environmentVariables,
     pingToken: heartbeat.heartbeat.pingToken,
@@ -131,6 +133,9 @@ async function makeEverything(
     ...{ name: 'here', slugName: 'here', proxyUrl: `http://u:${marker}-proxy@proxy.example:3128` },
   });
   await system.api('POST', '/v1/client-certificates', { host: 'a.example', cert, key });
+  await system.api('POST', '/v1/dashboards', {
+    ...{ isPrivate: true, keys: [{ rawKey: `${marker}-dashboard` }] },
+  });
   return {
     ids: {
       ...{ check: check.id, heartbeat: heartbeat.id, group: group.id, location: location.id },
@@ -183,6 +188,13 @@ function undoEncryption(database: string): void {
   });
   change('checks', 'id', 'body_json', body);
   change('check_groups', 'id', 'body_json', body);
+  change('dashboards', 'id', 'body_json', (row) => {
+    const stored = JSON.parse(row['body_json'] ?? '') as { keys: Row[] };
+    const keys = stored.keys.map(({ rawKey = '' }) => ({
+      rawKey: cipher.decryptStored(rawKey, row['account_id'] ?? ''),
+    }));
+    return JSON.stringify({ ...stored, keys });
+  });
   change('alert_channels', 'id', 'config_json', opened('config_json'));
   change('private_locations', 'id', 'proxy_url', opened('proxy_url'));
   change('check_triggers', 'id', 'token', opened('token_encrypted'));
@@ -201,7 +213,7 @@ test('credentials are readable in no file, before and after a new key, and work 
   await using system = await System.start(folder.path);
   const { ids, needles } = await makeEverything(system);
   const shown = await read(system, ids);
-  assert.equal(JSON.stringify(shown).split(marker).length - 1, 15, JSON.stringify(shown));
+  assert.equal(JSON.stringify(shown).split(marker).length - 1, 16, JSON.stringify(shown));
   assertOnNoDisk(folder.path, needles);
 
   const operator = new Operator(folder.path);
@@ -244,7 +256,7 @@ test('credentials are readable in no file, before and after a new key, and work 
     'keys',
     'rotate-encryption',
   );
-  assert.ok(rotated.values >= 17, JSON.stringify(rotated));
+  assert.ok(rotated.values >= 18, JSON.stringify(rotated));
   assert.notEqual(readFileSync(`${operator.database}.key`, 'utf8'), keyBefore);
   const old = new SecretCipher(Buffer.from(keyBefore, 'base64'));
   const db = new DatabaseSync(operator.database, { readOnly: true });

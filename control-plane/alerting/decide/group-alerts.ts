@@ -50,8 +50,8 @@ export interface Plan {
 }
 
 const hourMs = 3_600_000;
-/** A group takes further alerts of its cause this long after its last notification. */
-export const joinMs = hourMs;
+/** A group takes further alerts of its cause this long after its last notification, at least. */
+const joinMs = hourMs;
 /** After this time a group takes only what belongs to its own outages. */
 export const maxAgeMs = 24 * hourMs;
 /** How far back sent notifications matter. */
@@ -98,8 +98,17 @@ function clustersOf(outages: readonly WaitingAlert[][]): Cluster[] {
 }
 
 /** Whether a group takes an outage that it would be notified of at this instant: one that is over is closed. */
-function takesMore({ openedAt, lastSentAt, isOver }: KnownGroup, at: number): boolean {
-  return !isOver && lastSentAt >= at - joinMs && openedAt > at - maxAgeMs;
+function takesMore(
+  { openedAt, lastSentAt, isOver }: KnownGroup,
+  at: number,
+  withinMs: number,
+): boolean {
+  return !isOver && lastSentAt >= at - withinMs && openedAt >= at - maxAgeMs;
+}
+
+/** How long after its last notification a group takes alerts: until its next one is due, at least. */
+export function joinsWithinMs({ windowSeconds, updateMinutes }: Grouping): number {
+  return Math.max(joinMs, updateMinutes * 60_000 + windowSeconds * 1000);
 }
 
 /** Sorts the waiting alerts into the known groups and new ones. */
@@ -107,8 +116,9 @@ function unitsOf(
   waiting: readonly WaitingAlert[],
   groupOfKey: ReadonlyMap<string, string>,
   groups: readonly KnownGroup[],
-  { windowSeconds, updateMinutes }: Grouping,
+  grouping: Grouping,
 ): Unit[] {
+  const { windowSeconds, updateMinutes } = grouping;
   const windowEnd = (alerts: readonly WaitingAlert[]): number =>
     Math.min(...alerts.map(({ joinedAt }) => joinedAt)) + windowSeconds * 1000;
   const updateDueAt = (group: KnownGroup, alerts: readonly WaitingAlert[]): number =>
@@ -118,6 +128,7 @@ function unitsOf(
     groups.toSorted((a, b) => b.lastSentAt - a.lastSentAt),
     ({ cause }) => (cause === null ? '' : keyOfCause(cause)),
   );
+  const withinMs = joinsWithinMs(grouping);
   const joining = new Map<KnownGroup, WaitingAlert[]>();
   const unknown: WaitingAlert[][] = [];
   for (const [key, outage] of Map.groupBy(waiting, ({ incidentKey }) => incidentKey)) {
@@ -126,7 +137,7 @@ function unitsOf(
       outage
         .flatMap(({ causes }) => causes.flatMap((cause) => byCause.get(keyOfCause(cause)) ?? []))
         // A group that is closed by then would only make it wait.
-        .find((found) => takesMore(found, updateDueAt(found, outage)));
+        .find((found) => takesMore(found, updateDueAt(found, outage), withinMs));
     if (group === undefined) unknown.push(outage);
     else joining.set(group, [...(joining.get(group) ?? []), ...outage]);
   }
@@ -174,7 +185,9 @@ export function planMessages(
     sentAt.filter((sent) => sent > at - hourMs && sent <= at);
   const units = unitsOf(waiting, groupOfKey, groups, grouping);
   const places = Math.max(0, maxPerHour - inHourBefore(now).length);
-  const several = groups.find((group) => group.cause === null && takesMore(group, now)) ?? null;
+  const withinMs = joinsWithinMs(grouping);
+  const several =
+    groups.find((group) => group.cause === null && takesMore(group, now, withinMs)) ?? null;
   const due = units.filter(({ dueAt }) => dueAt <= now);
   const chosen = withinLimit(due, places, several);
   const sent = [...inHourBefore(now), ...chosen.map(() => now)].sort((a, b) => a - b);

@@ -6,14 +6,26 @@ import { forms } from '../form-facts.js';
 import { isValues, newValues } from './values.js';
 
 /**
+ * The subscriptions of a new check: to the channels that new checks use.
+ * @param {DataAt<'v1/alert-channels'>} channels
+ */
+export function subscriptionsOfNew(channels) {
+  return channels
+    .filter(({ autoSubscribe }) => autoSubscribe)
+    .map(({ id }) => ({ alertChannelId: id, activated: true }));
+}
+
+/**
  * What checks of lines begin with. Who has one location wants it.
  * @param {DataAt<'v1/private-locations'>} places
+ * @param {DataAt<'v1/alert-channels'>} channels
  * @returns {Record<string, unknown>}
  */
-export function sharedByLines(places) {
+export function sharedByLines(places, channels) {
   const [only] = places;
   const privateLocations = places.length === 1 && only !== undefined ? [only.slugName] : [];
-  return { frequency: 1, privateLocations, tags: [] };
+  const alertChannelSubscriptions = subscriptionsOfNew(channels);
+  return { frequency: 1, privateLocations, tags: [], alertChannelSubscriptions };
 }
 
 /**
@@ -28,6 +40,7 @@ export async function createLine({ type, name, request }, shared) {
   const asked = isValues(fresh.request) ? fresh.request : {};
   const { data } = await send(form?.create ?? '', {
     method: 'POST',
+    query: form?.createQuery ?? {},
     body: { ...form?.always, ...fresh, ...shared, name, request: { ...asked, ...request } },
   });
   return data.id;

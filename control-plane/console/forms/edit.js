@@ -14,6 +14,7 @@ import { choosing, link } from '../router.js';
 import { afterSaving, listOf } from './after.js';
 import { adjustments, beginnings } from './adjust.js';
 import { belowForm } from './below.js';
+import { subscriptionsOfNew } from './create-line.js';
 import { besideForm } from './beside.js';
 import { marksOf } from './code-marks.js';
 import { Form } from './form.js';
@@ -106,9 +107,7 @@ function NewEntry({ name, query, from, places, channels }) {
       places.length === 1 &&
       only !== undefined && { privateLocations: [only.slugName] }),
     ...('alertChannelSubscriptions' in fresh && {
-      alertChannelSubscriptions: channels
-        .filter(({ autoSubscribe }) => autoSubscribe)
-        .map(({ id }) => ({ alertChannelId: id, activated: true })),
+      alertChannelSubscriptions: subscriptionsOfNew(channels),
     }),
     ...(from !== null && copyOf(askedOf(form, from.data))),
   };

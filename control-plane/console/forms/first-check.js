@@ -21,8 +21,12 @@ export function FirstCheck() {
     }
     setBusy(true);
     try {
-      const { data } = await call('v1/private-locations');
-      location.hash = link('checks', await createLine(line, sharedByLines(data)));
+      const [places, channels] = await Promise.all([
+        call('v1/private-locations'),
+        call('v1/alert-channels', { query: { limit: 100 } }),
+      ]);
+      const shared = sharedByLines(places.data, channels.data);
+      location.hash = link('checks', await createLine(line, shared));
     } catch (error) {
       setProblem(wordsOf(toProblem(error)));
       setBusy(false);

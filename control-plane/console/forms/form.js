@@ -72,15 +72,16 @@ function Conflict({ form, names, theirs, take }) {
 }
 
 /**
- * What was typed before, on top of what the entry is now.
+ * What was typed before, on top of what the entry is now. A new entry is nobody else's.
  * @param {string} draftKey
  * @param {Values} initial
+ * @param {boolean} isNew
  */
-function restore(draftKey, initial) {
+function restore(draftKey, initial, isNew) {
   const draft = draftOf(draftKey);
-  return draft === undefined
-    ? { values: initial, conflicts: [] }
-    : merge(draft.base, draft.values, initial);
+  if (draft === undefined) return { values: initial, conflicts: [] };
+  if (isNew) return { values: draft.values, conflicts: [] };
+  return merge(draft.base, draft.values, initial);
 }
 
 /**
@@ -104,7 +105,7 @@ export function Form(props) {
   const { adjust, above, beside, marked = noMarks } = props;
   const isNew = entry === null;
   const { mayAct } = useMe();
-  const [restored] = useState(() => restore(draftKey, initial));
+  const [restored] = useState(() => restore(draftKey, initial, entry === null));
   const [base, setBase] = useState(initial);
   const [values, setValues] = useState(restored.values);
   const [etag, setEtag] = useState(entry?.etag ?? null);

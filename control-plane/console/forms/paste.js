@@ -21,6 +21,7 @@ const draftKey = 'new checks';
 export function PasteView() {
   const { mayWrite } = useMe();
   const places = useQuery('v1/private-locations');
+  const channels = useQuery('v1/alert-channels', { query: { limit: 100 } });
   const form = forms['check-URL'];
   const [text, setText] = useState(String(draftOf(draftKey)?.values.text ?? ''));
   const [own, setOwn] = useState(/** @type {Record<string, unknown>} */ ({}));
@@ -36,7 +37,7 @@ export function PasteView() {
     [text],
   );
   if (form === undefined) return null;
-  const shared = { ...sharedByLines(places.data ?? []), ...own };
+  const shared = { ...sharedByLines(places.data ?? [], channels.data ?? []), ...own };
   const good = lines.filter(({ line, read }) => read !== null && states.get(line) !== 'created');
 
   const create = async () => {

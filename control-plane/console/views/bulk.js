@@ -72,14 +72,14 @@ const putting = (change) => (check) =>
  * @param {(now: Check) => object} changeOf
  */
 async function putOn({ id }, changeOf) {
-  for (;;) {
+  for (let triesLeft = 4; ; triesLeft -= 1) {
     const path = `v1/checks/${id}`;
     const { data, etag } = await send(path);
     try {
       await send(path, { method: 'PUT', body: changeOf(data), ifMatch: etag });
       return;
     } catch (error) {
-      if (toProblem(error).status !== 412) throw error;
+      if (toProblem(error).status !== 412 || triesLeft === 0) throw error;
     }
   }
 }

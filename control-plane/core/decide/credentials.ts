@@ -12,6 +12,13 @@ export function isEncryptedVariable({ secret, locked }: { secret: boolean; locke
   return secret || locked;
 }
 
+/** Keys, of which each may carry `rawKey`, with `map` applied to it. */
+export function mapRawKeys(keys: readonly Fields[], map: (rawKey: string) => string): Fields[] {
+  return keys.map((key) =>
+    typeof key['rawKey'] === 'string' ? { ...key, rawKey: map(key['rawKey']) } : key,
+  );
+}
+
 function inRequest(request: unknown, map: (value: string) => string): unknown {
   if (typeof request !== 'object' || request === null) return request;
   const mapped: Fields = { ...request };

@@ -13,6 +13,7 @@ import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
 import type { DashboardsTable } from '../tables.ts';
+import { mapRawKeys } from '../../core/decide/credentials.ts';
 import { seesLockedValues } from '../../core/decide/hidden-values.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { refuseTakenAddresses } from '../../core/unique-addresses.ts';
@@ -43,14 +44,6 @@ function withFirstKey(
   const maskedKey = `da_…${rawKey.slice(-4)}`;
   const created_at = toTimestamp(clock.now());
   return { ...fields, keys: [{ id: newId(), rawKey, maskedKey, created_at, updated_at: null }] };
-}
-
-type Keys = DashboardFields['keys'];
-
-function mapRawKeys(keys: Keys, map: (rawKey: string) => string): Keys {
-  return keys.map((key) =>
-    typeof key['rawKey'] === 'string' ? { ...key, rawKey: map(key['rawKey']) } : key,
-  );
 }
 
 function fieldsOf(row: Row, secrets: SecretCipher): DashboardFields {

@@ -60,6 +60,35 @@ test('members are people and open invitations: found, paged, changed and removed
   assert.equal((await cp.api('DELETE', `${path}/${ids[1]}`)).status, 204);
   assert.equal((await cp.api('DELETE', `${path}/${ids[1]}`)).status, 404);
   assert.equal((await list('?type=member')).length, 1);
+  const { entries } = (await cp.api('GET', '/v1/audit-log?limit=2')).body;
+  assert.deepEqual(
+    entries.map(({ resource, before, after }: Record<string, Fields>) => [
+      ...[resource?.['type'], resource?.['id'], before?.['role'], after?.['role']],
+    ]),
+    [
+      ['people', ids[1], 'READ_RUN', undefined],
+      ['people', ids[0], 'READ_RUN', 'ADMIN'],
+    ],
+  );
+});
+
+test('FALLBACK on a check is kept, and stored as what earlier releases know', async () => {
+  await using cp = await startTestControlPlane();
+  const request = { url: 'https://a.example/' };
+  const { body: made } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'a', request, retryStrategy: 'FALLBACK' },
+  });
+  const strategy = async () => (await cp.api('GET', `/v1/checks/${made.id}`)).body.retryStrategy;
+  assert.equal(made.retryStrategy, 'FALLBACK');
+  await cp.api('PUT', `/v1/checks/url/${made.id}`, { name: 'b' });
+  assert.equal(await strategy(), 'FALLBACK');
+  const [row] = await cp.controlPlane.services.db
+    .selectFrom('checks')
+    .select('body_json')
+    .execute();
+  assert.equal((JSON.parse(row?.body_json ?? '') as Fields)['retryStrategy'], null);
+  await cp.api('PUT', `/v1/checks/url/${made.id}`, { retryStrategy: null });
+  assert.equal(await strategy(), null);
 });
 
 test('an existing client reads what every result asked and what was answered', async () => {

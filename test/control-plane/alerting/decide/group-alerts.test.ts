@@ -159,6 +159,19 @@ test('with an update in an hour, what fails meanwhile is in it, however late the
   );
 });
 
+test('with one notification a day, the next outage of the cause waits for it', () => {
+  const group: KnownGroup = {
+    ...{ id: 'g', cause: hostCause, openedAt: 0, lastSentAt: 0, isOver: false },
+  };
+  for (const updateMinutes of [61, 120, 1_440]) {
+    const rare = { ...grouping, updateMinutes };
+    const plan = (at: number) =>
+      planMessages([alert('a', minute)], noKeys, [group], [], rare, at).messages[0]?.groupId;
+    const due = updateMinutes * minute;
+    assert.deepEqual([plan(due - 1), plan(due)], [undefined, 'g'], String(updateMinutes));
+  }
+});
+
 test('an outage stays in its group, however old the group is and whatever it is about now', () => {
   const group: KnownGroup = {
     id: 'g',
@@ -222,7 +235,7 @@ test('property: no alert is lost or sent twice, and no hour has more notificatio
   });
   const settings = fc.record({
     windowSeconds: fc.integer({ min: 5, max: 900 }),
-    updateMinutes: fc.integer({ min: 1, max: 60 }),
+    updateMinutes: fc.integer({ min: 1, max: 1_440 }),
     maxPerHour: fc.integer({ min: 2, max: 6 }),
   });
   fc.assert(
