@@ -18,6 +18,7 @@ import {
   codeAt,
   goodPassword,
   insertMember,
+  refusalAfter,
   startPersonSession,
   tokenOf,
 } from '../support/people.ts';
@@ -225,10 +226,10 @@ test('lock-out: strangers behind the same address shut out no passkeys, provider
   const ask = async (browser: Browser, path: string, body: object = {}) =>
     (await browser.send('POST', `/console/session${path}`, body)).status;
   const begin = async (browser: Browser) => {
-    const { headers } = await fetch(`${cp.url}/console/session/oidc`, {
+    const answer = await fetch(`${cp.url}/console/session/oidc`, {
       ...{ redirect: 'manual', headers: { cookie: browser.device } },
     });
-    return decodeURIComponent(headers.get('location') ?? '').replaceAll('+', ' ');
+    return refusalAfter(cp.url, answer);
   };
   const passkey = {
     passkey: {

@@ -51,6 +51,16 @@ export async function startPersonSession(
   return { id, cookie: `${new ConsoleCookie(services.publicUrl).name}=${token}` };
 }
 
+/** Why a provider signed in nobody, as the sign-in page shows it after an answer. */
+export async function refusalAfter(url: string, { headers }: Response): Promise<string> {
+  assert.match(headers.get('location') ?? '', /#\/sign-in$/);
+  const kept = headers.getSetCookie().find((each) => each.startsWith('console_refusal'));
+  const session = await fetch(`${url}/console/session`, {
+    headers: { 'x-console': '1', cookie: kept?.split(';')[0] ?? '' },
+  });
+  return ((await session.json()) as { refusal: string | null }).refusal ?? '';
+}
+
 /** What a browser with the console open sends and keeps. */
 export class Browser {
   readonly #cp: TestControlPlane;

@@ -12,7 +12,7 @@ import {
   signInAtProvider,
   type OpenIdProvider,
 } from '../../support/openid-provider.ts';
-import { insertMember, startPersonSession } from '../../support/people.ts';
+import { insertMember, refusalAfter, startPersonSession } from '../../support/people.ts';
 
 let browser: Browser;
 before(async () => {
@@ -181,16 +181,8 @@ test('strangers behind the same address use up no answer of the provider, and on
   const cookie = (begin.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
   const state = new URL(begin.headers.get('location') ?? '').searchParams.get('state') ?? '';
   const answer = async (headers: Record<string, string>) => {
-    const { headers: answered } = await fetch(
-      `${cp.url}/console/session/oidc/callback?code=x&state=${state}`,
-      { redirect: 'manual', headers },
-    );
-    assert.match(answered.get('location') ?? '', /#\/sign-in$/);
-    const refused = answered.getSetCookie().find((each) => each.startsWith('console_refusal'));
-    const session = await fetch(`${cp.url}/console/session`, {
-      headers: { 'x-console': '1', cookie: refused?.split(';')[0] ?? '' },
-    });
-    return ((await session.json()) as { refusal: string | null }).refusal ?? '';
+    const path = `/console/session/oidc/callback?code=x&state=${state}`;
+    return refusalAfter(cp.url, await fetch(cp.url + path, { redirect: 'manual', headers }));
   };
   for (let number = 0; number < 35; number += 1) {
     assert.match(await answer({}), /begun in another browser/);
