@@ -91,8 +91,13 @@ export class Ground implements AsyncDisposable {
 
   /** The agent runs as nobody. */
   asNobody(...more: string[]): void {
-    for (const name of ['data', 'work']) chownSync(join(this.folder, name), nobody, nobody);
-    this.asUser(nobody, ...more);
+    this.asOwner(nobody, ...more);
+  }
+
+  /** The agent runs as the user that its folders belong to. */
+  asOwner(id: number, ...more: string[]): void {
+    for (const name of ['data', 'work']) chownSync(join(this.folder, name), id, id);
+    this.asUser(id, ...more);
   }
 
   /**
