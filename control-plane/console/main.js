@@ -8,7 +8,7 @@ import { findSession, isSignedIn, onSessionChange } from './session.js';
 import { LinkPage } from './views/people-link.js';
 import { Forgotten, SignIn } from './views/sign-in.js';
 
-/** The pages of one-time links; whoever is signed in may open one for another person. */
+/** The pages of one-time links. They open also while another person is signed in. */
 const linkPages = ['setup', 'invitation', 'reset'];
 
 function App() {

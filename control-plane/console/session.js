@@ -2,7 +2,7 @@
  * The session of the user. A password, an API key or a one-time link is exchanged for a session with
  * an HttpOnly cookie; the page stores nothing in the browser.
  */
-import { dropDrafts, ownDrafts } from './forms/drafts.js';
+import { dropDrafts, hasDrafts, ownDrafts } from './forms/drafts.js';
 
 const address = new URL('session', location.href);
 const headers = { 'x-console': '1' };
@@ -115,9 +115,11 @@ export async function signIn(credentials) {
     history.replaceState(null, '', '#/checks');
     dispatchEvent(new HashChangeEvent('hashchange'));
   }
-  // Before a form is shown again.
-  const me = await fetch(new URL('../v1/users/me', address), { headers }).catch(() => null);
-  if (me?.ok) ownDrafts(await me.json());
+  // Before a form shows what somebody else has typed.
+  if (hasDrafts()) {
+    const me = await fetch(new URL('../v1/users/me', address), { headers }).catch(() => null);
+    if (me?.ok) ownDrafts(await me.json());
+  }
   change(true);
   return null;
 }

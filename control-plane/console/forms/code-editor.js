@@ -285,8 +285,8 @@ export function openEditor(options) {
             effects.some((one) => one.is(setMarks)),
           );
           if (!docChanged && !isMarked) return;
-          clearTimeout(telling);
-          telling = setTimeout(tellProblems, settleMs);
+          clearTimeout(settling);
+          settling = setTimeout(reportProblems, settleMs);
         }),
         theme,
         changing.of(asGiven(options)),
@@ -298,8 +298,8 @@ export function openEditor(options) {
   let unseen = [];
   let known = '';
   /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let telling;
-  const tellProblems = () => {
+  let settling;
+  const reportProblems = () => {
     const { state } = view;
     const problems = [...runErrors(state), ...syntaxErrors(state)].map(({ from, message }) => ({
       line: state.doc.lineAt(from).number,
@@ -311,7 +311,7 @@ export function openEditor(options) {
     onProblems(problems);
   };
   const view = new EditorView({ state: stateOf(options.text), parent });
-  tellProblems();
+  reportProblems();
 
   return {
     /** @param {Pick<EditorOptions, 'attributes' | 'isReadOnly'>} given */
@@ -358,7 +358,7 @@ export function openEditor(options) {
       view.focus();
     },
     close() {
-      clearTimeout(telling);
+      clearTimeout(settling);
       view.destroy();
     },
   };

@@ -35,6 +35,10 @@ export function dropDrafts() {
   drafts.clear();
 }
 
+export function hasDrafts() {
+  return drafts.size > 0;
+}
+
 /** @type {string | null} */
 let owner = null;
 
@@ -50,5 +54,5 @@ export function ownDrafts({ email, accountId }) {
 
 // A tab that is closed by accident asks first.
 addEventListener('beforeunload', (event) => {
-  if (drafts.size > 0) event.preventDefault();
+  if (hasDrafts()) event.preventDefault();
 });

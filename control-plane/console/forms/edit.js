@@ -197,7 +197,7 @@ export function EditView({ name, id, query }) {
     readId === undefined || readId === '' ? null : readPath(name, readId),
   );
   // Not those that a view has read before: the one that was just made is wanted most.
-  const hasChoices = name === 'check' || name === 'group';
+  const hasChoices = id === undefined && (name === 'check' || name === 'group');
   const places = useEntry(hasChoices ? 'v1/private-locations' : null);
   const channels = useEntry(hasChoices ? 'v1/alert-channels?limit=100' : null);
   const failed = [{ problem, reload }, places, channels].find((one) => one.problem !== null);

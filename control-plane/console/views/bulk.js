@@ -11,7 +11,7 @@ import { useQuery } from '../query.js';
 import { link } from '../router.js';
 
 const atOnce = 4;
-/** A deletion waits for so long, for whoever did not mean it. */
+/** How long a deletion can be undone. */
 const heldSeconds = 10;
 const maxRefusedShown = 5;
 

@@ -129,7 +129,7 @@ function toneOf(availability) {
 }
 
 /**
- * `onPick` is null for whoever may not change checks.
+ * `onPick` is null for roles that may not change checks.
  * @typedef {{
  *   check: CheckOverview,
  *   state: CheckState,

@@ -8,7 +8,7 @@ import { Ago } from '../parts/time.js';
 import { knowsPasskeys, makePasskey } from '../passkeys.js';
 import { useQuery } from '../query.js';
 import { installationFacts } from '../session.js';
-import { Field, problemOf, RecoveryCodes, useForm } from './people-form.js';
+import { Field, PasswordField, problemOf, RecoveryCodes, useForm } from './people-form.js';
 
 /** @typedef {DataAt<'v1/users/me/passkeys'>[number]} Passkey */
 /** @typedef {{ passkey: Passkey, isRemoval: boolean }} Asked */
@@ -43,13 +43,7 @@ function AddPasskey({ onAdded }) {
       issues=${form.issues}
       help="Such as the device that keeps it: Laptop, Phone, Security key."
     />
-    <${Field}
-      label="Password"
-      name="password"
-      type="password"
-      autocomplete="current-password"
-      issues=${form.issues}
-    />
+    <${PasswordField} issues=${form.issues} />
     <div class="form-end">
       <button type="submit" disabled=${form.isBusy}>Add a passkey</button>
     </div>
@@ -79,14 +73,7 @@ function Change({ passkey, isRemoval, onDone, onClose }) {
       ${form.notice}
       ${
         isRemoval
-          ? html`<${Field}
-              label="Password"
-              name="password"
-              type="password"
-              autocomplete="current-password"
-              autofocus
-              issues=${form.issues}
-            />`
+          ? html`<${PasswordField} autofocus issues=${form.issues} />`
           : html`<${Field}
               label="Name"
               name="name"

@@ -70,6 +70,27 @@ export function Field({ label, name, issues, help, ...attributes }) {
 }
 
 /**
+ * The password that a person has, or that they choose.
+ * @param {{
+ *   issues: Issue[],
+ *   label?: string,
+ *   name?: string,
+ *   isNew?: boolean,
+ *   help?: ComponentChildren,
+ *   autofocus?: boolean,
+ * }} props
+ */
+export function PasswordField({ isNew = false, ...props }) {
+  return html`<${Field}
+    label=${isNew ? 'New password' : 'Password'}
+    name="password"
+    type="password"
+    autocomplete=${isNew ? 'new-password' : 'current-password'}
+    ...${props}
+  />`;
+}
+
+/**
  * Sends a form and keeps its refusal. `work` gives null when it has succeeded; its `button` is the value of
  * the one that sent the form.
  * @param {(fields: Record<string, string>, button: string) => Promise<Refused | null>} work

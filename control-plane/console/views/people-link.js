@@ -4,12 +4,20 @@ import { html, useEffect, useState } from '../dom.js';
 import { Loading } from '../parts/notices.js';
 import { changeQuery, link } from '../router.js';
 import { acceptLink, describeLink } from '../session.js';
-import { Field, KeepSignedIn, Mark, roleName, useForm, wordsOfRefusal } from './people-form.js';
+import {
+  Field,
+  KeepSignedIn,
+  Mark,
+  PasswordField,
+  roleName,
+  useForm,
+  wordsOfRefusal,
+} from './people-form.js';
 
 const passwordHelp =
   'At least 12 characters. A sentence is easier to keep in mind than a riddle of signs.';
 
-/** Where the link is pasted, for whoever opened the page without it. */
+/** The field for the link, where the page was opened without it. */
 function PasteLink() {
   const form = useForm(async ({ link: given = '' }) => {
     const [token] = /[\w-]{43}(?![\w-])/.exec(given) ?? [];
@@ -92,11 +100,8 @@ function LinkForm({ facts, token }) {
           />`
     }
     ${isNew && html`<${Field} label="Name" name="name" autocomplete="name" issues=${form.issues} />`}
-    <${Field}
-      label=${hasPassword ? 'Password' : 'New password'}
-      name="password"
-      type="password"
-      autocomplete=${hasPassword ? 'current-password' : 'new-password'}
+    <${PasswordField}
+      isNew=${!hasPassword}
       issues=${form.issues}
       help=${hasPassword ? undefined : passwordHelp}
     />

@@ -1,4 +1,4 @@
-/** The profile of whoever is signed in: name, account, password and sessions. */
+/** The profile of the signed-in person: name, account, password and sessions. */
 /** @import { DataAt } from '../contract.ts' */
 import { html, useContext, useState } from '../dom.js';
 import { call } from '../api.js';
@@ -9,7 +9,14 @@ import { Empty } from '../parts/notices.js';
 import { Ago } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { QrCode } from '../parts/qr-code.js';
-import { Field, problemOf, RecoveryCodes, roleName, useForm } from './people-form.js';
+import {
+  Field,
+  PasswordField,
+  problemOf,
+  RecoveryCodes,
+  roleName,
+  useForm,
+} from './people-form.js';
 import { Passkeys } from './passkeys.js';
 
 /** @typedef {DataAt<'v1/users/me'>} MeData */
@@ -102,18 +109,10 @@ function Password({ me, onChanged }) {
     <form key=${saves} class="form" onSubmit=${form.onSubmit} novalidate>
       ${form.notice}
       <input type="email" value=${me.email} autocomplete="username" readonly hidden />
-      <${Field}
-        label="Present password"
-        name="currentPassword"
-        type="password"
-        autocomplete="current-password"
-        issues=${form.issues}
-      />
-      <${Field}
-        label="New password"
+      <${PasswordField} label="Present password" name="currentPassword" issues=${form.issues} />
+      <${PasswordField}
+        isNew
         name="newPassword"
-        type="password"
-        autocomplete="new-password"
         issues=${form.issues}
         help="At least 12 characters. All your other sessions end."
       />
@@ -195,13 +194,7 @@ function SecondFactor() {
               }
             </p>
             ${form.notice}
-            <${Field}
-              label="Password"
-              name="password"
-              type="password"
-              autocomplete="current-password"
-              issues=${form.issues}
-            />
+            <${PasswordField} issues=${form.issues} />
             ${
               isOn &&
               html`<${Field}

@@ -10,7 +10,7 @@ import {
   signIn,
   signOutNotice,
 } from '../session.js';
-import { Field, KeepSignedIn, Mark, useForm } from './people-form.js';
+import { Field, KeepSignedIn, Mark, PasswordField, useForm } from './people-form.js';
 
 /**
  * @param {{ status: number, message: string }} refusal
@@ -90,13 +90,7 @@ function WithPassword({ onOther }) {
       autofocus
       issues=${form.issues}
     />
-    <${Field}
-      label="Password"
-      name="password"
-      type="password"
-      autocomplete="current-password"
-      issues=${form.issues}
-    />
+    <${PasswordField} issues=${form.issues} />
     ${needsCode && html`<${CodeField} issues=${form.issues} />`}
     <${KeepSignedIn} />
     <button type="submit" class="primary" disabled=${form.isBusy}>
