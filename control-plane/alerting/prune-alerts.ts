@@ -1,4 +1,5 @@
-import { jsonValue } from '../db/expressions.ts';
+import { jsonValue, keysBefore } from '../db/expressions.ts';
+import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { pruneAlertNotifications } from '../notifications/index.ts';
 
@@ -13,32 +14,22 @@ export async function pruneAlerts(
   retentionMs: number,
 ): Promise<boolean> {
   const before = clock.now() - retentionMs;
+  const old = <Key extends 'seq' | 'id'>(table: keyof Database, key: Key, column: string) =>
+    keysBefore({ table, key, column }, before, atOnce);
   return commits.run(async (db) => {
     const deleted = [
       await db
         .deleteFrom('alert_decisions')
-        .where('seq', 'in', (old) =>
-          old
-            .selectFrom('alert_decisions')
-            .select('seq')
-            .where('decided_at', '<', before)
-            .limit(atOnce),
-        )
+        .where('seq', 'in', old('alert_decisions', 'seq', 'decided_at'))
         .executeTakeFirst(),
       await db
         .deleteFrom('check_alerts')
-        .where('seq', 'in', (old) =>
-          old
-            .selectFrom('check_alerts')
-            .select('seq')
-            .where('created_at', '<', before)
-            .limit(atOnce),
-        )
+        .where('seq', 'in', old('check_alerts', 'seq', 'created_at'))
         .executeTakeFirst(),
       await db
         .deleteFrom('grouped_alerts')
-        .where('seq', 'in', (old) =>
-          old
+        .where('seq', 'in', (rows) =>
+          rows
             .selectFrom('grouped_alerts')
             .select('seq')
             .where('joined_at', '<', before)
@@ -48,23 +39,11 @@ export async function pruneAlerts(
         .executeTakeFirst(),
       await db
         .deleteFrom('alert_groups')
-        .where('id', 'in', (old) =>
-          old
-            .selectFrom('alert_groups')
-            .select('id')
-            .where('last_sent_at', '<', before)
-            .limit(atOnce),
-        )
+        .where('id', 'in', old('alert_groups', 'id', 'last_sent_at'))
         .executeTakeFirst(),
       await db
         .deleteFrom('alert_acknowledgements')
-        .where('id', 'in', (old) =>
-          old
-            .selectFrom('alert_acknowledgements')
-            .select('id')
-            .where('created_at', '<', before)
-            .limit(atOnce),
-        )
+        .where('id', 'in', old('alert_acknowledgements', 'id', 'created_at'))
         .executeTakeFirst(),
       // What has lost its outage; an outage may last longer than alerts are kept.
       await db

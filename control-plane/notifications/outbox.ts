@@ -3,6 +3,7 @@
  * `services.outbox.wake()` after the commit.
  */
 import type { DeleteResult, Kysely } from 'kysely';
+import { keysBefore } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type { AlertFacts, Mail, NotificationFacts } from './facts.ts';
 import { comesNext, lockOrderingKeys } from './outbox-heads.ts';
@@ -157,12 +158,10 @@ export function pruneAlertNotifications(
 ): Promise<DeleteResult> {
   return db
     .deleteFrom('alert_notifications')
-    .where('seq', 'in', (old) =>
-      old
-        .selectFrom('alert_notifications')
-        .select('seq')
-        .where('sent_at', '<', before)
-        .limit(limit),
+    .where(
+      'seq',
+      'in',
+      keysBefore({ table: 'alert_notifications', key: 'seq', column: 'sent_at' }, before, limit),
     )
     .executeTakeFirst();
 }
