@@ -54,17 +54,24 @@ export function jsonSchemaOf(
   return applyOverrides(z.toJSONSchema(schema, { io, unrepresentable: 'any', override })) as Json;
 }
 
-function inPlace(value: unknown, definitions: Json): unknown {
-  if (Array.isArray(value)) return value.map((inner) => inPlace(inner, definitions));
+/** Puts definitions in the place of their names, except those that `isKept` leaves where they are. */
+export function inPlace(
+  value: unknown,
+  definitions: Json,
+  isKept: (definition: Json) => boolean = () => false,
+): unknown {
+  if (Array.isArray(value)) return value.map((inner) => inPlace(inner, definitions, isKept));
   if (!isJson(value)) return value;
   const { $ref: reference, ...beside } = value;
   const definition =
     typeof reference === 'string' ? definitions[reference.replace('#/$defs/', '')] : undefined;
-  return isJson(definition)
-    ? inPlace({ ...definition, ...beside }, definitions)
-    : Object.fromEntries(
-        Object.entries(value).map(([key, inner]) => [key, inPlace(inner, definitions)]),
-      );
+  if (isJson(definition) && !isKept(definition)) {
+    const { id: _name, ...rest } = definition;
+    return inPlace({ ...rest, ...beside }, definitions, isKept);
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, inPlace(inner, definitions, isKept)]),
+  );
 }
 
 /** The JSON schema of a body, with definitions in the place of their names. */

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { errorBody, errorCatalogue } from '@monitor/shared/contract/errors.ts';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
 import { roleOf, type Route } from '@monitor/shared/contract/route.ts';
-import { isJson, jsonSchemaOf, type Json } from '@monitor/shared/json-schema.ts';
+import { inPlace, isJson, jsonSchemaOf, type Json } from '@monitor/shared/json-schema.ts';
 import { addExamples } from './examples.ts';
 
 const introduction = `
@@ -62,29 +62,18 @@ function hasDefaults(value: unknown): boolean {
 }
 
 /**
- * Puts definitions with defaults in the place of their names. Generators take a field with a default for one
- * that is always there: true of answers, and of what a component describes, but a body may leave it out.
+ * Generators take a field with a default for one that is always there: true of answers, and of what a component
+ * describes, but a body may leave it out. So such definitions stand in the place of their names.
  */
-function inPlace(value: unknown, definitions: Json): unknown {
-  if (Array.isArray(value)) return value.map((inner) => inPlace(inner, definitions));
-  if (!isJson(value)) return value;
-  const { $ref: reference, ...beside } = value;
-  const definition =
-    typeof reference === 'string' ? definitions[reference.replace('#/$defs/', '')] : undefined;
-  if (isJson(definition) && hasDefaults(definition)) {
-    const { id: _id, ...rest } = definition;
-    return inPlace({ ...rest, ...beside }, definitions);
-  }
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, inPlace(inner, definitions)]),
-  );
-}
+const isComponent = (definition: Json): boolean => !hasDefaults(definition);
 
 /** The JSON schema of a zod schema; what has an id of its own becomes a component. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const suffix = io === 'input' ? 'Input' : '';
   const { $schema: _dialect, $defs, ...named } = openToNewFields(jsonSchemaOf(schema, io)) as Json;
-  const own = (io === 'input' && isJson($defs) ? inPlace(named, $defs) : named) as Json;
+  const own = (
+    io === 'input' && isJson($defs) ? inPlace(named, $defs, isComponent) : named
+  ) as Json;
   for (const [id, definition] of Object.entries(isJson($defs) ? $defs : {})) {
     if (io === 'input' && hasDefaults(definition)) continue;
     const { id: _id, ...rest } = pointToComponents(definition, suffix) as Json;

@@ -4,17 +4,21 @@ import { alertType } from './alert-notification.ts';
 import { pageQuery, pathId, queryInteger, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
+/** From the one that explains most: a host that is down explains more than a tag that its checks share. */
+export const causeKinds = [
+  'location',
+  'next-hop',
+  'resolver',
+  'certificate',
+  'host',
+  'network',
+  'group',
+  'tag',
+] as const;
+export type CauseKind = (typeof causeKinds)[number];
+
 const alertCause = z.object({
-  kind: z.enum([
-    'location',
-    'next-hop',
-    'resolver',
-    'certificate',
-    'host',
-    'network',
-    'group',
-    'tag',
-  ]),
+  kind: z.enum(causeKinds),
   name: z.string(),
   text: z.string().meta({ example: 'the host api.shop.example' }),
 });

@@ -1,11 +1,11 @@
 /** Groups of alerts: rows ↔ what decisions and the wire have. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { z } from 'zod';
-import type { alertGroup, groupedAlert } from '@monitor/shared/contract/alert-group.ts';
+import type { alertGroup, CauseKind, groupedAlert } from '@monitor/shared/contract/alert-group.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import { eachOf } from '../../db/expressions.ts';
 import type { Database } from '../../db/tables.ts';
-import { causeText, type Cause, type CauseKind } from '../decide/causes-of.ts';
+import { causeText, type Cause } from '../decide/causes-of.ts';
 import type { AlertOfGroup } from '../decide/group-facts.ts';
 import type { AlertGroupsTable, GroupedAlertsTable } from '../tables.ts';
 

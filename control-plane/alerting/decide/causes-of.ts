@@ -1,7 +1,6 @@
 /** What alerts may have in common, from what is known of one of them. */
 
-export type CauseKind =
-  'location' | 'next-hop' | 'resolver' | 'certificate' | 'host' | 'network' | 'group' | 'tag';
+import { type CauseKind, causeKinds } from '@monitor/shared/contract/alert-group.ts';
 
 export interface Cause {
   kind: CauseKind;
@@ -9,21 +8,9 @@ export interface Cause {
   name: string;
 }
 
-/** The most telling first: a host that is down explains more than a tag that its checks share. */
-const ranks: readonly CauseKind[] = [
-  'location',
-  'next-hop',
-  'resolver',
-  'certificate',
-  'host',
-  'network',
-  'group',
-  'tag',
-];
-
-/** 0 for the most telling kind. */
+/** 0 for the kind that explains most. */
 export function rankOf({ kind }: Cause): number {
-  return ranks.indexOf(kind);
+  return causeKinds.indexOf(kind);
 }
 
 export function keyOfCause({ kind, name }: Cause): string {
@@ -52,7 +39,7 @@ const nextHopCodes = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETD
 const certificateCodes = /CERT|SIGNATURE|ERR_TLS|ISSUER/;
 const maxTags = 20;
 
-/** The possible causes of an alert, the most telling first. */
+/** The possible causes of an alert, from the one that explains most. */
 export function causesOf(alert: KnownOfAlert): Cause[] {
   const { error, location, isOverloaded, host, certificateOf, groupName, tags } = alert;
   const found: Cause[] = [];
