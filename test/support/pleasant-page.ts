@@ -11,11 +11,15 @@ const inspect = `axe.run(document, {
   runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
 }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`;
 
+/** The policy of a page lets no script in; this one comes with the browser itself. */
+export async function loadAxe(page: Page): Promise<void> {
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axeSource);
+}
+
 export async function assertPleasant(page: Page, waitsFor: string, width: number, name: string) {
   await page.getByText(waitsFor).first().waitFor();
   await page.locator('.loading').first().waitFor({ state: 'detached' });
   assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, name);
-  // The policy of the page lets no script in; this comes with the browser itself.
-  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axeSource);
+  await loadAxe(page);
   assert.deepEqual(await page.evaluate(inspect), [], name);
 }

@@ -4,12 +4,12 @@ import test from 'node:test';
 import { alertOn } from '../../../control-plane/alerting/alert-on.ts';
 import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-alerts.ts';
 import { sendAlertGroups } from '../../../control-plane/alerting/send-alert-groups.ts';
-import type { RunVerdict } from '../../../control-plane/results/run-verdict.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { mailServer, type MailServer } from '../../support/mail-server.ts';
 import { minute, now } from '../../support/results.ts';
 import { makeChannel, makeCheck } from '../../support/sent-notifications.ts';
 import { eventually } from '../../support/system.ts';
+import { verdictOf } from '../../support/run-verdict.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const day = 86_400_000;
@@ -38,13 +38,14 @@ async function bench(): Promise<Bench> {
   return {
     ...{ cp, clock, mail },
     async report(checks, hasFailures, isDegraded = false) {
-      const verdicts = checks.map((checkId): RunVerdict => ({
-        ...{ accountId: cp.accountId, checkId, checkType: 'URL', hasFailures },
-        resultId: `${checkId.slice(0, 8)}-0000-4000-8000-${String(clock.now()).slice(-12).padStart(12, '0')}`,
-        ...{ runLocation: 'eu-west-1', scheduledFor: clock.now(), startedAt: clock.now() },
-        ...{ stoppedAt: clock.now(), hasErrors: false, isDegraded, responseTimeMs: 20 },
-        ...{ statusCode: null, statusText: null, error: hasFailures ? 'broken' : null },
-      }));
+      const verdicts = checks.map((checkId) =>
+        verdictOf(cp, checkId, clock.now(), {
+          hasFailures,
+          isDegraded,
+          error: 'broken',
+          stoppedAt: clock.now(),
+        }),
+      );
       await services.db
         .transaction()
         .execute((db) => alertOn(services, db, { verdicts, endings: [] }));

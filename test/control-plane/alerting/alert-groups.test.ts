@@ -12,30 +12,22 @@ import { despiteKills } from '../../support/interleaving.ts';
 import { hour, minute, now } from '../../support/results.ts';
 import { makeChannel, makeCheck } from '../../support/sent-notifications.ts';
 import { eventually } from '../../support/system.ts';
+import { verdictOf } from '../../support/run-verdict.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const from = { MAIL_FROM: 'Monitor <alerts@shop.example>', PUBLIC_URL: 'https://m.example' };
 const grouping = { windowSeconds: 30, updateMinutes: 5, maxPerHour: 20 };
 
-function verdict(
-  { accountId }: TestControlPlane,
+const verdict = (
+  cp: TestControlPlane,
   checkId: string,
   startedAt: number,
   hasFailures: boolean,
-): RunVerdict {
-  return {
-    ...{ accountId, checkId, checkType: 'URL', scheduledFor: startedAt, startedAt, hasFailures },
-    resultId: `${checkId.slice(0, 8)}-0000-4000-8000-${String(startedAt).padStart(12, '0').slice(-12)}`,
-    runLocation: 'eu-west-1',
-    stoppedAt: startedAt + 20,
-    hasErrors: false,
-    isDegraded: false,
-    responseTimeMs: 20,
-    statusCode: null,
-    statusText: null,
-    error: hasFailures ? 'the connection was refused: 10.0.0.1:443 (ECONNREFUSED)' : null,
-  };
-}
+): RunVerdict =>
+  verdictOf(cp, checkId, startedAt, {
+    hasFailures,
+    error: 'the connection was refused: 10.0.0.1:443 (ECONNREFUSED)',
+  });
 
 /** For what the sender does on its own. */
 function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {

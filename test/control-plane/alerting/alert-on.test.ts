@@ -9,6 +9,7 @@ import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { hour, minute, now } from '../../support/results.ts';
 import { temporaryFolder } from '../../support/system.ts';
+import { verdictOf } from '../../support/run-verdict.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const day = 24 * hour;
@@ -28,30 +29,12 @@ async function createCheck(cp: TestControlPlane, fields: Record<string, unknown>
   return body.id as string;
 }
 
-function verdict(
-  { accountId }: TestControlPlane,
+const verdict = (
+  cp: TestControlPlane,
   checkId: string,
   startedAt: number,
   hasFailures: boolean,
-): RunVerdict {
-  return {
-    accountId,
-    checkId,
-    checkType: 'URL',
-    resultId: `${checkId.slice(0, 8)}-0000-4000-8000-${String(startedAt).padStart(12, '0').slice(-12)}`,
-    runLocation: 'eu-west-1',
-    scheduledFor: startedAt,
-    startedAt,
-    stoppedAt: startedAt + 20,
-    hasFailures,
-    hasErrors: false,
-    isDegraded: false,
-    responseTimeMs: 20,
-    statusCode: null,
-    statusText: null,
-    error: hasFailures ? 'connect ECONNREFUSED' : null,
-  };
-}
+): RunVerdict => verdictOf(cp, checkId, startedAt, { hasFailures, error: 'connect ECONNREFUSED' });
 
 const stored = (verdict: RunVerdict) => ({ verdicts: [verdict], endings: [] });
 

@@ -7,12 +7,12 @@ import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-
 import { pruneAlerts } from '../../../control-plane/alerting/prune-alerts.ts';
 import { runEscalations } from '../../../control-plane/alerting/run-escalations.ts';
 import type { Database } from '../../../control-plane/db/tables.ts';
-import type { RunVerdict } from '../../../control-plane/results/run-verdict.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { despiteKills, untilEndedOrWaiting } from '../../support/interleaving.ts';
 import { insertMember } from '../../support/people.ts';
 import { hour, iso, minute, now } from '../../support/results.ts';
 import { makeChannel, makeCheck } from '../../support/sent-notifications.ts';
+import { verdictOf } from '../../support/run-verdict.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 interface Bench extends AsyncDisposable {
@@ -35,13 +35,13 @@ async function bench(): Promise<Bench> {
   return {
     ...{ cp, clock },
     async report(checks, hasFailures) {
-      const verdicts = checks.map((checkId): RunVerdict => ({
-        ...{ accountId: cp.accountId, checkId, checkType: 'URL', hasFailures },
-        resultId: `${checkId.slice(0, 8)}-0000-4000-8000-${String(clock.now()).slice(-12).padStart(12, '0')}`,
-        ...{ runLocation: 'eu-west-1', scheduledFor: clock.now(), startedAt: clock.now() },
-        ...{ stoppedAt: clock.now(), hasErrors: false, isDegraded: false, responseTimeMs: 20 },
-        ...{ statusCode: null, statusText: null, error: hasFailures ? 'broken' : null },
-      }));
+      const verdicts = checks.map((checkId) =>
+        verdictOf(cp, checkId, clock.now(), {
+          hasFailures,
+          error: 'broken',
+          stoppedAt: clock.now(),
+        }),
+      );
       await services.db
         .transaction()
         .execute((db) => alertOn(services, db, { verdicts, endings: [] }));

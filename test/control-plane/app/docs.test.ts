@@ -1,14 +1,11 @@
 // Own process: it starts browsers.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
+import { loadAxe } from '../../support/pleasant-page.ts';
 
-const require = createRequire(import.meta.url);
-const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const inspect = `axe.run(document).then(({ violations }) =>
   violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`;
 
@@ -45,7 +42,7 @@ test('every operation is there to be read, accessible in light and in dark, wide
       .getByText(/^Fields of /)
       .first()
       .click();
-    await page.evaluate(axeSource);
+    await loadAxe(page);
     assert.deepEqual(await page.evaluate(inspect), [], colorScheme);
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
     // Whatever is opened can be drawn.

@@ -1,17 +1,16 @@
 // Own process: it starts browsers.
 /** Scripts are edited with completion and with errors at their lines, byte for byte, under the policy of the page. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, afterEach, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { FakeAgent, resultOf, resultOfJob } from '../../support/fake-agent.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
+import { loadAxe } from '../../support/pleasant-page.ts';
 import { TestConsole } from '../../support/test-console.ts';
 
 const require = createRequire(import.meta.url);
-const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 let cp: TestControlPlane;
 let agent: FakeAgent;
@@ -228,7 +227,7 @@ test('the editor is accessible, in light and dark, narrow and wide', async () =>
     const { page } = opened;
     await editorOf(page).waitFor();
     await page.getByRole('button', { name: 'Line 1' }).first().waitFor();
-    await page.evaluate(axeSource);
+    await loadAxe(page);
     const violations = await page.evaluate(
       'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, nodes }) => id + " " + nodes.map(({ target }) => target).join()))',
     );

@@ -1,8 +1,6 @@
 // Own process: it starts browsers.
 /** The forms of the console as people use them: nothing typed is lost, and every refusal is at its field. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { after, afterEach, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
@@ -10,12 +8,10 @@ import { forms } from '../../../control-plane/console/form-facts.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { FakeAgent, resultOfJob } from '../../support/fake-agent.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
+import { loadAxe } from '../../support/pleasant-page.ts';
 import { fillKey, insertMember } from '../../support/people.ts';
 import { eventually } from '../../support/system.ts';
 import { TestConsole } from '../../support/test-console.ts';
-
-const require = createRequire(import.meta.url);
-const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 let cp: TestControlPlane;
 let browser: Browser;
@@ -472,7 +468,7 @@ test('every form is accessible, in light and dark, narrow and wide', async () =>
   ] as const) {
     await using opened = await console.visit('#/settings', { width, scheme });
     const { page } = opened;
-    await page.evaluate(axeSource);
+    await loadAxe(page);
     for (const name of names) {
       await page.evaluate(`location.hash = '#/new/${name}'`);
       await save(page).waitFor();
