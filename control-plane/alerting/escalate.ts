@@ -240,7 +240,7 @@ export async function endEscalation(
       notified.channels.filter((id) => !except.has(id)),
     )
   ).filter(({ sendRecovery, type }) => sendRecovery || keepsOpen(type));
-  // Those who have left the account since are not told about it.
+  // Former members of the account are not notified.
   const present =
     notified.people.length === 0 ? new Set<string>() : await addressesOf(db, accountId);
   const to = { channels, people: notified.people.filter((email) => present.has(email)) };

@@ -132,7 +132,7 @@ class CheckSweep {
     return stopEscalation(this.#services, this.#db, { checkId, incidentKey, now: this.#now }, why);
   }
 
-  /** A replica of an older build has closed the alert, and told of it only the channels of the check. */
+  /** A replica of an older build has closed the alert, and notified only the channels of the check. */
   async #end(row: EscalationRow, check: AlertedCheck): Promise<void> {
     const { check_id: checkId, incident_key: incidentKey } = row;
     await takeEscalation(this.#db, { checkId, incidentKey });

@@ -1,5 +1,5 @@
 /**
- * Tells open consoles what changed, as server-sent events at `/console/events`. An event names only
+ * Notifies open consoles of changes, by server-sent events at `/console/events`. An event names only
  * what is to be read again:
  *
  *   event: change    data: the first words of API paths, such as `checks`

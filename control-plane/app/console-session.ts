@@ -96,7 +96,7 @@ const usesOfLink: RateLimit = { requests: 30, seconds: 60 };
  */
 const guessesOfVisitor: RateLimit = { requests: 10, seconds: 900 };
 const guessesOfAll: RateLimit = { requests: 100, seconds: 900 };
-/** Of a million codes three count at a time; the password is known already to whoever guesses. */
+/** Of a million codes three are valid at a time, and only who knows the password may guess. */
 const codesOfPerson: RateLimit = { requests: 10, seconds: 900 };
 const resetsOfVisitor: RateLimit = { requests: 10, seconds: 3_600 };
 /**

@@ -552,7 +552,7 @@ function serve(
     principal: ApiPrincipal,
   ): Promise<void> => {
     if (audited === null) return;
-    // Whoever tries again and again says nothing new.
+    // Repeated refusals add nothing to the log.
     if (!limiter.take(`refusals ${principal.keyId}`, notedRefusals).isAllowed) return;
     await audited.noteRefusal(route, { request, params, principal });
   };

@@ -75,7 +75,7 @@ async function join(deps: PeopleDeps, link: LinkRow, answer: LinkAnswer): Promis
   const email = link.kind === 'SETUP' ? normalizeEmail(answer.email) : link.email;
   const known = await findPerson(db, { email });
   const hasPassword = known !== undefined && known.password_hash !== null;
-  // Whoever has the link of an invitation is not yet whoever has the password.
+  // The link of an invitation alone does not prove who a known person is.
   if (hasPassword) {
     if (!(await passwords.matches(answer.password, known.password_hash))) throw badCredentials();
   } else {
@@ -107,7 +107,7 @@ async function join(deps: PeopleDeps, link: LinkRow, answer: LinkAnswer): Promis
   });
 }
 
-/** Sets the password and ends every session: whoever was signed in may be why it is reset. */
+/** Sets the password and ends every session: a stranger who was signed in may be why it is reset. */
 async function reset(deps: PeopleDeps, link: LinkRow, { password }: LinkAnswer): Promise<Accepted> {
   const { db, clock, passwords } = deps;
   const { person_id: personId } = link;

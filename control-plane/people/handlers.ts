@@ -93,7 +93,7 @@ export function personHandlers(deps: PeopleDeps): Handlers<typeof personRoutes> 
   };
 }
 
-/** The name of whoever calls: of the person, or of the key. */
+/** The name of the caller: of the person, or of the key. */
 export async function nameOf(
   { db }: Pick<PeopleDeps, 'db'>,
   { accountId, keyId, sessionId }: ApiPrincipal,

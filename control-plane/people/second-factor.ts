@@ -78,7 +78,7 @@ export async function makeRecoveryCodes(
   return codes.map((code) => code.match(/.{4}/g)?.join('-') ?? code);
 }
 
-/** Whoever has begun with an older password does not go on. */
+/** An app that was set up before a change of the password, and not confirmed, never counts. */
 export async function dropUnconfirmedApp(unit: Kysely<Database>, personId: string): Promise<void> {
   await unit
     .deleteFrom('person_totp')

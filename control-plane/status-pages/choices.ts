@@ -17,15 +17,15 @@ interface Asked {
   path: string;
 }
 
-type Told = Pick<PageLook, 'language' | 'languages' | 'timezone'>;
+type PageDefaults = Pick<PageLook, 'language' | 'languages' | 'timezone'>;
 type Choices = Pick<Place, 'locale' | 'languages' | 'chosen'>;
 
-function languagesOf({ language, languages }: Told): Language[] {
+function languagesOf({ language, languages }: PageDefaults): Language[] {
   return [...new Set([language, ...languages])];
 }
 
-/** What a page without a visitor's choice is told in. */
-export function choicesOfPage(page: Told): Choices {
+/** The language and the time zone of a page, where the visitor has chosen none. */
+export function choicesOfPage(page: PageDefaults): Choices {
   return { locale: localeOfPage(page), languages: languagesOf(page), chosen: {} };
 }
 
@@ -47,7 +47,7 @@ function chosenZone(query: URLSearchParams): string | undefined {
 
 /** `variesByLanguage` is true when another browser may get another answer. */
 export function choicesOf(
-  page: Told,
+  page: PageDefaults,
   { request, query, path }: Asked,
 ): Choices & { variesByLanguage: boolean } {
   const languages = languagesOf(page);

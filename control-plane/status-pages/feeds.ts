@@ -33,7 +33,7 @@ interface Item {
   content: string;
 }
 
-function incidentItem(incident: IncidentView, { address, locale }: Told): Item {
+function incidentItem(incident: IncidentView, { address, locale }: FeedContext): Item {
   const { titled, concerns } = locale.texts.incident;
   const link = `${address}/incidents/${incident.id}`;
   const names = locale.list(incident.services.map(({ name }) => name));
@@ -47,7 +47,11 @@ function incidentItem(incident: IncidentView, { address, locale }: Told): Item {
   };
 }
 
-function updateItem(incident: IncidentView, update: UpdateView, { address, locale }: Told): Item {
+function updateItem(
+  incident: IncidentView,
+  update: UpdateView,
+  { address, locale }: FeedContext,
+): Item {
   const link = `${address}/incidents/${incident.id}`;
   return {
     title: locale.texts.incident.titled(locale.status(update.status), incident.name),
@@ -58,13 +62,12 @@ function updateItem(incident: IncidentView, update: UpdateView, { address, local
   };
 }
 
-/** Where and how a feed is told. */
-interface Told {
+interface FeedContext {
   address: string;
   locale: Locale;
 }
 
-interface FeedParts extends Told {
+interface FeedParts extends FeedContext {
   view: StatusPageView;
   /** Its incidents alone; otherwise those of the whole page. */
   service?: ServiceView;

@@ -69,7 +69,7 @@ interface Cluster {
   outages: WaitingAlert[][];
 }
 
-/** New outages by cause: the most telling cause that at least two of them share, large ones first. */
+/** New outages by cause: the cause that explains most and that at least two of them share, large ones first. */
 function clustersOf(outages: readonly WaitingAlert[][]): Cluster[] {
   const byCause = new Map<string, { cause: Cause; outages: WaitingAlert[][] }>();
   for (const outage of outages) {

@@ -1,4 +1,4 @@
-/** Where a page is, and how it is told: its addresses, its language, and what the visitor chose. */
+/** What a document depends on besides its page: its addresses, its language, and what the visitor chose. */
 import type { Language, Locale } from '../languages/locale.ts';
 
 export interface Place {

@@ -48,14 +48,14 @@ function serviceFeeds(service: ServiceView, place: Place): Markup {
   return html`<p class="feeds">${links}</p>`;
 }
 
-/** How a card is told: where it is, and by the days of which time zone. */
-interface Telling {
+/** What all cards of a document share. `byDay` has the time zone of the page, for its days. */
+interface CardContext {
   place: Place;
   byDay: Locale;
   isPublic: boolean;
 }
 
-function serviceRow(service: ServiceView, { place, byDay, isPublic }: Telling): Markup {
+function serviceRow(service: ServiceView, { place, byDay, isPublic }: CardContext): Markup {
   const anchor = anchorOf(service);
   return html`<li id="${anchor}">
     <div class="row">
@@ -68,16 +68,16 @@ function serviceRow(service: ServiceView, { place, byDay, isPublic }: Telling): 
   </li>`;
 }
 
-function cardPanel(card: CardView, telling: Telling): Markup {
+function cardPanel(card: CardView, context: CardContext): Markup {
   return html`<section class="panel" aria-labelledby="card-${card.id}">
     <div class="row">
       <h2 id="card-${card.id}">${card.name}</h2>
-      ${card.uptime !== null && html`<span class="muted">${uptimeSince(card, telling.byDay)}</span>`}
+      ${card.uptime !== null && html`<span class="muted">${uptimeSince(card, context.byDay)}</span>`}
     </div>
     ${
       card.services.length > 0 &&
       html`<ul class="services">
-        ${card.services.map((service) => serviceRow(service, telling))}
+        ${card.services.map((service) => serviceRow(service, context))}
       </ul>`
     }
   </section>`;
@@ -171,7 +171,7 @@ export function statusPage(
   const headline = locale.headline(view.state);
   // Bars are days of the page, wherever its visitor is.
   const byDay = localeOf(locale.language, page.timezone);
-  const telling = { place, byDay, isPublic: !page.isPrivate };
+  const context = { place, byDay, isPublic: !page.isPrivate };
   return document({
     look: page,
     place,
@@ -198,7 +198,7 @@ export function statusPage(
         <div class="panels">${notices.map((notice) => noticePanel(notice, locale))}</div>
       </section>`
     }
-    ${view.cards.length > 0 && html`<div class="panels">${view.cards.map((card) => cardPanel(card, telling))}</div>`}
+    ${view.cards.length > 0 && html`<div class="panels">${view.cards.map((card) => cardPanel(card, context))}</div>`}
     ${services.length > 0 && uptimeHelp(locale)}
     ${pastSection(view, place)}${canSubscribe && subscribeForm({ place, cards: view.cards })}
     ${/* Slack knows no password. */ !page.isPrivate && slackLines(place, services)}`,

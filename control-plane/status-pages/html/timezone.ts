@@ -1,4 +1,4 @@
-/** The choice of a time zone: without a script nothing tells that of a browser. */
+/** The choice of a time zone: without a script that of the browser is not known. */
 import type { PageLook } from '../view/facts.ts';
 import type { Representation } from '../../http/representation.ts';
 import { html, Markup } from '../../core/html.ts';

@@ -27,7 +27,7 @@ export function quietDays(days: readonly DayView[], locale: Locale): Markup {
   </svg>`;
 }
 
-function tell({ startsAt, downMs }: DayView, state: ServiceState, locale: Locale): string {
+function dayText({ startsAt, downMs }: DayView, state: ServiceState, locale: Locale): string {
   const share = downMs === 0 ? '' : ` – ${locale.duration(downMs)}`;
   return `${locale.day(startsAt)}: ${locale.state(state)}${share}`;
 }
@@ -61,7 +61,7 @@ export function uptimeBars(service: ServiceView, locale: Locale): Markup {
       day.state !== null &&
       day.state !== 'operational' &&
       html`<rect class="f${rank(day.state)}" x="${index * dayWidth}"
-        ><title>${tell(day, day.state, locale)}</title></rect
+        ><title>${dayText(day, day.state, locale)}</title></rect
       >`,
   );
   return html`<svg

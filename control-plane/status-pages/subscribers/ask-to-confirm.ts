@@ -78,8 +78,8 @@ export async function askToConfirm(
     .set({
       token_hash: sha256Hex(token),
       token_sent_at: now,
-      // The choice of the newest mail, which says it: whoever else asks for this address changes nothing
-      // that its owner has not read.
+      // The choice of the newest mail, which names it: a stranger who asks for this address changes
+      // nothing that its owner has not read.
       ...(isPending ? { services_json: servicesJson } : { asked_services_json: servicesJson }),
     })
     .where('account_id', '=', page.account_id)
