@@ -143,6 +143,8 @@ class Trace {
         return;
       }
       if (decision.do === 'send') this.#send(decision.hop);
+      // The timer of a late process comes before what waits in its sockets.
+      else if (this.#settleAll()) continue;
       else if (decision.do === 'fall back') this.#fallBack(now);
       else if (decision.do === 'give up') for (const probe of decision.probes) this.#forget(probe);
       else this.end();
@@ -200,16 +202,22 @@ class Trace {
     if (isAnswered) this.#settle(probe);
   }
 
-  #settle(probe: Probe): void {
+  /** True when there was an answer. */
+  #settleAll(): boolean {
+    return [...this.#probes].map((probe) => this.#settle(probe)).includes(true);
+  }
+
+  #settle(probe: Probe): boolean {
     const outcome = this.#probes.has(probe) ? probe.outcome() : null;
-    if (outcome === null) return;
+    if (outcome === null) return false;
     this.#forget(probe);
-    if (outcome === 'lost') return;
+    if (outcome === 'lost') return true;
     // All but "too far" ends the way.
     const isEnd = outcome.by === 'target' || isUnreachable(this.#target.family, outcome.type);
     if (this.#schedule.answered(probe.hop, outcome.ms, isEnd)) {
       this.#log.answered(probe.hop, outcome);
     }
+    return true;
   }
 
   #forget(probe: Probe): void {

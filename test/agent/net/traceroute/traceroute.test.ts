@@ -16,6 +16,7 @@ import {
 } from '../../../../agent/net/traceroute/traceroute.ts';
 import { faultyLibc, realLibc } from '../../../support/faulty-libc.ts';
 import { freePort } from '../../../support/program.ts';
+import { TestClock } from '../../../support/test-clock.ts';
 
 const never = new AbortController().signal;
 const here = { address: '127.0.0.1', family: 'IPv4' } as const;
@@ -75,6 +76,18 @@ test('a port of this machine is one hop away, whether it is open or not', async 
     assert.deepEqual([hop?.isTarget, hop?.note], [true, note]);
     assert.ok(report.durationMs < 3_000);
   }
+});
+
+test('answers that wait in the sockets of a late process count', async () => {
+  const clock = new TestClock(Date.now());
+  const { traceroute } = await openTraceroute(undefined, clock);
+  assert.ok(traceroute !== null);
+  await using _closing = traceroute;
+  const traced = traceroute.trace(udp, { timeoutMs: 5_000, signal: never });
+  // All its timers are due before the event loop looks at a socket.
+  clock.advance(5_000);
+  const { isReached, hops } = await traced;
+  assert.deepEqual([isReached, hops.length], [true, 1]);
 });
 
 test('a trace is ended at its deadline, by a signal and by closing, and leaves no socket', async () => {
