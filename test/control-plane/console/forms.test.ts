@@ -286,18 +286,31 @@ test('the form of a status page shows the page as visitors would see it, which r
   await page.getByText('More', { exact: true }).click();
   await page.getByLabel('Language', { exact: true }).selectOption('de');
   await shown.locator('html[lang=de]').waitFor();
+  // The page is drawn anew after each change: in between it has no body.
   const inFrame = (expression: string) =>
-    `(({ contentDocument: { body } }) => ${expression})(document.querySelector('iframe'))`;
-  const light = String(await page.evaluate(inFrame('getComputedStyle(body).backgroundColor')));
+    page.evaluate(
+      `(({ contentDocument: { body } }) => body && ${expression})(document.querySelector('iframe'))`,
+    );
+  const colour = () => inFrame('getComputedStyle(body).backgroundColor');
+  let light: unknown = null;
+  await eventually(
+    async () => (light = await colour()) !== null,
+    60_000,
+    () => 'the page has no body',
+  );
   await page.getByLabel('Visitor prefers').selectOption('DARK');
   await eventually(
-    async () => (await page.evaluate(inFrame('getComputedStyle(body).backgroundColor'))) !== light,
+    async () => ![null, light].includes((await colour()) as null),
     60_000,
     () => 'the page is still light',
   );
   await page.getByLabel('Screen').selectOption('desktop');
   await page.locator('.page-preview.desktop').waitFor();
-  assert.equal(await page.evaluate(inFrame('body.inert')), true);
+  await eventually(
+    async () => (await inFrame('body.inert')) === true,
+    60_000,
+    () => 'the page can be used',
+  );
 });
 
 test('a policy is made, says who is on call, and is chosen for a check', async () => {
