@@ -24,9 +24,9 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     load: async () => (await import('./commands/start.ts')).registerStart,
   },
   run: {
-    takes: '<check>',
+    takes: '<check...>',
     hasOptions: true,
-    summary: 'run one check without a control plane and print what it saw',
+    summary: 'run checks without a control plane and print what they saw',
     load: async () => (await import('./commands/run.ts')).registerRun,
   },
   runtime: {

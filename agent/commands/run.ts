@@ -1,17 +1,19 @@
+/** `monitor-agent run`: checks, here and now, without a control plane. */
 import { randomUUID } from 'node:crypto';
-import { copyFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { copyFile, readFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { sleep, systemClock } from '@monitor/shared/clock.ts';
 import { decideRetry } from '@monitor/shared/domain/retry.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
-import { exchangeOf } from '@monitor/shared/contract/check-result.ts';
 import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
 import type { Command } from 'commander';
 import { pino } from 'pino';
-import { readConfig } from '../config.ts';
+import { readConfig, type AgentConfig } from '../config.ts';
 import { processEnvironment } from '../guard-process.ts';
 import { AgentError } from '../errors.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { Permits } from '../permits.ts';
 import { relaunch } from '../relaunch.ts';
 import { openNetwork } from '../network.ts';
 import { poolOf, runners, type RunnerEntry, type RunnerRegistry } from '../runners/index.ts';
@@ -19,14 +21,25 @@ import type { RunFacts } from '../script-host/run-variables.ts';
 import { makeAttempt, type AttemptOutcome, type AttemptTools } from '../worker/attempt.ts';
 import { applyTrust } from '../link/extra-authorities.ts';
 import { ProcessTime } from '../worker/process-time.ts';
-import { checkFromArgument } from './check-argument.ts';
-import { keepFilesIn } from './kept-files.ts';
-import { printEvidence } from './print-evidence.ts';
+import { findSources } from './run/find-sources.ts';
+import { keepFilesIn } from './run/kept-files.ts';
+import { exitCodeOf, printDetails, printHead, verdictOf } from './run/print-outcome.ts';
 import { printable, printableValue } from '../printable.ts';
-import { describeScriptError, type ScriptSource } from './script-error.ts';
-import { colorsFor, table, type Colors } from './output.ts';
+import { readChecks, type ReadCheck, type ReadOptions } from './run/read-check.ts';
+import { countsOf, readReports, writeReports, type Ran, type Report } from './run/reports.ts';
+import { FileWatch } from './run/watch-files.ts';
+import { colorsFor } from './output.ts';
 
 const examples = `
+Checks:
+  https://example.com        an address: https, tcp, dns, icmp, ssl, traceroute
+  check.json                 a check with "checkType"
+  shop.spec.ts               a test, run as a browser check, with the files it
+                             imports and the nearest playwright.config
+  shop.check.ts              a module that exports checks: export default {
+                             checkType: 'URL', request: { url: '…' } }
+  checks/  'checks/**/*.ts'  what a folder holds of these, or a pattern names
+
 Examples:
   monitor-agent run https://example.com
   monitor-agent run tcp://db.internal:5432
@@ -34,191 +47,25 @@ Examples:
   monitor-agent run icmp://10.0.0.1
   monitor-agent run ssl://shop.internal:8443
   monitor-agent run traceroute://shop.internal
-  monitor-agent run check.json --json        a check with "checkType"
+  monitor-agent run check.json --json        the result as JSON
   monitor-agent run browser.json --files out keep its trace, screenshots and
                                              report in out/; of a failure in the
                                              network, capture.pcap
+  monitor-agent run checks --env-file .env --report junit=report.xml
+  monitor-agent run shop.spec.ts --watch     run it again when a file changes
 
-Exit codes: 0 passed or degraded, 1 failed, 2 could not be run.
+Exit codes: 0 passed or degraded, 1 failed, 2 could not be run; of several
+checks the highest.
 `;
 
-type ScriptResult = Pick<
-  NonNullable<AttemptOutcome['browserCheckResult']>,
-  'tests' | 'errors' | 'jobLog'
->;
-type Verdict = 'passed' | 'degraded' | 'failed' | 'error';
-
-function verdictOf(outcome: AttemptOutcome): Verdict {
-  if (outcome.hasErrors) return 'error';
-  if (outcome.hasFailures) return 'failed';
-  return outcome.isDegraded ? 'degraded' : 'passed';
-}
-
-const exitCodeOf: Record<Verdict, number> = {
-  passed: exitCodes.ok,
-  degraded: exitCodes.ok,
-  failed: exitCodes.failed,
-  error: exitCodes.error,
-};
-
-function paint(colors: Colors, verdict: Verdict): string {
-  const by = {
-    passed: colors.green,
-    degraded: colors.yellow,
-    failed: colors.red,
-    error: colors.magenta,
-  };
-  return by[verdict](verdict.toUpperCase());
-}
-
-function milliseconds(value: unknown): string {
-  return typeof value === 'number' ? `${value.toFixed(2)} ms` : String(value);
-}
-
-/** The hops of a way, as a traceroute monitor saw them; none of other responses. */
-function hopRows({ hops }: Record<string, unknown>): string[][] {
-  if (!Array.isArray(hops)) return [];
-  return (hops as Record<string, unknown>[]).map((hop) => {
-    const { avg_ms: avg } = (hop['rtt'] ?? {}) as { avg_ms?: number };
-    return [
-      String(hop['hop_number']),
-      String(hop['main_ip'] || 'no answer'),
-      String(hop['main_host']),
-      `${String(hop['loss_percentage'])} % lost`,
-      avg === undefined ? '' : milliseconds(avg),
-    ];
-  });
-}
-
-/** The parts of a response that tell most, by what is there. */
-function facts(response: Record<string, unknown>): string[][] {
-  const shown = [
-    'status',
-    'statusText',
-    'httpVersion',
-    'href',
-    'redirects',
-    'remoteAddress',
-    'resolvedIp',
-    'ipFamily',
-    'returnCode',
-    'protocol',
-    'cipherSuite',
-    'daysUntilExpiry',
-    'hostnameVerified',
-    'chainTrusted',
-    'ocspStatus',
-    'totalHops',
-    'truncationReason',
-    'packetLoss',
-    'packetsReceived',
-    'data',
-    'truncated',
-  ];
-  return shown.flatMap((name) => {
-    const value = response[name];
-    if (value === undefined || value === null || value === '') return [];
-    return [
-      [name, typeof value === 'string' ? JSON.stringify(value).slice(0, 120) : String(value)],
-    ];
-  });
-}
-
-function scriptOf({ definition }: AssignedCheck): ScriptSource | null {
-  const { script, scriptPath } = definition;
-  if (typeof script !== 'string') return null;
-  return { path: typeof scriptPath === 'string' ? scriptPath : null, text: script };
-}
-
-function printScript(
-  check: AssignedCheck,
-  { tests, errors, jobLog }: ScriptResult,
-  colors: Colors,
-): void {
-  const mark = { expected: colors.green('ok  '), flaky: colors.yellow('flaky') };
-  for (const { title, outcome, durationMs } of tests) {
-    const shown = outcome in mark ? mark[outcome as keyof typeof mark] : colors.red(outcome);
-    console.log(`  ${shown} ${title} ${colors.dim(`${Math.round(durationMs)} ms`)}`);
-  }
-  for (const error of errors) {
-    console.log(`\n${colors.red(describeScriptError(error, scriptOf(check)))}`);
-  }
-  if (jobLog.length === 0) return;
-  console.log(`\n${colors.bold('log')}`);
-  for (const { level, msg } of jobLog) console.log(`  ${level.padEnd(5)} ${msg}`);
-}
-
-function printAgentic(
-  { summary, assertions }: NonNullable<AttemptOutcome['agenticCheckResult']>,
-  colors: Colors,
-): void {
-  if (summary !== '') console.log(`  ${summary}`);
-  for (const { condition, passed, actual } of assertions) {
-    const shown = passed ? colors.green('held') : colors.red('failed');
-    console.log(`  ${shown} ${condition}${passed ? '' : ` (${actual})`}`);
-  }
-}
-
-function timeOf({ responseTime, agentWaitMs }: AttemptOutcome): string {
-  const waited = Math.round(agentWaitMs);
-  return waited === 0
-    ? `${responseTime} ms`
-    : `${responseTime} ms (this machine was held up for ${waited} ms during the run)`;
-}
-
-function printForPeople(check: AssignedCheck, outcome: AttemptOutcome, colors: Colors): void {
-  const verdict = verdictOf(outcome);
-  console.log(`${paint(colors, verdict)}  ${check.name}  ${colors.dim(timeOf(outcome))}`);
-  const script =
-    outcome.browserCheckResult ?? outcome.multiStepCheckResult ?? outcome.playwrightCheckResult;
-  // It is shown below with its place.
-  const isShown = script?.errors.some(({ message }) => message === outcome.reason) === true;
-  if (outcome.reason !== null && !isShown) console.log(`  ${outcome.reason}`);
-  for (const { name, withheld } of outcome.artifacts) {
-    console.log(
-      `  ${colors.dim('file')} ${name}${withheld === null ? '' : `: withheld, ${withheld}`}`,
-    );
-  }
-  if (script !== null) printScript(check, script, colors);
-  if (outcome.agenticCheckResult !== null) printAgentic(outcome.agenticCheckResult, colors);
-  const seen = exchangeOf(outcome);
-  if (seen === null) return;
-  const response = seen.response ?? {};
-  const phases = response['timingPhases'] ?? response['latency'];
-  const sections: [string, string[][]][] = [
-    ['response', facts(response)],
-    ['hops', hopRows(response)],
-    [
-      'timings',
-      Object.entries(typeof phases === 'object' && phases !== null ? phases : {}).map(
-        ([name, value]) => [name, milliseconds(value)],
-      ),
-    ],
-    [
-      'assertions',
-      seen.assertions.map((assertion) => [
-        assertion.error === undefined ? colors.green('held') : colors.red('failed'),
-        [assertion.source, assertion.property, assertion.comparison, String(assertion.target)]
-          .filter((part) => part !== '')
-          .join(' '),
-        assertion.error ?? '',
-      ]),
-    ],
-    [
-      'log',
-      (['setup', 'request', 'teardown'] as const).flatMap((section) =>
-        seen.jobLog[section].map(({ level, msg }) => [section, level, msg]),
-      ),
-    ],
-  ];
-  for (const [title, rows] of sections) {
-    if (rows.length === 0) continue;
-    console.log(`\n${colors.bold(title)}\n${table(rows.map((row) => [' ', ...row]))}`);
-  }
-  if (seen.networkDiagnostics !== null) printEvidence(seen.networkDiagnostics, colors);
-  if (typeof response['answer'] === 'string') console.log(`\n${response['answer']}`);
-  if (outcome.underLoad)
-    console.log(colors.yellow('\nthis machine was busy; times may be too long'));
+interface RunOptions {
+  json?: boolean;
+  retries?: boolean;
+  watch?: boolean;
+  files?: string;
+  report: string[];
+  envFile: string[];
+  env: string[];
 }
 
 function needsCode(check: AssignedCheck): boolean {
@@ -241,8 +88,8 @@ function factsOf(check: AssignedCheck): Omit<RunFacts, 'attempt'> {
 }
 
 /** Here the bundle of a suite is a file beside its description. */
-async function copyBundle(argument: string, check: AssignedCheck, to: string): Promise<void> {
-  const file = resolve(dirname(argument), String(check.definition['codeBundlePath']));
+async function copyBundle({ check, files: [own = ''] }: ReadCheck, to: string): Promise<void> {
+  const file = resolve(dirname(own), String(check.definition['codeBundlePath']));
   try {
     await copyFile(file, to);
   } catch (cause) {
@@ -254,109 +101,291 @@ async function copyBundle(argument: string, check: AssignedCheck, to: string): P
   }
 }
 
-/** `monitor-agent run`: one check, here and now, without a control plane. */
+/** Node itself reads a file of this option, too: it refuses one that is missing before this program runs. */
+async function readVariables({ envFile, env }: RunOptions): Promise<Record<string, string>> {
+  const variables: Record<string, string> = {};
+  for (const file of envFile) {
+    let text: string;
+    try {
+      text = await readFile(file, 'utf8');
+    } catch (cause) {
+      throw new AgentError(
+        'CONFIG_INVALID',
+        `the variables in "${file}" cannot be read; name a file with lines NAME=value`,
+        { cause },
+      );
+    }
+    Object.assign(variables, parseEnv(text));
+  }
+  for (const name of env) {
+    const value = processEnvironment[name];
+    if (value === undefined) {
+      throw new AgentError(
+        'CONFIG_INVALID',
+        `--env ${name} names a variable that is not set; set it, or take it from a file with --env-file`,
+      );
+    }
+    variables[name] = value;
+  }
+  return variables;
+}
+
+/** Packets are captured and ways are traced for checks that show them. */
+function networkConfig(config: AgentConfig, checks: readonly AssignedCheck[]): AgentConfig {
+  const facts = checks.map(({ type }) => findAgentType(type));
+  if (facts.some((each) => each?.hasNetworkEvidence === true)) return config;
+  const isTraced = facts.some((each) => each?.sockets === 'tracer');
+  return { ...config, PACKET_CAPTURE: false, TRACEROUTE: config.TRACEROUTE && isTraced };
+}
+
+/** Runs checks on this machine; what they need is opened with the first that needs it. */
+class Bench implements AsyncDisposable {
+  readonly #stack = new AsyncDisposableStack();
+  readonly #config: AgentConfig;
+  readonly #signal: AbortSignal;
+  readonly #processTime: ProcessTime;
+  readonly #light: Permits;
+  readonly #heavy: Permits;
+  readonly #byId = new Map<string, ReadCheck>();
+  #network: ReturnType<typeof openNetwork> | null = null;
+  #scripting: Promise<AttemptTools['scripting']> | null = null;
+
+  constructor(config: AgentConfig, signal: AbortSignal) {
+    this.#config = config;
+    this.#signal = signal;
+    this.#processTime = this.#stack.use(new ProcessTime({ clock: systemClock }));
+    this.#light = new Permits(config.UPTIME_CONCURRENCY);
+    this.#heavy = new Permits(config.JOB_CONCURRENCY);
+  }
+
+  async #openNetwork(checks: readonly AssignedCheck[]) {
+    this.#network ??= openNetwork(networkConfig(this.#config, checks), processEnvironment).then(
+      (network) => this.#stack.use(network),
+    );
+    return this.#network;
+  }
+
+  #openScripting(): Promise<AttemptTools['scripting']> {
+    this.#scripting ??= import('../scripting.ts').then(async ({ openScripting }) => {
+      const opened = await openScripting({
+        config: this.#config,
+        logger: pino({ level: 'silent' }),
+        clock: systemClock,
+        hidden: [],
+        downloadCodeBundle: async (checkId, to) => {
+          const read = this.#byId.get(checkId);
+          if (read !== undefined) await copyBundle(read, to);
+        },
+      });
+      return this.#stack.use(opened).scripting;
+    });
+    return this.#scripting;
+  }
+
+  async #runOne(
+    { check }: ReadCheck,
+    network: AttemptTools['network'],
+    folder: string | null,
+  ): Promise<AttemptOutcome> {
+    await using files = await keepFilesIn(folder);
+    const tools: AttemptTools = {
+      clock: systemClock,
+      runners,
+      network,
+      processTime: this.#processTime,
+      scripting: needsCode(check) ? await this.#openScripting() : null,
+      scriptingProblem: null,
+      artifactsOf: (_resultId, scrubber) => files.of(scrubber),
+    };
+    const begun = systemClock.monotonic();
+    for (let attempt = 1; ; attempt += 1) {
+      const run = { ...factsOf(check), attempt };
+      const outcome = await makeAttempt(
+        { check, run, environmentUrl: null, latestStart: Number.POSITIVE_INFINITY },
+        tools,
+        this.#signal,
+      );
+      const decision = decideRetry({
+        strategy: check.retryStrategy,
+        attempt,
+        hasFailures: outcome.hasFailures,
+        isNetworkError: outcome.isNetworkError,
+        elapsedMs: systemClock.monotonic() - begun,
+        hasOtherLocation: false,
+      });
+      if (decision.kind === 'final' || this.#signal.aborted) return outcome;
+      console.error(
+        `attempt ${attempt} of ${check.name} failed (${printable(outcome.reason ?? '')}), next in ${decision.delayMs} ms`,
+      );
+      await sleep(systemClock, decision.delayMs, this.#signal);
+    }
+  }
+
+  /** In the order of the checks; `onEnd` is called in the order in which they end. */
+  async run(
+    reads: readonly ReadCheck[],
+    folderOf: (read: ReadCheck) => string | null,
+    onEnd: (ran: Ran) => void,
+  ): Promise<Ran[]> {
+    for (const read of reads) this.#byId.set(read.check.id, read);
+    const network = await this.#openNetwork(reads.map(({ check }) => check));
+    return Promise.all(
+      reads.map((read) =>
+        (needsCode(read.check) ? this.#heavy : this.#light).run(async () => {
+          const ran = { read, outcome: await this.#runOne(read, network, folderOf(read)) };
+          if (!this.#signal.aborted) onEnd(ran);
+          return ran;
+        }),
+      ),
+    );
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+}
+
+/** Checks of several files have a folder each, named so that a shell needs no quotes. */
+function folderOf(files: string | undefined, isSingle: boolean) {
+  const taken = new Map<string, number>();
+  return ({ check, place }: ReadCheck): string | null => {
+    if (files === undefined || isSingle) return files ?? null;
+    const name = `${basename(place)}-${check.name}`.replace(/[^\w.-]+/g, '-').slice(0, 100);
+    const before = taken.get(name) ?? 0;
+    taken.set(name, before + 1);
+    return join(files, before === 0 ? name : `${name}-${before + 1}`);
+  };
+}
+
+function summaryOf(runs: readonly Ran[], tookMs: number): string {
+  const counts = Object.entries(countsOf(runs)).filter(([, count]) => count > 0);
+  const shown = counts.map(([verdict, count]) => `${count} ${verdict}`).join(', ');
+  return `${shown} in ${(tookMs / 1_000).toFixed(1)} s`;
+}
+
+interface Session {
+  bench: Bench;
+  reports: readonly Report[];
+  options: RunOptions;
+  signal: AbortSignal;
+}
+
+/** Runs checks, prints and writes what they saw, and sets the exit code. */
+async function runOnce(
+  reads: readonly ReadCheck[],
+  isSingle: boolean,
+  { bench, reports, options, signal }: Session,
+): Promise<void> {
+  const isListed = reports.some(({ kind, file }) => kind === 'list' && file === null);
+  const colors = colorsFor(process.stdout, processEnvironment['NO_COLOR']);
+  const begun = systemClock.monotonic();
+  let ended = 0;
+  const runs = await bench.run(reads, folderOf(options.files, isSingle), ({ read, outcome }) => {
+    ended += 1;
+    if (isListed) {
+      const shown = printableValue(outcome, { hasLines: true });
+      printHead(read.check, shown, colors);
+      const isWell = exitCodeOf[verdictOf(outcome)] === exitCodes.ok;
+      if (isSingle || !isWell) printDetails(read.scripts, shown, colors);
+    } else if (process.stderr.isTTY && !isSingle) {
+      process.stderr.write(
+        `\r${ended} of ${reads.length} checks ran${ended === reads.length ? '\n' : ''}`,
+      );
+    }
+  });
+  if (signal.aborted) return;
+  if (isListed && !isSingle) console.log(`\n${summaryOf(runs, systemClock.monotonic() - begun)}`);
+  writeReports(reports, runs, { isSingle, cwd: process.cwd() });
+  process.exitCode = Math.max(...runs.map(({ outcome }) => exitCodeOf[verdictOf(outcome)]));
+}
+
+async function readAll(given: readonly string[], options: ReadOptions) {
+  const found = findSources(given, options.cwd);
+  const reads: ReadCheck[] = [];
+  for (const source of found.sources) reads.push(...(await readChecks(source, options)));
+  return { ...found, reads, isSingle: found.isSingle && reads.length === 1 };
+}
+
+/** Runs what changed, until it is interrupted. What cannot be read is said, and waits for the next change. */
+async function watchAndRun(
+  given: readonly string[],
+  readOptions: () => Promise<ReadOptions>,
+  session: Session,
+  first: Awaited<ReturnType<typeof readAll>>,
+): Promise<void> {
+  const { signal, options } = session;
+  using changes = new FileWatch();
+  let known = first;
+  for (;;) {
+    const files = [
+      ...known.reads.flatMap((read) => read.files),
+      ...options.envFile.map((file) => resolve(file)),
+    ];
+    changes.watchOnly(files, known.folders);
+    console.error('waiting for changes; Ctrl-C ends');
+    const changed = await changes.next(signal).catch(() => null);
+    if (changed === null) return;
+    try {
+      const all = await readAll(given, await readOptions());
+      const before = new Set(known.reads.flatMap((read) => read.files));
+      const isOfAll = options.envFile.some((file) => changed.has(resolve(file)));
+      const affected = all.reads.filter(
+        (read) => isOfAll || read.files.some((file) => changed.has(file) || !before.has(file)),
+      );
+      known = all;
+      if (affected.length > 0) await runOnce(affected, all.isSingle, session);
+    } catch (error) {
+      if (!(error instanceof AgentError)) throw error;
+      console.error(printableValue(error.message, { hasLines: true }));
+    }
+  }
+}
+
+async function run(given: string[], options: RunOptions): Promise<void> {
+  const reports = readReports(options.report, options.json === true);
+  const readOptions = async (): Promise<ReadOptions> => ({
+    cwd: process.cwd(),
+    withRetries: options.retries === true,
+    variables: await readVariables(options),
+  });
+  const found = await readAll(given, await readOptions());
+  const { reads, isSingle } = found;
+  const types = reads.map(({ check }) => findAgentType(check.type));
+  if (types.some((type) => type?.sockets === 'icmp')) relaunch(processEnvironment);
+  const { config } = readConfig({ environment: processEnvironment });
+  // Without the authorities in its settings, a certificate would seem to be a failure of the target.
+  for (const warning of applyTrust(config, processEnvironment, Date.now())) console.error(warning);
+  const cancellation = new AbortController();
+  const { signal } = cancellation;
+  process.once('SIGINT', () => {
+    cancellation.abort();
+  });
+  await using bench = new Bench(config, signal);
+  const session: Session = { bench, reports, options, signal };
+  await runOnce(reads, isSingle, session);
+  if (options.watch === true && !signal.aborted) {
+    await watchAndRun(given, readOptions, session, found);
+    return;
+  }
+  if (!signal.aborted) return;
+  console.error('interrupted; nothing is said about the target');
+  process.exitCode = exitCodes.interrupted;
+}
+
+const collect = (value: string, before: string[]): string[] => [...before, value];
+
 export function registerRun(program: Command): void {
   program
     .command('run')
-    .description('run one check without a control plane and print what it saw')
-    .argument('<check>', 'a file with a check, or an address')
-    .option('--json', 'print the result as JSON')
-    .option('--retries', 'follow the retry strategy of the check')
-    .option('--files <folder>', 'keep the files of the run there: traces, screenshots, captures')
+    .description('run checks without a control plane and print what they saw')
+    .argument('<check...>', 'addresses, files, folders and patterns')
+    .option('--json', 'print the result as JSON; the same as --report json')
+    .option('--report <kind[=file]>', 'list, json, junit or github; more than once', collect, [])
+    .option('--retries', 'follow the retry strategies of the checks')
+    .option('--env-file <file>', 'variables for the checks, as lines NAME=value', collect, [])
+    .option('--env <name>', 'a variable of this environment for the checks', collect, [])
+    .option('--watch', 'run checks again when their files change')
+    .option('--files <folder>', 'keep the files of the runs there: traces, screenshots, captures')
     .addHelpText('after', examples)
-    .action(
-      async (argument: string, options: { json?: boolean; retries?: boolean; files?: string }) => {
-        const check = checkFromArgument(argument, options.retries === true);
-        const facts = findAgentType(check.type);
-        if (facts?.sockets === 'icmp') relaunch(processEnvironment);
-        const { config } = readConfig({ environment: processEnvironment });
-        // Without the authorities in its settings, a certificate would seem to be a failure of the target.
-        for (const warning of applyTrust(config, processEnvironment, Date.now())) {
-          console.error(warning);
-        }
-        await using stack = new AsyncDisposableStack();
-        const files = stack.use(await keepFilesIn(options.files ?? null));
-        const network = stack.use(
-          await openNetwork(
-            facts?.hasNetworkEvidence === true
-              ? config
-              : {
-                  ...config,
-                  PACKET_CAPTURE: false,
-                  TRACEROUTE: config.TRACEROUTE && facts?.sockets === 'tracer',
-                },
-            processEnvironment,
-          ),
-        );
-        const cancellation = new AbortController();
-        process.once('SIGINT', () => {
-          cancellation.abort();
-        });
-        const opened = needsCode(check)
-          ? stack.use(
-              await (
-                await import('../scripting.ts')
-              ).openScripting({
-                config,
-                logger: pino({ level: 'silent' }),
-                clock: systemClock,
-                hidden: [],
-                downloadCodeBundle: (_checkId, to) => copyBundle(argument, check, to),
-              }),
-            )
-          : null;
-        const tools: AttemptTools = {
-          clock: systemClock,
-          runners,
-          network,
-          processTime: stack.use(new ProcessTime({ clock: systemClock })),
-          scripting: opened?.scripting ?? null,
-          scriptingProblem: null,
-          artifactsOf: (_resultId, scrubber) => files.of(scrubber),
-        };
-        const begun = systemClock.monotonic();
-        let outcome: AttemptOutcome;
-        for (let attempt = 1; ; attempt += 1) {
-          const run = { ...factsOf(check), attempt };
-          outcome = await makeAttempt(
-            { check, run, environmentUrl: null, latestStart: Number.POSITIVE_INFINITY },
-            tools,
-            cancellation.signal,
-          );
-          const decision = decideRetry({
-            strategy: check.retryStrategy,
-            attempt,
-            hasFailures: outcome.hasFailures,
-            isNetworkError: outcome.isNetworkError,
-            elapsedMs: systemClock.monotonic() - begun,
-            hasOtherLocation: false,
-          });
-          if (decision.kind === 'final' || cancellation.signal.aborted) break;
-          console.error(
-            `attempt ${attempt} failed (${printable(outcome.reason ?? '')}), next in ${decision.delayMs} ms`,
-          );
-          await sleep(systemClock, decision.delayMs, cancellation.signal);
-        }
-        if (cancellation.signal.aborted) {
-          console.error('interrupted; nothing is said about the target');
-          process.exitCode = exitCodes.interrupted;
-          return;
-        }
-        const verdict = verdictOf(outcome);
-        if (options.json === true) {
-          const { isNetworkError: _network, faultCode, ...result } = outcome;
-          console.log(
-            JSON.stringify(
-              { verdict, checkType: check.type, name: check.name, faultCode, ...result },
-              null,
-              2,
-            ),
-          );
-        } else {
-          const shown = printableValue(outcome, { hasLines: true });
-          printForPeople(check, shown, colorsFor(process.stdout, processEnvironment['NO_COLOR']));
-        }
-        process.exitCode = exitCodeOf[verdict];
-      },
-    );
+    .action(run);
 }

@@ -6,25 +6,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
+import { agent } from '../support/agent-command.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { isLong } from '../support/random.ts';
 import { httpServer, httpsServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
 import { surroundings } from '../support/program.ts';
 import { agentProgram } from '../support/programs.ts';
-
-async function agent(args: string[], environment: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [agentProgram, ...args], {
-    env: { ...surroundings(), ...environment },
-  });
-  let out = '';
-  let error = '';
-  child.stdout.on('data', (chunk) => (out += String(chunk)));
-  child.stderr.on('data', (chunk) => (error += String(chunk)));
-  const [code] = (await once(child, 'close')) as [number];
-  assert.equal(/\n\s+at /.test(error), false, `a stack trace reached the user: ${error}`);
-  return { code, out, error };
-}
 
 test('run ends with 0, 1 or 2, and says what it saw', async () => {
   await using server = await httpServer((request, response) => {

@@ -76,13 +76,20 @@ export class Program implements AsyncDisposable {
     }));
   }
 
-  /** Resolves with the first line, past or future, that contains a text. Rejects when it ends first. */
-  line(text: string): Promise<string> {
-    const known = this.lines.find((line) => line.includes(text));
-    if (known !== undefined) return Promise.resolve(known);
+  /**
+   * Resolves with the first line, past or future, that contains a text, or with a later one. Rejects when it
+   * ends first.
+   */
+  line(text: string, times = 1): Promise<string> {
+    const known = this.lines.filter((line) => line.includes(text));
+    const wanted = known[times - 1];
+    if (wanted !== undefined) return Promise.resolve(wanted);
+    let left = times - known.length;
     return new Promise((resolve, reject) => {
       const listener = (line: string): void => {
         if (!line.includes(text)) return;
+        left -= 1;
+        if (left > 0) return;
         this.#listeners.delete(listener);
         resolve(line);
       };

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { keepFilesIn } from '../../../agent/commands/kept-files.ts';
-import { temporaryFolder } from '../../support/system.ts';
+import { keepFilesIn } from '../../../../agent/commands/run/kept-files.ts';
+import { temporaryFolder } from '../../../support/system.ts';
 
 test('a folder that cannot be made is an error at once, also where the kernel makes the folders', async () => {
   using folder = temporaryFolder();

@@ -28,21 +28,34 @@ function isOf({ path }: ScriptSource, file: string): boolean {
   return path === null ? /^script(\.spec)?\.[cm]?[jt]s$/.test(file) : file === path;
 }
 
-/** Its message, the lines of the script that it came from, and where they stand. */
-export function describeScriptError(
-  { message, stack }: Pick<ScriptError, 'message' | 'stack'>,
-  source: ScriptSource | null,
-): string {
-  const frames = (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-  const parts = [message];
-  for (const frame of frames) {
-    const place = /(?:\(|at )([^()\s]+):(\d+):(\d+)\)?$/.exec(frame);
-    if (place === null || source === null) continue;
-    const [, file = '', line = '', column = ''] = place;
-    if (!isOf(source, file)) continue;
-    parts.push(codeFrame(source.text, Number(line), Number(column)));
-    break;
+type Thrown = Pick<ScriptError, 'message' | 'stack'>;
+
+function framesOf({ stack }: Thrown): string[] {
+  return (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+}
+
+export interface ScriptPlace {
+  source: ScriptSource;
+  line: number;
+  column: number;
+}
+
+/** The innermost place of an error in one of the given files; null where it stands in none of them. */
+export function placeOf(error: Thrown, sources: readonly ScriptSource[]): ScriptPlace | null {
+  for (const frame of framesOf(error)) {
+    const [, file, line, column] = /(?:\(|at )([^()\s]+):(\d+):(\d+)\)?$/.exec(frame) ?? [];
+    const source = sources.find((each) => file !== undefined && isOf(each, file));
+    if (source !== undefined) return { source, line: Number(line), column: Number(column) };
   }
+  return null;
+}
+
+/** Its message, the lines of the script that it came from, and where they stand. */
+export function describeScriptError(error: Thrown, sources: readonly ScriptSource[]): string {
+  const frames = framesOf(error);
+  const place = placeOf(error, sources);
+  const parts = [error.message];
+  if (place !== null) parts.push(codeFrame(place.source.text, place.line, place.column));
   if (frames.length > 0) parts.push(frames.map((frame) => `    ${frame.trim()}`).join('\n'));
   return parts.join('\n\n');
 }

@@ -1,7 +1,7 @@
 /** How `monitor-agent run` shows what was found about a failure in the network. */
 import type { NetworkDiagnostics } from '@monitor/shared/contract/check-result.ts';
-import { tracerouteText } from '../net/traceroute/text.ts';
-import { table, type Colors } from './output.ts';
+import { tracerouteText } from '../../net/traceroute/text.ts';
+import { table, type Colors } from '../output.ts';
 
 export function printEvidence(evidence: NetworkDiagnostics, colors: Colors): void {
   const { capture, events, traceroute, tracerouteMissing } = evidence;

@@ -14,10 +14,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { ArtifactDeclaration } from '@monitor/shared/contract/agent-protocol.ts';
 import { artifactReference } from '@monitor/shared/contract/check-result.ts';
-import type { RunArtifacts } from '../artifacts/run-artifacts.ts';
-import { AgentError } from '../errors.ts';
-import { codeOf } from '../net/failure.ts';
-import type { Scrubber } from '../scrub/scrubber.ts';
+import type { RunArtifacts } from '../../artifacts/run-artifacts.ts';
+import { AgentError } from '../../errors.ts';
+import { codeOf } from '../../net/failure.ts';
+import type { Scrubber } from '../../scrub/scrubber.ts';
 
 function unusable(folder: string, cause: unknown): AgentError {
   return new AgentError(

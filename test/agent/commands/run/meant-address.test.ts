@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { meantAddress } from '../../../agent/commands/meant-address.ts';
+import { meantAddress } from '../../../../agent/commands/run/meant-address.ts';
 
 test('an address without its scheme, or with a misspelt one, is completed', () => {
   for (const [given, meant] of [

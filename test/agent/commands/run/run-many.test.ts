@@ -1,0 +1,165 @@
+// Own process: it starts many programs, one of them with a browser.
+/** `monitor-agent run` with tests, modules, folders, patterns, variables, reports and changes. */
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import test from 'node:test';
+import { agent } from '../../../support/agent-command.ts';
+import { Program } from '../../../support/program.ts';
+import { agentProgram } from '../../../support/programs.ts';
+import { httpServer } from '../../../support/servers.ts';
+import { temporaryFolder } from '../../../support/system.ts';
+
+/** A folder with these files. */
+function folderWith(files: Record<string, string>) {
+  const folder = temporaryFolder();
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(resolve(folder.path, name, '..'), { recursive: true });
+    writeFileSync(join(folder.path, name), text);
+  }
+  const environment = { AGENT_WORK_DIR: join(folder.path, '.runs') };
+  return {
+    path: folder.path,
+    run: (...args: string[]) => agent(['run', ...args], environment, folder.path),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
+}
+
+const answering = () =>
+  httpServer((request, response) => {
+    response.writeHead(request.url === '/ok' ? 200 : 503).end();
+  });
+
+test('a test runs as a browser check, with its imports, its configuration and variables of a file', async () => {
+  using folder = folderWith({
+    'playwright.config.ts':
+      "import { defineConfig } from '@playwright/test';\nexport default defineConfig({ use: { locale: 'fr-FR' } });\n",
+    'tests/shop.spec.ts': [
+      "import { test, expect } from '@playwright/test';",
+      "import { expectNumber } from '../pages/number.js';",
+      "test('the shop opens', async ({ page }) => {",
+      "  expect(await page.evaluate('navigator.language')).toBe('fr-FR');",
+      "  expectNumber(process.env.NUMBER ?? '');",
+      '});',
+    ].join('\n'),
+    'pages/number.ts': [
+      "import { expect } from '@playwright/test';",
+      'export function expectNumber(text: string): void {',
+      '  expect(Number(text)).toBe(7);',
+      '}',
+    ].join('\n'),
+    'right.env': 'NUMBER=7\n',
+    'wrong.env': 'NUMBER=8\n',
+  });
+  const passed = await folder.run('tests/shop.spec.ts', '--env-file', 'right.env');
+  assert.equal(passed.code, 0, passed.out + passed.error);
+  const failed = await folder.run(
+    ...['tests/shop.spec.ts', '--env-file', 'wrong.env', '--files', 'kept'],
+    ...['--report', 'github', '--report', 'junit=report.xml'],
+  );
+  assert.equal(failed.code, 1, failed.out + failed.error);
+  assert.match(failed.out, /> 3 \| {3}expect\(Number\(text\)\)\.toBe\(7\);/);
+  assert.match(
+    failed.out,
+    /^::error title=.*,file=pages\/number\.ts,line=3,col=24::Error: expect/m,
+  );
+  const xml = readFileSync(join(folder.path, 'report.xml'), 'utf8');
+  assert.match(xml, /<testsuite .*tests="1" failures="1" errors="0"/);
+  assert.match(xml, /classname="tests\/shop\.spec\.ts"[^>]*>\s*<failure message="Error: expect/);
+  assert.match(xml, /&gt; 3 \|/);
+  assert.ok(readFileSync(join(folder.path, 'kept', 'trace.zip')).length > 0);
+});
+
+test('a folder, a pattern and a module give the checks they hold, each once', async () => {
+  await using server = await answering();
+  const check = (name: string, path: string) => ({
+    ...{ checkType: 'URL', name },
+    request: { url: `${server.url}${path}` },
+  });
+  using folder = folderWith({
+    'checks/a.check.json': JSON.stringify(check('first', '/ok')),
+    'checks/deep/b.check.ts': [
+      `const url: string = '${server.url}/broken';`,
+      "console.log('loaded');",
+      "export default { checkType: 'URL', name: 'second', request: { url } };",
+      `export const others = [${JSON.stringify(check('third', '/ok'))}];`,
+    ].join('\n'),
+    'checks/node_modules/c.check.json': 'not read',
+    'checks/note.txt': 'not read',
+  });
+  const all = await folder.run('checks', 'checks/**/*.check.json', '--json');
+  assert.equal(all.code, 1, all.error);
+  const { counts, checks } = JSON.parse(all.out) as {
+    counts: Record<string, number>;
+    checks: { name: string; place: string; verdict: string }[];
+  };
+  assert.deepEqual(counts, { passed: 2, degraded: 0, failed: 1, error: 0 });
+  assert.deepEqual(
+    checks.map(({ name, place, verdict }) => [name, place, verdict]),
+    [
+      ['first', 'checks/a.check.json', 'passed'],
+      ['second', 'checks/deep/b.check.ts', 'failed'],
+      ['third', 'checks/deep/b.check.ts', 'passed'],
+    ],
+  );
+  assert.match(all.error, /loaded/);
+  const listed = await folder.run('checks');
+  assert.match(listed.out, /\n2 passed, 1 failed in \d+\.\d s\n$/);
+});
+
+test('what cannot be run is named with its place, and nothing runs', async () => {
+  using folder = folderWith({
+    'empty/note.txt': '',
+    'throws.check.ts': "export const url = 'x';\nthrow new Error('no such setting');\n",
+    'ends.check.ts': 'process.exit(3);\n',
+    'number.check.ts': 'export default [{}, 7];\n',
+    'fields.check.ts':
+      "export default { checkType: 'URL', frequencee: 1, request: { url: 'http://127.0.0.1:9' } };\n",
+    'good.check.json': '{ "checkType": "URL", "request": { "url": "http://127.0.0.1:9" } }',
+    'away/a.spec.ts': "import '../shared';\n",
+    'away/playwright.config.ts': 'export default {};\n',
+    'shared.ts': 'export {};\n',
+  });
+  const refusals: [args: string[], says: RegExp][] = [
+    [['empty'], /the folder "empty" holds no checks; they are called \*\.spec\.ts/],
+    [['none-*.ts'], /no file matches "none-\*\.ts"; quote a pattern/],
+    [
+      ['throws.check.ts'],
+      /failed while it was loaded: no such setting, line 2, column 7\n[^]*\n> 2 \| throw/,
+    ],
+    [['ends.check.ts'], /it ended with exit code 3 before it had exported its checks/],
+    [['number.check.ts'], /its export "default\[1\]" is no check/],
+    [['good.check.json', 'fields.check.ts'], /"frequencee" is not a field .* "frequency"\?/],
+    [['away/a.spec.ts'], /imports .*shared\.ts, which is outside of .*away; run it from a folder/],
+    [
+      ['good.check.json', '--report', 'html'],
+      /"html" is no report; give list, json, junit, github/,
+    ],
+    [['good.check.json', '--json', '--report', 'junit'], /junit and json cannot share one output/],
+  ];
+  for (const [args, says] of refusals) {
+    const { code, out, error } = await folder.run(...args);
+    assert.deepEqual([code, out], [2, ''], args.join(' '));
+    assert.match(error, says, args.join(' '));
+  }
+});
+
+test('with --watch a check runs again when its file changes, until it is interrupted', async () => {
+  await using server = await answering();
+  const check = (path: string) =>
+    JSON.stringify({ checkType: 'URL', name: 'shop', request: { url: `${server.url}${path}` } });
+  using folder = folderWith({ 'a.check.json': check('/ok') });
+  const file = join(folder.path, 'a.check.json');
+  await using program = new Program([resolve(agentProgram), 'run', file, '--watch'], {});
+  const isWaiting = (times: number) => program.line('waiting for changes', times);
+  await program.line('PASSED  shop');
+  await isWaiting(1);
+  writeFileSync(file, '{');
+  await program.line('is not JSON');
+  await isWaiting(2);
+  writeFileSync(file, check('/broken'));
+  await program.line('FAILED  shop');
+  await isWaiting(3);
+  program.signal('SIGINT');
+  assert.deepEqual(await program.exited, { code: 1, signal: null });
+});
