@@ -130,7 +130,8 @@ export const scheduleOfChecks: CheckConsumer = {
     await insertTogether(db, [
       locationsPart(row, effective),
       tagsPart(row, effective),
-      periodPart(row, effective, services.clock.now()),
+      // Not the instant of the commit: what people read is when it was created.
+      periodPart(row, effective, row.created_at),
     ]);
     if (runsOnAgents(row.type) && effective.activated) await runNow(services, db, row, effective);
     return null;
