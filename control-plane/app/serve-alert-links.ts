@@ -12,47 +12,71 @@ import {
   alertTargets,
   linkSnoozeMs,
   type AlertLink,
+  type LinkRecipient,
 } from '../notifications/index.ts';
 import { acknowledge, outageOfAlert, outagesOfGroup, type Outage } from '../alerting/index.ts';
+import { listMembers } from '../people/index.ts';
 
-type ReadLink = { link: AlertLink; channelType: string } | { problem: string };
+/** `sentTo` in words. */
+type ReadLink = { link: AlertLink; sentTo: string } | { problem: string };
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+function readRecipient(query: Request['query']): LinkRecipient | null {
+  const personId = textOf(query['person']);
+  if (personId !== '') return { personId };
+  const channelId = Number(textOf(query['channel']));
+  return Number.isSafeInteger(channelId) ? { channelId } : null;
+}
+
+/** In words; null for a deleted channel, and a person who has left the account. */
+async function nameOfRecipient(
+  { db }: Services,
+  { accountId, recipient }: AlertLink,
+): Promise<string | null> {
+  if ('personId' in recipient) {
+    const [person] = await listMembers(db, accountId, recipient.personId);
+    return person?.name ?? null;
+  }
+  const channel = await db
+    .selectFrom('alert_channels')
+    .select('type')
+    .where('account_id', '=', accountId)
+    .where('id', '=', recipient.channelId)
+    .executeTakeFirst();
+  return channel === undefined ? null : `channel ${recipient.channelId} (${channel.type})`;
+}
+
 async function readLink(
-  { db, clock }: Services,
+  services: Services,
   links: AlertLinks,
   { params, query }: Request,
 ): Promise<ReadLink> {
   const target = alertTargets.find((each) => each === params['target']);
   const action = alertActions.find((each) => each === params['action']);
-  const channelId = Number(textOf(query['channel']));
+  const recipient = readRecipient(query);
   const expiresAt = Number(textOf(query['expires']));
-  const isWhole = Number.isSafeInteger(channelId) && Number.isSafeInteger(expiresAt);
   const problem = 'This link is not complete. Open it from the message again.';
-  if (target === undefined || action === undefined || !isWhole) return { problem };
+  if (target === undefined || action === undefined || recipient === null) return { problem };
+  if (!Number.isSafeInteger(expiresAt)) return { problem };
   const link: AlertLink = {
-    ...{ target, action, channelId, expiresAt },
+    ...{ target, action, recipient, expiresAt },
     accountId: textOf(query['account']),
     id: textOf(params['id']),
   };
-  switch (links.check(link, textOf(query['signature']), clock.now())) {
+  switch (links.check(link, textOf(query['signature']), services.clock.now())) {
     case 'altered':
       return { problem };
     case 'expired':
       return { problem: 'This link has expired. Acknowledge the alert in the console.' };
     case 'valid': {
-      const channel = await db
-        .selectFrom('alert_channels')
-        .select('type')
-        .where('account_id', '=', link.accountId)
-        .where('id', '=', link.channelId)
-        .executeTakeFirst();
-      return channel === undefined
-        ? { problem: 'The channel that this link was sent to was deleted.' }
-        : { link, channelType: channel.type };
+      const sentTo = await nameOfRecipient(services, link);
+      if (sentTo !== null) return { link, sentTo };
+      return 'personId' in recipient
+        ? { problem: 'The person that this link was sent to has left the account.' }
+        : { problem: 'The channel that this link was sent to was deleted.' };
     }
   }
 }
@@ -138,13 +162,13 @@ export function serveAlertLinks(services: Services): RequestHandler {
       send(response, 404, 'This link does not work', html`<p>${read.problem}</p>`);
       return;
     }
-    const { link, channelType } = read;
+    const { link, sentTo } = read;
     const isSnooze = link.action === 'snooze';
     const open = await acknowledge(services, link.accountId, await outagesOf(services, link), {
       kind: isSnooze ? 'SNOOZED' : 'ACKNOWLEDGED',
       untilAt: isSnooze ? clock.now() + linkSnoozeMs : null,
-      madeBy: `a link sent to channel ${link.channelId} (${channelType})`,
-      occasion: `${link.action}/${link.channelId}/${link.expiresAt}`,
+      madeBy: `a link sent to ${sentTo}`,
+      occasion: `${link.action}/${Object.values(link.recipient).join()}/${link.expiresAt}`,
     });
     if (open === 0) send(response, 200, 'It is over already', html`<p>Nothing had to be done.</p>`);
     else

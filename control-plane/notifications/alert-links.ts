@@ -1,6 +1,6 @@
 /**
  * Links in messages that acknowledge or snooze an alert or a group without a key. The signature covers
- * the account, the channel that it was sent to, what it is about, the action and the expiry.
+ * the account, the channel or the person that it was sent to, what it is about, the action and the expiry.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { SecretCipher } from '../core/secret-cipher.ts';
@@ -15,9 +15,12 @@ export const alertTargets = ['alert', 'group'] as const;
 export const linkSnoozeMs = 3_600_000;
 const validMs = 7 * 86_400_000;
 
+/** A link ends with the channel, and when the person leaves the account. */
+export type LinkRecipient = { channelId: number } | { personId: string };
+
 export interface AlertLink {
   accountId: string;
-  channelId: number;
+  recipient: LinkRecipient;
   target: (typeof alertTargets)[number];
   /** Of the alert or of the group. */
   id: string;
@@ -43,16 +46,19 @@ export class AlertLinks {
     this.#publicUrl = publicUrl;
   }
 
-  #sign({ accountId, channelId, target, id, action, expiresAt }: AlertLink): Buffer {
-    const text = [expiresAt, accountId, channelId, target, id, action].join('\n');
+  #sign({ accountId, recipient, target, id, action, expiresAt }: AlertLink): Buffer {
+    const to = 'personId' in recipient ? `person ${recipient.personId}` : recipient.channelId;
+    const text = [expiresAt, accountId, to, target, id, action].join('\n');
     return createHmac('sha256', this.#key).update(text).digest();
   }
 
   to(link: AlertLink): string {
-    const { accountId, channelId, target, id, action, expiresAt } = link;
+    const { accountId, recipient, target, id, action, expiresAt } = link;
     const query = new URLSearchParams({
       account: accountId,
-      channel: String(channelId),
+      ...('personId' in recipient
+        ? { person: recipient.personId }
+        : { channel: String(recipient.channelId) }),
       expires: String(expiresAt),
       signature: this.#sign(link).toString('base64url'),
     });
@@ -70,7 +76,7 @@ export class AlertLinks {
   actionsOf(
     facts: NotificationFacts,
     { tone }: Pick<Message, 'tone'>,
-    of: { accountId: string; channelId: number },
+    of: Pick<AlertLink, 'accountId' | 'recipient'>,
   ): Message['actions'] {
     if (isClosing(tone)) return [];
     const about =

@@ -87,7 +87,7 @@ function messageFor(
 ): Message {
   const message = messageOf(facts, id, publicUrl, timezone);
   if (channelId === null) return message;
-  const of = { accountId, channelId };
+  const of = { accountId, recipient: { channelId } };
   return { ...message, actions: new AlertLinks(secrets, publicUrl).actionsOf(facts, message, of) };
 }
 

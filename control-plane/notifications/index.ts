@@ -6,6 +6,7 @@ export {
   alertTargets,
   linkSnoozeMs,
   type AlertLink,
+  type LinkRecipient,
 } from './alert-links.ts';
 export { alertMail } from './alert-mail.ts';
 export { brokenTemplate } from './channels/webhook.ts';

@@ -5,7 +5,9 @@ import { alertOn } from '../../../control-plane/alerting/alert-on.ts';
 import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-alerts.ts';
 import { sendAlertGroups } from '../../../control-plane/alerting/send-alert-groups.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { runEscalations } from '../../../control-plane/alerting/run-escalations.ts';
 import { mailServer, type MailServer } from '../../support/mail-server.ts';
+import { insertMember } from '../../support/people.ts';
 import { minute, now } from '../../support/results.ts';
 import { makeChannel, makeCheck } from '../../support/sent-notifications.ts';
 import { eventually } from '../../support/system.ts';
@@ -55,6 +57,7 @@ async function bench(): Promise<Bench> {
       clock.setWall(clock.now() + ms);
       await evaluateDueAlerts(services);
       await sendAlertGroups(services);
+      await runEscalations(services);
     },
     async mails(count) {
       await eventually(
@@ -289,6 +292,54 @@ test('links of a deleted channel do nothing', async () => {
   for (const method of ['GET', 'POST']) assert.equal((await fetch(link, { method })).status, 404);
   const { db } = it.cp.controlPlane.services;
   assert.deepEqual(await db.selectFrom('alert_acknowledgements').select('id').execute(), []);
+});
+
+test('a person whom a policy asks takes the alert on by a link of the mail, until they leave the account', async () => {
+  await using it = await bench();
+  const { accountId } = it.cp;
+  const { services } = it.cp.controlPlane;
+  const ann = await insertMember(services, { accountId, name: 'Ann', role: 'READ_ONLY' });
+  const bob = await insertMember(services, { accountId, name: 'Bob', role: 'READ_ONLY' });
+  const { body: policy } = await it.cp.api('POST', '/v1/escalation-policies', {
+    name: 'Night',
+    steps: [{ people: [ann.email] }, { delayMinutes: 5, people: [bob.email] }],
+  });
+  const check = await makeCheck(it.cp, [], {
+    useGlobalAlertSettings: false,
+    alertSettings: { escalationPolicyId: policy.id },
+  });
+  await it.report([check], true);
+  await it.wait(0);
+  await it.mails(1);
+  const link = linkIn(it.mail, 'Acknowledge');
+  assert.match(await (await fetch(link)).text(), /<form method="post"><button>Acknowledge/);
+  const attacks = [
+    link.replace(ann.id, bob.id),
+    link.replace(/person=[^&]+/, 'channel=1'),
+    link.replace('person=', 'channel=1&person='),
+    link.replace(/account=[^&]+/, 'account=other'),
+  ];
+  const statuses = [];
+  for (const attack of attacks) statuses.push((await fetch(attack, { method: 'POST' })).status);
+  // A person goes before a channel: the third is the link itself with more text.
+  assert.deepEqual(statuses, [404, 404, 200, 404]);
+  const taken = async () => {
+    const { body: alerts } = await it.cp.api('GET', `/v1/check-alerts/${check}?open=true`);
+    return (alerts[0].acknowledgement as { by: string } | null)?.by;
+  };
+  assert.equal(await taken(), 'a link sent to Ann');
+  await it.wait(60 * minute);
+  await it.report([check], false);
+  const subjects = await it.mails(2);
+  assert.match(subjects[1] ?? '', /acknowledged by a link sent to Ann/);
+  assert.deepEqual(
+    it.mail.received.map(({ to }) => to),
+    [[ann.email], [ann.email]],
+    'the second step does not run',
+  );
+  await services.db.deleteFrom('memberships').where('person_id', '=', ann.id).execute();
+  const left = await fetch(link, { method: 'POST' });
+  assert.deepEqual([left.status, /has left the account/.test(await left.text())], [404, true]);
 });
 
 test('messages name what else failed, the runbooks, and the time of the zone of their channel', async () => {
