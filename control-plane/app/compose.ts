@@ -438,6 +438,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     canMail: config.SMTP_URL !== undefined,
     forget,
   };
+  const onChange = (accountId: string, what: string | null): void => {
+    bus.send('p', accountId);
+    if (what !== null) bus.send('e', `${accountId}/${what}`);
+  };
   const api = implement(
     bindApi({
       services,
@@ -470,10 +474,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
           accountId: principal.accountId,
           actor: actorOf(principal),
         }),
-      onChange: (accountId, what) => {
-        bus.send('p', accountId);
-        if (what !== null) bus.send('e', `${accountId}/${what}`);
-      },
+      onChange,
     },
   );
   const events = stack.use(new ConsoleEvents({ db, clock, bus, hub, keys, logger }));
@@ -505,7 +506,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       api,
       serveConsoleSessions(people, keys, consoleCookie, config),
       serveConsoleEvents(events, keys, consoleCookie),
-      serveAlertLinks(services),
+      serveAlertLinks(services, onChange),
       serveConsole(publicUrl),
       serveDocs(publicUrl),
     ],

@@ -5,16 +5,26 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { html, type Markup } from '../core/html.ts';
 import type { Services } from '../core/services.ts';
+import { recordDone } from '../audit/index.ts';
+import { muteCheck } from '../checks/index.ts';
 import {
+  type AlertAction,
   alertActions,
   alertLinkPath,
   AlertLinks,
   alertTargets,
+  isActionOf,
   linkSnoozeMs,
   type AlertLink,
   type LinkRecipient,
 } from '../notifications/index.ts';
-import { acknowledge, outageOfAlert, outagesOfGroup, type Outage } from '../alerting/index.ts';
+import {
+  acknowledge,
+  isOpen,
+  outageOfAlert,
+  outagesOfGroup,
+  type Outage,
+} from '../alerting/index.ts';
 import { listMembers } from '../people/index.ts';
 
 /** `sentTo` in words. */
@@ -60,7 +70,7 @@ async function readLink(
   const expiresAt = Number(textOf(query['expires']));
   const problem = 'This link is not complete. Open it from the message again.';
   if (target === undefined || action === undefined || recipient === null) return { problem };
-  if (!Number.isSafeInteger(expiresAt)) return { problem };
+  if (!Number.isSafeInteger(expiresAt) || !isActionOf(target, action)) return { problem };
   const link: AlertLink = {
     ...{ target, action, recipient, expiresAt },
     accountId: textOf(query['account']),
@@ -125,7 +135,65 @@ async function outagesOf(
   return outage === null ? [] : [outage];
 }
 
-export function serveAlertLinks(services: Services): RequestHandler {
+interface Page {
+  asks: (what: string) => string;
+  says: string;
+  button: string;
+  done: string;
+}
+
+const pages: Record<AlertAction, Page> = {
+  acknowledge: {
+    asks: (what) => `Acknowledge ${what}?`,
+    says: 'No further reminder is sent, to anybody. The recovery is.',
+    button: 'Acknowledge',
+    done: 'Acknowledged',
+  },
+  snooze: {
+    asks: (what) => `Snooze ${what} for an hour?`,
+    says: 'No reminder is sent for an hour, to anybody.',
+    button: 'Snooze',
+    done: 'Snoozed',
+  },
+  mute: {
+    asks: (what) => `Mute the check of ${what}?`,
+    says: 'Nothing about this check is sent to anybody, also no recovery, until somebody unmutes it in the console.',
+    button: 'Mute',
+    done: 'Muted',
+  },
+};
+
+/** Mutes the check of an alert that is open. False when it is over. */
+async function mute(
+  services: Services,
+  accountId: string,
+  outages: readonly Outage[],
+  by: { name: string; address: string | null },
+): Promise<boolean> {
+  const [outage] = outages;
+  // A recovery that comes meanwhile is as one that comes just after.
+  if (outage === undefined || !(await isOpen(services.db, outage))) return false;
+  const { checkId } = outage;
+  if (await muteCheck(services, accountId, checkId)) {
+    await recordDone(services, {
+      accountId,
+      actor: { kind: 'NOBODY', name: by.name },
+      address: by.address,
+      operation: 'updateCheck',
+      outcome: 'DONE',
+      resource: { type: 'checks', id: checkId },
+      before: { muted: false },
+      after: { muted: true },
+    });
+  }
+  return true;
+}
+
+/** `onChange` gets the first word of the path at which the API shows what has changed. */
+export function serveAlertLinks(
+  services: Services,
+  onChange: (accountId: string, what: string) => void,
+): RequestHandler {
   const links = new AlertLinks(services.secrets, services.publicUrl);
   const { clock } = services;
   const router = Router();
@@ -139,19 +207,15 @@ export function serveAlertLinks(services: Services): RequestHandler {
     }
     const { target, action } = read.link;
     const what = target === 'group' ? 'these alerts' : 'this alert';
-    const title = action === 'snooze' ? `Snooze ${what} for an hour?` : `Acknowledge ${what}?`;
-    const says =
-      action === 'snooze'
-        ? 'No reminder is sent for an hour, to anybody.'
-        : 'No further reminder is sent, to anybody. The recovery is.';
+    const { asks, says, button } = pages[action];
     // The form goes to the address of the page, which has the signature.
     send(
       response,
       200,
-      title,
+      asks(what),
       html`<p>${says}</p>
         <form method="post">
-          <button>${action === 'snooze' ? 'Snooze' : 'Acknowledge'}</button>
+          <button>${button}</button>
         </form>`,
     );
   });
@@ -163,21 +227,25 @@ export function serveAlertLinks(services: Services): RequestHandler {
       return;
     }
     const { link, sentTo } = read;
-    const isSnooze = link.action === 'snooze';
-    const open = await acknowledge(services, link.accountId, await outagesOf(services, link), {
-      kind: isSnooze ? 'SNOOZED' : 'ACKNOWLEDGED',
-      untilAt: isSnooze ? clock.now() + linkSnoozeMs : null,
-      madeBy: `a link sent to ${sentTo}`,
-      occasion: `${link.action}/${Object.values(link.recipient).join()}/${link.expiresAt}`,
-    });
-    if (open === 0) send(response, 200, 'It is over already', html`<p>Nothing had to be done.</p>`);
-    else
-      send(
-        response,
-        200,
-        isSnooze ? 'Snoozed' : 'Acknowledged',
-        html`<p>You may close this page.</p>`,
-      );
+    const { accountId, action } = link;
+    const madeBy = `a link sent to ${sentTo}`;
+    const outages = await outagesOf(services, link);
+    const isSnooze = action === 'snooze';
+    const isDone =
+      action === 'mute'
+        ? await mute(services, accountId, outages, { name: madeBy, address: request.ip ?? null })
+        : (await acknowledge(services, accountId, outages, {
+            kind: isSnooze ? 'SNOOZED' : 'ACKNOWLEDGED',
+            untilAt: isSnooze ? clock.now() + linkSnoozeMs : null,
+            madeBy,
+            occasion: `${action}/${Object.values(link.recipient).join()}/${link.expiresAt}`,
+          })) > 0;
+    if (!isDone) {
+      send(response, 200, 'It is over already', html`<p>Nothing had to be done.</p>`);
+      return;
+    }
+    onChange(accountId, action === 'mute' ? 'checks' : 'check-alerts');
+    send(response, 200, pages[action].done, html`<p>You may close this page.</p>`);
   });
   return router;
 }

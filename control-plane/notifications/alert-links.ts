@@ -1,5 +1,5 @@
 /**
- * Links in messages that acknowledge or snooze an alert or a group without a key. The signature covers
+ * Links in messages that acknowledge or snooze an alert or a group, or mute the check of an alert, without a key. The signature covers
  * the account, the channel or the person that it was sent to, what it is about, the action and the expiry.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -7,7 +7,7 @@ import type { SecretCipher } from '../core/secret-cipher.ts';
 import type { NotificationFacts } from './facts.ts';
 import { isClosing, type Message } from './message.ts';
 
-export const alertActions = ['acknowledge', 'snooze'] as const;
+export const alertActions = ['acknowledge', 'snooze', 'mute'] as const;
 export type AlertAction = (typeof alertActions)[number];
 export const alertTargets = ['alert', 'group'] as const;
 
@@ -35,7 +35,13 @@ export const alertLinkPath = '/alert-links';
 const texts: Record<AlertAction, string> = {
   acknowledge: 'Acknowledge',
   snooze: 'Snooze for an hour',
+  mute: 'Mute the check',
 };
+
+/** One press must not mute all checks of a group: nobody would unmute them one by one. */
+export function isActionOf(target: AlertLink['target'], action: AlertAction): boolean {
+  return target === 'alert' || action !== 'mute';
+}
 
 export class AlertLinks {
   readonly #key: Buffer;
@@ -88,9 +94,11 @@ export class AlertLinks {
     if (about === null) return [];
     // From the time of the alert, so that every attempt sends the same.
     const expiresAt = facts.at + validMs;
-    return alertActions.map((action) => ({
-      url: this.to({ ...of, ...about, action, expiresAt }),
-      text: texts[action],
-    }));
+    return alertActions
+      .filter((action) => isActionOf(about.target, action))
+      .map((action) => ({
+        url: this.to({ ...of, ...about, action, expiresAt }),
+        text: texts[action],
+      }));
   }
 }

@@ -1,8 +1,10 @@
 /** What other modules may use. */
 export {
+  type AlertAction,
   alertActions,
   alertLinkPath,
   AlertLinks,
+  isActionOf,
   alertTargets,
   linkSnoozeMs,
   type AlertLink,

@@ -281,6 +281,41 @@ test('the open alerts are listed at any age, with who took them on, until they r
   assert.equal((await open()).length, 1);
 });
 
+test('a link mutes the check of an open alert, names itself in the audit log, and is not in messages of groups', async () => {
+  await using it = await bench();
+  const grouping = { windowSeconds: 30, updateMinutes: 1, maxPerHour: 20 };
+  const check = await makeCheck(it.cp, [await makeChannel(it.cp)], reminding);
+  await it.report([check], true);
+  await it.mails(1);
+  const link = linkIn(it.mail, 'Mute the check');
+  const isMuted = async () => (await it.cp.api('GET', `/v1/checks/${check}`)).body.muted as boolean;
+  assert.match(await (await fetch(link)).text(), /<form method="post"><button>Mute/);
+  assert.equal((await fetch(link.replace('/alert/', '/group/'), { method: 'POST' })).status, 404);
+  assert.equal(await isMuted(), false);
+  for (let replay = 0; replay < 2; replay += 1) {
+    assert.match(await (await fetch(link, { method: 'POST' })).text(), /Muted/);
+  }
+  assert.equal(await isMuted(), true);
+  const { body: log } = await it.cp.api('GET', `/v1/audit-log?resourceId=${check}`);
+  const [entry, ...before] = log.entries;
+  assert.match(entry.actor.name, /^a link sent to channel \d+ \(EMAIL\)$/);
+  assert.deepEqual(
+    [entry.operation, entry.after, before.map((each: { operation: string }) => each.operation)],
+    ['updateCheck', { muted: true }, ['createURLMonitor']],
+  );
+  await it.cp.api('PUT', `/v1/checks/${check}`, { muted: false });
+  await it.report([check], false);
+  assert.match(await (await fetch(link, { method: 'POST' })).text(), /It is over already/);
+  assert.equal(await isMuted(), false);
+
+  const grouped = await makeChannel(it.cp, { grouping });
+  await it.report([await makeCheck(it.cp, [grouped]), await makeCheck(it.cp, [grouped])], true);
+  await it.wait(minute);
+  const subjects = await it.mails(3);
+  assert.match(subjects[2] ?? '', /2 checks/);
+  assert.doesNotMatch(it.mail.received[2]?.text ?? '', /Mute the check/);
+});
+
 test('links of a deleted channel do nothing', async () => {
   await using it = await bench();
   const channel = await makeChannel(it.cp);
