@@ -116,7 +116,7 @@ export function IncidentView({ id }) {
             form=${forms.incident}
             id=${id}
             title=${incident.name}
-            onRemoved=${() => {
+            onHeld=${() => {
               location.hash = link('incidents');
             }}
           />
