@@ -26,7 +26,14 @@ import { requireProtocol } from './require-protocol.ts';
 import { protocolIn } from '../core/decide/agent-protocol.ts';
 import { acceptsGzip, isNamed, isUnchanged } from './accepted.ts';
 import { AuditedCalls, withoutType, type Audit } from './audited-calls.ts';
-import { authenticate, type ApiPrincipal, type KeyFinder, type Principal } from './authenticate.ts';
+import {
+  authenticate,
+  checkAccount,
+  holderOf,
+  type KeyFinder,
+  type KeyHolder,
+  type Principal,
+} from './authenticate.ts';
 import { type CallContext, readingContext } from './call-context.ts';
 import type { ConsoleCookie } from './console-cookie.ts';
 import { RateLimiter, type RateDecision } from './rate-limit.ts';
@@ -78,7 +85,7 @@ export interface ImplementOptions {
    * slow lines as long as bytes arrive.
    */
   bodyWithinMs?: number;
-  /** Notes changing calls, and refusals for want of a role, before the answer. */
+  /** Notes changing calls, and refusals of keys and for want of a role, before the answer. */
   audit?: Audit;
   /**
    * Called when an account has changed something, before the answer; `what` is the first word of the
@@ -92,7 +99,7 @@ const silenceMs = 60_000;
 /** How long the rest of a refused body is read and dropped. */
 const discardWithinMs = 5_000;
 
-/** Refusals of one key or person in the audit log. */
+/** Refusals of one key, person or agents' key in the audit log. */
 const notedRefusals: RateLimit = { requests: 60, seconds: 3_600 };
 
 const notOneProtocol =
@@ -549,7 +556,7 @@ function serve(
   const noteRefusal = async (
     request: Request,
     params: Record<string, string | undefined>,
-    principal: ApiPrincipal,
+    principal: KeyHolder,
   ): Promise<void> => {
     if (audited === null) return;
     // Repeated refusals add nothing to the log.
@@ -564,10 +571,21 @@ function serve(
       authentication,
       options.keys,
       options.consoleCookie,
-    ).catch((error: unknown) => {
+    ).catch(async (error: unknown) => {
       if (limits !== null) countRefusal(limits, request, general, error);
+      const holder = await holderOf(request, options.keys);
+      if (holder !== undefined) await noteRefusal(request, params, holder);
       throw error;
     });
+    if (principal.kind !== 'none') {
+      try {
+        checkAccount(request, principal.accountId);
+      } catch (error) {
+        if (limits !== null) countRefusal(limits, request, general, error);
+        await noteRefusal(request, params, principal);
+        throw error;
+      }
+    }
     if (limits !== null && principal.kind === 'locationKey') {
       refuseUnless(limits.take(`location ${principal.keyId}`, ofKey));
     }

@@ -679,9 +679,7 @@ test('a deletion is undone in its place, made after a minute, and dropped where 
   await page.getByRole('link', { name: 'Mail' }).waitFor();
   await remove('Mail');
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page
-    .getByText('Not deleted, since you were signed out before: Group Mail.')
-    .waitFor();
+  await page.getByText('Not deleted, since you were signed out before: Group Mail.').waitFor();
   assert.deepEqual(await names(), ['Mail']);
 });
 
