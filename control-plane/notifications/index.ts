@@ -18,6 +18,7 @@ export { abandonNotifications, freeStrandedRows, moveClaims } from './outbox-row
 export type {
   AgentHealthFacts,
   AlertFacts,
+  AlsoFailing,
   GroupedCheck,
   GroupFacts,
   LocationFacts,

@@ -397,6 +397,11 @@ test('messages name what else failed, the runbooks, and the time of the zone of 
   await it.mails(2);
   assert.match(
     it.mail.received[1]?.text ?? '',
+    /What else failed: +shop 7, within 5 minutes/,
+    'not those of the group',
+  );
+  assert.match(
+    it.mail.received[1]?.text ?? '',
     /About: +shop 0, shop 2, shop 4, shop 6: runbook 0; shop 1, shop 3, shop 5: runbook 1/,
   );
   // No recovery is sent to this channel; what is over is not counted as open all the same.
