@@ -4,7 +4,7 @@ import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import { type AlertFacts, alertMail, enqueueMails, keepsOpen } from '../notifications/index.ts';
+import { type AlertFacts, alertMail, enqueueMessages, keepsOpen } from '../notifications/index.ts';
 import { listMembers } from '../people/index.ts';
 import { AlertedChecks } from './alerted-checks.ts';
 import { nextStep, stopText } from './decide/escalation.ts';
@@ -229,7 +229,7 @@ export async function notifyAll(
     orderingKey: `${check.id}/${person.email}`,
     mail: alertMail({ secrets, publicUrl }, facts, accountId, person),
   }));
-  await enqueueMails(db, accountId, mails, now);
+  await enqueueMessages(db, accountId, mails, now);
 }
 
 /** Says the recovery to those whom steps have notified; `except` get it anyway. */

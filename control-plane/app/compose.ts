@@ -70,6 +70,7 @@ import {
   announceDueUpdates,
   type DomainResolver,
   forgetUnconfirmed,
+  noteWebhook,
   readPage,
   serveStatusPages,
   Snapshots,
@@ -545,7 +546,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     clearInterval(closingIdle);
   });
 
-  stack.use(startOutboxSender({ services, config }));
+  stack.use(startOutboxSender({ services, config, onWebhook: noteWebhook }));
 
   const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
   const rollUp = new RollUp(services);

@@ -157,6 +157,12 @@ export interface TestFacts {
 export type NotificationFacts =
   AlertFacts | LocationFacts | AgentHealthFacts | GroupFacts | TestFacts;
 
+/** A request to a subscriber of a status page; where it goes stands in the subscription. */
+export interface SubscriberRequest {
+  subscriptionId: string;
+  body: string;
+}
+
 /** A complete mail. */
 export interface Mail {
   to: string;

@@ -12,7 +12,7 @@ export {
 } from './alert-links.ts';
 export { alertMail } from './alert-mail.ts';
 export { brokenTemplate } from './channels/webhook.ts';
-export { startOutboxSender } from './outbox-sender.ts';
+export { startOutboxSender, type WebhookConsumer } from './outbox-sender.ts';
 export { OutboxSignal, wakeOutbox } from './outbox-signal.ts';
 export { abandonNotifications, freeStrandedRows, moveClaims } from './outbox-rows.ts';
 export type {
@@ -24,18 +24,19 @@ export type {
   LocationFacts,
   Mail,
   RecentRun,
+  SubscriberRequest,
 } from './facts.ts';
 export { linkToCheck, linkToResult } from './links.ts';
 export { locationName } from './message.ts';
 export {
-  dropMailsOfPage,
-  dropSubscriberMails,
+  dropMessagesOfPage,
+  dropSubscriberMessages,
   enqueueAlert,
   enqueueForChannel,
-  enqueueMails,
+  enqueueMessages,
   isRecorded,
   pruneAlertNotifications,
-  type QueuedMail,
+  type QueuedMessage,
   recordAlert,
 } from './outbox.ts';
 export { personLinkMail } from './subscriber-mails/person-link-mail.ts';
