@@ -37,6 +37,7 @@ import {
 import { type CallContext, readingContext } from './call-context.ts';
 import type { ConsoleCookie } from './console-cookie.ts';
 import { RateLimiter, type RateDecision } from './rate-limit.ts';
+import { Turns } from './turns.ts';
 import { bodyFields, readQuery, refuseMisspelt, validate, type BodyFields } from './validate.ts';
 import { visitorOf } from './visitor.ts';
 
@@ -505,7 +506,8 @@ type Serve = (
 
 /**
  * Refuses a change of an entry that is not in a state that `If-Match` names. Only for clients that ask
- * for it. Between this look and the change another one may still come: `requireUnchanged` is for that.
+ * for it. No other change of this process comes between this look and the change; one of another replica, or of
+ * a part of the entry that has a path of its own, still may: `requireUnchanged` is for that.
  */
 async function refuseIfChanged(
   expected: string,
@@ -533,6 +535,7 @@ function serve(
   { route, handle }: BoundRoute,
   options: ImplementOptions,
   limiter: RateLimiter,
+  turns: Turns,
   reader: BoundRoute | undefined,
   audited: AuditedCalls | null,
 ) {
@@ -549,6 +552,10 @@ function serve(
   // Agents of other versions, pings and triggers may send fields that this version does not know.
   const isOfPeople = authentication === 'apiKey';
   const changes = neededRole === 'READ_ONLY' ? null : (route.path.split('/')[2] ?? null);
+  const entry = entryOf(route);
+  // A body that is still on its way would hold up the others.
+  const takesTurns =
+    reader !== undefined && changing.has(route.method) && route.bodyStream !== true;
   const isDefined = <T>(value: T | undefined): value is T => value !== undefined;
   let knownQuery: KnownFields | undefined;
   let knownBody: BodyFields | undefined;
@@ -637,10 +644,6 @@ function serve(
     }
     const call = new Call(request, response, principal, receivedAt, route.status, limits);
     const expected = request.headers['if-match'];
-    if (expected !== undefined && isOfPeople && changing.has(route.method)) {
-      call.requireUnchanged = () => refuseIfChanged(expected, reader, params, call);
-      await call.requireUnchanged();
-    }
     const carryOut = async (): Promise<unknown> => {
       try {
         return await handle(input as never, call as never);
@@ -658,10 +661,19 @@ function serve(
         throw error;
       }
     };
+    const change = async (): Promise<unknown> => {
+      if (expected !== undefined && isOfPeople && changing.has(route.method)) {
+        call.requireUnchanged = () => refuseIfChanged(expected, reader, params, call);
+        await call.requireUnchanged();
+      }
+      return isAudited && principal.kind === 'apiKey'
+        ? audited.note(route, { request, params, principal, receivedAt }, carryOut)
+        : carryOut();
+    };
     const answer =
-      isAudited && principal.kind === 'apiKey'
-        ? await audited.note(route, { request, params, principal, receivedAt }, carryOut)
-        : await carryOut();
+      principal.kind === 'apiKey' && takesTurns
+        ? await turns.take([principal.accountId, entry, ...Object.values(params)].join('/'), change)
+        : await change();
     if (principal.kind === 'apiKey' && route.method !== 'GET') {
       options.onChange?.(principal.accountId, changes);
     }
@@ -727,6 +739,7 @@ export function implement(
   options: ImplementOptions,
 ): RequestHandler {
   const limiter = new RateLimiter(options.monotonic, options.shareOfLimit);
+  const turns = new Turns();
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 4096 });
   const readers = new Map(
     routes
@@ -742,7 +755,7 @@ export function implement(
       : new AuditedCalls(routes, { write: options.audit, parse: valueOfAnswer });
   for (const one of routes) {
     const bound: Bound = {
-      run: serve(one, options, limiter, readers.get(entryOf(one.route)), audited),
+      run: serve(one, options, limiter, turns, readers.get(entryOf(one.route)), audited),
       operationId: one.route.operationId,
     };
     const path = one.route.path.replace(/\{(\w+)\}/g, ':$1');
