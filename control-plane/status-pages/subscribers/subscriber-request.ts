@@ -1,12 +1,11 @@
 /** The bodies of requests to subscribers, in the envelope of Standard Webhooks. */
 import type { IncidentStatus } from '../../incidents/index.ts';
 import type { Severity } from '../view/facts.ts';
-import type { ChosenService } from './ask-to-confirm.ts';
 
 interface About {
   at: number;
   page: { name: string; address: string };
-  services: readonly ChosenService[];
+  services: readonly { id: string; name: string }[];
   unsubscribeLink: string;
 }
 

@@ -21,12 +21,24 @@ interface Got {
   body: string;
 }
 
+interface Payload {
+  type: string;
+  data: {
+    page: { name: string };
+    services: Service[] | null;
+    confirmUrl: string;
+    unsubscribeUrl: string;
+    incident: { name: string; severity: string };
+    update: { status: string; description: string };
+  };
+}
+
 interface Endpoint extends AsyncDisposable {
   url: string;
   got: Got[];
   status: number;
   /** Waits for as many requests; gives the body of the last. */
-  until(count: number): Promise<any>;
+  until(count: number): Promise<Payload>;
 }
 
 const certificate = await selfSigned({ host: '127.0.0.1', validForDays: 30 });
@@ -55,7 +67,7 @@ async function endpoint(): Promise<Endpoint> {
         60_000,
         () => `${got.length} requests`,
       );
-      return JSON.parse(got.at(-1)?.body ?? '');
+      return JSON.parse(got.at(-1)?.body ?? '') as Payload;
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
