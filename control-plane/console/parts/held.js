@@ -1,4 +1,4 @@
-/** The deletions that wait, above every view. */
+/** The deletions that wait, below every view: what is under the pointer does not move. */
 /** @import { Held } from '../held-deletions.js' */
 import { html, useEffect, useState } from '../dom.js';
 import { useHeldDeletions } from '../held-deletions.js';

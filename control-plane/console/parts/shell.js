@@ -143,7 +143,7 @@ export function Shell() {
     </header>
     <${UnreachableNotice} />
     ${problem && html`<p class="notice failure unreachable" role="alert">${problem}</p>`}
-    <${HeldDeletions} />
     <main id="main" ref=${main} tabindex="-1">${viewOf(route)}</main>
+    <${HeldDeletions} />
   <//>`;
 }
