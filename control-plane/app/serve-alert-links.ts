@@ -92,7 +92,7 @@ async function readLink(
 }
 
 const style =
-  'body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:32rem;padding:0 1rem}button{font:inherit;padding:.6rem 1.2rem}';
+  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:32rem;padding:0 1rem}button{font:inherit;padding:.6rem 1.2rem}';
 
 function send(response: Response, status: number, title: string, body: Markup): void {
   response
