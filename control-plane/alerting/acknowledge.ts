@@ -119,6 +119,15 @@ export async function acknowledge(
   });
 }
 
+/** True while people have not been notified of its end. */
+export async function isOpen(
+  db: Kysely<Database>,
+  { checkId, incidentKey }: Outage,
+): Promise<boolean> {
+  const alert = (await readStates(db, [checkId])).get(checkId)?.alert ?? null;
+  return alert?.key === incidentKey && !alert.isOver;
+}
+
 /** The newest acknowledgement of an outage. */
 export async function acknowledgementOf(db: Kysely<Database>, { checkId, incidentKey }: Outage) {
   return db

@@ -4,7 +4,7 @@ import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import { type AlertFacts, alertMail, enqueueMails, keepsOpen } from '../notifications/index.ts';
+import { type AlertFacts, alertMail, enqueueMessages, keepsOpen } from '../notifications/index.ts';
 import { listMembers } from '../people/index.ts';
 import { AlertedChecks } from './alerted-checks.ts';
 import { nextStep, stopText } from './decide/escalation.ts';
@@ -192,19 +192,29 @@ export function takeEscalation(
     .executeTakeFirst();
 }
 
-/** The addresses of the people of an account. */
-export async function addressesOf(db: Kysely<Database>, accountId: string): Promise<Set<string>> {
-  return new Set((await listMembers(db, accountId)).map(({ email }) => email));
+export interface NotifiedPerson {
+  id: string;
+  email: string;
+}
+
+/** The people of an account with these addresses. */
+export async function membersWith(
+  db: Kysely<Database>,
+  accountId: string,
+  emails: ReadonlySet<string>,
+): Promise<NotifiedPerson[]> {
+  if (emails.size === 0) return [];
+  return (await listMembers(db, accountId)).filter(({ email }) => emails.has(email));
 }
 
 /** Adds an alert for channels and people to the outbox; ids follow from the occasion. */
 export async function notifyAll(
-  { publicUrl, clock }: Pick<Services, 'publicUrl' | 'clock'>,
+  { publicUrl, secrets, clock }: Pick<Services, 'publicUrl' | 'secrets' | 'clock'>,
   db: Kysely<Database>,
   accountId: string,
   facts: AlertFacts,
   host: string | null,
-  { channels, people }: { channels: readonly AlertChannel[]; people: readonly string[] },
+  { channels, people }: { channels: readonly AlertChannel[]; people: readonly NotifiedPerson[] },
   occasion: string,
 ): Promise<void> {
   const now = clock.now();
@@ -214,12 +224,12 @@ export async function notifyAll(
   for (const channel of channels) {
     await notifyChannel(db, channel, facts, host, { id: idFor(channel.id), accountId, now });
   }
-  const mails = people.map((email) => ({
-    id: idFor(email),
-    orderingKey: `${check.id}/${email}`,
-    mail: alertMail(facts, email, publicUrl),
+  const mails = people.map((person) => ({
+    id: idFor(person.email),
+    orderingKey: `${check.id}/${person.email}`,
+    mail: alertMail({ secrets, publicUrl }, facts, accountId, person),
   }));
-  await enqueueMails(db, accountId, mails, now);
+  await enqueueMessages(db, accountId, mails, now);
 }
 
 /** Says the recovery to those whom steps have notified; `except` get it anyway. */
@@ -241,9 +251,8 @@ export async function endEscalation(
     )
   ).filter(({ sendRecovery, type }) => sendRecovery || keepsOpen(type));
   // Former members of the account are not notified.
-  const present =
-    notified.people.length === 0 ? new Set<string>() : await addressesOf(db, accountId);
-  const to = { channels, people: notified.people.filter((email) => present.has(email)) };
+  const people = await membersWith(db, accountId, new Set(notified.people));
+  const to = { channels, people };
   await notifyAll(services, db, accountId, facts, host, to, `end/${row.started_at}`);
   if (row.due_at === null) return;
   const policy = await findPolicy(db, accountId, row.policy_id);

@@ -1,5 +1,5 @@
 /** What other modules may use. */
-export { acknowledge, outageOfAlert, outagesOfGroup, type Outage } from './acknowledge.ts';
+export { acknowledge, isOpen, outageOfAlert, outagesOfGroup, type Outage } from './acknowledge.ts';
 export { alertAcknowledgementHandlers } from './alert-acknowledgements/handlers.ts';
 export { alertChannelHandlers } from './alert-channels/handlers.ts';
 export { alertDecisionHandlers } from './alert-decisions/handlers.ts';

@@ -11,6 +11,7 @@ import { overloadOf } from '../scheduling/index.ts';
 import { privateLocationName } from '../checks/index.ts';
 import { acknowledgementOf } from './acknowledge.ts';
 import type { AlertedCheck } from './alerted-checks.ts';
+import { alsoFailing } from './also-failing.ts';
 import type { RunVerdict } from '../results/index.ts';
 import { endEscalation, startEscalation, takeEscalation } from './escalate.ts';
 import { notifyChannel } from './notify-channel.ts';
@@ -46,42 +47,6 @@ async function recentRuns(
         ? 'degraded'
         : 'passing',
   }));
-}
-
-const besideMs = 5 * 60_000;
-const maxNamed = 5;
-/** More are not counted. */
-const maxCounted = 1_000;
-
-/** Other checks of the account that began to fail at about the same time, and last. */
-async function alsoFailing(
-  db: Kysely<Database>,
-  accountId: string,
-  checkId: string,
-  since: number,
-): Promise<AlertFacts['alsoFailing']> {
-  const others = db
-    .selectFrom('alert_states')
-    .where('alert_states.account_id', '=', accountId)
-    .where('failing_since', '>=', since - besideMs)
-    .where('failing_since', '<=', since + besideMs)
-    .where('alert_states.check_id', '!=', checkId);
-  const named = await others
-    .innerJoin('checks', 'checks.id', 'alert_states.check_id')
-    .select('checks.name')
-    .orderBy('failing_since')
-    .orderBy('checks.name')
-    .limit(maxNamed)
-    .execute();
-  if (named.length === 0) return undefined;
-  const counted =
-    named.length < maxNamed
-      ? { all: named.length }
-      : await db
-          .selectFrom(others.select('check_id').limit(maxCounted).as('other'))
-          .select((of) => of.fn.countAll<number>().as('all'))
-          .executeTakeFirstOrThrow();
-  return { names: named.map(({ name }) => name), more: Number(counted.all) - named.length };
 }
 
 export interface RaisedAlert {
@@ -166,7 +131,7 @@ export async function raiseAlert(
   const taken = await acknowledgementOf(db, { checkId, incidentKey: alert.key });
   const others =
     isProblem && alert.since !== null
-      ? await alsoFailing(db, accountId, checkId, alert.since)
+      ? await alsoFailing(db, accountId, [checkId], { from: alert.since, to: alert.since })
       : undefined;
   const facts: AlertFacts = {
     kind: 'alert',

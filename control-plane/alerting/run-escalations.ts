@@ -15,12 +15,13 @@ import { nextStep, stepText, type PolicyFields, type PolicyStep } from './decide
 import { onCallAt } from './decide/rotation.ts';
 import type { OpenAlert } from './decide/state.ts';
 import {
-  addressesOf,
   changePolicy,
   endEscalation,
   type EscalationRow,
+  membersWith,
   notePolicy,
   type Notified,
+  type NotifiedPerson,
   notifyAll,
   stopEscalation,
   takeEscalation,
@@ -49,7 +50,7 @@ const dueChecks = prepareQuery<{ now: number }, { check_id: string }>((db, argum
 
 interface Targets {
   channels: AlertChannel[];
-  people: string[];
+  people: NotifiedPerson[];
   /** In words. */
   leftOut: string[];
 }
@@ -165,12 +166,13 @@ class CheckSweep {
     const to = { channels, people };
     await notifyAll(this.#services, this.#db, accountId, facts, check.host, to, occasion);
     const notified = fromJson<Notified>(row.notified_json);
+    const emails = people.map(({ email }) => email);
     await this.#set(row, {
       step: row.step + 1,
       due_at: nextStep(policy, row.step + 1, this.#now)?.dueAt ?? null,
       notified_json: JSON.stringify({
         channels: [...new Set([...notified.channels, ...channels.map(({ id }) => id)])],
-        people: [...new Set([...notified.people, ...people])],
+        people: [...new Set([...notified.people, ...emails])],
       } satisfies Notified),
     });
     await notePolicy(
@@ -182,7 +184,7 @@ class CheckSweep {
       stepText(
         policy.name,
         number,
-        [...channels.map(({ id, type }) => `channel ${id} (${type})`), ...people],
+        [...channels.map(({ id, type }) => `channel ${id} (${type})`), ...emails],
         leftOut,
       ),
       channels.length + people.length === 0
@@ -204,10 +206,12 @@ class CheckSweep {
       if (person === null) leftOut.push('the rotation, which has nobody on call');
       else asked.add(normalizeEmail(person));
     }
-    const people: string[] = [];
-    const members = asked.size === 0 ? new Set<string>() : await addressesOf(this.#db, accountId);
+    const members = await membersWith(this.#db, accountId, asked);
+    const byEmail = new Map(members.map((person) => [person.email, person]));
+    const people: NotifiedPerson[] = [];
     for (const email of asked) {
-      if (members.has(email)) people.push(email);
+      const person = byEmail.get(email);
+      if (person !== undefined) people.push(person);
       else leftOut.push(`${email}, who is not of this account any more`);
     }
     return { channels, people, leftOut };

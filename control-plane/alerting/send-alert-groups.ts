@@ -9,6 +9,7 @@ import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
 import {
   type AlertFacts,
+  type AlsoFailing,
   enqueueForChannel,
   type GroupedCheck,
   type GroupFacts,
@@ -25,6 +26,7 @@ import {
 import { emptyGroup, groupFacts, withoutOver, type GroupState } from './decide/group-facts.ts';
 import { readStates } from './state-rows.ts';
 import { descriptionsOf } from '../checks/index.ts';
+import { alsoFailing } from './also-failing.ts';
 
 const channelsPerSweep = 20;
 /** Alerts that one transaction turns into notifications. */
@@ -219,6 +221,7 @@ class ChannelSweep {
     const acknowledgedBy = await this.#acknowledgedBy(
       rows.filter(({ effect }) => effect === 'CLOSING'),
     );
+    const others = await this.#alsoFailing(rows, after.state);
     const facts: GroupFacts = {
       kind: 'group',
       at: this.#now,
@@ -232,6 +235,7 @@ class ChannelSweep {
         checks: await this.#described(first.account_id, after.facts.began.checks),
       },
       ...(acknowledgedBy.length === 0 ? {} : { acknowledgedBy }),
+      ...(others === undefined ? {} : { alsoFailing: others }),
       heldBack: message.heldBack,
       maxPerHour: grouping.maxPerHour,
       limitedUntil: message.limitedUntil,
@@ -297,6 +301,24 @@ class ChannelSweep {
       const description = texts.get(check.id);
       return description === undefined ? check : { ...check, description };
     });
+  }
+
+  /** What is in no notification about this group, and began to fail when these did. */
+  async #alsoFailing(
+    rows: readonly GroupedRow[],
+    { open }: GroupState,
+  ): Promise<AlsoFailing | undefined> {
+    const began = rows.filter(({ effect }) => effect === 'PROBLEM');
+    const [first] = began;
+    if (first === undefined) return undefined;
+    const instants = began.map((row) => row.began_at);
+    const grouped = Object.values(open).map(({ checkId }) => checkId);
+    return alsoFailing(
+      this.#db,
+      first.account_id,
+      [...new Set([...grouped, ...rows.map((row) => row.check_id)])],
+      { from: Math.min(...instants), to: Math.max(...instants) },
+    );
   }
 
   /** Who took these outages on. */

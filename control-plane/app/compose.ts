@@ -70,6 +70,7 @@ import {
   announceDueUpdates,
   type DomainResolver,
   forgetUnconfirmed,
+  noteWebhook,
   readPage,
   serveStatusPages,
   Snapshots,
@@ -438,6 +439,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     canMail: config.SMTP_URL !== undefined,
     forget,
   };
+  const onChange = (accountId: string, what: string | null): void => {
+    bus.send('p', accountId);
+    if (what !== null) bus.send('e', `${accountId}/${what}`);
+  };
   const api = implement(
     bindApi({
       services,
@@ -470,10 +475,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
           accountId: principal.accountId,
           actor: actorOf(principal),
         }),
-      onChange: (accountId, what) => {
-        bus.send('p', accountId);
-        if (what !== null) bus.send('e', `${accountId}/${what}`);
-      },
+      onChange,
     },
   );
   const events = stack.use(new ConsoleEvents({ db, clock, bus, hub, keys, logger }));
@@ -505,7 +507,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       api,
       serveConsoleSessions(people, keys, consoleCookie, config),
       serveConsoleEvents(events, keys, consoleCookie),
-      serveAlertLinks(services),
+      serveAlertLinks(services, onChange),
       serveConsole(publicUrl),
       serveDocs(publicUrl),
     ],
@@ -544,7 +546,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     clearInterval(closingIdle);
   });
 
-  stack.use(startOutboxSender({ services, config }));
+  stack.use(startOutboxSender({ services, config, onWebhook: noteWebhook }));
 
   const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
   const rollUp = new RollUp(services);

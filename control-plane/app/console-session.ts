@@ -100,7 +100,7 @@ const guessesOfAll: RateLimit = { requests: 100, seconds: 900 };
 const codesOfPerson: RateLimit = { requests: 10, seconds: 900 };
 const resetsOfVisitor: RateLimit = { requests: 10, seconds: 3_600 };
 /**
- * Refused sign-ins in the audit log, of a person and of all addresses that are nobody's: guesses must
+ * Refused sign-ins in the audit log, of a person or a key, and of all addresses that are nobody's: guesses must
  * neither fill it, nor hide those about others.
  */
 const notedOfPerson: RateLimit = { requests: 60, seconds: 3_600 };
@@ -174,6 +174,16 @@ export function serveConsoleSessions(
       : limiter.take('noted nobody', notedOfNobody);
     if (!isAllowed) return;
     await note(request, { accountId, actor: { kind: 'NOBODY', name: email }, ...of });
+  };
+
+  /** In the log of the account whose key it was. */
+  const noteRefusedKey = async (request: Request, keyHash: string): Promise<void> => {
+    const holder = await keys.findHolder(keyHash);
+    if (holder === undefined) return;
+    const { accountId, keyId } = holder;
+    if (!limiter.take(`noted ${keyId}`, notedOfPerson).isAllowed) return;
+    const of = { operation: 'signInWithKey', outcome: 'REFUSED' as const };
+    await note(request, { accountId, actor: actorOf(holder), ...of });
   };
 
   const end = async (request: Request): Promise<void> => {
@@ -271,8 +281,12 @@ export function serveConsoleSessions(
 
   const signInWithKey = async (request: Request, response: Response): Promise<void> => {
     const { key, account, ...session } = validate(keyCredentials, request.body, 'payload');
-    const principal = await keys.findApiKey(sha256Hex(key));
-    if (principal === undefined) throw badToken();
+    const keyHash = sha256Hex(key);
+    const principal = await keys.findApiKey(keyHash);
+    if (principal === undefined) {
+      await noteRefusedKey(request, keyHash);
+      throw badToken();
+    }
     if (account !== '' && account.trim().toLowerCase() !== principal.accountId) {
       throw new ApiError('FORBIDDEN', 'the key does not belong to this account', {
         source: 'payload',

@@ -5,60 +5,94 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { html, type Markup } from '../core/html.ts';
 import type { Services } from '../core/services.ts';
+import { recordDone } from '../audit/index.ts';
+import { muteCheck } from '../checks/index.ts';
 import {
+  type AlertAction,
   alertActions,
   alertLinkPath,
   AlertLinks,
   alertTargets,
+  isActionOf,
   linkSnoozeMs,
   type AlertLink,
+  type LinkRecipient,
 } from '../notifications/index.ts';
-import { acknowledge, outageOfAlert, outagesOfGroup, type Outage } from '../alerting/index.ts';
+import {
+  acknowledge,
+  isOpen,
+  outageOfAlert,
+  outagesOfGroup,
+  type Outage,
+} from '../alerting/index.ts';
+import { listMembers } from '../people/index.ts';
 
-type ReadLink = { link: AlertLink; channelType: string } | { problem: string };
+/** `sentTo` in words. */
+type ReadLink = { link: AlertLink; sentTo: string } | { problem: string };
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+function readRecipient(query: Request['query']): LinkRecipient | null {
+  const personId = textOf(query['person']);
+  if (personId !== '') return { personId };
+  const channelId = Number(textOf(query['channel']));
+  return Number.isSafeInteger(channelId) ? { channelId } : null;
+}
+
+/** In words; null for a deleted channel, and a person who has left the account. */
+async function nameOfRecipient(
+  { db }: Services,
+  { accountId, recipient }: AlertLink,
+): Promise<string | null> {
+  if ('personId' in recipient) {
+    const [person] = await listMembers(db, accountId, recipient.personId);
+    return person?.name ?? null;
+  }
+  const channel = await db
+    .selectFrom('alert_channels')
+    .select('type')
+    .where('account_id', '=', accountId)
+    .where('id', '=', recipient.channelId)
+    .executeTakeFirst();
+  return channel === undefined ? null : `channel ${recipient.channelId} (${channel.type})`;
+}
+
 async function readLink(
-  { db, clock }: Services,
+  services: Services,
   links: AlertLinks,
   { params, query }: Request,
 ): Promise<ReadLink> {
   const target = alertTargets.find((each) => each === params['target']);
   const action = alertActions.find((each) => each === params['action']);
-  const channelId = Number(textOf(query['channel']));
+  const recipient = readRecipient(query);
   const expiresAt = Number(textOf(query['expires']));
-  const isWhole = Number.isSafeInteger(channelId) && Number.isSafeInteger(expiresAt);
   const problem = 'This link is not complete. Open it from the message again.';
-  if (target === undefined || action === undefined || !isWhole) return { problem };
+  if (target === undefined || action === undefined || recipient === null) return { problem };
+  if (!Number.isSafeInteger(expiresAt) || !isActionOf(target, action)) return { problem };
   const link: AlertLink = {
-    ...{ target, action, channelId, expiresAt },
+    ...{ target, action, recipient, expiresAt },
     accountId: textOf(query['account']),
     id: textOf(params['id']),
   };
-  switch (links.check(link, textOf(query['signature']), clock.now())) {
+  switch (links.check(link, textOf(query['signature']), services.clock.now())) {
     case 'altered':
       return { problem };
     case 'expired':
       return { problem: 'This link has expired. Acknowledge the alert in the console.' };
     case 'valid': {
-      const channel = await db
-        .selectFrom('alert_channels')
-        .select('type')
-        .where('account_id', '=', link.accountId)
-        .where('id', '=', link.channelId)
-        .executeTakeFirst();
-      return channel === undefined
-        ? { problem: 'The channel that this link was sent to was deleted.' }
-        : { link, channelType: channel.type };
+      const sentTo = await nameOfRecipient(services, link);
+      if (sentTo !== null) return { link, sentTo };
+      return 'personId' in recipient
+        ? { problem: 'The person that this link was sent to has left the account.' }
+        : { problem: 'The channel that this link was sent to was deleted.' };
     }
   }
 }
 
 const style =
-  'body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:32rem;padding:0 1rem}button{font:inherit;padding:.6rem 1.2rem}';
+  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:32rem;padding:0 1rem}button{font:inherit;padding:.6rem 1.2rem}';
 
 function send(response: Response, status: number, title: string, body: Markup): void {
   response
@@ -101,7 +135,65 @@ async function outagesOf(
   return outage === null ? [] : [outage];
 }
 
-export function serveAlertLinks(services: Services): RequestHandler {
+interface Page {
+  asks: (what: string) => string;
+  says: string;
+  button: string;
+  done: string;
+}
+
+const pages: Record<AlertAction, Page> = {
+  acknowledge: {
+    asks: (what) => `Acknowledge ${what}?`,
+    says: 'No further reminder is sent, to anybody. The recovery is.',
+    button: 'Acknowledge',
+    done: 'Acknowledged',
+  },
+  snooze: {
+    asks: (what) => `Snooze ${what} for an hour?`,
+    says: 'No reminder is sent for an hour, to anybody.',
+    button: 'Snooze',
+    done: 'Snoozed',
+  },
+  mute: {
+    asks: (what) => `Mute the check of ${what}?`,
+    says: 'Nothing about this check is sent to anybody, also no recovery, until somebody unmutes it in the console.',
+    button: 'Mute',
+    done: 'Muted',
+  },
+};
+
+/** Mutes the check of an alert that is open. False when it is over. */
+async function mute(
+  services: Services,
+  accountId: string,
+  outages: readonly Outage[],
+  by: { name: string; address: string | null },
+): Promise<boolean> {
+  const [outage] = outages;
+  // A recovery that comes meanwhile is as one that comes just after.
+  if (outage === undefined || !(await isOpen(services.db, outage))) return false;
+  const { checkId } = outage;
+  if (await muteCheck(services, accountId, checkId)) {
+    await recordDone(services, {
+      accountId,
+      actor: { kind: 'NOBODY', name: by.name },
+      address: by.address,
+      operation: 'updateCheck',
+      outcome: 'DONE',
+      resource: { type: 'checks', id: checkId },
+      before: { muted: false },
+      after: { muted: true },
+    });
+  }
+  return true;
+}
+
+/** `onChange` gets the first word of the path at which the API shows what has changed. */
+export function serveAlertLinks(
+  services: Services,
+  onChange: (accountId: string, what: string) => void,
+): RequestHandler {
   const links = new AlertLinks(services.secrets, services.publicUrl);
   const { clock } = services;
   const router = Router();
@@ -115,19 +207,15 @@ export function serveAlertLinks(services: Services): RequestHandler {
     }
     const { target, action } = read.link;
     const what = target === 'group' ? 'these alerts' : 'this alert';
-    const title = action === 'snooze' ? `Snooze ${what} for an hour?` : `Acknowledge ${what}?`;
-    const says =
-      action === 'snooze'
-        ? 'No reminder is sent for an hour, to anybody.'
-        : 'No further reminder is sent, to anybody. The recovery is.';
+    const { asks, says, button } = pages[action];
     // The form goes to the address of the page, which has the signature.
     send(
       response,
       200,
-      title,
+      asks(what),
       html`<p>${says}</p>
         <form method="post">
-          <button>${action === 'snooze' ? 'Snooze' : 'Acknowledge'}</button>
+          <button>${button}</button>
         </form>`,
     );
   });
@@ -138,22 +226,26 @@ export function serveAlertLinks(services: Services): RequestHandler {
       send(response, 404, 'This link does not work', html`<p>${read.problem}</p>`);
       return;
     }
-    const { link, channelType } = read;
-    const isSnooze = link.action === 'snooze';
-    const open = await acknowledge(services, link.accountId, await outagesOf(services, link), {
-      kind: isSnooze ? 'SNOOZED' : 'ACKNOWLEDGED',
-      untilAt: isSnooze ? clock.now() + linkSnoozeMs : null,
-      madeBy: `a link sent to channel ${link.channelId} (${channelType})`,
-      occasion: `${link.action}/${link.channelId}/${link.expiresAt}`,
-    });
-    if (open === 0) send(response, 200, 'It is over already', html`<p>Nothing had to be done.</p>`);
-    else
-      send(
-        response,
-        200,
-        isSnooze ? 'Snoozed' : 'Acknowledged',
-        html`<p>You may close this page.</p>`,
-      );
+    const { link, sentTo } = read;
+    const { accountId, action } = link;
+    const madeBy = `a link sent to ${sentTo}`;
+    const outages = await outagesOf(services, link);
+    const isSnooze = action === 'snooze';
+    const isDone =
+      action === 'mute'
+        ? await mute(services, accountId, outages, { name: madeBy, address: request.ip ?? null })
+        : (await acknowledge(services, accountId, outages, {
+            kind: isSnooze ? 'SNOOZED' : 'ACKNOWLEDGED',
+            untilAt: isSnooze ? clock.now() + linkSnoozeMs : null,
+            madeBy,
+            occasion: `${action}/${Object.values(link.recipient).join()}/${link.expiresAt}`,
+          })) > 0;
+    if (!isDone) {
+      send(response, 200, 'It is over already', html`<p>Nothing had to be done.</p>`);
+      return;
+    }
+    onChange(accountId, action === 'mute' ? 'checks' : 'check-alerts');
+    send(response, 200, pages[action].done, html`<p>You may close this page.</p>`);
   });
   return router;
 }

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { oneLine, shorten } from '../core/escape.ts';
-import type { ApiPrincipal } from '../http/authenticate.ts';
+import type { KeyHolder } from '../http/authenticate.ts';
 import { databaseFailure } from '../db/failure.ts';
 import type { Database } from '../db/tables.ts';
 import type { AuditLogTable } from './tables.ts';
@@ -18,12 +18,13 @@ export interface AuditDeps {
 }
 
 export type AuditActor =
-  | { kind: 'PERSON' | 'API_KEY'; id: string }
+  | { kind: 'PERSON' | 'API_KEY' | 'AGENT'; id: string }
   /** With what is known of somebody who could not prove who they are. */
   | { kind: 'OPERATOR' | 'NOBODY'; name: string };
 
-export function actorOf({ keyId, sessionId }: ApiPrincipal): AuditActor {
-  return { kind: sessionId === undefined ? 'API_KEY' : 'PERSON', id: keyId };
+export function actorOf(holder: KeyHolder): AuditActor {
+  if (holder.kind === 'locationKey') return { kind: 'AGENT', id: holder.keyId };
+  return { kind: holder.sessionId === undefined ? 'API_KEY' : 'PERSON', id: holder.keyId };
 }
 
 export interface AuditRecord {
@@ -38,7 +39,7 @@ export interface AuditRecord {
 }
 
 /** Their name at this time: they may be renamed or deleted later. */
-async function nameOf(db: Kysely<Database>, actor: AuditActor): Promise<string> {
+async function nameOf(db: Kysely<Database>, actor: AuditActor, now: number): Promise<string> {
   switch (actor.kind) {
     case 'PERSON': {
       const row = await db
@@ -52,10 +53,22 @@ async function nameOf(db: Kysely<Database>, actor: AuditActor): Promise<string> 
     case 'API_KEY': {
       const row = await db
         .selectFrom('api_keys')
-        .select('name')
+        .select(['name', 'revoked_at', 'expires_at'])
         .where('id', '=', actor.id)
         .executeTakeFirst();
-      return row?.name ?? 'a key that was deleted';
+      if (row === undefined) return 'a key that was deleted';
+      if (row.revoked_at !== null) return `${row.name} (revoked)`;
+      return (row.expires_at ?? Infinity) <= now ? `${row.name} (expired)` : row.name;
+    }
+    case 'AGENT': {
+      const row = await db
+        .selectFrom('location_keys')
+        .select(['location', 'masked_key'])
+        .where('id', '=', actor.id)
+        .executeTakeFirst();
+      return row === undefined
+        ? 'an agent with a key that was deleted'
+        : `an agent of ${row.location}, ${row.masked_key}`;
     }
     case 'OPERATOR':
     case 'NOBODY':
@@ -81,15 +94,16 @@ export async function recordAudit(
   { accountId, actor, resource, before = null, after = null, ...record }: AuditRecord,
 ): Promise<void> {
   const changes = changesOf(before, after);
+  const now = clock.now();
   await db
     .insertInto('audit_log')
     .values({
       id: newId(),
       account_id: accountId,
-      at: clock.now(),
+      at: now,
       actor_kind: actor.kind,
       actor_id: 'id' in actor ? actor.id : null,
-      actor_name: shorten(oneLine(await nameOf(db, actor)), maxNameLength),
+      actor_name: shorten(oneLine(await nameOf(db, actor, now)), maxNameLength),
       address: record.address,
       operation: record.operation,
       outcome: record.outcome,

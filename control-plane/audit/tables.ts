@@ -12,7 +12,7 @@ export interface AuditLogTable {
   id: string;
   account_id: string;
   at: number;
-  actor_kind: 'PERSON' | 'API_KEY' | 'OPERATOR' | 'NOBODY';
+  actor_kind: 'PERSON' | 'API_KEY' | 'AGENT' | 'OPERATOR' | 'NOBODY';
   actor_id: string | null;
   actor_name: string;
   address: string | null;

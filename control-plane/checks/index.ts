@@ -21,7 +21,7 @@ export { effectiveAmong, effectiveFields, groupOf, groupsOf } from './effective-
 export { checkHandlers, checkTypeBindings } from './handlers.ts';
 export { saveLearnedScript } from './learned-scripts.ts';
 export { lockChecks } from './lock-checks.ts';
-export { createCheck, deleteCheck } from './save-check.ts';
+export { createCheck, deleteCheck, muteCheck } from './save-check.ts';
 export { privateLocationName } from './private-location-name.ts';
 export { pruneCodeBundles } from './prune-code-bundles.ts';
 export { hasCheck, requireCheck } from './require-check.ts';

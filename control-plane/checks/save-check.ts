@@ -1,6 +1,7 @@
 /** Creates, changes and deletes checks. Registered consumers update schedules, agents and heartbeats. */
 import type { Kysely } from 'kysely';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import {
   heartbeatDurationMs,
   type HeartbeatSettings,
@@ -229,6 +230,20 @@ export async function updateCheck(
   });
   runAll(steps);
   return after;
+}
+
+/** Mutes a check of any type; gives false for one that is muted already, or does not exist. */
+export async function muteCheck(
+  services: Services,
+  accountId: string,
+  id: string,
+): Promise<boolean> {
+  const known = await findCheck(services.db, accountId, id);
+  if (known === undefined || fieldsOf(known)['muted'] === true) return false;
+  const definition = findCheckType(known.type);
+  if (definition === undefined) return false;
+  await updateCheck(services, accountId, definition, id, { muted: true });
+  return true;
 }
 
 /** Deletes a check and everything that belongs to it. Throws 404. */

@@ -1,19 +1,19 @@
 /**
- * Notes every changing call of the API, and refusals for want of a role. What changed is the
+ * Notes every changing call of the API, and refusals of keys and for want of a role. What changed is the
  * difference between two readings of the entry by the routes that read it, with the role READ_ONLY:
  * they show no credentials, so none gets into the log.
  */
 import type { Request } from 'express';
 import findMyWay from 'find-my-way';
 import type { Route } from '@monitor/shared/contract/route.ts';
-import type { ApiPrincipal } from './authenticate.ts';
+import type { ApiPrincipal, KeyHolder } from './authenticate.ts';
 import { readingContext } from './call-context.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A call that was carried out or refused. */
 export interface AuditedCall {
-  principal: ApiPrincipal;
+  principal: KeyHolder;
   address: string | null;
   operation: string;
   outcome: 'DONE' | 'REFUSED';
@@ -110,8 +110,11 @@ export class AuditedCalls {
     return answer;
   }
 
-  /** Notes that a call was refused for want of a role. */
-  noteRefusal(route: Route, { request, params, principal }: CallOf): Promise<void> {
+  /** Notes that a call was refused. */
+  noteRefusal(
+    route: Route,
+    { request, params, principal }: Omit<CallOf, 'principal'> & { principal: KeyHolder },
+  ): Promise<void> {
     return this.#write({
       ...{ principal, before: null, after: null, outcome: 'REFUSED' },
       operation: route.operationId,

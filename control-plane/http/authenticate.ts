@@ -30,12 +30,17 @@ export interface AnonymousPrincipal {
   kind: 'none';
 }
 
-export type Principal = ApiPrincipal | LocationPrincipal | AnonymousPrincipal;
+/** Who has a key. */
+export type KeyHolder = ApiPrincipal | LocationPrincipal;
+
+export type Principal = KeyHolder | AnonymousPrincipal;
 
 /** Finds keys by their hash; undefined for unknown, expired and revoked ones alike. */
 export interface KeyFinder {
   findApiKey(keyHash: string): Promise<(ApiPrincipal & { keyHash: string }) | undefined>;
   findLocationKey(keyHash: string): Promise<(LocationPrincipal & { keyHash: string }) | undefined>;
+  /** Whose key it is or was, also an expired or revoked one and one of another kind: for the audit log alone. */
+  findHolder(keyHash: string): Promise<KeyHolder | undefined>;
   /** The key or the person of a console session, by the hash of the session token. */
   findSession(tokenHash: string): Promise<ApiPrincipal | undefined>;
 }
@@ -55,7 +60,7 @@ function isSame(left: string, right: string): boolean {
 }
 
 /** Spec: Authentication 2. The header is optional; when it is sent, it must name the account of the key. */
-function checkAccount(request: Request, accountId: string): void {
+export function checkAccount(request: Request, accountId: string): void {
   for (const name of accountHeaders) {
     const given = request.get(name);
     if (given !== undefined && !isSame(given.trim().toLowerCase(), accountId)) {
@@ -65,6 +70,16 @@ function checkAccount(request: Request, accountId: string): void {
       });
     }
   }
+}
+
+function bearerOf(request: Request): string | undefined {
+  return /^Bearer +(\S{8,512})$/i.exec(request.get('authorization') ?? '')?.[1];
+}
+
+/** Whose key was refused; undefined for one that nobody ever had. */
+export async function holderOf(request: Request, keys: KeyFinder): Promise<KeyHolder | undefined> {
+  const token = bearerOf(request);
+  return token === undefined ? undefined : keys.findHolder(sha256Hex(token));
 }
 
 /**
@@ -83,15 +98,13 @@ export async function authenticate(
     const principal =
       session === undefined ? undefined : await keys.findSession(sha256Hex(session));
     if (principal === undefined) throw badToken();
-    checkAccount(request, principal.accountId);
     return principal;
   }
-  const token = /^Bearer +(\S{8,512})$/i.exec(request.get('authorization') ?? '')?.[1];
+  const token = bearerOf(request);
   if (token === undefined) throw badToken();
   const keyHash = sha256Hex(token);
   const found =
     kind === 'apiKey' ? await keys.findApiKey(keyHash) : await keys.findLocationKey(keyHash);
   if (found === undefined || !isSame(found.keyHash, keyHash)) throw badToken();
-  checkAccount(request, found.accountId);
   return found;
 }

@@ -26,10 +26,18 @@ import { requireProtocol } from './require-protocol.ts';
 import { protocolIn } from '../core/decide/agent-protocol.ts';
 import { acceptsGzip, isNamed, isUnchanged } from './accepted.ts';
 import { AuditedCalls, withoutType, type Audit } from './audited-calls.ts';
-import { authenticate, type ApiPrincipal, type KeyFinder, type Principal } from './authenticate.ts';
+import {
+  authenticate,
+  checkAccount,
+  holderOf,
+  type KeyFinder,
+  type KeyHolder,
+  type Principal,
+} from './authenticate.ts';
 import { type CallContext, readingContext } from './call-context.ts';
 import type { ConsoleCookie } from './console-cookie.ts';
 import { RateLimiter, type RateDecision } from './rate-limit.ts';
+import { Turns } from './turns.ts';
 import { bodyFields, readQuery, refuseMisspelt, validate, type BodyFields } from './validate.ts';
 import { visitorOf } from './visitor.ts';
 
@@ -78,7 +86,7 @@ export interface ImplementOptions {
    * slow lines as long as bytes arrive.
    */
   bodyWithinMs?: number;
-  /** Notes changing calls, and refusals for want of a role, before the answer. */
+  /** Notes changing calls, and refusals of keys and for want of a role, before the answer. */
   audit?: Audit;
   /**
    * Called when an account has changed something, before the answer; `what` is the first word of the
@@ -92,7 +100,7 @@ const silenceMs = 60_000;
 /** How long the rest of a refused body is read and dropped. */
 const discardWithinMs = 5_000;
 
-/** Refusals of one key or person in the audit log. */
+/** Refusals of one key, person or agents' key in the audit log. */
 const notedRefusals: RateLimit = { requests: 60, seconds: 3_600 };
 
 const notOneProtocol =
@@ -498,7 +506,8 @@ type Serve = (
 
 /**
  * Refuses a change of an entry that is not in a state that `If-Match` names. Only for clients that ask
- * for it. Between this look and the change another one may still come: `requireUnchanged` is for that.
+ * for it. No other change of this process comes between this look and the change; one of another replica, or of
+ * a part of the entry that has a path of its own, still may: `requireUnchanged` is for that.
  */
 async function refuseIfChanged(
   expected: string,
@@ -526,6 +535,7 @@ function serve(
   { route, handle }: BoundRoute,
   options: ImplementOptions,
   limiter: RateLimiter,
+  turns: Turns,
   reader: BoundRoute | undefined,
   audited: AuditedCalls | null,
 ) {
@@ -542,6 +552,10 @@ function serve(
   // Agents of other versions, pings and triggers may send fields that this version does not know.
   const isOfPeople = authentication === 'apiKey';
   const changes = neededRole === 'READ_ONLY' ? null : (route.path.split('/')[2] ?? null);
+  const entry = entryOf(route);
+  // A body that is still on its way would hold up the others.
+  const takesTurns =
+    reader !== undefined && changing.has(route.method) && route.bodyStream !== true;
   const isDefined = <T>(value: T | undefined): value is T => value !== undefined;
   let knownQuery: KnownFields | undefined;
   let knownBody: BodyFields | undefined;
@@ -549,7 +563,7 @@ function serve(
   const noteRefusal = async (
     request: Request,
     params: Record<string, string | undefined>,
-    principal: ApiPrincipal,
+    principal: KeyHolder,
   ): Promise<void> => {
     if (audited === null) return;
     // Repeated refusals add nothing to the log.
@@ -564,10 +578,21 @@ function serve(
       authentication,
       options.keys,
       options.consoleCookie,
-    ).catch((error: unknown) => {
+    ).catch(async (error: unknown) => {
       if (limits !== null) countRefusal(limits, request, general, error);
+      const holder = await holderOf(request, options.keys);
+      if (holder !== undefined) await noteRefusal(request, params, holder);
       throw error;
     });
+    if (principal.kind !== 'none') {
+      try {
+        checkAccount(request, principal.accountId);
+      } catch (error) {
+        if (limits !== null) countRefusal(limits, request, general, error);
+        await noteRefusal(request, params, principal);
+        throw error;
+      }
+    }
     if (limits !== null && principal.kind === 'locationKey') {
       refuseUnless(limits.take(`location ${principal.keyId}`, ofKey));
     }
@@ -619,10 +644,6 @@ function serve(
     }
     const call = new Call(request, response, principal, receivedAt, route.status, limits);
     const expected = request.headers['if-match'];
-    if (expected !== undefined && isOfPeople && changing.has(route.method)) {
-      call.requireUnchanged = () => refuseIfChanged(expected, reader, params, call);
-      await call.requireUnchanged();
-    }
     const carryOut = async (): Promise<unknown> => {
       try {
         return await handle(input as never, call as never);
@@ -640,10 +661,19 @@ function serve(
         throw error;
       }
     };
+    const change = async (): Promise<unknown> => {
+      if (expected !== undefined && isOfPeople && changing.has(route.method)) {
+        call.requireUnchanged = () => refuseIfChanged(expected, reader, params, call);
+        await call.requireUnchanged();
+      }
+      return isAudited && principal.kind === 'apiKey'
+        ? audited.note(route, { request, params, principal, receivedAt }, carryOut)
+        : carryOut();
+    };
     const answer =
-      isAudited && principal.kind === 'apiKey'
-        ? await audited.note(route, { request, params, principal, receivedAt }, carryOut)
-        : await carryOut();
+      principal.kind === 'apiKey' && takesTurns
+        ? await turns.take([principal.accountId, entry, ...Object.values(params)].join('/'), change)
+        : await change();
     if (principal.kind === 'apiKey' && route.method !== 'GET') {
       options.onChange?.(principal.accountId, changes);
     }
@@ -709,6 +739,7 @@ export function implement(
   options: ImplementOptions,
 ): RequestHandler {
   const limiter = new RateLimiter(options.monotonic, options.shareOfLimit);
+  const turns = new Turns();
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 4096 });
   const readers = new Map(
     routes
@@ -724,7 +755,7 @@ export function implement(
       : new AuditedCalls(routes, { write: options.audit, parse: valueOfAnswer });
   for (const one of routes) {
     const bound: Bound = {
-      run: serve(one, options, limiter, readers.get(entryOf(one.route)), audited),
+      run: serve(one, options, limiter, turns, readers.get(entryOf(one.route)), audited),
       operationId: one.route.operationId,
     };
     const path = one.route.path.replace(/\{(\w+)\}/g, ':$1');

@@ -152,6 +152,7 @@ const kinds = (isFirst: boolean): Kind[] => [
     : [
         triggerTokens,
         whole('second factors', 'person_totp', 'secret_encrypted'),
+        whole('secrets of webhook subscriptions', 'status_page_subscriptions', 'secret'),
         whole('keys of client certificates', 'client_certificates', 'key_sealed'),
         whole('passphrases of client certificates', 'client_certificates', 'passphrase_sealed'),
       ]),

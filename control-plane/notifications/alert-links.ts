@@ -1,13 +1,13 @@
 /**
- * Links in messages that acknowledge or snooze an alert or a group without a key. The signature covers
- * the account, the channel that it was sent to, what it is about, the action and the expiry.
+ * Links in messages that acknowledge or snooze an alert or a group, or mute the check of an alert, without a key. The signature covers
+ * the account, the channel or the person that it was sent to, what it is about, the action and the expiry.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import type { NotificationFacts } from './facts.ts';
 import { isClosing, type Message } from './message.ts';
 
-export const alertActions = ['acknowledge', 'snooze'] as const;
+export const alertActions = ['acknowledge', 'snooze', 'mute'] as const;
 export type AlertAction = (typeof alertActions)[number];
 export const alertTargets = ['alert', 'group'] as const;
 
@@ -15,9 +15,12 @@ export const alertTargets = ['alert', 'group'] as const;
 export const linkSnoozeMs = 3_600_000;
 const validMs = 7 * 86_400_000;
 
+/** A link ends with the channel, and when the person leaves the account. */
+export type LinkRecipient = { channelId: number } | { personId: string };
+
 export interface AlertLink {
   accountId: string;
-  channelId: number;
+  recipient: LinkRecipient;
   target: (typeof alertTargets)[number];
   /** Of the alert or of the group. */
   id: string;
@@ -32,7 +35,13 @@ export const alertLinkPath = '/alert-links';
 const texts: Record<AlertAction, string> = {
   acknowledge: 'Acknowledge',
   snooze: 'Snooze for an hour',
+  mute: 'Mute the check',
 };
+
+/** One press must not mute all checks of a group: nobody would unmute them one by one. */
+export function isActionOf(target: AlertLink['target'], action: AlertAction): boolean {
+  return target === 'alert' || action !== 'mute';
+}
 
 export class AlertLinks {
   readonly #key: Buffer;
@@ -43,16 +52,19 @@ export class AlertLinks {
     this.#publicUrl = publicUrl;
   }
 
-  #sign({ accountId, channelId, target, id, action, expiresAt }: AlertLink): Buffer {
-    const text = [expiresAt, accountId, channelId, target, id, action].join('\n');
+  #sign({ accountId, recipient, target, id, action, expiresAt }: AlertLink): Buffer {
+    const to = 'personId' in recipient ? `person ${recipient.personId}` : recipient.channelId;
+    const text = [expiresAt, accountId, to, target, id, action].join('\n');
     return createHmac('sha256', this.#key).update(text).digest();
   }
 
   to(link: AlertLink): string {
-    const { accountId, channelId, target, id, action, expiresAt } = link;
+    const { accountId, recipient, target, id, action, expiresAt } = link;
     const query = new URLSearchParams({
       account: accountId,
-      channel: String(channelId),
+      ...('personId' in recipient
+        ? { person: recipient.personId }
+        : { channel: String(recipient.channelId) }),
       expires: String(expiresAt),
       signature: this.#sign(link).toString('base64url'),
     });
@@ -70,7 +82,7 @@ export class AlertLinks {
   actionsOf(
     facts: NotificationFacts,
     { tone }: Pick<Message, 'tone'>,
-    of: { accountId: string; channelId: number },
+    of: Pick<AlertLink, 'accountId' | 'recipient'>,
   ): Message['actions'] {
     if (isClosing(tone)) return [];
     const about =
@@ -82,9 +94,11 @@ export class AlertLinks {
     if (about === null) return [];
     // From the time of the alert, so that every attempt sends the same.
     const expiresAt = facts.at + validMs;
-    return alertActions.map((action) => ({
-      url: this.to({ ...of, ...about, action, expiresAt }),
-      text: texts[action],
-    }));
+    return alertActions
+      .filter((action) => isActionOf(about.target, action))
+      .map((action) => ({
+        url: this.to({ ...of, ...about, action, expiresAt }),
+        text: texts[action],
+      }));
   }
 }

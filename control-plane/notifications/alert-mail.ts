@@ -1,15 +1,25 @@
 /** An alert as a mail to a person, who is no channel. */
 import { shorten } from '../core/escape.ts';
+import type { Services } from '../core/services.ts';
+import { AlertLinks } from './alert-links.ts';
 import { htmlOf, textOf } from './channels/email-body.ts';
 import type { AlertFacts, Mail } from './facts.ts';
 import { messageOf, subjectOf } from './message.ts';
 
 const maxSubjectLength = 200;
 
-export function alertMail(facts: AlertFacts, to: string, publicUrl: string): Mail {
-  const message = messageOf(facts, facts.alertId, publicUrl);
+export function alertMail(
+  { secrets, publicUrl }: Pick<Services, 'secrets' | 'publicUrl'>,
+  facts: AlertFacts,
+  accountId: string,
+  person: { id: string; email: string },
+): Mail {
+  const texts = messageOf(facts, facts.alertId, publicUrl);
+  const of = { accountId, recipient: { personId: person.id } };
+  const actions = new AlertLinks(secrets, publicUrl).actionsOf(facts, texts, of);
+  const message = { ...texts, actions };
   return {
-    to,
+    to: person.email,
     subject: shorten(subjectOf(message), maxSubjectLength),
     text: textOf(message),
     html: htmlOf(message),

@@ -8,9 +8,10 @@ import { variablesOfCheck } from '../checks/index.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import type { Services } from '../core/services.ts';
 import { cannotBeSent, type Attempt } from './attempt.ts';
+import { attemptSubscriberRequest, pausesOfSubscribers } from './subscriber-request.ts';
 import type { Channel, Transports } from './channel.ts';
 import { channels } from './channels/index.ts';
-import type { Mail, NotificationFacts } from './facts.ts';
+import type { Mail, NotificationFacts, SubscriberRequest } from './facts.ts';
 import { pausesOfMail, withoutMailServer } from './mailer.ts';
 import { AlertLinks } from './alert-links.ts';
 import { messageOf, type Message } from './message.ts';
@@ -62,9 +63,11 @@ function readConfig(
   }
 }
 
+type Content = Mail | NotificationFacts | SubscriberRequest;
+
 /** Parses content that this program wrote; null for anything else. */
-function contentOf(row: OutboxRow): Mail | NotificationFacts | null {
-  const content = readJson(row.content_json) as Mail | NotificationFacts | null | undefined;
+function contentOf(row: OutboxRow): Content | null {
+  const content = readJson(row.content_json) as Content | null | undefined;
   return typeof content === 'object' ? content : null;
 }
 
@@ -87,7 +90,7 @@ function messageFor(
 ): Message {
   const message = messageOf(facts, id, publicUrl, timezone);
   if (channelId === null) return message;
-  const of = { accountId, channelId };
+  const of = { accountId, recipient: { channelId } };
   return { ...message, actions: new AlertLinks(secrets, publicUrl).actionsOf(facts, message, of) };
 }
 
@@ -134,6 +137,16 @@ export function deliveryOf(
   const content = contentOf(row);
   if (content === null) return hopeless('what was to be sent cannot be read');
   if (row.kind === 'MAIL') return mailDelivery(content as Mail, row.id);
+  if (row.kind === 'WEBHOOK') {
+    return {
+      // All of them together: visitors choose their hosts.
+      destination: 'WEBHOOK',
+      pausesMs: pausesOfSubscribers,
+      timeoutMs: requestTimeoutMs,
+      attempt: (transports) =>
+        attemptSubscriberRequest(services, row, content as SubscriberRequest, transports),
+    };
+  }
   if (channelRow === undefined) return hopeless('the channel does not exist');
   return channelDelivery(services, row, content as NotificationFacts, channelRow);
 }

@@ -36,6 +36,12 @@ interface AlertedResult {
   overload?: { since: number; reason: string | null };
 }
 
+/** The first few checks, and how many more. */
+export interface AlsoFailing {
+  names: string[];
+  more: number;
+}
+
 /** An alert about a check. Instants in milliseconds. */
 export interface AlertFacts {
   kind: 'alert';
@@ -61,8 +67,8 @@ export interface AlertFacts {
   incidentKey: string;
   /** Who took it on; absent when nobody did. */
   acknowledged?: { by: string; at: number };
-  /** Other checks that began to fail within minutes of it: the first few, and how many more. */
-  alsoFailing?: { names: string[]; more: number };
+  /** Other checks that began to fail within minutes of it; absent without any. */
+  alsoFailing?: AlsoFailing;
   /** The step of an escalation policy that sends it; absent otherwise. */
   escalation?: { policy: string; step: number };
   recentRuns: RecentRun[];
@@ -133,6 +139,8 @@ export interface GroupFacts {
   total: number;
   /** Who took outages of the group on; absent when nobody did. */
   acknowledgedBy?: string[];
+  /** Checks that are not of the group and began to fail within minutes of it; absent without any. */
+  alsoFailing?: AlsoFailing;
   /** Alerts that waited because of the limit of the channel. */
   heldBack: number;
   maxPerHour: number;
@@ -148,6 +156,12 @@ export interface TestFacts {
 
 export type NotificationFacts =
   AlertFacts | LocationFacts | AgentHealthFacts | GroupFacts | TestFacts;
+
+/** A request to a subscriber of a status page; where it goes stands in the subscription. */
+export interface SubscriberRequest {
+  subscriptionId: string;
+  body: string;
+}
 
 /** A complete mail. */
 export interface Mail {

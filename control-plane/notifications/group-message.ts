@@ -2,7 +2,7 @@
 import { oneLine } from '../core/escape.ts';
 import type { GroupedCheck, GroupFacts } from './facts.ts';
 import { linkToGroup } from './links.ts';
-import { count, durationText, instantText, namesText } from './phrases.ts';
+import { alsoFailingText, count, durationText, instantText, namesText } from './phrases.ts';
 
 /** One line for each check: mails and chats show as many as fit. */
 function listText(checks: readonly GroupedCheck[], all: number): string {
@@ -79,6 +79,10 @@ export function groupMessage(facts: GroupFacts, publicUrl: string, timezone: str
     [isOver ? 'Began' : 'Since', instantText(since, timezone)],
     ['Lasted', isOver ? durationText(at - since) : null],
     ['Acknowledged', acknowledgedBy.length === 0 ? null : `by ${namesText(acknowledgedBy)}`],
+    [
+      'What else failed',
+      facts.alsoFailing === undefined ? null : alsoFailingText(facts.alsoFailing),
+    ],
     ['About', aboutText(began.checks)],
     ['Held back', limitText(facts, timezone)],
   ];

@@ -1,37 +1,42 @@
 /** What other modules may use. */
 export {
+  type AlertAction,
   alertActions,
   alertLinkPath,
   AlertLinks,
+  isActionOf,
   alertTargets,
   linkSnoozeMs,
   type AlertLink,
+  type LinkRecipient,
 } from './alert-links.ts';
 export { alertMail } from './alert-mail.ts';
 export { brokenTemplate } from './channels/webhook.ts';
-export { startOutboxSender } from './outbox-sender.ts';
+export { startOutboxSender, type WebhookConsumer } from './outbox-sender.ts';
 export { OutboxSignal, wakeOutbox } from './outbox-signal.ts';
 export { abandonNotifications, freeStrandedRows, moveClaims } from './outbox-rows.ts';
 export type {
   AgentHealthFacts,
   AlertFacts,
+  AlsoFailing,
   GroupedCheck,
   GroupFacts,
   LocationFacts,
   Mail,
   RecentRun,
+  SubscriberRequest,
 } from './facts.ts';
 export { linkToCheck, linkToResult } from './links.ts';
 export { locationName } from './message.ts';
 export {
-  dropMailsOfPage,
-  dropSubscriberMails,
+  dropMessagesOfPage,
+  dropSubscriberMessages,
   enqueueAlert,
   enqueueForChannel,
-  enqueueMails,
+  enqueueMessages,
   isRecorded,
   pruneAlertNotifications,
-  type QueuedMail,
+  type QueuedMessage,
   recordAlert,
 } from './outbox.ts';
 export { personLinkMail } from './subscriber-mails/person-link-mail.ts';

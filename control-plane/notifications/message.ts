@@ -12,7 +12,7 @@ import type {
 import { agentHealthMessage } from './agent-health-message.ts';
 import { groupMessage } from './group-message.ts';
 import { linkToAgents, linkToCheck, linkToResult } from './links.ts';
-import { count, durationText, instantText, namesText } from './phrases.ts';
+import { alsoFailingText, count, durationText, instantText, namesText } from './phrases.ts';
 
 /** Severity of a message: it decides colours, and whether paging systems open or close an alert. */
 export type Tone = 'failing' | 'degraded' | 'recovered' | 'withdrawn' | 'notice';
@@ -171,12 +171,6 @@ function recoveryText({ since, at, acknowledged }: AlertFacts): string {
     ...(acknowledged === undefined ? [] : [`acknowledged by ${oneLine(acknowledged.by)}`]),
   ];
   return parts.join('; ');
-}
-
-/** `Shop, Search and 7 more, within 5 minutes`. */
-function alsoFailingText({ names, more }: NonNullable<AlertFacts['alsoFailing']>): string {
-  const others = more > 0 ? ` and ${more} more` : '';
-  return `${names.map((name) => oneLine(name)).join(', ')}${others}, within 5 minutes`;
 }
 
 function alertMessage(

@@ -18,10 +18,21 @@ interface DueQuery {
   /** Rows in delivery, and accounts and channels at their limit. */
   exceptSeqs: readonly number[];
   exceptAccounts: readonly string[];
+  /** As `channelOf` gives them. */
   exceptChannels: readonly number[];
-  exceptMail: boolean;
   limit: number;
 }
+
+const mails = 0;
+const webhooks = -1;
+
+/** What the limit of a row is for: its channel, all mails, or all webhooks of subscribers. */
+export function channelOf({ alert_channel_id: id, kind }: OutboxRow): number {
+  return id ?? (kind === 'WEBHOOK' ? webhooks : mails);
+}
+
+const channelIn = (row: string) => sql`coalesce(${sql.ref(`${row}.alert_channel_id`)},
+  case ${sql.ref(`${row}.kind`)} when 'WEBHOOK' then ${sql.lit(webhooks)} else ${sql.lit(mails)} end)`;
 
 /** Enough for the mail limit, and more than the limit of a channel. */
 const rowsOfLane = 8;
@@ -33,7 +44,7 @@ const rowsOfLane = 8;
  */
 export async function dueRows(
   db: Kysely<Database>,
-  { now, replicaId, exceptSeqs, exceptAccounts, exceptChannels, exceptMail, limit }: DueQuery,
+  { now, replicaId, exceptSeqs, exceptAccounts, exceptChannels, limit }: DueQuery,
 ): Promise<OutboxRow[]> {
   const isFree = (row: string) => sql<boolean>`
     ${sql.ref(`${row}.comes_next`)} = 1
@@ -45,10 +56,10 @@ export async function dueRows(
     order by waiting.next_attempt_at, waiting.seq limit ${sql.lit(rowsOfLane)}`;
   const { rows } = await sql<OutboxRow>`
     with recursive lanes (lane, account_id, channel_id) as (
-      select lane, account_id, coalesce(alert_channel_id, 0) from outbox
+      select lane, account_id, ${channelIn('outbox')} from outbox
       where seq = (select seq from outbox where comes_next = 1 order by lane limit 1)
       union all
-      select next.lane, next.account_id, coalesce(next.alert_channel_id, 0)
+      select next.lane, next.account_id, ${channelIn('next')}
       from lanes join outbox as next on next.seq = (
         select seq from outbox where comes_next = 1 and lane > lanes.lane order by lane limit 1
       )
@@ -61,7 +72,7 @@ export async function dueRows(
       )
       from lanes
       where account_id not in ${eachOf(exceptAccounts)}
-        and channel_id not in ${eachNumberOf(exceptMail ? [0, ...exceptChannels] : exceptChannels)}
+        and channel_id not in ${eachNumberOf(exceptChannels)}
     ),
     longest_waiting (lane) as (
       select lane from open_lanes where due_at <= ${now} order by due_at limit ${limit}

@@ -5,10 +5,13 @@
  * per channel, per account and per host; replicas share these limits. A row that cannot be delivered
  * delays only later rows with the same ordering key.
  */
+import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { sleep } from '@monitor/shared/clock.ts';
 import { databaseFailure } from '../db/failure.ts';
+import type { Database } from '../db/tables.ts';
 import {
+  channelOf,
   claimRows,
   correctDueTimes,
   dueRows,
@@ -45,11 +48,19 @@ export interface DeliveryParts {
   config: NotifySettings;
   /** Resolves host names of customers; the system resolver by default. */
   resolve?: Resolve;
+  onWebhook?: WebhookConsumer;
 }
+
+/** In the transaction that records the outcome of a request to a subscriber. */
+export type WebhookConsumer = (
+  db: Kysely<Database>,
+  webhook: { accountId: string; subscriptionId: string; isDelivered: boolean; now: number },
+) => Promise<void>;
 
 interface OnItsWay {
   accountId: string;
-  channelId: number | null;
+  /** As `channelOf` gives it. */
+  channelId: number;
   destination: string;
   done: Promise<void>;
 }
@@ -65,6 +76,7 @@ class OutboxSender {
   readonly #services: Services;
   readonly #transports: SharedTransports;
   readonly #logger: Logger;
+  readonly #onWebhook: WebhookConsumer;
   /** By `seq`. */
   readonly #onItsWay = new Map<number, OnItsWay>();
   readonly #stopping = new AbortController();
@@ -79,8 +91,9 @@ class OutboxSender {
   #seenDestinations = new Map<number, string>();
   #forgetDestinationsAt = 0;
 
-  constructor(services: Services, transports: SharedTransports) {
+  constructor(services: Services, transports: SharedTransports, onWebhook: WebhookConsumer) {
     this.#services = services;
+    this.#onWebhook = onWebhook;
     this.#transports = transports;
     this.#logger = services.logger.child({ subsystem: 'deliveries' });
   }
@@ -166,12 +179,11 @@ class OutboxSender {
   async #startDue(): Promise<void> {
     const full = new Set<number>();
     const busy = new Set<string>();
-    let isMailFull = false;
     for (;;) {
       if (this.#isFull) return;
       for (const { accountId, channelId } of this.#onItsWay.values()) {
         if (this.#isBusy(accountId)) busy.add(accountId);
-        if (channelId === null) continue;
+        if (channelId <= 0) continue;
         if (this.#count((each) => each.channelId === channelId) >= this.#share(maxPerChannel)) {
           full.add(channelId);
         }
@@ -183,7 +195,6 @@ class OutboxSender {
         exceptSeqs: [...this.#onItsWay.keys()],
         exceptAccounts: [...busy],
         exceptChannels: [...full],
-        exceptMail: isMailFull,
         limit: rowsAtOnce,
       });
       const channelRows = await this.#channelsOf(rows);
@@ -203,11 +214,10 @@ class OutboxSender {
         const isFull =
           this.#count((each) => each.destination === delivery.destination) >=
             this.#share(maxPerDestination) ||
-          this.#count((each) => each.channelId === row.alert_channel_id) >=
+          this.#count((each) => each.channelId === channelOf(row)) >=
             this.#share(row.alert_channel_id === null ? maxPerDestination : maxPerChannel);
         if (!isFull) ready.push(this.#reserve({ row, delivery, channelRow }));
-        else if (row.alert_channel_id === null) isMailFull = true;
-        else full.add(row.alert_channel_id);
+        else full.add(channelOf(row));
       }
       await this.#claim(ready);
       if (rows.length < rowsAtOnce) return;
@@ -220,9 +230,10 @@ class OutboxSender {
 
   /** Counts it as on its way. */
   #reserve(ready: Ready): Ready {
-    const { account_id: accountId, alert_channel_id: channelId, seq } = ready.row;
+    const { account_id: accountId, seq } = ready.row;
     const { destination } = ready.delivery;
-    this.#onItsWay.set(seq, { accountId, channelId, destination, done: Promise.resolve() });
+    const of = { accountId, channelId: channelOf(ready.row), destination };
+    this.#onItsWay.set(seq, { ...of, done: Promise.resolve() });
     return ready;
   }
 
@@ -273,8 +284,8 @@ class OutboxSender {
       this.#onItsWay.delete(row.seq);
       this.#lookSoon();
     });
-    const { account_id: accountId, alert_channel_id: channelId } = row;
-    this.#onItsWay.set(row.seq, { accountId, channelId, destination: delivery.destination, done });
+    const of = { accountId: row.account_id, channelId: channelOf(row) };
+    this.#onItsWay.set(row.seq, { ...of, destination: delivery.destination, done });
   }
 
   async #deliver(row: OutboxRow, delivery: Delivery, configJson: string | null): Promise<void> {
@@ -339,9 +350,16 @@ class OutboxSender {
       return;
     }
     const { status } = next;
-    const isRecorded = await commits.run((unit) =>
-      recordOutcome(unit, row, { status, result, attempts, configJson }),
-    );
+    const isRecorded = await commits.run(async (unit) => {
+      const isOurs = await recordOutcome(unit, row, { status, result, attempts, configJson });
+      if (isOurs && row.kind === 'WEBHOOK' && row.ordering_key !== null) {
+        await this.#onWebhook(unit, {
+          ...{ accountId: row.account_id, subscriptionId: row.ordering_key },
+          ...{ isDelivered: status === 'SUCCESS', now: clock.now() },
+        });
+      }
+      return isOurs;
+    });
     if (!isRecorded) return this.#noteTakenOver(facts);
     metrics.deliveries.inc({ outcome: status.toLowerCase() });
     outbox.ended(row.id, { status, result });
@@ -371,7 +389,12 @@ class OutboxSender {
 }
 
 /** Starts deliveries from the outbox; they run until it is disposed. */
-export function startOutboxSender({ services, config, resolve }: DeliveryParts): AsyncDisposable {
+export function startOutboxSender({
+  services,
+  config,
+  resolve,
+  onWebhook = () => Promise.resolve(),
+}: DeliveryParts): AsyncDisposable {
   const stopping = new AbortController();
   const transports = openTransports({
     config,
@@ -379,7 +402,7 @@ export function startOutboxSender({ services, config, resolve }: DeliveryParts):
     signal: stopping.signal,
     ...(resolve === undefined ? {} : { resolve }),
   });
-  const sender = new OutboxSender(services, transports);
+  const sender = new OutboxSender(services, transports, onWebhook);
   services.outbox.onWake(() => void sender.look());
   void sender.look();
   return {

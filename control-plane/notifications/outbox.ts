@@ -5,7 +5,7 @@
 import type { DeleteResult, Kysely } from 'kysely';
 import { keysBefore } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
-import type { AlertFacts, Mail, NotificationFacts } from './facts.ts';
+import type { AlertFacts, Mail, NotificationFacts, SubscriberRequest } from './facts.ts';
 import { comesNext, lockOrderingKeys } from './outbox-heads.ts';
 
 interface Envelope {
@@ -51,19 +51,18 @@ export async function enqueueForChannel(
     .execute();
 }
 
-/** A mail to somebody who is no channel; `id` as in the outbox. */
-export interface QueuedMail {
+/** A mail to somebody who is no channel, or a request to a subscriber; `id` as in the outbox. */
+export type QueuedMessage = {
   id: string;
-  /** Mails with the same key are sent one after the other: the subscription, or the person. */
+  /** Those with the same key are sent one after the other: the subscription, or the person. */
   orderingKey: string;
-  mail: Mail;
-}
+} & ({ mail: Mail } | { request: SubscriberRequest });
 
-/** Adds mails in one statement. */
-export async function enqueueMails(
+/** Adds mails and requests in one statement. */
+export async function enqueueMessages(
   db: Kysely<Database>,
   accountId: string,
-  mails: readonly QueuedMail[],
+  mails: readonly QueuedMessage[],
   now: number,
 ): Promise<void> {
   if (mails.length === 0) return;
@@ -74,14 +73,14 @@ export async function enqueueMails(
   await db
     .insertInto('outbox')
     .values(
-      mails.map(({ id, orderingKey, mail }) => ({
+      mails.map(({ id, orderingKey, ...content }) => ({
         id,
         account_id: accountId,
-        kind: 'MAIL' as const,
+        kind: 'mail' in content ? ('MAIL' as const) : ('WEBHOOK' as const),
         alert_channel_id: null,
         ordering_key: orderingKey,
         comes_next: comesNext(orderingKey),
-        content_json: JSON.stringify(mail),
+        content_json: JSON.stringify('mail' in content ? content.mail : content.request),
         attempts: 0,
         next_attempt_at: now,
         created_at: now,
@@ -91,8 +90,8 @@ export async function enqueueMails(
     .execute();
 }
 
-/** Deletes pending mails to a subscriber. */
-export async function dropSubscriberMails(
+/** Deletes what waits for a subscriber. */
+export async function dropSubscriberMessages(
   db: Kysely<Database>,
   subscriptionId: string,
 ): Promise<void> {
@@ -166,8 +165,8 @@ export function pruneAlertNotifications(
     .executeTakeFirst();
 }
 
-/** Deletes the pending mails of a page that is about to be deleted. */
-export async function dropMailsOfPage(
+/** Deletes what waits for the subscribers of a page that is about to be deleted. */
+export async function dropMessagesOfPage(
   db: Kysely<Database>,
   accountId: string,
   pageId: string,

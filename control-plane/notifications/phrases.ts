@@ -1,5 +1,7 @@
 /** Instants, durations and counts, as people read them. */
 import { wallClockOf } from '../core/decide/wall-clock.ts';
+import { oneLine } from '../core/escape.ts';
+import type { AlsoFailing } from './facts.ts';
 
 const dayText = (instant: number): string => new Date(instant).toISOString().slice(0, 10);
 const timeText = (instant: number): string => new Date(instant).toISOString().slice(11, 19);
@@ -40,4 +42,10 @@ const namedChecks = 10;
 export function namesText(names: readonly string[]): string {
   const more = names.length - namedChecks;
   return names.slice(0, namedChecks).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** `Shop, Search and 7 more, within 5 minutes`. */
+export function alsoFailingText({ names, more }: AlsoFailing): string {
+  const others = more > 0 ? ` and ${more} more` : '';
+  return `${names.map((name) => oneLine(name)).join(', ')}${others}, within 5 minutes`;
 }

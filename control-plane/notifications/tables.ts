@@ -35,19 +35,20 @@ export interface OutboxTable {
   /** The same in every attempt; for an alert also the id of its notification record. */
   id: string;
   account_id: string;
-  kind: 'CHANNEL' | 'MAIL';
-  /** Null for mail. */
+  /** A webhook goes to a subscriber of a status page. */
+  kind: 'CHANNEL' | 'MAIL' | 'WEBHOOK';
+  /** Null for mail and webhooks. */
   alert_channel_id: number | null;
   /** Only the oldest row of an ordering key is sent, so that a recovery never overtakes its failure. */
   ordering_key: string | null;
-  /** `NotificationFacts` for a channel, `Mail` for a mail. */
+  /** `NotificationFacts` for a channel, `Mail` for a mail, `SubscriberRequest` for a webhook. */
   content_json: string;
   attempts: number;
   next_attempt_at: number;
   created_at: number;
   /** 1 for the oldest row of its ordering key, and for rows without a key; see `outbox-heads.ts`. */
   comes_next: Generated<number>;
-  /** The queue of the row: its channel, or the mails of its account. */
+  /** The queue of the row: its channel, or the mails or the webhooks of its account. */
   lane: GeneratedAlways<string>;
   /** The replica that sends it until `claimed_until`; null before the first one. */
   claimed_by: Generated<string | null>;

@@ -1,5 +1,5 @@
 /** Makes the link with which a person chooses a new password. */
-import { enqueueMails, personLinkMail } from '../notifications/index.ts';
+import { enqueueMessages, personLinkMail } from '../notifications/index.ts';
 import { inTransaction } from '../db/unit.ts';
 import { normalizeEmail } from './decide/email.ts';
 import type { PeopleDeps } from './deps.ts';
@@ -56,7 +56,7 @@ export async function mailResetLink(deps: PeopleDeps, given: string): Promise<vo
       consoleUrl: `${publicUrl}/console/`,
     });
     const queued = { id: newId(), orderingKey: `person ${person.email}`, mail };
-    await enqueueMails(unit, account.accountId, [queued], clock.now());
+    await enqueueMessages(unit, account.accountId, [queued], clock.now());
   });
   outbox.wake();
 }

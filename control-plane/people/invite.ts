@@ -1,6 +1,6 @@
 /** Invites somebody to an account. */
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { enqueueMails, personLinkMail } from '../notifications/index.ts';
+import { enqueueMessages, personLinkMail } from '../notifications/index.ts';
 import { lockAccounts, type Maker, requireGrant } from '../accounts/index.ts';
 import { inTransaction } from '../db/unit.ts';
 import { ApiError, notFound, takenField } from '../errors/api-error.ts';
@@ -85,7 +85,7 @@ export async function invite(
         accountName,
       });
       const queued = { id: newId(), orderingKey: `person ${email}`, mail };
-      await enqueueMails(unit, accountId, [queued], clock.now());
+      await enqueueMessages(unit, accountId, [queued], clock.now());
     }
     return { row, link };
   });

@@ -7,6 +7,7 @@ import { badgeDocument, badgePicture, loadBadgeMaker, parseBadgeStyle } from './
 import { calendarText } from './calendar.ts';
 import { feedText, type FeedEntry, type FeedFormat } from './feeds.ts';
 import type { Place } from './html/place.ts';
+import { webhookPage } from './html/forms.ts';
 import { historyPage, monthOf, parseMonth } from './html/history.ts';
 import { incidentPage } from './html/incident.ts';
 import { statusPage } from './html/status-page.ts';
@@ -140,6 +141,10 @@ export async function documentAt(reading: Reading): Promise<Representation | nul
       return keep(reading, rest, () => statusPage(view, { place, canSubscribe }));
     case '/history':
       return history(reading);
+    case '/subscriptions/webhook':
+      // Programs know no password.
+      if (view.page.isPrivate) return null;
+      return keep(reading, rest, () => webhookPage(view.page, { place, cards: view.cards }));
     case '/time-zone':
       return keep(reading, rest, () => timezonePage(view.page, place));
     case '/maintenance.ics':

@@ -6,7 +6,7 @@ import { readCursorPage } from '../db/page.ts';
 import type { Database } from '../db/tables.ts';
 import type { Handlers } from '../http/implement.ts';
 import { subscribeAll } from './subscribers/subscribe.ts';
-import { dropMailsOfPage } from '../notifications/index.ts';
+import { dropMessagesOfPage } from '../notifications/index.ts';
 import { endSubscription } from './subscribers/unsubscribe.ts';
 import { verifyDomain } from './verify-domains.ts';
 import type { Services } from '../core/services.ts';
@@ -105,7 +105,7 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
       commits.run(async (unit) => {
         const { accountId } = principal;
         const page = await get(unit, accountId, params.statusPageId);
-        await dropMailsOfPage(unit, accountId, page.id);
+        await dropMessagesOfPage(unit, accountId, page.id);
         await unit
           .deleteFrom('status_pages')
           .where('account_id', '=', accountId)

@@ -9,5 +9,6 @@ export { Snapshots } from './snapshots.ts';
 export { type DomainResolver, StatusPageDomains, systemResolver } from './status-page-domains.ts';
 export { serveStatusPages } from './status-pages.ts';
 export { announceDueUpdates } from './subscribers/announce-due-updates.ts';
+export { noteWebhook } from './subscribers/note-webhook.ts';
 export { forgetUnconfirmed } from './subscribers/forget-unconfirmed.ts';
 export { verifyDomains } from './verify-domains.ts';

@@ -3,7 +3,7 @@ import express, { type Request, type Response } from 'express';
 import type { Services } from '../core/services.ts';
 import { linkTo, type Place } from './html/place.ts';
 import { html, type Markup } from '../core/html.ts';
-import { confirmPage, loginPage, saidPage, subscribeAgainPage } from './html/forms.ts';
+import { confirmPage, loginPage, saidPage, subscribeAgainPage, webhookPage } from './html/forms.ts';
 import { isPassword } from './password.ts';
 import type { Representation } from '../http/representation.ts';
 import { makeSession, sessionCookie, sessionMs } from './session.ts';
@@ -63,6 +63,16 @@ export function toPage(place: Place): Markup {
   return html`<p><a href="${linkTo(place, '/')}">${place.locale.texts.forms.toPage}</a></p>`;
 }
 
+/** The form for programs, and not that for mails. */
+export function isWebhookForm(form: Record<string, unknown>): boolean {
+  return form['url'] !== undefined;
+}
+
+function noMoreWebhooks(visit: Visit): Representation {
+  const { forms, webhook } = visit.place.locale.texts;
+  return said(visit, forms.tryLater, html`<p>${webhook.full}</p>`, 409);
+}
+
 /** Gives the same answer whether the address is subscribed or not. */
 export async function postSubscription(
   services: Services,
@@ -71,28 +81,33 @@ export async function postSubscription(
 ): Promise<Representation> {
   const { snapshot, place, request } = visit;
   const { page, cards, services: shown } = snapshot.view;
-  const words = place.locale.texts.forms;
+  const { forms: words, webhook } = place.locale.texts;
+  const isWebhook = isWebhookForm(form);
   const chosen = [form['service'] ?? []].flat().map(textOf);
   const known = shown.filter(({ id }) => chosen.includes(id));
-  const again = (problem: string) => subscribeAgainPage(page, { place, cards, problem, chosen });
+  const again = (problem: string) =>
+    (isWebhook ? webhookPage : subscribeAgainPage)(page, { place, cards, problem, chosen });
   // All services would be more than they asked for.
   if (chosen.length > 0 && known.length === 0) return again(words.servicesGone);
   const outcome = await subscribe(services, {
     pageId: page.id,
-    address: textOf(form['email']).slice(0, 1_000),
-    services: known,
+    type: isWebhook ? 'WEBHOOK' : 'EMAIL',
+    address: textOf(isWebhook ? form['url'] : form['email']).slice(0, 4_000),
+    services: known.map(({ id, name }) => ({ id, name })),
     visitor: visitorOf(request),
   });
   switch (outcome) {
     case 'INVALID_ADDRESS':
-      return again(words.invalidAddress);
+      return again(isWebhook ? webhook.invalidUrl : words.invalidAddress);
+    case 'FULL':
+      return noMoreWebhooks(visit);
     case 'TOO_MANY':
       return said(visit, words.tryLater, html`<p>${words.tooManyRequests}</p>`, 429);
     case 'SENT':
       return said(
         visit,
-        words.checkMail,
-        html`<p>${words.mailSent}</p>
+        isWebhook ? webhook.checkRequests : words.checkMail,
+        html`<p>${isWebhook ? webhook.requestSent : words.mailSent}</p>
           ${toPage(place)}`,
       );
   }
@@ -115,9 +130,10 @@ function outdated(visit: Visit): Representation {
 }
 
 export async function postVerification(services: Services, visit: Visit): Promise<Representation> {
-  const words = visit.place.locale.texts.forms;
+  const { forms: words, webhook } = visit.place.locale.texts;
   const done = await verify(services, visit.query.get('token') ?? '');
   if (done === null) return outdated(visit);
+  if (done.isRefused) return noMoreWebhooks(visit);
   const { locale } = visit.place;
   const names = visit.snapshot.view.services
     .filter(({ id }) => done.serviceIds.includes(id))
@@ -125,7 +141,12 @@ export async function postVerification(services: Services, visit: Visit): Promis
   return said(
     visit,
     words.subscribed,
-    html`<p>${words.willGetMails}</p>
+    html`<p>${words.willGetUpdates}</p>
+      ${
+        done.secret !== null &&
+        html`<p>${webhook.secret}</p>
+          <p><code dir="ltr">${done.secret}</code></p>`
+      }
       ${names.length > 0 && html`<p>${locale.texts.mail.onlyAbout(locale.list(names))}</p>`}
       ${toPage(visit.place)}`,
   );
@@ -138,7 +159,7 @@ export async function postUnsubscription(
   const done = await unsubscribe(services, visit.query.get('token') ?? '');
   if (done === null) return outdated(visit);
   const words = visit.place.locale.texts.forms;
-  return said(visit, words.unsubscribed, html`<p>${words.noMoreMails}</p>`);
+  return said(visit, words.unsubscribed, html`<p>${words.noMoreUpdates}</p>`);
 }
 
 function setSession(visit: Visit, value: string, maxAgeMs: number, publicUrl: string): void {

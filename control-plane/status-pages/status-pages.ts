@@ -20,6 +20,7 @@ import { visitorOf } from '../http/visitor.ts';
 import { sendRepresentation } from '../http/send-representation.ts';
 import {
   askToConfirmLink,
+  isWebhookForm,
   postPassword,
   postSignOut,
   postSubscription,
@@ -162,7 +163,8 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
     if (rest === '/session') return postPassword(services, limiter, visit, form);
     if (rest === '/session/end') return postSignOut(services, visit);
     if (!maySee(request, snapshot)) return loginPage(visit.place);
-    if (!canSubscribe) return notFoundPage(visit.place, snapshot.view.page);
+    const isOffered = isWebhookForm(form) ? !snapshot.read.access.isPrivate : canSubscribe;
+    if (!isOffered) return notFoundPage(visit.place, snapshot.view.page);
     return postSubscription(services, visit, form);
   };
 

@@ -17,6 +17,7 @@ import type {
 } from './tables.ts';
 import { checkServices, type ServiceWire, toServiceWire } from '../incidents/index.ts';
 import { refuseTakenAddresses } from '../core/unique-addresses.ts';
+import { shownAddress } from './subscribers/webhook-address.ts';
 import { holderOf } from './verify-domains.ts';
 import type { Services } from '../core/services.ts';
 import type { StatusPageDomains } from './status-page-domains.ts';
@@ -272,8 +273,8 @@ export async function presentSubscriptions(
     const ids = chosen[index] ?? [];
     return {
       id: row.id,
-      type: row.type as 'EMAIL',
-      address: row.address,
+      type: row.type,
+      address: row.type === 'WEBHOOK' ? shownAddress(row.address) : row.address,
       status: row.status as 'PENDING' | 'VERIFIED',
       services: ids.length === 0 ? null : services.filter(({ id }) => ids.includes(id)),
       created_at: toTimestamp(row.created_at),

@@ -71,11 +71,11 @@ export interface StatusPageSubscriptionsTable {
   id: string;
   account_id: string;
   status_page_id: string;
-  type: string;
-  /** Lower case. */
+  type: 'EMAIL' | 'WEBHOOK';
+  /** A mail address in lower case, or a URL. */
   address: string;
   status: string;
-  /** SHA-256 of the token in the confirmation mail. */
+  /** SHA-256 of the token in the mail or request that asks for confirmation. */
   token_hash: string | null;
   /** When that mail was created. */
   token_sent_at: Generated<number | null>;
@@ -83,6 +83,10 @@ export interface StatusPageSubscriptionsTable {
   services_json: Generated<string>;
   /** What a confirmed subscriber has asked to change that to, until the link in the mail is followed. */
   asked_services_json: Generated<string | null>;
+  /** Of a webhook: what its requests are signed with, encrypted; null before it is confirmed. */
+  secret: Generated<string | null>;
+  /** Of a webhook: when the first request failed of those since the last that arrived. */
+  failing_since: Generated<number | null>;
   created_at: number;
   updated_at: number;
 }

@@ -4,7 +4,7 @@ import { cursorPage, cursorQuery, queryInstant, timestamp } from './primitives.t
 import { defineRoute } from './route.ts';
 
 export const auditActorKind = z
-  .enum(['PERSON', 'API_KEY', 'OPERATOR', 'NOBODY'])
+  .enum(['PERSON', 'API_KEY', 'AGENT', 'OPERATOR', 'NOBODY'])
   .meta({ id: 'AuditActorKind' });
 export const auditOutcome = z.enum(['DONE', 'REFUSED']).meta({ id: 'AuditOutcome' });
 

@@ -149,8 +149,10 @@ export const emailAddress = z.email().max(320);
 export const statusPageSubscription = z
   .object({
     id: z.uuid(),
-    type: z.enum(['EMAIL']),
-    address: z.string(),
+    type: z.enum(['EMAIL', 'WEBHOOK']),
+    address: z.string().meta({
+      description: 'Of a webhook only the host: its path may be a credential',
+    }),
     status: z.enum(['PENDING', 'VERIFIED']),
     services: z
       .array(z.object({ id: z.uuid(), name: z.string() }))

@@ -1173,7 +1173,14 @@ export const sections: readonly Section[] = [
     responses: ['listStatusPageSubscriptions'],
     table: [
       { at: '[].id', kind: 'string', only: 'response', always: true },
-      { at: '[].type', kind: 'string', only: 'response', always: true, values: ['EMAIL'] },
+      {
+        at: '[].type',
+        kind: 'string',
+        only: 'response',
+        always: true,
+        values: ['EMAIL'],
+        differs: { values: ['EMAIL', 'WEBHOOK'], why: 'programs subscribe too' },
+      },
       { at: '[].address', kind: 'string', only: 'response', always: true },
       {
         at: '[].status',

@@ -70,6 +70,7 @@ async function setUp({ inS3 = false } = {}) {
     {
       keys: {
         findSession: () => Promise.resolve(undefined),
+        findHolder: () => Promise.resolve(undefined),
         findApiKey: (keyHash) => {
           const accountId = find(keyHash, 'api');
           if (accountId === undefined) return Promise.resolve(undefined);

@@ -45,7 +45,10 @@ export class PageVisitor implements AsyncDisposable {
     this.base = `${cp.url}/status/shop`;
   }
 
-  static async open(settings: Record<string, string> = {}): Promise<PageVisitor> {
+  static async open(
+    settings: Record<string, string> = {},
+    isSending = false,
+  ): Promise<PageVisitor> {
     const clock = new TestClock(start);
     const cp = await startTestControlPlane({
       clock,
@@ -53,7 +56,7 @@ export class PageVisitor implements AsyncDisposable {
       settings: { SMTP_URL: 'smtp://127.0.0.1:1', ...settings },
     });
     // Mails stay in the outbox.
-    cp.controlPlane.services.outbox.onWake(() => {});
+    if (!isSending) cp.controlPlane.services.outbox.onWake(() => {});
     return new PageVisitor(cp, clock);
   }
 

@@ -89,7 +89,10 @@ export class StatusPageBench implements AsyncDisposable {
 
   /** Subscribes to some services with the form, and follows the link. */
   async choose(address: string, services: readonly Named[]): Promise<void> {
-    const asked = { pageId: this.page.id, address, services, visitor: '192.0.2.200' };
+    const asked = {
+      ...{ pageId: this.page.id, type: 'EMAIL' as const, address },
+      ...{ services, visitor: '192.0.2.200' },
+    };
     assert.equal(await subscribe(this.services, asked), 'SENT');
     const mail = (await this.mails()).find(({ to }) => to === address);
     assert.ok(mail !== undefined);

@@ -4,7 +4,12 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import type { Database } from '../../db/tables.ts';
 import { databaseFailure } from '../../db/failure.ts';
-import type { ApiPrincipal, KeyFinder, LocationPrincipal } from '../../http/authenticate.ts';
+import type {
+  ApiPrincipal,
+  KeyFinder,
+  KeyHolder,
+  LocationPrincipal,
+} from '../../http/authenticate.ts';
 import { makeKey } from '../../core/keys.ts';
 import { previousTokenMs } from './console-sessions.ts';
 
@@ -168,6 +173,16 @@ export class KeyStore implements KeyFinder {
     };
     if (generation === this.#generation) this.#locationKeys.set(keyHash, { found, until });
     return found;
+  }
+
+  async findHolder(keyHash: string): Promise<KeyHolder | undefined> {
+    const key = await this.#db
+      .selectFrom('api_keys')
+      .select(['id as keyId', 'account_id as accountId', 'role'])
+      .where('key_hash', '=', keyHash)
+      .executeTakeFirst();
+    if (key !== undefined) return { ...key, kind: 'apiKey', role: key.role as Role };
+    return this.findLocationKey(keyHash);
   }
 
   /** Writes the last use of a key or session, at most once a minute. */

@@ -167,7 +167,7 @@ function ExistingEntry({ name, id, query, entry }) {
           form=${form}
           id=${id}
           title=${title}
-          onRemoved=${() => go(listOf(name))}
+          onHeld=${() => go(listOf(name))}
         />
       </div>
     </div>

@@ -2,12 +2,11 @@
 /** @import { DataAt } from '../contract.ts' */
 /** @import { Values } from './values.js' */
 import { html, useState } from '../dom.js';
-import { call, toProblem } from '../api.js';
 import { forms, incidentUpdateForm } from '../form-facts.js';
 import { inWords, span } from '../format.js';
 import { State } from '../parts/icons.js';
 import { Section, Tags } from '../parts/layout.js';
-import { Answer, wordsOf } from '../parts/notices.js';
+import { Answer } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
@@ -70,17 +69,7 @@ function NextUpdate({ incident, onAdded }) {
 
 /** @param {{ incident: Incident, update: Incident['incidentUpdates'][number], reload: () => unknown }} props */
 function Update({ incident, update, reload }) {
-  const [problem, setProblem] = useState('');
-  const remove = async () => {
-    try {
-      await call(`v1/status-pages/incidents/${incident.id}/incident-updates/${update.id}`, {
-        method: 'DELETE',
-      });
-      await reload();
-    } catch (error) {
-      setProblem(wordsOf(toProblem(error)));
-    }
-  };
+  const remove = `${forms.incident?.create}/${incident.id}/incident-updates/{id}`;
   return html`<li class="card">
     <div class="card-head">
       <b>${inWords(update.status)}</b>
@@ -88,11 +77,15 @@ function Update({ incident, update, reload }) {
       ${update.notifySubscribers && html`<span class="tag">subscribers notified</span>`}
       ${
         incident.incidentUpdates.length > 1 &&
-        html`<button type="button" class="plain-button" onClick=${remove}>Delete</button>`
+        html`<${RemoveButton}
+          form=${{ ...incidentUpdateForm, remove }}
+          id=${update.id}
+          title=${inWords(update.status)}
+          onRemoved=${reload}
+        />`
       }
     </div>
     <p class="as-typed">${update.description}</p>
-    ${problem !== '' && html`<p class="notice failure" role="alert">${problem}</p>`}
   </li>`;
 }
 
@@ -116,7 +109,7 @@ export function IncidentView({ id }) {
             form=${forms.incident}
             id=${id}
             title=${incident.name}
-            onRemoved=${() => {
+            onHeld=${() => {
               location.hash = link('incidents');
             }}
           />

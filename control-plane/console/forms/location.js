@@ -123,7 +123,7 @@ export function LocationView({ id }) {
             form=${forms.location}
             id=${id}
             title=${location.name}
-            onRemoved=${() => {
+            onHeld=${() => {
               globalThis.location.hash = link('agents');
             }}
           />

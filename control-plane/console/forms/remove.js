@@ -1,21 +1,80 @@
-/** Deleting an entry, after asking. */
+/** Deleting an entry: it can be undone for a minute. What takes access away is asked for, and done at once. */
 /** @import { Form } from '../form-facts.ts' */
 import { html, useState } from '../dom.js';
 import { send, toProblem } from '../api.js';
+import { holdDeletion, useHeldDeletions } from '../held-deletions.js';
 import { useMe } from '../me.js';
 import { Ask } from '../parts/ask.js';
 import { wordsOf } from '../parts/notices.js';
 
 /**
- * @param {{ form: Form, id: string, title: unknown, onRemoved: () => void, word?: string }} props
+ * @param {{ form: Form, id: string, title: unknown }} props
  */
-export function RemoveButton({ form, id, title, onRemoved, word = 'Delete' }) {
+function pathOf({ form, id }) {
+  return (form.remove ?? '').replace('{id}', encodeURIComponent(id));
+}
+
+/**
+ * `onHeld` is called when the deletion waits, `onRemoved` when it was tried.
+ * @param {{
+ *   form: Form,
+ *   id: string,
+ *   title: unknown,
+ *   onHeld?: () => void,
+ *   onRemoved?: () => unknown,
+ * }} props
+ */
+export function RemoveButton({ onHeld, onRemoved, ...entry }) {
+  const { form, title } = entry;
+  const { mayAct } = useMe();
+  const path = pathOf(entry);
+  const held = useHeldDeletions().find(
+    ({ state, paths }) => state !== 'failed' && paths.includes(path),
+  );
+  if (held !== undefined) {
+    return html`<button
+      type="button"
+      disabled=${held.state !== 'held'}
+      aria-label=${`Undo the deletion of ${title}`}
+      onClick=${held.undo}
+    >
+      Undo
+    </button>`;
+  }
+  const remove = () => {
+    holdDeletion({
+      title: `${form.title} ${title}`,
+      paths: [path],
+      run: () =>
+        send(path, { method: 'DELETE' }).then(
+          () => null,
+          (error) => wordsOf(toProblem(error)),
+        ),
+      ...(onRemoved && { onDone: onRemoved }),
+    });
+    onHeld?.();
+  };
+  return html`<button
+    type="button"
+    disabled=${!mayAct(form.role)}
+    aria-label=${`Delete ${title}`}
+    onClick=${remove}
+  >
+    Delete
+  </button>`;
+}
+
+/**
+ * @param {{ form: Form, id: string, title: unknown, onRemoved: () => void }} props
+ */
+export function RevokeButton({ onRemoved, ...entry }) {
+  const { form, title } = entry;
   const { mayAct } = useMe();
   const [isAsking, setAsking] = useState(false);
   const [problem, setProblem] = useState('');
-  const remove = async () => {
+  const revoke = async () => {
     try {
-      await send((form.remove ?? '').replace('{id}', encodeURIComponent(id)), { method: 'DELETE' });
+      await send(pathOf(entry), { method: 'DELETE' });
       setAsking(false);
       onRemoved();
     } catch (error) {
@@ -25,17 +84,17 @@ export function RemoveButton({ form, id, title, onRemoved, word = 'Delete' }) {
   return html`<button
       type="button"
       disabled=${!mayAct(form.role)}
-      aria-label=${`${word} ${title}`}
+      aria-label=${`Revoke ${title}`}
       onClick=${() => setAsking(true)}
     >
-      ${word}
+      Revoke
     </button>
     ${
       isAsking &&
       html`<${Ask}
-        title=${`${word} ${title}?`}
-        yes=${word}
-        onYes=${remove}
+        title=${`Revoke ${title}?`}
+        yes="Revoke"
+        onYes=${revoke}
         onNo=${() => setAsking(false)}
         problem=${problem}
       >

@@ -11,7 +11,7 @@ import { Answer, Empty } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 import { useList } from '../query.js';
 import { link } from '../router.js';
-import { RemoveButton } from './remove.js';
+import { RemoveButton, RevokeButton } from './remove.js';
 import { takeOnce } from './shown-once.js';
 
 /**
@@ -107,6 +107,7 @@ function Entries({ name, listing }) {
   const [secret] = useState(() => takeOnce(name));
   if (form === undefined) return null;
   const { plural, why, columns } = listing;
+  const EndButton = name === 'key' ? RevokeButton : RemoveButton;
   const canChange = form.update !== null;
   return html`<div class="section-head">
       <p class="muted">${why}</p>
@@ -131,13 +132,7 @@ function Entries({ name, listing }) {
             </th>
             ${columns.map(([heading, cell]) => html`<td key=${heading}>${cell(entry)}</td>`)}
             <td class="right">
-              <${RemoveButton}
-                form=${form}
-                id=${id}
-                title=${title}
-                word=${name === 'key' ? 'Revoke' : 'Delete'}
-                onRemoved=${read.reload}
-              />
+              <${EndButton} form=${form} id=${id} title=${title} onRemoved=${read.reload} />
             </td>
           </tr>`;
         })}

@@ -13,6 +13,7 @@ import { CheckView } from '../views/check.js';
 import { ChecksView } from '../views/checks.js';
 import { IncidentsView } from '../views/incidents.js';
 import { ResultView } from '../views/result.js';
+import { HeldDeletions } from './held.js';
 import { late } from './late.js';
 import { Empty, UnreachableNotice } from './notices.js';
 import { Shortcuts } from './shortcuts.js';
@@ -143,5 +144,6 @@ export function Shell() {
     <${UnreachableNotice} />
     ${problem && html`<p class="notice failure unreachable" role="alert">${problem}</p>`}
     <main id="main" ref=${main} tabindex="-1">${viewOf(route)}</main>
+    <${HeldDeletions} />
   <//>`;
 }

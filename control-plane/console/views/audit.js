@@ -47,6 +47,9 @@ function Changes({ entry: { before, after } }) {
   </details>`;
 }
 
+/** @type {Partial<Record<Entry['actor']['kind'], string>>} */
+const kinds = { API_KEY: 'API key', AGENT: 'key of agents', NOBODY: 'not signed in' };
+
 /** @param {{ entry: Entry }} props */
 function AuditRow({ entry }) {
   const { at, actor, address, operation, outcome, resource } = entry;
@@ -56,7 +59,7 @@ function AuditRow({ entry }) {
       ${actor.name}
       <span class="under long">
         <span class="narrow-only"><${Time} at=${at} />${' '}</span>
-        ${actor.kind === 'API_KEY' && 'API key'}${actor.kind === 'NOBODY' && 'not signed in'}
+        ${kinds[actor.kind] ?? ''}
         ${address !== null && ` ${address}`}
       </span>
     </th>

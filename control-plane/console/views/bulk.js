@@ -6,13 +6,12 @@
 import { html, useEffect, useRef, useState } from '../dom.js';
 import { call, send, toProblem } from '../api.js';
 import { count } from '../format.js';
+import { holdDeletion } from '../held-deletions.js';
 import { wordsOf } from '../parts/notices.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
 
 const atOnce = 4;
-/** How long a deletion can be undone. */
-const heldSeconds = 10;
 const maxRefusedShown = 5;
 
 /**
@@ -126,6 +125,28 @@ const showing = (reading, ids) => async (check) => {
 /** @type {Act} */
 const removing = (check) => call(`v1/checks/${check.id}`, { method: 'DELETE' });
 
+const pathOf = (/** @type {CheckOverview} */ { id }) => `v1/checks/${id}`;
+
+/** @param {CheckOverview[]} checks */
+function hold(checks) {
+  const [only] = checks;
+  holdDeletion({
+    title:
+      checks.length === 1
+        ? `Check ${only?.name}`
+        : `${count(checks.length, 'check')} with all results`,
+    paths: checks.map(pathOf),
+    run: async (signal, onDone) => {
+      const refused = await forEach(checks, removing, onDone, signal);
+      if (refused.length === 0) return null;
+      const shown = refused
+        .slice(0, maxRefusedShown)
+        .map(({ check, why }) => `${check.name}: ${why}`);
+      return `${refused.length} of ${checks.length} were refused. ${shown.join(' ')}`;
+    },
+  });
+}
+
 /** @param {{ word: string, amount: number, refused: Refused[] }} props */
 function Outcome({ word, amount, refused }) {
   const done = amount - refused.length;
@@ -139,30 +160,7 @@ function Outcome({ word, amount, refused }) {
 }
 
 /**
- * The deletion that waits.
- * @param {{ amount: number, onUndo: () => void, onGo: () => void }} props
- */
-function Held({ amount, onUndo, onGo }) {
-  const [left, setLeft] = useState(heldSeconds);
-  useEffect(() => {
-    const timer = setTimeout(() => (left > 1 ? setLeft(left - 1) : onGo()), 1_000);
-    return () => clearTimeout(timer);
-  }, [left]);
-  return html`<div class="notice warning bulk-held" role="alert">
-    <p>
-      ${count(amount, 'check')} with all results will be deleted in a moment. Nothing is deleted if you
-      leave this list before.
-    </p>
-    <div class="actions">
-      <button type="button" class="primary" onClick=${onUndo}>Undo</button>
-      <button type="button" onClick=${onGo}>Delete now (${left} s)</button>
-    </div>
-  </div>`;
-}
-
-/**
- * @typedef {{ kind: 'idle' } | { kind: 'held', checks: CheckOverview[] }
- *   | { kind: 'working', word: string, done: number, amount: number }
+ * @typedef {{ kind: 'idle' } | { kind: 'working', word: string, done: number, amount: number }
  *   | { kind: 'done', word: string, amount: number, refused: Refused[] }} Phase
  */
 
@@ -174,8 +172,8 @@ export function BulkBar({ checks, onClear }) {
   const gone = useRef(new AbortController());
   useEffect(() => () => gone.current.abort(), []);
 
-  const act = async (/** @type {string} */ word, /** @type {Act} */ change, of = checks) => {
-    const amount = of.length;
+  const act = async (/** @type {string} */ word, /** @type {Act} */ change) => {
+    const amount = checks.length;
     let done = 0;
     const show = () => setPhase({ kind: 'working', word, done, amount });
     show();
@@ -183,7 +181,7 @@ export function BulkBar({ checks, onClear }) {
       done += 1;
       show();
     };
-    const refused = await forEach(of, change, onDone, gone.current.signal);
+    const refused = await forEach(checks, change, onDone, gone.current.signal);
     setPhase({ kind: 'done', word, amount, refused });
     return refused;
   };
@@ -209,7 +207,12 @@ export function BulkBar({ checks, onClear }) {
     location.hash = `${link('new', 'page')}?services=${[...new Set(ids)].join(',')}`;
   };
 
-  const isBusy = phase.kind === 'working' || phase.kind === 'held';
+  const remove = () => {
+    hold(checks);
+    onClear();
+  };
+
+  const isBusy = phase.kind === 'working';
   const button = (/** @type {string} */ word, /** @type {() => unknown} */ run, kind = '') =>
     html`<button type="button" class=${kind} disabled=${isBusy || checks.length === 0} onClick=${run}>
       ${word}
@@ -217,14 +220,6 @@ export function BulkBar({ checks, onClear }) {
   /** @type {DataAt<'v1/check-groups'>} */
   const known = groups.data ?? [];
   return html`<section class="bulk" aria-label="Selected checks">
-    ${
-      phase.kind === 'held' &&
-      html`<${Held}
-        amount=${phase.checks.length}
-        onUndo=${() => setPhase({ kind: 'idle' })}
-        onGo=${() => void act('Deleted', removing, phase.checks)}
-      />`
-    }
     <div role="status">
       ${
         phase.kind === 'working' &&
@@ -249,7 +244,7 @@ export function BulkBar({ checks, onClear }) {
         ${known.map(({ id, name }) => html`<option key=${id} value=${id}>${name}</option>`)}
       </select>
       ${button('New status page', show)}
-      ${button('Delete', () => setPhase({ kind: 'held', checks }), 'danger')}
+      ${button('Delete', remove, 'danger')}
       <button type="button" class="plain-button" disabled=${isBusy} onClick=${onClear}>
         Select none
       </button>

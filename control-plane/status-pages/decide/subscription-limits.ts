@@ -1,4 +1,4 @@
-/** Limits of subscription requests: the form is public and sends mails. */
+/** Limits of subscription requests: the form is public, and sends mails and requests. */
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -22,6 +22,13 @@ export const verificationMs = dayMs;
 /** Unconfirmed subscriptions are deleted after this time. */
 export const unconfirmedKeptMs = 30 * dayMs;
 
+/** Webhooks of one page: each update is a request to all of them. */
+export const webhooksOfPage = 500;
+/** Requests that ask for confirmation to one host, for all pages: they must not trouble a stranger's server. */
+const requestsToHost = 30;
+/** A webhook to which nothing could be delivered for so long ends. */
+export const webhookFailsMs = 3 * dayMs;
+
 const requestsToPage = 500;
 const requestsOfVisitor = 30;
 const mailsToAddress = 5;
@@ -43,6 +50,10 @@ export function mayAskAgain(
 ): boolean {
   if (asked.mailsToday >= mailsToAddress) return false;
   return asked.lastAt === null || now - asked.lastAt >= betweenMailsMs;
+}
+
+export function hostMustWait(requestsToday: number): boolean {
+  return requestsToday >= requestsToHost;
 }
 
 /** True while the link of a mail is valid. */

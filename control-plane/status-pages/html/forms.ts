@@ -131,6 +131,34 @@ export function subscribeAgainPage(look: PageLook, parts: SubscribeParts): Repre
   });
 }
 
+/** The form for programs; the URL is asked to confirm. */
+export function webhookPage(look: PageLook, parts: SubscribeParts): Representation {
+  const { place, problem } = parts;
+  const { forms, webhook } = place.locale.texts;
+  return saidPage({
+    look,
+    place,
+    title: webhook.updates,
+    ...(problem === undefined ? {} : { status: 400 }),
+    body: html`<p>${webhook.howTo}</p>
+      ${problem !== undefined && html`<p class="error" role="alert">${problem}</p>`}
+      <form class="fields" method="post" action="${linkTo(place, '/subscriptions')}">
+        <label
+          >${webhook.url}<input
+            type="url"
+            name="url"
+            required
+            maxlength="2000"
+            pattern="https://.*"
+            placeholder="https://"
+            dir="ltr"
+        /></label>
+        ${serviceChoice(parts)}
+        <button class="button">${forms.subscribe}</button>
+      </form>`,
+  });
+}
+
 /** Asks for confirmation: mail scanners follow links, but press no buttons. */
 export function confirmPage(
   place: Place,
@@ -143,7 +171,7 @@ export function confirmPage(
     look: null,
     place,
     title: isVerify ? words.confirmTitle : words.unsubscribe,
-    body: html`<p>${isVerify ? words.willGetMails : words.willGetNoMails}</p>
+    body: html`<p>${isVerify ? words.willGetUpdates : words.willGetNoUpdates}</p>
       <form
         class="fields"
         method="post"

@@ -201,7 +201,13 @@ export function statusPage(
     ${view.cards.length > 0 && html`<div class="panels">${view.cards.map((card) => cardPanel(card, context))}</div>`}
     ${services.length > 0 && uptimeHelp(locale)}
     ${pastSection(view, place)}${canSubscribe && subscribeForm({ place, cards: view.cards })}
-    ${/* Slack knows no password. */ !page.isPrivate && slackLines(place, services)}`,
+    ${
+      /* Programs know no password. */ !page.isPrivate &&
+      html`${slackLines(place, services)}
+        <p>
+          <a href="${linkTo(place, '/subscriptions/webhook')}">${locale.texts.webhook.updates}</a>
+        </p>`
+    }`,
     footer: footerOf(view, place),
   });
 }

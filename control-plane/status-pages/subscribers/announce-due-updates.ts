@@ -1,15 +1,15 @@
 /**
  * Notifies subscribers of updates that became public. Thousands of subscribers are notified in
  * batches; each batch is a transaction that also stores its progress. After a crash the next batch
- * continues, so that everybody gets one mail, and other writers wait only briefly.
+ * continues, so that everybody gets one mail or request, and other writers wait only briefly.
  */
 import type { Kysely, Selectable } from 'kysely';
 import { jsonListContains } from '../../db/expressions.ts';
 import { lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
-import type { StatusPagesTable } from '../tables.ts';
+import type { StatusPagesTable, StatusPageSubscriptionsTable } from '../tables.ts';
 import { type IncidentStatus, updateAnnouncement } from '../../incidents/index.ts';
-import { enqueueMails, type QueuedMail } from '../../notifications/index.ts';
+import { enqueueMessages, type QueuedMessage } from '../../notifications/index.ts';
 import type { Services } from '../../core/services.ts';
 import { localeOfPage } from '../languages/locale.ts';
 import { localeFieldsOf } from '../read-page.ts';
@@ -18,9 +18,10 @@ import type { ChosenService } from './ask-to-confirm.ts';
 import { incidentMail } from './incident-mail.ts';
 import { addressOf, incidentLink, unsubscribeLink } from './links.ts';
 import { SubscriberKeys } from './subscriber-keys.ts';
+import { incidentBody } from './subscriber-request.ts';
 
 /** About ten milliseconds of writing, so that results of agents do not wait longer. */
-const mailsPerBatch = 100;
+const messagesPerBatch = 100;
 
 type Announcement = Selectable<Database['incident_announcements']>;
 type Page = Selectable<StatusPagesTable>;
@@ -84,10 +85,10 @@ function nextSubscribers(
   { page, shown }: { page: Page; shown: readonly ChosenService[] },
   afterId: string,
   limit: number,
-): Promise<{ id: string; address: string }[]> {
+): Promise<Pick<Selectable<StatusPageSubscriptionsTable>, 'id' | 'type' | 'address'>[]> {
   return db
     .selectFrom('status_page_subscriptions')
-    .select(['id', 'address'])
+    .select(['id', 'type', 'address'])
     .where('account_id', '=', page.account_id)
     .where('status_page_id', '=', page.id)
     .where('status', '=', 'VERIFIED')
@@ -103,7 +104,7 @@ function nextSubscribers(
     .execute();
 }
 
-/** Adds the next mails of an announcement to the outbox; gives their number. */
+/** Adds the next mails and requests of an announcement to the outbox; gives their number. */
 async function announceBatch(
   services: Services,
   db: Kysely<Database>,
@@ -113,21 +114,20 @@ async function announceBatch(
   const { account_id: accountId, incident_update_id: updateId } = announcement;
   const keys = new SubscriberKeys(secrets);
   const update = await getUpdate(db, announcement);
-  const mails: QueuedMail[] = [];
-  let { reached_page_id: pageId, reached_subscription_id: subscriptionId } = announcement;
+  const messages: QueuedMessage[] = [];
+  let { reached_page_id: pageId, reached_subscription_id: reachedId } = announcement;
 
   for (const { page, shown } of await pagesShowing(db, accountId, update.incident_id)) {
     if (pageId !== null && page.id < pageId) continue;
-    const afterId = page.id === pageId ? (subscriptionId ?? '') : '';
-    const room = mailsPerBatch - mails.length;
+    const afterId = page.id === pageId ? (reachedId ?? '') : '';
+    const room = messagesPerBatch - messages.length;
     if (room === 0) break;
     const pageAddress = addressOf(page, publicUrl);
     const locale = localeOfPage(localeFieldsOf(page));
     for (const subscriber of await nextSubscribers(db, { page, shown }, afterId, room)) {
       const token = keys.unsubscribeToken(page.id, subscriber.id);
-      const mail = incidentMail({
-        to: subscriber.address,
-        locale,
+      const { id: subscriptionId } = subscriber;
+      const facts = {
         page: { name: page.name, address: pageAddress },
         incident: {
           id: update.incident_id,
@@ -140,22 +140,38 @@ async function announceBatch(
           description: update.description,
           at: update.public_at,
         },
-        services: shown.map(({ name }) => name),
         unsubscribeLink: unsubscribeLink(pageAddress, token),
-      });
-      mails.push({ id: `${subscriber.id}.${updateId}`, orderingKey: subscriber.id, mail });
+      };
+      const content =
+        subscriber.type === 'WEBHOOK'
+          ? {
+              request: {
+                subscriptionId,
+                body: incidentBody({ ...facts, at: update.public_at, services: shown }),
+              },
+            }
+          : {
+              mail: incidentMail({
+                ...facts,
+                to: subscriber.address,
+                locale,
+                services: shown.map(({ name }) => name),
+              }),
+            };
+      const id = `${subscriptionId}.${updateId}`;
+      messages.push({ id, orderingKey: subscriptionId, ...content });
       pageId = page.id;
-      subscriptionId = subscriber.id;
+      reachedId = subscriptionId;
     }
   }
   const now = clock.now();
-  await enqueueMails(db, accountId, mails, now);
+  await enqueueMessages(db, accountId, messages, now);
   await updateAnnouncement(db, accountId, updateId, {
     reached_page_id: pageId,
-    reached_subscription_id: subscriptionId,
-    finished_at: mails.length < mailsPerBatch ? now : null,
+    reached_subscription_id: reachedId,
+    finished_at: messages.length < messagesPerBatch ? now : null,
   });
-  return mails.length;
+  return messages.length;
 }
 
 /** Delay after a failed announcement. */

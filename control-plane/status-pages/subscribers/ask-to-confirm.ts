@@ -1,4 +1,4 @@
-/** Confirmation mails (double opt-in). */
+/** Mails and requests that ask for confirmation (double opt-in). */
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable } from 'kysely';
 import { toFlag } from '../../db/columns.ts';
@@ -6,12 +6,13 @@ import type { Database } from '../../db/tables.ts';
 import type { StatusPagesTable, StatusPageSubscriptionsTable } from '../tables.ts';
 import { addressCountMs, mayAskAgain, requestsKeptMs } from '../decide/subscription-limits.ts';
 import { sha256Hex } from '../../core/keys.ts';
-import { dropSubscriberMails, enqueueMails } from '../../notifications/index.ts';
+import { dropSubscriberMessages, enqueueMessages } from '../../notifications/index.ts';
 import type { Services } from '../../core/services.ts';
 import { localeOfPage } from '../languages/locale.ts';
 import { localeFieldsOf } from '../read-page.ts';
-import { addressOf, verifyLink } from './links.ts';
+import { addressOf, unsubscribeLink, verifyLink } from './links.ts';
 import type { SubscriberKeys } from './subscriber-keys.ts';
+import { confirmationBody } from './subscriber-request.ts';
 import { verificationMail } from './verification-mail.ts';
 
 export interface ChosenService {
@@ -23,7 +24,7 @@ export interface Asked {
   page: Selectable<StatusPagesTable>;
   subscription: Pick<
     Selectable<StatusPageSubscriptionsTable>,
-    'id' | 'address' | 'status' | 'token_sent_at' | 'services_json'
+    'id' | 'type' | 'address' | 'status' | 'token_sent_at' | 'services_json'
   >;
   /** Services that it shall be limited to; none for all of them. */
   services: readonly ChosenService[];
@@ -32,8 +33,8 @@ export interface Asked {
 }
 
 /**
- * Sends a confirmation mail, unless the subscription is confirmed with these services or the address
- * got too many of these mails. The request is recorded in any case, so that the response time reveals
+ * Sends a mail or a request that asks for confirmation, unless the subscription is confirmed with these services
+ * or the address got too many of them. A webhook that is confirmed is asked again for a new secret. The request is recorded in any case, so that the response time reveals
  * nothing. The subscription is locked. Call `services.outbox.wake()` after the commit.
  */
 export async function askToConfirm(
@@ -43,7 +44,10 @@ export async function askToConfirm(
   { page, subscription, services: chosen, visitorHash }: Asked,
 ): Promise<void> {
   const now = services.clock.now();
-  const addressHash = keys.addressHash(subscription.address);
+  const isWebhook = subscription.type === 'WEBHOOK';
+  const addressHash = isWebhook
+    ? keys.hostHash(subscription.address)
+    : keys.addressHash(subscription.address);
   const { mailsToday } = await db
     .selectFrom('subscription_requests')
     .select((select) => select.fn.countAll<number>().as('mailsToday'))
@@ -54,8 +58,12 @@ export async function askToConfirm(
   const isPending = subscription.status === 'PENDING';
   const servicesJson = JSON.stringify(chosen.map(({ id }) => id).toSorted());
   const asks =
-    (isPending || servicesJson !== subscription.services_json) &&
-    mayAskAgain({ lastAt: subscription.token_sent_at, mailsToday }, now);
+    (isPending || isWebhook || servicesJson !== subscription.services_json) &&
+    // The requests to a host were counted before.
+    mayAskAgain(
+      { lastAt: subscription.token_sent_at, mailsToday: isWebhook ? 0 : mailsToday },
+      now,
+    );
   await db
     .deleteFrom('subscription_requests')
     .where('requested_at', '<=', now - requestsKeptMs)
@@ -86,16 +94,35 @@ export async function askToConfirm(
     .where('id', '=', subscription.id)
     .execute();
   // The link of an earlier mail is no longer valid. Confirmed subscribers may have other mails waiting.
-  if (isPending) await dropSubscriberMails(db, subscription.id);
+  if (isPending) await dropSubscriberMessages(db, subscription.id);
   const address = addressOf(page, services.publicUrl);
-  const mail = verificationMail({
-    to: subscription.address,
-    locale: localeOfPage(localeFieldsOf(page)),
-    page: { name: page.name, address },
-    services: chosen.map(({ name }) => name),
-    isChange: !isPending,
-    link: verifyLink(address, token),
-  });
-  const envelope = { id: services.newId(), orderingKey: subscription.id, mail };
-  await enqueueMails(db, page.account_id, [envelope], now);
+  const link = verifyLink(address, token);
+  const content = isWebhook
+    ? {
+        request: {
+          subscriptionId: subscription.id,
+          body: confirmationBody({
+            at: now,
+            page: { name: page.name, address },
+            services: chosen,
+            unsubscribeLink: unsubscribeLink(
+              address,
+              keys.unsubscribeToken(page.id, subscription.id),
+            ),
+            confirmLink: link,
+          }),
+        },
+      }
+    : {
+        mail: verificationMail({
+          to: subscription.address,
+          locale: localeOfPage(localeFieldsOf(page)),
+          page: { name: page.name, address },
+          services: chosen.map(({ name }) => name),
+          isChange: !isPending,
+          link,
+        }),
+      };
+  const envelope = { id: services.newId(), orderingKey: subscription.id, ...content };
+  await enqueueMessages(db, page.account_id, [envelope], now);
 }

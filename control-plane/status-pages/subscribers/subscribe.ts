@@ -3,20 +3,29 @@ import type { Kysely, Selectable } from 'kysely';
 import { emailAddress } from '@monitor/shared/contract/status-page.ts';
 import { lockKeys, lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
-import type { StatusPagesTable } from '../tables.ts';
-import { mustWait, requestsCountMs } from '../decide/subscription-limits.ts';
+import type { StatusPagesTable, StatusPageSubscriptionsTable } from '../tables.ts';
+import {
+  addressCountMs,
+  hostMustWait,
+  mustWait,
+  requestsCountMs,
+  webhooksOfPage,
+} from '../decide/subscription-limits.ts';
 import type { Services } from '../../core/services.ts';
 import { askToConfirm, type ChosenService } from './ask-to-confirm.ts';
 import { SubscriberKeys } from './subscriber-keys.ts';
+import { webhookAddress } from './webhook-address.ts';
 
 /**
  * SENT does not depend on whether the address is subscribed, so that it reveals nothing. TOO_MANY:
- * the visitor, or all visitors of the page together, reached the hourly limit.
+ * the visitor, or all visitors of the page together, reached the hourly limit, or the host of a webhook that of
+ * a day. FULL: the page takes no more webhooks.
  */
-export type SubscribeOutcome = 'SENT' | 'INVALID_ADDRESS' | 'TOO_MANY';
+export type SubscribeOutcome = 'SENT' | 'INVALID_ADDRESS' | 'TOO_MANY' | 'FULL';
 
 export interface SubscribeRequest {
   pageId: string;
+  type: StatusPageSubscriptionsTable['type'];
   address: string;
   /** Services of the page that the visitor chose; none for all of them. */
   services: readonly ChosenService[];
@@ -24,9 +33,26 @@ export interface SubscribeRequest {
   visitor: string;
 }
 
+function readAddress({ type, address }: SubscribeRequest): string | null {
+  if (type === 'WEBHOOK') return webhookAddress(address);
+  return emailAddress.safeParse(address.trim().toLowerCase()).data ?? null;
+}
+
+/** True when no further webhook of the page may be confirmed. */
+export async function isFull(db: Kysely<Database>, pageId: string): Promise<boolean> {
+  const { count } = await db
+    .selectFrom('status_page_subscriptions')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('status_page_id', '=', pageId)
+    .where('type', '=', 'WEBHOOK')
+    .where('status', '=', 'VERIFIED')
+    .executeTakeFirstOrThrow();
+  return count >= webhooksOfPage;
+}
+
 async function countRequests(
   db: Kysely<Database>,
-  column: 'status_page_id' | 'visitor_hash',
+  column: 'status_page_id' | 'visitor_hash' | 'address_hash',
   value: string,
   since: number,
 ): Promise<number> {
@@ -51,12 +77,12 @@ function lockLimits(db: Kysely<Database>, counted: readonly string[]): Promise<v
 /** Subscribes a visitor; mails are sent after the address is confirmed. */
 export async function subscribe(
   services: Services,
-  { pageId, address: given, services: chosen, visitor }: SubscribeRequest,
+  request: SubscribeRequest,
 ): Promise<SubscribeOutcome> {
   const { clock, commits, secrets, outbox } = services;
-  const parsed = emailAddress.safeParse(given.trim().toLowerCase());
-  if (!parsed.success) return 'INVALID_ADDRESS';
-  const address = parsed.data;
+  const { pageId, type, services: chosen, visitor } = request;
+  const address = readAddress(request);
+  if (address === null) return 'INVALID_ADDRESS';
   const keys = new SubscriberKeys(secrets);
   const visitorHash = keys.visitorHash(visitor);
   const outcome = await commits.run(async (db): Promise<SubscribeOutcome> => {
@@ -67,18 +93,26 @@ export async function subscribe(
       .where('id', '=', pageId)
       .executeTakeFirst();
     if (page === undefined) return 'SENT';
-    await lockLimits(db, [pageId, visitorHash, keys.addressHash(address)]);
+    const isWebhook = type === 'WEBHOOK';
+    const addressHash = isWebhook ? keys.hostHash(address) : keys.addressHash(address);
+    await lockLimits(db, [pageId, visitorHash, addressHash]);
     const since = now - requestsCountMs;
     const recent = {
       ofPage: await countRequests(db, 'status_page_id', pageId, since),
       ofVisitor: await countRequests(db, 'visitor_hash', visitorHash, since),
     };
     if (mustWait(recent)) return 'TOO_MANY';
-    await insertSubscriptions(db, keys, page, { addresses: [address], status: 'PENDING', now });
+    if (isWebhook) {
+      const today = await countRequests(db, 'address_hash', addressHash, now - addressCountMs);
+      if (hostMustWait(today)) return 'TOO_MANY';
+      if (await isFull(db, pageId)) return 'FULL';
+    }
+    const added = { type, addresses: [address], status: 'PENDING' as const, now };
+    await insertSubscriptions(db, keys, page, added);
     const subscription = await lockRows(
       db
         .selectFrom('status_page_subscriptions')
-        .select(['id', 'address', 'status', 'token_sent_at', 'services_json'])
+        .select(['id', 'type', 'address', 'status', 'token_sent_at', 'services_json'])
         .where('account_id', '=', page.account_id)
         .where('status_page_id', '=', page.id)
         .where('address', '=', address),
@@ -91,7 +125,7 @@ export async function subscribe(
 }
 
 interface NewSubscriptions {
-  /** Lower case. */
+  type: StatusPageSubscriptionsTable['type'];
   addresses: readonly string[];
   status: 'PENDING' | 'VERIFIED';
   now: number;
@@ -102,7 +136,7 @@ function insertSubscriptions(
   db: Kysely<Database>,
   keys: SubscriberKeys,
   page: Selectable<StatusPagesTable>,
-  { addresses, status, now }: NewSubscriptions,
+  { type, addresses, status, now }: NewSubscriptions,
 ) {
   return db
     .insertInto('status_page_subscriptions')
@@ -111,7 +145,7 @@ function insertSubscriptions(
         id: keys.subscriptionId(page.id, address),
         account_id: page.account_id,
         status_page_id: page.id,
-        type: 'EMAIL',
+        type,
         address,
         status,
         token_hash: null,
@@ -121,7 +155,7 @@ function insertSubscriptions(
       })),
     )
     .onConflict((conflict) => conflict.doNothing())
-    .returning(['id', 'address', 'status', 'token_sent_at', 'services_json'])
+    .returning(['id', 'type', 'address', 'status', 'token_sent_at', 'services_json'])
     .execute();
 }
 
@@ -143,6 +177,7 @@ export async function subscribeAll(
     );
   }
   const created = await insertSubscriptions(db, keys, page, {
+    type: 'EMAIL',
     addresses: addresses.map((address) => address.toLowerCase()),
     status: autoVerify ? 'VERIFIED' : 'PENDING',
     now: services.clock.now(),

@@ -41,6 +41,12 @@ export class SubscriberKeys {
     return createHmac('sha256', this.#hashKey).update(`address/${address}`).digest('hex');
   }
 
+  /** Of the host of a webhook: any path of it is the same server. */
+  hostHash(address: string): string {
+    const { host } = new URL(address);
+    return createHmac('sha256', this.#hashKey).update(`host/${host}`).digest('hex');
+  }
+
   visitorHash(visitor: string): string {
     const network = networkOf(visitor);
     return createHmac('sha256', this.#hashKey).update(`visitor/${network}`).digest('hex');

@@ -3,7 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Database } from '../../db/tables.ts';
 import type { StatusPagesTable } from '../tables.ts';
 import type { Services } from '../../core/services.ts';
-import { dropSubscriberMails } from '../../notifications/index.ts';
+import { dropSubscriberMessages } from '../../notifications/index.ts';
 import { SubscriberKeys } from './subscriber-keys.ts';
 
 interface Ended {
@@ -24,7 +24,7 @@ export async function endSubscription(
     .where('id', '=', subscriptionId)
     .executeTakeFirst();
   if (numDeletedRows === 0n) return false;
-  await dropSubscriberMails(db, subscriptionId);
+  await dropSubscriberMessages(db, subscriptionId);
   return true;
 }
 

@@ -1,24 +1,30 @@
+import { randomBytes } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { StatusPagesTable } from '../tables.ts';
 import { isTokenValid } from '../decide/subscription-limits.ts';
 import { sha256Hex } from '../../core/keys.ts';
 import { fromJson } from '../../db/columns.ts';
-import { lockRows } from '../../db/lock.ts';
+import { lockKeys, lockRows } from '../../db/lock.ts';
 import type { Services } from '../../core/services.ts';
+import { isFull } from './subscribe.ts';
 
 interface Confirmed {
   page: Selectable<StatusPagesTable>;
   address: string;
+  /** The page takes no more webhooks: it is not confirmed. */
+  isRefused: boolean;
+  /** Of a webhook that was confirmed just now; it is shown this once. */
+  secret: string | null;
   /** Services that it is limited to; none for all of them. */
   serviceIds: string[];
 }
 
 /**
  * Confirms a subscription, or other services of one, with the token of the confirmation mail; doing it twice is fine. Null for
- * a token that is unknown, older than a day, or replaced by a newer mail.
+ * a token that is unknown, older than a day, or replaced by a newer mail or request.
  */
 export async function verify(services: Services, token: string): Promise<Confirmed | null> {
-  const { clock, commits } = services;
+  const { clock, commits, secrets } = services;
   return commits.run(async (db) => {
     const subscription = await lockRows(
       db
@@ -29,26 +35,40 @@ export async function verify(services: Services, token: string): Promise<Confirm
     if (subscription === undefined) return null;
     const now = clock.now();
     const services = subscription.asked_services_json ?? subscription.services_json;
+    const { account_id: accountId, status_page_id: pageId, type } = subscription;
+    let secret: string | null = null;
+    let isRefused = false;
     if (subscription.status === 'PENDING' || subscription.asked_services_json !== null) {
       if (!isTokenValid(subscription.token_sent_at, now)) return null;
-      await db
-        .updateTable('status_page_subscriptions')
-        .set({
-          status: 'VERIFIED',
-          services_json: services,
-          asked_services_json: null,
-          updated_at: now,
-        })
-        .where('account_id', '=', subscription.account_id)
-        .where('id', '=', subscription.id)
-        .execute();
+      if (type === 'WEBHOOK') {
+        await lockKeys(db, [`webhooks of ${pageId}`]);
+        isRefused = subscription.status === 'PENDING' && (await isFull(db, pageId));
+        secret = isRefused ? null : `whsec_${randomBytes(32).toString('base64')}`;
+      }
+      const ofWebhook =
+        secret === null ? {} : { secret: secrets.encrypt(secret, accountId), failing_since: null };
+      if (!isRefused) {
+        await db
+          .updateTable('status_page_subscriptions')
+          .set({
+            status: 'VERIFIED',
+            services_json: services,
+            asked_services_json: null,
+            ...ofWebhook,
+            updated_at: now,
+          })
+          .where('account_id', '=', accountId)
+          .where('id', '=', subscription.id)
+          .execute();
+      }
     }
     const page = await db
       .selectFrom('status_pages')
       .selectAll()
-      .where('account_id', '=', subscription.account_id)
-      .where('id', '=', subscription.status_page_id)
+      .where('account_id', '=', accountId)
+      .where('id', '=', pageId)
       .executeTakeFirstOrThrow();
-    return { page, address: subscription.address, serviceIds: fromJson<string[]>(services) };
+    const { address } = subscription;
+    return { page, address, isRefused, secret, serviceIds: fromJson<string[]>(services) };
   });
 }

@@ -5,7 +5,9 @@ import { alertOn } from '../../../control-plane/alerting/alert-on.ts';
 import { evaluateDueAlerts } from '../../../control-plane/alerting/evaluate-due-alerts.ts';
 import { sendAlertGroups } from '../../../control-plane/alerting/send-alert-groups.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { runEscalations } from '../../../control-plane/alerting/run-escalations.ts';
 import { mailServer, type MailServer } from '../../support/mail-server.ts';
+import { insertMember } from '../../support/people.ts';
 import { minute, now } from '../../support/results.ts';
 import { makeChannel, makeCheck } from '../../support/sent-notifications.ts';
 import { eventually } from '../../support/system.ts';
@@ -55,6 +57,7 @@ async function bench(): Promise<Bench> {
       clock.setWall(clock.now() + ms);
       await evaluateDueAlerts(services);
       await sendAlertGroups(services);
+      await runEscalations(services);
     },
     async mails(count) {
       await eventually(
@@ -278,6 +281,41 @@ test('the open alerts are listed at any age, with who took them on, until they r
   assert.equal((await open()).length, 1);
 });
 
+test('a link mutes the check of an open alert, names itself in the audit log, and is not in messages of groups', async () => {
+  await using it = await bench();
+  const grouping = { windowSeconds: 30, updateMinutes: 1, maxPerHour: 20 };
+  const check = await makeCheck(it.cp, [await makeChannel(it.cp)], reminding);
+  await it.report([check], true);
+  await it.mails(1);
+  const link = linkIn(it.mail, 'Mute the check');
+  const isMuted = async () => (await it.cp.api('GET', `/v1/checks/${check}`)).body.muted as boolean;
+  assert.match(await (await fetch(link)).text(), /<form method="post"><button>Mute/);
+  assert.equal((await fetch(link.replace('/alert/', '/group/'), { method: 'POST' })).status, 404);
+  assert.equal(await isMuted(), false);
+  for (let replay = 0; replay < 2; replay += 1) {
+    assert.match(await (await fetch(link, { method: 'POST' })).text(), /Muted/);
+  }
+  assert.equal(await isMuted(), true);
+  const { body: log } = await it.cp.api('GET', `/v1/audit-log?resourceId=${check}`);
+  const [entry, ...before] = log.entries;
+  assert.match(entry.actor.name, /^a link sent to channel \d+ \(EMAIL\)$/);
+  assert.deepEqual(
+    [entry.operation, entry.after, before.map((each: { operation: string }) => each.operation)],
+    ['updateCheck', { muted: true }, ['createURLMonitor']],
+  );
+  await it.cp.api('PUT', `/v1/checks/${check}`, { muted: false });
+  await it.report([check], false);
+  assert.match(await (await fetch(link, { method: 'POST' })).text(), /It is over already/);
+  assert.equal(await isMuted(), false);
+
+  const grouped = await makeChannel(it.cp, { grouping });
+  await it.report([await makeCheck(it.cp, [grouped]), await makeCheck(it.cp, [grouped])], true);
+  await it.wait(minute);
+  const subjects = await it.mails(3);
+  assert.match(subjects[2] ?? '', /2 checks/);
+  assert.doesNotMatch(it.mail.received[2]?.text ?? '', /Mute the check/);
+});
+
 test('links of a deleted channel do nothing', async () => {
   await using it = await bench();
   const channel = await makeChannel(it.cp);
@@ -289,6 +327,54 @@ test('links of a deleted channel do nothing', async () => {
   for (const method of ['GET', 'POST']) assert.equal((await fetch(link, { method })).status, 404);
   const { db } = it.cp.controlPlane.services;
   assert.deepEqual(await db.selectFrom('alert_acknowledgements').select('id').execute(), []);
+});
+
+test('a person whom a policy asks takes the alert on by a link of the mail, until they leave the account', async () => {
+  await using it = await bench();
+  const { accountId } = it.cp;
+  const { services } = it.cp.controlPlane;
+  const ann = await insertMember(services, { accountId, name: 'Ann', role: 'READ_ONLY' });
+  const bob = await insertMember(services, { accountId, name: 'Bob', role: 'READ_ONLY' });
+  const { body: policy } = await it.cp.api('POST', '/v1/escalation-policies', {
+    name: 'Night',
+    steps: [{ people: [ann.email] }, { delayMinutes: 5, people: [bob.email] }],
+  });
+  const check = await makeCheck(it.cp, [], {
+    useGlobalAlertSettings: false,
+    alertSettings: { escalationPolicyId: policy.id },
+  });
+  await it.report([check], true);
+  await it.wait(0);
+  await it.mails(1);
+  const link = linkIn(it.mail, 'Acknowledge');
+  assert.match(await (await fetch(link)).text(), /<form method="post"><button>Acknowledge/);
+  const attacks = [
+    link.replace(ann.id, bob.id),
+    link.replace(/person=[^&]+/, 'channel=1'),
+    link.replace('person=', 'channel=1&person='),
+    link.replace(/account=[^&]+/, 'account=other'),
+  ];
+  const statuses = [];
+  for (const attack of attacks) statuses.push((await fetch(attack, { method: 'POST' })).status);
+  // A person goes before a channel: the third is the link itself with more text.
+  assert.deepEqual(statuses, [404, 404, 200, 404]);
+  const taken = async () => {
+    const { body: alerts } = await it.cp.api('GET', `/v1/check-alerts/${check}?open=true`);
+    return (alerts[0].acknowledgement as { by: string } | null)?.by;
+  };
+  assert.equal(await taken(), 'a link sent to Ann');
+  await it.wait(60 * minute);
+  await it.report([check], false);
+  const subjects = await it.mails(2);
+  assert.match(subjects[1] ?? '', /acknowledged by a link sent to Ann/);
+  assert.deepEqual(
+    it.mail.received.map(({ to }) => to),
+    [[ann.email], [ann.email]],
+    'the second step does not run',
+  );
+  await services.db.deleteFrom('memberships').where('person_id', '=', ann.id).execute();
+  const left = await fetch(link, { method: 'POST' });
+  assert.deepEqual([left.status, /has left the account/.test(await left.text())], [404, true]);
 });
 
 test('messages name what else failed, the runbooks, and the time of the zone of their channel', async () => {
@@ -309,6 +395,11 @@ test('messages name what else failed, the runbooks, and the time of the zone of 
   assert.match(text, / UTC \(\d\d:\d\d:\d\d Europe\/Berlin\)/);
   await it.wait(minute);
   await it.mails(2);
+  assert.match(
+    it.mail.received[1]?.text ?? '',
+    /What else failed: +shop 7, within 5 minutes/,
+    'not those of the group',
+  );
   assert.match(
     it.mail.received[1]?.text ?? '',
     /About: +shop 0, shop 2, shop 4, shop 6: runbook 0; shop 1, shop 3, shop 5: runbook 1/,

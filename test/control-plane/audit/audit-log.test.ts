@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pruneAuditLog } from '../../../control-plane/audit/prune.ts';
-import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
+import { createApiKey, revokeKey } from '../../../control-plane/accounts/keys/store.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { certificatePair } from '../../support/world.ts';
 import { Browser, goodPassword, insertMember } from '../../support/people.ts';
@@ -93,6 +93,60 @@ test('sign-ins, sign-outs and refusals are in it, also of nobody, and repeated o
       ['signIn', 'DONE', `Anna <${email}>`],
     ],
   );
+});
+
+test('refused keys are in the log of the account that had them, bounded; unknown ones are in none', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock, requestsPerMinute: 0 });
+  const { services } = cp.controlPlane;
+  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
+  const make = (name: string, expiresAt: number | null = null) =>
+    createApiKey(services, cp.accountId, { name, expiresAt });
+  const [ci, old] = [await make('ci'), await make('old', start + 1_000)];
+  await revokeKey(services, ci.id);
+  clock.setWall(start + 2_000);
+  const agent = await cp.locationKey('eu-west-1');
+  const send = async (key: string, path: string, more: Record<string, string> = {}) => {
+    const headers = { authorization: `Bearer ${key}`, ...more };
+    return (await cp.api('GET', path, undefined, headers)).status;
+  };
+  for (let attempt = 0; attempt < 70; attempt += 1) {
+    assert.equal(await send(ci.rawKey, '/v1/checks/x'), 401);
+  }
+  const unknown = `cu_${'0'.repeat(32)}`;
+  assert.deepEqual(
+    [
+      await send(old.rawKey, '/v1/checks'),
+      await send(agent, '/v1/checks'),
+      await send(cp.apiKey, '/v1/checks', { 'x-service-account': 'another' }),
+      await send(unknown, '/v1/checks'),
+      (await new Browser(cp).send('POST', '/console/session', { key: old.rawKey, account: '' }))
+        .status,
+    ],
+    [401, 401, 403, 401, 401],
+  );
+  const all = await entries(cp, '&outcome=REFUSED');
+  assert.deepEqual(
+    all.slice(0, 4).map(({ actor, operation }) => [actor.kind, actor.name.slice(0, 21), operation]),
+    [
+      ['API_KEY', 'old (expired)', 'signInWithKey'],
+      ['API_KEY', 'test', 'listChecks'],
+      ['AGENT', 'an agent of eu-west-1', 'listChecks'],
+      ['API_KEY', 'old (expired)', 'listChecks'],
+    ],
+  );
+  const ofCi = all.filter(({ actor }) => actor.id === ci.id);
+  assert.deepEqual(
+    [ofCi.length, ofCi[0]?.actor.name, ofCi[0]?.operation, ofCi[0]?.resource?.id],
+    [60, 'ci (revoked)', 'getCheck', 'x'],
+  );
+  assert.equal(all.length, 64);
+  const text = JSON.stringify(all);
+  for (const key of [ci, old].map(({ rawKey }) => rawKey).concat(agent, unknown)) {
+    assert.ok(!text.includes(key.slice(3)));
+  }
+  const theirs = await cp.api('GET', '/v1/audit-log?limit=100', undefined, foreign);
+  assert.deepEqual((theirs.body as { entries: Entry[] }).entries, []);
 });
 
 test('no secret gets into the log, whatever is made, changed or deleted', async () => {

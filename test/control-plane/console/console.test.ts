@@ -603,18 +603,84 @@ test('selected checks are muted, tagged, moved and deleted together, and a delet
     }
   }
   await bar.getByRole('button', { name: 'Delete' }).click();
-  await assertPleasant(page, 'will be deleted in a moment', 1440, 'a deletion that waits');
-  await bar.getByRole('button', { name: 'Undo' }).click();
-  await bar.getByText('will be deleted').waitFor({ state: 'detached' });
+  const deletions = page.getByRole('region', { name: 'Deletions' });
+  await page.locator('tr', { hasText: 'Port b' }).getByText('will be deleted').waitFor();
+  await page.goto(`${page.url().split('#')[0]}#/alerts`);
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await assertPleasant(
+        page,
+        'will be deleted in a minute',
+        width,
+        `held, ${width}, ${colorScheme}`,
+      );
+    }
+  }
+  await deletions.getByRole('button', { name: 'Undo' }).click();
+  await deletions.waitFor({ state: 'detached' });
   assert.deepEqual((await cp.api('GET', '/v1/checks')).body.length, 4);
+  await page.goto(`${page.url().split('#')[0]}#/checks?sort=name`);
+  await page.getByLabel('Select Port a').click();
+  await page.getByLabel('Select Port b').click();
   await bar.getByRole('button', { name: 'Delete' }).click();
-  await bar.getByRole('button', { name: /Delete now/ }).click();
-  await bar.getByText('Deleted: 2 checks.').waitFor();
+  await deletions.getByRole('button', { name: /Delete now/ }).click();
   await page.getByRole('link', { name: 'Port b' }).waitFor({ state: 'detached' });
+  await deletions.waitFor({ state: 'detached' });
   assert.deepEqual((await cp.api('GET', '/v1/checks')).body.length, 2);
-  await bar.getByRole('button', { name: 'Select none' }).click();
   await page.getByLabel('Select all that were found').check();
   await bar.getByText('2 checks selected').waitFor();
+});
+
+test('a deletion is undone in its place, made after a minute, and dropped where that is said', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  for (const name of ['Mail', 'Shop']) {
+    await cp.api('POST', '/v2/check-groups', { name, locations: ['eu-west-1'] });
+  }
+  const names = async () =>
+    ((await cp.api('GET', '/v1/check-groups')).body as { name: string }[]).map(({ name }) => name);
+  const options = { isClockMoving: true, refusals: [401, 404] };
+  await using opened = await new TestConsole(cp, browser).visit('#/settings/group', options);
+  const { page } = opened;
+  const deletions = page.getByRole('region', { name: 'Deletions' });
+  const remove = (name: string) => page.getByRole('button', { name: `Delete ${name}` }).click();
+  await remove('Mail');
+  await remove('Shop');
+  await deletions.getByText('Group Mail will be deleted in a minute').waitFor();
+  await page.clock.fastForward(59_000);
+  await page.getByRole('button', { name: 'Undo the deletion of Mail' }).click();
+  assert.deepEqual(await names(), ['Mail', 'Shop']);
+  await page.clock.fastForward(2_000);
+  await page.getByRole('link', { name: 'Shop' }).waitFor({ state: 'detached' });
+  await deletions.waitFor({ state: 'detached' });
+  assert.deepEqual(await names(), ['Mail']);
+
+  // The browser asks before it leaves the page.
+  const asked: string[] = [];
+  page.on('dialog', (dialog) => {
+    asked.push(dialog.type());
+    void dialog.accept();
+  });
+  await remove('Mail');
+  await page.reload();
+  await deletions.getByText('Not deleted: Group Mail. This page was left').waitFor();
+  assert.deepEqual(asked, ['beforeunload']);
+  await deletions.getByRole('button', { name: 'Close' }).click();
+  await deletions.waitFor({ state: 'detached' });
+
+  await remove('Mail');
+  const [group] = (await cp.api('GET', '/v1/check-groups')).body as { id: number }[];
+  await cp.api('DELETE', `/v1/check-groups/${group?.id}`);
+  await deletions.getByRole('button', { name: /Delete now/ }).click();
+  await deletions.getByText('Not deleted: Group Mail. It does not exist').waitFor();
+
+  await cp.api('POST', '/v2/check-groups', { name: 'Mail', locations: ['eu-west-1'] });
+  await page.getByRole('link', { name: 'Mail' }).waitFor();
+  await remove('Mail');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('Not deleted, since you were signed out before: Group Mail.').waitFor();
+  assert.deepEqual(await names(), ['Mail']);
 });
 
 test('the palette goes to a check, a view or an action by a few letters, and ? shows the keys', async () => {

@@ -95,8 +95,10 @@ test('an API check with headers, assertions and retries is created, copied, chan
 
   await page.getByRole('link', { name: 'Change' }).first().click();
   await page.getByRole('button', { name: 'Delete Orders (copy)' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('heading', { name: 'Checks', level: 1, exact: true }).waitFor();
+  const deletions = page.getByRole('region', { name: 'Deletions' });
+  await deletions.getByRole('button', { name: /Delete now/ }).click();
+  await deletions.waitFor({ state: 'detached' });
   assert.equal((await cp.api('GET', `/v1/checks/${copy.id}`)).status, 404);
 });
 

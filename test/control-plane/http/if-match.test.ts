@@ -52,6 +52,27 @@ test('If-Match answers 404 for what does not exist, and 400 where nothing has an
   assert.deepEqual([refused.status, refused.body.attributes.keys], [400, ['if-match']]);
 });
 
+test('of changes of any entry with the same If-Match that come at once, one is made', async () => {
+  await using cp = await startTestControlPlane();
+  const paths = [
+    ['/v1/snippets', { name: 'a', script: '0' }, (index: number) => ({ script: `${index}` })],
+    ['/v1/status-pages/services', { name: 'a' }, (index: number) => ({ name: `${index}` })],
+    ['/v2/check-groups', { name: 'a' }, (index: number) => ({ name: `${index}` })],
+  ] as const;
+  for (const [list, fields, changed] of paths) {
+    const { body } = await cp.api('POST', list, fields);
+    const path = `${list}/${body.id}`;
+    const etag = (await cp.api('GET', path.replace('v2', 'v1'))).headers.get('etag') ?? '';
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        cp.api('PUT', path, { ...fields, ...changed(index) }, { 'if-match': etag }),
+      ),
+    );
+    const statuses = answers.map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [200, ...Array<number>(7).fill(412)], path);
+  }
+});
+
 test('of changes of a check with the same If-Match that come at once, one is made', async () => {
   await using cp = await startTestControlPlane();
   const { body: check } = await cp.api('POST', '/v1/checks/url', {

@@ -107,7 +107,10 @@ test('user texts are never executed and load nothing from other hosts', async ()
   const requested: string[] = [];
   page.on('request', (request) => requested.push(request.url()));
   const { entries } = await visitor.done('GET', '/v1/status-pages/incidents');
-  const paths = ['/', '/history', `/incidents/${entries[0].id}`, '/badge.svg', '/nothing'];
+  const paths = [
+    ...['/', '/history', `/incidents/${entries[0].id}`],
+    ...['/subscriptions/webhook', '/badge.svg', '/nothing'],
+  ];
   for (const address of [
     'javascript:window.pwned=1',
     'data:text/html,<script>1</script>',
@@ -158,7 +161,10 @@ for (const theme of ['LIGHT', 'DARK'] as const) {
     const { visitor, id, incidentId } = await openBusyPage({ defaultTheme: theme });
     await using _ = visitor;
     const page = await browser.newPage({ viewport: { width: 360, height: 800 } });
-    const paths = ['/', '/history', `/incidents/${incidentId}`, '/nothing'];
+    const paths = [
+      ...['/', '/history', `/incidents/${incidentId}`],
+      ...['/subscriptions/webhook', '/nothing'],
+    ];
     const links = ['/subscriptions/verify?token=x', '/subscriptions/unsubscribe?token=x'];
     // The theme decides about colours alone.
     const rules = theme === 'DARK' && !isLong ? ['color-contrast'] : undefined;

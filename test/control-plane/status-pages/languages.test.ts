@@ -62,6 +62,10 @@ for (const one of languages) {
     const invalid = await visitor.see('/subscriptions', { method: 'POST', form: { email: 'x' } });
     assert.ok(invalid.text.includes(texts.forms.address));
     assert.equal(told(await visitor.see('/history')).language, one);
+    const webhook = (await visitor.see('/subscriptions/webhook')).text;
+    for (const words of [texts.webhook.howTo, texts.webhook.url]) {
+      assert.ok(webhook.includes(words), words);
+    }
     assert.ok((await visitor.see('/nothing')).text.includes(texts.errors.nothingHere));
   });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { htmlOf } from '../../../../control-plane/notifications/channels/email-body.ts';
 import { messageOf } from '../../../../control-plane/notifications/message.ts';
-import { enqueueMails } from '../../../../control-plane/notifications/outbox.ts';
+import { enqueueMessages } from '../../../../control-plane/notifications/outbox.ts';
 import { startTestControlPlane } from '../../../support/control-plane.ts';
 import { decodedWords, mailServer } from '../../../support/mail-server.ts';
 import {
@@ -166,7 +166,7 @@ test('a mail to a subscriber keeps its headers and leaves the outbox', async () 
     'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
   };
   await commits.run((unit) =>
-    enqueueMails(
+    enqueueMessages(
       unit,
       cp.accountId,
       [

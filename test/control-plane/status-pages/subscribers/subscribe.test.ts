@@ -14,12 +14,13 @@ import { hour, minute, StatusPageBench, tokenIn } from '../../../support/status-
 const ann = 'ann@example.com';
 const visitor = '192.0.2.1';
 const day = 24 * hour;
+const type = 'EMAIL';
 
 const ask = (bench: StatusPageBench, address = ann, from = visitor, pageId = bench.page.id) =>
-  subscribe(bench.services, { pageId, address, services: [], visitor: from });
+  subscribe(bench.services, { pageId, type, address, services: [], visitor: from });
 
 const askFor = (bench: StatusPageBench, services: readonly ChosenService[]) =>
-  subscribe(bench.services, { pageId: bench.page.id, address: ann, services, visitor });
+  subscribe(bench.services, { pageId: bench.page.id, type, address: ann, services, visitor });
 
 /** Follows the link of the only mail that waits. */
 async function follow(bench: StatusPageBench) {
@@ -326,7 +327,7 @@ test('two requests at once do not pass a limit together', async () => {
   const askFrom = (from: Kysely<Database>, address: string) =>
     subscribe(
       { ...bench.services, commits: new CommitQueue(from) },
-      { pageId: bench.page.id, address, services: [], visitor },
+      { pageId: bench.page.id, type, address, services: [], visitor },
     );
   const rounds = await everyInterleaving(
     db,
@@ -353,7 +354,7 @@ test('whoever asks for other services while a link is followed changes nothing w
   const askOn = (from: Kysely<Database>, chosen: ChosenService) =>
     subscribe(
       { ...bench.services, commits: new CommitQueue(from) },
-      { pageId: bench.page.id, address: ann, services: [chosen], visitor },
+      { pageId: bench.page.id, type, address: ann, services: [chosen], visitor },
     );
   const rounds = await everyInterleaving(
     db,
