@@ -87,6 +87,9 @@ const wordOf: Readonly<Partial<Record<ResourceType, string>>> = {
   'maintenance-window': 'maintenance-windows',
   dashboard: 'dashboards',
   'status-page': 'status-pages',
+  variable: 'variables',
+  snippet: 'snippets',
+  'escalation-policy': 'escalation-policies',
   'status-page-service': 'status-pages',
 };
 

@@ -14,13 +14,21 @@ import { checkTypes, findCheckType, isPinged } from '@monitor/shared/contract/ch
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
 import { dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
+import { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-policy.ts';
 import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
 import { type Role, type Route, roleOf } from '@monitor/shared/contract/route.ts';
+import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
+import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import type { LocationKeys } from '../../accounts/index.ts';
-import { alertChannelHandlers, preferencesOf } from '../../alerting/index.ts';
+import {
+  alertChannelHandlers,
+  escalationPolicyHandlers,
+  fieldsOfPolicy,
+  preferencesOf,
+} from '../../alerting/index.ts';
 import {
   createCheck,
   createGroup,
@@ -28,12 +36,14 @@ import {
   deleteGroup,
   fieldsOf,
   groupFieldsOf,
+  snippetHandlers,
   updateCheck,
   updateGroup,
+  variableHandlers,
 } from '../../checks/index.ts';
-import { mapCredentials } from '../../core/decide/credentials.ts';
+import { isEncryptedVariable, mapCredentials } from '../../core/decide/credentials.ts';
 import type { Services } from '../../core/services.ts';
-import { fromJson } from '../../db/columns.ts';
+import { fromFlag, fromJson } from '../../db/columns.ts';
 import { eachOf } from '../../db/expressions.ts';
 import { invalidField } from '../../errors/api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
@@ -185,7 +195,7 @@ const checks: Kind = {
     refuseSubscriptions(given, 'alertChannelSubscriptions');
     const incident = given['triggerIncident'];
     const resolved: Fields = {
-      ...given,
+      ...withReferences(given, references),
       ...(isPinged(definition.type) ? {} : locationsIn(given, references, slugs)),
       groupId: references.id(given['groupId'], 'check-group', 'groupId'),
       dependencies: references.files(given['dependencies'], 'dependencies'),
@@ -242,7 +252,8 @@ const groups: Kind = {
     const { v, ...given } = payload;
     refuseSubscriptions(given, 'alertChannelSubscriptions');
     const { createCheckGroup: v2, createCheckGroupV1: v1 } = checkGroupRoutes;
-    const resolved = { ...given, ...locationsIn(given, references, slugs) };
+    const named = withReferences(given, references);
+    const resolved = { ...named, ...locationsIn(given, references, slugs) };
     return parseBy(v === 2 ? v2.body : v1.body, plain(resolved) as Fields, related(v2));
   },
   async read({ services, accountId }, ids) {
@@ -557,10 +568,145 @@ function keepCardIds(before: readonly Required<Card>[], cards: readonly Card[]):
   });
 }
 
+const variables: Kind = {
+  type: 'variable',
+  address: 'key',
+  role: roleOf(variableRoutes.createVariable),
+  parse: (payload) =>
+    parseBy(variableRoutes.createVariable.body, payload, related(variableRoutes.createVariable)),
+  async read({ services, accountId }, ids) {
+    const rows = await services.db
+      .selectFrom('variables')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('key', 'in', eachOf(ids))
+      .execute();
+    return new Map(
+      rows.map(({ key, value: stored, ...row }) => {
+        const kept = { locked: fromFlag(row.locked), secret: fromFlag(row.secret) };
+        const value = isEncryptedVariable(kept)
+          ? services.secrets.decryptStored(stored, accountId)
+          : stored;
+        return [key, { handle: key, fields: { key, value, ...kept } }];
+      }),
+    );
+  },
+  async create({ services, call }, body) {
+    const input = { params: undefined, query: undefined, body: body as never };
+    return (await variableHandlers(services).createVariable(input, call)).key;
+  },
+  update({ services, call }, { handle }, body) {
+    const input = { params: { key: handle }, query: undefined, body: body as never };
+    return variableHandlers(services).updateVariable(input, call);
+  },
+  remove({ services, call }, { handle }) {
+    const input = { params: { key: handle }, query: undefined, body: undefined };
+    return variableHandlers(services).deleteVariable(input, call);
+  },
+  isOther: (stored, body) => stored['key'] !== body['key'],
+};
+
+const snippets: Kind = {
+  type: 'snippet',
+  role: roleOf(snippetRoutes.createSnippet),
+  parse: (payload) =>
+    parseBy(snippetRoutes.createSnippet.body, payload, related(snippetRoutes.createSnippet)),
+  async read({ services, accountId }, ids) {
+    const rows = await services.db
+      .selectFrom('snippets')
+      .select(['id', 'name', 'script'])
+      .where('account_id', '=', accountId)
+      .where('id', 'in', numbersIn(ids))
+      .execute();
+    return new Map(
+      rows.map(({ id, name, script }) => [
+        String(id),
+        { handle: String(id), fields: { name, script } },
+      ]),
+    );
+  },
+  async create({ services, call }, body) {
+    const input = { params: undefined, query: undefined, body: body as never };
+    return (await snippetHandlers(services).createSnippet(input, call)).id;
+  },
+  update({ services, call }, { handle }, body) {
+    const input = { params: { id: Number(handle) }, query: undefined, body: body as never };
+    return snippetHandlers(services).updateSnippet(input, call);
+  },
+  remove({ services, call }, { handle }) {
+    const input = { params: { id: Number(handle) }, query: undefined, body: undefined };
+    return snippetHandlers(services).deleteSnippet(input, call);
+  },
+};
+
+const policies: Kind = {
+  type: 'escalation-policy',
+  role: roleOf(escalationPolicyRoutes.createEscalationPolicy),
+  parse(payload, references) {
+    const { createEscalationPolicy: route } = escalationPolicyRoutes;
+    const given = payload['steps'];
+    const steps = Array.isArray(given)
+      ? given.map((step: unknown, at) => stepOf(step, references, `steps.${at}`))
+      : given;
+    return parseBy(route.body, plain({ ...payload, steps }) as Fields, related(route));
+  },
+  async read({ services, accountId }, ids) {
+    const rows = await services.db
+      .selectFrom('escalation_policies')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('id', 'in', eachOf(ids))
+      .execute();
+    return new Map(
+      rows.map((row) => [row.id, { handle: row.id, fields: { ...fieldsOfPolicy(row) } }]),
+    );
+  },
+  async create({ services, call }, body) {
+    const input = { params: undefined, query: undefined, body: body as never };
+    return (await escalationPolicyHandlers(services).createEscalationPolicy(input, call)).id;
+  },
+  update({ services, call }, { handle }, body) {
+    const input = { params: { id: handle }, query: undefined, body: body as never };
+    return escalationPolicyHandlers(services).updateEscalationPolicy(input, call);
+  },
+  remove({ services, call }, { handle }) {
+    const input = { params: { id: handle }, query: undefined, body: undefined };
+    return escalationPolicyHandlers(services).deleteEscalationPolicy(input, call);
+  },
+};
+
+function stepOf(step: unknown, references: References, field: string): unknown {
+  if (typeof step !== 'object' || step === null) return step;
+  const { alertChannelIds } = step as Fields;
+  if (!Array.isArray(alertChannelIds)) return step;
+  const ids = alertChannelIds.map((id: unknown, at) =>
+    references.id(id, 'alert-channel', `${field}.alertChannelIds.${at}`),
+  );
+  return { ...step, alertChannelIds: ids };
+}
+
+/** Snippets and policies that a check or group names. */
+function withReferences(given: Fields, references: References): Fields {
+  const resolved: Fields = { ...given };
+  for (const field of ['setupSnippetId', 'tearDownSnippetId']) {
+    if (field in given) resolved[field] = references.id(given[field], 'snippet', field);
+  }
+  const settings = given['alertSettings'];
+  if (typeof settings !== 'object' || settings === null) return resolved;
+  const { escalationPolicyId } = settings as Fields;
+  if (escalationPolicyId === undefined) return resolved;
+  const field = 'alertSettings.escalationPolicyId';
+  const id = references.id(escalationPolicyId, 'escalation-policy', field);
+  return { ...resolved, alertSettings: { ...settings, escalationPolicyId: id } };
+}
+
 /** In the order in which they are created: none refers to a later one. They are deleted backwards. */
 export const kinds: readonly Kind[] = [
   locations,
   channels,
+  variables,
+  snippets,
+  policies,
   pageServices,
   groups,
   checks,

@@ -65,14 +65,16 @@ export class References {
   }
 }
 
-const withUuid: ReadonlySet<ResourceType> = new Set([
+const withTextId: ReadonlySet<ResourceType> = new Set([
   'check',
   'private-location',
   'status-page-service',
   'status-page',
+  'variable',
+  'escalation-policy',
 ]);
 
 /** Whether the ids of a type are numbers. */
 export function hasNumericId(type: ResourceType): boolean {
-  return !withUuid.has(type);
+  return !withTextId.has(type);
 }

@@ -20,6 +20,9 @@ export const resourceTypes = [
   'dashboard',
   'status-page-service',
   'status-page',
+  'variable',
+  'snippet',
+  'escalation-policy',
 ] as const;
 export type ResourceType = (typeof resourceTypes)[number];
 export const resourceType = z.enum(resourceTypes);
