@@ -1,0 +1,5 @@
+/** The formats that `import` takes, in the order in which they are recognised. */
+import type { Mover } from './mover.ts';
+import { kuma } from './kuma/index.ts';
+
+export const formats = { kuma } satisfies Record<string, Mover>;
