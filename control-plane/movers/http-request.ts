@@ -87,7 +87,6 @@ export function httpCheck(
       headers: parts.headers.slice(0, maxHeaders).map(([key, value]) => ({
         key,
         value: holdsCredential(key) && value !== '' ? entry.secret(`header ${key}`, value) : value,
-        locked: holdsCredential(key),
       })),
       body: parts.body,
       bodyType: parts.body === '' ? 'NONE' : parts.bodyType,

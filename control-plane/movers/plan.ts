@@ -103,7 +103,7 @@ export class Entry {
   /** Stores a credential as a secret variable and gives the template for it. */
   secret(field: string, value: string): string {
     if (value === '') return '';
-    const key = `${this.#plan.prefix}_${this.object}_${field}`
+    const key = `${this.#plan.project}_${this.object}_${field}`
       .toUpperCase()
       .replace(/[^A-Z0-9]+/g, '_');
     const free = this.#plan.freeKey(key, value);
@@ -165,17 +165,13 @@ export class Plan {
   readonly entries: Entry[] = [];
   /** Credentials that stay in encrypted fields of alert channels. */
   channelSecrets = 0;
-  readonly #names = new Set<string>();
+  readonly #byId = new Map<string, Resource>();
   readonly #said = new Set<string>();
 
   constructor(title: string, project: string, options: MoverOptions) {
     this.title = title;
     this.project = project;
     this.options = options;
-  }
-
-  get prefix(): string {
-    return this.project;
   }
 
   /** Registers an object of the source. */
@@ -208,12 +204,18 @@ export class Plan {
   }
 
   add(type: string, logicalId: string, payload: Record<string, unknown>): Ref {
-    this.resources.push({ logicalId, type, member: true, payload });
+    const resource: Resource = { logicalId, type, member: true, payload };
+    this.resources.push(resource);
+    this.#byId.set(logicalId, resource);
     return ref(logicalId);
   }
 
   has(logicalId: string): boolean {
-    return this.resources.some((resource) => resource.logicalId === logicalId);
+    return this.#byId.has(logicalId);
+  }
+
+  change(logicalId: string, fields: Record<string, unknown>): void {
+    Object.assign(this.#byId.get(logicalId)?.payload ?? {}, fields);
   }
 
   /** A name that no other resource of the kind has, within its limit. */

@@ -1,14 +1,14 @@
 /** Uptime Kuma 1 and 2: its SQLite database as it is, and the JSON backups of version 1. */
 import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
+import { Channels } from '../channels.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
-import type { Plan } from '../plan.ts';
+import { ref, slug, type Plan } from '../plan.ts';
 import { SourceObject } from '../source-object.ts';
 import { isBackup, tablesOfBackup } from './backup.ts';
 import { convertMaintenance, maintenanceTag } from './maintenance.ts';
-import { bookkeeping, convertMonitor, type NotificationOfMonitor } from './monitors.ts';
+import { convertMonitor, type NotificationOfMonitor } from './monitors.ts';
 import { providers } from './notifications.ts';
 import { convertStatusPage, serviceId } from './status-pages.ts';
-import { slug, ref } from '../plan.ts';
 
 /** Defaults of columns that are not empty. */
 const monitorDefaults = {
@@ -22,7 +22,10 @@ const monitorDefaults = {
   ...{ oauth_auth_method: 'client_secret_basic', kafka_producer_brokers: '[]' },
   ...{ kafka_producer_sasl_options: '{"mechanism":"None"}', smtp_security: 'none' },
 };
-const pageDefaults = { search_engine_index: 1, show_powered_by: 1, published: 1, icon: '/icon.svg' };
+const pageDefaults = {
+  ...{ search_engine_index: 1, show_powered_by: 1, published: 1, icon: '/icon.svg' },
+  auto_refresh_interval: 300,
+};
 
 export const kumaTables = [
   ...['monitor', 'notification', 'monitor_notification', 'tag', 'monitor_tag', 'maintenance'],
@@ -145,6 +148,9 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
         `channel \`${type}\` has no counterpart; it concerns ${concerned.get(id) ?? 0} monitors and has ${keys.map((key) => `\`${key}\``).join(', ')}. Nothing was created`,
       );
       continue;
+    }
+    if (made.bodies.some((body) => ['EMAIL', 'SLACK'].includes(body.type))) {
+      plan.say('NOT_CARRIED', 'Notifications: `name`; mail and Slack channels have none.');
     }
     const autoSubscribe = notification.flag('is_default');
     plan.channelSecrets += made.secrets;
@@ -274,7 +280,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
       ...(tags.get(id) ?? []),
       ...withParents(monitors, id)
         .flatMap((one) => maintenances.get(one) ?? [])
-        .map(maintenanceTag),
+        .map((one) => maintenanceTag(plan, one)),
     ],
     notificationsOf: (id: number) =>
       (notified.get(id) ?? []).flatMap((one) => notifications.get(one) ?? []),
@@ -289,13 +295,13 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   const checks = new Map(
     [...monitors].map(([id, monitor]) => [id, convertMonitor(context, id, monitor)] as const),
   );
-  // A channel that no monitor uses is still there for new checks.
-  for (const { channels } of notifications.values()) {
-    for (const { id, body } of channels) {
-      if (!plan.has(id) && !plan.has(`${id}-certificates`)) {
-        plan.add('alert-channel', id, { sendDegraded: false, ...body });
-      }
-    }
+  const channels = new Channels(plan);
+  for (const { id, body } of [...notifications.values()].flatMap((one) => one.channels)) {
+    const isSplit = plan.has(id) && plan.has(`${id}-certificates`);
+    // A new check subscribes to one of the two.
+    if (isSplit) plan.change(id, { autoSubscribe: false });
+    // A channel that no monitor uses is still there for new checks.
+    if (!plan.has(`${id}-certificates`)) channels.channel(id, body);
   }
   for (const row of rows(tables, 'maintenance')) {
     convertMaintenance(
@@ -350,4 +356,3 @@ export const kuma: Mover = {
   recognises: (files) => files.some((file) => isDatabase(file) || backupStart.test(file.text)),
   convert,
 };
-export { bookkeeping };

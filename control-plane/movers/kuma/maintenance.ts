@@ -4,7 +4,7 @@ import type { SourceObject } from '../source-object.ts';
 import { localTime, windowsOf, type Recurrence } from '../windows.ts';
 
 /** The tag that ties checks to a maintenance. */
-export const maintenanceTag = (id: number) => `maintenance-${id}`;
+export const maintenanceTag = (plan: Plan, id: number) => `${plan.project}-maintenance-${id}`;
 
 /** The day from which a schedule without one is counted; a Monday in the past. */
 const anchor = '2024-01-01';
@@ -169,7 +169,7 @@ export function convertMaintenance(
       ...when,
       repeatEndsAt: when.repeatUnit === null ? null : until,
       timezone: isServers ? (serverTimezone ?? 'UTC') : zone,
-      tags: [maintenanceTag(id)],
+      tags: [maintenanceTag(plan, id)],
       description: description === '' ? null : description.slice(0, 2000),
       pauseAllChecks: false,
     });

@@ -38,7 +38,7 @@ function parsed(text: string): unknown {
 }
 
 /** Assertions for the accepted status codes; they also keep an error status from failing by itself. */
-export function acceptedCodes(monitor: SourceObject, entry: Entry): Record<string, unknown>[] {
+function acceptedCodes(monitor: SourceObject, entry: Entry): Record<string, unknown>[] {
   const list = parsed(monitor.text('accepted_statuscodes_json'));
   const texts = Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
   const ranges = texts.map(parseCodeRange).filter((range): range is CodeRange => range !== null);
@@ -90,7 +90,7 @@ const credentialsBy: Readonly<
     for (const field of ['basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation']) {
       monitor.get(field);
     }
-    entry.deactivated('signs in with NTLM (user, password, domain), which is not offered here');
+    entry.deactivated('signs in with NTLM (`basic_auth_user`, `basic_auth_pass`, `auth_domain`, `auth_workstation`), which is not offered here');
     return { basicAuth: null, headers: [] };
   },
   'oauth2-cc': (monitor, entry) => {
@@ -114,6 +114,20 @@ const credentialsBy: Readonly<
   },
 };
 
+/** Backups of old versions have credentials and no method: they knew basic authentication only. */
+function authMethod(monitor: SourceObject): string {
+  const isOld = !monitor.names().includes('auth_method') && monitor.has('basic_auth_user');
+  return isOld ? 'basic' : monitor.text('auth_method');
+}
+
+function credentialsOf(monitor: SourceObject, entry: Entry): Credentials {
+  const method = authMethod(monitor);
+  const read = Object.hasOwn(credentialsBy, method) ? credentialsBy[method] : undefined;
+  if (read !== undefined) return read(monitor, entry);
+  if (method !== '') entry.deactivated(`\`auth_method\` ${method} is not known`);
+  return { basicAuth: null, headers: [] };
+}
+
 /** Bodies by encoding: the type here, and the header that the encoding sets. */
 const encodings: Readonly<Record<string, { bodyType: 'JSON' | 'FORM' | 'RAW'; header: [string, string][] }>> = {
   json: { bodyType: 'JSON', header: [] },
@@ -122,7 +136,7 @@ const encodings: Readonly<Record<string, { bodyType: 'JSON' | 'FORM' | 'RAW'; he
 };
 
 /** `IPv6` where the source wants it; everything else is IPv4. */
-export function ipFamilyOf(monitor: SourceObject): 'IPv4' | 'IPv6' {
+function ipFamilyOf(monitor: SourceObject): 'IPv4' | 'IPv6' {
   return monitor.text('ip_family') === 'ipv6' ? 'IPv6' : 'IPv4';
 }
 
@@ -137,10 +151,7 @@ function http(
   const encoding = monitor.text('http_body_encoding') || 'json';
   const known = encodings[encoding];
   if (known === undefined) entry.notCarried(`\`http_body_encoding\` ${encoding} is not known`);
-  const credentials = credentialsBy[monitor.text('auth_method') || '-']?.(monitor, entry) ?? {
-    basicAuth: null,
-    headers: [],
-  };
+  const credentials = credentialsOf(monitor, entry);
   const own = headersOf(monitor, entry);
   const isSet = (name: string) => own.some(([key]) => key.toLowerCase() === name.toLowerCase());
   const body = hasBody ? monitor.text('body') : '';
@@ -333,7 +344,9 @@ function conjunction(given: unknown): Record<string, unknown>[] | null {
 function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unknown>[] {
   const text = monitor.text('conditions');
   if (text === '' || text === '[]') return [];
-  const all = conjunction(parsed(text));
+  const given = parsed(text);
+  if (!Array.isArray(given)) entry.deactivated('`conditions` are not a JSON list');
+  const all = conjunction(given);
   if (all === null) {
     entry.deactivated('`conditions` are joined by `or`, which assertions cannot say');
     return [];
@@ -372,7 +385,7 @@ function dns(monitor: SourceObject, entry: Entry): MonitorParts | null {
     entry.notCarried(`record type ${recordType} has no counterpart. Nothing was created`);
     return null;
   }
-  if (others.length > 0) entry.changed(`${servers.length} name servers → the first, ${nameServer}`);
+  if (others.length > 0) entry.changed(`name servers ${servers.join(', ')} → the first one`);
   return {
     checkType: 'DNS',
     ceiling: ceilings.DNS,
@@ -380,7 +393,8 @@ function dns(monitor: SourceObject, entry: Entry): MonitorParts | null {
       request: {
         query,
         recordType,
-        ...(nameServer === undefined ? {} : { nameServer, port: number === 0 ? 53 : number }),
+        ...(nameServer === undefined ? {} : { nameServer }),
+        port: number === 0 ? 53 : number,
         protocol: 'UDP',
         assertions,
       },
@@ -401,7 +415,7 @@ function push(monitor: SourceObject, entry: Entry): MonitorParts {
   if (period !== interval) entry.changed(`a ping every ${interval} s → every ${period} s`);
   const isKept = /^[A-Za-z0-9_-]{12,64}$/.test(token);
   entry.changed(
-    `jobs call another address: \`/api/push/<token>\` → \`/ping/<token>\`${isKept ? ' with the same token' : ' with a new token'}. Change every job. A call with \`status=down\` would count as a success here`,
+    `jobs call another address (\`push_token\`): \`/api/push/<token>\` → \`/ping/<token>\`${isKept ? ' with the same token' : ' with a new token'}. Change every job. A call with \`status=down\` would count as a success here`,
   );
   return {
     checkType: 'HEARTBEAT',

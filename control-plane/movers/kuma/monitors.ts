@@ -32,6 +32,13 @@ const reasons: Readonly<Record<string, string>> = {
   packet_size: '`packet_size`: echo requests have their own size',
   ping_numeric: '`ping_numeric` has no counterpart',
   ping_per_request_timeout: '`ping_per_request_timeout`: replies have their own time limit',
+  ...Object.fromEntries(
+    [
+      ...['basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation', 'bearer_token'],
+      ...['oauth_client_id', 'oauth_client_secret', 'oauth_token_url', 'oauth_scopes'],
+      ...['oauth_auth_method', 'oauth_audience', 'tls_cert', 'tls_key'],
+    ].map((field) => [field, `\`${field}\` has no effect with this \`auth_method\``]),
+  ),
   protocol: '`protocol` of Globalping has no counterpart',
 };
 /** Fields that nearly every monitor has: one line for all of them. */
@@ -90,7 +97,7 @@ function leftovers(context: MonitorContext, entry: Entry, monitor: SourceObject,
   );
   for (const field of unread.filter((one) => uses.has(one))) {
     const reason = reasons[field] ?? `field \`${field}\` has no counterpart`;
-    if (saidOnce.has(field)) context.plan.say('NOT_CARRIED', `All monitors: ${reason}.`);
+    if (saidOnce.has(field)) context.plan.say('NOT_CARRIED', `Monitors: ${reason}.`);
     else entry.notCarried(reason);
   }
 }

@@ -97,7 +97,6 @@ const webhook: Provider = (config, entry, name) => {
       headers: (pairs ?? []).map(([key, value]) => ({
         key,
         value: holdsCredential(key) ? entry.secret(`header ${key}`, value) : value,
-        locked: holdsCredential(key),
       })),
     },
   });
@@ -113,7 +112,7 @@ const typedWebhook =
     });
   };
 
-const pagerDuty: Provider = (config, entry) => {
+const pagerDuty: Provider = (config, entry, name) => {
   const url = config.text('pagerdutyIntegrationUrl');
   if (url !== '' && !/^https:\/\/events\.pagerduty\.com\//.test(url)) {
     entry.notCarried('`pagerdutyIntegrationUrl`: this installation has one events URL');
@@ -127,7 +126,7 @@ const pagerDuty: Provider = (config, entry) => {
   }
   return withSecret({
     type: 'PAGERDUTY',
-    config: { serviceKey: config.text('pagerdutyIntegrationKey') },
+    config: { serviceName: name, serviceKey: config.text('pagerdutyIntegrationKey') },
     sendRecovery: autoResolve !== '0' && autoResolve !== '',
   });
 };
