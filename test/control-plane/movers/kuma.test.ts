@@ -69,6 +69,7 @@ function otherValue(column: string, value: unknown): string | number | null {
   if (column === 'ip_family') return value === 'ipv6' ? null : 'ipv6';
   if (column.endsWith('_date')) return '2031-02-03 04:05:06';
   if (column.endsWith('_time')) return '02:30';
+  if (column === 'port' && value === null) return 5353;
   if (column.endsWith('_count')) return Number(value) + 2;
   if (value === 0 || value === 1) return 1 - value;
   if (typeof value === 'number') return value + 7;
