@@ -7,8 +7,8 @@ export function isYaml({ path, tables }: SourceFile): boolean {
   return tables === null && /\.(ya?ml|json)$/i.test(path);
 }
 
-/** The documents of a file, which are records; an error names file, line and column. */
-export function yamlDocuments(file: Pick<SourceFile, 'path' | 'text'>): Fields[] {
+/** The documents of a file; an error names file, line and column. */
+export function yamlValues(file: Pick<SourceFile, 'path' | 'text'>): unknown[] {
   const documents = parseAllDocuments(file.text, { customTags: ['binary'], merge: true });
   // An empty stream is a property of the parser's answer, not of a document.
   if (!Array.isArray(documents)) return [];
@@ -25,9 +25,15 @@ export function yamlDocuments(file: Pick<SourceFile, 'path' | 'text'>): Fields[]
       const reason = thrown instanceof Error ? thrown.message : String(thrown);
       throw new SourceError(`${file.path} is not usable YAML: ${reason}`);
     }
-    if (value === null || value === undefined) return [];
+    return value === null || value === undefined ? [] : [value];
+  });
+}
+
+/** The documents of a file, which are maps. */
+export function yamlDocuments(file: Pick<SourceFile, 'path' | 'text'>): Fields[] {
+  return yamlValues(file).map((value) => {
     if (!isRecord(value)) throw new SourceError(`${file.path} is not a YAML map`);
-    return [value];
+    return value;
   });
 }
 
