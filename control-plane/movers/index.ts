@@ -1,12 +1,11 @@
 /** What other modules may use. */
 import { formats } from './formats.ts';
 import { SourceError, type MoverOptions, type SourceFile } from './mover.ts';
-import { Plan, slug } from './plan.ts';
+import { Plan, projectId } from './plan.ts';
 
-export { formats } from './formats.ts';
 export { SourceError, type SourceFile } from './mover.ts';
 export { kumaAggregates, kumaTables } from './kuma/index.ts';
-export { splitLocations, type Plan } from './plan.ts';
+export { projectId, splitLocations, variablePrefix, type Plan } from './plan.ts';
 export { planText, planToWire } from './show-plan.ts';
 
 export type Format = keyof typeof formats;
@@ -18,12 +17,12 @@ export interface ImportRequest extends MoverOptions {
   project: string | null;
 }
 
-const names = Object.keys(formats) as Format[];
+export const formatNames = Object.keys(formats) as Format[];
 
 function recognise(files: readonly SourceFile[]): Format {
-  const found = names.find((name) => formats[name].recognises(files));
+  const found = formatNames.find((name) => formats[name].recognises(files));
   if (found !== undefined) return found;
-  const titles = names.map((name) => formats[name].title).join(', ');
+  const titles = formatNames.map((name) => formats[name].title).join(', ');
   throw new SourceError(
     `the format is not known: these are not files of ${titles}. Name it with --from if they are`,
   );
@@ -34,10 +33,19 @@ export function planImport(files: readonly SourceFile[], request: ImportRequest)
   if (files.length === 0) throw new SourceError('there are no files');
   const from = request.from ?? recognise(files);
   const mover = formats[from];
-  const plan = new Plan(mover.title, slug(request.project ?? `import-${from}`), request);
+  const plan = new Plan(mover.title, projectId(request.project ?? `import-${from}`), request);
   mover.convert(files, plan);
   if (plan.resources.length === 0 && plan.lines.length === 0) {
     throw new SourceError(`there is nothing of ${mover.title} in the files`);
   }
   return plan;
+}
+
+/** The body that makes the plan a project. */
+export function projectBodyOf(plan: Plan) {
+  return {
+    project: { logicalId: plan.project, name: `Import from ${plan.title}` },
+    sharedFiles: [],
+    resources: plan.resources,
+  };
 }

@@ -49,6 +49,20 @@ export function slug(text: string): string {
     .slice(0, 120);
 }
 
+/** The name of a project: lower case, so that names of its variables tell projects apart. */
+export function projectId(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, 100);
+}
+
+/** How the keys of the variables of a project begin. No other project has keys that begin so. */
+export function variablePrefix(project: string): string {
+  return `${project.toUpperCase().replaceAll('-', '_')}__`;
+}
+
 /** One object of the source and what the report says about it. */
 export class Entry {
   readonly #plan: Plan;
@@ -103,9 +117,8 @@ export class Entry {
   /** Stores a credential as a secret variable and gives the template for it. */
   secret(field: string, value: string): string {
     if (value === '') return '';
-    const key = `${this.#plan.project}_${this.object}_${field}`
-      .toUpperCase()
-      .replace(/[^A-Z0-9]+/g, '_');
+    const own = `${this.object}_${field}`.toUpperCase().replace(/[^A-Z0-9]+/g, '_');
+    const key = `${variablePrefix(this.#plan.project)}${own}`;
     const free = this.#plan.freeKey(key, value);
     if (!this.#plan.variables.some((variable) => variable.key === free)) {
       this.#plan.variables.push({ key: free, value });

@@ -145,7 +145,7 @@ test('checks of Uptime Kuma keep target, interval, codes, keyword, retries, grou
   assert.deepEqual((login['retryStrategy'] as Record<string, unknown>)['maxRetries'], 2);
   assert.deepEqual((login['request'] as Record<string, unknown>)['basicAuth'], {
     username: 'probe',
-    password: '{{IMPORT_KUMA_MONITOR_4_PASSWORD}}',
+    password: '{{IMPORT_KUMA__MONITOR_4_PASSWORD}}',
   });
   const partner = payloadOf(plan, 'monitor-13');
   assert.equal(partner['activated'], false);
