@@ -1,5 +1,6 @@
 /** Alert channels of an import, and which checks are subscribed to them. */
-import { ref, type Plan, type Ref } from './plan.ts';
+import { ref, type Entry, type Plan, type Ref } from './plan.ts';
+import type { SourceObject } from './source-object.ts';
 
 export interface ChannelPreferences {
   sendFailure?: boolean;
@@ -59,4 +60,17 @@ const sensitiveHeader = /^(proxy-)?authorization$|cookie|token|secret|password|a
 /** Whether a header usually holds a credential. */
 export function holdsCredential(header: string): boolean {
   return sensitiveHeader.test(header);
+}
+
+/** Reads fields and reports those that are given: their names, never their values. */
+export function notCarriedKeys(
+  config: SourceObject,
+  entry: Entry,
+  keys: readonly string[],
+  why: string,
+): void {
+  const given = keys.filter((key) => config.has(key));
+  for (const key of keys) config.get(key);
+  if (given.length === 0) return;
+  entry.notCarried(`${given.map((key) => `\`${key}\``).join(', ')}: ${why}`);
 }

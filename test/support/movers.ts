@@ -1,5 +1,6 @@
 /** Plans of imports for tests. */
 import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
 import {
   planImport,
   planText,
@@ -26,3 +27,7 @@ export function payloadOf(plan: Plan, logicalId: string): Record<string, unknown
   assert.ok(resource, `${logicalId} is not in the plan: ${plan.resources.map((one) => one.logicalId).join(', ')}`);
   return resource.payload;
 }
+
+/** The path of a sample file. */
+export const fixture = (name: string) =>
+  fileURLToPath(new URL(`../fixtures/movers/${name}`, import.meta.url));

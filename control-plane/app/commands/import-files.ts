@@ -48,7 +48,8 @@ function readOne(path: string, name: string): SourceFile {
 
 /** What a copy of a database may lack; null for nothing. */
 export function walNote(path: string): string | null {
-  if (startOf(path) !== sqliteHeader || existsSync(`${path}-wal`)) return null;
+  const isDatabase = statSync(path).isFile() && startOf(path) === sqliteHeader;
+  if (!isDatabase || existsSync(`${path}-wal`)) return null;
   return `${path} has no ${basename(path)}-wal beside it: if the other product was running when it was copied, its newest changes are missing`;
 }
 

@@ -194,7 +194,7 @@ function convertJob(context: Context, job: Fields): void {
       } else convertTarget(context, job, after, { job: name, interval, timeout });
     }
   }
-  if (dropped > 0) entry.changed(`${dropped} targets are dropped by its relabelling, here as there`);
+  if (dropped > 0) entry.changed(`targets that its relabelling drops are dropped here too: ${dropped}`);
   for (const field of Object.keys(job)) {
     if (!readFields.has(field) && !field.endsWith('_sd_configs')) {
       entry.notCarried(`\`${field}\` is about the way to the exporter`);

@@ -1,5 +1,11 @@
 /** Alerting of Gatus: providers with their defaults and overrides, and the alerts of endpoints. */
-import { addresses, Channels, holdsCredential, type ChannelBody } from '../channels.ts';
+import {
+  addresses,
+  Channels,
+  holdsCredential,
+  notCarriedKeys,
+  type ChannelBody,
+} from '../channels.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { remindersFor, thresholdFor } from '../decide/retries.ts';
 import { slug, type Entry, type Plan, type Ref } from '../plan.ts';
@@ -16,12 +22,10 @@ type Provider = (config: SourceObject, entry: Entry) => Provided | null;
 const ready = (...bodies: ChannelBody[]): Provided => ({ bodies, isReady: true });
 
 const email: Provider = (config, entry) => {
-  for (const field of ['from', 'host', 'port', 'username', 'password']) {
-    if (config.has(field)) {
-      entry.notCarried(`\`${field}\`: mail is sent through the mail server of this installation`);
-    }
-    config.get(field);
-  }
+  notCarriedKeys(
+    ...([config, entry, ['from', 'host', 'port', 'username', 'password', 'client']] as const),
+    'mail is sent through the mail server of this installation',
+  );
   return ready(
     ...addresses(config.text('to')).map((address) => ({ type: 'EMAIL', config: { address } })),
   );
@@ -85,12 +89,10 @@ const sms =
   (name: string): Provider =>
   (config, entry) => {
     const number = config.text('to') || config.text('recipients');
-    for (const field of config.names().filter((one) => !['to', 'recipients'].includes(one))) {
-      if (config.has(field)) {
-        entry.notCarried(`\`${field}\`: texts are sent through the provider of this installation`);
-      }
-      config.get(field);
-    }
+    notCarriedKeys(
+      ...([config, entry, config.names().filter((one) => !['to', 'recipients'].includes(one))] as const),
+      'texts are sent through the provider of this installation',
+    );
     return number === '' ? null : ready({ type: 'SMS', config: { name, number } });
   };
 
@@ -199,7 +201,8 @@ export class Alerting {
       alert.get('type');
       const override = alert.get('provider-override');
       const { id, provided } = this.#provide(type, group, isRecord(override) ? override : {}, owner);
-      thresholds.push(alert.number('failure-threshold', 3));
+      const failureThreshold = alert.number('failure-threshold', 3);
+      if (provided !== null) thresholds.push(failureThreshold);
       const reminder = goDuration(alert.get('minimum-reminder-interval')) ?? 0;
       if (reminder > 0) reminders.push(reminder);
       description ||= alert.text('description');

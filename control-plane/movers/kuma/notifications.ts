@@ -1,5 +1,5 @@
 /** Notifications of Uptime Kuma: the providers that have a channel here, by the text of `config.type`. */
-import { addresses, holdsCredential, type ChannelBody } from '../channels.ts';
+import { addresses, holdsCredential, notCarriedKeys, type ChannelBody } from '../channels.ts';
 import type { Entry } from '../plan.ts';
 import { isRecord, type SourceObject } from '../source-object.ts';
 
@@ -13,18 +13,6 @@ export interface NotificationChannels {
 type Provider = (config: SourceObject, entry: Entry, name: string) => NotificationChannels | null;
 
 const withSecret = (body: ChannelBody): NotificationChannels => ({ bodies: [body], secrets: 1 });
-
-/** The keys are named, never their values. */
-function notCarriedKeys(config: SourceObject, entry: Entry, keys: readonly string[], why: string) {
-  const given = keys.filter((key) => {
-    const has = config.has(key);
-    config.get(key);
-    return has;
-  });
-  if (given.length > 0) {
-    entry.notCarried(`${given.map((key) => `\`${key}\``).join(', ')}: ${why}`);
-  }
-}
 
 const smtp: Provider = (config, entry) => {
   const to = ['smtpTo', 'smtpCC', 'smtpBCC'].flatMap((key) => addresses(config.text(key)));
