@@ -92,7 +92,7 @@ module.exports = {
       name: 'one-door-to-the-database',
       comment: 'A second dialect must be one folder, not a search through the tree.',
       severity: 'error',
-      from: { pathNot: '^(control-plane/db/(open|postgres)\\.ts|test/|scripts/)' },
+      from: { pathNot: '^(control-plane/db/(open|postgres|read-sqlite-file)\\.ts|test/|scripts/)' },
       to: { path: '^node_modules/(@types/)?(better-sqlite3|pg)/' },
     },
     {

@@ -12,9 +12,13 @@ const maxFiles = 2_000;
 const readable = /\.(ya?ml|json|csv|db|sqlite3?)$/i;
 
 const sqliteHeader = 'SQLite format 3\0';
+/** Where the header says that changes are first written to a log. */
+const journalVersionAt = 18;
+const writeAheadLog = 2;
 
+/** Enough to know a database, one character for each byte. */
 function startOf(path: string): string {
-  const buffer = Buffer.alloc(sqliteHeader.length);
+  const buffer = Buffer.alloc(journalVersionAt + 1);
   const file = openSync(path, 'r');
   try {
     readSync(file, buffer, 0, buffer.length, 0);
@@ -38,7 +42,7 @@ function tablesOf(path: string): SourceTables {
 }
 
 function readOne(path: string, name: string): SourceFile {
-  if (startOf(path) === sqliteHeader) return { path: name, text: '', tables: tablesOf(path) };
+  if (startOf(path).startsWith(sqliteHeader)) return { path: name, text: '', tables: tablesOf(path) };
   const { size } = statSync(path);
   if (size > maxTextBytes) {
     throw new OperatorError(`${path} has ${size} bytes: that is no configuration`, { usage: true });
@@ -48,8 +52,10 @@ function readOne(path: string, name: string): SourceFile {
 
 /** What a copy of a database may lack; null for nothing. */
 export function walNote(path: string): string | null {
-  const isDatabase = statSync(path).isFile() && startOf(path) === sqliteHeader;
-  if (!isDatabase || existsSync(`${path}-wal`)) return null;
+  if (!statSync(path).isFile() || existsSync(`${path}-wal`)) return null;
+  const start = startOf(path);
+  const usesLog = start.charCodeAt(journalVersionAt) === writeAheadLog;
+  if (!start.startsWith(sqliteHeader) || !usesLog) return null;
   return `${path} has no ${basename(path)}-wal beside it: if the other product was running when it was copied, its newest changes are missing`;
 }
 

@@ -380,7 +380,7 @@ const dns: Prober = (settings, entry) => {
   const request = {
     query: settings.text('query_name').replace(/\.$/, ''),
     recordType: isKnown ? recordType : 'A',
-    protocol: settings.text('transport_protocol').startsWith('tcp') ? 'TCP' : 'UDP',
+    protocol: /^tcp[46]?$/.test(settings.text('transport_protocol')) ? 'TCP' : 'UDP',
     assertions: [...codeAssertions(settings, entry), ...answerAssertions(settings, entry)],
   };
   return (target, _hostname, own) => {

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import test from 'node:test';
-import { readSources } from '../../../control-plane/app/commands/import-files.ts';
+import { readSources, walNote } from '../../../control-plane/app/commands/import-files.ts';
 import {
   fillKumaDatabase,
   insertRow,
@@ -229,4 +236,25 @@ test('what is no whole database or backup is refused in one sentence that names 
   other.close();
   const songs = await readSources(join(folder.path, 'other.db'));
   assert.throws(() => planOf(songs), { message: /^the format is not known/ });
+});
+
+test('the newest changes are read from the log beside a database, and nothing is left there', async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'kuma.db');
+  const db = makeKumaDatabase(path, '1.23.17');
+  db.exec('pragma journal_mode = wal');
+  insertRow(db, 'monitor', { id: 1, name: 'Newest', type: 'ping', hostname: 'a.example' });
+  const copy = join(folder.path, 'copy', 'kuma.db');
+  mkdirSync(join(folder.path, 'copy'));
+  copyFileSync(path, copy);
+  copyFileSync(`${path}-wal`, `${copy}-wal`);
+  db.close();
+  assert.equal(walNote(copy), null);
+  assert.equal(payloadOf(planOf(await readSources(copy)), 'monitor-1')['name'], 'Newest');
+  assert.deepEqual(readdirSync(join(folder.path, 'copy')), ['kuma.db', 'kuma.db-wal']);
+  rmSync(`${copy}-wal`);
+  assert.match(walNote(copy) ?? '', /has no kuma\.db-wal beside it/);
+  assert.match(walNote(copy) ?? '', /its newest changes are missing/);
+  await readSources(copy);
+  assert.deepEqual(readdirSync(join(folder.path, 'copy')), ['kuma.db']);
 });
