@@ -47,6 +47,23 @@ module.exports = {
       },
     },
     {
+      name: 'converters-are-pure',
+      comment:
+        'A converter turns texts and tables into a plan; the command reads files and calls the API.',
+      severity: 'error',
+      from: { path: '^control-plane/movers/' },
+      to: {
+        pathNot: [
+          '^control-plane/movers/',
+          '^control-plane/db/read-sqlite-file\\.ts$',
+          '^shared/',
+          '^node_modules/(zod|yaml|csv-parse)/',
+          // The hash of `hashmod`.
+          '^crypto$',
+        ],
+      },
+    },
+    {
       name: 'modules-are-entered-by-their-index',
       comment:
         'What a capability offers others is one list. core, db, errors, http and observability are below all of them and have none.',

@@ -125,8 +125,12 @@ function locationsOf(plan: Plan, entry: Entry, monitor: SourceObject): Record<st
     }
     return plan.scheduledFields();
   }
-  const found = regions.flatMap((region) => nearest[region.replace(/^(fly-|koyeb_|railway_)/, '')] ?? []);
-  const unknown = regions.filter((region) => !(region.replace(/^(fly-|koyeb_|railway_)/, '') in nearest));
+  const found = regions.flatMap(
+    (region) => nearest[region.replace(/^(fly-|koyeb_|railway_)/, '')] ?? [],
+  );
+  const unknown = regions.filter(
+    (region) => !(region.replace(/^(fly-|koyeb_|railway_)/, '') in nearest),
+  );
   if (unknown.length > 0) entry.notCarried(`regions ${unknown.join(', ')} have no location here`);
   if (found.length === 0) return plan.scheduledFields();
   const chosen = [...new Set(found)];
@@ -140,11 +144,14 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
   const entry = plan.entry('monitor', key, name);
   const kind = monitor.text('kind');
   const made = kinds[kind]?.(monitor, entry);
-  if (made === undefined) entry.notCarried(`kind \`${kind}\` has no counterpart. Nothing was created`);
+  if (made === undefined)
+    entry.notCarried(`kind \`${kind}\` has no counterpart. Nothing was created`);
   if (made == null) return;
   const seconds = goDuration(monitor.get('frequency'));
   if (seconds === null) {
-    entry.notCarried(`\`frequency\` ${monitor.text('frequency')} is not a duration. Nothing was created`);
+    entry.notCarried(
+      `\`frequency\` ${monitor.text('frequency')} is not a duration. Nothing was created`,
+    );
     return;
   }
   const confirmed = confirmationFor(monitor.number('retry', 3), 0, seconds);
@@ -167,7 +174,8 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
     ...schedule,
     retryStrategy: confirmed.retryStrategy,
     alertSettings: confirmed.escalation,
-    degradedResponseTime: degradedAfter > 0 && degradedAfter < maxResponseTime ? degradedAfter : null,
+    degradedResponseTime:
+      degradedAfter > 0 && degradedAfter < maxResponseTime ? degradedAfter : null,
     maxResponseTime,
     request: made.request,
   });
@@ -194,7 +202,10 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
     }
   }
   if (plan.entries.length > 0) {
-    plan.say('NOT_CARRIED', 'Notifications and status pages of OpenStatus are not in its YAML file.');
+    plan.say(
+      'NOT_CARRIED',
+      'Notifications and status pages of OpenStatus are not in its YAML file.',
+    );
   }
 }
 

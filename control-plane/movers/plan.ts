@@ -267,7 +267,11 @@ export class Plan {
     if (locations.length + privateLocations.length === 0) {
       this.need('a location for the checks: --location <location>, once for each');
     }
-    return { doubleCheck: false, locations: [...locations], privateLocations: [...privateLocations] };
+    return {
+      doubleCheck: false,
+      locations: [...locations],
+      privateLocations: [...privateLocations],
+    };
   }
 
   /** Counts of objects without a line, then of lines by class. */

@@ -46,7 +46,11 @@ export function planText(plan: Plan): string[] {
     }),
     ...(plan.missing.length === 0
       ? []
-      : ['', '  missing, and nothing is written without:', ...plan.missing.map((what) => `    ${what}`)]),
+      : [
+          '',
+          '  missing, and nothing is written without:',
+          ...plan.missing.map((what) => `    ${what}`),
+        ]),
   ];
 }
 

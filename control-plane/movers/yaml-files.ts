@@ -47,7 +47,10 @@ export function configurationsIn(file: SourceFile): { path: string; fields: Fiel
       .filter(([name, text]) => /\.ya?ml$/i.test(name) && typeof text === 'string')
       .flatMap(([name, text]) => {
         const path = `${file.path} (${name})`;
-        return yamlDocuments({ path, text: String(text) }).map((inner) => ({ path, fields: inner }));
+        return yamlDocuments({ path, text: String(text) }).map((inner) => ({
+          path,
+          fields: inner,
+        }));
       });
   });
 }

@@ -32,7 +32,14 @@ export function fillKumaDatabase(db: DatabaseSync, version: KumaVersion): void {
   insertRow(db, 'user', { id: 1, username: 'admin', password: '$2a$10$abcdefghijklmnop' });
   monitor({ id: 1, name: 'Production', type: 'group' });
   monitor({ id: 2, name: 'Shops', type: 'group', parent: 1 });
-  monitor({ id: 3, name: 'Shop', type: 'http', url: 'https://shop.example/', parent: 2, interval: 45 });
+  monitor({
+    id: 3,
+    name: 'Shop',
+    type: 'http',
+    url: 'https://shop.example/',
+    parent: 2,
+    interval: 45,
+  });
   monitor({
     ...{ id: 4, name: 'Login', type: 'keyword', url: 'https://shop.example/login', method: 'POST' },
     ...{ body: '{"user":"probe"}', http_body_encoding: 'json', keyword: 'welcome', parent: 2 },
@@ -60,8 +67,21 @@ export function fillKumaDatabase(db: DatabaseSync, version: KumaVersion): void {
     ...{ id: 10, name: 'Orders', type: 'mysql', database_query: 'select 1' },
     database_connection_string: 'mysql://probe:canary-database@db.example:3306/orders',
   });
-  monitor({ id: 11, name: 'Old port', type: 'port', hostname: 'old.example', port: 23, upside_down: 1 });
-  monitor({ id: 12, name: 'Page', type: 'real-browser', url: 'https://shop.example/cart', active: 0 });
+  monitor({
+    id: 11,
+    name: 'Old port',
+    type: 'port',
+    hostname: 'old.example',
+    port: 23,
+    upside_down: 1,
+  });
+  monitor({
+    id: 12,
+    name: 'Page',
+    type: 'real-browser',
+    url: 'https://shop.example/cart',
+    active: 0,
+  });
   monitor({
     ...{ id: 13, name: 'Partner', type: 'http', url: 'https://partner.example/', maxredirects: 0 },
     ...{ accepted_statuscodes_json: '["200-299","401"]', ignore_tls: 1, weight: 100 },
@@ -73,7 +93,13 @@ export function fillKumaDatabase(db: DatabaseSync, version: KumaVersion): void {
       ...{ auth_method: 'bearer', bearer_token: 'canary-bearer', cache_bust: 1 },
     });
     monitor({
-      ...{ id: 15, name: 'Records', type: 'dns', hostname: 'shop.example', dns_resolve_type: 'TXT' },
+      ...{
+        id: 15,
+        name: 'Records',
+        type: 'dns',
+        hostname: 'shop.example',
+        dns_resolve_type: 'TXT',
+      },
       conditions:
         '[{"type":"expression","variable":"record","operator":"contains","value":"v=spf1","andOr":"and"}]',
     });
@@ -96,8 +122,16 @@ export function fillKumaDatabase(db: DatabaseSync, version: KumaVersion): void {
     slackwebhookURL: 'https://hooks.slack.example/canary-slack',
     slackchannel: '#alerts',
   });
-  notification(3, 'Pager', { type: 'PagerDuty', pagerdutyIntegrationKey: 'canary-pager', pagerdutyAutoResolve: '0' });
-  notification(4, 'Phone', { type: 'telegram', telegramBotToken: 'canary-telegram', telegramChatID: '1' });
+  notification(3, 'Pager', {
+    type: 'PagerDuty',
+    pagerdutyIntegrationKey: 'canary-pager',
+    pagerdutyAutoResolve: '0',
+  });
+  notification(4, 'Phone', {
+    type: 'telegram',
+    telegramBotToken: 'canary-telegram',
+    telegramChatID: '1',
+  });
   for (const [monitor_id, notification_id] of [
     [3, 1],
     [4, 1],
@@ -113,7 +147,12 @@ export function fillKumaDatabase(db: DatabaseSync, version: KumaVersion): void {
   insertRow(db, 'monitor_tag', { monitor_id: 3, tag_id: 1, value: 'shop' });
   insertRow(db, 'monitor_tag', { monitor_id: 3, tag_id: 2, value: '' });
   const maintenance = (row: Row) => {
-    insertRow(db, 'maintenance', { description: '', user_id: 1, timezone: 'Europe/Berlin', ...row });
+    insertRow(db, 'maintenance', {
+      description: '',
+      user_id: 1,
+      timezone: 'Europe/Berlin',
+      ...row,
+    });
   };
   maintenance({
     ...{ id: 1, title: 'Move', strategy: 'single', start_date: '2030-01-05 22:00:00' },
@@ -135,13 +174,28 @@ export function fillKumaDatabase(db: DatabaseSync, version: KumaVersion): void {
     ...{ id: 1, slug: 'shop_status', title: 'Shop', description: 'How the shop is', theme: 'dark' },
     ...{ icon: '/icon.svg', footer_text: 'Bye', custom_css: 'body {}' },
   });
-  insertRow(db, 'status_page', { id: 2, slug: 'draft', title: 'Draft', icon: '', theme: 'auto', published: 0 });
+  insertRow(db, 'status_page', {
+    id: 2,
+    slug: 'draft',
+    title: 'Draft',
+    icon: '',
+    theme: 'auto',
+    published: 0,
+  });
   insertRow(db, 'status_page_cname', { status_page_id: 1, domain: 'status.shop.example' });
   insertRow(db, 'group', { id: 1, name: 'Front', public: 1, weight: 1, status_page_id: 1 });
   insertRow(db, 'monitor_group', { monitor_id: 3, group_id: 1, weight: 1, send_url: 1 });
   insertRow(db, 'monitor_group', { monitor_id: 10, group_id: 1, weight: 2 });
   insertRow(db, 'incident', { title: 'Slow', content: 'We look into it', status_page_id: 1 });
-  insertRow(db, 'proxy', { user_id: 1, protocol: 'http', host: 'proxy.example', port: 3128, auth: 1, username: 'u', password: 'canary-proxy' });
+  insertRow(db, 'proxy', {
+    user_id: 1,
+    protocol: 'http',
+    host: 'proxy.example',
+    port: 3128,
+    auth: 1,
+    username: 'u',
+    password: 'canary-proxy',
+  });
   insertRow(db, 'setting', { key: 'serverTimezone', value: '"Europe/Berlin"' });
   insertRow(db, 'setting', { key: 'primaryBaseURL', value: '"https://kuma.example"' });
   insertRow(db, 'heartbeat', { monitor_id: 3, status: 1, time: '2026-01-01 00:00:00', ping: 12 });

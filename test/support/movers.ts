@@ -9,10 +9,7 @@ import {
   type SourceFile,
 } from '../../control-plane/movers/index.ts';
 
-export function planOf(
-  files: readonly SourceFile[],
-  request: Partial<ImportRequest> = {},
-): Plan {
+export function planOf(files: readonly SourceFile[], request: Partial<ImportRequest> = {}): Plan {
   return planImport(files, {
     ...{ from: null, project: null, locations: ['eu-central-1'], privateLocations: [] },
     ...{ prefersLonger: false, environment: {} },
@@ -24,7 +21,10 @@ export const textOf = (plan: Plan) => planText(plan).join('\n');
 
 export function payloadOf(plan: Plan, logicalId: string): Record<string, unknown> {
   const resource = plan.resources.find((one) => one.logicalId === logicalId);
-  assert.ok(resource, `${logicalId} is not in the plan: ${plan.resources.map((one) => one.logicalId).join(', ')}`);
+  assert.ok(
+    resource,
+    `${logicalId} is not in the plan: ${plan.resources.map((one) => one.logicalId).join(', ')}`,
+  );
   return resource.payload;
 }
 

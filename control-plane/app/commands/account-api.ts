@@ -81,7 +81,10 @@ export class AccountApi {
         continue;
       }
       try {
-        return { status: response.status, body: text === '' ? null : (JSON.parse(text) as unknown) };
+        return {
+          status: response.status,
+          body: text === '' ? null : (JSON.parse(text) as unknown),
+        };
       } catch (error) {
         throw new OperatorError(
           `what answers at ${this.url} is no control plane: ${method} ${path} got status ${response.status} without JSON`,

@@ -42,7 +42,8 @@ function tablesOf(path: string): SourceTables {
 }
 
 function readOne(path: string, name: string): SourceFile {
-  if (startOf(path).startsWith(sqliteHeader)) return { path: name, text: '', tables: tablesOf(path) };
+  if (startOf(path).startsWith(sqliteHeader))
+    return { path: name, text: '', tables: tablesOf(path) };
   const { size } = statSync(path);
   if (size > maxTextBytes) {
     throw new OperatorError(`${path} has ${size} bytes: that is no configuration`, { usage: true });

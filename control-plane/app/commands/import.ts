@@ -131,7 +131,9 @@ async function importFiles(path: string, options: ImportOptions): Promise<void> 
   }
   printLines(planText(plan));
   if (isApplied && change !== null) {
-    console.log(`\nimported: ${inWords(change)}. Undo it with \`control-plane destroy ${plan.project}\``);
+    console.log(
+      `\nimported: ${inWords(change)}. Undo it with \`control-plane destroy ${plan.project}\``,
+    );
     return;
   }
   if (change !== null) console.log(`\nwith --yes: ${inWords(change)}`);

@@ -1,5 +1,5 @@
 /** Files of Prometheus, its blackbox_exporter and its Alertmanager, told apart by what they hold. */
-import type { SourceFile } from '../mover.ts';
+import { SourceError, type SourceFile } from '../mover.ts';
 import { isRecord, type Fields } from '../source-object.ts';
 import { isYaml, yamlValues } from '../yaml-files.ts';
 
@@ -48,8 +48,14 @@ export function readProbeFiles(files: readonly SourceFile[]): ProbeFiles {
     for (const value of yamlValues(file)) {
       if (Array.isArray(value)) found.targetFiles.set(file.path, targetGroups(value));
       if (!isRecord(value)) continue;
-      for (const [name, module] of Object.entries(isRecord(value['modules']) ? value['modules'] : {})) {
-        if (isRecord(module)) found.modules.set(name, module);
+      for (const [name, module] of Object.entries(
+        isRecord(value['modules']) ? value['modules'] : {},
+      )) {
+        if (!isRecord(module)) continue;
+        if (found.modules.has(name)) {
+          throw new SourceError(`${file.path}: module \`${name}\` is in another file too`);
+        }
+        found.modules.set(name, module);
       }
       if (isRecord(value['global']) && 'scrape_configs' in value) found.global = value['global'];
       found.jobs.push(...recordsIn(value['scrape_configs']));
@@ -58,7 +64,8 @@ export function readProbeFiles(files: readonly SourceFile[]): ProbeFiles {
       if (isRecord(value['route'])) found.route = value['route'];
       const spec = isRecord(value['spec']) ? value['spec'] : {};
       if (value['kind'] === 'PrometheusRule') found.rules.push(...rulesOf(spec['groups']));
-      else if (typeof value['kind'] === 'string') found.others.push(`${file.path}: ${value['kind']}`);
+      else if (typeof value['kind'] === 'string')
+        found.others.push(`${file.path}: ${value['kind']}`);
     }
   }
   return found;

@@ -39,11 +39,15 @@ function moduleOf(context: Context, name: string): Module | null {
   const entry = context.plan.entry('module', name, name);
   let made: Module | null = null;
   if (given === undefined && standard === undefined) {
-    context.plan.need(`the module \`${name}\` of the blackbox_exporter: add its configuration file`);
+    context.plan.need(
+      `the module \`${name}\` of the blackbox_exporter: add its configuration file`,
+    );
     entry.notCarried('the module is not in the files. Nothing was created for its targets');
   } else {
     if (given === undefined) {
-      entry.deactivated('the module is not in the files: the standard module of that name is assumed');
+      entry.deactivated(
+        'the module is not in the files: the standard module of that name is assumed',
+      );
     }
     const fields = given ?? standard ?? {};
     made = readModule(entry, fields, goDuration(fields['timeout']) ?? Infinity);
@@ -141,7 +145,10 @@ function convertTarget(context: Context, job: Fields, labels: Labels, timing: Ti
   const limits =
     made.ceiling === null
       ? {}
-      : { degradedResponseTime: null, maxResponseTime: entry.maxResponseTime(timeout, made.ceiling) };
+      : {
+          degradedResponseTime: null,
+          maxResponseTime: entry.maxResponseTime(timeout, made.ceiling),
+        };
   const payload: Record<string, unknown> = {
     checkType: made.checkType,
     ...plan.checkFields(entry, {
@@ -194,7 +201,8 @@ function convertJob(context: Context, job: Fields): void {
       } else convertTarget(context, job, after, { job: name, interval, timeout });
     }
   }
-  if (dropped > 0) entry.changed(`targets that its relabelling drops are dropped here too: ${dropped}`);
+  if (dropped > 0)
+    entry.changed(`targets that its relabelling drops are dropped here too: ${dropped}`);
   for (const field of Object.keys(job)) {
     if (!readFields.has(field) && !field.endsWith('_sd_configs')) {
       entry.notCarried(`\`${field}\` is about the way to the exporter`);
@@ -213,14 +221,17 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   }
   for (const name of found.modules.keys()) {
     if (!context.modules.has(name)) {
-      plan.entry('module', name, name).notCarried('no target is probed with it. Nothing was created');
+      plan
+        .entry('module', name, name)
+        .notCarried('no target is probed with it. Nothing was created');
     }
   }
   const probes = context.probes.map(({ probe }) => probe);
   applyRules(plan, found.rules, probes);
   const receivers = readReceivers(plan, found.receivers, found.route);
   const names = new Map<string, number>();
-  for (const { name } of probes.map(({ entry }) => entry)) names.set(name, (names.get(name) ?? 0) + 1);
+  for (const { name } of probes.map(({ entry }) => entry))
+    names.set(name, (names.get(name) ?? 0) + 1);
   for (const { probe, logicalId } of context.probes) {
     const { payload, entry, labels } = probe;
     const isShared = (names.get(entry.name) ?? 0) > 1;
@@ -228,7 +239,9 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
       ...payload,
       // A rule may have found that the check cannot run.
       activated: payload['activated'] === true && !entry.isDeactivated,
-      ...(isShared ? { name: `${String(payload['name'])} (${labels['job'] ?? ''})`.slice(0, 255) } : {}),
+      ...(isShared
+        ? { name: `${String(payload['name'])} (${labels['job'] ?? ''})`.slice(0, 255) }
+        : {}),
     });
     if (probe.alerts || probe.certificateDays !== null) {
       receivers.subscribe(check, probe.certificateDays);
@@ -242,7 +255,10 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   }
   for (const other of found.others) plan.say('NOT_CARRIED', `${other} is not read.`);
   if (found.jobs.length > 0) {
-    plan.say('HISTORY', 'Results stay in the time series of Prometheus, which can keep them beside ours.');
+    plan.say(
+      'HISTORY',
+      'Results stay in the time series of Prometheus, which can keep them beside ours.',
+    );
   }
 }
 

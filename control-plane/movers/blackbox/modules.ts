@@ -92,7 +92,8 @@ function headersOf(settings: SourceObject, entry: Entry): [string, string][] {
     const [first] = all;
     if (first !== undefined) made.push([name, first]);
     if (all.length > 1) entry.changed(`several values of header ${name} → the first one`);
-    if (files !== undefined) entry.deactivated(`header ${name} comes from a file: add it to the checks`);
+    if (files !== undefined)
+      entry.deactivated(`header ${name} comes from a file: add it to the checks`);
   }
   return made;
 }
@@ -113,7 +114,8 @@ function credentialsOf(settings: SourceObject, entry: Entry) {
       [settings, 'bearer_token_file'],
     ] as const),
   ]) {
-    if (source.has(field)) entry.deactivated(`\`${field}\` is not read: add the credential to the checks`);
+    if (source.has(field))
+      entry.deactivated(`\`${field}\` is not read: add the credential to the checks`);
     source.get(field);
   }
   const token = bearer === '' ? credentials : bearer;
@@ -122,7 +124,12 @@ function credentialsOf(settings: SourceObject, entry: Entry) {
     headers:
       token === ''
         ? []
-        : [['Authorization', `${bearer === '' ? authorization.text('type') : 'Bearer'} ${token}`] as const],
+        : [
+            [
+              'Authorization',
+              `${bearer === '' ? authorization.text('type') : 'Bearer'} ${token}`,
+            ] as const,
+          ],
   };
 }
 
@@ -174,8 +181,11 @@ const http: Prober = (settings, entry) => {
   const credentials = credentialsOf(settings, entry);
   const headers = [...headersOf(settings, entry), ...credentials.headers];
   const body = settings.text('body');
-  const isJson = headers.some(([name, value]) => /^content-type$/i.test(name) && /json/i.test(value));
-  const followRedirects = settings.flag('follow_redirects') && !settings.flag('no_follow_redirects');
+  const isJson = headers.some(
+    ([name, value]) => /^content-type$/i.test(name) && /json/i.test(value),
+  );
+  const followRedirects =
+    settings.flag('follow_redirects') && !settings.flag('no_follow_redirects');
   const needsTls = settings.flag('fail_if_not_ssl');
   const shared = {
     method: settings.text('method'),
@@ -244,18 +254,25 @@ function exchangeOf(steps: readonly Readonly<Record<string, unknown>>[]) {
   if (!isPlain || steps.length > 2) return null;
   const sends = steps.flatMap(({ send }) => (typeof send === 'string' ? [send] : []));
   const expects = steps.flatMap(({ expect }) => (typeof expect === 'string' ? [expect] : []));
-  if (sends.length > 1 || expects.length > 1 || sends.some((send) => send.includes('${'))) return null;
+  if (sends.length > 1 || expects.length > 1 || sends.some((send) => send.includes('${')))
+    return null;
   const isAnswered = steps.findIndex(({ expect }) => typeof expect === 'string');
   const sentAt = steps.findIndex(({ send }) => typeof send === 'string');
   const sendsFirst = sentAt >= 0 && (isAnswered < 0 || sentAt < isAnswered);
-  return { send: sendsFirst ? (sends[0] ?? null) : null, expect: expects[0] ?? null, sendsLast: sentAt >= 0 && !sendsFirst };
+  return {
+    send: sendsFirst ? (sends[0] ?? null) : null,
+    expect: expects[0] ?? null,
+    sendsLast: sentAt >= 0 && !sendsFirst,
+  };
 }
 
 const tcp: Prober = (settings, entry) => {
   const steps = recordsIn(settings.get('query_response'));
   const exchange = exchangeOf(steps);
   if (exchange === null) {
-    entry.deactivated('`query_response` is a dialogue of several steps; one question and its answer are possible');
+    entry.deactivated(
+      '`query_response` is a dialogue of several steps; one question and its answer are possible',
+    );
   }
   if (exchange?.sendsLast === true) {
     entry.approximate('`query_response`: what is sent after the expected text is left out');
@@ -263,7 +280,8 @@ const tcp: Prober = (settings, entry) => {
   if (steps.some((step) => step['labels'] !== undefined)) {
     entry.notCarried('`query_response.labels`: texts of an answer do not become labels');
   }
-  if (settings.flag('tls')) entry.deactivated('`tls`: only the connection is proven, not the handshake');
+  if (settings.flag('tls'))
+    entry.deactivated('`tls`: only the connection is proven, not the handshake');
   if (settings.has('tls_config')) {
     entry.notCarried('`tls_config` has no effect without the handshake');
     settings.get('tls_config');
@@ -300,7 +318,8 @@ const tcp: Prober = (settings, entry) => {
 };
 
 const icmp: Prober = (settings, entry) => {
-  if (settings.has('ttl')) entry.deactivated('`ttl`: a low one decides whether the target is reached');
+  if (settings.has('ttl'))
+    entry.deactivated('`ttl`: a low one decides whether the target is reached');
   settings.get('ttl');
   const ipFamily = ipFamilyOf(settings, entry);
   return (target, _hostname, own) => {
@@ -341,7 +360,9 @@ function answerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
         entry.deactivated(`\`${field}\` looks at the TTL or the class of records`);
         return [];
       }
-      entry.approximate(`\`${field}\` searches the whole answer here, not one record after the other`);
+      entry.approximate(
+        `\`${field}\` searches the whole answer here, not one record after the other`,
+      );
       return [{ source: 'TEXT_ANSWER', property: whole(pattern), comparison, target: '' }];
     });
   for (const field of ['fail_if_all_match_regexp', 'fail_if_not_matches_regexp']) {
@@ -356,16 +377,23 @@ function answerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
 
 function codeAssertions(settings: SourceObject, entry: Entry): Assertion[] {
   const codes = listOf(settings, 'valid_rcodes');
-  const judge = (comparison: string, target: string) => ({ source: 'RESPONSE_CODE', comparison, target });
+  const judge = (comparison: string, target: string) => ({
+    source: 'RESPONSE_CODE',
+    comparison,
+    target,
+  });
   if (codes.length <= 1) return codes.map((code) => judge('EQUALS', code));
   entry.approximate(`\`valid_rcodes\` ${codes.join(', ')}: every other known code is refused`);
-  return returnCodes.filter((code) => !codes.includes(code)).map((code) => judge('NOT_EQUALS', code));
+  return returnCodes
+    .filter((code) => !codes.includes(code))
+    .map((code) => judge('NOT_EQUALS', code));
 }
 
 const dns: Prober = (settings, entry) => {
   const recordType = (settings.text('query_type') || 'ANY').toUpperCase();
   const isKnown = recordTypes.includes(recordType);
-  if (!isKnown) entry.deactivated(`\`query_type\` ${recordType} has no counterpart: A is asked for`);
+  if (!isKnown)
+    entry.deactivated(`\`query_type\` ${recordType} has no counterpart: A is asked for`);
   if (settings.text('query_class') !== 'IN') entry.deactivated('`query_class` has no counterpart');
   if (!settings.flag('recursion_desired')) {
     entry.deactivated('`recursion_desired: false` has no counterpart');
@@ -386,7 +414,9 @@ const dns: Prober = (settings, entry) => {
   return (target, _hostname, own) => {
     const address = splitTarget(target);
     if (address === null || request.query === '') {
-      own.notCarried('the target is not a name server, or `query_name` is missing. Nothing was created');
+      own.notCarried(
+        'the target is not a name server, or `query_name` is missing. Nothing was created',
+      );
       return null;
     }
     return {
@@ -410,7 +440,9 @@ export function readModule(
   const prober = module.text('prober');
   const make = Object.hasOwn(probers, prober) ? probers[prober] : undefined;
   if (make === undefined) {
-    entry.notCarried(`prober \`${prober}\` has no counterpart. Nothing was created for its targets`);
+    entry.notCarried(
+      `prober \`${prober}\` has no counterpart. Nothing was created for its targets`,
+    );
     return null;
   }
   const settings = module.object(prober, proberDefaults);

@@ -55,7 +55,11 @@ function isWhole({ config }: ChannelBody): boolean {
   return Object.values(config).every((value) => value !== '');
 }
 
-function readReceiver(plan: Plan, entry: Entry, receiver: Fields): { id: string; body: ChannelBody }[] {
+function readReceiver(
+  plan: Plan,
+  entry: Entry,
+  receiver: Fields,
+): { id: string; body: ChannelBody }[] {
   const name = String(receiver['name'] ?? '');
   const found: { id: string; body: ChannelBody }[] = [];
   for (const [list, given] of Object.entries(receiver)) {
@@ -74,8 +78,10 @@ function readReceiver(plan: Plan, entry: Entry, receiver: Fields): { id: string;
           continue;
         }
         plan.channelSecrets += kind.secrets;
-        if (body.type === 'WEBHOOK') entry.approximate('the webhook posts another body: adapt what receives it');
-        const part = body.type === 'EMAIL' ? slug(String(body.config['address'])) : String(index + 1);
+        if (body.type === 'WEBHOOK')
+          entry.approximate('the webhook posts another body: adapt what receives it');
+        const part =
+          body.type === 'EMAIL' ? slug(String(body.config['address'])) : String(index + 1);
         found.push({
           id: `receiver-${slug(name)}-${body.type.toLowerCase()}-${part}`,
           body: { ...body, sendRecovery },
@@ -92,7 +98,11 @@ export interface Receivers {
   subscribe(check: Ref, certificateDays: number | null): void;
 }
 
-export function readReceivers(plan: Plan, receivers: readonly Fields[], route: Fields | null): Receivers {
+export function readReceivers(
+  plan: Plan,
+  receivers: readonly Fields[],
+  route: Fields | null,
+): Receivers {
   const channels = new Channels(plan);
   const root = String(route?.['receiver'] ?? '');
   const rootChannels: { id: string; body: ChannelBody }[] = [];
@@ -103,7 +113,8 @@ export function readReceivers(plan: Plan, receivers: readonly Fields[], route: F
     if (name === root) rootChannels.push(...found);
     else {
       for (const { id, body } of found) channels.channel(id, body);
-      if (found.length > 0) entry.notCarried('no check is subscribed to it: routes are not carried over');
+      if (found.length > 0)
+        entry.notCarried('no check is subscribed to it: routes are not carried over');
     }
   }
   const lost = Object.keys(route ?? {}).filter((key) => key !== 'receiver');

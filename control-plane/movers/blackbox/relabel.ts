@@ -9,7 +9,10 @@ export type Labels = Record<string, string>;
 export function anchored(pattern: string): RegExp {
   const [, flags = '', rest = pattern] = /^\(\?([is]+)\)(.*)$/s.exec(pattern) ?? [];
   try {
-    return new RegExp(`^(?:${rest.replaceAll('(?P<', '(?<')})$`, [...new Set(`s${flags}`)].join(''));
+    return new RegExp(
+      `^(?:${rest.replaceAll('(?P<', '(?<')})$`,
+      [...new Set(`s${flags}`)].join(''),
+    );
   } catch {
     throw new SourceError(`the regular expression \`${pattern}\` is not valid`);
   }
@@ -69,7 +72,8 @@ const actions: Readonly<Record<string, Action>> = {
   labelkeep: (labels, { regex }) => where(labels, (name) => regex.test(name)),
 };
 
-const text = (value: unknown, otherwise: string) => (value === undefined ? otherwise : String(value));
+const text = (value: unknown, otherwise: string) =>
+  value === undefined ? otherwise : String(value);
 
 /** The labels after all rules; null for a target that a rule drops. */
 export function relabel(labels: Labels, configs: readonly Fields[]): Labels | null {
@@ -78,7 +82,9 @@ export function relabel(labels: Labels, configs: readonly Fields[]): Labels | nu
     const name = text(config['action'], 'replace').toLowerCase();
     const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
     if (action === undefined) throw new SourceError(`there is no relabelling action \`${name}\``);
-    const sources = Array.isArray(config['source_labels']) ? config['source_labels'].map(String) : [];
+    const sources = Array.isArray(config['source_labels'])
+      ? config['source_labels'].map(String)
+      : [];
     const next = action(current, {
       source: sources.map((label) => current[label] ?? '').join(text(config['separator'], ';')),
       regex: anchored(text(config['regex'], '(.*)')),

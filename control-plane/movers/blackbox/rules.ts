@@ -62,7 +62,9 @@ const isDown: Reading = ({ entry, expression, forSeconds, probes }) => {
     if (change !== null) probe.entry.changed(change);
   }
   if (forSeconds > 0) {
-    entry.changed(`alerts after ${duration(forSeconds)} (\`for\`) → after the failed runs of that time`);
+    entry.changed(
+      `alerts after ${duration(forSeconds)} (\`for\`) → after the failed runs of that time`,
+    );
   }
   return true;
 };
@@ -86,7 +88,8 @@ const expires: Reading = ({ entry, expression, probes }) => {
 };
 
 const isSlow: Reading = ({ entry, expression, probes }) => {
-  const metric = '(?:probe_duration_seconds|probe_http_duration_seconds|probe_icmp_duration_seconds)';
+  const metric =
+    '(?:probe_duration_seconds|probe_http_duration_seconds|probe_icmp_duration_seconds)';
   const match = new RegExp(
     `^(avg_over_time\\()?${metric}${selector}(?:\\[\\w+\\]\\))?\\s*>=?\\s*${number}$`,
   ).exec(expression);
@@ -94,7 +97,8 @@ const isSlow: Reading = ({ entry, expression, probes }) => {
   const limit = Math.round(product(match[3] ?? '0') * 1000);
   for (const probe of probes.filter(({ labels }) => selects(match[2], labels))) {
     const longest = probe.payload['maxResponseTime'];
-    if (typeof longest === 'number' && limit <= longest) probe.payload['degradedResponseTime'] = limit;
+    if (typeof longest === 'number' && limit <= longest)
+      probe.payload['degradedResponseTime'] = limit;
     else probe.entry.notCarried(`a response time of ${limit} ms is not below its timeout`);
   }
   entry.changed(
@@ -142,8 +146,7 @@ export function applyRules(plan: Plan, rules: readonly Fields[], probes: readonl
     const expression = rule.text('expr').trim().replace(/\s+/g, ' ');
     const forSeconds = goDuration(rule.get('for')) ?? 0;
     const isKnown =
-      rule.has('alert') &&
-      readings.some((read) => read({ entry, expression, forSeconds, probes }));
+      rule.has('alert') && readings.some((read) => read({ entry, expression, forSeconds, probes }));
     if (!isKnown) {
       entry.notCarried(`\`${expression}\` has no counterpart. Nothing was created`);
       continue;

@@ -25,8 +25,7 @@ export function frequencyFor(seconds: number, prefersLonger = false): Frequency 
   const chosen = (takesLonger ? longer : shorter) ?? longer ?? seconds;
   return {
     seconds: chosen,
-    fields:
-      chosen < 60 ? { frequency: 0, frequencyOffset: chosen } : { frequency: chosen / 60 },
+    fields: chosen < 60 ? { frequency: 0, frequencyOffset: chosen } : { frequency: chosen / 60 },
   };
 }
 

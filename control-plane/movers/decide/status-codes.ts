@@ -39,8 +39,7 @@ export function assertionsFor(ranges: readonly CodeRange[]): CodeAssertions {
   const [lowest] = sorted;
   if (lowest === undefined) return { assertions: [judge('LESS_THAN', 0)], passesNow: null };
   const last = Math.max(...sorted.map(([, end]) => end));
-  const isAccepted = (code: number) =>
-    sorted.some(([start, end]) => code >= start && code <= end);
+  const isAccepted = (code: number) => sorted.some(([start, end]) => code >= start && code <= end);
   const gaps: number[] = [];
   for (let code = lowest[0]; code <= last && gaps.length <= 1000; code += 1) {
     if (!isAccepted(code)) gaps.push(code);
@@ -48,10 +47,7 @@ export function assertionsFor(ranges: readonly CodeRange[]): CodeAssertions {
   const fits = gaps.length <= maxGaps;
   const refused = fits ? gaps : gaps.filter((code) => registered.includes(code));
   return {
-    assertions: [
-      ...hull([lowest[0], last]),
-      ...refused.map((code) => judge('NOT_EQUALS', code)),
-    ],
+    assertions: [...hull([lowest[0], last]), ...refused.map((code) => judge('NOT_EQUALS', code))],
     passesNow: fits ? null : (gaps.findLast((code) => !registered.includes(code)) ?? null),
   };
 }

@@ -58,7 +58,8 @@ const opsgenie: Provider = (config, entry) => {
 const custom: Provider = (config, entry) => {
   const texts = [config.text('url'), config.text('body')];
   const headers = config.get('headers');
-  const hasPlaceholder = texts.some((text) => /\[[A-Z_]+\]/.test(text)) || config.has('placeholders');
+  const hasPlaceholder =
+    texts.some((text) => /\[[A-Z_]+\]/.test(text)) || config.has('placeholders');
   if (hasPlaceholder) {
     entry.deactivated(
       '`custom` fills in placeholders such as [ENDPOINT_NAME]: write them as templates, then switch its subscriptions on',
@@ -75,7 +76,9 @@ const custom: Provider = (config, entry) => {
           method: config.text('method').toUpperCase() || 'GET',
           headers: Object.entries(isRecord(headers) ? headers : {}).map(([key, value]) => ({
             key,
-            value: holdsCredential(key) ? entry.secret(`header ${key}`, String(value)) : String(value),
+            value: holdsCredential(key)
+              ? entry.secret(`header ${key}`, String(value))
+              : String(value),
           })),
           template: config.text('body').includes('{{') ? null : config.text('body') || null,
         },
@@ -90,7 +93,11 @@ const sms =
   (config, entry) => {
     const number = config.text('to') || config.text('recipients');
     notCarriedKeys(
-      ...([config, entry, config.names().filter((one) => !['to', 'recipients'].includes(one))] as const),
+      ...([
+        config,
+        entry,
+        config.names().filter((one) => !['to', 'recipients'].includes(one)),
+      ] as const),
       'texts are sent through the provider of this installation',
     );
     return number === '' ? null : ready({ type: 'SMS', config: { name, number } });
@@ -193,21 +200,33 @@ export class Alerting {
       const type = String(given['type'] ?? '');
       const config = this.#configOf(type);
       if (config === null) {
-        entry.notCarried(`alert \`${type}\`: \`alerting\` has no such provider, so nothing is sent there either`);
+        entry.notCarried(
+          `alert \`${type}\`: \`alerting\` has no such provider, so nothing is sent there either`,
+        );
         continue;
       }
       const standard = config['default-alert'];
-      const alert = new SourceObject({ ...(isRecord(standard) ? standard : {}), ...given }, defaults);
+      const alert = new SourceObject(
+        { ...(isRecord(standard) ? standard : {}), ...given },
+        defaults,
+      );
       alert.get('type');
       const override = alert.get('provider-override');
-      const { id, provided } = this.#provide(type, group, isRecord(override) ? override : {}, owner);
+      const { id, provided } = this.#provide(
+        type,
+        group,
+        isRecord(override) ? override : {},
+        owner,
+      );
       const failureThreshold = alert.number('failure-threshold', 3);
       if (provided !== null) thresholds.push(failureThreshold);
       const reminder = goDuration(alert.get('minimum-reminder-interval')) ?? 0;
       if (reminder > 0) reminders.push(reminder);
       description ||= alert.text('description');
       if (description !== alert.text('description') && alert.has('description')) {
-        entry.notCarried(`\`description\` of its alert by \`${type}\`: a check has one description`);
+        entry.notCarried(
+          `\`description\` of its alert by \`${type}\`: a check has one description`,
+        );
       }
       const successes = alert.number('success-threshold', 2);
       if (successes > 1) {

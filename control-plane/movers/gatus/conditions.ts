@@ -144,7 +144,12 @@ function wholeText(
     const contained = containedText(glob);
     if (contained === null) {
       return [
-        { source, property: `(?s)^\\s*(${regexOfGlob(glob)})\\s*$`, comparison: isMissing, target: '' },
+        {
+          source,
+          property: `(?s)^\\s*(${regexOfGlob(glob)})\\s*$`,
+          comparison: isMissing,
+          target: '',
+        },
       ];
     }
     if (contained.includes('/')) {
@@ -187,7 +192,9 @@ function jsonValue(condition: Condition, entry: Entry, path: string): Assertion[
     const contained = containedText(glob);
     if (contained === null || !['==', '!='].includes(operator)) return null;
     const comparison = operator === '==' ? 'CONTAINS' : 'NOT_CONTAINS';
-    return [{ source, property, comparison, target: entry.guardTemplate('a condition', contained) }];
+    return [
+      { source, property, comparison, target: entry.guardTemplate('a condition', contained) },
+    ];
   }
   if (operator === '==' || operator === '!=') {
     const comparison = operator === '==' ? 'EQUALS' : 'NOT_EQUALS';
@@ -226,7 +233,9 @@ const bodyOfTcp: Translation = (condition, entry) =>
 
 const bodyOfDns: Translation = ({ left, operator, right, text }, entry) => {
   if (left !== '[BODY]' || operator !== '==' || choices(right) !== null) return null;
-  entry.approximate(`\`${text}\`: Gatus compares the last record, here the whole answer is searched`);
+  entry.approximate(
+    `\`${text}\`: Gatus compares the last record, here the whole answer is searched`,
+  );
   const glob = pattern(right);
   return glob === null
     ? [{ source: 'TEXT_ANSWER', comparison: 'CONTAINS', target: right }]
@@ -315,7 +324,9 @@ export function judge(
       continue;
     }
     const made =
-      condition === null ? null : (translations[kind][placeholder]?.(condition, entry, plan) ?? null);
+      condition === null
+        ? null
+        : (translations[kind][placeholder]?.(condition, entry, plan) ?? null);
     if (made === null) entry.deactivated(`\`${text}\` has no counterpart`);
     else {
       judged.assertions.push(...made);

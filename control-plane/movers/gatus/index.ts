@@ -90,7 +90,11 @@ function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject):
     method: endpoint.text('method') || 'GET',
     headers,
     body,
-    bodyType: isGraphql ? ('GRAPHQL' as const) : /json/i.test(sent) ? ('JSON' as const) : ('RAW' as const),
+    bodyType: isGraphql
+      ? ('GRAPHQL' as const)
+      : /json/i.test(sent)
+        ? ('JSON' as const)
+        : ('RAW' as const),
     basicAuth: null,
     followRedirects: !client.flag('ignore-redirect'),
     skipSSL: client.flag('insecure'),
@@ -280,7 +284,12 @@ function addWindows(context: Context, owner: string, title: string, given: unkno
 }
 
 /** Tags of the maintenance of the whole installation and of the endpoint. */
-function maintenanceTags(context: Context, key: string, name: string, given: readonly unknown[]): string[] {
+function maintenanceTags(
+  context: Context,
+  key: string,
+  name: string,
+  given: readonly unknown[],
+): string[] {
   const { plan } = context;
   const own = given.flatMap((window, index) => {
     const owner = index === 0 ? key : `${key}-${index + 1}`;
@@ -337,7 +346,9 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
     name,
     description: alerts.description,
     tags: [
-      ...Object.entries(isRecord(labels) ? labels : {}).map(([label, value]) => `${label}:${String(value)}`),
+      ...Object.entries(isRecord(labels) ? labels : {}).map(
+        ([label, value]) => `${label}:${String(value)}`,
+      ),
       ...maintenanceTags(context, key, name, endpoint.list('maintenance-windows')),
     ],
     active: endpoint.flag('enabled'),

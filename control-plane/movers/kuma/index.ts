@@ -90,7 +90,13 @@ function settingsOf(tables: SourceTables): Map<string, unknown> {
 
 /** Settings without a meaning for the checks, and those that only the source uses. */
 const settingsOfInstallation = new Set([
-  ...['database_version', 'databasePatchedFiles', 'jwtSecret', 'serverTimezone', 'initServerTimezone'],
+  ...[
+    'database_version',
+    'databasePatchedFiles',
+    'jwtSecret',
+    'serverTimezone',
+    'initServerTimezone',
+  ],
   ...['tlsExpiryNotifyDays', 'migrateAggregateTableState'],
 ]);
 
@@ -158,9 +164,13 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
       id: `notification-${id}${body.type === 'EMAIL' && made.bodies.length > 1 ? `-${slug(String(body.config['address']))}` : ''}`,
       body: { ...body, autoSubscribe },
     }));
-    if (made.bodies.length > 1) entry.changed(`one channel for ${made.bodies.length} addresses → one for each`);
+    if (made.bodies.length > 1)
+      entry.changed(`one channel for ${made.bodies.length} addresses → one for each`);
     if (notification.has('active')) {
-      plan.say('NOT_CARRIED', 'Field `active` of a notification has no effect there, and is left out.');
+      plan.say(
+        'NOT_CARRIED',
+        'Field `active` of a notification has no effect there, and is left out.',
+      );
     }
     entry.leftovers(config);
     entry.leftovers(notification);
@@ -196,12 +206,18 @@ function withParents(monitors: ReadonlyMap<number, SourceObject>, id: number): n
   return found;
 }
 
-function reportRest(plan: Plan, tables: SourceTables, settings: ReadonlyMap<string, unknown>): void {
+function reportRest(
+  plan: Plan,
+  tables: SourceTables,
+  settings: ReadonlyMap<string, unknown>,
+): void {
   for (const row of rows(tables, 'incident')) {
     if (Number(row['active']) !== 1) continue;
     plan
       .entry('incident', String(row['id']), String(row['title']))
-      .notCarried('an open incident needs a service here: write it again (`title`, `content`, `style`)');
+      .notCarried(
+        'an open incident needs a service here: write it again (`title`, `content`, `style`)',
+      );
   }
   for (const row of rows(tables, 'proxy')) {
     plan
@@ -226,7 +242,10 @@ function reportRest(plan: Plan, tables: SourceTables, settings: ReadonlyMap<stri
   }
   const others = [...settings.keys()].filter((key) => !settingsOfInstallation.has(key));
   if (others.length > 0) {
-    plan.say('NOT_CARRIED', `Settings of Uptime Kuma itself: ${others.map((key) => `\`${key}\``).join(', ')}.`);
+    plan.say(
+      'NOT_CARRIED',
+      `Settings of Uptime Kuma itself: ${others.map((key) => `\`${key}\``).join(', ')}.`,
+    );
   }
   const [beats] = rows(tables, 'heartbeat');
   const count = Number(beats?.['count'] ?? 0);
@@ -244,7 +263,10 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   const timezone = settings.get('serverTimezone');
   const serverTimezone = typeof timezone === 'string' && timezone !== '' ? timezone : null;
   const monitors = new Map(
-    rows(tables, 'monitor').map((row) => [Number(row['id']), new SourceObject(row, monitorDefaults)]),
+    rows(tables, 'monitor').map((row) => [
+      Number(row['id']),
+      new SourceObject(row, monitorDefaults),
+    ]),
   );
   const notifications = readNotifications(plan, tables);
   const tags = tagsByMonitor(plan, tables);
@@ -264,7 +286,9 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
       .filter((row) => Number(row['published'] ?? 1) === 1)
       .map((row) => Number(row['id'])),
   );
-  const sections = rows(tables, 'group').filter((row) => published.has(Number(row['status_page_id'])));
+  const sections = rows(tables, 'group').filter((row) =>
+    published.has(Number(row['status_page_id'])),
+  );
   const sectionIds = new Set(sections.map((row) => Number(row['id'])));
   const shown = new Set(
     rows(tables, 'monitor_group')

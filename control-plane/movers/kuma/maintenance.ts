@@ -42,7 +42,9 @@ function daysOfMonth(entry: Entry, days: readonly unknown[]): number[] {
     else entry.notCarried(`day \`${String(day)}\`: Uptime Kuma never runs it either`);
   }
   if (usable.some((day) => day > 28)) {
-    entry.changed('days 29 to 31 → the last day of months that are shorter; Uptime Kuma skips those');
+    entry.changed(
+      'days 29 to 31 → the last day of months that are shorter; Uptime Kuma skips those',
+    );
   }
   return usable;
 }
@@ -94,7 +96,10 @@ const strategies: Readonly<
     durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
   }),
   'recurring-day-of-month': (maintenance, entry) => ({
-    recurrence: { kind: 'monthdays', days: daysOfMonth(entry, listOf(maintenance, 'days_of_month')) },
+    recurrence: {
+      kind: 'monthdays',
+      days: daysOfMonth(entry, listOf(maintenance, 'days_of_month')),
+    },
     startTime: maintenance.text('start_time'),
     durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
   }),
@@ -158,7 +163,9 @@ export function convertMaintenance(
   const description = maintenance.text('description');
   const from = localTime(maintenance.text('start_date'));
   if (from === null && recurrence.kind === 'days' && recurrence.every > 1) {
-    entry.approximate(`every ${recurrence.every} days from ${anchor}: the first day is not in the file`);
+    entry.approximate(
+      `every ${recurrence.every} days from ${anchor}: the first day is not in the file`,
+    );
   }
   const until = localTime(maintenance.text('end_date'));
   for (const field of ofStrategies) maintenance.get(field);

@@ -90,7 +90,9 @@ const credentialsBy: Readonly<
     for (const field of ['basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation']) {
       monitor.get(field);
     }
-    entry.deactivated('signs in with NTLM (`basic_auth_user`, `basic_auth_pass`, `auth_domain`, `auth_workstation`), which is not offered here');
+    entry.deactivated(
+      'signs in with NTLM (`basic_auth_user`, `basic_auth_pass`, `auth_domain`, `auth_workstation`), which is not offered here',
+    );
     return { basicAuth: null, headers: [] };
   },
   'oauth2-cc': (monitor, entry) => {
@@ -129,7 +131,9 @@ function credentialsOf(monitor: SourceObject, entry: Entry): Credentials {
 }
 
 /** Bodies by encoding: the type here, and the header that the encoding sets. */
-const encodings: Readonly<Record<string, { bodyType: 'JSON' | 'FORM' | 'RAW'; header: [string, string][] }>> = {
+const encodings: Readonly<
+  Record<string, { bodyType: 'JSON' | 'FORM' | 'RAW'; header: [string, string][] }>
+> = {
   json: { bodyType: 'JSON', header: [] },
   form: { bodyType: 'FORM', header: [] },
   xml: { bodyType: 'RAW', header: [['Content-Type', 'text/xml; charset=utf-8']] },
@@ -220,11 +224,7 @@ function jsonQuery(monitor: SourceObject, entry: Entry): MonitorParts | null {
   // Whole numbers: at least n is more than n - 1.
   const shift = { '>=': -1, '<=': 1 }[operator];
   const comparison =
-    shift === undefined
-      ? jsonComparisons[operator]
-      : shift < 0
-        ? 'GREATER_THAN'
-        : 'LESS_THAN';
+    shift === undefined ? jsonComparisons[operator] : shift < 0 ? 'GREATER_THAN' : 'LESS_THAN';
   if (path === null) {
     entry.deactivated(
       `the JSON query \`${query}\` is JSONata beyond a plain path, which is not a JSONPath`,
@@ -244,7 +244,9 @@ function jsonQuery(monitor: SourceObject, entry: Entry): MonitorParts | null {
     entry.approximate('the expected value is compared as a number here, and as a text there');
   }
   const compared =
-    shift === undefined || !Number.isFinite(Number(target)) ? target : String(Number(target) + shift);
+    shift === undefined || !Number.isFinite(Number(target))
+      ? target
+      : String(Number(target) + shift);
   const isUsable = path !== null && comparison !== undefined;
   return http(
     monitor,
@@ -265,7 +267,10 @@ function jsonQuery(monitor: SourceObject, entry: Entry): MonitorParts | null {
 
 /** A host without scheme and path; null, with a line, when there is none. */
 function hostOf(monitor: SourceObject, entry: Entry): string | null {
-  const host = monitor.text('hostname').trim().replace(/^\[(.*)\]$/, '$1');
+  const host = monitor
+    .text('hostname')
+    .trim()
+    .replace(/^\[(.*)\]$/, '$1');
   if (/^[^\s/]+$/.test(host)) {
     return entry.guardTemplate('the host name', host);
   }
@@ -322,7 +327,9 @@ function ping(monitor: SourceObject, entry: Entry): MonitorParts | null {
 const recordTypes = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'PTR', 'SOA', 'SRV', 'TXT'];
 
 /** Operators of conditions on a record that a text has: one record that matches is enough there. */
-const recordAssertions: Readonly<Record<string, (value: string) => Record<string, unknown> | null>> = {
+const recordAssertions: Readonly<
+  Record<string, (value: string) => Record<string, unknown> | null>
+> = {
   contains: (value) => ({ source: 'TEXT_ANSWER', comparison: 'CONTAINS', target: value }),
 };
 
@@ -460,7 +467,9 @@ function globalping(monitor: SourceObject, entry: Entry): MonitorParts | null {
   const subtype = monitor.text('subtype');
   const convert = globalpingTypes[subtype];
   if (convert === undefined) {
-    entry.notCarried(`\`globalping\` of subtype ${subtype} has no counterpart. Nothing was created`);
+    entry.notCarried(
+      `\`globalping\` of subtype ${subtype} has no counterpart. Nothing was created`,
+    );
     return null;
   }
   entry.changed(

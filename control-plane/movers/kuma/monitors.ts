@@ -20,8 +20,10 @@ const reasons: Readonly<Record<string, string>> = {
   proxy_id: '`proxy_id`: a proxy belongs to a private location here; set `proxyUrl` there',
   cache_bust: '`cache_bust`: no random parameter is added to the URL',
   save_response: '`save_response`: what is stored of answers is the same for all checks',
-  save_error_response: '`save_error_response`: what is stored of answers is the same for all checks',
-  response_max_length: '`response_max_length`: what is stored of answers is the same for all checks',
+  save_error_response:
+    '`save_error_response`: what is stored of answers is the same for all checks',
+  response_max_length:
+    '`response_max_length`: what is stored of answers is the same for all checks',
   retry_only_on_status_code_failure:
     '`retry_only_on_status_code_failure`: retries follow every failure',
   domain_expiry_notification:
@@ -82,11 +84,19 @@ function parentsOf(context: MonitorContext, monitor: SourceObject): SourceObject
 /** Fields without an effect on a type: one line for the whole source. */
 function withoutEffect(plan: Plan, fields: readonly string[], type: string): void {
   for (const field of fields) {
-    plan.say('NOT_CARRIED', `Field \`${field}\` has no effect on \`${type}\` monitors, and is left out.`);
+    plan.say(
+      'NOT_CARRIED',
+      `Field \`${field}\` has no effect on \`${type}\` monitors, and is left out.`,
+    );
   }
 }
 
-function leftovers(context: MonitorContext, entry: Entry, monitor: SourceObject, type: string): void {
+function leftovers(
+  context: MonitorContext,
+  entry: Entry,
+  monitor: SourceObject,
+  type: string,
+): void {
   for (const field of bookkeeping) monitor.get(field);
   const uses = new Set([...commonFields, ...(monitorTypes[type]?.uses ?? [])]);
   const unread = monitor.unread();
@@ -102,7 +112,11 @@ function leftovers(context: MonitorContext, entry: Entry, monitor: SourceObject,
   }
 }
 
-function convertGroup(context: MonitorContext, id: number, monitor: SourceObject): ConvertedMonitor {
+function convertGroup(
+  context: MonitorContext,
+  id: number,
+  monitor: SourceObject,
+): ConvertedMonitor {
   const { plan } = context;
   const name = monitor.text('name');
   const entry = plan.entry('monitor', String(id), name);
@@ -112,7 +126,9 @@ function convertGroup(context: MonitorContext, id: number, monitor: SourceObject
   if (monitor.has('description')) entry.notCarried('`description`: groups have none');
   monitor.get('description');
   if (context.notificationsOf(id).length > 0) {
-    entry.notCarried('its notifications about the group as a whole: alerts are about single checks');
+    entry.notCarried(
+      'its notifications about the group as a whole: alerts are about single checks',
+    );
   }
   if (monitor.flag('upside_down')) entry.notCarried('`upside_down`: a group has no status here');
   for (const field of ['interval', 'retry_interval', 'maxretries', 'resend_interval', 'type']) {
@@ -134,7 +150,11 @@ function convertGroup(context: MonitorContext, id: number, monitor: SourceObject
   return { check: null, name };
 }
 
-function convertOther(context: MonitorContext, id: number, monitor: SourceObject): ConvertedMonitor {
+function convertOther(
+  context: MonitorContext,
+  id: number,
+  monitor: SourceObject,
+): ConvertedMonitor {
   const { plan } = context;
   const [name, type] = [monitor.text('name'), monitor.text('type')];
   const entry = plan.entry('monitor', String(id), name);
@@ -160,7 +180,12 @@ function alerting(entry: Entry, monitor: SourceObject): Record<string, unknown> 
 }
 
 /** Response time limits of a type; ICMP has none in effect. */
-function timeLimits(context: MonitorContext, entry: Entry, monitor: SourceObject, ceiling: number | null) {
+function timeLimits(
+  context: MonitorContext,
+  entry: Entry,
+  monitor: SourceObject,
+  ceiling: number | null,
+) {
   const timeout = monitor.number('timeout');
   if (ceiling !== null) {
     return {
@@ -202,7 +227,11 @@ function subscribe(
   }
 }
 
-function convertCheck(context: MonitorContext, id: number, monitor: SourceObject): ConvertedMonitor {
+function convertCheck(
+  context: MonitorContext,
+  id: number,
+  monitor: SourceObject,
+): ConvertedMonitor {
   const { plan } = context;
   const [name, type] = [monitor.text('name'), monitor.text('type')];
   const entry = plan.entry('monitor', String(id), name);

@@ -3,7 +3,8 @@ import type { SourceObject } from '../source-object.ts';
 
 /** Host and port of a connection string; its credentials are never repeated. */
 function serverOf(connection: string): string | null {
-  const url = /^[a-z+]+:\/\//i.test(connection) && URL.canParse(connection) ? new URL(connection) : null;
+  const url =
+    /^[a-z+]+:\/\//i.test(connection) && URL.canParse(connection) ? new URL(connection) : null;
   if (url !== null && url.hostname !== '') {
     return url.port === '' ? url.hostname : `${url.hostname}:${url.port}`;
   }

@@ -135,7 +135,9 @@ const sms =
   (config, entry, name) => {
     const number = config.text(numberKey);
     if (number === '') return null;
-    const lost = config.names().filter((key) => !['type', 'name', 'isDefault', numberKey].includes(key));
+    const lost = config
+      .names()
+      .filter((key) => !['type', 'name', 'isDefault', numberKey].includes(key));
     notCarriedKeys(
       config,
       entry,

@@ -48,7 +48,10 @@ function assertHas(
   place: string,
 ): void {
   if (Array.isArray(wanted)) {
-    assert.ok(Array.isArray(actual) && actual.length === wanted.length, `${place}: ${JSON.stringify(actual)}`);
+    assert.ok(
+      Array.isArray(actual) && actual.length === wanted.length,
+      `${place}: ${JSON.stringify(actual)}`,
+    );
     for (const [index, one] of wanted.entries()) {
       assertHas(actual[index], one, ids, `${place}[${index}]`);
     }
@@ -84,7 +87,8 @@ async function assertApplied(
     const channel = ids.get((payload['alertChannelId'] as { ref: string }).ref);
     const { body } = await controlPlane.api('GET', `/v1/alert-channels/${String(channel)}`);
     const check = ids.get((payload['checkId'] as { ref: string }).ref);
-    const found = (body as { subscriptions: { checkId: unknown; activated: boolean }[] }).subscriptions;
+    const found = (body as { subscriptions: { checkId: unknown; activated: boolean }[] })
+      .subscriptions;
     assert.ok(
       found.some((one) => one.checkId === check && one.activated === payload['activated']),
       `${String(check)} is not subscribed`,
@@ -126,7 +130,10 @@ for (const version of kumaVersions) {
     await assertApplied(controlPlane, plan, first);
     const variables = await controlPlane.api('GET', '/v1/variables?limit=100');
     assert.deepEqual(
-      (variables.body as { key: string; secret: boolean }[]).map(({ key, secret }) => [key, secret]),
+      (variables.body as { key: string; secret: boolean }[]).map(({ key, secret }) => [
+        key,
+        secret,
+      ]),
       plan.variables.map(({ key }) => [key, true]).sort(),
     );
 
@@ -134,27 +141,38 @@ for (const version of kumaVersions) {
     assert.deepEqual(again.changes?.resources, []);
 
     const changed = new DatabaseSync(path);
-    changed.exec(`update monitor set name = 'Web shop' where id = 3; delete from monitor where id = 4`);
+    changed.exec(
+      `update monitor set name = 'Web shop' where id = 3; delete from monitor where id = 4`,
+    );
     changed.close();
     const third = await operator.json<Imported>('import', path, ...where, '--yes');
     const named = third.changes?.resources.filter(({ type }) => type === 'check');
-    assert.deepEqual(
-      named?.map(({ logicalId, action }) => [logicalId, action]).sort(),
-      [
-        ['monitor-3', 'UPDATE'],
-        ['monitor-4', 'DELETE'],
-      ],
-    );
+    assert.deepEqual(named?.map(({ logicalId, action }) => [logicalId, action]).sort(), [
+      ['monitor-3', 'UPDATE'],
+      ['monitor-4', 'DELETE'],
+    ]);
     const left = await controlPlane.api('GET', '/v1/variables?limit=100');
     assert.doesNotMatch(JSON.stringify(left.body), /MONITOR_4_/);
 
-    assert.match((await operator.run('destroy', 'import-kuma', '--url', controlPlane.url)).out, /^would delete/);
+    assert.match(
+      (await operator.run('destroy', 'import-kuma', '--url', controlPlane.url)).out,
+      /^would delete/,
+    );
     await operator.run('destroy', 'import-kuma', '--url', controlPlane.url, '--yes');
     await isEmpty(controlPlane);
   });
 }
 
-for (const name of ['gatus/config.yaml', 'gatus/kubernetes.yaml', 'gatus-folder', 'gatus/every-field.yaml', 'blackbox', 'blackbox-rules', 'openstatus', 'checks.csv']) {
+for (const name of [
+  'gatus/config.yaml',
+  'gatus/kubernetes.yaml',
+  'gatus-folder',
+  'gatus/every-field.yaml',
+  'blackbox',
+  'blackbox-rules',
+  'openstatus',
+  'checks.csv',
+]) {
   test(`the sample ${name} becomes what its plan says`, async () => {
     const { folder, controlPlane, operator, where } = await start();
     using _folder = folder;
@@ -208,11 +226,17 @@ test('a project that the control plane refuses leaves no variable behind', async
   writeFileSync(path, 'name,target,username,password\nShop,https://shop.example/,probe,canary\n');
   const nowhere = ['--url', controlPlane.url, '--location', 'no-such-office'];
   const error = await operator.refused(1, 'import', path, ...nowhere, '--yes');
-  assert.match(error, /could not import .*checks\.csv as project import-csv: check "row-Shop": .*no-such-office/);
+  assert.match(
+    error,
+    /could not import .*checks\.csv as project import-csv: check "row-Shop": .*no-such-office/,
+  );
   assert.doesNotMatch(error, /canary/);
   await isEmpty(controlPlane);
   const { out } = await operator.run('import', path, ...where, '--yes');
-  assert.match(out, /imported: 1 created, 0 updated, 0 deleted\. Undo it with `control-plane destroy import-csv`/);
+  assert.match(
+    out,
+    /imported: 1 created, 0 updated, 0 deleted\. Undo it with `control-plane destroy import-csv`/,
+  );
   assert.doesNotMatch(out, /canary/);
 });
 
@@ -233,10 +257,7 @@ test('files that cannot be used are refused in one sentence that names the place
   assert.match(await refused('notes.yaml', 'title: Notes\n'), /the format is not known/);
   assert.match(await refused('bad.csv', 'name,target\n"a,b\n'), /bad\.csv is not valid CSV/);
   assert.match(await refused('other.csv', 'name,url\na,b\n'), /has no column `target`/);
-  assert.match(
-    await refused('tests.yaml', 'endpoints: 5\n'),
-    /`endpoints` is not a list of maps/,
-  );
+  assert.match(await refused('tests.yaml', 'endpoints: 5\n'), /`endpoints` is not a list of maps/);
   assert.match(
     await operator.refused(1, 'import', join(folder.path, 'nowhere')),
     /could not read .*nowhere: .*correct the path/,

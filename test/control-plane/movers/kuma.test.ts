@@ -1,12 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -190,7 +183,11 @@ test('a JSON backup of Uptime Kuma 1 becomes what its database becomes', async (
       {
         ...{ id: 7, name: 'Shop', type: 'keyword', url: 'https://shop.example/', parent: 1 },
         ...{ active: false, forceInactive: true, interval: 60, maxretries: 1, retryInterval: 20 },
-        ...{ keyword: 'welcome', accepted_statuscodes: ['200-299'], notificationIDList: { 2: true } },
+        ...{
+          keyword: 'welcome',
+          accepted_statuscodes: ['200-299'],
+          notificationIDList: { 2: true },
+        },
         tags: [{ id: 3, tag_id: 5, monitor_id: 7, name: 'team', value: 'shop', color: '#fff' }],
         ...{ basic_auth_user: 'probe', basic_auth_pass: 'canary', maxredirects: 10, method: 'GET' },
       },

@@ -59,7 +59,9 @@ function fingerprint(files: readonly SourceFile[]): string {
 function lostIn(files: readonly SourceFile[], isWithoutMeaning: (path: Path) => boolean): string[] {
   const before = fingerprint(files);
   const said = textOf(planOf(files));
-  const notCreated = [...said.matchAll(/«([^»]+)»: .*Nothing was created/g)].map(([, name]) => name);
+  const notCreated = [...said.matchAll(/«([^»]+)»: .*Nothing was created/g)].map(
+    ([, name]) => name,
+  );
   const lost = files.flatMap((file, index) => {
     const document: unknown = parse(file.text, { merge: true });
     return leavesOf(document)
@@ -68,7 +70,8 @@ function lostIn(files: readonly SourceFile[], isWithoutMeaning: (path: Path) => 
         const text = stringify(changed(document, path, otherValue));
         if (fingerprint(files.with(index, { ...file, text })) !== before) return false;
         const names = path.filter((part) => typeof part === 'string');
-        if (names.some((name) => said.includes(`\`${name}\``) || said.includes(`.${name}\``))) return false;
+        if (names.some((name) => said.includes(`\`${name}\``) || said.includes(`.${name}\``)))
+          return false;
         return !ownersOf(document, path).some((owner) => notCreated.includes(owner));
       })
       .map((path) => `${file.path}: ${path.join('.')}`);
@@ -132,7 +135,13 @@ test('no field of OpenStatus is lost in silence', async () => {
   const text = stringify({
     shop: {
       ...{ name: 'Shop', description: 'The shop', frequency: '10m', active: true, public: true },
-      ...{ retry: 2, timeout: 5000, degradedAfter: 2000, regions: ['fra', 'private'], kind: 'http' },
+      ...{
+        retry: 2,
+        timeout: 5000,
+        degradedAfter: 2000,
+        regions: ['fra', 'private'],
+        kind: 'http',
+      },
       request: {
         ...{ url: 'https://shop.example/', method: 'POST', body: '{}' },
         headers: { Accept: 'application/json' },
@@ -149,7 +158,10 @@ test('no field of OpenStatus is lost in silence', async () => {
       request: { host: 'db.example', port: 5432 },
     },
   });
-  assert.deepEqual(lostIn([{ ...file, text }], () => false), []);
+  assert.deepEqual(
+    lostIn([{ ...file, text }], () => false),
+    [],
+  );
   assert.doesNotMatch(textOf(planOf([{ ...file, text }])), /canary/);
 });
 

@@ -13,8 +13,22 @@ import { windowsOf } from '../../../../control-plane/movers/windows.ts';
 test('an interval becomes the next shorter one, unless the next longer one is hardly longer', () => {
   const seconds = (given: number, longer = false) => frequencyFor(given, longer).seconds;
   for (const [given, wanted] of [
-    ...[[1, 10], [10, 10], [45, 30], [55, 60], [59, 60], [60, 60], [90, 60], [270, 120]],
-    ...[[280, 300], [1000, 900], [100_000, 86_400], [2_000_000, 86_400]],
+    ...[
+      [1, 10],
+      [10, 10],
+      [45, 30],
+      [55, 60],
+      [59, 60],
+      [60, 60],
+      [90, 60],
+      [270, 120],
+    ],
+    ...[
+      [280, 300],
+      [1000, 900],
+      [100_000, 86_400],
+      [2_000_000, 86_400],
+    ],
   ] as const) {
     assert.equal(seconds(given ?? 0), wanted, String(given));
   }
@@ -41,7 +55,10 @@ test('thresholds and reminders take the next shorter value, and say so', () => {
   assert.match(thresholdFor(8, 60).change ?? '', /5 minutes/);
   assert.match(thresholdFor(6, 10).change ?? '', /5 failed runs/);
   assert.deepEqual(remindersFor(0), { reminders: { amount: 0, interval: 5 }, change: null });
-  assert.deepEqual(remindersFor(600), { reminders: { amount: 100_000, interval: 10 }, change: null });
+  assert.deepEqual(remindersFor(600), {
+    reminders: { amount: 100_000, interval: 10 },
+    change: null,
+  });
   assert.match(remindersFor(7200).change ?? '', /every 120 min → every 30 min/);
 });
 

@@ -58,5 +58,6 @@ test('no range accepts nothing', () => {
 test('a range is a code or two codes in order', () => {
   assert.deepEqual(parseCodeRange('200'), [200, 200]);
   assert.deepEqual(parseCodeRange(' 200 - 299 '), [200, 299]);
-  for (const text of ['', '2xx', '299-200', '200-', 'a-b']) assert.equal(parseCodeRange(text), null);
+  for (const text of ['', '2xx', '299-200', '200-', 'a-b'])
+    assert.equal(parseCodeRange(text), null);
 });

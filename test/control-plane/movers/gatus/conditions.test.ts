@@ -28,7 +28,11 @@ function holds(condition: string, body: string, status = 200, responseTime = 100
   const { assertions } = payload['request'] as { assertions: Partial<Assertion>[] };
   const whole = assertions.map((one) => ({ property: '', target: '', regex: null, ...one }));
   const evaluated = evaluateAssertions(
-    ...([whole as Assertion[], apiCheck.judging as never, measured(body, status, responseTime)] as const),
+    ...([
+      whole as Assertion[],
+      apiCheck.judging as never,
+      measured(body, status, responseTime),
+    ] as const),
   );
   return evaluated.every(({ error }) => error === undefined);
 }
@@ -88,7 +92,8 @@ test('a condition that cannot be said switches the check off and stands in the r
 });
 
 test('variables of the environment are filled in, and missing ones are asked for', () => {
-  const text = 'endpoints:\n  - name: $NAME\n    url: https://shop.example/${PATH_PART}\n    conditions: ["[BODY] == $$5"]\n';
+  const text =
+    'endpoints:\n  - name: $NAME\n    url: https://shop.example/${PATH_PART}\n    conditions: ["[BODY] == $$5"]\n';
   const files = [{ path: 'config.yaml', text, tables: null }];
   const plan = planOf(files, { environment: { NAME: 'Shop' } });
   assert.deepEqual(plan.missing, [
@@ -110,7 +115,11 @@ test('files of a folder are merged, and a value that two of them set is refused'
   ]);
   assert.equal(plan.resources.filter(({ type }) => type === 'check').length, 2);
   assert.throws(
-    () => planOf([file('a.yaml', `${endpoint('a')}metrics: true\n`), file('b.yaml', 'metrics: false\n')]),
+    () =>
+      planOf([
+        file('a.yaml', `${endpoint('a')}metrics: true\n`),
+        file('b.yaml', 'metrics: false\n'),
+      ]),
     { message: /^b\.yaml: `metrics` is set in another file too/ },
   );
 });
