@@ -92,6 +92,17 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     hasOptions: true,
     summary: 'make the resources of an account what the files of a folder say',
     load: async () => (await import('./commands/apply.ts')).registerApply,
+  import: {
+    takes: '<path>',
+    hasOptions: true,
+    summary: 'bring checks of another product: prints a plan, or applies it',
+    load: async () => (await import('./commands/import.ts')).registerImport,
+  },
+  destroy: {
+    takes: '<project>',
+    hasOptions: true,
+    summary: 'delete a project with its resources and variables, such as an import',
+    load: async () => (await import('./commands/import.ts')).registerDestroy,
   },
   version: {
     takes: '',

@@ -1,0 +1,36 @@
+/** A format of another product, and what its files become here. Converters are pure. */
+import type { SourceTables } from '../db/read-sqlite-file.ts';
+import type { Plan } from './plan.ts';
+
+/** A file of a source: its text, or the tables of a database. */
+export interface SourceFile {
+  /** Relative to what was named on the command line. */
+  path: string;
+  text: string;
+  /** Null for any file but a database. */
+  tables: SourceTables | null;
+}
+
+export interface MoverOptions {
+  /** Data-center locations and slugs of private locations on which the checks will run. */
+  locations: readonly string[];
+  privateLocations: readonly string[];
+  /** Where an interval is not allowed here, take the next longer one. */
+  prefersLonger: boolean;
+  /** Values for variables that files name, such as `$TOKEN`. */
+  environment: Readonly<Record<string, string | undefined>>;
+}
+
+export interface Mover {
+  /** Its name in the documentation. */
+  title: string;
+  /** The files it takes, for the help. */
+  takes: string;
+  /** True when the files are of this format. */
+  recognises(files: readonly SourceFile[]): boolean;
+  /** Writes into the plan. Throws `SourceError` for files that cannot be used. */
+  convert(files: readonly SourceFile[], plan: Plan): void;
+}
+
+/** The files cannot be used: names the place. Nothing was changed. */
+export class SourceError extends Error {}

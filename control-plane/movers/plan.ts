@@ -1,0 +1,318 @@
+/** What an import will do: resources of a project, secret variables, and a report without gaps. */
+import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
+import { duration, frequencyFor, requestsPerHour } from './decide/interval.ts';
+import type { MoverOptions } from './mover.ts';
+import type { SourceObject } from './source-object.ts';
+
+/** Every object and every field that says something ends in one of these. */
+export const reportClasses = [
+  ...(['EXACT', 'CHANGED', 'APPROXIMATE', 'DEACTIVATED', 'NOT_CARRIED'] as const),
+  ...(['SECRET', 'HISTORY'] as const),
+] as const;
+export type ReportClass = (typeof reportClasses)[number];
+
+export interface ReportLine {
+  class: Exclude<ReportClass, 'EXACT'>;
+  /** Kind and id of the object in the source; null for the whole source. */
+  object: string | null;
+  text: string;
+}
+
+export interface Ref {
+  ref: string;
+}
+
+export interface Resource {
+  logicalId: string;
+  type: string;
+  member: true;
+  payload: Record<string, unknown>;
+}
+
+export interface SecretVariable {
+  key: string;
+  value: string;
+}
+
+const nameUpTo = 255;
+const descriptionUpTo = 500;
+const maxTags = 100;
+
+export const ref = (logicalId: string): Ref => ({ ref: logicalId });
+
+/** Letters, digits, dots, hyphens and underscores of a name: for ids. */
+export function slug(text: string): string {
+  return text
+    .trim()
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 120);
+}
+
+/** The name of a project: lower case, so that names of its variables tell projects apart. */
+export function projectId(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, 100);
+}
+
+/** How the keys of the variables of a project begin. No other project has keys that begin so. */
+export function variablePrefix(project: string): string {
+  return `${project.toUpperCase().replaceAll('-', '_')}__`;
+}
+
+/** One object of the source and what the report says about it. */
+export class Entry {
+  readonly #plan: Plan;
+  /** Kind and id in the source. */
+  readonly object: string;
+  readonly name: string;
+  isDeactivated = false;
+  lines = 0;
+
+  constructor(plan: Plan, object: string, name: string) {
+    this.#plan = plan;
+    this.object = object;
+    this.name = name;
+  }
+
+  #say(kind: ReportLine['class'], text: string): void {
+    this.lines += 1;
+    const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
+    this.#plan.lines.push({
+      class: kind,
+      object: this.object,
+      text: `«${this.name}»: ${sentence}`,
+    });
+  }
+
+  changed(text: string): void {
+    this.#say('CHANGED', text);
+  }
+
+  approximate(text: string): void {
+    this.#say('APPROXIMATE', text);
+  }
+
+  /** The check is created, but does not run until somebody has looked at it. */
+  deactivated(text: string): void {
+    this.isDeactivated = true;
+    this.#say('DEACTIVATED', `${text}. Imported switched off`);
+  }
+
+  notCarried(text: string): void {
+    this.#say('NOT_CARRIED', text);
+  }
+
+  /** Our templates begin with `{{`: a text of another product that has it would change. */
+  guardTemplate(field: string, text: string): string {
+    if (text.includes('{{')) {
+      this.deactivated(`${field} contains {{, which begins a template here`);
+    }
+    return text;
+  }
+
+  /** Stores a credential as a secret variable and gives the template for it. */
+  secret(field: string, value: string): string {
+    if (value === '') return '';
+    const own = `${this.object}_${field}`.toUpperCase().replace(/[^A-Z0-9]+/g, '_');
+    const key = `${variablePrefix(this.#plan.project)}${own}`;
+    const free = this.#plan.freeKey(key, value);
+    if (!this.#plan.variables.some((variable) => variable.key === free)) {
+      this.#plan.variables.push({ key: free, value });
+    }
+    return `{{${free}}}`;
+  }
+
+  /** What nothing has read. `reasons` explain a field; the others have no counterpart. */
+  leftovers(source: SourceObject, reasons: Readonly<Record<string, string>> = {}): void {
+    for (const path of source.unread()) {
+      this.notCarried(reasons[path] ?? `field \`${path}\` has no counterpart`);
+    }
+  }
+
+  /** A frequency for an interval in seconds, with a line where it differs. */
+  frequency(seconds: number): { frequency: number; frequencyOffset?: number } {
+    const chosen = frequencyFor(seconds, this.#plan.options.prefersLonger);
+    if (chosen.seconds !== seconds) {
+      this.changed(
+        `every ${duration(seconds)} → every ${duration(chosen.seconds)} (${requestsPerHour(seconds)} → ${requestsPerHour(chosen.seconds)} requests per hour)`,
+      );
+    }
+    return chosen.fields;
+  }
+
+  /** `maxResponseTime` for a timeout in seconds; without one, the longest. */
+  maxResponseTime(seconds: number, ceilingMs: number): number {
+    const wanted = Math.round(seconds * 1000);
+    if (wanted <= 0) return ceilingMs;
+    if (wanted <= ceilingMs) return wanted;
+    this.changed(`timeout ${duration(seconds)} → ${duration(ceilingMs / 1000)}, the longest here`);
+    return ceilingMs;
+  }
+}
+
+export interface CommonFields {
+  name: string;
+  description?: string;
+  tags?: readonly string[];
+  active: boolean;
+  groupId?: Ref | null;
+}
+
+/** Largest response times per check type, in milliseconds. */
+export const ceilings = { URL: 30_000, API: 30_000, TCP: 5_000, DNS: 5_000 } as const;
+
+export class Plan {
+  readonly title: string;
+  readonly options: MoverOptions;
+  /** Logical id of the project. */
+  readonly project: string;
+  readonly resources: Resource[] = [];
+  readonly variables: SecretVariable[] = [];
+  readonly lines: ReportLine[] = [];
+  /** What the files need before anything can be written. */
+  readonly missing: string[] = [];
+  readonly entries: Entry[] = [];
+  /** Credentials that stay in encrypted fields of alert channels. */
+  channelSecrets = 0;
+  readonly #byId = new Map<string, Resource>();
+  readonly #said = new Set<string>();
+
+  constructor(title: string, project: string, options: MoverOptions) {
+    this.title = title;
+    this.project = project;
+    this.options = options;
+  }
+
+  /** Registers an object of the source. */
+  entry(kind: string, id: string, name: string): Entry {
+    const entry = new Entry(this, `${kind} ${id}`, name === '' ? `${kind} ${id}` : name);
+    this.entries.push(entry);
+    return entry;
+  }
+
+  /** A line about the whole source, once. */
+  say(kind: ReportLine['class'], text: string): void {
+    if (this.#said.has(text)) return;
+    this.#said.add(text);
+    this.lines.push({ class: kind, object: null, text });
+  }
+
+  need(what: string): void {
+    if (!this.missing.includes(what)) this.missing.push(what);
+  }
+
+  /** The key, or one with a number when another value has it. */
+  freeKey(key: string, value: string): string {
+    const known = this.variables.find((variable) => variable.key === key);
+    if (known === undefined || known.value === value) return key;
+    for (let number = 2; ; number += 1) {
+      const next = `${key}_${number}`;
+      const other = this.variables.find((variable) => variable.key === next);
+      if (other === undefined || other.value === value) return next;
+    }
+  }
+
+  add(type: string, logicalId: string, payload: Record<string, unknown>): Ref {
+    const resource: Resource = { logicalId, type, member: true, payload };
+    this.resources.push(resource);
+    this.#byId.set(logicalId, resource);
+    return ref(logicalId);
+  }
+
+  has(logicalId: string): boolean {
+    return this.#byId.has(logicalId);
+  }
+
+  change(logicalId: string, fields: Record<string, unknown>): void {
+    Object.assign(this.#byId.get(logicalId)?.payload ?? {}, fields);
+  }
+
+  /** A name that no other resource of the kind has, within its limit. */
+  name(entry: Entry, wanted: string): string {
+    const trimmed = wanted.trim() === '' ? entry.object : wanted.trim();
+    if (trimmed.length <= nameUpTo) return trimmed;
+    entry.changed(`name cut to ${nameUpTo} characters`);
+    return trimmed.slice(0, nameUpTo).trim();
+  }
+
+  /** Fields of every check. */
+  checkFields(entry: Entry, common: CommonFields): Record<string, unknown> {
+    const { description = '', tags = [] } = common;
+    const cut = description.length > descriptionUpTo;
+    if (cut) entry.changed(`description cut to ${descriptionUpTo} characters`);
+    const usable = [...new Set(tags.map((tag) => tag.trim().slice(0, nameUpTo)))].filter(
+      (tag) => tag !== '',
+    );
+    if (tags.some((tag) => tag.trim().length > nameUpTo)) {
+      entry.changed(`tags cut to ${nameUpTo} characters`);
+    }
+    if (usable.length > maxTags) entry.notCarried(`tags beyond the first ${maxTags}`);
+    return {
+      name: this.name(entry, common.name),
+      activated: common.active && !entry.isDeactivated,
+      description: description.trim() === '' ? null : description.slice(0, descriptionUpTo),
+      tags: usable.slice(0, maxTags),
+      groupId: common.groupId ?? null,
+      useGlobalAlertSettings: false,
+    };
+  }
+
+  /** Fields of checks that run in locations. */
+  scheduledFields(): Record<string, unknown> {
+    const { locations, privateLocations } = this.options;
+    if (locations.length + privateLocations.length === 0) {
+      this.need('a location for the checks: --location <location>, once for each');
+    }
+    return {
+      doubleCheck: false,
+      locations: [...locations],
+      privateLocations: [...privateLocations],
+    };
+  }
+
+  /** Counts of objects without a line, then of lines by class. */
+  counts(): Record<ReportClass, number> {
+    const lines = this.report();
+    const count = (kind: ReportClass) => lines.filter((line) => line.class === kind).length;
+    return Object.fromEntries(
+      reportClasses.map((kind) => [
+        kind,
+        kind === 'EXACT' ? this.entries.filter((entry) => entry.lines === 0).length : count(kind),
+      ]),
+    ) as Record<ReportClass, number>;
+  }
+
+  /** All lines, with what is said of the secrets. */
+  report(): ReportLine[] {
+    const lines = [...this.lines];
+    const secrets = this.variables.length;
+    const say = (text: string) => lines.push({ class: 'SECRET', object: null, text });
+    if (secrets > 0) {
+      say(
+        `${secrets} ${secrets === 1 ? 'credential is' : 'credentials are'} stored as secret variables; they stand in clear text in your file. Delete the file after the import.`,
+      );
+    }
+    if (this.channelSecrets > 0) {
+      say(
+        `${this.channelSecrets} ${this.channelSecrets === 1 ? 'credential stays' : 'credentials stay'} in alert channels; they stand in clear text in your file. Delete the file after the import.`,
+      );
+    }
+    return lines;
+  }
+}
+
+/** Splits what was given with `--location`: names of data centers, and slugs of private locations. */
+export function splitLocations(given: readonly string[]): {
+  locations: string[];
+  privateLocations: string[];
+} {
+  const isDataCenter = (name: string) => dataCenterLocation.safeParse(name).success;
+  return {
+    locations: given.filter(isDataCenter),
+    privateLocations: given.filter((name) => !isDataCenter(name)),
+  };
+}
