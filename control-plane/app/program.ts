@@ -92,6 +92,7 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     hasOptions: true,
     summary: 'make the resources of an account what the files of a folder say',
     load: async () => (await import('./commands/apply.ts')).registerApply,
+  },
   import: {
     takes: '<path>',
     hasOptions: true,

@@ -3,7 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import {
   deployment,
+  projectBody,
   projectChange,
+  type ProjectBody,
   type ProjectChange,
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import { variable } from '@monitor/shared/contract/variable.ts';
@@ -124,10 +126,19 @@ export class AccountApi {
     what: string,
     project: { project: { logicalId: string } },
     dryRun: boolean,
+    options: { preserveResources?: boolean; adopt?: boolean } = {},
   ): Promise<ProjectChange> {
-    const path = `/v1/projects/deploy?dryRun=${dryRun}`;
+    const flags = Object.entries({ dryRun, ...options }).map(([name, value]) => `${name}=${value}`);
+    const path = `/v1/projects/deploy?${flags.join('&')}`;
     const first = await this.#succeed(what, 'POST', path, project);
     return this.#settle(what, project.project.logicalId, first);
+  }
+
+  /** Everything of the account; a name for the project comes with it. */
+  async export(what: string, logicalId: string, name: string): Promise<ProjectBody> {
+    const query = new URLSearchParams({ logicalId, name }).toString();
+    const { body } = await this.#succeed(what, 'GET', `/v1/projects/export?${query}`);
+    return projectBody.parse(body);
   }
 
   async destroy(what: string, project: string, dryRun: boolean): Promise<ProjectChange> {

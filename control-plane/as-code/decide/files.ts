@@ -25,6 +25,7 @@ const folders: readonly [folder: string, type: ResourceType][] = [
   ['alert-channels', 'alert-channel'],
   ['variables', 'variable'],
   ['snippets', 'snippet'],
+  ['escalation-policies', 'escalation-policy'],
   ['check-groups', 'check-group'],
   ['checks', 'check'],
   ['services', 'status-page-service'],

@@ -20,6 +20,7 @@ import type { Database } from '../../db/tables.ts';
 import { ApiError, invalidField } from '../../errors/api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import { readingContext } from '../../http/call-context.ts';
+import { logicalIdsOf } from './export-account.ts';
 import { isEqual, type Kind, kinds, type Stored, type Unit } from './kinds.ts';
 import { hasNumericId, keyOf, References } from './references.ts';
 import {
@@ -37,6 +38,7 @@ import {
   link,
   type LinkRow,
   linksOf,
+  ownerOf,
   type ProjectRow,
   projectToWire,
   relink,
@@ -51,6 +53,8 @@ export interface DeployOptions {
   preserveResources?: boolean;
   /** Whether new checks run at once. */
   scheduleOnDeploy?: boolean;
+  /** Takes over what the account has under the name of a new resource, if no project owns it. */
+  adopt?: boolean;
   /** Ends it, and undoes what it did. */
   signal?: AbortSignal;
   /** Called with a percentage. */
@@ -145,6 +149,7 @@ class Deployment {
   readonly #options: DeployOptions;
   readonly #row: ProjectRow;
   readonly #links: Map<string, LinkRow>;
+  readonly #known: readonly LinkRow[];
   readonly #total: number;
   #done = 0;
   readonly diff: DiffEntry[] = [];
@@ -164,6 +169,7 @@ class Deployment {
     this.#options = options;
     this.#row = row;
     this.#total = total;
+    this.#known = links;
     this.#links = new Map(
       links.map((each) => [keyOf(each.type as ResourceType, each.logical_id), each]),
     );
@@ -243,12 +249,17 @@ class Deployment {
     const links = resources.map(({ logicalId }) => this.#take(type, logicalId));
     const ids = links.flatMap((known) => known?.physical_id ?? []);
     const stored = ids.length === 0 ? new Map<string, Stored>() : await kind.read(this.#unit, ids);
-    const renamed = links.includes(undefined) ? await this.#renamed(kind) : new Map();
+    const hasNew = links.includes(undefined);
+    const renamed = hasNew ? await this.#renamed(kind) : new Map();
+    const unowned = hasNew && this.#options.adopt === true ? await this.#unowned(kind) : new Map();
     for (const [at, { logicalId, payload }] of resources.entries()) {
       try {
         const body = kind.parse(payload ?? {}, references, slugsOf(logicalId));
         const adopted =
-          links[at] === undefined ? await this.#adopt(kind, logicalId, body, renamed) : null;
+          links[at] === undefined
+            ? ((await this.#adopt(kind, logicalId, body, renamed)) ??
+              (await this.#takeOver(type, logicalId, unowned)))
+            : null;
         const known = adopted?.known ?? links[at];
         const before = adopted?.before ?? stored.get(known?.physical_id ?? '');
         const kept = (kind.own ?? []).filter((name) => payload?.[name] === undefined);
@@ -296,6 +307,34 @@ class Deployment {
     this.#take(type, found.known.logical_id);
     await relink(this.#db, found.known, { logical_id: logicalId, is_uncommitted: 0 });
     return found;
+  }
+
+  /** What the account has of a kind, by the names that an export gives it. */
+  async #unowned(kind: Kind): Promise<Map<string, { id: string; before: Stored }>> {
+    const stored = await kind.read(this.#unit, null);
+    return new Map(
+      [...logicalIdsOf(kind, stored, this.#known)].flatMap(([id, logicalId]) => {
+        const before = stored.get(id);
+        return before === undefined ? [] : [[logicalId, { id, before }]];
+      }),
+    );
+  }
+
+  /** The project owns what is called so from now on. Refuses what belongs to another project. */
+  async #takeOver(
+    type: ResourceType,
+    logicalId: string,
+    unowned: ReadonlyMap<string, { id: string; before: Stored }>,
+  ): Promise<Known | null> {
+    const found = unowned.get(logicalId);
+    if (found === undefined) return null;
+    const owner = await ownerOf(this.#db, this.#row.account_id, type, found.id);
+    if (owner !== undefined) {
+      if (owner.id === this.#row.id) return null;
+      throw new ApiError('CONFLICT', `it belongs to the project "${owner.name}" already`);
+    }
+    const known = await link(this.#db, this.#row, { type, logicalId, physicalId: found.id });
+    return { known, before: found.before };
   }
 
   async #saveOne(
@@ -367,7 +406,7 @@ class Deployment {
       await relink(this.#db, known, { physical_id: name });
       return known.id;
     }
-    const id = await link(this.#db, this.#row, { type, logicalId, physicalId: name });
+    const { id } = await link(this.#db, this.#row, { type, logicalId, physicalId: name });
     this.#note(type, logicalId, id, 'CREATE');
     return null;
   }

@@ -10,6 +10,7 @@ import { ApiError } from '../../errors/api-error.ts';
 import { asStream, type Handlers } from '../../http/implement.ts';
 import { deployProject, destroyProject } from './deploy-project.ts';
 import type { Deployments } from './deployments.ts';
+import { exportAccount } from './export-account.ts';
 import { findProject } from './store.ts';
 
 const keepAliveMs = 15_000;
@@ -62,6 +63,9 @@ export function projectHandlers(
         deployProject(services, principal, project, { ...options, ...watched }),
       );
     },
+
+    exportProject: ({ query }, { principal: { accountId } }) =>
+      exportAccount({ services, accountId }, query),
 
     deleteProject: async ({ params: { logicalId }, query }, { principal, setStatus }) => {
       const { dryRun, preserveResources } = query;

@@ -201,6 +201,7 @@ async function findResources(
   const slugs = new Map<string, readonly string[]>();
   for (const kind of kinds) {
     const { type } = kind;
+    if (kind.isUnknownToClients === true) continue;
     for (const [id, { fields }] of await kind.read(unit, null)) {
       const isTaken = taken.has(keyOf(type, id));
       if (isTaken || !isIncluded(filters, type, id) || !isWritable(type, fields)) continue;

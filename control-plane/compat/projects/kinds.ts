@@ -102,6 +102,8 @@ export interface Kind {
   write(stored: Fields): Fields;
   /** Fields that existing clients do not know: they stay as people set them. */
   own?: readonly string[];
+  /** Existing clients have no construct for it. */
+  isUnknownToClients?: boolean;
   create(unit: Unit, body: Fields): Promise<string | number>;
   update(unit: Unit, stored: Stored, body: Fields): Promise<unknown>;
   remove(unit: Unit, stored: Stored): Promise<unknown>;
@@ -634,6 +636,7 @@ function keepCardIds(before: readonly Required<Card>[], cards: readonly Card[]):
 
 const variables: Kind = {
   type: 'variable',
+  isUnknownToClients: true,
   address: 'key',
   role: roleOf(variableRoutes.createVariable),
   parse: (payload) =>
@@ -643,7 +646,9 @@ const variables: Kind = {
       .selectFrom('variables')
       .selectAll()
       .where('account_id', '=', accountId)
-      .where('key', 'in', eachOf(ids))
+      .$if(ids !== null, (rows) => rows.where('key', 'in', eachOf(ids ?? [])))
+      .orderBy('created_at')
+      .orderBy('key')
       .execute();
     return new Map(
       rows.map(({ key, value: stored, ...row }) => {
@@ -655,6 +660,7 @@ const variables: Kind = {
       }),
     );
   },
+  write: (stored) => (stored['secret'] === true ? { ...stored, value: null } : stored),
   async create({ services, call }, body) {
     const input = { params: undefined, query: undefined, body: body as never };
     return (await variableHandlers(services).createVariable(input, call)).key;
@@ -672,6 +678,7 @@ const variables: Kind = {
 
 const snippets: Kind = {
   type: 'snippet',
+  isUnknownToClients: true,
   role: roleOf(snippetRoutes.createSnippet),
   parse: (payload) =>
     parseBy(snippetRoutes.createSnippet.body, payload, related(snippetRoutes.createSnippet)),
@@ -680,7 +687,9 @@ const snippets: Kind = {
       .selectFrom('snippets')
       .select(['id', 'name', 'script'])
       .where('account_id', '=', accountId)
-      .where('id', 'in', numbersIn(ids))
+      .$if(ids !== null, (rows) => rows.where('id', 'in', numbersIn(ids ?? [])))
+      .orderBy('created_at')
+      .orderBy('id')
       .execute();
     return new Map(
       rows.map(({ id, name, script }) => [
@@ -689,6 +698,7 @@ const snippets: Kind = {
       ]),
     );
   },
+  write: (stored) => stored,
   async create({ services, call }, body) {
     const input = { params: undefined, query: undefined, body: body as never };
     return (await snippetHandlers(services).createSnippet(input, call)).id;
@@ -705,6 +715,7 @@ const snippets: Kind = {
 
 const policies: Kind = {
   type: 'escalation-policy',
+  isUnknownToClients: true,
   role: roleOf(escalationPolicyRoutes.createEscalationPolicy),
   parse(payload, references) {
     const { createEscalationPolicy: route } = escalationPolicyRoutes;
@@ -719,12 +730,15 @@ const policies: Kind = {
       .selectFrom('escalation_policies')
       .selectAll()
       .where('account_id', '=', accountId)
-      .where('id', 'in', eachOf(ids))
+      .$if(ids !== null, (rows) => rows.where('id', 'in', eachOf(ids ?? [])))
+      .orderBy('created_at')
+      .orderBy('id')
       .execute();
     return new Map(
       rows.map((row) => [row.id, { handle: row.id, fields: { ...fieldsOfPolicy(row) } }]),
     );
   },
+  write: (stored) => stored,
   async create({ services, call }, body) {
     const input = { params: undefined, query: undefined, body: body as never };
     return (await escalationPolicyHandlers(services).createEscalationPolicy(input, call)).id;

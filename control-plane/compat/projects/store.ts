@@ -99,16 +99,32 @@ export async function link(
   db: Kysely<Database>,
   { id: projectId, account_id: accountId }: ProjectRow,
   { type, logicalId, physicalId }: { type: ResourceType; logicalId: string; physicalId: string },
-): Promise<number> {
-  const { id } = await db
+): Promise<LinkRow> {
+  return db
     .insertInto('project_resources')
     .values({
       ...{ account_id: accountId, project_id: projectId, type },
       ...{ logical_id: logicalId, physical_id: physicalId, is_uncommitted: 0 },
     })
-    .returning('id')
+    .returningAll()
     .executeTakeFirstOrThrow();
-  return id;
+}
+
+/** The project that owns a resource. */
+export async function ownerOf(
+  db: Kysely<Database>,
+  accountId: string,
+  type: ResourceType,
+  physicalId: string,
+): Promise<Pick<ProjectRow, 'id' | 'name'> | undefined> {
+  return db
+    .selectFrom('project_resources')
+    .innerJoin('projects', 'projects.id', 'project_resources.project_id')
+    .select(['projects.id', 'projects.name'])
+    .where('project_resources.account_id', '=', accountId)
+    .where('project_resources.type', '=', type)
+    .where('project_resources.physical_id', '=', physicalId)
+    .executeTakeFirst();
 }
 
 /** The resource was made anew, or has another name in the project. */

@@ -129,6 +129,10 @@ const deployProject = defineRoute({
     dryRun: flag,
     preserveResources: flag.meta({ description: 'Keeps what the project no longer lists' }),
     scheduleOnDeploy: queryBoolean.default(true).meta({ description: 'New checks run at once' }),
+    adopt: flag.meta({
+      description:
+        'Takes over what the account has under the name of a new resource, unless another project owns it',
+    }),
   }),
   body: projectBody,
   bodyLimitBytes: maxProjectBytes,
@@ -136,6 +140,25 @@ const deployProject = defineRoute({
   otherStatuses: [200],
   response: deploymentOrChange,
   errors: [400, 409, 413, 429],
+});
+
+const exportProject = defineRoute({
+  operationId: 'exportProject',
+  method: 'GET',
+  path: '/v1/projects/export',
+  tag,
+  summary: 'Read everything of the account as the body of a project',
+  description:
+    'References are names, and secrets have no value. A deployment of it elsewhere makes the same; with `adopt` it takes over what is there.',
+  authentication: 'apiKey',
+  role: 'ADMIN',
+  query: z.object({
+    logicalId: logicalId.max(255).default('account'),
+    name: projectName.default('Account'),
+  }),
+  status: 200,
+  response: projectBody,
+  errors: [400],
 });
 
 const deleteProject = defineRoute({
@@ -215,6 +238,7 @@ const cancelDeployment = defineRoute({
 
 export const projectRoutes = {
   deployProject,
+  exportProject,
   deleteProject,
   getDeployment,
   streamDeployment,

@@ -10,9 +10,9 @@ import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-wi
 import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
-import { Reference, valuesOf } from '../../../scripts/fuzz/values.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { deployed, destroyed, everything, projectOf, url } from '../../support/projects.ts';
+import { bodiesOf } from '../../support/random-bodies.ts';
 import { testSeed, tries } from '../../support/random.ts';
 
 type Fields = Record<string, unknown>;
@@ -155,21 +155,6 @@ test('resources that files of the project define already are its friends', async
     ['alert-channel'],
   );
 });
-
-/** Bodies of creation as the contract describes them, with references to nothing. */
-function bodiesOf(route: Route): fc.Arbitrary<unknown> {
-  const withoutReferences = (value: unknown): unknown => {
-    if (value instanceof Reference) return undefined;
-    if (Array.isArray(value)) {
-      return value.map(withoutReferences).filter((each) => each !== undefined);
-    }
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, inner]) => [name, withoutReferences(inner)]),
-    );
-  };
-  return route.body === undefined ? fc.constant({}) : valuesOf(route.body).map(withoutReferences);
-}
 
 test('whatever the contract accepts is imported and deployed without a difference', async () => {
   const routes: Route[] = [
