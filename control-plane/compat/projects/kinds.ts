@@ -8,6 +8,7 @@ import {
   alertChannelRoutes,
   type AlertChannelType,
 } from '@monitor/shared/contract/alert-channel.ts';
+import { alertSettings, type RetryStrategy } from '@monitor/shared/contract/check.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
 import { fieldsOfAnyType } from '@monitor/shared/contract/check-routes.ts';
 import { checkTypes, findCheckType, isPinged } from '@monitor/shared/contract/checks/index.ts';
@@ -180,6 +181,27 @@ function withoutAssigned({ privateLocations, ...stored }: Fields): Fields {
   return Array.isArray(privateLocations) ? stored : { ...stored, privateLocations };
 }
 
+/** Clients refuse an empty list of conditions. */
+function withoutEmptyConditions(stored: Fields): Fields {
+  const { retryStrategy } = stored;
+  if (typeof retryStrategy !== 'object' || retryStrategy === null) return stored;
+  const { onlyOn, ...rest } = retryStrategy as RetryStrategy;
+  return onlyOn.length > 0 ? stored : { ...stored, retryStrategy: rest };
+}
+
+const plainAlertSettings: unknown = JSON.parse(JSON.stringify(alertSettings.parse({})));
+
+/** Clients take settings of a check for its own, which win over those of the account. */
+function withoutPlainAlertSettings(stored: Fields): Fields {
+  const { alertSettings: given, ...rest } = stored;
+  const isPlain = isDeepStrictEqual(given, plainAlertSettings);
+  return stored['useGlobalAlertSettings'] === true && isPlain ? rest : stored;
+}
+
+/** The settings that checks and groups share, as a payload has them. */
+const asPayload = (stored: Fields): Fields =>
+  withoutSecrets(withoutAssigned(withoutEmptyConditions(stored)));
+
 /** Nobody sees secrets; null keeps them. */
 function withoutSecrets(stored: Fields): Fields {
   const variables = stored['environmentVariables'];
@@ -257,7 +279,7 @@ const checks: Kind = {
     const { pingToken: _kept, ...settings } = (heartbeat ?? {}) as Fields;
     const isHeartbeat = isPinged(String(stored['checkType']));
     return {
-      ...withoutSecrets(withoutAssigned(stored)),
+      ...asPayload(withoutPlainAlertSettings(stored)),
       ...(heartbeat !== undefined && { heartbeat: isHeartbeat ? settings : heartbeat }),
     };
   },
@@ -305,7 +327,7 @@ const groups: Kind = {
     return updateGroup(services, accountId, Number(handle), changes as never);
   },
   remove: ({ services, accountId }, { handle }) => deleteGroup(services, accountId, Number(handle)),
-  write: (stored) => ({ v: 2, ...withoutSecrets(withoutAssigned(stored)) }),
+  write: (stored) => ({ v: 2, ...asPayload(stored) }),
   isSame: (stored, { alertChannelSubscriptions: _own, ...body }) =>
     isEqual(stored, withKeptVariables(stored, body)),
 };
