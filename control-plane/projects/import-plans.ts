@@ -8,12 +8,12 @@ import type {
   ImportPlanWire,
 } from '@monitor/shared/contract/compatibility/imports.ts';
 import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
-import type { Services } from '../../core/services.ts';
-import { fromFlag, fromJson, toTimestamp } from '../../db/columns.ts';
-import { lockRows } from '../../db/lock.ts';
-import type { Database } from '../../db/tables.ts';
-import { ApiError, notFound } from '../../errors/api-error.ts';
-import type { ImportPlansTable } from '../tables.ts';
+import type { Services } from '../core/services.ts';
+import { fromFlag, fromJson, toTimestamp } from '../db/columns.ts';
+import { lockRows } from '../db/lock.ts';
+import type { Database } from '../db/tables.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
+import type { ImportPlansTable } from './tables.ts';
 import { type Fields, kinds, type Reading } from './kinds.ts';
 import { hasNumericId, keyOf } from './references.ts';
 import { nameOf } from './relations.ts';
