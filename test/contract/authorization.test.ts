@@ -305,9 +305,12 @@ test('every cell of operation by key answers as the contract says, and refusals 
   const order = (route: Route) =>
     route.method !== 'DELETE'
       ? 0
-      : /check-groups|api-keys|private-locations|dashboards/.test(route.path)
-        ? 2
-        : 1;
+      : // It deletes what it owns.
+        route.operationId === 'deleteProject'
+        ? 3
+        : /check-groups|api-keys|private-locations|dashboards/.test(route.path)
+          ? 2
+          : 1;
   // The parts before the whole.
   const depth = (route: Route) => route.path.split('/').length;
   const routes = allRoutes.toSorted(
