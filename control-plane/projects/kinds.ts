@@ -8,6 +8,7 @@ import {
   alertChannelRoutes,
   type AlertChannelType,
 } from '@monitor/shared/contract/alert-channel.ts';
+import { alertSettings, type RetryStrategy } from '@monitor/shared/contract/check.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
 import { fieldsOfAnyType } from '@monitor/shared/contract/check-routes.ts';
 import { checkTypes, findCheckType, isPinged } from '@monitor/shared/contract/checks/index.ts';
@@ -22,13 +23,13 @@ import { type Role, type Route, roleOf } from '@monitor/shared/contract/route.ts
 import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { variableRoutes } from '@monitor/shared/contract/variable.ts';
-import type { LocationKeys } from '../../accounts/index.ts';
+import type { LocationKeys } from '../accounts/index.ts';
 import {
   alertChannelHandlers,
   escalationPolicyHandlers,
   fieldsOfPolicy,
   preferencesOf,
-} from '../../alerting/index.ts';
+} from '../alerting/index.ts';
 import {
   createCheck,
   createGroup,
@@ -40,29 +41,29 @@ import {
   updateCheck,
   updateGroup,
   variableHandlers,
-} from '../../checks/index.ts';
-import { isEncryptedVariable, mapCredentials } from '../../core/decide/credentials.ts';
-import type { Services } from '../../core/services.ts';
-import { fromFlag, fromJson } from '../../db/columns.ts';
-import { eachOf } from '../../db/expressions.ts';
-import { invalidField } from '../../errors/api-error.ts';
-import type { ApiPrincipal } from '../../http/authenticate.ts';
-import type { CallContext } from '../../http/call-context.ts';
-import { bodyFields, type BodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
+} from '../checks/index.ts';
+import { isEncryptedVariable, mapCredentials } from '../core/decide/credentials.ts';
+import type { Services } from '../core/services.ts';
+import { fromFlag, fromJson } from '../db/columns.ts';
+import { eachOf } from '../db/expressions.ts';
+import { invalidField } from '../errors/api-error.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
+import type { CallContext } from '../http/call-context.ts';
+import { bodyFields, type BodyFields, refuseMisspelt, validate } from '../http/validate.ts';
 import {
   maintenanceWindowHandlers,
   windowColumnsOf,
   windowFieldsOf,
-} from '../../maintenance/index.ts';
-import { privateLocationHandlers } from '../../scheduling/index.ts';
+} from '../maintenance/index.ts';
+import { privateLocationHandlers } from '../scheduling/index.ts';
 import {
   dashboardFieldsOf,
   dashboardHandlers,
   presentStatusPages,
   serviceHandlers,
   statusPageHandlers,
-} from '../../status-pages/index.ts';
-import { References, refIn } from './references.ts';
+} from '../status-pages/index.ts';
+import { type References, refIn } from './references.ts';
 
 export type Fields = Record<string, unknown>;
 
@@ -132,6 +133,10 @@ function parseBy(schema: z.ZodType, payload: Fields, related: readonly z.ZodType
   return body;
 }
 
+/** The input of a handler; the schema of its route has parsed the body. */
+const inputOf = ({ params, body }: { params?: Fields; body?: Fields }): never =>
+  ({ params, query: undefined, body }) as never;
+
 const related = ({ response }: Route): z.ZodType[] => (response === undefined ? [] : [response]);
 
 /** As it would be stored: without what JSON leaves out. */
@@ -191,6 +196,27 @@ const numbersIn = (ids: readonly string[]): number[] => [
 function withoutAssigned({ privateLocations, ...stored }: Fields): Fields {
   return Array.isArray(privateLocations) ? stored : { ...stored, privateLocations };
 }
+
+/** Clients refuse an empty list of conditions. */
+function withoutEmptyConditions(stored: Fields): Fields {
+  const { retryStrategy } = stored;
+  if (typeof retryStrategy !== 'object' || retryStrategy === null) return stored;
+  const { onlyOn, ...rest } = retryStrategy as RetryStrategy;
+  return onlyOn.length > 0 ? stored : { ...stored, retryStrategy: rest };
+}
+
+const plainAlertSettings: unknown = JSON.parse(JSON.stringify(alertSettings.parse({})));
+
+/** Clients take settings of a check for its own, which win over those of the account. */
+function withoutPlainAlertSettings(stored: Fields): Fields {
+  const { alertSettings: given, ...rest } = stored;
+  const isPlain = isDeepStrictEqual(given, plainAlertSettings);
+  return stored['useGlobalAlertSettings'] === true && isPlain ? rest : stored;
+}
+
+/** The settings that checks and groups share, as a payload has them. */
+const asPayload = (stored: Fields): Fields =>
+  withoutSecrets(withoutAssigned(withoutEmptyConditions(stored)));
 
 /** Nobody sees secrets; null keeps them. */
 function withoutSecrets(stored: Fields): Fields {
@@ -269,7 +295,7 @@ const checks: Kind = {
     const { pingToken: _kept, ...settings } = (heartbeat ?? {}) as Fields;
     const isHeartbeat = isPinged(String(stored['checkType']));
     return {
-      ...withoutSecrets(withoutAssigned(stored)),
+      ...asPayload(withoutPlainAlertSettings(stored)),
       ...(heartbeat !== undefined && { heartbeat: isHeartbeat ? settings : heartbeat }),
     };
   },
@@ -318,7 +344,7 @@ const groups: Kind = {
     return updateGroup(services, accountId, Number(handle), changes as never);
   },
   remove: ({ services, accountId }, { handle }) => deleteGroup(services, accountId, Number(handle)),
-  write: (stored) => ({ v: 2, ...withoutSecrets(withoutAssigned(stored)) }),
+  write: (stored) => ({ v: 2, ...asPayload(stored) }),
   isSame: (stored, { alertChannelSubscriptions: _own, ...body }) =>
     isEqual(stored, withKeptVariables(stored, body)),
 };
@@ -354,16 +380,19 @@ const channels: Kind = {
     );
   },
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await alertChannelHandlers(services).createAlertChannel(input, call)).id;
+    return (await alertChannelHandlers(services).createAlertChannel(inputOf({ body }), call)).id;
   },
   update({ services, call }, { handle }, body) {
-    const input = { params: { id: Number(handle) }, query: undefined, body: body as never };
-    return alertChannelHandlers(services).updateAlertChannel(input, call);
+    return alertChannelHandlers(services).updateAlertChannel(
+      inputOf({ params: { id: Number(handle) }, body }),
+      call,
+    );
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { id: Number(handle) }, query: undefined, body: undefined };
-    return alertChannelHandlers(services).deleteAlertChannel(input, call);
+    return alertChannelHandlers(services).deleteAlertChannel(
+      inputOf({ params: { id: Number(handle) } }),
+      call,
+    );
   },
   isOther: (stored, body) => stored['type'] !== body['type'],
 };
@@ -401,18 +430,15 @@ const locations: Kind = {
   },
   async create(unit, body) {
     const handlers = privateLocationHandlers(unit.services, keysOf(unit));
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await handlers.createPrivateLocation(input, unit.call)).id;
+    return (await handlers.createPrivateLocation(inputOf({ body }), unit.call)).id;
   },
   update(unit, { handle }, { slugName: _same, ...body }) {
     const handlers = privateLocationHandlers(unit.services, keysOf(unit));
-    const input = { params: { id: handle }, query: undefined, body: body as never };
-    return handlers.updatePrivateLocation(input, unit.call);
+    return handlers.updatePrivateLocation(inputOf({ params: { id: handle }, body }), unit.call);
   },
   remove(unit, { handle }) {
     const handlers = privateLocationHandlers(unit.services, keysOf(unit));
-    const input = { params: { id: handle }, query: undefined, body: undefined };
-    return handlers.deletePrivateLocation(input, unit.call);
+    return handlers.deletePrivateLocation(inputOf({ params: { id: handle } }), unit.call);
   },
   isOther: (stored, body) => stored['slugName'] !== body['slugName'],
 };
@@ -443,16 +469,21 @@ const windows: Kind = {
     );
   },
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await maintenanceWindowHandlers(services).createMaintenanceWindow(input, call)).id;
+    return (
+      await maintenanceWindowHandlers(services).createMaintenanceWindow(inputOf({ body }), call)
+    ).id;
   },
   update({ services, call }, { handle }, body) {
-    const input = { params: { id: Number(handle) }, query: undefined, body: body as never };
-    return maintenanceWindowHandlers(services).updateMaintenanceWindow(input, call);
+    return maintenanceWindowHandlers(services).updateMaintenanceWindow(
+      inputOf({ params: { id: Number(handle) }, body }),
+      call,
+    );
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { id: Number(handle) }, query: undefined, body: undefined };
-    return maintenanceWindowHandlers(services).deleteMaintenanceWindow(input, call);
+    return maintenanceWindowHandlers(services).deleteMaintenanceWindow(
+      inputOf({ params: { id: Number(handle) } }),
+      call,
+    );
   },
   // Instants may be written in many ways.
   isSame: (stored, body) =>
@@ -489,16 +520,20 @@ const dashboards: Kind = {
     );
   },
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: { ...body, keys: [] } as never };
-    return (await dashboardHandlers(services).createDashboard(input, call)).id;
+    const made = { ...body, keys: [] };
+    return (await dashboardHandlers(services).createDashboard(inputOf({ body: made }), call)).id;
   },
   update({ services, call }, { handle }, body) {
-    const input = { params: { dashboardId: handle }, query: undefined, body: body as never };
-    return dashboardHandlers(services).updateDashboard(input, call);
+    return dashboardHandlers(services).updateDashboard(
+      inputOf({ params: { dashboardId: handle }, body }),
+      call,
+    );
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { dashboardId: handle }, query: undefined, body: undefined };
-    return dashboardHandlers(services).deleteDashboard(input, call);
+    return dashboardHandlers(services).deleteDashboard(
+      inputOf({ params: { dashboardId: handle } }),
+      call,
+    );
   },
 };
 
@@ -521,16 +556,19 @@ const pageServices: Kind = {
     return new Map(rows.map(({ id, name }) => [id, { handle: id, fields: { name } }]));
   },
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await serviceHandlers(services).createService(input, call)).id;
+    return (await serviceHandlers(services).createService(inputOf({ body }), call)).id;
   },
   update({ services, call }, { handle }, body) {
-    const input = { params: { serviceId: handle }, query: undefined, body: body as never };
-    return serviceHandlers(services).updateService(input, call);
+    return serviceHandlers(services).updateService(
+      inputOf({ params: { serviceId: handle }, body }),
+      call,
+    );
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { serviceId: handle }, query: undefined, body: undefined };
-    return serviceHandlers(services).deleteService(input, call);
+    return serviceHandlers(services).deleteService(
+      inputOf({ params: { serviceId: handle } }),
+      call,
+    );
   },
 };
 
@@ -584,22 +622,19 @@ const pages: Kind = {
     );
   },
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await statusPageHandlers(services).createStatusPage(input, call)).id;
+    return (await statusPageHandlers(services).createStatusPage(inputOf({ body }), call)).id;
   },
   update({ services, call }, { handle, fields }, body) {
     const before = fields['cards'] as Required<Card>[];
     const cards = keepCardIds(before, body['cards'] as Card[]);
-    const input = {
-      params: { statusPageId: handle },
-      query: undefined,
-      body: { ...body, cards } as never,
-    };
-    return statusPageHandlers(services).updateStatusPage(input, call);
+    const input = { params: { statusPageId: handle }, body: { ...body, cards } };
+    return statusPageHandlers(services).updateStatusPage(inputOf(input), call);
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { statusPageId: handle }, query: undefined, body: undefined };
-    return statusPageHandlers(services).deleteStatusPage(input, call);
+    return statusPageHandlers(services).deleteStatusPage(
+      inputOf({ params: { statusPageId: handle } }),
+      call,
+    );
   },
   isSame(stored, body) {
     const withoutIds = (cards: unknown) =>
