@@ -18,13 +18,6 @@ export interface HttpParts {
 const methods = ['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH', 'OPTIONS'];
 const maxHeaders = 100;
 
-/** The part of a URL that may be printed: without credentials and query. */
-export function printable(url: string): string {
-  if (!URL.canParse(url)) return 'the URL';
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
-}
-
 /** Credentials in a URL become basic authentication. */
 function withoutCredentials(url: string): { url: string; username: string; password: string } {
   if (!URL.canParse(url)) return { url, username: '', password: '' };

@@ -1,7 +1,6 @@
 /** What an import will do: resources of a project, secret variables, and a report without gaps. */
 import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import { duration, frequencyFor, requestsPerHour } from './decide/interval.ts';
-import type { MoverOptions } from './mover.ts';
 import type { SourceObject } from './source-object.ts';
 
 /** Every object and every field that says something ends in one of these. */
@@ -10,6 +9,16 @@ export const reportClasses = [
   ...(['SECRET', 'HISTORY'] as const),
 ] as const;
 export type ReportClass = (typeof reportClasses)[number];
+
+export interface PlanOptions {
+  /** Data-center locations and slugs of private locations on which the checks will run. */
+  locations: readonly string[];
+  privateLocations: readonly string[];
+  /** Where an interval is not allowed here, take the next longer one. */
+  prefersLonger: boolean;
+  /** Values for variables that files name, such as `$TOKEN`. */
+  environment: Readonly<Record<string, string | undefined>>;
+}
 
 export interface ReportLine {
   class: Exclude<ReportClass, 'EXACT'>;
@@ -167,7 +176,7 @@ export const ceilings = { URL: 30_000, API: 30_000, TCP: 5_000, DNS: 5_000 } as 
 
 export class Plan {
   readonly title: string;
-  readonly options: MoverOptions;
+  readonly options: PlanOptions;
   /** Logical id of the project. */
   readonly project: string;
   readonly resources: Resource[] = [];
@@ -181,7 +190,7 @@ export class Plan {
   readonly #byId = new Map<string, Resource>();
   readonly #said = new Set<string>();
 
-  constructor(title: string, project: string, options: MoverOptions) {
+  constructor(title: string, project: string, options: PlanOptions) {
     this.title = title;
     this.project = project;
     this.options = options;

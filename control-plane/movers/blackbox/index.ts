@@ -257,7 +257,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   if (found.jobs.length > 0) {
     plan.say(
       'HISTORY',
-      'Results stay in the time series of Prometheus, which can keep them beside ours.',
+      'Results stay in the time series of Prometheus.',
     );
   }
 }
