@@ -1,6 +1,7 @@
 /** The request of an HTTP check: a URL monitor where that is enough, else an API check. */
 import { holdsCredential } from './channels.ts';
-import { ceilings, type Entry } from './plan.ts';
+import { ceilings, type ConvertedCheck } from './converted-check.ts';
+import type { Entry } from './plan.ts';
 
 export interface HttpParts {
   url: string;
@@ -33,11 +34,14 @@ function withoutCredentials(url: string): { url: string; username: string; passw
   };
 }
 
+/** A check over HTTP. */
+export interface HttpCheck extends ConvertedCheck {
+  checkType: 'URL' | 'API';
+  fields: { request: Record<string, unknown> };
+}
+
 /** Null, with a line in the report, for a request that cannot exist here. */
-export function httpCheck(
-  entry: Entry,
-  parts: HttpParts,
-): { checkType: 'URL' | 'API'; ceiling: number; request: Record<string, unknown> } | null {
+export function httpCheck(entry: Entry, parts: HttpParts): HttpCheck | null {
   const method = parts.method.toUpperCase();
   if (!methods.includes(method)) {
     entry.notCarried(`method ${method} has no counterpart. Nothing was created`);
@@ -70,23 +74,27 @@ export function httpCheck(
     parts.body === '' &&
     auth === null &&
     parts.assertions.every(({ source }) => source === 'STATUS_CODE');
-  if (isPlain) return { checkType: 'URL', ceiling: ceilings.URL, request: { ...common, method } };
+  const ceiling = ceilings.HTTP;
+  if (isPlain) return { checkType: 'URL', ceiling, fields: { request: { ...common, method } } };
   return {
     checkType: 'API',
-    ceiling: ceilings.API,
-    request: {
-      ...common,
-      method,
-      headers: parts.headers.slice(0, maxHeaders).map(([key, value]) => ({
-        key,
-        value: holdsCredential(key) && value !== '' ? entry.secret(`header ${key}`, value) : value,
-      })),
-      body: parts.body,
-      bodyType: parts.body === '' ? 'NONE' : parts.bodyType,
-      basicAuth:
-        auth === null
-          ? null
-          : { username: auth.username, password: entry.secret('password', auth.password) },
+    ceiling,
+    fields: {
+      request: {
+        ...common,
+        method,
+        headers: parts.headers.slice(0, maxHeaders).map(([key, value]) => ({
+          key,
+          value:
+            holdsCredential(key) && value !== '' ? entry.secret(`header ${key}`, value) : value,
+        })),
+        body: parts.body,
+        bodyType: parts.body === '' ? 'NONE' : parts.bodyType,
+        basicAuth:
+          auth === null
+            ? null
+            : { username: auth.username, password: entry.secret('password', auth.password) },
+      },
     },
   };
 }

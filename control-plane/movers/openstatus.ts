@@ -1,11 +1,12 @@
 /** OpenStatus: its YAML file of monitors. */
 import type { DataCenterLocation } from '@monitor/shared/contract/primitives.ts';
+import { tcpCheck, type ConvertedCheck } from './converted-check.ts';
 import { confirmationFor } from './decide/retries.ts';
 import { goDuration } from './decide/go-duration.ts';
 import { assertionsFor } from './decide/status-codes.ts';
 import { httpCheck } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
-import { ceilings, slug, type Entry, type Plan } from './plan.ts';
+import { slug, type Entry, type Plan } from './plan.ts';
 import { isRecord, SourceObject } from './source-object.ts';
 import { isYaml, yamlDocuments } from './yaml-files.ts';
 
@@ -80,13 +81,9 @@ function headersOf(request: SourceObject): [string, string][] {
     : [];
 }
 
-interface Converted {
-  checkType: string;
-  ceiling: number;
-  request: Record<string, unknown>;
-}
-
-const kinds: Readonly<Record<string, (monitor: SourceObject, entry: Entry) => Converted | null>> = {
+const kinds: Readonly<
+  Record<string, (monitor: SourceObject, entry: Entry) => ConvertedCheck | null>
+> = {
   http: (monitor, entry) => {
     const request = monitor.object('request', { method: 'GET' });
     const body = request.text('body');
@@ -105,11 +102,8 @@ const kinds: Readonly<Record<string, (monitor: SourceObject, entry: Entry) => Co
   },
   tcp: (monitor) => {
     const request = monitor.object('request');
-    return {
-      checkType: 'TCP',
-      ceiling: ceilings.TCP,
-      request: { hostname: request.text('host'), port: request.number('port'), assertions: [] },
-    };
+    const hostname = request.text('host');
+    return tcpCheck({ hostname, port: request.number('port'), ipFamily: 'IPv4', assertions: [] });
   },
 };
 
@@ -156,8 +150,9 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
   }
   const confirmed = confirmationFor(monitor.number('retry', 3), 0, seconds);
   plan.say('CHANGED', 'Retries (`retry`) follow at once: their delay there is not documented.');
-  const maxResponseTime = entry.maxResponseTime(monitor.number('timeout') / 1000, made.ceiling);
+  const limits = entry.timeLimits(monitor.number('timeout') / 1000, made.ceiling);
   const degradedAfter = monitor.number('degradedAfter');
+  const isDegradedFirst = degradedAfter > 0 && degradedAfter < (limits.maxResponseTime ?? 0);
   const common = {
     name,
     description: monitor.text('description'),
@@ -174,10 +169,9 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
     ...schedule,
     retryStrategy: confirmed.retryStrategy,
     alertSettings: confirmed.escalation,
-    degradedResponseTime:
-      degradedAfter > 0 && degradedAfter < maxResponseTime ? degradedAfter : null,
-    maxResponseTime,
-    request: made.request,
+    ...limits,
+    degradedResponseTime: isDegradedFirst ? degradedAfter : null,
+    ...made.fields,
   });
 }
 

@@ -153,13 +153,20 @@ export class Entry {
     return chosen.fields;
   }
 
-  /** `maxResponseTime` for a timeout in seconds; without one, the longest. */
-  maxResponseTime(seconds: number, ceilingMs: number): number {
+  /** Limits for a timeout in seconds; without a timeout, the longest. A type may have no limit. */
+  timeLimits(
+    seconds: number,
+    ceilingMs: number | null,
+  ): { degradedResponseTime: null; maxResponseTime: number } | Record<string, never> {
+    if (ceilingMs === null) return {};
     const wanted = Math.round(seconds * 1000);
-    if (wanted <= 0) return ceilingMs;
-    if (wanted <= ceilingMs) return wanted;
-    this.changed(`timeout ${duration(seconds)} → ${duration(ceilingMs / 1000)}, the longest here`);
-    return ceilingMs;
+    if (wanted > ceilingMs) {
+      this.changed(
+        `timeout ${duration(seconds)} → ${duration(ceilingMs / 1000)}, the longest here`,
+      );
+    }
+    const isUsable = wanted > 0 && wanted <= ceilingMs;
+    return { degradedResponseTime: null, maxResponseTime: isUsable ? wanted : ceilingMs };
   }
 }
 
@@ -170,9 +177,6 @@ export interface CommonFields {
   active: boolean;
   groupId?: Ref | null;
 }
-
-/** Largest response times per check type, in milliseconds. */
-export const ceilings = { URL: 30_000, API: 30_000, TCP: 5_000, DNS: 5_000 } as const;
 
 export class Plan {
   readonly title: string;
@@ -189,6 +193,7 @@ export class Plan {
   channelSecrets = 0;
   readonly #byId = new Map<string, Resource>();
   readonly #said = new Set<string>();
+  readonly #groups = new Map<string, string>();
 
   constructor(title: string, project: string, options: PlanOptions) {
     this.title = title;
@@ -240,7 +245,29 @@ export class Plan {
     Object.assign(this.#byId.get(logicalId)?.payload ?? {}, fields);
   }
 
-  /** A name that no other resource of the kind has, within its limit. */
+  /** The check group of a name; null without a name. */
+  group(name: string): Ref | null {
+    if (name === '') return null;
+    let id = this.#groups.get(name);
+    if (id === undefined) {
+      const wanted = `group-${slug(name)}`;
+      id = wanted;
+      for (let number = 2; this.has(id); number += 1) id = `${wanted}-${number}`;
+      this.#groups.set(name, id);
+      this.addGroup(id, { name: name.slice(0, nameUpTo) });
+    }
+    return ref(id);
+  }
+
+  /** A group that leaves everything to its checks. */
+  addGroup(logicalId: string, fields: Record<string, unknown>): void {
+    this.add('check-group', logicalId, {
+      ...{ v: 2, useGlobalAlertSettings: null, doubleCheck: false },
+      ...fields,
+    });
+  }
+
+  /** A name within its limit. */
   name(entry: Entry, wanted: string): string {
     const trimmed = wanted.trim() === '' ? entry.object : wanted.trim();
     if (trimmed.length <= nameUpTo) return trimmed;

@@ -1,22 +1,15 @@
 /** The monitor types of Uptime Kuma: what each becomes, and which fields have an effect on it. */
+import { dnsCheck, icmpCheck, tcpCheck, type ConvertedCheck } from '../converted-check.ts';
 import { assertionsFor, parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
-import { ceilings, type Entry } from '../plan.ts';
+import type { Entry } from '../plan.ts';
 import { isRecord, type SourceObject } from '../source-object.ts';
 import { jsonPathOf } from '../decide/json-path.ts';
-
-/** What a monitor becomes, without the fields that all checks have. */
-export interface MonitorParts {
-  checkType: string;
-  /** Null for a heartbeat, which runs nowhere. */
-  ceiling: number | null;
-  fields: Record<string, unknown>;
-}
 
 type MonitorType = {
   /** Fields beyond the common ones that have an effect. */
   uses: readonly string[];
-  convert(monitor: SourceObject, entry: Entry): MonitorParts | null;
+  convert(monitor: SourceObject, entry: Entry): ConvertedCheck | null;
 };
 
 const httpFields = [
@@ -149,7 +142,7 @@ function http(
   entry: Entry,
   further: readonly Record<string, unknown>[] = [],
   forced: { checkType?: 'API' } = {},
-): MonitorParts | null {
+): ConvertedCheck | null {
   const method = monitor.text('method') || 'GET';
   const hasBody = !['GET', 'HEAD'].includes(method.toUpperCase()) || monitor.has('body');
   const encoding = monitor.text('http_body_encoding') || 'json';
@@ -176,18 +169,13 @@ function http(
     ipFamily: ipFamilyOf(monitor),
     assertions: [...acceptedCodes(monitor, entry), ...further],
   });
-  if (check === null) return null;
-  return {
-    checkType: forced.checkType ?? check.checkType,
-    ceiling: check.ceiling,
-    fields: { request: check.request },
-  };
+  return check === null ? null : { ...check, checkType: forced.checkType ?? check.checkType };
 }
 
 /** A keyword that a re-serialised JSON body has and the body as it was sent may lack. */
 const dependsOnSpacing = /[":,]/;
 
-function keyword(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function keyword(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const text = monitor.text('keyword');
   const isInverted = monitor.flag('invert_keyword');
   if (text === '') entry.deactivated('has no keyword');
@@ -216,7 +204,7 @@ const jsonComparisons: Readonly<Record<string, string>> = {
 /** Number texts that are equal as numbers and not as texts. */
 const looseNumber = /^\s*[+-]?(0\d|\d*\.\d+$|\d+\.|\d+(\.\d+)?e)/i;
 
-function jsonQuery(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function jsonQuery(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const query = monitor.text('json_path');
   const operator = monitor.text('json_path_operator') || '==';
   const target = monitor.text('expected_value');
@@ -278,7 +266,7 @@ function hostOf(monitor: SourceObject, entry: Entry): string | null {
   return null;
 }
 
-function port(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function port(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const hostname = hostOf(monitor, entry);
   const number = monitor.number('port');
   if (hostname === null) return null;
@@ -294,34 +282,17 @@ function port(monitor: SourceObject, entry: Entry): MonitorParts | null {
       '`expected_tls_alert`: expects the server to refuse a TLS handshake, which has no counterpart',
     );
   }
-  return {
-    checkType: 'TCP',
-    ceiling: ceilings.TCP,
-    fields: { request: { hostname, port: number, ipFamily: ipFamilyOf(monitor), assertions: [] } },
-  };
+  return tcpCheck({ hostname, port: number, ipFamily: ipFamilyOf(monitor), assertions: [] });
 }
 
 const maxPings = 50;
 
-function ping(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function ping(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const hostname = hostOf(monitor, entry);
   const count = Math.max(1, Math.round(monitor.number('ping_count', 1)));
   if (hostname === null) return null;
   if (count > maxPings) entry.changed(`${count} echo requests → ${maxPings}`);
-  return {
-    checkType: 'ICMP',
-    ceiling: null,
-    fields: {
-      degradedPacketLossThreshold: null,
-      maxPacketLossThreshold: 100,
-      request: {
-        hostname,
-        ipFamily: ipFamilyOf(monitor),
-        pingCount: Math.min(count, maxPings),
-        assertions: [],
-      },
-    },
-  };
+  return icmpCheck(hostname, ipFamilyOf(monitor), [], Math.min(count, maxPings));
 }
 
 const recordTypes = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'PTR', 'SOA', 'SRV', 'TXT'];
@@ -376,7 +347,7 @@ function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unkn
   });
 }
 
-function dns(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function dns(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const query = hostOf(monitor, entry);
   const recordType = (monitor.text('dns_resolve_type') || 'A').toUpperCase();
   const servers = monitor
@@ -393,27 +364,21 @@ function dns(monitor: SourceObject, entry: Entry): MonitorParts | null {
     return null;
   }
   if (others.length > 0) entry.changed(`name servers ${servers.join(', ')} → the first one`);
-  return {
-    checkType: 'DNS',
-    ceiling: ceilings.DNS,
-    fields: {
-      request: {
-        query,
-        recordType,
-        ...(nameServer === undefined ? {} : { nameServer }),
-        port: number === 0 ? 53 : number,
-        protocol: 'UDP',
-        assertions,
-      },
-    },
-  };
+  return dnsCheck({
+    query,
+    recordType,
+    ...(nameServer === undefined ? {} : { nameServer }),
+    port: number === 0 ? 53 : number,
+    protocol: 'UDP',
+    assertions,
+  });
 }
 
 /** Longest period and grace of heartbeats, in seconds. */
 const yearSeconds = 365 * 86_400;
 const minPeriodSeconds = 30;
 
-function push(monitor: SourceObject, entry: Entry): MonitorParts {
+function push(monitor: SourceObject, entry: Entry): ConvertedCheck {
   const interval = monitor.number('interval', 60);
   const retries = monitor.number('maxretries');
   const retryInterval = monitor.number('retry_interval') || interval;
@@ -437,7 +402,7 @@ function push(monitor: SourceObject, entry: Entry): MonitorParts {
   };
 }
 
-function realBrowser(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function realBrowser(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const url = monitor.text('url');
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
     entry.notCarried('the URL is not a valid http or https address. Nothing was created');
@@ -463,7 +428,7 @@ function realBrowser(monitor: SourceObject, entry: Entry): MonitorParts | null {
 
 const globalpingTypes: Readonly<Record<string, MonitorType['convert']>> = { http, ping, dns };
 
-function globalping(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function globalping(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const subtype = monitor.text('subtype');
   const convert = globalpingTypes[subtype];
   if (convert === undefined) {

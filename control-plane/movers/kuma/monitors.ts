@@ -138,13 +138,10 @@ function convertGroup(
     monitor.get(field);
   }
   plan.say('CHANGED', 'Groups have no status of their own here: their checks have.');
-  plan.add('check-group', groupId(id), {
-    v: 2,
+  plan.addGroup(groupId(id), {
     name: plan.name(entry, path.join(' / ')),
     activated: [...parents, monitor].every((one) => one.flag('active')),
     tags: context.tagsOf(id),
-    useGlobalAlertSettings: null,
-    doubleCheck: false,
   });
   leftovers(context, entry, monitor, 'group');
   return { check: null, name };
@@ -187,12 +184,7 @@ function timeLimits(
   ceiling: number | null,
 ) {
   const timeout = monitor.number('timeout');
-  if (ceiling !== null) {
-    return {
-      degradedResponseTime: null,
-      maxResponseTime: entry.maxResponseTime(timeout, ceiling),
-    };
-  }
+  if (ceiling !== null) return entry.timeLimits(timeout, ceiling);
   if (timeout > 0) {
     context.plan.say(
       'NOT_CARRIED',
