@@ -20,6 +20,11 @@ export function addressOf(text: string): { host: string; port: number | null } |
   return { host: found.host, port: found.port === 0 ? null : found.port };
 }
 
+/** An address of IPv6 is reached over IPv6, whatever the source says. */
+export function familyFor(host: string, wanted: IpFamily): IpFamily {
+  return host.includes(':') ? 'IPv6' : wanted;
+}
+
 export function tcpCheck(request: {
   hostname: string;
   port: number;
@@ -27,7 +32,12 @@ export function tcpCheck(request: {
   ipFamily: IpFamily;
   assertions: readonly unknown[];
 }): ConvertedCheck {
-  return { checkType: 'TCP', ceiling: ceilings.TCP, fields: { request } };
+  const ipFamily = familyFor(request.hostname, request.ipFamily);
+  return {
+    checkType: 'TCP',
+    ceiling: ceilings.TCP,
+    fields: { request: { ...request, ipFamily } },
+  };
 }
 
 /** One reply is enough to be up. */
@@ -43,7 +53,7 @@ export function icmpCheck(
     fields: {
       degradedPacketLossThreshold: null,
       maxPacketLossThreshold: 100,
-      request: { hostname, ipFamily, pingCount, assertions },
+      request: { hostname, ipFamily: familyFor(hostname, ipFamily), pingCount, assertions },
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The request of an HTTP check: a URL monitor where that is enough, else an API check. */
 import { holdsCredential } from './channels.ts';
-import { ceilings, type ConvertedCheck } from './converted-check.ts';
+import { ceilings, familyFor, type ConvertedCheck } from './converted-check.ts';
 import type { Entry } from './plan.ts';
 
 export interface HttpParts {
@@ -60,12 +60,13 @@ export function httpCheck(entry: Entry, parts: HttpParts): HttpCheck | null {
     (address.username === '' && address.password === ''
       ? null
       : { username: address.username, password: address.password });
+  entry.guardTemplate('the user name', auth?.username ?? '');
   if (parts.headers.length > maxHeaders) entry.notCarried(`headers beyond the first ${maxHeaders}`);
   const common = {
     url: address.url,
     followRedirects: parts.followRedirects,
     skipSSL: parts.skipSSL,
-    ipFamily: parts.ipFamily,
+    ipFamily: familyFor(new URL(address.url).hostname, parts.ipFamily),
     assertions: parts.assertions,
   };
   const isPlain =

@@ -56,7 +56,16 @@ function isDatabase({ tables }: SourceFile): boolean {
 /** Text that a JSON backup would begin with, for one that is cut off. */
 const backupStart = /^\s*\{[^[]{0,200}"(notificationList|monitorList)"\s*:/;
 
+/** A dump of the other database of version 2. It is known, so that it can be refused by name. */
+const dump = /^CREATE TABLE (IF NOT EXISTS )?[`"]monitor[`"]/im;
+
 function readSource(files: readonly SourceFile[]): SourceTables {
+  const dumped = files.find(({ text }) => dump.test(text));
+  if (dumped !== undefined) {
+    throw new SourceError(
+      `${dumped.path} is a dump of MariaDB, which is not read: name a kuma.db, or the monitors in a CSV`,
+    );
+  }
   const sources = files.filter((file) => isDatabase(file) || backupStart.test(file.text));
   const [file, ...others] = sources;
   if (file === undefined) throw new SourceError('no database or backup of Uptime Kuma was found');
@@ -377,6 +386,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
 export const kuma: Mover = {
   title: 'Uptime Kuma',
   takes: 'kuma.db of version 1 or 2, or a JSON backup of version 1',
-  recognises: (files) => files.some((file) => isDatabase(file) || backupStart.test(file.text)),
+  recognises: (files) =>
+    files.some((file) => isDatabase(file) || backupStart.test(file.text) || dump.test(file.text)),
   convert,
 };
