@@ -71,6 +71,7 @@ import {
   compatibilityHandlers,
   type Deployments,
   projectHandlers,
+  projectImportHandlers,
 } from '../compat/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
@@ -158,6 +159,7 @@ export function bindApi({
     audit: auditHandlers(services),
     compatibility: compatibilityHandlers(services, people),
     project: projectHandlers(services, deployments),
+    projectImport: projectImportHandlers(services),
     clientStorage: clientStorageHandlers(codeBundles),
     agent: agentHandlers(services, intake),
     agentArtifact: agentArtifactHandlers(services),

@@ -58,7 +58,7 @@ test('a control plane that is killed while it deploys leaves all or nothing', as
       `select json_extract(body_json, '$.description') as description, count(*) as count
         from checks group by 1`,
     );
-    const expected = stored === null ? [] : [{ description: stored, count: many }];
+    const expected: object[] = stored === null ? [] : [{ description: stored, count: many }];
     assert.deepEqual(
       rows.map((row) => ({ ...row })),
       expected,
