@@ -49,11 +49,11 @@ const maxTags = 100;
 
 export const ref = (logicalId: string): Ref => ({ ref: logicalId });
 
-/** Letters, digits, dots, hyphens and underscores of a name: for ids. */
+/** Letters and digits of any script, dots, hyphens and underscores of a name: for ids. */
 export function slug(text: string): string {
   return text
     .trim()
-    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/[^\p{L}\p{N}._-]+/gu, '-')
     .replace(/^-+|-+$/g, '')
     .slice(0, 120);
 }
