@@ -35,6 +35,7 @@ export function planImport(files: readonly SourceFile[], request: ImportRequest)
   const mover = formats[from];
   const plan = new Plan(mover.title, projectId(request.project ?? `import-${from}`), request);
   mover.convert(files, plan);
+  plan.settle();
   if (plan.resources.length === 0 && plan.lines.length === 0) {
     throw new SourceError(`there is nothing of ${mover.title} in the files`);
   }

@@ -1,7 +1,8 @@
 /** What an import will do: resources of a project, secret variables, and a report without gaps. */
 import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import { duration, frequencyFor, requestsPerHour } from './decide/interval.ts';
-import type { SourceObject } from './source-object.ts';
+import { refusalOf } from './acceptable.ts';
+import { isRecord, type SourceObject } from './source-object.ts';
 
 /** Every object and every field that says something ends in one of these. */
 export const reportClasses = [
@@ -265,6 +266,38 @@ export class Plan {
       ...{ v: 2, useGlobalAlertSettings: null, doubleCheck: false },
       ...fields,
     });
+  }
+
+  /**
+   * Leaves out what the API would refuse, with what depends on it: the others can be imported. Called
+   * once everything is added.
+   */
+  settle(): void {
+    const refused = new Set<string>();
+    for (const { logicalId, type, payload } of this.resources) {
+      const problem = refusalOf(type, payload);
+      if (problem === null) continue;
+      refused.add(logicalId);
+      const name = String(payload['name'] ?? logicalId);
+      this.say('NOT_CARRIED', `«${name}» (${logicalId}): ${problem}. Nothing was created.`);
+    }
+    if (refused.size === 0) return;
+    const isGone = (value: unknown) => isRecord(value) && refused.has(String(value['ref']));
+    const kept = this.resources.filter(
+      ({ logicalId, payload }) =>
+        !refused.has(logicalId) &&
+        !isGone(payload['alertChannelId']) &&
+        !isGone(payload['checkId']),
+    );
+    this.resources.splice(0, this.resources.length, ...kept);
+    for (const { payload } of kept) {
+      if (isGone(payload['groupId'])) payload['groupId'] = null;
+      const incident = payload['triggerIncident'];
+      if (isRecord(incident) && isGone(incident['serviceId'])) delete payload['triggerIncident'];
+      for (const card of (payload['cards'] ?? []) as { services: unknown[] }[]) {
+        card.services = card.services.filter((service) => !isGone(service));
+      }
+    }
   }
 
   /** A name within its limit. */
