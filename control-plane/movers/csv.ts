@@ -13,7 +13,7 @@ import { assertionsFor, parseCodeRange, type CodeRange } from './decide/status-c
 import { httpCheck } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
 import { slug, type Entry, type Plan } from './plan.ts';
-import { SourceObject } from './source-object.ts';
+import { lookUp, SourceObject } from './source-object.ts';
 
 const columns = [
   ...['id', 'name', 'type', 'target', 'interval', 'timeout', 'method', 'headers', 'body'],
@@ -146,7 +146,7 @@ function convertRow(plan: Plan, row: SourceObject): void {
   const id = slug(row.text('id') || name);
   const entry = plan.entry('row', id, name);
   const type = typeOf(row);
-  const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+  const kind = lookUp(kinds, type);
   if (kind === undefined) {
     entry.notCarried(`type \`${type}\` has no counterpart. Nothing was created`);
     return;

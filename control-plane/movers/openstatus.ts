@@ -7,7 +7,7 @@ import { assertionsFor } from './decide/status-codes.ts';
 import { httpCheck } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
 import { slug, type Entry, type Plan } from './plan.ts';
-import { isRecord, SourceObject } from './source-object.ts';
+import { isRecord, lookUp, SourceObject } from './source-object.ts';
 import { isYaml, yamlDocuments } from './yaml-files.ts';
 
 /** The nearest location for each region, by its city code. */
@@ -42,16 +42,19 @@ function recognised(file: SourceFile): boolean {
 function assertionOf(given: SourceObject, entry: Entry): Record<string, unknown> | null {
   const [kind, compare] = [given.text('kind'), given.text('compare')];
   const target = given.text('target');
-  const comparison = comparisons[compare];
+  const comparison = lookUp(comparisons, compare);
   if (kind === 'statusCode') {
     const code = given.number('target');
-    const shifted = { gte: ['GREATER_THAN', code - 1], lte: ['LESS_THAN', code + 1] }[compare];
-    const [how, value] = shifted ?? [comparison, code];
+    const shifted: Record<string, [string, number]> = {
+      gte: ['GREATER_THAN', code - 1],
+      lte: ['LESS_THAN', code + 1],
+    };
+    const [how, value] = lookUp(shifted, compare) ?? [comparison, code];
     if (how === undefined) return null;
     return { source: 'STATUS_CODE', comparison: how, target: String(value) };
   }
   const isOrder = ['gt', 'gte', 'lt', 'lte'].includes(compare);
-  const source = { header: 'HEADERS', textBody: 'TEXT_BODY' }[kind];
+  const source = lookUp({ header: 'HEADERS', textBody: 'TEXT_BODY' }, kind);
   if (source === undefined || comparison === undefined || isOrder) return null;
   const property = kind === 'header' ? { property: given.text('key') } : {};
   return { source, comparison, target: entry.guardTemplate('an assertion', target), ...property };
@@ -119,12 +122,11 @@ function locationsOf(plan: Plan, entry: Entry, monitor: SourceObject): Record<st
     }
     return plan.scheduledFields();
   }
-  const found = regions.flatMap(
-    (region) => nearest[region.replace(/^(fly-|koyeb_|railway_)/, '')] ?? [],
+  const near = regions.map((region) =>
+    lookUp(nearest, region.replace(/^(fly-|koyeb_|railway_)/, '')),
   );
-  const unknown = regions.filter(
-    (region) => !(region.replace(/^(fly-|koyeb_|railway_)/, '') in nearest),
-  );
+  const found = near.filter((location) => location !== undefined);
+  const unknown = regions.filter((_region, index) => near[index] === undefined);
   if (unknown.length > 0) entry.notCarried(`regions ${unknown.join(', ')} have no location here`);
   if (found.length === 0) return plan.scheduledFields();
   const chosen = [...new Set(found)];
@@ -137,7 +139,7 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
   const name = monitor.text('name') || key;
   const entry = plan.entry('monitor', key, name);
   const kind = monitor.text('kind');
-  const made = kinds[kind]?.(monitor, entry);
+  const made = lookUp(kinds, kind)?.(monitor, entry);
   if (made === undefined)
     entry.notCarried(`kind \`${kind}\` has no counterpart. Nothing was created`);
   if (made == null) return;

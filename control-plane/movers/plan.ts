@@ -2,7 +2,7 @@
 import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import { duration, frequencyFor, requestsPerHour } from './decide/interval.ts';
 import { refusalOf } from './acceptable.ts';
-import { isRecord, type SourceObject } from './source-object.ts';
+import { isRecord, lookUp, type SourceObject } from './source-object.ts';
 
 /** Every object and every field that says something ends in one of these. */
 export const reportClasses = [
@@ -139,7 +139,7 @@ export class Entry {
   /** What nothing has read. `reasons` explain a field; the others have no counterpart. */
   leftovers(source: SourceObject, reasons: Readonly<Record<string, string>> = {}): void {
     for (const path of source.unread()) {
-      this.notCarried(reasons[path] ?? `field \`${path}\` has no counterpart`);
+      this.notCarried(lookUp(reasons, path) ?? `field \`${path}\` has no counterpart`);
     }
   }
 

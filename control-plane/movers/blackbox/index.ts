@@ -3,7 +3,7 @@ import { goDuration } from '../decide/go-duration.ts';
 import { regexOfGlob } from '../decide/glob.ts';
 import type { Mover, SourceFile } from '../mover.ts';
 import { slug, type Entry, type Plan } from '../plan.ts';
-import { isRecord, type Fields } from '../source-object.ts';
+import { isRecord, lookUp, type Fields } from '../source-object.ts';
 import {
   hasModules,
   hasScrapeConfigs,
@@ -35,7 +35,7 @@ function moduleOf(context: Context, name: string): Module | null {
   const known = context.modules.get(name);
   if (known !== undefined) return known;
   const given = context.files.modules.get(name);
-  const standard = Object.hasOwn(standardModules, name) ? standardModules[name] : undefined;
+  const standard = lookUp(standardModules, name);
   const entry = context.plan.entry('module', name, name);
   let made: Module | null = null;
   if (given === undefined && standard === undefined) {

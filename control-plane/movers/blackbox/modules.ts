@@ -9,7 +9,7 @@ import {
 import { assertionsFor } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
-import { isRecord, SourceObject } from '../source-object.ts';
+import { isRecord, lookUp, SourceObject } from '../source-object.ts';
 import { recordsIn } from './files.ts';
 
 type Assertion = Record<string, unknown>;
@@ -422,7 +422,7 @@ export function readModule(
 ): Module | null {
   const module = new SourceObject(given);
   const prober = module.text('prober');
-  const make = Object.hasOwn(probers, prober) ? probers[prober] : undefined;
+  const make = lookUp(probers, prober);
   if (make === undefined) {
     entry.notCarried(
       `prober \`${prober}\` has no counterpart. Nothing was created for its targets`,

@@ -11,7 +11,7 @@ import { goDuration } from '../decide/go-duration.ts';
 import { httpCheck } from '../http-request.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
 import { ref, slug, type Entry, type Plan } from '../plan.ts';
-import { isRecord, SourceObject } from '../source-object.ts';
+import { isRecord, lookUp, SourceObject } from '../source-object.ts';
 import { windowsOf, type Recurrence } from '../windows.ts';
 import { Alerting } from './alerts.ts';
 import { judge, type EndpointKind, type Judged } from './conditions.ts';
@@ -53,10 +53,10 @@ const families: Readonly<Record<string, 'IPv4' | 'IPv6'>> = { ip4: 'IPv4', ip6: 
 
 function ipFamilyOf(entry: Entry, client: SourceObject): 'IPv4' | 'IPv6' {
   const network = client.text('network') || 'ip';
-  if (network !== 'ip' && !(network in families)) {
+  if (network !== 'ip' && lookUp(families, network) === undefined) {
     entry.notCarried(`\`client.network\` ${network} is not known`);
   }
-  return families[network] ?? 'IPv4';
+  return lookUp(families, network) ?? 'IPv4';
 }
 
 /** Values of placeholders that do not change from run to run. */
@@ -271,7 +271,7 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
   const url = endpoint.text('url');
   const scheme = /^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? '';
   const client = endpoint.object('client', clientDefaults);
-  const make = endpoint.has('dns') ? dnsTarget : targets[scheme];
+  const make = endpoint.has('dns') ? dnsTarget : lookUp(targets, scheme);
   if (make === undefined || endpoint.has('ssh')) {
     entry.notCarried(
       `\`${scheme === '' ? 'a URL without scheme' : `${scheme}://`}\` has no counterpart. Nothing was created`,

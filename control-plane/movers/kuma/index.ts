@@ -3,7 +3,7 @@ import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
 import { Channels } from '../channels.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
 import { ref, slug, type Plan } from '../plan.ts';
-import { SourceObject } from '../source-object.ts';
+import { lookUp, SourceObject } from '../source-object.ts';
 import { isBackup, tablesOfBackup } from './backup.ts';
 import { convertMaintenance, maintenanceTag } from './maintenance.ts';
 import { convertMonitor, type NotificationOfMonitor } from './monitors.ts';
@@ -154,9 +154,8 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
     for (const field of ['name', 'isDefault', 'applyExisting', 'id', 'active', 'userId']) {
       config.get(field);
     }
-    const made = Object.hasOwn(providers, type)
-      ? (providers[type]?.(config, entry, (name || `notification ${id}`).slice(0, 255)) ?? null)
-      : null;
+    const label = (name || `notification ${id}`).slice(0, 255);
+    const made = lookUp(providers, type)?.(config, entry, label) ?? null;
     if (made === null || made.bodies.length === 0) {
       const keys = config.names().filter((key) => !['type', 'name'].includes(key));
       entry.notCarried(

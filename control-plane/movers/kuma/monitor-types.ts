@@ -3,7 +3,7 @@ import { dnsCheck, icmpCheck, tcpCheck, type ConvertedCheck } from '../converted
 import { assertionsFor, parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
-import { isRecord, type SourceObject } from '../source-object.ts';
+import { isRecord, lookUp, type SourceObject } from '../source-object.ts';
 import { jsonPathOf } from '../decide/json-path.ts';
 
 type MonitorType = {
@@ -117,7 +117,7 @@ function authMethod(monitor: SourceObject): string {
 
 function credentialsOf(monitor: SourceObject, entry: Entry): Credentials {
   const method = authMethod(monitor);
-  const read = Object.hasOwn(credentialsBy, method) ? credentialsBy[method] : undefined;
+  const read = lookUp(credentialsBy, method);
   if (read !== undefined) return read(monitor, entry);
   if (method !== '') entry.deactivated(`\`auth_method\` ${method} is not known`);
   return { basicAuth: null, headers: [] };
@@ -146,7 +146,7 @@ function http(
   const method = monitor.text('method') || 'GET';
   const hasBody = !['GET', 'HEAD'].includes(method.toUpperCase()) || monitor.has('body');
   const encoding = monitor.text('http_body_encoding') || 'json';
-  const known = encodings[encoding];
+  const known = lookUp(encodings, encoding);
   if (known === undefined) entry.notCarried(`\`http_body_encoding\` ${encoding} is not known`);
   const credentials = credentialsOf(monitor, entry);
   const own = headersOf(monitor, entry);
@@ -210,9 +210,13 @@ function jsonQuery(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const target = monitor.text('expected_value');
   const path = jsonPathOf(query);
   // Whole numbers: at least n is more than n - 1.
-  const shift = { '>=': -1, '<=': 1 }[operator];
+  const shift = lookUp({ '>=': -1, '<=': 1 }, operator);
   const comparison =
-    shift === undefined ? jsonComparisons[operator] : shift < 0 ? 'GREATER_THAN' : 'LESS_THAN';
+    shift === undefined
+      ? lookUp(jsonComparisons, operator)
+      : shift < 0
+        ? 'GREATER_THAN'
+        : 'LESS_THAN';
   if (path === null) {
     entry.deactivated(
       `the JSON query \`${query}\` is JSONata beyond a plain path, which is not a JSONPath`,
@@ -333,7 +337,7 @@ function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unkn
     const operator = String(condition['operator']);
     const value = String(condition['value'] ?? '');
     const assertion =
-      condition['variable'] === 'record' ? recordAssertions[operator]?.(value) : undefined;
+      condition['variable'] === 'record' ? lookUp(recordAssertions, operator)?.(value) : undefined;
     if (assertion == null) {
       entry.deactivated(
         `condition \`${String(condition['variable'])} ${operator}\` has no counterpart for several records`,
@@ -430,7 +434,7 @@ const globalpingTypes: Readonly<Record<string, MonitorType['convert']>> = { http
 
 function globalping(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const subtype = monitor.text('subtype');
-  const convert = globalpingTypes[subtype];
+  const convert = lookUp(globalpingTypes, subtype);
   if (convert === undefined) {
     entry.notCarried(
       `\`globalping\` of subtype ${subtype} has no counterpart. Nothing was created`,
