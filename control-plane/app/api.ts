@@ -66,13 +66,8 @@ import {
   checkTrialHandlers,
   checkTriggerHandlers,
 } from '../sessions/index.ts';
-import {
-  clientStorageHandlers,
-  compatibilityHandlers,
-  type Deployments,
-  projectHandlers,
-  projectImportHandlers,
-} from '../compat/index.ts';
+import { clientStorageHandlers, compatibilityHandlers } from '../compat/index.ts';
+import { type Deployments, projectHandlers, projectImportHandlers } from '../projects/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
 import { incidentHandlers } from '../incidents/index.ts';

@@ -17,6 +17,7 @@ export async function installClient(
   folder: string,
   version: string,
   { baseUrl, apiKey, accountId }: Pick<System, 'baseUrl' | 'apiKey' | 'accountId'>,
+  secrets: Record<string, string> = {},
 ): Promise<Client> {
   const settings = {
     CHECKLY_ENV: 'local',
@@ -28,7 +29,7 @@ export async function installClient(
   const options = {
     cwd: folder,
     // npm may need what this machine says about proxies and registries.
-    env: { ...process.env, ...settings, CI: 'true' },
+    env: { ...process.env, ...settings, ...secrets, CI: 'true' },
     maxBuffer: 16_777_216,
   };
   const run = promisify(execFile);

@@ -164,7 +164,7 @@ const applyImportPlan = defineRoute({
   params: byPlan,
   status: 200,
   response: importPlan,
-  errors: [403, 404, 409],
+  errors: [404, 409],
 });
 
 const commitImportPlan = defineRoute({
@@ -177,7 +177,7 @@ const commitImportPlan = defineRoute({
   params: byPlan,
   status: 200,
   response: importPlan,
-  errors: [403, 404],
+  errors: [404, 409],
 });
 
 const cancelImportPlan = defineRoute({
@@ -189,7 +189,7 @@ const cancelImportPlan = defineRoute({
   authentication: 'apiKey',
   params: byPlan,
   status: 204,
-  errors: [403, 404],
+  errors: [404, 409],
 });
 
 export const projectImportRoutes = {

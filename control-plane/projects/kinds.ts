@@ -20,8 +20,8 @@ import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts
 import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
 import { type Role, type Route, roleOf } from '@monitor/shared/contract/route.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
-import type { LocationKeys } from '../../accounts/index.ts';
-import { alertChannelHandlers, preferencesOf } from '../../alerting/index.ts';
+import type { LocationKeys } from '../accounts/index.ts';
+import { alertChannelHandlers, preferencesOf } from '../alerting/index.ts';
 import {
   createCheck,
   createGroup,
@@ -31,29 +31,29 @@ import {
   groupFieldsOf,
   updateCheck,
   updateGroup,
-} from '../../checks/index.ts';
-import { mapCredentials } from '../../core/decide/credentials.ts';
-import type { Services } from '../../core/services.ts';
-import { fromJson } from '../../db/columns.ts';
-import { eachOf } from '../../db/expressions.ts';
-import { invalidField } from '../../errors/api-error.ts';
-import type { ApiPrincipal } from '../../http/authenticate.ts';
-import type { CallContext } from '../../http/call-context.ts';
-import { bodyFields, type BodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
+} from '../checks/index.ts';
+import { mapCredentials } from '../core/decide/credentials.ts';
+import type { Services } from '../core/services.ts';
+import { fromJson } from '../db/columns.ts';
+import { eachOf } from '../db/expressions.ts';
+import { invalidField } from '../errors/api-error.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
+import type { CallContext } from '../http/call-context.ts';
+import { bodyFields, type BodyFields, refuseMisspelt, validate } from '../http/validate.ts';
 import {
   maintenanceWindowHandlers,
   windowColumnsOf,
   windowFieldsOf,
-} from '../../maintenance/index.ts';
-import { privateLocationHandlers } from '../../scheduling/index.ts';
+} from '../maintenance/index.ts';
+import { privateLocationHandlers } from '../scheduling/index.ts';
 import {
   dashboardFieldsOf,
   dashboardHandlers,
   presentStatusPages,
   serviceHandlers,
   statusPageHandlers,
-} from '../../status-pages/index.ts';
-import { References, refIn } from './references.ts';
+} from '../status-pages/index.ts';
+import { type References, refIn } from './references.ts';
 
 export type Fields = Record<string, unknown>;
 

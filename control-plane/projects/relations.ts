@@ -8,11 +8,11 @@ import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
-import { writeSubscription } from '../../checks/index.ts';
-import { fromFlag } from '../../db/columns.ts';
-import type { Database } from '../../db/tables.ts';
-import { invalidField } from '../../errors/api-error.ts';
-import { validate } from '../../http/validate.ts';
+import { writeSubscription } from '../checks/index.ts';
+import { fromFlag } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import { invalidField } from '../errors/api-error.ts';
+import { validate } from '../http/validate.ts';
 import { type References, refIn } from './references.ts';
 
 type Fields = Record<string, unknown>;

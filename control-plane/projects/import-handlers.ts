@@ -1,10 +1,10 @@
 /** Projects as imports know them, and import plans. */
 import type { z } from 'zod';
 import type { projectImportRoutes } from '@monitor/shared/contract/compatibility/imports.ts';
-import type { Services } from '../../core/services.ts';
-import { toTimestamp } from '../../db/columns.ts';
-import { takenField } from '../../errors/api-error.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Services } from '../core/services.ts';
+import { toTimestamp } from '../db/columns.ts';
+import { takenField } from '../errors/api-error.ts';
+import type { Handlers } from '../http/implement.ts';
 import {
   applyPlan,
   cancelPlan,

@@ -1,6 +1,6 @@
 /** What the resources of a project refer to: other resources of the project, and shared files. */
 import type { ProjectBody, ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
-import { invalidField } from '../../errors/api-error.ts';
+import { invalidField } from '../errors/api-error.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -8,12 +8,12 @@ import type {
   ImportPlanWire,
 } from '@monitor/shared/contract/compatibility/imports.ts';
 import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
-import type { Services } from '../../core/services.ts';
-import { fromFlag, fromJson, toTimestamp } from '../../db/columns.ts';
-import { lockRows } from '../../db/lock.ts';
-import type { Database } from '../../db/tables.ts';
-import { ApiError, notFound } from '../../errors/api-error.ts';
-import type { ImportPlansTable } from '../tables.ts';
+import type { Services } from '../core/services.ts';
+import { fromFlag, fromJson, toTimestamp } from '../db/columns.ts';
+import { lockRows } from '../db/lock.ts';
+import type { Database } from '../db/tables.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
+import type { ImportPlansTable } from './tables.ts';
 import { type Fields, kinds, type Reading } from './kinds.ts';
 import { hasNumericId, keyOf } from './references.ts';
 import { nameOf } from './relations.ts';
@@ -305,7 +305,7 @@ async function withPlan<T>(
   });
 }
 
-const outOfOrder = (problem: string): ApiError => new ApiError('FORBIDDEN', problem);
+const outOfOrder = (problem: string): ApiError => new ApiError('CONFLICT', problem);
 
 async function mark(
   db: Kysely<Database>,
@@ -328,7 +328,8 @@ export function applyPlan(
   id: string,
 ): Promise<ImportPlanWire> {
   return withPlan(services, accountId, id, async (db, row, planned) => {
-    if (row.applied_at !== null) throw outOfOrder('the import plan is applied already');
+    // A client that has not seen the answer asks again.
+    if (row.applied_at !== null) return planToWire(row);
     const links = await db
       .selectFrom('project_resources')
       .select(['type', 'physical_id'])
@@ -383,7 +384,7 @@ export function commitPlan(
 ): Promise<ImportPlanWire> {
   return withPlan(services, accountId, id, async (db, row, planned) => {
     if (row.applied_at === null) throw outOfOrder('the import plan is not applied yet');
-    if (row.committed_at !== null) throw outOfOrder('the import plan is committed already');
+    if (row.committed_at !== null) return planToWire(row);
     for (const link of await linksOfPlan(db, row, planned)) {
       await db
         .updateTable('project_resources')

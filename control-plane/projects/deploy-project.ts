@@ -12,14 +12,14 @@ import type {
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import { includesRole } from '@monitor/shared/contract/route.ts';
-import { dropSubscription, lockChecks } from '../../checks/index.ts';
-import { JoinedCommits } from '../../core/after-commit.ts';
-import type { Services } from '../../core/services.ts';
-import { lockKeys } from '../../db/lock.ts';
-import type { Database } from '../../db/tables.ts';
-import { ApiError, invalidField } from '../../errors/api-error.ts';
-import type { ApiPrincipal } from '../../http/authenticate.ts';
-import { readingContext } from '../../http/call-context.ts';
+import { dropSubscription, lockChecks } from '../checks/index.ts';
+import { JoinedCommits } from '../core/after-commit.ts';
+import type { Services } from '../core/services.ts';
+import { lockKeys } from '../db/lock.ts';
+import type { Database } from '../db/tables.ts';
+import { ApiError, invalidField } from '../errors/api-error.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
+import { readingContext } from '../http/call-context.ts';
 import { isEqual, type Kind, kinds, type Stored, type Unit } from './kinds.ts';
 import { hasNumericId, keyOf, References } from './references.ts';
 import {
