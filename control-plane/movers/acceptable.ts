@@ -1,5 +1,5 @@
 /** What the API would refuse: one object of a source must not keep all others from being imported. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
 import { createCheckGroupBody } from '@monitor/shared/contract/check-group.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
