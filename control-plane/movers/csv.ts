@@ -1,12 +1,19 @@
 /** A table of checks as CSV, with the columns of `docs/moving.md`. */
 import { parse } from 'csv-parse/sync';
+import {
+  addressOf,
+  dnsCheck,
+  icmpCheck,
+  tcpCheck,
+  type ConvertedCheck,
+} from './converted-check.ts';
 import { confirmationFor } from './decide/retries.ts';
 import { goDuration } from './decide/go-duration.ts';
 import { assertionsFor, parseCodeRange, type CodeRange } from './decide/status-codes.ts';
 import { httpCheck } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
-import { ceilings, ref, slug, type Entry, type Plan, type Ref } from './plan.ts';
-import { SourceObject } from './source-object.ts';
+import { slug, type Entry, type Plan } from './plan.ts';
+import { lookUp, SourceObject } from './source-object.ts';
 
 const columns = [
   ...['id', 'name', 'type', 'target', 'interval', 'timeout', 'method', 'headers', 'body'],
@@ -57,13 +64,7 @@ function headersOf(row: SourceObject): [string, string][] {
   });
 }
 
-interface Converted {
-  checkType: string;
-  ceiling: number | null;
-  fields: Record<string, unknown>;
-}
-
-type Kind = (row: SourceObject, entry: Entry) => Converted | null;
+type Kind = (row: SourceObject, entry: Entry) => ConvertedCheck | null;
 
 const http: Kind = (row, entry) => {
   const keywords = [
@@ -76,7 +77,7 @@ const http: Kind = (row, entry) => {
   const body = row.text('body');
   const username = row.text('username');
   const password = row.text('password');
-  const check = httpCheck(entry, {
+  return httpCheck(entry, {
     url: row.text('target'),
     method: row.text('method'),
     headers: headersOf(row),
@@ -88,8 +89,6 @@ const http: Kind = (row, entry) => {
     ipFamily: ipFamilyOf(row),
     assertions: [...accepted(row, entry), ...keywords],
   });
-  if (check === null) return null;
-  return { checkType: check.checkType, ceiling: check.ceiling, fields: { request: check.request } };
 };
 
 function ipFamilyOf(row: SourceObject): 'IPv4' | 'IPv6' {
@@ -97,47 +96,26 @@ function ipFamilyOf(row: SourceObject): 'IPv4' | 'IPv6' {
 }
 
 const tcp: Kind = (row) => {
-  const [, bracketed, plain, port] =
-    /^(?:tcp:\/\/)?(?:\[([^\]]+)\]|([^:/\s]+)):(\d{1,5})\/?$/i.exec(row.text('target')) ?? [];
-  const hostname = bracketed ?? plain;
-  if (hostname === undefined) throw new SourceError('`target` is not `host:port`');
-  return {
-    checkType: 'TCP',
-    ceiling: ceilings.TCP,
-    fields: {
-      request: { hostname, port: Number(port), ipFamily: ipFamilyOf(row), assertions: [] },
-    },
-  };
+  const address = addressOf(row.text('target'));
+  if (address?.port == null) throw new SourceError('`target` is not `host:port`');
+  const { host: hostname, port } = address;
+  return tcpCheck({ hostname, port, ipFamily: ipFamilyOf(row), assertions: [] });
 };
 
 const icmp: Kind = (row) => {
-  const hostname = row.text('target').replace(/^(icmp|ping):\/\//i, '');
-  if (!/^[^\s/]+$/.test(hostname)) throw new SourceError('`target` is not a host');
-  return {
-    checkType: 'ICMP',
-    ceiling: null,
-    fields: {
-      degradedPacketLossThreshold: null,
-      maxPacketLossThreshold: 100,
-      request: { hostname, ipFamily: ipFamilyOf(row), pingCount: 1, assertions: [] },
-    },
-  };
+  const address = addressOf(row.text('target'));
+  if (address === null) throw new SourceError('`target` is not a host');
+  return icmpCheck(address.host, ipFamilyOf(row));
 };
 
 const dns: Kind = (row) => {
   const nameServer = row.text('name_server');
-  return {
-    checkType: 'DNS',
-    ceiling: ceilings.DNS,
-    fields: {
-      request: {
-        query: row.text('target').replace(/^dns:\/\//i, ''),
-        recordType: (row.text('record_type') || 'A').toUpperCase(),
-        ...(nameServer === '' ? {} : { nameServer }),
-        assertions: [],
-      },
-    },
-  };
+  return dnsCheck({
+    query: row.text('target').replace(/^dns:\/\//i, ''),
+    recordType: (row.text('record_type') || 'A').toUpperCase(),
+    ...(nameServer === '' ? {} : { nameServer }),
+    assertions: [],
+  });
 };
 
 const heartbeat: Kind = (row) => ({
@@ -163,21 +141,12 @@ function typeOf(row: SourceObject): string {
   return /^([a-z]+):\/\//i.exec(row.text('target'))?.[1]?.toLowerCase() ?? '';
 }
 
-function groupOf(plan: Plan, name: string): Ref | null {
-  if (name === '') return null;
-  const id = `group-${slug(name)}`;
-  if (!plan.has(id)) {
-    plan.add('check-group', id, { v: 2, name, useGlobalAlertSettings: null, doubleCheck: false });
-  }
-  return ref(id);
-}
-
 function convertRow(plan: Plan, row: SourceObject): void {
   const name = row.text('name') || row.text('target');
   const id = slug(row.text('id') || name);
   const entry = plan.entry('row', id, name);
   const type = typeOf(row);
-  const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+  const kind = lookUp(kinds, type);
   if (kind === undefined) {
     entry.notCarried(`type \`${type}\` has no counterpart. Nothing was created`);
     return;
@@ -195,7 +164,7 @@ function convertRow(plan: Plan, row: SourceObject): void {
     description: row.text('description'),
     tags: row.text('tags').split(/[;,]/),
     active: isOn(row, 'active'),
-    groupId: groupOf(plan, row.text('group')),
+    groupId: plan.group(row.text('group')),
   };
   const schedule = isHeartbeat
     ? {}
@@ -203,12 +172,7 @@ function convertRow(plan: Plan, row: SourceObject): void {
         ...plan.scheduledFields(),
         ...entry.frequency(interval),
         retryStrategy: confirmed.retryStrategy,
-        ...(made.ceiling === null
-          ? {}
-          : {
-              degradedResponseTime: null,
-              maxResponseTime: entry.maxResponseTime(timeout, made.ceiling),
-            }),
+        ...entry.timeLimits(timeout, made.ceiling),
       };
   if (made.ceiling === null && timeout > 0) {
     entry.notCarried('`timeout` has no effect on this type');

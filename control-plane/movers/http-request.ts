@@ -1,6 +1,7 @@
 /** The request of an HTTP check: a URL monitor where that is enough, else an API check. */
 import { holdsCredential } from './channels.ts';
-import { ceilings, type Entry } from './plan.ts';
+import { ceilings, familyFor, type ConvertedCheck } from './converted-check.ts';
+import type { Entry } from './plan.ts';
 
 export interface HttpParts {
   url: string;
@@ -18,13 +19,6 @@ export interface HttpParts {
 const methods = ['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH', 'OPTIONS'];
 const maxHeaders = 100;
 
-/** The part of a URL that may be printed: without credentials and query. */
-export function printable(url: string): string {
-  if (!URL.canParse(url)) return 'the URL';
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
-}
-
 /** Credentials in a URL become basic authentication. */
 function withoutCredentials(url: string): { url: string; username: string; password: string } {
   if (!URL.canParse(url)) return { url, username: '', password: '' };
@@ -40,11 +34,14 @@ function withoutCredentials(url: string): { url: string; username: string; passw
   };
 }
 
+/** A check over HTTP. */
+export interface HttpCheck extends ConvertedCheck {
+  checkType: 'URL' | 'API';
+  fields: { request: Record<string, unknown> };
+}
+
 /** Null, with a line in the report, for a request that cannot exist here. */
-export function httpCheck(
-  entry: Entry,
-  parts: HttpParts,
-): { checkType: 'URL' | 'API'; ceiling: number; request: Record<string, unknown> } | null {
+export function httpCheck(entry: Entry, parts: HttpParts): HttpCheck | null {
   const method = parts.method.toUpperCase();
   if (!methods.includes(method)) {
     entry.notCarried(`method ${method} has no counterpart. Nothing was created`);
@@ -63,12 +60,13 @@ export function httpCheck(
     (address.username === '' && address.password === ''
       ? null
       : { username: address.username, password: address.password });
+  entry.guardTemplate('the user name', auth?.username ?? '');
   if (parts.headers.length > maxHeaders) entry.notCarried(`headers beyond the first ${maxHeaders}`);
   const common = {
     url: address.url,
     followRedirects: parts.followRedirects,
     skipSSL: parts.skipSSL,
-    ipFamily: parts.ipFamily,
+    ipFamily: familyFor(new URL(address.url).hostname, parts.ipFamily),
     assertions: parts.assertions,
   };
   const isPlain =
@@ -77,23 +75,27 @@ export function httpCheck(
     parts.body === '' &&
     auth === null &&
     parts.assertions.every(({ source }) => source === 'STATUS_CODE');
-  if (isPlain) return { checkType: 'URL', ceiling: ceilings.URL, request: { ...common, method } };
+  const ceiling = ceilings.HTTP;
+  if (isPlain) return { checkType: 'URL', ceiling, fields: { request: { ...common, method } } };
   return {
     checkType: 'API',
-    ceiling: ceilings.API,
-    request: {
-      ...common,
-      method,
-      headers: parts.headers.slice(0, maxHeaders).map(([key, value]) => ({
-        key,
-        value: holdsCredential(key) && value !== '' ? entry.secret(`header ${key}`, value) : value,
-      })),
-      body: parts.body,
-      bodyType: parts.body === '' ? 'NONE' : parts.bodyType,
-      basicAuth:
-        auth === null
-          ? null
-          : { username: auth.username, password: entry.secret('password', auth.password) },
+    ceiling,
+    fields: {
+      request: {
+        ...common,
+        method,
+        headers: parts.headers.slice(0, maxHeaders).map(([key, value]) => ({
+          key,
+          value:
+            holdsCredential(key) && value !== '' ? entry.secret(`header ${key}`, value) : value,
+        })),
+        body: parts.body,
+        bodyType: parts.body === '' ? 'NONE' : parts.bodyType,
+        basicAuth:
+          auth === null
+            ? null
+            : { username: auth.username, password: entry.secret('password', auth.password) },
+      },
     },
   };
 }

@@ -1,7 +1,7 @@
 /** What other modules may use. */
 import { formats } from './formats.ts';
-import { SourceError, type MoverOptions, type SourceFile } from './mover.ts';
-import { Plan, projectId } from './plan.ts';
+import { SourceError, type SourceFile } from './mover.ts';
+import { Plan, projectId, type PlanOptions } from './plan.ts';
 
 export { SourceError, type SourceFile } from './mover.ts';
 export { kumaAggregates, kumaTables } from './kuma/index.ts';
@@ -10,7 +10,7 @@ export { planText, planToWire } from './show-plan.ts';
 
 export type Format = keyof typeof formats;
 
-export interface ImportRequest extends MoverOptions {
+export interface ImportRequest extends PlanOptions {
   /** Null to recognise it. */
   from: Format | null;
   /** Logical id of the project; null for one of the format's name. */
@@ -35,6 +35,7 @@ export function planImport(files: readonly SourceFile[], request: ImportRequest)
   const mover = formats[from];
   const plan = new Plan(mover.title, projectId(request.project ?? `import-${from}`), request);
   mover.convert(files, plan);
+  plan.settle();
   if (plan.resources.length === 0 && plan.lines.length === 0) {
     throw new SourceError(`there is nothing of ${mover.title} in the files`);
   }

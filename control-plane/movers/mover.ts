@@ -11,16 +11,6 @@ export interface SourceFile {
   tables: SourceTables | null;
 }
 
-export interface MoverOptions {
-  /** Data-center locations and slugs of private locations on which the checks will run. */
-  locations: readonly string[];
-  privateLocations: readonly string[];
-  /** Where an interval is not allowed here, take the next longer one. */
-  prefersLonger: boolean;
-  /** Values for variables that files name, such as `$TOKEN`. */
-  environment: Readonly<Record<string, string | undefined>>;
-}
-
 export interface Mover {
   /** Its name in the documentation. */
   title: string;

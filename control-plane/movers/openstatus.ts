@@ -1,12 +1,13 @@
 /** OpenStatus: its YAML file of monitors. */
 import type { DataCenterLocation } from '@monitor/shared/contract/primitives.ts';
+import { tcpCheck, type ConvertedCheck } from './converted-check.ts';
 import { confirmationFor } from './decide/retries.ts';
 import { goDuration } from './decide/go-duration.ts';
 import { assertionsFor } from './decide/status-codes.ts';
 import { httpCheck } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
-import { ceilings, slug, type Entry, type Plan } from './plan.ts';
-import { isRecord, SourceObject } from './source-object.ts';
+import { slug, type Entry, type Plan } from './plan.ts';
+import { isRecord, lookUp, SourceObject } from './source-object.ts';
 import { isYaml, yamlDocuments } from './yaml-files.ts';
 
 /** The nearest location for each region, by its city code. */
@@ -41,16 +42,19 @@ function recognised(file: SourceFile): boolean {
 function assertionOf(given: SourceObject, entry: Entry): Record<string, unknown> | null {
   const [kind, compare] = [given.text('kind'), given.text('compare')];
   const target = given.text('target');
-  const comparison = comparisons[compare];
+  const comparison = lookUp(comparisons, compare);
   if (kind === 'statusCode') {
     const code = given.number('target');
-    const shifted = { gte: ['GREATER_THAN', code - 1], lte: ['LESS_THAN', code + 1] }[compare];
-    const [how, value] = shifted ?? [comparison, code];
+    const shifted: Record<string, [string, number]> = {
+      gte: ['GREATER_THAN', code - 1],
+      lte: ['LESS_THAN', code + 1],
+    };
+    const [how, value] = lookUp(shifted, compare) ?? [comparison, code];
     if (how === undefined) return null;
     return { source: 'STATUS_CODE', comparison: how, target: String(value) };
   }
   const isOrder = ['gt', 'gte', 'lt', 'lte'].includes(compare);
-  const source = { header: 'HEADERS', textBody: 'TEXT_BODY' }[kind];
+  const source = lookUp({ header: 'HEADERS', textBody: 'TEXT_BODY' }, kind);
   if (source === undefined || comparison === undefined || isOrder) return null;
   const property = kind === 'header' ? { property: given.text('key') } : {};
   return { source, comparison, target: entry.guardTemplate('an assertion', target), ...property };
@@ -80,13 +84,9 @@ function headersOf(request: SourceObject): [string, string][] {
     : [];
 }
 
-interface Converted {
-  checkType: string;
-  ceiling: number;
-  request: Record<string, unknown>;
-}
-
-const kinds: Readonly<Record<string, (monitor: SourceObject, entry: Entry) => Converted | null>> = {
+const kinds: Readonly<
+  Record<string, (monitor: SourceObject, entry: Entry) => ConvertedCheck | null>
+> = {
   http: (monitor, entry) => {
     const request = monitor.object('request', { method: 'GET' });
     const body = request.text('body');
@@ -105,11 +105,8 @@ const kinds: Readonly<Record<string, (monitor: SourceObject, entry: Entry) => Co
   },
   tcp: (monitor) => {
     const request = monitor.object('request');
-    return {
-      checkType: 'TCP',
-      ceiling: ceilings.TCP,
-      request: { hostname: request.text('host'), port: request.number('port'), assertions: [] },
-    };
+    const hostname = request.text('host');
+    return tcpCheck({ hostname, port: request.number('port'), ipFamily: 'IPv4', assertions: [] });
   },
 };
 
@@ -125,12 +122,11 @@ function locationsOf(plan: Plan, entry: Entry, monitor: SourceObject): Record<st
     }
     return plan.scheduledFields();
   }
-  const found = regions.flatMap(
-    (region) => nearest[region.replace(/^(fly-|koyeb_|railway_)/, '')] ?? [],
+  const near = regions.map((region) =>
+    lookUp(nearest, region.replace(/^(fly-|koyeb_|railway_)/, '')),
   );
-  const unknown = regions.filter(
-    (region) => !(region.replace(/^(fly-|koyeb_|railway_)/, '') in nearest),
-  );
+  const found = near.filter((location) => location !== undefined);
+  const unknown = regions.filter((_region, index) => near[index] === undefined);
   if (unknown.length > 0) entry.notCarried(`regions ${unknown.join(', ')} have no location here`);
   if (found.length === 0) return plan.scheduledFields();
   const chosen = [...new Set(found)];
@@ -143,7 +139,7 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
   const name = monitor.text('name') || key;
   const entry = plan.entry('monitor', key, name);
   const kind = monitor.text('kind');
-  const made = kinds[kind]?.(monitor, entry);
+  const made = lookUp(kinds, kind)?.(monitor, entry);
   if (made === undefined)
     entry.notCarried(`kind \`${kind}\` has no counterpart. Nothing was created`);
   if (made == null) return;
@@ -156,8 +152,9 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
   }
   const confirmed = confirmationFor(monitor.number('retry', 3), 0, seconds);
   plan.say('CHANGED', 'Retries (`retry`) follow at once: their delay there is not documented.');
-  const maxResponseTime = entry.maxResponseTime(monitor.number('timeout') / 1000, made.ceiling);
+  const limits = entry.timeLimits(monitor.number('timeout') / 1000, made.ceiling);
   const degradedAfter = monitor.number('degradedAfter');
+  const isDegradedFirst = degradedAfter > 0 && degradedAfter < (limits.maxResponseTime ?? 0);
   const common = {
     name,
     description: monitor.text('description'),
@@ -174,10 +171,9 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
     ...schedule,
     retryStrategy: confirmed.retryStrategy,
     alertSettings: confirmed.escalation,
-    degradedResponseTime:
-      degradedAfter > 0 && degradedAfter < maxResponseTime ? degradedAfter : null,
-    maxResponseTime,
-    request: made.request,
+    ...limits,
+    degradedResponseTime: isDegradedFirst ? degradedAfter : null,
+    ...made.fields,
   });
 }
 

@@ -1,8 +1,8 @@
 /** What an import will do: resources of a project, secret variables, and a report without gaps. */
 import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import { duration, frequencyFor, requestsPerHour } from './decide/interval.ts';
-import type { MoverOptions } from './mover.ts';
-import type { SourceObject } from './source-object.ts';
+import { refusalOf } from './acceptable.ts';
+import { isRecord, lookUp, type SourceObject } from './source-object.ts';
 
 /** Every object and every field that says something ends in one of these. */
 export const reportClasses = [
@@ -10,6 +10,16 @@ export const reportClasses = [
   ...(['SECRET', 'HISTORY'] as const),
 ] as const;
 export type ReportClass = (typeof reportClasses)[number];
+
+export interface PlanOptions {
+  /** Data-center locations and slugs of private locations on which the checks will run. */
+  locations: readonly string[];
+  privateLocations: readonly string[];
+  /** Where an interval is not allowed here, take the next longer one. */
+  prefersLonger: boolean;
+  /** Values for variables that files name, such as `$TOKEN`. */
+  environment: Readonly<Record<string, string | undefined>>;
+}
 
 export interface ReportLine {
   class: Exclude<ReportClass, 'EXACT'>;
@@ -40,11 +50,11 @@ const maxTags = 100;
 
 export const ref = (logicalId: string): Ref => ({ ref: logicalId });
 
-/** Letters, digits, dots, hyphens and underscores of a name: for ids. */
+/** Letters and digits of any script, dots, hyphens and underscores of a name: for ids. */
 export function slug(text: string): string {
   return text
     .trim()
-    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/[^\p{L}\p{N}._-]+/gu, '-')
     .replace(/^-+|-+$/g, '')
     .slice(0, 120);
 }
@@ -129,7 +139,7 @@ export class Entry {
   /** What nothing has read. `reasons` explain a field; the others have no counterpart. */
   leftovers(source: SourceObject, reasons: Readonly<Record<string, string>> = {}): void {
     for (const path of source.unread()) {
-      this.notCarried(reasons[path] ?? `field \`${path}\` has no counterpart`);
+      this.notCarried(lookUp(reasons, path) ?? `field \`${path}\` has no counterpart`);
     }
   }
 
@@ -144,13 +154,20 @@ export class Entry {
     return chosen.fields;
   }
 
-  /** `maxResponseTime` for a timeout in seconds; without one, the longest. */
-  maxResponseTime(seconds: number, ceilingMs: number): number {
+  /** Limits for a timeout in seconds; without a timeout, the longest. A type may have no limit. */
+  timeLimits(
+    seconds: number,
+    ceilingMs: number | null,
+  ): { degradedResponseTime: null; maxResponseTime: number } | Record<string, never> {
+    if (ceilingMs === null) return {};
     const wanted = Math.round(seconds * 1000);
-    if (wanted <= 0) return ceilingMs;
-    if (wanted <= ceilingMs) return wanted;
-    this.changed(`timeout ${duration(seconds)} → ${duration(ceilingMs / 1000)}, the longest here`);
-    return ceilingMs;
+    if (wanted > ceilingMs) {
+      this.changed(
+        `timeout ${duration(seconds)} → ${duration(ceilingMs / 1000)}, the longest here`,
+      );
+    }
+    const isUsable = wanted > 0 && wanted <= ceilingMs;
+    return { degradedResponseTime: null, maxResponseTime: isUsable ? wanted : ceilingMs };
   }
 }
 
@@ -162,12 +179,9 @@ export interface CommonFields {
   groupId?: Ref | null;
 }
 
-/** Largest response times per check type, in milliseconds. */
-export const ceilings = { URL: 30_000, API: 30_000, TCP: 5_000, DNS: 5_000 } as const;
-
 export class Plan {
   readonly title: string;
-  readonly options: MoverOptions;
+  readonly options: PlanOptions;
   /** Logical id of the project. */
   readonly project: string;
   readonly resources: Resource[] = [];
@@ -180,8 +194,9 @@ export class Plan {
   channelSecrets = 0;
   readonly #byId = new Map<string, Resource>();
   readonly #said = new Set<string>();
+  readonly #groups = new Map<string, string>();
 
-  constructor(title: string, project: string, options: MoverOptions) {
+  constructor(title: string, project: string, options: PlanOptions) {
     this.title = title;
     this.project = project;
     this.options = options;
@@ -231,7 +246,61 @@ export class Plan {
     Object.assign(this.#byId.get(logicalId)?.payload ?? {}, fields);
   }
 
-  /** A name that no other resource of the kind has, within its limit. */
+  /** The check group of a name; null without a name. */
+  group(name: string): Ref | null {
+    if (name === '') return null;
+    let id = this.#groups.get(name);
+    if (id === undefined) {
+      const wanted = `group-${slug(name)}`;
+      id = wanted;
+      for (let number = 2; this.has(id); number += 1) id = `${wanted}-${number}`;
+      this.#groups.set(name, id);
+      this.addGroup(id, { name: name.slice(0, nameUpTo) });
+    }
+    return ref(id);
+  }
+
+  /** A group that leaves everything to its checks. */
+  addGroup(logicalId: string, fields: Record<string, unknown>): void {
+    this.add('check-group', logicalId, {
+      ...{ v: 2, useGlobalAlertSettings: null, doubleCheck: false },
+      ...fields,
+    });
+  }
+
+  /**
+   * Leaves out what the API would refuse, with what depends on it: the others can be imported. Called
+   * once everything is added.
+   */
+  settle(): void {
+    const refused = new Set<string>();
+    for (const { logicalId, type, payload } of this.resources) {
+      const problem = refusalOf(type, payload);
+      if (problem === null) continue;
+      refused.add(logicalId);
+      const name = String(payload['name'] ?? logicalId);
+      this.say('NOT_CARRIED', `«${name}» (${logicalId}): ${problem}. Nothing was created.`);
+    }
+    if (refused.size === 0) return;
+    const isGone = (value: unknown) => isRecord(value) && refused.has(String(value['ref']));
+    const kept = this.resources.filter(
+      ({ logicalId, payload }) =>
+        !refused.has(logicalId) &&
+        !isGone(payload['alertChannelId']) &&
+        !isGone(payload['checkId']),
+    );
+    this.resources.splice(0, this.resources.length, ...kept);
+    for (const { payload } of kept) {
+      if (isGone(payload['groupId'])) payload['groupId'] = null;
+      const incident = payload['triggerIncident'];
+      if (isRecord(incident) && isGone(incident['serviceId'])) delete payload['triggerIncident'];
+      for (const card of (payload['cards'] ?? []) as { services: unknown[] }[]) {
+        card.services = card.services.filter((service) => !isGone(service));
+      }
+    }
+  }
+
+  /** A name within its limit. */
   name(entry: Entry, wanted: string): string {
     const trimmed = wanted.trim() === '' ? entry.object : wanted.trim();
     if (trimmed.length <= nameUpTo) return trimmed;

@@ -28,8 +28,11 @@ export interface WindowTimes {
 
 const dayMs = 86_400_000;
 
-/** A local time without zone: `2026-01-31T22:00:00`. */
-const local = (ms: number) => new Date(ms).toISOString().slice(0, 19);
+/** A local time without zone: `2026-01-31T22:00:00`; empty where there is none. */
+function local(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 19);
+}
 
 /** `2026-01-31 22:00:00`, `2026-01-31T22:00` and the like in one form; null for other texts. */
 export function localTime(text: string): string | null {

@@ -9,7 +9,9 @@ export function isYaml({ path, tables }: SourceFile): boolean {
 
 /** The documents of a file; an error names file, line and column. */
 export function yamlValues(file: Pick<SourceFile, 'path' | 'text'>): unknown[] {
-  const documents = parseAllDocuments(file.text, { customTags: ['binary'], merge: true });
+  const documents = parseAllDocuments(file.text, {
+    ...{ customTags: ['binary'], merge: true, logLevel: 'error' },
+  });
   // An empty stream is a property of the parser's answer, not of a document.
   if (!Array.isArray(documents)) return [];
   return documents.flatMap((document) => {

@@ -34,6 +34,8 @@ function ownUrl(): string {
 
 const refusal = z.object({ message: z.string() });
 const refusedByRate = 429;
+/** Minutes in all, at the pace of the limits. */
+const longestRefusals = 60;
 const goesOn = 408;
 /** A deployment that takes longer has ended with an error by itself. */
 const longestWaits = 120;
@@ -59,7 +61,7 @@ export class AccountApi {
   }
 
   async #call(method: string, path: string, body?: unknown): Promise<Answered> {
-    for (;;) {
+    for (let refusals = 0; ; refusals += 1) {
       let response: Response;
       try {
         response = await fetch(`${this.url}${path}`, {
@@ -78,8 +80,9 @@ export class AccountApi {
         );
       }
       const text = await response.text();
-      if (response.status === refusedByRate) {
-        await delay(Number(response.headers.get('retry-after') ?? 1) * 1000);
+      if (response.status === refusedByRate && refusals < longestRefusals) {
+        const seconds = Number(response.headers.get('retry-after'));
+        await delay(Math.max(1, Number.isFinite(seconds) ? seconds : 1) * 1000);
         continue;
       }
       try {

@@ -2,8 +2,8 @@
 import { goDuration } from '../decide/go-duration.ts';
 import { regexOfGlob } from '../decide/glob.ts';
 import type { Mover, SourceFile } from '../mover.ts';
-import { ref, slug, type Entry, type Plan, type Ref } from '../plan.ts';
-import { isRecord, type Fields } from '../source-object.ts';
+import { slug, type Entry, type Plan } from '../plan.ts';
+import { isRecord, lookUp, type Fields } from '../source-object.ts';
 import {
   hasModules,
   hasScrapeConfigs,
@@ -35,7 +35,7 @@ function moduleOf(context: Context, name: string): Module | null {
   const known = context.modules.get(name);
   if (known !== undefined) return known;
   const given = context.files.modules.get(name);
-  const standard = Object.hasOwn(standardModules, name) ? standardModules[name] : undefined;
+  const standard = lookUp(standardModules, name);
   const entry = context.plan.entry('module', name, name);
   let made: Module | null = null;
   if (given === undefined && standard === undefined) {
@@ -89,16 +89,6 @@ const strings = (fields: unknown): Labels =>
     Object.entries(isRecord(fields) ? fields : {}).map(([name, value]) => [name, String(value)]),
   );
 
-function groupRef(context: Context, name: string): Ref {
-  const id = `group-${slug(name)}`;
-  if (!context.plan.has(id)) {
-    context.plan.add('check-group', id, {
-      ...{ v: 2, name: name.slice(0, 255), useGlobalAlertSettings: null, doubleCheck: false },
-    });
-  }
-  return ref(id);
-}
-
 /** Labels of the wire, before relabelling. */
 function labelsBefore(job: Fields, name: string, target: string, labels: Fields): Labels {
   const params = Object.entries(isRecord(job['params']) ? job['params'] : {}).map(
@@ -142,13 +132,7 @@ function convertTarget(context: Context, job: Fields, labels: Labels, timing: Ti
   const timeout = Math.min(module.timeoutSeconds, Math.max(0.1, timing.timeout - offsetSeconds));
   const hidden = new Set(['job', 'instance']);
   const schedule = { ...plan.scheduledFields(), ...entry.frequency(timing.interval) };
-  const limits =
-    made.ceiling === null
-      ? {}
-      : {
-          degradedResponseTime: null,
-          maxResponseTime: entry.maxResponseTime(timeout, made.ceiling),
-        };
+  const limits = entry.timeLimits(timeout, made.ceiling);
   const payload: Record<string, unknown> = {
     checkType: made.checkType,
     ...plan.checkFields(entry, {
@@ -157,7 +141,7 @@ function convertTarget(context: Context, job: Fields, labels: Labels, timing: Ti
         .filter(([label]) => !label.startsWith('__') && !hidden.has(label))
         .map(([label, value]) => `${label}:${value}`),
       active: !module.entry.isDeactivated,
-      groupId: groupRef(context, jobName),
+      groupId: plan.group(jobName),
     }),
     ...schedule,
     retryStrategy: null,
@@ -255,10 +239,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   }
   for (const other of found.others) plan.say('NOT_CARRIED', `${other} is not read.`);
   if (found.jobs.length > 0) {
-    plan.say(
-      'HISTORY',
-      'Results stay in the time series of Prometheus, which can keep them beside ours.',
-    );
+    plan.say('HISTORY', 'Results stay in the time series of Prometheus.');
   }
 }
 

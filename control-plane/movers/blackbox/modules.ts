@@ -1,23 +1,24 @@
 /** Modules of the blackbox_exporter: what a target becomes that is probed with one. */
+import {
+  addressOf,
+  dnsCheck,
+  icmpCheck,
+  tcpCheck,
+  type ConvertedCheck,
+} from '../converted-check.ts';
 import { assertionsFor } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
-import { ceilings, type Entry } from '../plan.ts';
-import { isRecord, SourceObject } from '../source-object.ts';
+import type { Entry } from '../plan.ts';
+import { isRecord, lookUp, SourceObject } from '../source-object.ts';
 import { recordsIn } from './files.ts';
 
 type Assertion = Record<string, unknown>;
-
-export interface ProbeCheck {
-  checkType: string;
-  ceiling: number | null;
-  fields: Record<string, unknown>;
-}
 
 export interface Module {
   entry: Entry;
   timeoutSeconds: number;
   /** Null, with a line, for a target that has no counterpart. */
-  check(target: string, hostname: string, entry: Entry): ProbeCheck | null;
+  check(target: string, hostname: string, entry: Entry): ConvertedCheck | null;
 }
 
 type Prober = (settings: SourceObject, entry: Entry) => Module['check'];
@@ -199,7 +200,10 @@ const http: Prober = (settings, entry) => {
   };
   // Secrets are stored once for a module, not once for each of its targets.
   const stored = httpCheck(entry, { ...shared, url: 'https://target.invalid/', headers });
-  const { headers: storedHeaders, basicAuth } = (stored?.request ?? {}) as Record<string, unknown>;
+  const { headers: storedHeaders, basicAuth } = (stored?.fields.request ?? {}) as Record<
+    string,
+    unknown
+  >;
   return (target, hostname, own) => {
     const url = /^[a-z]+:\/\//i.test(target) ? target : `http://${target}`;
     const isSecure = /^https:/i.test(url);
@@ -225,24 +229,16 @@ const http: Prober = (settings, entry) => {
       fields: {
         request: isApi
           ? {
-              ...check.request,
+              ...check.fields.request,
               ...{ method: shared.method, body, bodyType: body === '' ? 'NONE' : shared.bodyType },
               headers: hostname === '' ? given : [...given, { key: 'Host', value: hostname }],
               basicAuth: basicAuth ?? null,
             }
-          : check.request,
+          : check.fields.request,
       },
     };
   };
 };
-
-const hostAndPort = /^(?:[a-z]+:\/\/)?(?:\[([^\]]+)\]|([^:/\s]+))(?::(\d{1,5}))?\/?$/i;
-
-function splitTarget(target: string): { host: string; port: number | null } | null {
-  const [, bracketed, plain, port] = hostAndPort.exec(target) ?? [];
-  const host = bracketed ?? plain;
-  return host === undefined ? null : { host, port: port === undefined ? null : Number(port) };
-}
 
 /** What is sent and expected, where one exchange says it all; null for a longer dialogue. */
 function exchangeOf(steps: readonly Readonly<Record<string, unknown>>[]) {
@@ -287,33 +283,33 @@ const tcp: Prober = (settings, entry) => {
     settings.get('tls_config');
   }
   const ipFamily = ipFamilyOf(settings, entry);
+  const expected =
+    exchange?.expect == null
+      ? []
+      : [
+          {
+            ...{ source: 'RESPONSE_DATA', property: whole(exchange.expect) },
+            ...{ comparison: 'NOT_EMPTY', target: '' },
+          },
+        ];
   return (target, _hostname, own) => {
-    const address = splitTarget(target);
+    const address = addressOf(target);
     if (address?.port == null) {
       own.notCarried('the target is not `host:port`. Nothing was created');
       return null;
     }
-    return {
-      checkType: 'TCP',
-      ceiling: ceilings.TCP,
-      fields: {
-        request: {
-          hostname: address.host,
-          port: address.port,
-          ...(exchange?.send == null ? {} : { data: `${exchange.send}\n` }),
-          ipFamily,
-          assertions:
-            exchange?.expect == null
-              ? []
-              : [
-                  {
-                    ...{ source: 'RESPONSE_DATA', property: whole(exchange.expect) },
-                    ...{ comparison: 'NOT_EMPTY', target: '' },
-                  },
-                ],
-        },
-      },
-    };
+    return tcpCheck({
+      hostname: address.host,
+      port: address.port,
+      ...(exchange?.send == null
+        ? {}
+        : {
+            data: `${exchange.send}
+`,
+          }),
+      ipFamily,
+      assertions: expected,
+    });
   };
 };
 
@@ -323,20 +319,12 @@ const icmp: Prober = (settings, entry) => {
   settings.get('ttl');
   const ipFamily = ipFamilyOf(settings, entry);
   return (target, _hostname, own) => {
-    const address = splitTarget(target);
+    const address = addressOf(target);
     if (address === null) {
       own.notCarried('the target is not a host. Nothing was created');
       return null;
     }
-    return {
-      checkType: 'ICMP',
-      ceiling: null,
-      fields: {
-        degradedPacketLossThreshold: null,
-        maxPacketLossThreshold: 100,
-        request: { hostname: address.host, ipFamily, pingCount: 1, assertions: [] },
-      },
-    };
+    return icmpCheck(address.host, ipFamily);
   };
 };
 
@@ -412,18 +400,14 @@ const dns: Prober = (settings, entry) => {
     assertions: [...codeAssertions(settings, entry), ...answerAssertions(settings, entry)],
   };
   return (target, _hostname, own) => {
-    const address = splitTarget(target);
+    const address = addressOf(target);
     if (address === null || request.query === '') {
       own.notCarried(
         'the target is not a name server, or `query_name` is missing. Nothing was created',
       );
       return null;
     }
-    return {
-      checkType: 'DNS',
-      ceiling: ceilings.DNS,
-      fields: { request: { ...request, nameServer: address.host, port: address.port ?? 53 } },
-    };
+    return dnsCheck({ ...request, nameServer: address.host, port: address.port ?? 53 });
   };
 };
 
@@ -438,7 +422,7 @@ export function readModule(
 ): Module | null {
   const module = new SourceObject(given);
   const prober = module.text('prober');
-  const make = Object.hasOwn(probers, prober) ? probers[prober] : undefined;
+  const make = lookUp(probers, prober);
   if (make === undefined) {
     entry.notCarried(
       `prober \`${prober}\` has no counterpart. Nothing was created for its targets`,

@@ -1,7 +1,7 @@
 /** Receivers of the Alertmanager become alert channels. */
 import { addresses, Channels, type ChannelBody } from '../channels.ts';
 import { slug, type Entry, type Plan, type Ref } from '../plan.ts';
-import { SourceObject, type Fields } from '../source-object.ts';
+import { lookUp, SourceObject, type Fields } from '../source-object.ts';
 import { recordsIn } from './files.ts';
 
 type Kind = (config: SourceObject, name: string) => ChannelBody[];
@@ -64,7 +64,7 @@ function readReceiver(
   const found: { id: string; body: ChannelBody }[] = [];
   for (const [list, given] of Object.entries(receiver)) {
     if (list === 'name') continue;
-    const kind = Object.hasOwn(kinds, list) ? kinds[list] : undefined;
+    const kind = lookUp(kinds, list);
     if (kind === undefined) {
       entry.notCarried(`\`${list}\` has no counterpart`);
       continue;

@@ -1,7 +1,7 @@
 /** Relabelling of Prometheus: what becomes of the labels of a target. */
 import { createHash } from 'node:crypto';
 import { SourceError } from '../mover.ts';
-import type { Fields } from '../source-object.ts';
+import { lookUp, type Fields } from '../source-object.ts';
 
 export type Labels = Record<string, string>;
 
@@ -80,7 +80,7 @@ export function relabel(labels: Labels, configs: readonly Fields[]): Labels | nu
   let current = labels;
   for (const config of configs) {
     const name = text(config['action'], 'replace').toLowerCase();
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+    const action = lookUp(actions, name);
     if (action === undefined) throw new SourceError(`there is no relabelling action \`${name}\``);
     const sources = Array.isArray(config['source_labels'])
       ? config['source_labels'].map(String)

@@ -9,7 +9,7 @@ import {
 import { goDuration } from '../decide/go-duration.ts';
 import { remindersFor, thresholdFor } from '../decide/retries.ts';
 import { slug, type Entry, type Plan, type Ref } from '../plan.ts';
-import { isRecord, SourceObject, type Fields } from '../source-object.ts';
+import { isRecord, lookUp, SourceObject, type Fields } from '../source-object.ts';
 
 interface Provided {
   bodies: ChannelBody[];
@@ -144,7 +144,7 @@ export class Alerting {
   }
 
   #configOf(type: string): Fields | null {
-    const config = this.#providers[type];
+    const config = lookUp(this.#providers, type);
     return isRecord(config) ? config : null;
   }
 
@@ -167,7 +167,7 @@ export class Alerting {
     const name = ofGroup === undefined ? type : `${type} of ${group}`;
     const entry = this.#plan.entry('alerting', id, name);
     const source = new SourceObject({ ...own, ...changes, ...override });
-    const provider = Object.hasOwn(providers, type) ? providers[type] : undefined;
+    const provider = lookUp(providers, type);
     const provided = provider?.(source, entry) ?? null;
     if (provided === null) {
       const keys = source.names().map((key) => `\`${key}\``);

@@ -1,10 +1,17 @@
 /** Gatus: its YAML configuration, as a file, a folder or a Kubernetes ConfigMap. */
+import {
+  addressOf,
+  dnsCheck,
+  icmpCheck,
+  tcpCheck,
+  type ConvertedCheck,
+} from '../converted-check.ts';
 import { duration } from '../decide/interval.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { httpCheck } from '../http-request.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
-import { ceilings, ref, slug, type Entry, type Plan, type Ref } from '../plan.ts';
-import { isRecord, SourceObject } from '../source-object.ts';
+import { ref, slug, type Entry, type Plan } from '../plan.ts';
+import { isRecord, lookUp, SourceObject } from '../source-object.ts';
 import { windowsOf, type Recurrence } from '../windows.ts';
 import { Alerting } from './alerts.ts';
 import { judge, type EndpointKind, type Judged } from './conditions.ts';
@@ -38,19 +45,18 @@ const anchor = '2024-01-01';
 /** What an endpoint becomes by its URL; null when it has no counterpart. */
 interface Target {
   kind: EndpointKind;
-  checkType: string;
-  ceiling: number | null;
-  fields(judged: Judged): Record<string, unknown> | null;
+  /** Null, with a line in the report, when its request cannot exist here. */
+  check(judged: Judged): ConvertedCheck | null;
 }
 
 const families: Readonly<Record<string, 'IPv4' | 'IPv6'>> = { ip4: 'IPv4', ip6: 'IPv6' };
 
 function ipFamilyOf(entry: Entry, client: SourceObject): 'IPv4' | 'IPv6' {
   const network = client.text('network') || 'ip';
-  if (network !== 'ip' && !(network in families)) {
+  if (network !== 'ip' && lookUp(families, network) === undefined) {
     entry.notCarried(`\`client.network\` ${network} is not known`);
   }
-  return families[network] ?? 'IPv4';
+  return lookUp(families, network) ?? 'IPv4';
 }
 
 /** Values of placeholders that do not change from run to run. */
@@ -102,39 +108,23 @@ function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject):
   };
   return {
     kind: 'http',
-    checkType: 'API',
-    ceiling: ceilings.API,
-    fields: ({ assertions }) => {
-      const check = httpCheck(entry, { ...parts, assertions });
-      return check === null ? null : { checkType: check.checkType, request: check.request };
-    },
+    check: ({ assertions }) => httpCheck(entry, { ...parts, assertions }),
   };
 }
 
-const address = /^[a-z]+:\/\/(?:\[([^\]]+)\]|([^:/[\]]+))(?::(\d+))?\/?$/i;
-
 function tcpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target | null {
-  const [, bracketed, plain, port] = address.exec(endpoint.text('url')) ?? [];
-  const hostname = bracketed ?? plain;
+  const address = addressOf(endpoint.text('url'));
   const data = filledBody(endpoint, entry);
   const ipFamily = ipFamilyOf(entry, client);
-  if (hostname === undefined || port === undefined) {
+  if (address?.port == null) {
     entry.notCarried('its URL has no host or no port. Nothing was created');
     return null;
   }
+  const { host: hostname, port } = address;
+  const sent = data === '' ? {} : { data: entry.guardTemplate('the body', data) };
   return {
     kind: 'tcp',
-    checkType: 'TCP',
-    ceiling: ceilings.TCP,
-    fields: ({ assertions }) => ({
-      request: {
-        hostname,
-        port: Number(port),
-        ...(data === '' ? {} : { data: entry.guardTemplate('the body', data) }),
-        ipFamily,
-        assertions,
-      },
-    }),
+    check: ({ assertions }) => tcpCheck({ hostname, port, ...sent, ipFamily, assertions }),
   };
 }
 
@@ -144,22 +134,15 @@ function tlsTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): 
 }
 
 function icmpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target | null {
-  const [, bracketed, plain] = address.exec(endpoint.text('url')) ?? [];
-  const hostname = bracketed ?? plain;
+  const address = addressOf(endpoint.text('url'));
   const ipFamily = ipFamilyOf(entry, client);
-  if (hostname === undefined) {
+  if (address === null) {
     entry.notCarried('its URL has no host. Nothing was created');
     return null;
   }
   return {
     kind: 'icmp',
-    checkType: 'ICMP',
-    ceiling: null,
-    fields: ({ assertions }) => ({
-      degradedPacketLossThreshold: null,
-      maxPacketLossThreshold: 100,
-      request: { hostname, ipFamily, pingCount: 1, assertions },
-    }),
+    check: ({ assertions }) => icmpCheck(address.host, ipFamily, assertions),
   };
 }
 
@@ -169,23 +152,16 @@ function dnsTarget(endpoint: SourceObject, entry: Entry): Target | null {
   const dns = endpoint.object('dns');
   const recordType = dns.text('query-type').toUpperCase();
   const query = dns.text('query-name').replace(/\.$/, '');
-  const [, bracketed, plain, port] =
-    /^(?:[a-z]+:\/\/)?(?:\[([^\]]+)\]|([^:/]+))(?::(\d+))?\/?$/i.exec(endpoint.text('url')) ?? [];
-  const nameServer = bracketed ?? plain;
-  if (!recordTypes.includes(recordType) || query === '' || nameServer === undefined) {
+  const address = addressOf(endpoint.text('url'));
+  if (!recordTypes.includes(recordType) || query === '' || address === null) {
     entry.notCarried(`\`dns\` with type ${recordType} has no counterpart. Nothing was created`);
     return null;
   }
+  const server = { nameServer: address.host, port: address.port ?? 53 };
   return {
     kind: 'dns',
-    checkType: 'DNS',
-    ceiling: ceilings.DNS,
-    fields: ({ assertions }) => ({
-      request: {
-        ...{ query, recordType, nameServer, port: port === undefined ? 53 : Number(port) },
-        ...{ protocol: 'UDP', assertions },
-      },
-    }),
+    check: ({ assertions }) =>
+      dnsCheck({ query, recordType, ...server, protocol: 'UDP', assertions }),
   };
 }
 
@@ -216,7 +192,6 @@ function reportClient(entry: Entry, client: SourceObject): void {
 interface Context {
   plan: Plan;
   alerting: Alerting;
-  groups: Map<string, Ref>;
   ids: Set<string>;
   hasMaintenance: boolean;
 }
@@ -229,20 +204,6 @@ function keyOf(context: Context, group: string, name: string): string {
   for (let number = 2; context.ids.has(key); number += 1) key = `${wanted}-${number}`;
   context.ids.add(key);
   return key;
-}
-
-function groupOf(context: Context, name: string): Ref | null {
-  if (name === '') return null;
-  const known = context.groups.get(name);
-  if (known !== undefined) return known;
-  const made = context.plan.add('check-group', `group-${slug(name)}`, {
-    v: 2,
-    name: name.slice(0, 255),
-    useGlobalAlertSettings: null,
-    doubleCheck: false,
-  });
-  context.groups.set(name, made);
-  return made;
 }
 
 function addWindows(context: Context, owner: string, title: string, given: unknown): boolean {
@@ -310,7 +271,7 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
   const url = endpoint.text('url');
   const scheme = /^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? '';
   const client = endpoint.object('client', clientDefaults);
-  const make = endpoint.has('dns') ? dnsTarget : targets[scheme];
+  const make = endpoint.has('dns') ? dnsTarget : lookUp(targets, scheme);
   if (make === undefined || endpoint.has('ssh')) {
     entry.notCarried(
       `\`${scheme === '' ? 'a URL without scheme' : `${scheme}://`}\` has no counterpart. Nothing was created`,
@@ -328,18 +289,12 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
     ...([entry, key, group, endpoint.list('alerts'), seconds, judged.certificateDays] as const),
   );
   const timeout = goDuration(client.get('timeout')) ?? 10;
-  const limits =
-    target.ceiling === null
-      ? {}
-      : {
-          degradedResponseTime: null,
-          maxResponseTime: entry.maxResponseTime(timeout, target.ceiling),
-        };
-  if (target.ceiling === null && client.has('timeout')) {
+  const made = target.check(judged);
+  if (made === null) return;
+  const limits = entry.timeLimits(timeout, made.ceiling);
+  if (made.ceiling === null && client.has('timeout')) {
     entry.notCarried('`client.timeout`: echo replies have their own time limit');
   }
-  const fields = target.fields(judged);
-  if (fields === null) return;
   const labels = endpoint.get('extra-labels');
   const schedule = { ...plan.scheduledFields(), ...entry.frequency(seconds) };
   const common = {
@@ -352,7 +307,7 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
       ...maintenanceTags(context, key, name, endpoint.list('maintenance-windows')),
     ],
     active: endpoint.flag('enabled'),
-    groupId: groupOf(context, group),
+    groupId: plan.group(group),
   };
   if (endpoint.has('ui')) entry.notCarried('`ui` has no counterpart');
   endpoint.get('ui');
@@ -365,13 +320,13 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
   });
   const check = ref(`endpoint-${key}`);
   plan.add('check', check.ref, {
-    checkType: target.checkType,
+    checkType: made.checkType,
     ...plan.checkFields(entry, common),
     ...schedule,
     retryStrategy: null,
     alertSettings: alerts.alertSettings,
     ...limits,
-    ...fields,
+    ...made.fields,
   });
   alerts.subscribe(check);
 }
@@ -406,7 +361,7 @@ function convertExternal(context: Context, given: Record<string, unknown>): void
     description: alerts.description,
     tags: maintenanceTags(context, key, name, endpoint.list('maintenance-windows')),
     active: endpoint.flag('enabled'),
-    groupId: groupOf(context, group),
+    groupId: plan.group(group),
   };
   entry.leftovers(endpoint);
   const check = ref(`external-endpoint-${key}`);
@@ -432,7 +387,6 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   const context: Context = {
     plan,
     alerting: new Alerting(plan, configuration.get('alerting')),
-    groups: new Map(),
     ids: new Set(),
     hasMaintenance: false,
   };

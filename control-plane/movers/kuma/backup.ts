@@ -41,6 +41,13 @@ function recordsOf(backup: Fields, name: string): Fields[] {
   return list;
 }
 
+/** Files that others than the product write may lack ids, by which everything is tied together. */
+function refuseUnclearIds(list: string, records: readonly Fields[]): void {
+  const ids = new Set(records.map((record) => record['id']));
+  if (ids.size === records.length && !ids.has(undefined)) return;
+  throw new SourceError(`\`${list}\` of the backup has entries without an \`id\` of their own`);
+}
+
 /** Ids in `{"3": true}`, or in a list. */
 function notificationIds(value: unknown): number[] {
   if (Array.isArray(value)) return value.map(Number);
@@ -56,6 +63,8 @@ export function isBackup(value: unknown): value is Fields {
 
 export function tablesOfBackup(backup: Fields): SourceTables {
   const monitors = recordsOf(backup, 'monitorList');
+  refuseUnclearIds('monitorList', monitors);
+  refuseUnclearIds('notificationList', recordsOf(backup, 'notificationList'));
   const tags = new Map<number, SourceRow>();
   const monitorTags: SourceRow[] = [];
   const monitorNotifications: SourceRow[] = [];

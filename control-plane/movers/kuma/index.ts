@@ -3,7 +3,7 @@ import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
 import { Channels } from '../channels.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
 import { ref, slug, type Plan } from '../plan.ts';
-import { SourceObject } from '../source-object.ts';
+import { lookUp, SourceObject } from '../source-object.ts';
 import { isBackup, tablesOfBackup } from './backup.ts';
 import { convertMaintenance, maintenanceTag } from './maintenance.ts';
 import { convertMonitor, type NotificationOfMonitor } from './monitors.ts';
@@ -56,7 +56,16 @@ function isDatabase({ tables }: SourceFile): boolean {
 /** Text that a JSON backup would begin with, for one that is cut off. */
 const backupStart = /^\s*\{[^[]{0,200}"(notificationList|monitorList)"\s*:/;
 
+/** A dump of the other database of version 2. It is known, so that it can be refused by name. */
+const dump = /^CREATE TABLE (IF NOT EXISTS )?[`"]monitor[`"]/im;
+
 function readSource(files: readonly SourceFile[]): SourceTables {
+  const dumped = files.find(({ text }) => dump.test(text));
+  if (dumped !== undefined) {
+    throw new SourceError(
+      `${dumped.path} is a dump of MariaDB, which is not read: name a kuma.db, or the monitors in a CSV`,
+    );
+  }
   const sources = files.filter((file) => isDatabase(file) || backupStart.test(file.text));
   const [file, ...others] = sources;
   if (file === undefined) throw new SourceError('no database or backup of Uptime Kuma was found');
@@ -145,9 +154,8 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
     for (const field of ['name', 'isDefault', 'applyExisting', 'id', 'active', 'userId']) {
       config.get(field);
     }
-    const made = Object.hasOwn(providers, type)
-      ? (providers[type]?.(config, entry, (name || `notification ${id}`).slice(0, 255)) ?? null)
-      : null;
+    const label = (name || `notification ${id}`).slice(0, 255);
+    const made = lookUp(providers, type)?.(config, entry, label) ?? null;
     if (made === null || made.bodies.length === 0) {
       const keys = config.names().filter((key) => !['type', 'name'].includes(key));
       entry.notCarried(
@@ -377,6 +385,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
 export const kuma: Mover = {
   title: 'Uptime Kuma',
   takes: 'kuma.db of version 1 or 2, or a JSON backup of version 1',
-  recognises: (files) => files.some((file) => isDatabase(file) || backupStart.test(file.text)),
+  recognises: (files) =>
+    files.some((file) => isDatabase(file) || backupStart.test(file.text) || dump.test(file.text)),
   convert,
 };

@@ -1,6 +1,6 @@
 /** Maintenance of Uptime Kuma: windows that select checks by a tag. */
 import type { Entry, Plan } from '../plan.ts';
-import type { SourceObject } from '../source-object.ts';
+import { lookUp, type SourceObject } from '../source-object.ts';
 import { localTime, windowsOf, type Recurrence } from '../windows.ts';
 
 /** The tag that ties checks to a maintenance. */
@@ -34,19 +34,38 @@ function secondsBetween(start: string, end: string): number {
   return (length < 0 ? length + 1440 : length) * 60;
 }
 
+/** A whole number, also in a text; null for anything else. */
+function wholeNumber(value: unknown): number | null {
+  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+  return /^\d{1,2}$/.test(text) ? Number(text) : null;
+}
+
+/** The last day is 0. */
 function daysOfMonth(entry: Entry, days: readonly unknown[]): number[] {
-  const usable: number[] = [];
+  const usable = new Set<number>();
   for (const day of days) {
-    const number = day === 'lastDay1' ? 0 : Number(day);
-    if (Number.isInteger(number) && number >= 0 && number <= 31) usable.push(number);
-    else entry.notCarried(`day \`${String(day)}\`: Uptime Kuma never runs it either`);
+    const number = wholeNumber(day);
+    if (day === 'lastDay1') usable.add(0);
+    else if (number !== null && number >= 1 && number <= 31) usable.add(number);
+    else entry.notCarried(`day \`${JSON.stringify(day)}\`: Uptime Kuma never runs it either`);
   }
-  if (usable.some((day) => day > 28)) {
+  if ([...usable].some((day) => day > 28)) {
     entry.changed(
       'days 29 to 31 → the last day of months that are shorter; Uptime Kuma skips those',
     );
   }
-  return usable;
+  return [...usable];
+}
+
+/** Sunday is 0. */
+function daysOfWeek(entry: Entry, days: readonly unknown[]): number[] {
+  const usable = new Set<number>();
+  for (const day of days) {
+    const number = wholeNumber(day);
+    if (number !== null && number <= 7) usable.add(number % 7);
+    else entry.notCarried(`weekday \`${JSON.stringify(day)}\` is not known`);
+  }
+  return [...usable];
 }
 
 /** `m h * * *`, with a list of weekdays or of days of the month; null for another expression. */
@@ -60,11 +79,10 @@ function fromCron(entry: Entry, cron: string, durationSeconds: number): Schedule
   const made = (recurrence: Recurrence): Schedule => ({ recurrence, startTime, durationSeconds });
   if (days === '*' && weekdays === '*') return made({ kind: 'days', every: 1 });
   if (days === '*' && /^[0-7](,[0-7])*$/.test(weekdays)) {
-    const list = [...new Set(weekdays.split(',').map((day) => Number(day) % 7))];
-    return made({ kind: 'weekdays', days: list });
+    return made({ kind: 'weekdays', days: daysOfWeek(entry, weekdays.split(',')) });
   }
   if (weekdays === '*' && /^(\d{1,2}|L)(,(\d{1,2}|L))*$/.test(days)) {
-    const list = days.split(',').map((day) => (day === 'L' ? 'lastDay1' : Number(day)));
+    const list = days.split(',').map((day) => (day === 'L' ? 'lastDay1' : day));
     return made({ kind: 'monthdays', days: daysOfMonth(entry, list) });
   }
   return null;
@@ -87,11 +105,8 @@ const strategies: Readonly<
     startTime: maintenance.text('start_time'),
     durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
   }),
-  'recurring-weekday': (maintenance) => ({
-    recurrence: {
-      kind: 'weekdays',
-      days: [...new Set(listOf(maintenance, 'weekdays').map((day) => Number(day) % 7))],
-    },
+  'recurring-weekday': (maintenance, entry) => ({
+    recurrence: { kind: 'weekdays', days: daysOfWeek(entry, listOf(maintenance, 'weekdays')) },
     startTime: maintenance.text('start_time'),
     durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
   }),
@@ -142,7 +157,7 @@ export function convertMaintenance(
     entry.notCarried('the maintenance is switched off. Nothing was created');
     return;
   }
-  const read = strategies[strategy];
+  const read = lookUp(strategies, strategy);
   if (read === undefined) entry.notCarried(`strategy \`${strategy}\` is not known`);
   const schedule = read?.(maintenance, entry) ?? null;
   if (schedule === null) return;
@@ -151,8 +166,13 @@ export function convertMaintenance(
     entry.notCarried('has no time of day. Nothing was created');
     return;
   }
-  if (recurrence.kind !== 'once' && schedule.durationSeconds <= 0) {
+  if (recurrence.kind !== 'once' && !(schedule.durationSeconds > 0)) {
     entry.notCarried('lasts no time. Nothing was created');
+    return;
+  }
+  const hasDays = !('days' in recurrence) || recurrence.days.length > 0;
+  if (!hasDays) {
+    entry.notCarried('has no days. Nothing was created');
     return;
   }
   const zone = maintenance.text('timezone');

@@ -1,22 +1,15 @@
 /** The monitor types of Uptime Kuma: what each becomes, and which fields have an effect on it. */
+import { dnsCheck, icmpCheck, tcpCheck, type ConvertedCheck } from '../converted-check.ts';
 import { assertionsFor, parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
-import { ceilings, type Entry } from '../plan.ts';
-import { isRecord, type SourceObject } from '../source-object.ts';
+import type { Entry } from '../plan.ts';
+import { isRecord, lookUp, type SourceObject } from '../source-object.ts';
 import { jsonPathOf } from '../decide/json-path.ts';
-
-/** What a monitor becomes, without the fields that all checks have. */
-export interface MonitorParts {
-  checkType: string;
-  /** Null for a heartbeat, which runs nowhere. */
-  ceiling: number | null;
-  fields: Record<string, unknown>;
-}
 
 type MonitorType = {
   /** Fields beyond the common ones that have an effect. */
   uses: readonly string[];
-  convert(monitor: SourceObject, entry: Entry): MonitorParts | null;
+  convert(monitor: SourceObject, entry: Entry): ConvertedCheck | null;
 };
 
 const httpFields = [
@@ -124,7 +117,7 @@ function authMethod(monitor: SourceObject): string {
 
 function credentialsOf(monitor: SourceObject, entry: Entry): Credentials {
   const method = authMethod(monitor);
-  const read = Object.hasOwn(credentialsBy, method) ? credentialsBy[method] : undefined;
+  const read = lookUp(credentialsBy, method);
   if (read !== undefined) return read(monitor, entry);
   if (method !== '') entry.deactivated(`\`auth_method\` ${method} is not known`);
   return { basicAuth: null, headers: [] };
@@ -149,11 +142,11 @@ function http(
   entry: Entry,
   further: readonly Record<string, unknown>[] = [],
   forced: { checkType?: 'API' } = {},
-): MonitorParts | null {
+): ConvertedCheck | null {
   const method = monitor.text('method') || 'GET';
   const hasBody = !['GET', 'HEAD'].includes(method.toUpperCase()) || monitor.has('body');
   const encoding = monitor.text('http_body_encoding') || 'json';
-  const known = encodings[encoding];
+  const known = lookUp(encodings, encoding);
   if (known === undefined) entry.notCarried(`\`http_body_encoding\` ${encoding} is not known`);
   const credentials = credentialsOf(monitor, entry);
   const own = headersOf(monitor, entry);
@@ -176,18 +169,13 @@ function http(
     ipFamily: ipFamilyOf(monitor),
     assertions: [...acceptedCodes(monitor, entry), ...further],
   });
-  if (check === null) return null;
-  return {
-    checkType: forced.checkType ?? check.checkType,
-    ceiling: check.ceiling,
-    fields: { request: check.request },
-  };
+  return check === null ? null : { ...check, checkType: forced.checkType ?? check.checkType };
 }
 
 /** A keyword that a re-serialised JSON body has and the body as it was sent may lack. */
 const dependsOnSpacing = /[":,]/;
 
-function keyword(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function keyword(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const text = monitor.text('keyword');
   const isInverted = monitor.flag('invert_keyword');
   if (text === '') entry.deactivated('has no keyword');
@@ -216,15 +204,19 @@ const jsonComparisons: Readonly<Record<string, string>> = {
 /** Number texts that are equal as numbers and not as texts. */
 const looseNumber = /^\s*[+-]?(0\d|\d*\.\d+$|\d+\.|\d+(\.\d+)?e)/i;
 
-function jsonQuery(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function jsonQuery(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const query = monitor.text('json_path');
   const operator = monitor.text('json_path_operator') || '==';
   const target = monitor.text('expected_value');
   const path = jsonPathOf(query);
   // Whole numbers: at least n is more than n - 1.
-  const shift = { '>=': -1, '<=': 1 }[operator];
+  const shift = lookUp({ '>=': -1, '<=': 1 }, operator);
   const comparison =
-    shift === undefined ? jsonComparisons[operator] : shift < 0 ? 'GREATER_THAN' : 'LESS_THAN';
+    shift === undefined
+      ? lookUp(jsonComparisons, operator)
+      : shift < 0
+        ? 'GREATER_THAN'
+        : 'LESS_THAN';
   if (path === null) {
     entry.deactivated(
       `the JSON query \`${query}\` is JSONata beyond a plain path, which is not a JSONPath`,
@@ -278,7 +270,7 @@ function hostOf(monitor: SourceObject, entry: Entry): string | null {
   return null;
 }
 
-function port(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function port(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const hostname = hostOf(monitor, entry);
   const number = monitor.number('port');
   if (hostname === null) return null;
@@ -294,34 +286,17 @@ function port(monitor: SourceObject, entry: Entry): MonitorParts | null {
       '`expected_tls_alert`: expects the server to refuse a TLS handshake, which has no counterpart',
     );
   }
-  return {
-    checkType: 'TCP',
-    ceiling: ceilings.TCP,
-    fields: { request: { hostname, port: number, ipFamily: ipFamilyOf(monitor), assertions: [] } },
-  };
+  return tcpCheck({ hostname, port: number, ipFamily: ipFamilyOf(monitor), assertions: [] });
 }
 
 const maxPings = 50;
 
-function ping(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function ping(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const hostname = hostOf(monitor, entry);
   const count = Math.max(1, Math.round(monitor.number('ping_count', 1)));
   if (hostname === null) return null;
   if (count > maxPings) entry.changed(`${count} echo requests → ${maxPings}`);
-  return {
-    checkType: 'ICMP',
-    ceiling: null,
-    fields: {
-      degradedPacketLossThreshold: null,
-      maxPacketLossThreshold: 100,
-      request: {
-        hostname,
-        ipFamily: ipFamilyOf(monitor),
-        pingCount: Math.min(count, maxPings),
-        assertions: [],
-      },
-    },
-  };
+  return icmpCheck(hostname, ipFamilyOf(monitor), [], Math.min(count, maxPings));
 }
 
 const recordTypes = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'PTR', 'SOA', 'SRV', 'TXT'];
@@ -362,7 +337,7 @@ function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unkn
     const operator = String(condition['operator']);
     const value = String(condition['value'] ?? '');
     const assertion =
-      condition['variable'] === 'record' ? recordAssertions[operator]?.(value) : undefined;
+      condition['variable'] === 'record' ? lookUp(recordAssertions, operator)?.(value) : undefined;
     if (assertion == null) {
       entry.deactivated(
         `condition \`${String(condition['variable'])} ${operator}\` has no counterpart for several records`,
@@ -376,7 +351,7 @@ function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unkn
   });
 }
 
-function dns(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function dns(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const query = hostOf(monitor, entry);
   const recordType = (monitor.text('dns_resolve_type') || 'A').toUpperCase();
   const servers = monitor
@@ -393,27 +368,21 @@ function dns(monitor: SourceObject, entry: Entry): MonitorParts | null {
     return null;
   }
   if (others.length > 0) entry.changed(`name servers ${servers.join(', ')} → the first one`);
-  return {
-    checkType: 'DNS',
-    ceiling: ceilings.DNS,
-    fields: {
-      request: {
-        query,
-        recordType,
-        ...(nameServer === undefined ? {} : { nameServer }),
-        port: number === 0 ? 53 : number,
-        protocol: 'UDP',
-        assertions,
-      },
-    },
-  };
+  return dnsCheck({
+    query,
+    recordType,
+    ...(nameServer === undefined ? {} : { nameServer }),
+    port: number === 0 ? 53 : number,
+    protocol: 'UDP',
+    assertions,
+  });
 }
 
 /** Longest period and grace of heartbeats, in seconds. */
 const yearSeconds = 365 * 86_400;
 const minPeriodSeconds = 30;
 
-function push(monitor: SourceObject, entry: Entry): MonitorParts {
+function push(monitor: SourceObject, entry: Entry): ConvertedCheck {
   const interval = monitor.number('interval', 60);
   const retries = monitor.number('maxretries');
   const retryInterval = monitor.number('retry_interval') || interval;
@@ -437,7 +406,7 @@ function push(monitor: SourceObject, entry: Entry): MonitorParts {
   };
 }
 
-function realBrowser(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function realBrowser(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const url = monitor.text('url');
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
     entry.notCarried('the URL is not a valid http or https address. Nothing was created');
@@ -463,9 +432,9 @@ function realBrowser(monitor: SourceObject, entry: Entry): MonitorParts | null {
 
 const globalpingTypes: Readonly<Record<string, MonitorType['convert']>> = { http, ping, dns };
 
-function globalping(monitor: SourceObject, entry: Entry): MonitorParts | null {
+function globalping(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const subtype = monitor.text('subtype');
-  const convert = globalpingTypes[subtype];
+  const convert = lookUp(globalpingTypes, subtype);
   if (convert === undefined) {
     entry.notCarried(
       `\`globalping\` of subtype ${subtype} has no counterpart. Nothing was created`,

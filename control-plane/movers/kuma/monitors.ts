@@ -2,7 +2,7 @@
 import { Channels, type ChannelBody } from '../channels.ts';
 import { confirmationFor, remindersFor } from '../decide/retries.ts';
 import { ref, type Entry, type Plan, type Ref } from '../plan.ts';
-import type { SourceObject } from '../source-object.ts';
+import { lookUp, type SourceObject } from '../source-object.ts';
 import { monitorTypes } from './monitor-types.ts';
 import { nearestOf } from './nearest.ts';
 
@@ -98,7 +98,7 @@ function leftovers(
   type: string,
 ): void {
   for (const field of bookkeeping) monitor.get(field);
-  const uses = new Set([...commonFields, ...(monitorTypes[type]?.uses ?? [])]);
+  const uses = new Set([...commonFields, ...(lookUp(monitorTypes, type)?.uses ?? [])]);
   const unread = monitor.unread();
   withoutEffect(
     context.plan,
@@ -106,7 +106,7 @@ function leftovers(
     type,
   );
   for (const field of unread.filter((one) => uses.has(one))) {
-    const reason = reasons[field] ?? `field \`${field}\` has no counterpart`;
+    const reason = lookUp(reasons, field) ?? `field \`${field}\` has no counterpart`;
     if (saidOnce.has(field)) context.plan.say('NOT_CARRIED', `Monitors: ${reason}.`);
     else entry.notCarried(reason);
   }
@@ -138,13 +138,10 @@ function convertGroup(
     monitor.get(field);
   }
   plan.say('CHANGED', 'Groups have no status of their own here: their checks have.');
-  plan.add('check-group', groupId(id), {
-    v: 2,
+  plan.addGroup(groupId(id), {
     name: plan.name(entry, path.join(' / ')),
     activated: [...parents, monitor].every((one) => one.flag('active')),
     tags: context.tagsOf(id),
-    useGlobalAlertSettings: null,
-    doubleCheck: false,
   });
   leftovers(context, entry, monitor, 'group');
   return { check: null, name };
@@ -187,12 +184,7 @@ function timeLimits(
   ceiling: number | null,
 ) {
   const timeout = monitor.number('timeout');
-  if (ceiling !== null) {
-    return {
-      degradedResponseTime: null,
-      maxResponseTime: entry.maxResponseTime(timeout, ceiling),
-    };
-  }
+  if (ceiling !== null) return entry.timeLimits(timeout, ceiling);
   if (timeout > 0) {
     context.plan.say(
       'NOT_CARRIED',
@@ -235,7 +227,7 @@ function convertCheck(
   const { plan } = context;
   const [name, type] = [monitor.text('name'), monitor.text('type')];
   const entry = plan.entry('monitor', String(id), name);
-  const parts = monitorTypes[type]?.convert(monitor, entry);
+  const parts = lookUp(monitorTypes, type)?.convert(monitor, entry);
   if (parts == null) return { check: null, name };
   if (monitor.flag('upside_down')) {
     entry.deactivated('expects the target to be down (`upside_down`), which has no counterpart');
@@ -291,7 +283,7 @@ export function convertMonitor(
 ): ConvertedMonitor {
   const type = monitor.text('type');
   if (type === 'group') return convertGroup(context, id, monitor);
-  return type in monitorTypes
+  return lookUp(monitorTypes, type) !== undefined
     ? convertCheck(context, id, monitor)
     : convertOther(context, id, monitor);
 }

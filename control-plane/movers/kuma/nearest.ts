@@ -1,5 +1,5 @@
 /** What proves at least something for a monitor type that has no counterpart. */
-import type { SourceObject } from '../source-object.ts';
+import { lookUp, type SourceObject } from '../source-object.ts';
 
 /** Host and port of a connection string; its credentials are never repeated. */
 function serverOf(connection: string): string | null {
@@ -20,7 +20,7 @@ const particular: Readonly<Record<string, string>> = {
 
 /** A sentence that names the nearest check. */
 export function nearestOf(type: string, monitor: SourceObject): string {
-  const known = particular[type];
+  const known = lookUp(particular, type);
   if (known !== undefined) return known;
   const hostname = monitor.text('hostname');
   if (type === 'tailscale-ping' && hostname !== '') return `Nearest: ICMP to ${hostname}.`;

@@ -205,6 +205,16 @@ test('nothing is written while something is missing, and without a key or a cont
   const sample = fixture('gatus/config.yaml');
   const url = ['--url', controlPlane.url];
   assert.match(await operator.refused(2, 'import', sample, ...url, '--yes'), /it needs a location/);
+  // A file that was written to be imported must not get the key of the account.
+  const greedy = join(folder.path, 'greedy.yaml');
+  writeFileSync(
+    greedy,
+    'endpoints:\n  - name: a\n    url: https://a.example/$CONTROL_PLANE_API_KEY\n    conditions: ["[STATUS] == 200"]\n',
+  );
+  assert.match(
+    await operator.refused(2, 'import', greedy, ...where, '--yes'),
+    /it needs the environment variable CONTROL_PLANE_API_KEY/,
+  );
   const keyless = new Operator(folder.path);
   assert.match(
     await keyless.refused(2, 'import', sample, ...where, '--yes'),

@@ -255,3 +255,33 @@ test('the newest changes are read from the log beside a database, and nothing is
   await readSources(copy);
   assert.deepEqual(readdirSync(join(folder.path, 'copy')), ['kuma.db']);
 });
+
+test('columns that an old version does not have are their defaults', () => {
+  const tables = {
+    setting: [{ key: 'database_version', value: '1' }],
+    monitor: [
+      { id: 1, name: 'Old', type: 'http', url: 'http://[2001:db8::1]/', interval: 60, active: 1 },
+    ],
+  };
+  const plan = planOf([{ path: 'kuma.db', text: '', tables }]);
+  const { request, ...check } = payloadOf(plan, 'monitor-1');
+  assert.equal(check['checkType'], 'URL');
+  assert.equal(check['maxResponseTime'], 30_000);
+  assert.equal((request as Record<string, unknown>)['ipFamily'], 'IPv6');
+  assert.equal((request as Record<string, unknown>)['followRedirects'], true);
+});
+
+test('a dump of MariaDB is refused by name', () => {
+  const text = '-- dump\nCREATE TABLE `monitor` (\n  `id` int\n);\n';
+  assert.throws(() => planOf([{ path: 'kuma.sql', text, tables: null }]), {
+    message: /^kuma\.sql is a dump of MariaDB, which is not read/,
+  });
+});
+
+test('a text with the beginning of a template switches the check off', async () => {
+  const plan = await planOfDatabase('1.23.17', (db) => {
+    db.exec(`update monitor set body = '{"a":"{{b}}"}' where id = 4`);
+  });
+  assert.equal(payloadOf(plan, 'monitor-4')['activated'], false);
+  assert.match(textOf(plan), /«Login»: the body contains \{\{, which begins a template here\./);
+});

@@ -81,3 +81,15 @@ test('every module of the exporter’s examples is converted or reported', async
     assert.ok(checks.length > 0 || said, name);
   }
 });
+
+test('modules without targets, and targets in files that are not there, are missing', async () => {
+  const modules = planOf(await readSources(fixture('blackbox-example')));
+  assert.match(modules.missing.join(), /the targets: add the configuration of Prometheus/);
+  const files = await readSources(fixture('blackbox-rules'));
+  const without = (...paths: string[]) => planOf(files.filter(({ path }) => !paths.includes(path)));
+  assert.match(
+    without('targets-web.json').missing.join(),
+    /the targets in `\/etc\/prometheus\/targets-\*\.json`, which job `web` names/,
+  );
+  assert.match(without('blackbox.yml').missing.join(), /the module `http_body` of the/);
+});
