@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { OperatorError, trying } from '../errors/operator-error.ts';
-import { isResource, projectFile, type TextFile } from './decide/files.ts';
+import { isResource, projectFile, type TextFile } from './files.ts';
 
 const isYaml = (name: string): boolean => /\.ya?ml$/.test(name);
 

@@ -149,7 +149,7 @@ const exportProject = defineRoute({
   tag,
   summary: 'Read everything of the account as the body of a project',
   description:
-    'References are names, and secrets have no value. A deployment of it elsewhere makes the same; with `adopt` it takes over what is there.',
+    'References are names, and secrets have no value. Deployed to another account it makes the same; with `adopt` it takes over what is there.',
   authentication: 'apiKey',
   role: 'ADMIN',
   query: z.object({

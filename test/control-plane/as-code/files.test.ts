@@ -7,9 +7,9 @@ import {
   filesOf,
   withoutSecrets,
   withSecrets,
-} from '../../../../control-plane/as-code/index.ts';
+} from '../../../control-plane/as-code/index.ts';
 import type { ProjectResource } from '@monitor/shared/contract/compatibility/projects.ts';
-import { tries } from '../../../support/random.ts';
+import { tries } from '../../support/random.ts';
 
 const project = { logicalId: 'shop', name: 'Shop' };
 const resource = (type: string, logicalId: string, payload: object) =>
