@@ -2,6 +2,7 @@
 export { acknowledge, isOpen, outageOfAlert, outagesOfGroup, type Outage } from './acknowledge.ts';
 export { alertAcknowledgementHandlers } from './alert-acknowledgements/handlers.ts';
 export { alertChannelHandlers } from './alert-channels/handlers.ts';
+export { preferencesOf } from './alert-channels/store.ts';
 export { alertDecisionHandlers } from './alert-decisions/handlers.ts';
 export { alertDeliveryHandlers } from './alert-deliveries/handlers.ts';
 export { alertGroupHandlers } from './alert-groups/handlers.ts';
@@ -10,6 +11,7 @@ export { alertOn } from './alert-on.ts';
 export { alertHandlers } from './alerts/handlers.ts';
 export { outagesOf, type PassedSince } from './decide/error-streak.ts';
 export { escalationPolicyHandlers } from './escalation-policies/handlers.ts';
+export { fieldsOfPolicy } from './escalation-policies/store.ts';
 export { errorStreaksOf, recordErrorStreaks } from './error-streaks.ts';
 export { healthTimers } from './health-timers.ts';
 export { moveAlertStates } from './move-states.ts';

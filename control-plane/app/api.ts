@@ -66,7 +66,8 @@ import {
   checkTrialHandlers,
   checkTriggerHandlers,
 } from '../sessions/index.ts';
-import { compatibilityHandlers } from '../compat/index.ts';
+import { clientStorageHandlers, compatibilityHandlers } from '../compat/index.ts';
+import { type Deployments, projectHandlers, projectImportHandlers } from '../projects/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
 import { incidentHandlers } from '../incidents/index.ts';
@@ -91,6 +92,7 @@ export interface ApiParts {
   locationKeys: LocationKeys;
   apiKeys: ApiKeys;
   people: PeopleDeps;
+  deployments: Deployments;
 }
 
 export function bindApi({
@@ -101,6 +103,7 @@ export function bindApi({
   locationKeys,
   apiKeys,
   people,
+  deployments,
 }: ApiParts): BoundRoute[] {
   const handlers: HandlersOfGroups = {
     check: checkHandlers(services),
@@ -150,6 +153,9 @@ export function bindApi({
     profile: profileHandlers(people),
     audit: auditHandlers(services),
     compatibility: compatibilityHandlers(services, people),
+    project: projectHandlers(services, deployments),
+    projectImport: projectImportHandlers(services),
+    clientStorage: clientStorageHandlers(codeBundles),
     agent: agentHandlers(services, intake),
     agentArtifact: agentArtifactHandlers(services),
     agentCodeBundle: agentCodeBundleHandlers(codeBundles),

@@ -29,6 +29,7 @@ import {
   statusesOfChecks,
   sweepSlots,
 } from '../results/index.ts';
+import { Deployments, pruneDeployments } from '../projects/index.ts';
 import { Bus } from '../core/bus.ts';
 import { uuidOfTime } from '../core/keys.ts';
 import type { Config } from '../core/config.ts';
@@ -338,6 +339,9 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     ...{ db, secrets, clock, metrics },
     logger: logger.child({ subsystem: 'integrity' }),
   });
+  const forget = (): void => {
+    bus.send('k');
+  };
   const services: Services = {
     db,
     readPool,
@@ -392,6 +396,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       moveClaims,
     ],
     onWindowWithdrawn: resumeHeartbeats,
+    afterDeployment: {
+      forgetKeys: forget,
+      announce(accountId, what) {
+        bus.send('p', accountId);
+        for (const each of what) bus.send('e', `${accountId}/${each}`);
+      },
+    },
     logger,
     publicUrl,
   };
@@ -412,9 +423,6 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   bus.on('k', () => {
     keys.forget();
   });
-  const forget = (): void => {
-    bus.send('k');
-  };
   const snapshots = new Snapshots({
     clock,
     logger: logger.child({ subsystem: 'status-pages' }),
@@ -443,6 +451,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     bus.send('p', accountId);
     if (what !== null) bus.send('e', `${accountId}/${what}`);
   };
+  const deployments = new Deployments(services);
+  await deployments.abandon();
   const api = implement(
     bindApi({
       services,
@@ -459,6 +469,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         forget,
       },
       people,
+      deployments,
     }),
     {
       keys,
@@ -546,6 +557,9 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     clearInterval(closingIdle);
   });
 
+  // Before the server closes: clients hear of the end.
+  stack.use(deployments);
+
   stack.use(startOutboxSender({ services, config, onWebhook: noteWebhook }));
 
   const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
@@ -628,6 +642,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     },
     { name: 'adopt-code-bundles', on: 'all', everyMs: 60_000, run: () => adoptFolder(bundleParts) },
     { name: 'verify-domains', on: 'one', everyMs: 60_000, run: () => verifyDomains(services) },
+    { name: 'abandon-deployments', on: 'all', everyMs: 5_000, run: () => deployments.abandon() },
+    {
+      name: 'prune-deployments',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => pruneDeployments(services)),
+    },
     {
       name: 'announce-updates',
       on: 'all',

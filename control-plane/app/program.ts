@@ -81,6 +81,30 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     summary: 'people who sign in to the console',
     load: async () => (await import('./commands/people.ts')).registerPeople,
   },
+  export: {
+    takes: '<folder>',
+    hasOptions: true,
+    summary: 'write the resources of an account as files, for a repository',
+    load: async () => (await import('./commands/export.ts')).registerExport,
+  },
+  apply: {
+    takes: '<folder>',
+    hasOptions: true,
+    summary: 'make the resources of an account what the files of a folder say',
+    load: async () => (await import('./commands/apply.ts')).registerApply,
+  },
+  import: {
+    takes: '<path>',
+    hasOptions: true,
+    summary: 'bring checks of another product: prints a plan, or applies it',
+    load: async () => (await import('./commands/import.ts')).registerImport,
+  },
+  destroy: {
+    takes: '<project>',
+    hasOptions: true,
+    summary: 'delete a project with its resources and variables, such as an import',
+    load: async () => (await import('./commands/import.ts')).registerDestroy,
+  },
   version: {
     takes: '',
     hasOptions: true,

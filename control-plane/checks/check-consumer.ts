@@ -3,7 +3,7 @@
  * `compose.ts` registers the consumers; they are called in that order.
  */
 import type { Kysely } from 'kysely';
-import type { AfterCommit } from '../core/after-commit.ts';
+import type { AfterCommit } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import type { Database } from '../db/tables.ts';
 import type { CheckFields, CheckRow } from './store.ts';
@@ -14,6 +14,11 @@ export interface SavedCheck {
   effective: CheckFields;
 }
 
+/** Without `runsLater` it runs at once. */
+export interface CreatedCheck extends SavedCheck {
+  runsLater?: boolean;
+}
+
 export interface ChangedCheck extends SavedCheck {
   /** The effective fields before the change. */
   before: CheckFields;
@@ -22,7 +27,7 @@ export interface ChangedCheck extends SavedCheck {
 type Consume<C> = (services: Services, db: Kysely<Database>, check: C) => Promise<AfterCommit>;
 
 export interface CheckConsumer {
-  created?: Consume<SavedCheck>;
+  created?: Consume<CreatedCheck>;
   changed?: Consume<ChangedCheck>;
   /** The row still exists when this is called. */
   deleted?: Consume<SavedCheck>;

@@ -1,5 +1,5 @@
 /** What other modules may use. */
-export { dropSubscriptionsOf, writeSubscription } from './alert-subscriptions.ts';
+export { dropSubscription, dropSubscriptionsOf, writeSubscription } from './alert-subscriptions.ts';
 export { checkAssembly } from './assemble-check.ts';
 export {
   type ChangedCheck,
@@ -14,14 +14,15 @@ export { clientCertificateHandlers } from './client-certificates/handlers.ts';
 export { adoptFolder } from './code-bundles/adopt-folder.ts';
 export { agentCodeBundleHandlers, codeBundleHandlers } from './code-bundles/handlers.ts';
 export { copyBundles } from './code-bundles/copy-bundles.ts';
-export { CodeBundleStore, folderOfBundles } from './code-bundles/store.ts';
+export { type CodeBundleRow, CodeBundleStore, folderOfBundles } from './code-bundles/store.ts';
 export { certificateTargetOf, domainOf } from './decide/certificate-target.ts';
 export { dropServiceReferences } from './drop-references.ts';
 export { effectiveAmong, effectiveFields, groupOf, groupsOf } from './effective-check.ts';
 export { checkHandlers, checkTypeBindings } from './handlers.ts';
 export { saveLearnedScript } from './learned-scripts.ts';
 export { lockChecks } from './lock-checks.ts';
-export { createCheck, deleteCheck, muteCheck } from './save-check.ts';
+export { createCheck, deleteCheck, muteCheck, updateCheck } from './save-check.ts';
+export { createGroup, deleteGroup, updateGroup } from './save-group.ts';
 export { privateLocationName } from './private-location-name.ts';
 export { pruneCodeBundles } from './prune-code-bundles.ts';
 export { hasCheck, requireCheck } from './require-check.ts';

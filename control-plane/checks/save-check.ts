@@ -36,7 +36,6 @@ import {
 } from './alert-subscriptions.ts';
 import { publishCheck } from './check-consumer.ts';
 import { checkReferences, requireClientCertificate } from './check-references.ts';
-import { runAll } from '../core/after-commit.ts';
 import { lockChecks } from './lock-checks.ts';
 import { effectiveFields, groupOf } from './effective-check.ts';
 
@@ -118,9 +117,14 @@ function decryptedFields({ secrets }: Services, row: CheckRow): CheckFields {
   return mapCredentials(fieldsOf(row), (value) => secrets.decryptStored(value, row.account_id));
 }
 
+interface CreateOptions {
+  trial?: { of: CheckRow | undefined };
+  runsLater?: boolean;
+}
+
 /**
  * Creates a check from its parsed body. Throws 400 for unknown references and invalid offsets. A trial takes
- * hidden values from the check that it is a change of.
+ * hidden values from the check that it is a change of. With `runsLater` its first run is that of its schedule.
  */
 export async function createCheck(
   services: Services,
@@ -128,7 +132,7 @@ export async function createCheck(
   definition: CheckTypeDefinition,
   body: Record<string, unknown>,
   autoAssignAlerts: boolean,
-  trial?: { of: CheckRow | undefined },
+  { trial, runsLater = false }: CreateOptions = {},
 ): Promise<CheckRow> {
   const { clock, newId, random } = services;
   const fields = { ...body } as CheckFields & Partial<ScheduledFields>;
@@ -161,9 +165,10 @@ export async function createCheck(
     await insertCheck.run(db, row);
     if (asked.length === 0 && autoAssignAlerts) await subscribeToAll(db, accountId, row.id);
     else await writeSubscriptions(db, accountId, { checkId: row.id }, asked, true);
-    return publishCheck(services, db, 'created', { row, effective: effectiveFields(row, group) });
+    const effective = effectiveFields(row, group);
+    return publishCheck(services, db, 'created', { row, effective, runsLater });
   });
-  runAll(steps);
+  services.commits.after(steps);
   return row;
 }
 
@@ -228,7 +233,7 @@ export async function updateCheck(
     };
     return { after: changed, steps: await publishCheck(services, db, 'changed', change) };
   });
-  runAll(steps);
+  services.commits.after(steps);
   return after;
 }
 
@@ -267,5 +272,5 @@ export async function deleteCheck(
       .execute();
     return consequences;
   });
-  runAll(steps);
+  services.commits.after(steps);
 }

@@ -126,14 +126,15 @@ async function reschedule(
 
 /** A new or activated check runs at once. */
 export const scheduleOfChecks: CheckConsumer = {
-  created: async (services, db, { row, effective }) => {
+  created: async (services, db, { row, effective, runsLater }) => {
     await insertTogether(db, [
       locationsPart(row, effective),
       tagsPart(row, effective),
       // Not the instant of the commit: what people read is when it was created.
       periodPart(row, effective, row.created_at),
     ]);
-    if (runsOnAgents(row.type) && effective.activated) await runNow(services, db, row, effective);
+    const runsNow = !runsLater && runsOnAgents(row.type) && effective.activated;
+    if (runsNow) await runNow(services, db, row, effective);
     return null;
   },
   changed: async (services, db, change) => {

@@ -20,6 +20,9 @@ import { checkGroupRoutes } from './check-group.ts';
 import { checkTrialRoutes } from './check-trial.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from './check-trigger.ts';
 import { compatibilityRoutes } from './compatibility.ts';
+import { projectImportRoutes } from './compatibility/imports.ts';
+import { projectRoutes } from './compatibility/projects.ts';
+import { clientStorageRoutes } from './compatibility/storage.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
 import { codeBundleRoutes } from './code-bundle.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from './dashboard.ts';
@@ -92,6 +95,9 @@ export const routeGroups = {
   profile: profileRoutes,
   audit: auditRoutes,
   compatibility: compatibilityRoutes,
+  project: projectRoutes,
+  projectImport: projectImportRoutes,
+  clientStorage: clientStorageRoutes,
   agent: agentRoutes,
   agentArtifact: agentArtifactRoutes,
   agentCodeBundle: agentCodeBundleRoutes,

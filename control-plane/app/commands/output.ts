@@ -23,6 +23,11 @@ export function printFacts(facts: Readonly<Record<string, string | boolean | nul
   }
 }
 
+/** Lines of text for people. */
+export function printLines(lines: readonly string[]): void {
+  for (const line of lines) console.log(harmless(line));
+}
+
 export function printJson(value: unknown): void {
   console.log(JSON.stringify(value));
 }

@@ -47,7 +47,7 @@ export function checkTrialHandlers(services: Services): Handlers<typeof checkTri
         checkTypes[checkType],
         trialOf(fields, location),
         false,
-        { of },
+        { trial: { of } },
       );
       const [session] = await startSessions(services, [row], { source: 'EDITOR', location });
       if (session === undefined) throw notFound('check trial', row.id);

@@ -1,0 +1,175 @@
+/** Calls the API of a running control plane, as the owner of a key. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import {
+  deployment,
+  projectBody,
+  projectChange,
+  type ProjectBody,
+  type ProjectChange,
+} from '@monitor/shared/contract/compatibility/projects.ts';
+import { variable } from '@monitor/shared/contract/variable.ts';
+import { processEnvironment, readConfig } from '../../core/config.ts';
+import { describeFailure, OperatorError } from '../../errors/operator-error.ts';
+
+const keyName = 'CONTROL_PLANE_API_KEY';
+
+/** Settings of this installation, which files that are imported must not name. */
+const ownSettings = [keyName, 'ENCRYPTION_KEY', 'DATABASE_URL'];
+
+/** Variables of the environment that files may name. */
+export function foreignEnvironment(): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(processEnvironment).filter(([name]) => !ownSettings.includes(name)),
+  );
+}
+
+export const hasKey = (): boolean => (processEnvironment[keyName] ?? '') !== '';
+
+/** Where the control plane is, as `serve` with the same settings says. */
+function ownUrl(): string {
+  const { PUBLIC_URL: url, HOST: host, PORT: port } = readConfig(processEnvironment);
+  return url ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+const refusal = z.object({ message: z.string() });
+const refusedByRate = 429;
+/** Minutes in all, at the pace of the limits. */
+const longestRefusals = 60;
+const goesOn = 408;
+/** A deployment that takes longer has ended with an error by itself. */
+const longestWaits = 120;
+
+interface Answered {
+  status: number;
+  body: unknown;
+}
+
+export class AccountApi {
+  readonly url: string;
+  readonly #key: string;
+
+  constructor(url: string | undefined) {
+    this.url = (url ?? ownUrl()).replace(/\/+$/, '');
+    this.#key = processEnvironment[keyName] ?? '';
+    if (this.#key === '') {
+      throw new OperatorError(
+        `set ${keyName} to a key of the account: \`control-plane keys create --name import\` makes one`,
+        { usage: true },
+      );
+    }
+  }
+
+  async #call(method: string, path: string, body?: unknown): Promise<Answered> {
+    for (let refusals = 0; ; refusals += 1) {
+      let response: Response;
+      try {
+        response = await fetch(`${this.url}${path}`, {
+          method,
+          headers: {
+            authorization: `Bearer ${this.#key}`,
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+      } catch (error) {
+        const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+        throw new OperatorError(
+          `could not reach the control plane at ${this.url}: ${describeFailure(cause)}; start \`serve\`, or name another with --url`,
+          { cause: error },
+        );
+      }
+      const text = await response.text();
+      if (response.status === refusedByRate && refusals < longestRefusals) {
+        const seconds = Number(response.headers.get('retry-after'));
+        await delay(Math.max(1, Number.isFinite(seconds) ? seconds : 1) * 1000);
+        continue;
+      }
+      try {
+        return {
+          status: response.status,
+          body: text === '' ? null : (JSON.parse(text) as unknown),
+        };
+      } catch (error) {
+        throw new OperatorError(
+          `what answers at ${this.url} is no control plane: ${method} ${path} got status ${response.status} without JSON`,
+          { cause: error },
+        );
+      }
+    }
+  }
+
+  /** The body of a success; a refusal becomes an error that says what was tried. */
+  async #succeed(what: string, method: string, path: string, body?: unknown): Promise<Answered> {
+    const answer = await this.#call(method, path, body);
+    if (answer.status < 300 || answer.status === goesOn) return answer;
+    const parsed = refusal.safeParse(answer.body);
+    const reason = parsed.success ? parsed.data.message : `status ${answer.status}`;
+    throw new OperatorError(`could not ${what}: ${reason}`);
+  }
+
+  async #settle(what: string, project: string, first: Answered): Promise<ProjectChange> {
+    const immediate = projectChange.safeParse(first.body);
+    if (immediate.success) return immediate.data;
+    // A project that does not exist is answered without a deployment.
+    const parsed = deployment.safeParse(first.body);
+    if (!parsed.success) return { project: null, diff: [] };
+    let current = parsed.data;
+    const path = `/v1/projects/${encodeURIComponent(project)}/deployments/${current.id}/completion?maxWaitSeconds=30`;
+    for (let tries = 0; current.endedAt === null && tries < longestWaits; tries += 1) {
+      const { status, body } = await this.#succeed(what, 'GET', path);
+      if (status !== goesOn) current = deployment.parse(body);
+    }
+    if (current.status === 'SUCCEEDED' && current.result !== null) return current.result;
+    const reason = current.error?.message ?? `it ended as ${current.status}`;
+    throw new OperatorError(`could not ${what}: ${reason}; nothing was changed`);
+  }
+
+  async deploy(
+    what: string,
+    project: { project: { logicalId: string } },
+    dryRun: boolean,
+    options: { preserveResources?: boolean; adopt?: boolean } = {},
+  ): Promise<ProjectChange> {
+    const flags = Object.entries({ dryRun, ...options }).map(([name, value]) => `${name}=${value}`);
+    const path = `/v1/projects/deploy?${flags.join('&')}`;
+    const first = await this.#succeed(what, 'POST', path, project);
+    return this.#settle(what, project.project.logicalId, first);
+  }
+
+  /** Everything of the account; a name for the project comes with it. */
+  async export(what: string, logicalId: string, name: string): Promise<ProjectBody> {
+    const query = new URLSearchParams({ logicalId, name }).toString();
+    const { body } = await this.#succeed(what, 'GET', `/v1/projects/export?${query}`);
+    return projectBody.parse(body);
+  }
+
+  async destroy(what: string, project: string, dryRun: boolean): Promise<ProjectChange> {
+    const path = `/v1/projects/${encodeURIComponent(project)}?dryRun=${dryRun}`;
+    return this.#settle(what, project, await this.#succeed(what, 'DELETE', path));
+  }
+
+  /** Keys of the variables that begin so. */
+  async variableKeys(prefix: string): Promise<string[]> {
+    const found: string[] = [];
+    for (let page = 1; ; page += 1) {
+      const path = `/v1/variables?limit=100&page=${page}`;
+      const { body } = await this.#succeed('list the variables', 'GET', path);
+      const variables = z.array(variable).parse(body);
+      found.push(...variables.map(({ key }) => key));
+      if (variables.length < 100) return found.filter((key) => key.startsWith(prefix));
+    }
+  }
+
+  async saveSecret(key: string, value: string, isNew: boolean): Promise<void> {
+    const path = isNew ? '/v1/variables' : `/v1/variables/${encodeURIComponent(key)}`;
+    await this.#succeed(`store the variable ${key}`, isNew ? 'POST' : 'PUT', path, {
+      ...{ key, value, secret: true },
+    });
+  }
+
+  async deleteVariable(key: string): Promise<void> {
+    const path = `/v1/variables/${encodeURIComponent(key)}`;
+    await this.#succeed(`delete the variable ${key}`, 'DELETE', path);
+  }
+}

@@ -1,0 +1,258 @@
+/** Probes of Prometheus: jobs that scrape the blackbox_exporter, its modules, and alert rules. */
+import { goDuration } from '../decide/go-duration.ts';
+import { regexOfGlob } from '../decide/glob.ts';
+import type { Mover, SourceFile } from '../mover.ts';
+import { slug, type Entry, type Plan } from '../plan.ts';
+import { isRecord, lookUp, type Fields } from '../source-object.ts';
+import {
+  hasModules,
+  hasScrapeConfigs,
+  readProbeFiles,
+  recordsIn,
+  targetGroups,
+  type ProbeFiles,
+  type TargetGroup,
+} from './files.ts';
+import { readModule, standardModules, type Module } from './modules.ts';
+import { readReceivers } from './receivers.ts';
+import { relabel, type Labels } from './relabel.ts';
+import { applyRules, type Probe } from './rules.ts';
+
+const defaultIntervalSeconds = 60;
+const defaultTimeoutSeconds = 10;
+/** The exporter answers that much before Prometheus stops waiting. */
+const offsetSeconds = 0.5;
+
+interface Context {
+  plan: Plan;
+  files: ProbeFiles;
+  modules: Map<string, Module | null>;
+  probes: { probe: Probe; logicalId: string }[];
+  exporters: Set<string>;
+}
+
+function moduleOf(context: Context, name: string): Module | null {
+  const known = context.modules.get(name);
+  if (known !== undefined) return known;
+  const given = context.files.modules.get(name);
+  const standard = lookUp(standardModules, name);
+  const entry = context.plan.entry('module', name, name);
+  let made: Module | null = null;
+  if (given === undefined && standard === undefined) {
+    context.plan.need(
+      `the module \`${name}\` of the blackbox_exporter: add its configuration file`,
+    );
+    entry.notCarried('the module is not in the files. Nothing was created for its targets');
+  } else {
+    if (given === undefined) {
+      entry.deactivated(
+        'the module is not in the files: the standard module of that name is assumed',
+      );
+    }
+    const fields = given ?? standard ?? {};
+    made = readModule(entry, fields, goDuration(fields['timeout']) ?? Infinity);
+  }
+  context.modules.set(name, made);
+  return made;
+}
+
+const basename = (path: string) => path.replace(/^.*\//, '');
+
+function fileTargets(context: Context, entry: Entry, patterns: readonly string[]): TargetGroup[] {
+  return patterns.flatMap((pattern) => {
+    const wanted = new RegExp(`^${regexOfGlob(basename(pattern))}$`);
+    const found = [...context.files.targetFiles].filter(([path]) => wanted.test(basename(path)));
+    if (found.length === 0) {
+      context.plan.need(`the targets in \`${pattern}\`, which job \`${entry.name}\` names`);
+    }
+    return found.flatMap(([, groups]) => groups);
+  });
+}
+
+/** Groups of targets of a job; those that are discovered are not in the files. */
+function groupsOf(context: Context, entry: Entry, job: Fields): TargetGroup[] {
+  const groups = targetGroups(job['static_configs']);
+  for (const [field, value] of Object.entries(job)) {
+    if (!field.endsWith('_sd_configs')) continue;
+    if (field === 'file_sd_configs') {
+      const patterns = recordsIn(value).flatMap((config) =>
+        Array.isArray(config['files']) ? config['files'].map(String) : [],
+      );
+      groups.push(...fileTargets(context, entry, patterns));
+    } else entry.notCarried(`\`${field}\`: its targets are discovered, and not in the files`);
+  }
+  return groups;
+}
+
+const strings = (fields: unknown): Labels =>
+  Object.fromEntries(
+    Object.entries(isRecord(fields) ? fields : {}).map(([name, value]) => [name, String(value)]),
+  );
+
+/** Labels of the wire, before relabelling. */
+function labelsBefore(job: Fields, name: string, target: string, labels: Fields): Labels {
+  const params = Object.entries(isRecord(job['params']) ? job['params'] : {}).map(
+    ([param, values]) => [`__param_${param}`, String(Array.isArray(values) ? values[0] : values)],
+  );
+  return {
+    ...(Object.fromEntries(params) as Labels),
+    ...{ job: name, __metrics_path__: '/probe', __scheme__: 'http' },
+    ...strings(labels),
+    __address__: target,
+  };
+}
+
+/** What has a meaning for the job and is read elsewhere, or nowhere. */
+const readFields = new Set([
+  ...['job_name', 'metrics_path', 'params', 'static_configs', 'file_sd_configs', 'relabel_configs'],
+  ...['scrape_interval', 'scrape_timeout'],
+]);
+
+function convertTarget(context: Context, job: Fields, labels: Labels, timing: Timing): void {
+  const { plan } = context;
+  const target = labels['__param_target'] ?? '';
+  const name = labels['instance'] ?? target;
+  const jobName = labels['job'] ?? timing.job;
+  const moduleName = labels['__param_module'] ?? 'http_2xx';
+  const base = slug([jobName, moduleName, target].join('-'));
+  const isTaken = context.probes.some(({ logicalId }) => logicalId === `target-${base}`);
+  if (isTaken) {
+    plan.say('NOT_CARRIED', `Job ${jobName} has target ${target} twice: it becomes one check.`);
+    return;
+  }
+  const entry = plan.entry('target', base, name);
+  const module = moduleOf(context, moduleName);
+  if (module === null) {
+    entry.notCarried(`its module \`${moduleName}\` is not carried over. Nothing was created`);
+    return;
+  }
+  context.exporters.add(labels['__address__'] ?? '');
+  const made = module.check(target, labels['__param_hostname'] ?? '', entry);
+  if (made === null) return;
+  const timeout = Math.min(module.timeoutSeconds, Math.max(0.1, timing.timeout - offsetSeconds));
+  const hidden = new Set(['job', 'instance']);
+  const schedule = { ...plan.scheduledFields(), ...entry.frequency(timing.interval) };
+  const limits = entry.timeLimits(timeout, made.ceiling);
+  const payload: Record<string, unknown> = {
+    checkType: made.checkType,
+    ...plan.checkFields(entry, {
+      name,
+      tags: Object.entries(labels)
+        .filter(([label]) => !label.startsWith('__') && !hidden.has(label))
+        .map(([label, value]) => `${label}:${value}`),
+      active: !module.entry.isDeactivated,
+      groupId: plan.group(jobName),
+    }),
+    ...schedule,
+    retryStrategy: null,
+    ...limits,
+    ...made.fields,
+  };
+  const probe = {
+    ...{ entry, labels, intervalSeconds: timing.interval, payload },
+    ...{ alerts: false, certificateDays: null },
+  };
+  context.probes.push({ probe, logicalId: `target-${base}` });
+}
+
+interface Timing {
+  job: string;
+  interval: number;
+  timeout: number;
+}
+
+function convertJob(context: Context, job: Fields): void {
+  const { plan, files } = context;
+  const name = String(job['job_name'] ?? '');
+  const entry = plan.entry('job', name, name);
+  const configs = recordsIn(job['relabel_configs']);
+  const isProbe = job['metrics_path'] === '/probe';
+  if (!isProbe) {
+    entry.notCarried('it is not a job of probes. Nothing was created');
+    return;
+  }
+  const interval =
+    goDuration(job['scrape_interval'] ?? files.global['scrape_interval']) ?? defaultIntervalSeconds;
+  const wanted = goDuration(job['scrape_timeout'] ?? files.global['scrape_timeout']);
+  const timeout = Math.min(wanted ?? defaultTimeoutSeconds, interval);
+  let dropped = 0;
+  for (const { targets, labels } of groupsOf(context, entry, job)) {
+    for (const target of targets) {
+      const after = relabel(labelsBefore(job, name, target, labels), configs);
+      if (after === null) dropped += 1;
+      else if ((after['__param_target'] ?? '') === '') {
+        entry.notCarried(`target ${target} has no \`__param_target\` after relabelling`);
+      } else convertTarget(context, job, after, { job: name, interval, timeout });
+    }
+  }
+  if (dropped > 0)
+    entry.changed(`targets that its relabelling drops are dropped here too: ${dropped}`);
+  for (const field of Object.keys(job)) {
+    if (!readFields.has(field) && !field.endsWith('_sd_configs')) {
+      entry.notCarried(`\`${field}\` is about the way to the exporter`);
+    }
+  }
+}
+
+function convert(files: readonly SourceFile[], plan: Plan): void {
+  const found = readProbeFiles(files);
+  const context: Context = {
+    ...{ plan, files: found, modules: new Map(), probes: [], exporters: new Set() },
+  };
+  for (const job of found.jobs) convertJob(context, job);
+  if (found.jobs.length === 0) {
+    plan.need('the targets: add the configuration of Prometheus (`scrape_configs`) to the folder');
+  }
+  for (const name of found.modules.keys()) {
+    if (!context.modules.has(name)) {
+      plan
+        .entry('module', name, name)
+        .notCarried('no target is probed with it. Nothing was created');
+    }
+  }
+  const probes = context.probes.map(({ probe }) => probe);
+  applyRules(plan, found.rules, probes);
+  const receivers = readReceivers(plan, found.receivers, found.route);
+  const names = new Map<string, number>();
+  for (const { name } of probes.map(({ entry }) => entry))
+    names.set(name, (names.get(name) ?? 0) + 1);
+  for (const { probe, logicalId } of context.probes) {
+    const { payload, entry, labels } = probe;
+    const isShared = (names.get(entry.name) ?? 0) > 1;
+    const check = plan.add('check', logicalId, {
+      ...payload,
+      // A rule may have found that the check cannot run.
+      activated: payload['activated'] === true && !entry.isDeactivated,
+      ...(isShared
+        ? { name: `${String(payload['name'])} (${labels['job'] ?? ''})`.slice(0, 255) }
+        : {}),
+    });
+    if (probe.alerts || probe.certificateDays !== null) {
+      receivers.subscribe(check, probe.certificateDays);
+    }
+  }
+  if (context.exporters.size > 1) {
+    plan.say(
+      'CHANGED',
+      `${context.exporters.size} exporters (${[...context.exporters].join(', ')}) → the locations of this import.`,
+    );
+  }
+  for (const other of found.others) plan.say('NOT_CARRIED', `${other} is not read.`);
+  if (found.jobs.length > 0) {
+    plan.say('HISTORY', 'Results stay in the time series of Prometheus.');
+  }
+}
+
+export const prometheus: Mover = {
+  title: 'Prometheus with blackbox_exporter',
+  takes: 'a folder with scrape_configs, modules, targets, rules and receivers',
+  recognises: (files) => files.some(hasScrapeConfigs),
+  convert,
+};
+
+export const blackbox: Mover = {
+  ...prometheus,
+  title: 'blackbox_exporter',
+  takes: 'its modules; the targets are in the configuration of Prometheus beside it',
+  recognises: (files) => files.some(hasModules),
+};

@@ -1,0 +1,234 @@
+/** A table of checks as CSV, with the columns of `docs/moving.md`. */
+import { parse } from 'csv-parse/sync';
+import {
+  addressOf,
+  dnsCheck,
+  icmpCheck,
+  tcpCheck,
+  type ConvertedCheck,
+} from './converted-check.ts';
+import { confirmationFor } from './decide/retries.ts';
+import { goDuration } from './decide/go-duration.ts';
+import { assertionsFor, parseCodeRange, type CodeRange } from './decide/status-codes.ts';
+import { httpCheck } from './http-request.ts';
+import { SourceError, type Mover, type SourceFile } from './mover.ts';
+import { slug, type Entry, type Plan } from './plan.ts';
+import { lookUp, SourceObject } from './source-object.ts';
+
+const columns = [
+  ...['id', 'name', 'type', 'target', 'interval', 'timeout', 'method', 'headers', 'body'],
+  ...['username', 'password', 'status_codes', 'keyword', 'keyword_absent', 'follow_redirects'],
+  ...['skip_tls', 'ip_family', 'retries', 'retry_delay', 'record_type', 'name_server', 'grace'],
+  ...['group', 'tags', 'description', 'active'],
+];
+const rowDefaults = { method: 'GET', active: 'true', follow_redirects: 'true', interval: '60' };
+
+const isCsv = ({ path, tables }: SourceFile) => tables === null && /\.csv$/i.test(path);
+
+/** Seconds of `300`, `5m` or `30s`. */
+function secondsOf(row: SourceObject, column: string, otherwise: number): number {
+  const text = row.text(column);
+  if (text === '') return otherwise;
+  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : goDuration(text);
+  if (seconds === null) throw new SourceError(`\`${column}\` is not a number of seconds: ${text}`);
+  return seconds;
+}
+
+function isOn(row: SourceObject, column: string): boolean {
+  return ['true', 'yes', '1', 'on'].includes(row.text(column).toLowerCase());
+}
+
+function accepted(row: SourceObject, entry: Entry): Record<string, unknown>[] {
+  const text = row.text('status_codes');
+  const parts = text === '' ? ['200-299'] : text.split(/[,;\s]+/).filter((part) => part !== '');
+  const ranges = parts.map(parseCodeRange);
+  if (ranges.includes(null)) throw new SourceError(`\`status_codes\` are not codes: ${text}`);
+  const { assertions, passesNow } = assertionsFor(
+    ranges.filter((range): range is CodeRange => range !== null),
+  );
+  if (passesNow !== null) {
+    entry.approximate(
+      `accepted ${text}. Every registered code between them is refused; unassigned ones such as ${passesNow} now pass`,
+    );
+  }
+  return assertions;
+}
+
+function headersOf(row: SourceObject): [string, string][] {
+  const text = row.text('headers');
+  if (text === '') return [];
+  return text.split(/\r?\n|;\s*/).map((line) => {
+    const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(line.trim()) ?? [];
+    if (name === undefined) throw new SourceError('`headers` are not `name: value`');
+    return [name, value ?? ''];
+  });
+}
+
+type Kind = (row: SourceObject, entry: Entry) => ConvertedCheck | null;
+
+const http: Kind = (row, entry) => {
+  const keywords = [
+    ['keyword', 'CONTAINS'],
+    ['keyword_absent', 'NOT_CONTAINS'],
+  ].flatMap(([column = '', comparison]) => {
+    const target = entry.guardTemplate(`\`${column}\``, row.text(column));
+    return target === '' ? [] : [{ source: 'TEXT_BODY', comparison, target }];
+  });
+  const body = row.text('body');
+  const username = row.text('username');
+  const password = row.text('password');
+  return httpCheck(entry, {
+    url: row.text('target'),
+    method: row.text('method'),
+    headers: headersOf(row),
+    body,
+    bodyType: /^\s*[[{]/.test(body) ? 'JSON' : 'RAW',
+    basicAuth: username === '' && password === '' ? null : { username, password },
+    followRedirects: isOn(row, 'follow_redirects'),
+    skipSSL: isOn(row, 'skip_tls'),
+    ipFamily: ipFamilyOf(row),
+    assertions: [...accepted(row, entry), ...keywords],
+  });
+};
+
+function ipFamilyOf(row: SourceObject): 'IPv4' | 'IPv6' {
+  return /6$/.test(row.text('ip_family')) ? 'IPv6' : 'IPv4';
+}
+
+const tcp: Kind = (row) => {
+  const address = addressOf(row.text('target'));
+  if (address?.port == null) throw new SourceError('`target` is not `host:port`');
+  const { host: hostname, port } = address;
+  return tcpCheck({ hostname, port, ipFamily: ipFamilyOf(row), assertions: [] });
+};
+
+const icmp: Kind = (row) => {
+  const address = addressOf(row.text('target'));
+  if (address === null) throw new SourceError('`target` is not a host');
+  return icmpCheck(address.host, ipFamilyOf(row));
+};
+
+const dns: Kind = (row) => {
+  const nameServer = row.text('name_server');
+  return dnsCheck({
+    query: row.text('target').replace(/^dns:\/\//i, ''),
+    recordType: (row.text('record_type') || 'A').toUpperCase(),
+    ...(nameServer === '' ? {} : { nameServer }),
+    assertions: [],
+  });
+};
+
+const heartbeat: Kind = (row) => ({
+  checkType: 'HEARTBEAT',
+  ceiling: null,
+  fields: {
+    heartbeat: {
+      ...{ period: Math.max(30, secondsOf(row, 'interval', 86_400)), periodUnit: 'seconds' },
+      ...{ grace: secondsOf(row, 'grace', 0), graceUnit: 'seconds' },
+    },
+  },
+});
+
+/** By the text in `type`. */
+const kinds: Readonly<Record<string, Kind>> = {
+  ...{ http, https: http, url: http, api: http, keyword: http },
+  ...{ tcp, port: tcp, icmp, ping: icmp, dns, heartbeat, push: heartbeat },
+};
+
+function typeOf(row: SourceObject): string {
+  const given = row.text('type').toLowerCase();
+  if (given !== '') return given;
+  return /^([a-z]+):\/\//i.exec(row.text('target'))?.[1]?.toLowerCase() ?? '';
+}
+
+function convertRow(plan: Plan, row: SourceObject): void {
+  const name = row.text('name') || row.text('target');
+  const id = slug(row.text('id') || name);
+  const entry = plan.entry('row', id, name);
+  const type = typeOf(row);
+  const kind = lookUp(kinds, type);
+  if (kind === undefined) {
+    entry.notCarried(`type \`${type}\` has no counterpart. Nothing was created`);
+    return;
+  }
+  const made = kind(row, entry);
+  if (made === null) return;
+  const interval = secondsOf(row, 'interval', 60);
+  const delay = secondsOf(row, 'retry_delay', 60);
+  const confirmed = confirmationFor(row.number('retries'), delay, interval);
+  if (confirmed.change !== null) entry.changed(confirmed.change);
+  const isHeartbeat = made.checkType === 'HEARTBEAT';
+  const timeout = secondsOf(row, 'timeout', 0);
+  const common = {
+    name,
+    description: row.text('description'),
+    tags: row.text('tags').split(/[;,]/),
+    active: isOn(row, 'active'),
+    groupId: plan.group(row.text('group')),
+  };
+  const schedule = isHeartbeat
+    ? {}
+    : {
+        ...plan.scheduledFields(),
+        ...entry.frequency(interval),
+        retryStrategy: confirmed.retryStrategy,
+        ...entry.timeLimits(timeout, made.ceiling),
+      };
+  if (made.ceiling === null && timeout > 0) {
+    entry.notCarried('`timeout` has no effect on this type');
+  }
+  for (const column of row.unread()) {
+    entry.notCarried(
+      columns.includes(column)
+        ? `\`${column}\` has no effect on this type`
+        : `column \`${column}\` is not known`,
+    );
+  }
+  const logicalId = `row-${id}`;
+  if (plan.has(logicalId)) throw new SourceError(`two rows have the id or name \`${id}\``);
+  plan.add('check', logicalId, {
+    checkType: made.checkType,
+    ...plan.checkFields(entry, common),
+    ...schedule,
+    alertSettings: confirmed.escalation,
+    ...made.fields,
+  });
+}
+
+function convert(files: readonly SourceFile[], plan: Plan): void {
+  for (const file of files.filter(isCsv)) {
+    let rows: Record<string, string>[];
+    try {
+      rows = parse(file.text, {
+        ...{ bom: true, skip_empty_lines: true, trim: true },
+        columns: (header: string[]) => header.map((name) => name.trim().toLowerCase()),
+      });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new SourceError(`${file.path} is not valid CSV: ${reason}`);
+    }
+    const [first] = rows;
+    if (first !== undefined && !('target' in first)) {
+      throw new SourceError(
+        `${file.path} has no column \`target\`; its columns are ${Object.keys(first).join(', ')}`,
+      );
+    }
+    for (const [index, row] of rows.entries()) {
+      try {
+        // An empty cell is a column that is not there.
+        const given = Object.entries(row).filter(([, cell]) => cell !== '');
+        convertRow(plan, new SourceObject(Object.fromEntries(given), rowDefaults));
+      } catch (error) {
+        if (!(error instanceof SourceError)) throw error;
+        throw new SourceError(`${file.path}, row ${index + 1} below the header: ${error.message}`);
+      }
+    }
+  }
+}
+
+export const csv: Mover = {
+  title: 'CSV',
+  takes: 'a table with a header line',
+  recognises: (files) => files.some(isCsv),
+  convert,
+};

@@ -1,0 +1,55 @@
+/** The configuration of Gatus from one file or a folder of them. */
+import { SourceError, type SourceFile } from '../mover.ts';
+import type { Plan } from '../plan.ts';
+import { isRecord, type Fields } from '../source-object.ts';
+import { configurationsIn, isYaml } from '../yaml-files.ts';
+
+const topLevel = /^[ \t]*(endpoints|external-endpoints|suites):/m;
+const ofOthers = /^[ \t]*kind:[ \t]*(Service|Pod)Monitor\b/m;
+
+export function isGatus(file: SourceFile): boolean {
+  return isYaml(file) && topLevel.test(file.text) && !ofOthers.test(file.text);
+}
+
+/** `$X` and `${X}` become values of the environment, before YAML is parsed; `$$` is a dollar sign. */
+export function expandEnvironment(text: string, plan: Plan): string {
+  return text.replace(
+    /\$\$|\$\{(\w+)\}|\$([A-Za-z_]\w*)/g,
+    (whole, braced: string | undefined, bare: string | undefined) => {
+      const name = braced ?? bare;
+      if (name === undefined) return '$';
+      const value = plan.options.environment[name];
+      if (value === undefined) {
+        plan.need(`the environment variable ${name}, which the files name (\`${whole}\`)`);
+        return '';
+      }
+      return value;
+    },
+  );
+}
+
+/** Maps are merged and lists appended; a value that is set twice is a mistake. */
+function merge(into: Record<string, unknown>, from: Fields, path: string, place: string): void {
+  for (const [name, value] of Object.entries(from)) {
+    const known = into[name];
+    if (known === undefined) into[name] = value;
+    else if (Array.isArray(known) && Array.isArray(value)) into[name] = [...known, ...value];
+    else if (isRecord(known) && isRecord(value)) {
+      const merged = { ...known };
+      merge(merged, value, path, `${place}${name}.`);
+      into[name] = merged;
+    } else throw new SourceError(`${path}: \`${place}${name}\` is set in another file too`);
+  }
+}
+
+export function readConfiguration(files: readonly SourceFile[], plan: Plan): Fields {
+  const merged: Record<string, unknown> = {};
+  for (const file of files.filter(isYaml)) {
+    const expanded = { ...file, text: expandEnvironment(file.text, plan) };
+    for (const { path, fields } of configurationsIn(expanded)) {
+      // Other objects in a file of Kubernetes.
+      if (fields['kind'] === undefined) merge(merged, fields, path, '');
+    }
+  }
+  return merged;
+}

@@ -1,0 +1,424 @@
+/** Gatus: its YAML configuration, as a file, a folder or a Kubernetes ConfigMap. */
+import {
+  addressOf,
+  dnsCheck,
+  icmpCheck,
+  tcpCheck,
+  type ConvertedCheck,
+} from '../converted-check.ts';
+import { duration } from '../decide/interval.ts';
+import { goDuration } from '../decide/go-duration.ts';
+import { httpCheck } from '../http-request.ts';
+import { SourceError, type Mover, type SourceFile } from '../mover.ts';
+import { ref, slug, type Entry, type Plan } from '../plan.ts';
+import { isRecord, lookUp, SourceObject } from '../source-object.ts';
+import { windowsOf, type Recurrence } from '../windows.ts';
+import { Alerting } from './alerts.ts';
+import { judge, type EndpointKind, type Judged } from './conditions.ts';
+import { isGatus, readConfiguration } from './files.ts';
+
+const endpointDefaults = { enabled: true, method: 'GET', interval: '60s' };
+const clientDefaults = { timeout: '10s', network: 'ip' };
+const defaultIntervalSeconds = 60;
+
+/** Parts of the configuration that are about the installation itself. */
+const ofInstallation: Readonly<Record<string, string>> = {
+  ui: 'the look of its page; a status page can be made from it by hand',
+  announcements: 'write those that still hold as incidents of a status page',
+  storage: 'its history stays in its own database',
+  security: 'people sign in to this console instead',
+  web: 'its own address',
+  remote: 'other installations: import their own files',
+  connectivity: 'agents check their own network',
+  tunneling: 'SSH tunnels have no counterpart',
+  metrics: 'metrics are a setting of this installation',
+  concurrency: 'agents decide how many checks run at once',
+  debug: 'a setting of the installation',
+  'disable-monitoring-lock': 'a setting of the installation',
+  'skip-invalid-config-update': 'a setting of the installation',
+};
+
+const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
+/** Counted from a Monday in the past: the files have no dates. */
+const anchor = '2024-01-01';
+
+/** What an endpoint becomes by its URL; null when it has no counterpart. */
+interface Target {
+  kind: EndpointKind;
+  /** Null, with a line in the report, when its request cannot exist here. */
+  check(judged: Judged): ConvertedCheck | null;
+}
+
+const families: Readonly<Record<string, 'IPv4' | 'IPv6'>> = { ip4: 'IPv4', ip6: 'IPv6' };
+
+function ipFamilyOf(entry: Entry, client: SourceObject): 'IPv4' | 'IPv6' {
+  const network = client.text('network') || 'ip';
+  if (network !== 'ip' && lookUp(families, network) === undefined) {
+    entry.notCarried(`\`client.network\` ${network} is not known`);
+  }
+  return lookUp(families, network) ?? 'IPv4';
+}
+
+/** Values of placeholders that do not change from run to run. */
+function filledBody(endpoint: SourceObject, entry: Entry): string {
+  const body = endpoint
+    .text('body')
+    .replaceAll('[ENDPOINT_NAME]', endpoint.text('name'))
+    .replaceAll('[ENDPOINT_GROUP]', endpoint.text('group'))
+    .replaceAll('[ENDPOINT_URL]', endpoint.text('url'));
+  if (/\[RANDOM_STRING_\d+\]/.test(body)) {
+    entry.deactivated('the body has [RANDOM_STRING_n], which has no counterpart');
+  }
+  return body;
+}
+
+function headersOf(endpoint: SourceObject): [string, string][] {
+  const headers = endpoint.get('headers');
+  return isRecord(headers)
+    ? Object.entries(headers).map(([name, value]) => [name, String(value)])
+    : [];
+}
+
+function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target {
+  const isGraphql = endpoint.flag('graphql');
+  const body = filledBody(endpoint, entry);
+  const headers = headersOf(endpoint);
+  const sent = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
+  const tls = client.object('tls');
+  if (client.has('tls')) {
+    for (const field of ['certificate-file', 'private-key-file', 'renegotiation']) tls.get(field);
+    entry.deactivated(
+      'needs a client certificate (`client.tls`), of which the file has only the path. Store it for the host first: it then counts for all checks of that host',
+    );
+  }
+  const parts = {
+    url: endpoint.text('url'),
+    method: endpoint.text('method') || 'GET',
+    headers,
+    body,
+    bodyType: isGraphql
+      ? ('GRAPHQL' as const)
+      : /json/i.test(sent)
+        ? ('JSON' as const)
+        : ('RAW' as const),
+    basicAuth: null,
+    followRedirects: !client.flag('ignore-redirect'),
+    skipSSL: client.flag('insecure'),
+    ipFamily: ipFamilyOf(entry, client),
+  };
+  return {
+    kind: 'http',
+    check: ({ assertions }) => httpCheck(entry, { ...parts, assertions }),
+  };
+}
+
+function tcpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target | null {
+  const address = addressOf(endpoint.text('url'));
+  const data = filledBody(endpoint, entry);
+  const ipFamily = ipFamilyOf(entry, client);
+  if (address?.port == null) {
+    entry.notCarried('its URL has no host or no port. Nothing was created');
+    return null;
+  }
+  const { host: hostname, port } = address;
+  const sent = data === '' ? {} : { data: entry.guardTemplate('the body', data) };
+  return {
+    kind: 'tcp',
+    check: ({ assertions }) => tcpCheck({ hostname, port, ...sent, ipFamily, assertions }),
+  };
+}
+
+function tlsTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target | null {
+  entry.deactivated('the TLS handshake is not proven here, only the connection');
+  return tcpTarget(endpoint, entry, client);
+}
+
+function icmpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target | null {
+  const address = addressOf(endpoint.text('url'));
+  const ipFamily = ipFamilyOf(entry, client);
+  if (address === null) {
+    entry.notCarried('its URL has no host. Nothing was created');
+    return null;
+  }
+  return {
+    kind: 'icmp',
+    check: ({ assertions }) => icmpCheck(address.host, ipFamily, assertions),
+  };
+}
+
+const recordTypes = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'SOA', 'NS', 'SRV', 'PTR', 'CAA'];
+
+function dnsTarget(endpoint: SourceObject, entry: Entry): Target | null {
+  const dns = endpoint.object('dns');
+  const recordType = dns.text('query-type').toUpperCase();
+  const query = dns.text('query-name').replace(/\.$/, '');
+  const address = addressOf(endpoint.text('url'));
+  if (!recordTypes.includes(recordType) || query === '' || address === null) {
+    entry.notCarried(`\`dns\` with type ${recordType} has no counterpart. Nothing was created`);
+    return null;
+  }
+  const server = { nameServer: address.host, port: address.port ?? 53 };
+  return {
+    kind: 'dns',
+    check: ({ assertions }) =>
+      dnsCheck({ query, recordType, ...server, protocol: 'UDP', assertions }),
+  };
+}
+
+/** By the scheme of the URL; the others have no counterpart. */
+const targets: Readonly<
+  Record<string, (endpoint: SourceObject, entry: Entry, client: SourceObject) => Target | null>
+> = {
+  ...{ http: httpTarget, https: httpTarget, tcp: tcpTarget, icmp: icmpTarget },
+  ...{ tls: tlsTarget, starttls: tlsTarget },
+};
+
+/** Settings of the client that decide how the target is reached. */
+const decisive: Readonly<Record<string, string>> = {
+  oauth2: 'fetches a token with OAuth2',
+  'identity-aware-proxy': 'signs in to an identity-aware proxy',
+  'dns-resolver': 'asks a name server of its own',
+  'proxy-url': 'goes through a proxy, which belongs to a private location here',
+  tunnel: 'goes through an SSH tunnel',
+};
+
+function reportClient(entry: Entry, client: SourceObject): void {
+  for (const [field, what] of Object.entries(decisive)) {
+    if (client.has(field)) entry.deactivated(`${what} (\`client.${field}\`)`);
+    client.get(field);
+  }
+}
+
+interface Context {
+  plan: Plan;
+  alerting: Alerting;
+  ids: Set<string>;
+  hasMaintenance: boolean;
+}
+
+const maintenanceTag = (plan: Plan, owner: string) => `${plan.project}-maintenance-${owner}`;
+
+function keyOf(context: Context, group: string, name: string): string {
+  const wanted = slug(group === '' ? name : `${group}_${name}`).toLowerCase();
+  let key = wanted;
+  for (let number = 2; context.ids.has(key); number += 1) key = `${wanted}-${number}`;
+  context.ids.add(key);
+  return key;
+}
+
+function addWindows(context: Context, owner: string, title: string, given: unknown): boolean {
+  const { plan } = context;
+  if (!isRecord(given)) return false;
+  const window = new SourceObject(given, { enabled: true });
+  const entry = plan.entry('maintenance', owner, title);
+  const start = window.text('start');
+  const seconds = goDuration(window.get('duration'));
+  const days = window.list('every').map((day) => weekdays.indexOf(String(day).toLowerCase()));
+  const zone = window.text('timezone') || 'UTC';
+  if (!window.flag('enabled')) {
+    entry.notCarried('the maintenance is switched off. Nothing was created');
+    return false;
+  }
+  if (!/^\d{1,2}:\d{2}$/.test(start) || seconds === null || seconds <= 0 || days.includes(-1)) {
+    entry.notCarried('its start, duration or days are not usable. Nothing was created');
+    return false;
+  }
+  plan.say(
+    'CHANGED',
+    'Maintenance: Gatus goes on measuring and only mutes alerts; here the checks pause.',
+  );
+  const recurrence: Recurrence =
+    days.length === 0 ? { kind: 'days', every: 1 } : { kind: 'weekdays', days };
+  const schedule = { recurrence, firstDay: anchor, startTime: start, durationSeconds: seconds };
+  for (const { suffix, ...times } of windowsOf(schedule)) {
+    plan.add('maintenance-window', `maintenance-${owner}${suffix}`, {
+      name: plan.name(entry, title),
+      ...times,
+      repeatEndsAt: null,
+      timezone: zone,
+      tags: [maintenanceTag(plan, owner)],
+      pauseAllChecks: false,
+    });
+  }
+  entry.leftovers(window);
+  return true;
+}
+
+/** Tags of the maintenance of the whole installation and of the endpoint. */
+function maintenanceTags(
+  context: Context,
+  key: string,
+  name: string,
+  given: readonly unknown[],
+): string[] {
+  const { plan } = context;
+  const own = given.flatMap((window, index) => {
+    const owner = index === 0 ? key : `${key}-${index + 1}`;
+    return addWindows(context, owner, `Maintenance of ${name}`, window)
+      ? [maintenanceTag(plan, owner)]
+      : [];
+  });
+  return context.hasMaintenance ? [maintenanceTag(plan, 'all'), ...own] : own;
+}
+
+function convertEndpoint(context: Context, given: Record<string, unknown>): void {
+  const { plan, alerting } = context;
+  const endpoint = new SourceObject(given, endpointDefaults);
+  const name = endpoint.text('name');
+  const group = endpoint.text('group');
+  const key = keyOf(context, group, name);
+  const entry = plan.entry('endpoint', key, name);
+  const url = endpoint.text('url');
+  const scheme = /^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? '';
+  const client = endpoint.object('client', clientDefaults);
+  const make = endpoint.has('dns') ? dnsTarget : lookUp(targets, scheme);
+  if (make === undefined || endpoint.has('ssh')) {
+    entry.notCarried(
+      `\`${scheme === '' ? 'a URL without scheme' : `${scheme}://`}\` has no counterpart. Nothing was created`,
+    );
+    return;
+  }
+  const target = make(endpoint, entry, client);
+  if (target === null) return;
+  reportClient(entry, client);
+  const conditions = endpoint.list('conditions');
+  if (conditions.length === 0) entry.notCarried('it has no conditions, which Gatus refuses');
+  const judged = judge(plan, entry, target.kind, conditions);
+  const seconds = goDuration(endpoint.get('interval')) ?? defaultIntervalSeconds;
+  const alerts = alerting.of(
+    ...([entry, key, group, endpoint.list('alerts'), seconds, judged.certificateDays] as const),
+  );
+  const timeout = goDuration(client.get('timeout')) ?? 10;
+  const made = target.check(judged);
+  if (made === null) return;
+  const limits = entry.timeLimits(timeout, made.ceiling);
+  if (made.ceiling === null && client.has('timeout')) {
+    entry.notCarried('`client.timeout`: echo replies have their own time limit');
+  }
+  const labels = endpoint.get('extra-labels');
+  const schedule = { ...plan.scheduledFields(), ...entry.frequency(seconds) };
+  const common = {
+    name,
+    description: alerts.description,
+    tags: [
+      ...Object.entries(isRecord(labels) ? labels : {}).map(
+        ([label, value]) => `${label}:${String(value)}`,
+      ),
+      ...maintenanceTags(context, key, name, endpoint.list('maintenance-windows')),
+    ],
+    active: endpoint.flag('enabled'),
+    groupId: plan.group(group),
+  };
+  if (endpoint.has('ui')) entry.notCarried('`ui` has no counterpart');
+  endpoint.get('ui');
+  entry.leftovers(endpoint, {
+    'client.store-cookies': '`client.store-cookies` has no counterpart',
+    method: '`method` has no effect on this kind of URL',
+    headers: '`headers` have no effect on this kind of URL',
+    body: '`body` has no effect on this kind of URL',
+    graphql: '`graphql` has no effect on this kind of URL',
+  });
+  const check = ref(`endpoint-${key}`);
+  plan.add('check', check.ref, {
+    checkType: made.checkType,
+    ...plan.checkFields(entry, common),
+    ...schedule,
+    retryStrategy: null,
+    alertSettings: alerts.alertSettings,
+    ...limits,
+    ...made.fields,
+  });
+  alerts.subscribe(check);
+}
+
+const minPeriodSeconds = 30;
+
+function convertExternal(context: Context, given: Record<string, unknown>): void {
+  const { plan, alerting } = context;
+  const endpoint = new SourceObject(given, { enabled: true });
+  const name = endpoint.text('name');
+  const group = endpoint.text('group');
+  const key = keyOf(context, group, name);
+  const entry = plan.entry('external endpoint', key, name);
+  const interval = goDuration(endpoint.object('heartbeat').get('interval')) ?? 0;
+  if (interval === 0) {
+    entry.notCarried(
+      'without `heartbeat.interval` it only receives results, which has no counterpart. Nothing was created',
+    );
+    return;
+  }
+  const period = Math.max(interval, minPeriodSeconds);
+  if (period !== interval) {
+    entry.changed(`a result every ${duration(interval)} → every ${duration(period)}`);
+  }
+  endpoint.get('token');
+  entry.changed(
+    'jobs call another address, with another token (`token`): `/api/v1/endpoints/…/external` → `/ping/<token>`. Change every job. `success=false` has no counterpart',
+  );
+  const alerts = alerting.of(entry, key, group, endpoint.list('alerts'), interval, null);
+  const common = {
+    name,
+    description: alerts.description,
+    tags: maintenanceTags(context, key, name, endpoint.list('maintenance-windows')),
+    active: endpoint.flag('enabled'),
+    groupId: plan.group(group),
+  };
+  entry.leftovers(endpoint);
+  const check = ref(`external-endpoint-${key}`);
+  plan.add('check', check.ref, {
+    checkType: 'HEARTBEAT',
+    ...plan.checkFields(entry, common),
+    alertSettings: alerts.alertSettings,
+    heartbeat: { period, periodUnit: 'seconds', grace: 0, graceUnit: 'seconds' },
+  });
+  alerts.subscribe(check);
+}
+
+function records(configuration: SourceObject, name: string): Record<string, unknown>[] {
+  const list = configuration.get(name) ?? [];
+  if (!Array.isArray(list) || !list.every(isRecord)) {
+    throw new SourceError(`\`${name}\` is not a list of maps`);
+  }
+  return list;
+}
+
+function convert(files: readonly SourceFile[], plan: Plan): void {
+  const configuration = new SourceObject(readConfiguration(files, plan));
+  const context: Context = {
+    plan,
+    alerting: new Alerting(plan, configuration.get('alerting')),
+    ids: new Set(),
+    hasMaintenance: false,
+  };
+  context.hasMaintenance = addWindows(
+    ...([context, 'all', 'Maintenance', configuration.get('maintenance')] as const),
+  );
+  for (const endpoint of records(configuration, 'endpoints')) convertEndpoint(context, endpoint);
+  for (const endpoint of records(configuration, 'external-endpoints')) {
+    convertExternal(context, endpoint);
+  }
+  for (const suite of records(configuration, 'suites')) {
+    const name = String(suite['name'] ?? '');
+    const steps = (Array.isArray(suite['endpoints']) ? suite['endpoints'] : []).filter(isRecord);
+    plan
+      .entry('suite', slug(name), name)
+      .notCarried(
+        `a suite of ${steps.length} steps (${steps.map((step) => String(step['name'])).join(', ')}) is a multi-step check here, and needs a script. Nothing was created`,
+      );
+  }
+  context.alerting.reportUnused();
+  for (const [name, why] of Object.entries(ofInstallation)) {
+    if (configuration.has(name)) plan.say('NOT_CARRIED', `\`${name}\`: ${why}.`);
+    configuration.get(name);
+  }
+  for (const path of configuration.unread()) {
+    plan.say('NOT_CARRIED', `\`${path}\` is not known.`);
+  }
+}
+
+export const gatus: Mover = {
+  title: 'Gatus',
+  takes: 'its YAML file, a folder of them, or a ConfigMap',
+  recognises: (files) => files.some(isGatus),
+  convert,
+};

@@ -1,0 +1,52 @@
+/** What other modules may use. */
+import { formats } from './formats.ts';
+import { SourceError, type SourceFile } from './mover.ts';
+import { Plan, projectId, type PlanOptions } from './plan.ts';
+
+export { SourceError, type SourceFile } from './mover.ts';
+export { kumaAggregates, kumaTables } from './kuma/index.ts';
+export { projectId, splitLocations, variablePrefix, type Plan } from './plan.ts';
+export { planText, planToWire } from './show-plan.ts';
+
+export type Format = keyof typeof formats;
+
+export interface ImportRequest extends PlanOptions {
+  /** Null to recognise it. */
+  from: Format | null;
+  /** Logical id of the project; null for one of the format's name. */
+  project: string | null;
+}
+
+export const formatNames = Object.keys(formats) as Format[];
+
+function recognise(files: readonly SourceFile[]): Format {
+  const found = formatNames.find((name) => formats[name].recognises(files));
+  if (found !== undefined) return found;
+  const titles = formatNames.map((name) => formats[name].title).join(', ');
+  throw new SourceError(
+    `the format is not known: these are not files of ${titles}. Name it with --from if they are`,
+  );
+}
+
+/** What the files become. Reads and changes nothing else. */
+export function planImport(files: readonly SourceFile[], request: ImportRequest): Plan {
+  if (files.length === 0) throw new SourceError('there are no files');
+  const from = request.from ?? recognise(files);
+  const mover = formats[from];
+  const plan = new Plan(mover.title, projectId(request.project ?? `import-${from}`), request);
+  mover.convert(files, plan);
+  plan.settle();
+  if (plan.resources.length === 0 && plan.lines.length === 0) {
+    throw new SourceError(`there is nothing of ${mover.title} in the files`);
+  }
+  return plan;
+}
+
+/** The body that makes the plan a project. */
+export function projectBodyOf(plan: Plan) {
+  return {
+    project: { logicalId: plan.project, name: `Import from ${plan.title}` },
+    sharedFiles: [],
+    resources: plan.resources,
+  };
+}

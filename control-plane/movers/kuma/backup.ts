@@ -1,0 +1,95 @@
+/** A JSON backup of Uptime Kuma 1, as the tables of its database. */
+import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
+import { SourceError } from '../mover.ts';
+import { isRecord, type Fields } from '../source-object.ts';
+
+/** Names that do not follow from those of the columns. */
+const columns: Readonly<Record<string, string>> = {
+  accepted_statuscodes: 'accepted_statuscodes_json',
+  maxretries: 'maxretries',
+  isDefault: 'is_default',
+};
+
+/** What the backup derives from other fields. */
+const derived = new Set([
+  ...['path', 'pathName', 'childrenIDs', 'forceInactive', 'maintenance', 'screenshot'],
+  ...['includeSensitiveData', 'notificationIDList', 'tags', 'humanReadableInterval'],
+]);
+
+function columnOf(name: string): string {
+  return columns[name] ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** Values of columns are texts and numbers. */
+function cell(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+}
+
+function rowOf(fields: Fields): SourceRow {
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([name]) => !derived.has(name))
+      .map(([name, value]) => [columnOf(name), cell(value)]),
+  );
+}
+
+function recordsOf(backup: Fields, name: string): Fields[] {
+  const list = backup[name] ?? [];
+  if (!Array.isArray(list) || !list.every(isRecord)) {
+    throw new SourceError(`\`${name}\` of the backup is not a list of objects`);
+  }
+  return list;
+}
+
+/** Files that others than the product write may lack ids, by which everything is tied together. */
+function refuseUnclearIds(list: string, records: readonly Fields[]): void {
+  const ids = new Set(records.map((record) => record['id']));
+  if (ids.size === records.length && !ids.has(undefined)) return;
+  throw new SourceError(`\`${list}\` of the backup has entries without an \`id\` of their own`);
+}
+
+/** Ids in `{"3": true}`, or in a list. */
+function notificationIds(value: unknown): number[] {
+  if (Array.isArray(value)) return value.map(Number);
+  if (!isRecord(value)) return [];
+  return Object.entries(value)
+    .filter(([, chosen]) => chosen === true)
+    .map(([id]) => Number(id));
+}
+
+export function isBackup(value: unknown): value is Fields {
+  return isRecord(value) && 'monitorList' in value && 'notificationList' in value;
+}
+
+export function tablesOfBackup(backup: Fields): SourceTables {
+  const monitors = recordsOf(backup, 'monitorList');
+  refuseUnclearIds('monitorList', monitors);
+  refuseUnclearIds('notificationList', recordsOf(backup, 'notificationList'));
+  const tags = new Map<number, SourceRow>();
+  const monitorTags: SourceRow[] = [];
+  const monitorNotifications: SourceRow[] = [];
+  for (const monitor of monitors) {
+    const id = monitor['id'];
+    const ownTags = Array.isArray(monitor['tags']) ? monitor['tags'].filter(isRecord) : [];
+    for (const tag of ownTags) {
+      const tagId = Number(tag['tag_id'] ?? tag['id']);
+      tags.set(tagId, { id: tagId, name: tag['name'], color: tag['color'] });
+      monitorTags.push({ monitor_id: id, tag_id: tagId, value: tag['value'] });
+    }
+    for (const notification of notificationIds(monitor['notificationIDList'])) {
+      monitorNotifications.push({ monitor_id: id, notification_id: notification });
+    }
+  }
+  return {
+    // A monitor that its group switched off is active itself.
+    monitor: monitors.map((monitor) => ({
+      ...rowOf(monitor),
+      ...(monitor['forceInactive'] === true ? { active: 1 } : {}),
+    })),
+    notification: recordsOf(backup, 'notificationList').map(rowOf),
+    proxy: recordsOf(backup, 'proxyList').map(rowOf),
+    tag: [...tags.values()],
+    monitor_tag: monitorTags,
+    monitor_notification: monitorNotifications,
+  };
+}

@@ -1,0 +1,391 @@
+/** Uptime Kuma 1 and 2: its SQLite database as it is, and the JSON backups of version 1. */
+import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
+import { Channels } from '../channels.ts';
+import { SourceError, type Mover, type SourceFile } from '../mover.ts';
+import { ref, slug, type Plan } from '../plan.ts';
+import { lookUp, SourceObject } from '../source-object.ts';
+import { isBackup, tablesOfBackup } from './backup.ts';
+import { convertMaintenance, maintenanceTag } from './maintenance.ts';
+import { convertMonitor, type NotificationOfMonitor } from './monitors.ts';
+import { providers } from './notifications.ts';
+import { convertStatusPage, serviceId } from './status-pages.ts';
+
+/** Defaults of columns that are not empty. */
+const monitorDefaults = {
+  ...{ active: 1, interval: 20, weight: 2000, maxredirects: 10, method: 'GET', packet_size: 56 },
+  ...{ accepted_statuscodes_json: '["200-299"]', gamedig_given_port_only: 1, location: 'world' },
+  ...{ domain_expiry_notification: 1, save_error_response: 1, response_max_length: 1024 },
+  ...{ ping_count: 1, ping_numeric: 1, ping_per_request_timeout: 2, conditions: '[]' },
+  ...{ mqtt_check_type: 'keyword', snmp_version: '2c', http_body_encoding: 'json' },
+  ...{ ntp_stratum_threshold: 5, ntp_time_offset_threshold: 1000, json_path_operator: '==' },
+  ...{ ntp_root_dispersion_threshold: 500, dns_resolve_type: 'A', rabbitmq_nodes: '[]' },
+  ...{ oauth_auth_method: 'client_secret_basic', kafka_producer_brokers: '[]' },
+  ...{ kafka_producer_sasl_options: '{"mechanism":"None"}', smtp_security: 'none' },
+};
+const pageDefaults = {
+  ...{ search_engine_index: 1, show_powered_by: 1, published: 1, icon: '/icon.svg' },
+  auto_refresh_interval: 300,
+};
+
+export const kumaTables = [
+  ...['monitor', 'notification', 'monitor_notification', 'tag', 'monitor_tag', 'maintenance'],
+  ...['monitor_maintenance', 'maintenance_status_page', 'status_page', 'status_page_cname'],
+  ...['group', 'monitor_group', 'incident', 'proxy', 'docker_host', 'remote_browser', 'setting'],
+  'knex_migrations',
+];
+/** Tables that may have millions of rows, or hold what nobody should read. */
+export const kumaAggregates = {
+  heartbeat: 'count(*) as count, min(time) as first, max(time) as last',
+  user: 'count(*) as count',
+  api_key: 'count(*) as count',
+};
+
+function parsedBackup(text: string): unknown {
+  if (!text.trimStart().startsWith('{')) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isDatabase({ tables }: SourceFile): boolean {
+  return tables !== null && 'monitor' in tables && 'setting' in tables;
+}
+
+/** Text that a JSON backup would begin with, for one that is cut off. */
+const backupStart = /^\s*\{[^[]{0,200}"(notificationList|monitorList)"\s*:/;
+
+/** A dump of the other database of version 2. It is known, so that it can be refused by name. */
+const dump = /^CREATE TABLE (IF NOT EXISTS )?[`"]monitor[`"]/im;
+
+function readSource(files: readonly SourceFile[]): SourceTables {
+  const dumped = files.find(({ text }) => dump.test(text));
+  if (dumped !== undefined) {
+    throw new SourceError(
+      `${dumped.path} is a dump of MariaDB, which is not read: name a kuma.db, or the monitors in a CSV`,
+    );
+  }
+  const sources = files.filter((file) => isDatabase(file) || backupStart.test(file.text));
+  const [file, ...others] = sources;
+  if (file === undefined) throw new SourceError('no database or backup of Uptime Kuma was found');
+  if (others.length > 0) {
+    const names = sources.map(({ path }) => path).join(', ');
+    throw new SourceError(`${names}: name one of them, each is an installation of its own`);
+  }
+  if (file.tables !== null) return file.tables;
+  const backup = parsedBackup(file.text);
+  if (isBackup(backup)) return tablesOfBackup(backup);
+  throw new SourceError(
+    `${file.path} is cut off or damaged: it begins like a backup of Uptime Kuma and is not valid JSON`,
+  );
+}
+
+const rows = (tables: SourceTables, name: string): readonly SourceRow[] => tables[name] ?? [];
+
+/** Settings are JSON texts. */
+function settingsOf(tables: SourceTables): Map<string, unknown> {
+  return new Map(
+    rows(tables, 'setting').map((row) => {
+      const text = String(row['value'] ?? '');
+      try {
+        return [String(row['key']), JSON.parse(text) as unknown];
+      } catch {
+        return [String(row['key']), text];
+      }
+    }),
+  );
+}
+
+/** Settings without a meaning for the checks, and those that only the source uses. */
+const settingsOfInstallation = new Set([
+  ...[
+    'database_version',
+    'databasePatchedFiles',
+    'jwtSecret',
+    'serverTimezone',
+    'initServerTimezone',
+  ],
+  ...['tlsExpiryNotifyDays', 'migrateAggregateTableState'],
+]);
+
+const defaultCertificateDays = [7, 14, 21];
+const longestCertificateDays = 30;
+
+/** The largest number of days before an expiry that is possible; others get a line. */
+function certificateDays(plan: Plan, settings: ReadonlyMap<string, unknown>): number {
+  const given = settings.get('tlsExpiryNotifyDays');
+  const days = (Array.isArray(given) ? given : defaultCertificateDays)
+    .map(Number)
+    .filter((day) => day > 0);
+  const kept = Math.max(...days.filter((day) => day <= longestCertificateDays), 1);
+  const lost = days.filter((day) => day !== kept);
+  if (lost.length > 0) {
+    plan.say(
+      'CHANGED',
+      `Certificates that expire: warnings ${lost.join(', ')} days before (\`tlsExpiryNotifyDays\`) → one warning, ${kept} days before.`,
+    );
+  }
+  return kept;
+}
+
+function readNotifications(plan: Plan, tables: SourceTables): Map<number, NotificationOfMonitor> {
+  const found = new Map<number, NotificationOfMonitor>();
+  const concerned = new Map<number, number>();
+  for (const link of rows(tables, 'monitor_notification')) {
+    const id = Number(link['notification_id']);
+    concerned.set(id, (concerned.get(id) ?? 0) + 1);
+  }
+  for (const row of rows(tables, 'notification')) {
+    const id = Number(row['id']);
+    const notification = new SourceObject(row, { active: 1 });
+    const name = notification.text('name');
+    const entry = plan.entry('notification', String(id), name);
+    let given: unknown;
+    try {
+      given = JSON.parse(notification.text('config'));
+    } catch {
+      entry.notCarried('its configuration is not valid JSON. Nothing was created');
+      continue;
+    }
+    const config = new SourceObject((given ?? {}) as Record<string, unknown>);
+    const type = config.text('type');
+    for (const field of ['id', 'user_id', 'active']) notification.get(field);
+    for (const field of ['name', 'isDefault', 'applyExisting', 'id', 'active', 'userId']) {
+      config.get(field);
+    }
+    const label = (name || `notification ${id}`).slice(0, 255);
+    const made = lookUp(providers, type)?.(config, entry, label) ?? null;
+    if (made === null || made.bodies.length === 0) {
+      const keys = config.names().filter((key) => !['type', 'name'].includes(key));
+      entry.notCarried(
+        `channel \`${type}\` has no counterpart; it concerns ${concerned.get(id) ?? 0} monitors and has ${keys.map((key) => `\`${key}\``).join(', ')}. Nothing was created`,
+      );
+      continue;
+    }
+    if (made.bodies.some((body) => ['EMAIL', 'SLACK'].includes(body.type))) {
+      plan.say('NOT_CARRIED', 'Notifications: `name`; mail and Slack channels have none.');
+    }
+    const autoSubscribe = notification.flag('is_default');
+    plan.channelSecrets += made.secrets;
+    const channels = made.bodies.map((body) => ({
+      id: `notification-${id}${body.type === 'EMAIL' && made.bodies.length > 1 ? `-${slug(String(body.config['address']))}` : ''}`,
+      body: { ...body, autoSubscribe },
+    }));
+    if (made.bodies.length > 1)
+      entry.changed(`one channel for ${made.bodies.length} addresses → one for each`);
+    if (notification.has('active')) {
+      plan.say(
+        'NOT_CARRIED',
+        'Field `active` of a notification has no effect there, and is left out.',
+      );
+    }
+    entry.leftovers(config);
+    entry.leftovers(notification);
+    found.set(id, { channels });
+  }
+  return found;
+}
+
+function tagsByMonitor(plan: Plan, tables: SourceTables): Map<number, string[]> {
+  const names = new Map(rows(tables, 'tag').map((row) => [Number(row['id']), String(row['name'])]));
+  if (names.size > 0) plan.say('NOT_CARRIED', 'Tags: their `color` has no counterpart.');
+  const found = new Map<number, string[]>();
+  for (const link of rows(tables, 'monitor_tag')) {
+    const name = names.get(Number(link['tag_id']));
+    if (name === undefined) continue;
+    const value = String(link['value'] ?? '').trim();
+    const id = Number(link['monitor_id']);
+    found.set(id, [...(found.get(id) ?? []), value === '' ? name : `${name}:${value}`]);
+  }
+  return found;
+}
+
+/** Ids of a monitor and of the groups around it. */
+function withParents(monitors: ReadonlyMap<number, SourceObject>, id: number): number[] {
+  const found = [id];
+  for (
+    let parent = monitors.get(id)?.number('parent') ?? 0;
+    parent !== 0 && monitors.has(parent) && !found.includes(parent);
+    parent = monitors.get(parent)?.number('parent') ?? 0
+  ) {
+    found.push(parent);
+  }
+  return found;
+}
+
+function reportRest(
+  plan: Plan,
+  tables: SourceTables,
+  settings: ReadonlyMap<string, unknown>,
+): void {
+  for (const row of rows(tables, 'incident')) {
+    if (Number(row['active']) !== 1) continue;
+    plan
+      .entry('incident', String(row['id']), String(row['title']))
+      .notCarried(
+        'an open incident needs a service here: write it again (`title`, `content`, `style`)',
+      );
+  }
+  for (const row of rows(tables, 'proxy')) {
+    plan
+      .entry('proxy', String(row['id']), `${String(row['host'])}:${String(row['port'])}`)
+      .notCarried('a proxy belongs to a private location here; set `proxyUrl` there');
+  }
+  for (const [table, kind] of [
+    ['docker_host', 'Docker host'],
+    ['remote_browser', 'remote browser'],
+  ] as const) {
+    for (const row of rows(tables, table)) {
+      plan.entry(kind, String(row['id']), String(row['name'])).notCarried('has no counterpart');
+    }
+  }
+  const people = Number(rows(tables, 'user')[0]?.['count'] ?? 0);
+  const keys = Number(rows(tables, 'api_key')[0]?.['count'] ?? 0);
+  if (people + keys > 0) {
+    plan.say(
+      'NOT_CARRIED',
+      `Accounts of ${people} people and ${keys} API keys: their secrets are hashes. Invite the people, and make new keys.`,
+    );
+  }
+  const others = [...settings.keys()].filter((key) => !settingsOfInstallation.has(key));
+  if (others.length > 0) {
+    plan.say(
+      'NOT_CARRIED',
+      `Settings of Uptime Kuma itself: ${others.map((key) => `\`${key}\``).join(', ')}.`,
+    );
+  }
+  const [beats] = rows(tables, 'heartbeat');
+  const count = Number(beats?.['count'] ?? 0);
+  if (count > 0) {
+    plan.say(
+      'HISTORY',
+      `${count} heartbeats from ${String(beats?.['first']).slice(0, 10)} to ${String(beats?.['last']).slice(0, 10)} stay in Uptime Kuma: they were measured from another place, with other timeouts and retries. Keep the file for the record.`,
+    );
+  }
+}
+
+function convert(files: readonly SourceFile[], plan: Plan): void {
+  const tables = readSource(files);
+  const settings = settingsOf(tables);
+  const timezone = settings.get('serverTimezone');
+  const serverTimezone = typeof timezone === 'string' && timezone !== '' ? timezone : null;
+  const monitors = new Map(
+    rows(tables, 'monitor').map((row) => [
+      Number(row['id']),
+      new SourceObject(row, monitorDefaults),
+    ]),
+  );
+  const notifications = readNotifications(plan, tables);
+  const tags = tagsByMonitor(plan, tables);
+
+  const linked = (table: string, from: string, to: string) => {
+    const found = new Map<number, number[]>();
+    for (const row of rows(tables, table)) {
+      const key = Number(row[from]);
+      found.set(key, [...(found.get(key) ?? []), Number(row[to])]);
+    }
+    return found;
+  };
+  const maintenances = linked('monitor_maintenance', 'monitor_id', 'maintenance_id');
+  const notified = linked('monitor_notification', 'monitor_id', 'notification_id');
+  const published = new Set(
+    rows(tables, 'status_page')
+      .filter((row) => Number(row['published'] ?? 1) === 1)
+      .map((row) => Number(row['id'])),
+  );
+  const sections = rows(tables, 'group').filter((row) =>
+    published.has(Number(row['status_page_id'])),
+  );
+  const sectionIds = new Set(sections.map((row) => Number(row['id'])));
+  const shown = new Set(
+    rows(tables, 'monitor_group')
+      .filter((row) => sectionIds.has(Number(row['group_id'])))
+      .map((row) => Number(row['monitor_id'])),
+  );
+
+  const context = {
+    plan,
+    monitors,
+    certificateDays: certificateDays(plan, settings),
+    tagsOf: (id: number) => [
+      ...(tags.get(id) ?? []),
+      ...withParents(monitors, id)
+        .flatMap((one) => maintenances.get(one) ?? [])
+        .map((one) => maintenanceTag(plan, one)),
+    ],
+    notificationsOf: (id: number) =>
+      (notified.get(id) ?? []).flatMap((one) => notifications.get(one) ?? []),
+    serviceOf: (id: number) => (shown.has(id) ? ref(serviceId(id)) : null),
+  };
+  if (monitors.size > 0) {
+    plan.say(
+      'CHANGED',
+      'Requests carry another `User-Agent` than `Uptime-Kuma/<version>`: change lists of allowed clients.',
+    );
+  }
+  const checks = new Map(
+    [...monitors].map(([id, monitor]) => [id, convertMonitor(context, id, monitor)] as const),
+  );
+  const channels = new Channels(plan);
+  for (const { id, body } of [...notifications.values()].flatMap((one) => one.channels)) {
+    const isSplit = plan.has(id) && plan.has(`${id}-certificates`);
+    // A new check subscribes to one of the two.
+    if (isSplit) plan.change(id, { autoSubscribe: false });
+    // A channel that no monitor uses is still there for new checks.
+    if (!plan.has(`${id}-certificates`)) channels.channel(id, body);
+  }
+  for (const row of rows(tables, 'maintenance')) {
+    convertMaintenance(
+      plan,
+      Number(row['id']),
+      new SourceObject(row, { active: 1, weekdays: '[]', days_of_month: '[]' }),
+      serverTimezone,
+    );
+  }
+  const byWeight = (a: SourceRow, b: SourceRow) => Number(a['weight']) - Number(b['weight']);
+  for (const row of rows(tables, 'status_page')) {
+    const id = Number(row['id']);
+    convertStatusPage(
+      plan,
+      id,
+      new SourceObject(row, pageDefaults),
+      sections
+        .filter((section) => Number(section['status_page_id']) === id)
+        .toSorted(byWeight)
+        .map((section) => ({
+          id: Number(section['id']),
+          section: new SourceObject(section),
+          monitors: rows(tables, 'monitor_group')
+            .filter((link) => link['group_id'] === section['id'])
+            .toSorted(byWeight)
+            .flatMap((link) => {
+              const monitor = Number(link['monitor_id']);
+              const converted = checks.get(monitor);
+              return converted === undefined
+                ? []
+                : [
+                    {
+                      id: monitor,
+                      name: converted.name,
+                      link: new SourceObject(link),
+                      hasCheck: converted.check !== null,
+                    },
+                  ];
+            }),
+        })),
+      rows(tables, 'status_page_cname')
+        .filter((cname) => Number(cname['status_page_id']) === id)
+        .map((cname) => String(cname['domain'])),
+    );
+  }
+  reportRest(plan, tables, settings);
+}
+
+export const kuma: Mover = {
+  title: 'Uptime Kuma',
+  takes: 'kuma.db of version 1 or 2, or a JSON backup of version 1',
+  recognises: (files) =>
+    files.some((file) => isDatabase(file) || backupStart.test(file.text) || dump.test(file.text)),
+  convert,
+};

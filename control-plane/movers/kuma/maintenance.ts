@@ -1,0 +1,205 @@
+/** Maintenance of Uptime Kuma: windows that select checks by a tag. */
+import type { Entry, Plan } from '../plan.ts';
+import { lookUp, type SourceObject } from '../source-object.ts';
+import { localTime, windowsOf, type Recurrence } from '../windows.ts';
+
+/** The tag that ties checks to a maintenance. */
+export const maintenanceTag = (plan: Plan, id: number) => `${plan.project}-maintenance-${id}`;
+
+/** The day from which a schedule without one is counted; a Monday in the past. */
+const anchor = '2024-01-01';
+
+interface Schedule {
+  recurrence: Recurrence;
+  startTime: string;
+  durationSeconds: number;
+}
+
+function listOf(maintenance: SourceObject, field: string): unknown[] {
+  try {
+    const list: unknown = JSON.parse(maintenance.text(field) || '[]');
+    return Array.isArray(list) ? list : [];
+  } catch {
+    return [];
+  }
+}
+
+function secondsBetween(start: string, end: string): number {
+  const minutes = (time: string) => {
+    const [hour = 0, minute = 0] = time.split(':').map(Number);
+    return hour * 60 + minute;
+  };
+  const length = minutes(end) - minutes(start);
+  // An end before its start is on the next day.
+  return (length < 0 ? length + 1440 : length) * 60;
+}
+
+/** A whole number, also in a text; null for anything else. */
+function wholeNumber(value: unknown): number | null {
+  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+  return /^\d{1,2}$/.test(text) ? Number(text) : null;
+}
+
+/** The last day is 0. */
+function daysOfMonth(entry: Entry, days: readonly unknown[]): number[] {
+  const usable = new Set<number>();
+  for (const day of days) {
+    const number = wholeNumber(day);
+    if (day === 'lastDay1') usable.add(0);
+    else if (number !== null && number >= 1 && number <= 31) usable.add(number);
+    else entry.notCarried(`day \`${JSON.stringify(day)}\`: Uptime Kuma never runs it either`);
+  }
+  if ([...usable].some((day) => day > 28)) {
+    entry.changed(
+      'days 29 to 31 → the last day of months that are shorter; Uptime Kuma skips those',
+    );
+  }
+  return [...usable];
+}
+
+/** Sunday is 0. */
+function daysOfWeek(entry: Entry, days: readonly unknown[]): number[] {
+  const usable = new Set<number>();
+  for (const day of days) {
+    const number = wholeNumber(day);
+    if (number !== null && number <= 7) usable.add(number % 7);
+    else entry.notCarried(`weekday \`${JSON.stringify(day)}\` is not known`);
+  }
+  return [...usable];
+}
+
+/** `m h * * *`, with a list of weekdays or of days of the month; null for another expression. */
+function fromCron(entry: Entry, cron: string, durationSeconds: number): Schedule | null {
+  const [minute = '', hour = '', days = '', months = '', weekdays = '', ...more] = cron
+    .trim()
+    .split(/\s+/);
+  const isTime = /^\d{1,2}$/.test(minute) && /^\d{1,2}$/.test(hour);
+  if (!isTime || months !== '*' || more.length > 0) return null;
+  const startTime = `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
+  const made = (recurrence: Recurrence): Schedule => ({ recurrence, startTime, durationSeconds });
+  if (days === '*' && weekdays === '*') return made({ kind: 'days', every: 1 });
+  if (days === '*' && /^[0-7](,[0-7])*$/.test(weekdays)) {
+    return made({ kind: 'weekdays', days: daysOfWeek(entry, weekdays.split(',')) });
+  }
+  if (weekdays === '*' && /^(\d{1,2}|L)(,(\d{1,2}|L))*$/.test(days)) {
+    const list = days.split(',').map((day) => (day === 'L' ? 'lastDay1' : day));
+    return made({ kind: 'monthdays', days: daysOfMonth(entry, list) });
+  }
+  return null;
+}
+
+const strategies: Readonly<
+  Record<string, (maintenance: SourceObject, entry: Entry) => Schedule | null>
+> = {
+  single: (maintenance, entry) => {
+    const startsAt = localTime(maintenance.text('start_date'));
+    const endsAt = localTime(maintenance.text('end_date'));
+    if (startsAt === null || endsAt === null) {
+      entry.notCarried('has no start or no end. Nothing was created');
+      return null;
+    }
+    return { recurrence: { kind: 'once', startsAt, endsAt }, startTime: '', durationSeconds: 0 };
+  },
+  'recurring-interval': (maintenance) => ({
+    recurrence: { kind: 'days', every: Math.max(1, maintenance.number('interval_day', 1)) },
+    startTime: maintenance.text('start_time'),
+    durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
+  }),
+  'recurring-weekday': (maintenance, entry) => ({
+    recurrence: { kind: 'weekdays', days: daysOfWeek(entry, listOf(maintenance, 'weekdays')) },
+    startTime: maintenance.text('start_time'),
+    durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
+  }),
+  'recurring-day-of-month': (maintenance, entry) => ({
+    recurrence: {
+      kind: 'monthdays',
+      days: daysOfMonth(entry, listOf(maintenance, 'days_of_month')),
+    },
+    startTime: maintenance.text('start_time'),
+    durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
+  }),
+  cron: (maintenance, entry) => {
+    const expression = maintenance.text('cron');
+    const schedule = fromCron(entry, expression, maintenance.number('duration'));
+    if (schedule === null) {
+      entry.notCarried(`cron \`${expression}\` is more than a time of day. Nothing was created`);
+    }
+    return schedule;
+  },
+};
+
+/** Fields that one strategy uses and the others leave as they were. */
+const ofStrategies = [
+  ...['start_time', 'end_time', 'weekdays', 'days_of_month', 'interval_day', 'cron', 'duration'],
+  ...['last_start_date', 'generated_next', 'start_date', 'end_date'],
+];
+
+export function convertMaintenance(
+  plan: Plan,
+  id: number,
+  maintenance: SourceObject,
+  serverTimezone: string | null,
+): void {
+  const title = maintenance.text('title');
+  const entry = plan.entry('maintenance', String(id), title);
+  const strategy = maintenance.text('strategy') || 'single';
+  const isActive = maintenance.flag('active');
+  for (const field of ['id', 'user_id']) maintenance.get(field);
+  if (strategy === 'manual') {
+    entry.notCarried(
+      isActive
+        ? 'manual maintenance, and ACTIVE NOW: its checks will run and alert here. Nothing was created'
+        : 'manual maintenance, which is not active. Nothing was created',
+    );
+    return;
+  }
+  if (!isActive) {
+    entry.notCarried('the maintenance is switched off. Nothing was created');
+    return;
+  }
+  const read = lookUp(strategies, strategy);
+  if (read === undefined) entry.notCarried(`strategy \`${strategy}\` is not known`);
+  const schedule = read?.(maintenance, entry) ?? null;
+  if (schedule === null) return;
+  const { recurrence, startTime } = schedule;
+  if (recurrence.kind !== 'once' && !/^\d{1,2}:\d{2}/.test(startTime)) {
+    entry.notCarried('has no time of day. Nothing was created');
+    return;
+  }
+  if (recurrence.kind !== 'once' && !(schedule.durationSeconds > 0)) {
+    entry.notCarried('lasts no time. Nothing was created');
+    return;
+  }
+  const hasDays = !('days' in recurrence) || recurrence.days.length > 0;
+  if (!hasDays) {
+    entry.notCarried('has no days. Nothing was created');
+    return;
+  }
+  const zone = maintenance.text('timezone');
+  const isServers = zone === '' || zone === 'SAME_AS_SERVER';
+  if (isServers && serverTimezone === null) {
+    entry.changed('its time zone is that of the server, which the file does not name → UTC');
+  }
+  const description = maintenance.text('description');
+  const from = localTime(maintenance.text('start_date'));
+  if (from === null && recurrence.kind === 'days' && recurrence.every > 1) {
+    entry.approximate(
+      `every ${recurrence.every} days from ${anchor}: the first day is not in the file`,
+    );
+  }
+  const until = localTime(maintenance.text('end_date'));
+  for (const field of ofStrategies) maintenance.get(field);
+  for (const times of windowsOf({ ...schedule, firstDay: from?.slice(0, 10) ?? anchor })) {
+    const { suffix, ...when } = times;
+    plan.add('maintenance-window', `maintenance-${id}${suffix}`, {
+      name: plan.name(entry, title),
+      ...when,
+      repeatEndsAt: when.repeatUnit === null ? null : until,
+      timezone: isServers ? (serverTimezone ?? 'UTC') : zone,
+      tags: [maintenanceTag(plan, id)],
+      description: description === '' ? null : description.slice(0, 2000),
+      pauseAllChecks: false,
+    });
+  }
+  entry.leftovers(maintenance);
+}

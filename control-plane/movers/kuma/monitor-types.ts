@@ -1,0 +1,490 @@
+/** The monitor types of Uptime Kuma: what each becomes, and which fields have an effect on it. */
+import { dnsCheck, icmpCheck, tcpCheck, type ConvertedCheck } from '../converted-check.ts';
+import { assertionsFor, parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
+import { httpCheck } from '../http-request.ts';
+import type { Entry } from '../plan.ts';
+import { isRecord, lookUp, type SourceObject } from '../source-object.ts';
+import { jsonPathOf } from '../decide/json-path.ts';
+
+type MonitorType = {
+  /** Fields beyond the common ones that have an effect. */
+  uses: readonly string[];
+  convert(monitor: SourceObject, entry: Entry): ConvertedCheck | null;
+};
+
+const httpFields = [
+  ...['url', 'method', 'headers', 'body', 'http_body_encoding', 'accepted_statuscodes_json'],
+  ...['maxredirects', 'ignore_tls', 'auth_method', 'basic_auth_user', 'basic_auth_pass'],
+  ...['auth_domain', 'auth_workstation', 'oauth_client_id', 'oauth_client_secret'],
+  ...['oauth_token_url', 'oauth_scopes', 'oauth_auth_method', 'oauth_audience', 'bearer_token'],
+  ...['tls_ca', 'tls_cert', 'tls_key', 'cache_bust', 'proxy_id', 'ip_family', 'timeout'],
+  ...['expiry_notification', 'save_response', 'save_error_response', 'response_max_length'],
+  ...['retry_only_on_status_code_failure', 'domain_expiry_notification'],
+];
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Assertions for the accepted status codes; they also keep an error status from failing by itself. */
+function acceptedCodes(monitor: SourceObject, entry: Entry): Record<string, unknown>[] {
+  const list = parsed(monitor.text('accepted_statuscodes_json'));
+  const texts = Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
+  const ranges = texts.map(parseCodeRange).filter((range): range is CodeRange => range !== null);
+  if (ranges.length < (Array.isArray(list) ? list.length : 1)) {
+    entry.notCarried('`accepted_statuscodes_json` has entries that are not codes');
+  }
+  if (ranges.length === 0) entry.deactivated('accepts no status code at all');
+  const { assertions, passesNow } = assertionsFor(ranges);
+  if (passesNow !== null) {
+    entry.approximate(
+      `accepted ${texts.join(' and ')}. Every registered code between them is refused; unassigned ones such as ${passesNow} now pass`,
+    );
+  }
+  return assertions;
+}
+
+function headersOf(monitor: SourceObject, entry: Entry): [string, string][] {
+  const text = monitor.text('headers');
+  if (text === '') return [];
+  const value = parsed(text);
+  if (!isRecord(value)) {
+    entry.notCarried('`headers` is not a JSON object');
+    return [];
+  }
+  return Object.entries(value).map(([name, header]) => [name, String(header)]);
+}
+
+interface Credentials {
+  basicAuth: { username: string; password: string } | null;
+  headers: [string, string][];
+}
+
+/** Ways to authenticate by `auth_method`; the credentials of other ways are not read. */
+const credentialsBy: Readonly<
+  Record<string, (monitor: SourceObject, entry: Entry) => Credentials>
+> = {
+  basic: (monitor) => ({
+    basicAuth: {
+      username: monitor.text('basic_auth_user'),
+      password: monitor.text('basic_auth_pass'),
+    },
+    headers: [],
+  }),
+  bearer: (monitor) => ({
+    basicAuth: null,
+    headers: [['Authorization', `Bearer ${monitor.text('bearer_token')}`]],
+  }),
+  ntlm: (monitor, entry) => {
+    for (const field of ['basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation']) {
+      monitor.get(field);
+    }
+    entry.deactivated(
+      'signs in with NTLM (`basic_auth_user`, `basic_auth_pass`, `auth_domain`, `auth_workstation`), which is not offered here',
+    );
+    return { basicAuth: null, headers: [] };
+  },
+  'oauth2-cc': (monitor, entry) => {
+    for (const field of [
+      ...['oauth_client_id', 'oauth_client_secret', 'oauth_token_url', 'oauth_scopes'],
+      ...['oauth_auth_method', 'oauth_audience'],
+    ]) {
+      monitor.get(field);
+    }
+    entry.deactivated(
+      'fetches a token with OAuth2 client credentials (`oauth_*`); a setup script of the check can do so',
+    );
+    return { basicAuth: null, headers: [] };
+  },
+  mtls: (monitor, entry) => {
+    for (const field of ['tls_cert', 'tls_key', 'tls_ca']) monitor.get(field);
+    entry.deactivated(
+      'needs a client certificate (`tls_cert`, `tls_key`, `tls_ca`). Store it for the host first: it then counts for all checks of that host',
+    );
+    return { basicAuth: null, headers: [] };
+  },
+};
+
+/** Backups of old versions have credentials and no method: they knew basic authentication only. */
+function authMethod(monitor: SourceObject): string {
+  const isOld = !monitor.names().includes('auth_method') && monitor.has('basic_auth_user');
+  return isOld ? 'basic' : monitor.text('auth_method');
+}
+
+function credentialsOf(monitor: SourceObject, entry: Entry): Credentials {
+  const method = authMethod(monitor);
+  const read = lookUp(credentialsBy, method);
+  if (read !== undefined) return read(monitor, entry);
+  if (method !== '') entry.deactivated(`\`auth_method\` ${method} is not known`);
+  return { basicAuth: null, headers: [] };
+}
+
+/** Bodies by encoding: the type here, and the header that the encoding sets. */
+const encodings: Readonly<
+  Record<string, { bodyType: 'JSON' | 'FORM' | 'RAW'; header: [string, string][] }>
+> = {
+  json: { bodyType: 'JSON', header: [] },
+  form: { bodyType: 'FORM', header: [] },
+  xml: { bodyType: 'RAW', header: [['Content-Type', 'text/xml; charset=utf-8']] },
+};
+
+/** `IPv6` where the source wants it; everything else is IPv4. */
+function ipFamilyOf(monitor: SourceObject): 'IPv4' | 'IPv6' {
+  return monitor.text('ip_family') === 'ipv6' ? 'IPv6' : 'IPv4';
+}
+
+function http(
+  monitor: SourceObject,
+  entry: Entry,
+  further: readonly Record<string, unknown>[] = [],
+  forced: { checkType?: 'API' } = {},
+): ConvertedCheck | null {
+  const method = monitor.text('method') || 'GET';
+  const hasBody = !['GET', 'HEAD'].includes(method.toUpperCase()) || monitor.has('body');
+  const encoding = monitor.text('http_body_encoding') || 'json';
+  const known = lookUp(encodings, encoding);
+  if (known === undefined) entry.notCarried(`\`http_body_encoding\` ${encoding} is not known`);
+  const credentials = credentialsOf(monitor, entry);
+  const own = headersOf(monitor, entry);
+  const isSet = (name: string) => own.some(([key]) => key.toLowerCase() === name.toLowerCase());
+  const body = hasBody ? monitor.text('body') : '';
+  const implied = body === '' ? [] : (known?.header ?? []);
+  const redirects = monitor.number('maxredirects', 10);
+  if (redirects !== 0 && redirects !== 10) {
+    entry.changed(`follows ${redirects} redirects → follows up to 20`);
+  }
+  const check = httpCheck(entry, {
+    url: monitor.text('url'),
+    method,
+    headers: [...own, ...[...implied, ...credentials.headers].filter(([name]) => !isSet(name))],
+    body,
+    bodyType: known?.bodyType ?? 'RAW',
+    basicAuth: credentials.basicAuth,
+    followRedirects: redirects > 0,
+    skipSSL: monitor.flag('ignore_tls'),
+    ipFamily: ipFamilyOf(monitor),
+    assertions: [...acceptedCodes(monitor, entry), ...further],
+  });
+  return check === null ? null : { ...check, checkType: forced.checkType ?? check.checkType };
+}
+
+/** A keyword that a re-serialised JSON body has and the body as it was sent may lack. */
+const dependsOnSpacing = /[":,]/;
+
+function keyword(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+  const text = monitor.text('keyword');
+  const isInverted = monitor.flag('invert_keyword');
+  if (text === '') entry.deactivated('has no keyword');
+  if (dependsOnSpacing.test(text)) {
+    entry.approximate(
+      'the keyword has quotes, colons or commas: Uptime Kuma searches JSON answers without their blanks, here the body is searched as it was sent',
+    );
+  }
+  return http(monitor, entry, [
+    {
+      source: 'TEXT_BODY',
+      comparison: isInverted ? 'NOT_CONTAINS' : 'CONTAINS',
+      target: entry.guardTemplate('the keyword', text),
+    },
+  ]);
+}
+
+const jsonComparisons: Readonly<Record<string, string>> = {
+  '==': 'EQUALS',
+  '!=': 'NOT_EQUALS',
+  '>': 'GREATER_THAN',
+  '<': 'LESS_THAN',
+  contains: 'CONTAINS',
+};
+
+/** Number texts that are equal as numbers and not as texts. */
+const looseNumber = /^\s*[+-]?(0\d|\d*\.\d+$|\d+\.|\d+(\.\d+)?e)/i;
+
+function jsonQuery(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+  const query = monitor.text('json_path');
+  const operator = monitor.text('json_path_operator') || '==';
+  const target = monitor.text('expected_value');
+  const path = jsonPathOf(query);
+  // Whole numbers: at least n is more than n - 1.
+  const shift = lookUp({ '>=': -1, '<=': 1 }, operator);
+  const comparison =
+    shift === undefined
+      ? lookUp(jsonComparisons, operator)
+      : shift < 0
+        ? 'GREATER_THAN'
+        : 'LESS_THAN';
+  if (path === null) {
+    entry.deactivated(
+      `the JSON query \`${query}\` is JSONata beyond a plain path, which is not a JSONPath`,
+    );
+  } else if (comparison === undefined) {
+    entry.deactivated(`the JSON query compares with \`${operator}\`, which is not known`);
+  }
+  if (shift !== undefined) {
+    if (Number.isFinite(Number(target)) && target.trim() !== '') {
+      entry.approximate(
+        `the JSON query compares \`${operator} ${target}\`: exact for whole numbers only`,
+      );
+    } else {
+      entry.deactivated(`the JSON query compares \`${operator}\` with a text`);
+    }
+  } else if (looseNumber.test(target)) {
+    entry.approximate('the expected value is compared as a number here, and as a text there');
+  }
+  const compared =
+    shift === undefined || !Number.isFinite(Number(target))
+      ? target
+      : String(Number(target) + shift);
+  const isUsable = path !== null && comparison !== undefined;
+  return http(
+    monitor,
+    entry,
+    isUsable
+      ? [
+          {
+            source: 'JSON_BODY',
+            property: path,
+            comparison,
+            target: entry.guardTemplate('the expected value', compared),
+          },
+        ]
+      : [],
+    { checkType: 'API' },
+  );
+}
+
+/** A host without scheme and path; null, with a line, when there is none. */
+function hostOf(monitor: SourceObject, entry: Entry): string | null {
+  const host = monitor
+    .text('hostname')
+    .trim()
+    .replace(/^\[(.*)\]$/, '$1');
+  if (/^[^\s/]+$/.test(host)) {
+    return entry.guardTemplate('the host name', host);
+  }
+  entry.notCarried('the host name is not usable. Nothing was created');
+  return null;
+}
+
+function port(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+  const hostname = hostOf(monitor, entry);
+  const number = monitor.number('port');
+  if (hostname === null) return null;
+  if (!Number.isInteger(number) || number < 1 || number > 65_535) {
+    entry.notCarried('the port is not between 1 and 65535. Nothing was created');
+    return null;
+  }
+  if (monitor.has('smtp_security') && monitor.text('smtp_security') !== 'none') {
+    entry.approximate('`smtp_security`: only the connection is proven, not the handshake');
+  }
+  if (monitor.has('expected_tls_alert') && monitor.text('expected_tls_alert') !== 'none') {
+    entry.deactivated(
+      '`expected_tls_alert`: expects the server to refuse a TLS handshake, which has no counterpart',
+    );
+  }
+  return tcpCheck({ hostname, port: number, ipFamily: ipFamilyOf(monitor), assertions: [] });
+}
+
+const maxPings = 50;
+
+function ping(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+  const hostname = hostOf(monitor, entry);
+  const count = Math.max(1, Math.round(monitor.number('ping_count', 1)));
+  if (hostname === null) return null;
+  if (count > maxPings) entry.changed(`${count} echo requests → ${maxPings}`);
+  return icmpCheck(hostname, ipFamilyOf(monitor), [], Math.min(count, maxPings));
+}
+
+const recordTypes = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'PTR', 'SOA', 'SRV', 'TXT'];
+
+/** Operators of conditions on a record that a text has: one record that matches is enough there. */
+const recordAssertions: Readonly<
+  Record<string, (value: string) => Record<string, unknown> | null>
+> = {
+  contains: (value) => ({ source: 'TEXT_ANSWER', comparison: 'CONTAINS', target: value }),
+};
+
+/** Conditions joined by `and`; null for others. */
+function conjunction(given: unknown): Record<string, unknown>[] | null {
+  if (!Array.isArray(given)) return [];
+  const found: Record<string, unknown>[] = [];
+  for (const [index, one] of given.entries()) {
+    if (!isRecord(one) || (index > 0 && one['andOr'] === 'or')) return null;
+    if (one['type'] === 'group') {
+      const inner = conjunction(one['children']);
+      if (inner === null) return null;
+      found.push(...inner);
+    } else found.push({ ...one });
+  }
+  return found;
+}
+
+function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unknown>[] {
+  const text = monitor.text('conditions');
+  if (text === '' || text === '[]') return [];
+  const given = parsed(text);
+  if (!Array.isArray(given)) entry.deactivated('`conditions` are not a JSON list');
+  const all = conjunction(given);
+  if (all === null) {
+    entry.deactivated('`conditions` are joined by `or`, which assertions cannot say');
+    return [];
+  }
+  return all.flatMap((condition) => {
+    const operator = String(condition['operator']);
+    const value = String(condition['value'] ?? '');
+    const assertion =
+      condition['variable'] === 'record' ? lookUp(recordAssertions, operator)?.(value) : undefined;
+    if (assertion == null) {
+      entry.deactivated(
+        `condition \`${String(condition['variable'])} ${operator}\` has no counterpart for several records`,
+      );
+      return [];
+    }
+    entry.approximate(
+      'the condition `record contains` searches the whole answer here, not one record after the other',
+    );
+    return [assertion];
+  });
+}
+
+function dns(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+  const query = hostOf(monitor, entry);
+  const recordType = (monitor.text('dns_resolve_type') || 'A').toUpperCase();
+  const servers = monitor
+    .text('dns_resolve_server')
+    .split(',')
+    .map((server) => server.trim())
+    .filter((server) => server !== '');
+  const [nameServer, ...others] = servers;
+  const number = monitor.number('port', 53);
+  const assertions = dnsConditions(monitor, entry);
+  if (query === null) return null;
+  if (!recordTypes.includes(recordType)) {
+    entry.notCarried(`record type ${recordType} has no counterpart. Nothing was created`);
+    return null;
+  }
+  if (others.length > 0) entry.changed(`name servers ${servers.join(', ')} → the first one`);
+  return dnsCheck({
+    query,
+    recordType,
+    ...(nameServer === undefined ? {} : { nameServer }),
+    port: number === 0 ? 53 : number,
+    protocol: 'UDP',
+    assertions,
+  });
+}
+
+/** Longest period and grace of heartbeats, in seconds. */
+const yearSeconds = 365 * 86_400;
+const minPeriodSeconds = 30;
+
+function push(monitor: SourceObject, entry: Entry): ConvertedCheck {
+  const interval = monitor.number('interval', 60);
+  const retries = monitor.number('maxretries');
+  const retryInterval = monitor.number('retry_interval') || interval;
+  const token = monitor.text('push_token');
+  const period = Math.min(Math.max(interval, minPeriodSeconds), yearSeconds);
+  if (period !== interval) entry.changed(`a ping every ${interval} s → every ${period} s`);
+  const isKept = /^[A-Za-z0-9_-]{12,64}$/.test(token);
+  entry.changed(
+    `jobs call another address (\`push_token\`): \`/api/push/<token>\` → \`/ping/<token>\`${isKept ? ' with the same token' : ' with a new token'}. Change every job. A call with \`status=down\` would count as a success here`,
+  );
+  return {
+    checkType: 'HEARTBEAT',
+    ceiling: null,
+    fields: {
+      heartbeat: {
+        ...{ period, periodUnit: 'seconds' },
+        ...{ grace: Math.min(retries * retryInterval + 1, yearSeconds), graceUnit: 'seconds' },
+        ...(isKept ? { pingToken: token } : {}),
+      },
+    },
+  };
+}
+
+function realBrowser(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+  const url = monitor.text('url');
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    entry.notCarried('the URL is not a valid http or https address. Nothing was created');
+    return null;
+  }
+  return {
+    checkType: 'BROWSER',
+    ceiling: null,
+    fields: {
+      script: [
+        "const { test, expect } = require('@playwright/test');",
+        '',
+        "test('opens the page', async ({ page }) => {",
+        `  const response = await page.goto(${JSON.stringify(url)});`,
+        '  expect(response.status()).toBeGreaterThanOrEqual(200);',
+        '  expect(response.status()).toBeLessThan(400);',
+        '});',
+        '',
+      ].join('\n'),
+    },
+  };
+}
+
+const globalpingTypes: Readonly<Record<string, MonitorType['convert']>> = { http, ping, dns };
+
+function globalping(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+  const subtype = monitor.text('subtype');
+  const convert = lookUp(globalpingTypes, subtype);
+  if (convert === undefined) {
+    entry.notCarried(
+      `\`globalping\` of subtype ${subtype} has no counterpart. Nothing was created`,
+    );
+    return null;
+  }
+  entry.changed(
+    `measured by Globalping at ${JSON.stringify(monitor.text('location'))} → at the locations of this import`,
+  );
+  return convert(monitor, entry);
+}
+
+/** By `monitor.type`. Types that are missing have no counterpart. */
+export const monitorTypes: Readonly<Record<string, MonitorType>> = {
+  http: { uses: httpFields, convert: http },
+  keyword: { uses: [...httpFields, 'keyword', 'invert_keyword'], convert: keyword },
+  'json-query': {
+    uses: [...httpFields, 'json_path', 'json_path_operator', 'expected_value'],
+    convert: jsonQuery,
+  },
+  port: {
+    uses: [
+      ...['hostname', 'port', 'timeout', 'ip_family', 'smtp_security', 'expected_tls_alert'],
+      ...['ignore_tls', 'expiry_notification'],
+    ],
+    convert: port,
+  },
+  ping: {
+    uses: [
+      ...['hostname', 'packet_size', 'timeout', 'ip_family', 'ping_count', 'ping_numeric'],
+      'ping_per_request_timeout',
+    ],
+    convert: ping,
+  },
+  dns: {
+    uses: ['hostname', 'port', 'dns_resolve_type', 'dns_resolve_server', 'conditions', 'timeout'],
+    convert: dns,
+  },
+  push: { uses: ['push_token'], convert: push },
+  'real-browser': {
+    uses: ['url', 'remote_browser', 'screenshot_delay', 'timeout'],
+    convert: realBrowser,
+  },
+  globalping: {
+    uses: [
+      ...httpFields,
+      ...['subtype', 'location', 'protocol', 'hostname', 'port', 'ping_count'],
+      ...['dns_resolve_type', 'dns_resolve_server', 'conditions', 'json_path', 'keyword'],
+      ...['invert_keyword', 'json_path_operator', 'expected_value'],
+    ],
+    convert: globalping,
+  },
+};

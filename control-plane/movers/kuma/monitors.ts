@@ -1,0 +1,289 @@
+/** Monitors of Uptime Kuma become checks and check groups. */
+import { Channels, type ChannelBody } from '../channels.ts';
+import { confirmationFor, remindersFor } from '../decide/retries.ts';
+import { ref, type Entry, type Plan, type Ref } from '../plan.ts';
+import { lookUp, type SourceObject } from '../source-object.ts';
+import { monitorTypes } from './monitor-types.ts';
+import { nearestOf } from './nearest.ts';
+
+/** Fields that have an effect on monitors of every type. */
+const commonFields = [
+  ...['id', 'name', 'description', 'active', 'parent', 'type', 'interval', 'retry_interval'],
+  ...['maxretries', 'resend_interval', 'upside_down', 'weight'],
+];
+/** What the source notes for itself. */
+export const bookkeeping = ['id', 'user_id', 'created_date', 'dns_last_result'];
+
+/** Why a field that has an effect there is not carried over. */
+const reasons: Readonly<Record<string, string>> = {
+  weight: '`weight`: lists are in the order of names here',
+  proxy_id: '`proxy_id`: a proxy belongs to a private location here; set `proxyUrl` there',
+  cache_bust: '`cache_bust`: no random parameter is added to the URL',
+  save_response: '`save_response`: what is stored of answers is the same for all checks',
+  save_error_response:
+    '`save_error_response`: what is stored of answers is the same for all checks',
+  response_max_length:
+    '`response_max_length`: what is stored of answers is the same for all checks',
+  retry_only_on_status_code_failure:
+    '`retry_only_on_status_code_failure`: retries follow every failure',
+  domain_expiry_notification:
+    '`domain_expiry_notification`: the registration of domains is not watched',
+  tls_ca: '`tls_ca`: authorities are a setting of the agents',
+  remote_browser: '`remote_browser`: agents bring their browser',
+  screenshot_delay: '`screenshot_delay` has no counterpart',
+  packet_size: '`packet_size`: echo requests have their own size',
+  ping_numeric: '`ping_numeric` has no counterpart',
+  ping_per_request_timeout: '`ping_per_request_timeout`: replies have their own time limit',
+  ...Object.fromEntries(
+    [
+      ...['basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation', 'bearer_token'],
+      ...['oauth_client_id', 'oauth_client_secret', 'oauth_token_url', 'oauth_scopes'],
+      ...['oauth_auth_method', 'oauth_audience', 'tls_cert', 'tls_key'],
+    ].map((field) => [field, `\`${field}\` has no effect with this \`auth_method\``]),
+  ),
+  protocol: '`protocol` of Globalping has no counterpart',
+};
+/** Fields that nearly every monitor has: one line for all of them. */
+const saidOnce = new Set([
+  ...['weight', 'save_error_response', 'response_max_length', 'domain_expiry_notification'],
+]);
+
+export interface ConvertedMonitor {
+  check: Ref | null;
+  name: string;
+}
+
+export interface NotificationOfMonitor {
+  /** Logical id, and the channel without its preferences about certificates. */
+  channels: { id: string; body: ChannelBody }[];
+}
+
+export interface MonitorContext {
+  plan: Plan;
+  monitors: ReadonlyMap<number, SourceObject>;
+  tagsOf(id: number): string[];
+  notificationsOf(id: number): NotificationOfMonitor[];
+  /** The service of a status page that follows the check. */
+  serviceOf(id: number): Ref | null;
+  /** Days before a certificate expires. */
+  certificateDays: number;
+}
+
+const groupId = (id: number) => `group-${id}`;
+
+function parentsOf(context: MonitorContext, monitor: SourceObject): SourceObject[] {
+  const found: SourceObject[] = [];
+  let parent = context.monitors.get(monitor.number('parent'));
+  while (parent !== undefined && !found.includes(parent)) {
+    found.unshift(parent);
+    parent = context.monitors.get(parent.number('parent'));
+  }
+  return found;
+}
+
+/** Fields without an effect on a type: one line for the whole source. */
+function withoutEffect(plan: Plan, fields: readonly string[], type: string): void {
+  for (const field of fields) {
+    plan.say(
+      'NOT_CARRIED',
+      `Field \`${field}\` has no effect on \`${type}\` monitors, and is left out.`,
+    );
+  }
+}
+
+function leftovers(
+  context: MonitorContext,
+  entry: Entry,
+  monitor: SourceObject,
+  type: string,
+): void {
+  for (const field of bookkeeping) monitor.get(field);
+  const uses = new Set([...commonFields, ...(lookUp(monitorTypes, type)?.uses ?? [])]);
+  const unread = monitor.unread();
+  withoutEffect(
+    context.plan,
+    unread.filter((field) => !uses.has(field)),
+    type,
+  );
+  for (const field of unread.filter((one) => uses.has(one))) {
+    const reason = lookUp(reasons, field) ?? `field \`${field}\` has no counterpart`;
+    if (saidOnce.has(field)) context.plan.say('NOT_CARRIED', `Monitors: ${reason}.`);
+    else entry.notCarried(reason);
+  }
+}
+
+function convertGroup(
+  context: MonitorContext,
+  id: number,
+  monitor: SourceObject,
+): ConvertedMonitor {
+  const { plan } = context;
+  const name = monitor.text('name');
+  const entry = plan.entry('monitor', String(id), name);
+  const parents = parentsOf(context, monitor);
+  const path = [...parents.map((parent) => parent.text('name')), name];
+  if (parents.length > 0) entry.changed(`nested group → group «${path.join(' / ')}»`);
+  if (monitor.has('description')) entry.notCarried('`description`: groups have none');
+  monitor.get('description');
+  if (context.notificationsOf(id).length > 0) {
+    entry.notCarried(
+      'its notifications about the group as a whole: alerts are about single checks',
+    );
+  }
+  if (monitor.flag('upside_down')) entry.notCarried('`upside_down`: a group has no status here');
+  for (const field of ['interval', 'retry_interval', 'maxretries', 'resend_interval', 'type']) {
+    if (monitor.has(field) && !['interval', 'type', 'retry_interval'].includes(field)) {
+      entry.notCarried(`\`${field}\`: a group has no status here`);
+    }
+    monitor.get(field);
+  }
+  plan.say('CHANGED', 'Groups have no status of their own here: their checks have.');
+  plan.addGroup(groupId(id), {
+    name: plan.name(entry, path.join(' / ')),
+    activated: [...parents, monitor].every((one) => one.flag('active')),
+    tags: context.tagsOf(id),
+  });
+  leftovers(context, entry, monitor, 'group');
+  return { check: null, name };
+}
+
+function convertOther(
+  context: MonitorContext,
+  id: number,
+  monitor: SourceObject,
+): ConvertedMonitor {
+  const { plan } = context;
+  const [name, type] = [monitor.text('name'), monitor.text('type')];
+  const entry = plan.entry('monitor', String(id), name);
+  entry.notCarried(
+    `type \`${type}\` has no counterpart. Nothing was created. ${nearestOf(type, monitor)}`,
+  );
+  return { check: null, name };
+}
+
+const secondsOf = (monitor: SourceObject) => monitor.number('interval', 60);
+
+function alerting(entry: Entry, monitor: SourceObject): Record<string, unknown> {
+  const interval = secondsOf(monitor);
+  const delay = monitor.number('retry_interval') || interval;
+  const confirmed = confirmationFor(monitor.number('maxretries'), delay, interval);
+  if (confirmed.change !== null) entry.changed(confirmed.change);
+  const { reminders, change } = remindersFor(monitor.number('resend_interval') * interval);
+  if (change !== null) entry.changed(change);
+  return {
+    retryStrategy: confirmed.retryStrategy,
+    alertSettings: { ...confirmed.escalation, reminders },
+  };
+}
+
+/** Response time limits of a type; ICMP has none in effect. */
+function timeLimits(
+  context: MonitorContext,
+  entry: Entry,
+  monitor: SourceObject,
+  ceiling: number | null,
+) {
+  const timeout = monitor.number('timeout');
+  if (ceiling !== null) return entry.timeLimits(timeout, ceiling);
+  if (timeout > 0) {
+    context.plan.say(
+      'NOT_CARRIED',
+      'Ping, push and browser monitors: `timeout`; these checks have their own time limit.',
+    );
+  }
+  return {};
+}
+
+function isHttps(parts: { fields: Record<string, unknown> }): boolean {
+  const request = parts.fields['request'] as { url?: unknown } | undefined;
+  return typeof request?.url === 'string' && /^https:/i.test(request.url);
+}
+
+function subscribe(
+  context: MonitorContext,
+  id: number,
+  check: Ref,
+  wantsCertificates: boolean,
+): void {
+  const channels = new Channels(context.plan);
+  for (const { channels: bodies } of context.notificationsOf(id)) {
+    for (const { id: channel, body } of bodies) {
+      channels.subscribe(
+        check,
+        wantsCertificates ? `${channel}-certificates` : channel,
+        wantsCertificates
+          ? { ...body, sslExpiry: true, sslExpiryThreshold: context.certificateDays }
+          : body,
+      );
+    }
+  }
+}
+
+function convertCheck(
+  context: MonitorContext,
+  id: number,
+  monitor: SourceObject,
+): ConvertedMonitor {
+  const { plan } = context;
+  const [name, type] = [monitor.text('name'), monitor.text('type')];
+  const entry = plan.entry('monitor', String(id), name);
+  const parts = lookUp(monitorTypes, type)?.convert(monitor, entry);
+  if (parts == null) return { check: null, name };
+  if (monitor.flag('upside_down')) {
+    entry.deactivated('expects the target to be down (`upside_down`), which has no counterpart');
+  }
+  const isHeartbeat = parts.checkType === 'HEARTBEAT';
+  const alerts = alerting(entry, monitor);
+  const schedule = isHeartbeat
+    ? { alertSettings: alerts['alertSettings'] }
+    : {
+        ...plan.scheduledFields(),
+        ...entry.frequency(secondsOf(monitor)),
+        ...alerts,
+        ...timeLimits(context, entry, monitor, parts.ceiling),
+      };
+  const isSecure = isHttps(parts);
+  const wantsCertificates = monitor.flag('expiry_notification') && isSecure;
+  const service = context.serviceOf(id);
+  const parent = monitor.number('parent');
+  const check = ref(`monitor-${id}`);
+  const common = plan.checkFields(entry, {
+    name,
+    description: monitor.text('description'),
+    tags: context.tagsOf(id),
+    active: monitor.flag('active'),
+    groupId: context.monitors.get(parent)?.text('type') === 'group' ? ref(groupId(parent)) : null,
+  });
+  leftovers(context, entry, monitor, type);
+  plan.add('check', check.ref, {
+    checkType: parts.checkType,
+    ...common,
+    ...schedule,
+    ...parts.fields,
+    ...(service === null
+      ? {}
+      : {
+          triggerIncident: {
+            serviceId: service,
+            severity: 'MAJOR',
+            name: `${String(common['name']).slice(0, 230)} is down`,
+            description: '',
+            notifySubscribers: false,
+          },
+        }),
+  });
+  subscribe(context, id, check, wantsCertificates);
+  return { check, name };
+}
+
+export function convertMonitor(
+  context: MonitorContext,
+  id: number,
+  monitor: SourceObject,
+): ConvertedMonitor {
+  const type = monitor.text('type');
+  if (type === 'group') return convertGroup(context, id, monitor);
+  return lookUp(monitorTypes, type) !== undefined
+    ? convertCheck(context, id, monitor)
+    : convertOther(context, id, monitor);
+}

@@ -1,0 +1,106 @@
+/** Status pages of Uptime Kuma: their sections become cards, and their monitors services. */
+import { customDomain, pageSlug } from '@monitor/shared/contract/primitives.ts';
+import { ref, type Plan, type Ref } from '../plan.ts';
+import type { SourceObject } from '../source-object.ts';
+
+const reasons: Readonly<Record<string, string>> = {
+  footer_text: '`footer_text` has no counterpart',
+  custom_css: '`custom_css`: pages have colours of their own here',
+  google_analytics_tag_id: '`google_analytics_tag_id`: pages do not follow their visitors',
+  analytics_id: '`analytics_id`: pages do not follow their visitors',
+  analytics_type: '`analytics_type`: pages do not follow their visitors',
+  analytics_script_url: '`analytics_script_url`: pages do not follow their visitors',
+  search_engine_index: '`search_engine_index` has no counterpart',
+  show_powered_by: '`show_powered_by` follows the plan here',
+};
+
+export interface Section {
+  id: number;
+  section: SourceObject;
+  /** Monitors in their order. */
+  monitors: { id: number; name: string; link: SourceObject; hasCheck: boolean }[];
+}
+
+export const serviceId = (monitor: number) => `service-${monitor}`;
+
+/** One service for the account, on whichever pages it stands. */
+function service(plan: Plan, id: number, name: string): Ref {
+  if (!plan.has(serviceId(id))) {
+    plan.add('status-page-service', serviceId(id), { name: name.slice(0, 255) });
+  }
+  return ref(serviceId(id));
+}
+
+const maxServices = 200;
+const maxCards = 100;
+
+export function convertStatusPage(
+  plan: Plan,
+  id: number,
+  page: SourceObject,
+  sections: readonly Section[],
+  domains: readonly string[],
+): void {
+  const title = page.text('title');
+  const entry = plan.entry('status page', String(id), title);
+  for (const field of ['id', 'created_date', 'modified_date', 'password']) page.get(field);
+  if (!page.flag('published')) {
+    entry.notCarried('the status page is not published. Nothing was created');
+    return;
+  }
+  const given = page.text('slug');
+  const url = given.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '');
+  if (!pageSlug.safeParse(url).success) {
+    entry.notCarried(`its address \`${given}\` is not usable. Nothing was created`);
+    return;
+  }
+  if (url !== given) entry.changed(`address \`${given}\` → \`${url}\``);
+  const usable = domains.filter((domain) => customDomain.safeParse(domain).success);
+  const [domain, ...others] = usable;
+  for (const other of [...others, ...domains.filter((one) => !usable.includes(one))]) {
+    entry.notCarried(`domain ${other}: a page has one domain here`);
+  }
+  const icon = page.text('icon');
+  const isLink = /^https?:\/\//i.test(icon);
+  if (!isLink && icon !== '' && icon !== '/icon.svg') {
+    entry.notCarried('its icon was uploaded: upload it again');
+  }
+  const description = page.text('description');
+  if (description.length > 500) entry.changed('description cut to 500 characters');
+  const theme = page.text('theme').toUpperCase();
+  const cards = sections.map(({ section, monitors }) => {
+    for (const field of ['id', 'created_date', 'weight', 'status_page_id', 'active', 'public']) {
+      section.get(field);
+    }
+    if (monitors.length > maxServices) {
+      entry.notCarried(`monitors beyond the first ${maxServices} of a section`);
+    }
+    const services = monitors.slice(0, maxServices).map(({ id: monitor, name, link, hasCheck }) => {
+      if (!hasCheck) entry.approximate(`shows «${name}», which has no check: its service stays up`);
+      for (const field of ['id', 'monitor_id', 'group_id', 'weight']) link.get(field);
+      entry.leftovers(link, {
+        send_url: `\`send_url\` of «${name}»: services have no links`,
+        custom_url: `\`custom_url\` of «${name}»: services have no links`,
+      });
+      return service(plan, monitor, name);
+    });
+    return { name: section.text('name').slice(0, 255) || 'Services', services };
+  });
+  if (cards.length > maxCards) entry.notCarried(`sections beyond the first ${maxCards}`);
+  if (cards.some((card) => card.services.length > 0)) {
+    plan.say(
+      'CHANGED',
+      'Status pages: a service is down while an incident is open; each check opens one of severity MAJOR, without mails to subscribers.',
+    );
+  }
+  plan.add('status-page', `status-page-${id}`, {
+    name: plan.name(entry, title),
+    url,
+    cards: cards.slice(0, maxCards),
+    ...(description === '' ? {} : { description: description.slice(0, 500) }),
+    ...(domain === undefined ? {} : { customDomain: domain }),
+    ...(isLink ? { logo: icon } : {}),
+    ...(['LIGHT', 'DARK', 'AUTO'].includes(theme) ? { defaultTheme: theme } : {}),
+  });
+  entry.leftovers(page, reasons);
+}

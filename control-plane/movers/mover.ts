@@ -1,0 +1,26 @@
+/** A format of another product, and what its files become here. Converters are pure. */
+import type { SourceTables } from '../db/read-sqlite-file.ts';
+import type { Plan } from './plan.ts';
+
+/** A file of a source: its text, or the tables of a database. */
+export interface SourceFile {
+  /** Relative to what was named on the command line. */
+  path: string;
+  text: string;
+  /** Null for any file but a database. */
+  tables: SourceTables | null;
+}
+
+export interface Mover {
+  /** Its name in the documentation. */
+  title: string;
+  /** The files it takes, for the help. */
+  takes: string;
+  /** True when the files are of this format. */
+  recognises(files: readonly SourceFile[]): boolean;
+  /** Writes into the plan. Throws `SourceError` for files that cannot be used. */
+  convert(files: readonly SourceFile[], plan: Plan): void;
+}
+
+/** The files cannot be used: names the place. Nothing was changed. */
+export class SourceError extends Error {}

@@ -1,0 +1,213 @@
+/** OpenStatus: its YAML file of monitors. */
+import type { DataCenterLocation } from '@monitor/shared/contract/primitives.ts';
+import { tcpCheck, type ConvertedCheck } from './converted-check.ts';
+import { confirmationFor } from './decide/retries.ts';
+import { goDuration } from './decide/go-duration.ts';
+import { assertionsFor } from './decide/status-codes.ts';
+import { httpCheck } from './http-request.ts';
+import { SourceError, type Mover, type SourceFile } from './mover.ts';
+import { slug, type Entry, type Plan } from './plan.ts';
+import { isRecord, lookUp, SourceObject } from './source-object.ts';
+import { isYaml, yamlDocuments } from './yaml-files.ts';
+
+/** The nearest location for each region, by its city code. */
+const nearest: Readonly<Record<string, DataCenterLocation>> = {
+  ...{ ams: 'eu-central-1', arn: 'eu-north-1', cdg: 'eu-west-3', fra: 'eu-central-1' },
+  ...{ lhr: 'eu-west-2', mad: 'eu-west-3', otp: 'eu-central-1', waw: 'eu-central-1' },
+  ...{ atl: 'us-east-1', bos: 'us-east-1', ewr: 'us-east-1', iad: 'us-east-1', mia: 'us-east-1' },
+  ...{ dfw: 'us-east-2', ord: 'us-east-2', den: 'us-west-2', phx: 'us-west-1', lax: 'us-west-1' },
+  ...{ sjc: 'us-west-1', sea: 'us-west-2', gdl: 'us-west-1', qro: 'us-east-2' },
+  ...{ yul: 'ca-central-1', yyz: 'ca-central-1', bog: 'us-east-1', scl: 'sa-east-1' },
+  ...{ eze: 'sa-east-1', gig: 'sa-east-1', gru: 'sa-east-1', bom: 'ap-south-1' },
+  ...{ hkg: 'ap-east-1', nrt: 'ap-northeast-1', sin: 'ap-southeast-1', syd: 'ap-southeast-2' },
+  jnb: 'af-south-1',
+};
+
+const monitorDefaults = { retry: 3, timeout: 45_000, degradedAfter: 30_000 };
+
+const comparisons: Readonly<Record<string, string>> = {
+  ...{ eq: 'EQUALS', not_eq: 'NOT_EQUALS', gt: 'GREATER_THAN', lt: 'LESS_THAN' },
+  ...{ contains: 'CONTAINS', not_contains: 'NOT_CONTAINS', empty: 'IS_EMPTY' },
+  not_empty: 'NOT_EMPTY',
+};
+
+function recognised(file: SourceFile): boolean {
+  return (
+    isYaml(file) &&
+    /^[ \t]+["']?kind["']?:[ \t]*["']?(http|tcp)\b/m.test(file.text) &&
+    /^[ \t]+["']?frequency["']?:/m.test(file.text)
+  );
+}
+
+function assertionOf(given: SourceObject, entry: Entry): Record<string, unknown> | null {
+  const [kind, compare] = [given.text('kind'), given.text('compare')];
+  const target = given.text('target');
+  const comparison = lookUp(comparisons, compare);
+  if (kind === 'statusCode') {
+    const code = given.number('target');
+    const shifted: Record<string, [string, number]> = {
+      gte: ['GREATER_THAN', code - 1],
+      lte: ['LESS_THAN', code + 1],
+    };
+    const [how, value] = lookUp(shifted, compare) ?? [comparison, code];
+    if (how === undefined) return null;
+    return { source: 'STATUS_CODE', comparison: how, target: String(value) };
+  }
+  const isOrder = ['gt', 'gte', 'lt', 'lte'].includes(compare);
+  const source = lookUp({ header: 'HEADERS', textBody: 'TEXT_BODY' }, kind);
+  if (source === undefined || comparison === undefined || isOrder) return null;
+  const property = kind === 'header' ? { property: given.text('key') } : {};
+  return { source, comparison, target: entry.guardTemplate('an assertion', target), ...property };
+}
+
+function assertionsOf(entry: Entry, monitor: SourceObject): Record<string, unknown>[] {
+  const made = monitor.list('assertions').flatMap((given) => {
+    const assertion = new SourceObject(isRecord(given) ? given : {});
+    const judged = assertionOf(assertion, entry);
+    if (judged === null) {
+      entry.deactivated(
+        `assertion \`${assertion.text('kind')} ${assertion.text('compare')}\` has no counterpart`,
+      );
+      return [];
+    }
+    entry.leftovers(assertion);
+    return [judged];
+  });
+  const judgesStatus = made.some(({ source }) => source === 'STATUS_CODE');
+  return judgesStatus ? made : [...assertionsFor([[200, 299]]).assertions, ...made];
+}
+
+function headersOf(request: SourceObject): [string, string][] {
+  const headers = request.get('headers');
+  return isRecord(headers)
+    ? Object.entries(headers).map(([name, value]) => [name, String(value)])
+    : [];
+}
+
+const kinds: Readonly<
+  Record<string, (monitor: SourceObject, entry: Entry) => ConvertedCheck | null>
+> = {
+  http: (monitor, entry) => {
+    const request = monitor.object('request', { method: 'GET' });
+    const body = request.text('body');
+    return httpCheck(entry, {
+      url: request.text('url'),
+      method: request.text('method'),
+      headers: headersOf(request),
+      body,
+      bodyType: /^\s*[[{]/.test(body) ? 'JSON' : 'RAW',
+      basicAuth: null,
+      followRedirects: true,
+      skipSSL: false,
+      ipFamily: 'IPv4',
+      assertions: assertionsOf(entry, monitor),
+    });
+  },
+  tcp: (monitor) => {
+    const request = monitor.object('request');
+    const hostname = request.text('host');
+    return tcpCheck({ hostname, port: request.number('port'), ipFamily: 'IPv4', assertions: [] });
+  },
+};
+
+/** Locations that were asked for, or the nearest ones to the regions of the monitor. */
+function locationsOf(plan: Plan, entry: Entry, monitor: SourceObject): Record<string, unknown> {
+  const regions = monitor.list('regions').map(String);
+  const { locations, privateLocations } = plan.options;
+  if (locations.length + privateLocations.length > 0) {
+    if (regions.length > 0) {
+      entry.changed(
+        `regions ${regions.join(', ')} → ${[...locations, ...privateLocations].join(', ')}`,
+      );
+    }
+    return plan.scheduledFields();
+  }
+  const near = regions.map((region) =>
+    lookUp(nearest, region.replace(/^(fly-|koyeb_|railway_)/, '')),
+  );
+  const found = near.filter((location) => location !== undefined);
+  const unknown = regions.filter((_region, index) => near[index] === undefined);
+  if (unknown.length > 0) entry.notCarried(`regions ${unknown.join(', ')} have no location here`);
+  if (found.length === 0) return plan.scheduledFields();
+  const chosen = [...new Set(found)];
+  entry.changed(`regions ${regions.join(', ')} → ${chosen.join(', ')}, the nearest locations`);
+  return { doubleCheck: false, locations: chosen, privateLocations: [] };
+}
+
+function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>): void {
+  const monitor = new SourceObject(given, monitorDefaults);
+  const name = monitor.text('name') || key;
+  const entry = plan.entry('monitor', key, name);
+  const kind = monitor.text('kind');
+  const made = lookUp(kinds, kind)?.(monitor, entry);
+  if (made === undefined)
+    entry.notCarried(`kind \`${kind}\` has no counterpart. Nothing was created`);
+  if (made == null) return;
+  const seconds = goDuration(monitor.get('frequency'));
+  if (seconds === null) {
+    entry.notCarried(
+      `\`frequency\` ${monitor.text('frequency')} is not a duration. Nothing was created`,
+    );
+    return;
+  }
+  const confirmed = confirmationFor(monitor.number('retry', 3), 0, seconds);
+  plan.say('CHANGED', 'Retries (`retry`) follow at once: their delay there is not documented.');
+  const limits = entry.timeLimits(monitor.number('timeout') / 1000, made.ceiling);
+  const degradedAfter = monitor.number('degradedAfter');
+  const isDegradedFirst = degradedAfter > 0 && degradedAfter < (limits.maxResponseTime ?? 0);
+  const common = {
+    name,
+    description: monitor.text('description'),
+    active: monitor.flag('active'),
+  };
+  const schedule = { ...locationsOf(plan, entry, monitor), ...entry.frequency(seconds) };
+  entry.leftovers(monitor, {
+    public: '`public`: put a service on a status page instead',
+    openTelemetry: '`openTelemetry`: agents send traces as they are set up',
+  });
+  plan.add('check', `monitor-${slug(key)}`, {
+    checkType: made.checkType,
+    ...plan.checkFields(entry, common),
+    ...schedule,
+    retryStrategy: confirmed.retryStrategy,
+    alertSettings: confirmed.escalation,
+    ...limits,
+    degradedResponseTime: isDegradedFirst ? degradedAfter : null,
+    ...made.fields,
+  });
+}
+
+function convert(files: readonly SourceFile[], plan: Plan): void {
+  const known = new Map<string, string>();
+  for (const file of files.filter(isYaml)) {
+    for (const document of yamlDocuments(file)) {
+      if ('tests' in document) {
+        throw new SourceError(
+          `${file.path} lists monitors for tests (\`tests\`): name the file that defines them`,
+        );
+      }
+      for (const [key, given] of Object.entries(document)) {
+        const other = known.get(key);
+        if (other !== undefined) {
+          throw new SourceError(`${file.path}: monitor \`${key}\` is in ${other} too`);
+        }
+        if (!isRecord(given)) throw new SourceError(`${file.path}: \`${key}\` is not a monitor`);
+        known.set(key, file.path);
+        convertMonitor(plan, key, given);
+      }
+    }
+  }
+  if (plan.entries.length > 0) {
+    plan.say(
+      'NOT_CARRIED',
+      'Notifications and status pages of OpenStatus are not in its YAML file.',
+    );
+  }
+}
+
+export const openstatus: Mover = {
+  title: 'OpenStatus',
+  takes: 'its YAML file of monitors',
+  recognises: (files) => files.some(recognised),
+  convert,
+};

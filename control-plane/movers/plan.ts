@@ -1,0 +1,387 @@
+/** What an import will do: resources of a project, secret variables, and a report without gaps. */
+import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
+import { duration, frequencyFor, requestsPerHour } from './decide/interval.ts';
+import { refusalOf } from './acceptable.ts';
+import { isRecord, lookUp, type SourceObject } from './source-object.ts';
+
+/** Every object and every field that says something ends in one of these. */
+export const reportClasses = [
+  ...(['EXACT', 'CHANGED', 'APPROXIMATE', 'DEACTIVATED', 'NOT_CARRIED'] as const),
+  ...(['SECRET', 'HISTORY'] as const),
+] as const;
+export type ReportClass = (typeof reportClasses)[number];
+
+export interface PlanOptions {
+  /** Data-center locations and slugs of private locations on which the checks will run. */
+  locations: readonly string[];
+  privateLocations: readonly string[];
+  /** Where an interval is not allowed here, take the next longer one. */
+  prefersLonger: boolean;
+  /** Values for variables that files name, such as `$TOKEN`. */
+  environment: Readonly<Record<string, string | undefined>>;
+}
+
+export interface ReportLine {
+  class: Exclude<ReportClass, 'EXACT'>;
+  /** Kind and id of the object in the source; null for the whole source. */
+  object: string | null;
+  text: string;
+}
+
+export interface Ref {
+  ref: string;
+}
+
+export interface Resource {
+  logicalId: string;
+  type: string;
+  member: true;
+  payload: Record<string, unknown>;
+}
+
+export interface SecretVariable {
+  key: string;
+  value: string;
+}
+
+const nameUpTo = 255;
+const descriptionUpTo = 500;
+const maxTags = 100;
+
+export const ref = (logicalId: string): Ref => ({ ref: logicalId });
+
+/** Letters and digits of any script, dots, hyphens and underscores of a name: for ids. */
+export function slug(text: string): string {
+  return text
+    .trim()
+    .replace(/[^\p{L}\p{N}._-]+/gu, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 120);
+}
+
+/** The name of a project: lower case, so that names of its variables tell projects apart. */
+export function projectId(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, 100);
+}
+
+/** How the keys of the variables of a project begin. No other project has keys that begin so. */
+export function variablePrefix(project: string): string {
+  return `${project.toUpperCase().replaceAll('-', '_')}__`;
+}
+
+/** One object of the source and what the report says about it. */
+export class Entry {
+  readonly #plan: Plan;
+  /** Kind and id in the source. */
+  readonly object: string;
+  readonly name: string;
+  isDeactivated = false;
+  lines = 0;
+
+  constructor(plan: Plan, object: string, name: string) {
+    this.#plan = plan;
+    this.object = object;
+    this.name = name;
+  }
+
+  #say(kind: ReportLine['class'], text: string): void {
+    this.lines += 1;
+    const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
+    this.#plan.lines.push({
+      class: kind,
+      object: this.object,
+      text: `«${this.name}»: ${sentence}`,
+    });
+  }
+
+  changed(text: string): void {
+    this.#say('CHANGED', text);
+  }
+
+  approximate(text: string): void {
+    this.#say('APPROXIMATE', text);
+  }
+
+  /** The check is created, but does not run until somebody has looked at it. */
+  deactivated(text: string): void {
+    this.isDeactivated = true;
+    this.#say('DEACTIVATED', `${text}. Imported switched off`);
+  }
+
+  notCarried(text: string): void {
+    this.#say('NOT_CARRIED', text);
+  }
+
+  /** Our templates begin with `{{`: a text of another product that has it would change. */
+  guardTemplate(field: string, text: string): string {
+    if (text.includes('{{')) {
+      this.deactivated(`${field} contains {{, which begins a template here`);
+    }
+    return text;
+  }
+
+  /** Stores a credential as a secret variable and gives the template for it. */
+  secret(field: string, value: string): string {
+    if (value === '') return '';
+    const own = `${this.object}_${field}`.toUpperCase().replace(/[^A-Z0-9]+/g, '_');
+    const key = `${variablePrefix(this.#plan.project)}${own}`;
+    const free = this.#plan.freeKey(key, value);
+    if (!this.#plan.variables.some((variable) => variable.key === free)) {
+      this.#plan.variables.push({ key: free, value });
+    }
+    return `{{${free}}}`;
+  }
+
+  /** What nothing has read. `reasons` explain a field; the others have no counterpart. */
+  leftovers(source: SourceObject, reasons: Readonly<Record<string, string>> = {}): void {
+    for (const path of source.unread()) {
+      this.notCarried(lookUp(reasons, path) ?? `field \`${path}\` has no counterpart`);
+    }
+  }
+
+  /** A frequency for an interval in seconds, with a line where it differs. */
+  frequency(seconds: number): { frequency: number; frequencyOffset?: number } {
+    const chosen = frequencyFor(seconds, this.#plan.options.prefersLonger);
+    if (chosen.seconds !== seconds) {
+      this.changed(
+        `every ${duration(seconds)} → every ${duration(chosen.seconds)} (${requestsPerHour(seconds)} → ${requestsPerHour(chosen.seconds)} requests per hour)`,
+      );
+    }
+    return chosen.fields;
+  }
+
+  /** Limits for a timeout in seconds; without a timeout, the longest. A type may have no limit. */
+  timeLimits(
+    seconds: number,
+    ceilingMs: number | null,
+  ): { degradedResponseTime: null; maxResponseTime: number } | Record<string, never> {
+    if (ceilingMs === null) return {};
+    const wanted = Math.round(seconds * 1000);
+    if (wanted > ceilingMs) {
+      this.changed(
+        `timeout ${duration(seconds)} → ${duration(ceilingMs / 1000)}, the longest here`,
+      );
+    }
+    const isUsable = wanted > 0 && wanted <= ceilingMs;
+    return { degradedResponseTime: null, maxResponseTime: isUsable ? wanted : ceilingMs };
+  }
+}
+
+export interface CommonFields {
+  name: string;
+  description?: string;
+  tags?: readonly string[];
+  active: boolean;
+  groupId?: Ref | null;
+}
+
+export class Plan {
+  readonly title: string;
+  readonly options: PlanOptions;
+  /** Logical id of the project. */
+  readonly project: string;
+  readonly resources: Resource[] = [];
+  readonly variables: SecretVariable[] = [];
+  readonly lines: ReportLine[] = [];
+  /** What the files need before anything can be written. */
+  readonly missing: string[] = [];
+  readonly entries: Entry[] = [];
+  /** Credentials that stay in encrypted fields of alert channels. */
+  channelSecrets = 0;
+  readonly #byId = new Map<string, Resource>();
+  readonly #said = new Set<string>();
+  readonly #groups = new Map<string, string>();
+
+  constructor(title: string, project: string, options: PlanOptions) {
+    this.title = title;
+    this.project = project;
+    this.options = options;
+  }
+
+  /** Registers an object of the source. */
+  entry(kind: string, id: string, name: string): Entry {
+    const entry = new Entry(this, `${kind} ${id}`, name === '' ? `${kind} ${id}` : name);
+    this.entries.push(entry);
+    return entry;
+  }
+
+  /** A line about the whole source, once. */
+  say(kind: ReportLine['class'], text: string): void {
+    if (this.#said.has(text)) return;
+    this.#said.add(text);
+    this.lines.push({ class: kind, object: null, text });
+  }
+
+  need(what: string): void {
+    if (!this.missing.includes(what)) this.missing.push(what);
+  }
+
+  /** The key, or one with a number when another value has it. */
+  freeKey(key: string, value: string): string {
+    const known = this.variables.find((variable) => variable.key === key);
+    if (known === undefined || known.value === value) return key;
+    for (let number = 2; ; number += 1) {
+      const next = `${key}_${number}`;
+      const other = this.variables.find((variable) => variable.key === next);
+      if (other === undefined || other.value === value) return next;
+    }
+  }
+
+  add(type: string, logicalId: string, payload: Record<string, unknown>): Ref {
+    const resource: Resource = { logicalId, type, member: true, payload };
+    this.resources.push(resource);
+    this.#byId.set(logicalId, resource);
+    return ref(logicalId);
+  }
+
+  has(logicalId: string): boolean {
+    return this.#byId.has(logicalId);
+  }
+
+  change(logicalId: string, fields: Record<string, unknown>): void {
+    Object.assign(this.#byId.get(logicalId)?.payload ?? {}, fields);
+  }
+
+  /** The check group of a name; null without a name. */
+  group(name: string): Ref | null {
+    if (name === '') return null;
+    let id = this.#groups.get(name);
+    if (id === undefined) {
+      const wanted = `group-${slug(name)}`;
+      id = wanted;
+      for (let number = 2; this.has(id); number += 1) id = `${wanted}-${number}`;
+      this.#groups.set(name, id);
+      this.addGroup(id, { name: name.slice(0, nameUpTo) });
+    }
+    return ref(id);
+  }
+
+  /** A group that leaves everything to its checks. */
+  addGroup(logicalId: string, fields: Record<string, unknown>): void {
+    this.add('check-group', logicalId, {
+      ...{ v: 2, useGlobalAlertSettings: null, doubleCheck: false },
+      ...fields,
+    });
+  }
+
+  /**
+   * Leaves out what the API would refuse, with what depends on it: the others can be imported. Called
+   * once everything is added.
+   */
+  settle(): void {
+    const refused = new Set<string>();
+    for (const { logicalId, type, payload } of this.resources) {
+      const problem = refusalOf(type, payload);
+      if (problem === null) continue;
+      refused.add(logicalId);
+      const name = String(payload['name'] ?? logicalId);
+      this.say('NOT_CARRIED', `«${name}» (${logicalId}): ${problem}. Nothing was created.`);
+    }
+    if (refused.size === 0) return;
+    const isGone = (value: unknown) => isRecord(value) && refused.has(String(value['ref']));
+    const kept = this.resources.filter(
+      ({ logicalId, payload }) =>
+        !refused.has(logicalId) &&
+        !isGone(payload['alertChannelId']) &&
+        !isGone(payload['checkId']),
+    );
+    this.resources.splice(0, this.resources.length, ...kept);
+    for (const { payload } of kept) {
+      if (isGone(payload['groupId'])) payload['groupId'] = null;
+      const incident = payload['triggerIncident'];
+      if (isRecord(incident) && isGone(incident['serviceId'])) delete payload['triggerIncident'];
+      for (const card of (payload['cards'] ?? []) as { services: unknown[] }[]) {
+        card.services = card.services.filter((service) => !isGone(service));
+      }
+    }
+  }
+
+  /** A name within its limit. */
+  name(entry: Entry, wanted: string): string {
+    const trimmed = wanted.trim() === '' ? entry.object : wanted.trim();
+    if (trimmed.length <= nameUpTo) return trimmed;
+    entry.changed(`name cut to ${nameUpTo} characters`);
+    return trimmed.slice(0, nameUpTo).trim();
+  }
+
+  /** Fields of every check. */
+  checkFields(entry: Entry, common: CommonFields): Record<string, unknown> {
+    const { description = '', tags = [] } = common;
+    const cut = description.length > descriptionUpTo;
+    if (cut) entry.changed(`description cut to ${descriptionUpTo} characters`);
+    const usable = [...new Set(tags.map((tag) => tag.trim().slice(0, nameUpTo)))].filter(
+      (tag) => tag !== '',
+    );
+    if (tags.some((tag) => tag.trim().length > nameUpTo)) {
+      entry.changed(`tags cut to ${nameUpTo} characters`);
+    }
+    if (usable.length > maxTags) entry.notCarried(`tags beyond the first ${maxTags}`);
+    return {
+      name: this.name(entry, common.name),
+      activated: common.active && !entry.isDeactivated,
+      description: description.trim() === '' ? null : description.slice(0, descriptionUpTo),
+      tags: usable.slice(0, maxTags),
+      groupId: common.groupId ?? null,
+      useGlobalAlertSettings: false,
+    };
+  }
+
+  /** Fields of checks that run in locations. */
+  scheduledFields(): Record<string, unknown> {
+    const { locations, privateLocations } = this.options;
+    if (locations.length + privateLocations.length === 0) {
+      this.need('a location for the checks: --location <location>, once for each');
+    }
+    return {
+      doubleCheck: false,
+      locations: [...locations],
+      privateLocations: [...privateLocations],
+    };
+  }
+
+  /** Counts of objects without a line, then of lines by class. */
+  counts(): Record<ReportClass, number> {
+    const lines = this.report();
+    const count = (kind: ReportClass) => lines.filter((line) => line.class === kind).length;
+    return Object.fromEntries(
+      reportClasses.map((kind) => [
+        kind,
+        kind === 'EXACT' ? this.entries.filter((entry) => entry.lines === 0).length : count(kind),
+      ]),
+    ) as Record<ReportClass, number>;
+  }
+
+  /** All lines, with what is said of the secrets. */
+  report(): ReportLine[] {
+    const lines = [...this.lines];
+    const secrets = this.variables.length;
+    const say = (text: string) => lines.push({ class: 'SECRET', object: null, text });
+    if (secrets > 0) {
+      say(
+        `${secrets} ${secrets === 1 ? 'credential is' : 'credentials are'} stored as secret variables; they stand in clear text in your file. Delete the file after the import.`,
+      );
+    }
+    if (this.channelSecrets > 0) {
+      say(
+        `${this.channelSecrets} ${this.channelSecrets === 1 ? 'credential stays' : 'credentials stay'} in alert channels; they stand in clear text in your file. Delete the file after the import.`,
+      );
+    }
+    return lines;
+  }
+}
+
+/** Splits what was given with `--location`: names of data centers, and slugs of private locations. */
+export function splitLocations(given: readonly string[]): {
+  locations: string[];
+  privateLocations: string[];
+} {
+  const isDataCenter = (name: string) => dataCenterLocation.safeParse(name).success;
+  return {
+    locations: given.filter(isDataCenter),
+    privateLocations: given.filter((name) => !isDataCenter(name)),
+  };
+}

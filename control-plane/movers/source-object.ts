@@ -1,0 +1,101 @@
+/** A record of a source that remembers what was read of it: the rest ends in the report. */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export const isRecord = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The entry of a table for a text of a source, which may be `constructor`. */
+export function lookUp<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
+/** An empty value says nothing, unless the source has another default. */
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === '' || value === false || value === 0) {
+    return true;
+  }
+  if (Array.isArray(value)) return value.length === 0;
+  return isRecord(value) && Object.keys(value).length === 0;
+}
+
+export class SourceObject {
+  readonly #fields: Fields;
+  readonly #defaults: Fields;
+  readonly #seen = new Set<string>();
+  readonly #inner = new Map<string, SourceObject>();
+
+  /** `defaults` are those that are not empty. */
+  constructor(fields: Fields, defaults: Fields = {}) {
+    this.#fields = fields;
+    this.#defaults = defaults;
+  }
+
+  get(name: string): unknown {
+    this.#seen.add(name);
+    return this.#fields[name] ?? this.#defaults[name] ?? null;
+  }
+
+  text(name: string): string {
+    const value = this.get(name);
+    return typeof value === 'string'
+      ? value
+      : typeof value === 'number' || typeof value === 'boolean'
+        ? String(value)
+        : '';
+  }
+
+  /** A number, also one in a text; `otherwise` for anything else. */
+  number(name: string, otherwise = 0): number {
+    const value = this.get(name);
+    if (typeof value === 'number') return value;
+    const isNumber = typeof value === 'string' && value.trim() !== '' && Number.isFinite(+value);
+    return isNumber ? Number(value) : otherwise;
+  }
+
+  /** True for true, 1 and their texts. */
+  flag(name: string): boolean {
+    const value = this.get(name);
+    return value === true || value === 1 || value === '1' || value === 'true';
+  }
+
+  list(name: string): readonly unknown[] {
+    const value = this.get(name);
+    return Array.isArray(value) ? value : [];
+  }
+
+  /** A record within the record; empty when it is missing. What nothing reads of it is reported too. */
+  object(name: string, defaults: Fields = {}): SourceObject {
+    const known = this.#inner.get(name);
+    if (known !== undefined) return known;
+    const value = this.get(name);
+    const inner = new SourceObject(isRecord(value) ? value : {}, defaults);
+    this.#inner.set(name, inner);
+    return inner;
+  }
+
+  names(): string[] {
+    return Object.keys(this.#fields);
+  }
+
+  has(name: string): boolean {
+    return !this.#isDefault(name);
+  }
+
+  #isDefault(name: string): boolean {
+    const value = this.#fields[name];
+    const normal = this.#defaults[name];
+    if (value === null || value === undefined) return true;
+    if (normal === undefined) return isEmpty(value);
+    return JSON.stringify(value) === JSON.stringify(normal) || String(value) === String(normal);
+  }
+
+  /** Paths of the fields that say something and that nothing has read. */
+  unread(): string[] {
+    return this.names().flatMap((name) => {
+      if (!this.#seen.has(name)) return this.#isDefault(name) ? [] : [name];
+      const inner = this.#inner.get(name);
+      return inner === undefined ? [] : inner.unread().map((path) => `${name}.${path}`);
+    });
+  }
+}

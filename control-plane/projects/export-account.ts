@@ -1,0 +1,181 @@
+/**
+ * Everything of an account as the body of a project: names in place of ids, and no value of a secret. What it gives
+ * can be deployed elsewhere, and its names are those by which a deployment finds what an account has already.
+ */
+import type {
+  ProjectBody,
+  ProjectResource,
+  ResourceType,
+} from '@monitor/shared/contract/compatibility/projects.ts';
+import { statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
+import { fromFlag } from '../db/columns.ts';
+import { type Fields, type Kind, kinds, type Reading, type Stored } from './kinds.ts';
+import { keyOf } from './references.ts';
+import { findProject, type LinkRow, linksOf } from './store.ts';
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What people call a resource. */
+function titleOf({ type, address }: Kind, fields: Fields): string {
+  const config = isFields(fields['config']) ? fields['config'] : {};
+  const title =
+    fields[address ?? 'name'] ?? config['name'] ?? config['address'] ?? config['channel'];
+  return typeof title === 'string' ? title : `${type} ${String(fields['type'] ?? '')}`;
+}
+
+/** `Checkout API` becomes `checkout-api`; keys of variables stay as they are. */
+function wordsOf(type: ResourceType, title: string): string {
+  if (type === 'variable') return title;
+  const words = title
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 80);
+  return words === '' ? type : words;
+}
+
+/**
+ * Names of the resources of a kind by their ids: what the project calls them, else their title; of several with one
+ * title, in the order of creation.
+ */
+export function logicalIdsOf(
+  kind: Kind,
+  stored: ReadonlyMap<string, Stored>,
+  links: readonly LinkRow[],
+): Map<string, string> {
+  const ids = new Map(
+    links.flatMap((each) =>
+      each.type === kind.type ? [[each.physical_id, each.logical_id] as const] : [],
+    ),
+  );
+  const taken = new Set(ids.values());
+  for (const [id, { fields }] of stored) {
+    if (ids.has(id)) continue;
+    const words = wordsOf(kind.type, titleOf(kind, fields));
+    let free = words;
+    for (let number = 2; taken.has(free); number += 1) free = `${words}-${number}`;
+    taken.add(free);
+    ids.set(id, free);
+  }
+  return ids;
+}
+
+type Refer = (type: ResourceType, id: unknown) => unknown;
+
+const pageFields = Object.keys(statusPageRoutes.createStatusPage.body.shape);
+
+/** The fields of a resource with references in place of ids. */
+function withReferences(type: ResourceType, fields: Fields, refer: Refer): Fields {
+  const given: Fields = { ...fields };
+  for (const [name, of] of [
+    ['groupId', 'check-group'],
+    ['setupSnippetId', 'snippet'],
+    ['tearDownSnippetId', 'snippet'],
+  ] as const) {
+    if (name in given) given[name] = refer(of, given[name]);
+  }
+  const { alertSettings, triggerIncident, steps, cards } = given;
+  if (isFields(alertSettings) && 'escalationPolicyId' in alertSettings) {
+    const policy = refer('escalation-policy', alertSettings['escalationPolicyId']);
+    given['alertSettings'] = { ...alertSettings, escalationPolicyId: policy };
+  }
+  if (isFields(triggerIncident)) {
+    const serviceId = refer('status-page-service', triggerIncident['serviceId']);
+    given['triggerIncident'] = { ...triggerIncident, serviceId };
+  }
+  if (type === 'escalation-policy' && Array.isArray(steps)) {
+    given['steps'] = (steps as Fields[]).map((step) => ({
+      ...step,
+      alertChannelIds: (step['alertChannelIds'] as unknown[]).map((id) =>
+        refer('alert-channel', id),
+      ),
+    }));
+  }
+  if (type === 'status-page' && Array.isArray(cards)) {
+    given['cards'] = (cards as Fields[]).map(({ name, services }) => ({
+      name,
+      services: (services as Fields[]).map(({ id }) => refer('status-page-service', id)),
+    }));
+  }
+  return given;
+}
+
+/** Nobody reads a secret; a name in its place is written where the files are. */
+function withoutSecrets(fields: Fields): Fields {
+  const variables = fields['environmentVariables'];
+  if (!Array.isArray(variables)) return fields;
+  const hidden = (variables as Fields[]).map((each) =>
+    each['secret'] === true ? { ...each, value: null } : each,
+  );
+  return { ...fields, environmentVariables: hidden };
+}
+
+function payloadOf(kind: Kind, fields: Fields, refer: Refer): Fields {
+  const own =
+    kind.type === 'status-page'
+      ? Object.fromEntries(
+          pageFields.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])),
+        )
+      : kind.type === 'variable'
+        ? kind.write(fields)
+        : fields;
+  const given = withReferences(kind.type, withoutSecrets(own), refer);
+  return kind.type === 'check-group' ? { v: 2, ...given } : given;
+}
+
+async function subscriptionsIn(
+  { services: { db }, accountId }: Reading,
+  refer: Refer,
+): Promise<ProjectResource[]> {
+  const rows = await db
+    .selectFrom('alert_subscriptions')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .orderBy('id')
+    .execute();
+  return rows.flatMap((row): ProjectResource[] => {
+    const [field, type, id] =
+      row.check_id === null
+        ? (['groupId', 'check-group', row.group_id] as const)
+        : (['checkId', 'check', row.check_id] as const);
+    const [of, channel] = [refer(type, id), refer('alert-channel', row.channel_id)];
+    // The subscriber is a trial.
+    if (!isFields(of) || !isFields(channel)) return [];
+    return [
+      {
+        logicalId: `check-alert-channel-subscription#${String(of['ref'])}#${String(channel['ref'])}`,
+        ...{ type: 'alert-channel-subscription', member: true },
+        payload: { alertChannelId: channel, [field]: of, activated: fromFlag(row.activated) },
+      },
+    ];
+  });
+}
+
+export async function exportAccount(
+  unit: Reading,
+  project: ProjectBody['project'],
+): Promise<ProjectBody> {
+  const names = new Map<string, string>();
+  const refer: Refer = (type, id) => {
+    const ref = names.get(keyOf(type, String(id)));
+    return ref === undefined ? id : { ref };
+  };
+  const resources: ProjectResource[] = [];
+  const row = await findProject(unit.services.db, unit.accountId, project.logicalId);
+  const links = row === undefined ? [] : await linksOf(unit.services.db, row);
+  for (const kind of kinds) {
+    const { type } = kind;
+    const stored = await kind.read(unit, null);
+    const ids = logicalIdsOf(kind, stored, links);
+    for (const [id, logicalId] of ids) names.set(keyOf(type, id), logicalId);
+    for (const [id, { fields }] of stored) {
+      const logicalId = ids.get(id) ?? id;
+      resources.push({ logicalId, type, member: true, payload: payloadOf(kind, fields, refer) });
+    }
+  }
+  resources.push(...(await subscriptionsIn(unit, refer)));
+  return { project, sharedFiles: [], resources };
+}

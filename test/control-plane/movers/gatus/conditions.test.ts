@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Assertion } from '@monitor/shared/contract/assertion.ts';
+import type { Measurement } from '@monitor/shared/contract/checks/check-type.ts';
+import { apiCheck } from '@monitor/shared/contract/checks/api.ts';
+import { evaluateAssertions } from '@monitor/shared/domain/assertions.ts';
+import { planOf, textOf, payloadOf } from '../../../support/movers.ts';
+
+function planOfCondition(condition: string) {
+  const text = `endpoints:
+  - name: tried
+    url: https://shop.example/
+    conditions: ${JSON.stringify([condition, '[STATUS] > 0'])}`;
+  return planOf([{ path: 'config.yaml', text, tables: null }]);
+}
+
+function measured(body: string, status: number, responseTime: number): Measurement {
+  return {
+    ...{ startedAt: 0, stoppedAt: responseTime, responseTime, failure: null, request: {} },
+    ...{ response: { status, body, headers: {} }, underLoad: false },
+  };
+}
+
+/** Whether the assertions of a condition hold for an answer. */
+function holds(condition: string, body: string, status = 200, responseTime = 100): boolean {
+  const payload = payloadOf(planOfCondition(condition), 'endpoint-tried');
+  assert.equal(payload['activated'], true, condition);
+  const { assertions } = payload['request'] as { assertions: Partial<Assertion>[] };
+  const whole = assertions.map((one) => ({ property: '', target: '', regex: null, ...one }));
+  const evaluated = evaluateAssertions(
+    ...([
+      whole as Assertion[],
+      apiCheck.judging as never,
+      measured(body, status, responseTime),
+    ] as const),
+  );
+  return evaluated.every(({ error }) => error === undefined);
+}
+
+test('a condition holds for what it holds for in Gatus', () => {
+  for (const [condition, body, wanted] of [
+    ['[BODY] == pat(Hello*)', ' Hello world\n', true],
+    ['[BODY] == pat(Hello*)', 'Say Hello', false],
+    ['[BODY] == pat(*wor*)', 'Hello\nworld', true],
+    ['[BODY] != pat(*wor*)', 'Hello world', false],
+    ['[BODY] == OK', ' OK\n', true],
+    ['[BODY] == OK', 'OKAY', false],
+    ['OK == [BODY]', 'OK', true],
+    ['[BODY] == any(UP, OK)', 'OK ', true],
+    ['[BODY] == any(UP, OK)', 'DOWN', false],
+    ['[BODY].status == UP', '{"status":"UP"}', true],
+    ['[BODY].status == UP', '{"status":"DOWN"}', false],
+    ['[BODY].a.b[1].user-id > 3', '{"a":{"b":[{},{"user-id":4}]}}', true],
+    ['[BODY].count >= 5', '{"count":5}', true],
+    ['[BODY].count <= 4', '{"count":5}', false],
+    ['len([BODY].items) == 2', '{"items":[1,2]}', true],
+    ['has([BODY].errors) == false', '{"ok":true}', true],
+    ['has([BODY].errors) == false', '{"errors":["x"]}', false],
+    ['[BODY].name == pat(*sho*)', '{"name":"web shop"}', true],
+    ['[BODY].deleted == false', '{"deleted":false}', true],
+  ] as const) {
+    assert.equal(holds(condition, body), wanted, `${condition} with ${body}`);
+  }
+});
+
+test('conditions on status and response time hold for the same values', () => {
+  for (const [condition, status, wanted] of [
+    ['[STATUS] == pat(2*)', 204, true],
+    ['[STATUS] == pat(2*)', 301, false],
+    ['[STATUS] == any(200, 429)', 429, true],
+    ['[STATUS] == any(200, 429)', 301, false],
+    ['[STATUS] <= 299', 299, true],
+    ['[STATUS] != 500', 500, false],
+    ['200 == [STATUS]', 200, true],
+    ['300 > [STATUS]', 299, true],
+  ] as const) {
+    assert.equal(holds(condition, '', status), wanted, `${condition} with ${status}`);
+  }
+  assert.equal(holds('[RESPONSE_TIME] < 150', '', 200, 149), true);
+  assert.equal(holds('[RESPONSE_TIME] <= 1s', '', 200, 1001), false);
+});
+
+test('a condition that cannot be said switches the check off and stands in the report', () => {
+  for (const condition of [
+    ...['[CONNECTED] == false', '[BODY].a == any(1, 2)', '[BODY].a == [BODY].b', '[STATUS] ~ 200'],
+    ...['[BODY].a == pat(x*)', '[STATUS] == 200 == 300'],
+  ]) {
+    const plan = planOfCondition(condition);
+    assert.equal(payloadOf(plan, 'endpoint-tried')['activated'], false, condition);
+    assert.ok(textOf(plan).includes(`\`${condition}\``), condition);
+  }
+});
+
+test('variables of the environment are filled in, and missing ones are asked for', () => {
+  const text =
+    'endpoints:\n  - name: $NAME\n    url: https://shop.example/${PATH_PART}\n    conditions: ["[BODY] == $$5"]\n';
+  const files = [{ path: 'config.yaml', text, tables: null }];
+  const plan = planOf(files, { environment: { NAME: 'Shop' } });
+  assert.deepEqual(plan.missing, [
+    'the environment variable PATH_PART, which the files name (`${PATH_PART}`)',
+  ]);
+  const whole = planOf(files, { environment: { NAME: 'Shop', PATH_PART: 'cart' } });
+  const request = payloadOf(whole, 'endpoint-shop')['request'] as Record<string, unknown>;
+  assert.equal(request['url'], 'https://shop.example/cart');
+  assert.ok(JSON.stringify(request).includes('"$5"'));
+});
+
+test('files of a folder are merged, and a value that two of them set is refused', () => {
+  const file = (path: string, text: string) => ({ path, text, tables: null });
+  const endpoint = (name: string) =>
+    `endpoints:\n  - name: ${name}\n    url: icmp://${name}.example\n    conditions: ["[CONNECTED] == true"]\n`;
+  const plan = planOf([
+    file('a.yaml', `${endpoint('a')}web:\n  port: 80\n`),
+    file('b.yaml', `${endpoint('b')}web:\n  address: 127.0.0.1\n`),
+  ]);
+  assert.equal(plan.resources.filter(({ type }) => type === 'check').length, 2);
+  assert.throws(
+    () =>
+      planOf([
+        file('a.yaml', `${endpoint('a')}metrics: true\n`),
+        file('b.yaml', 'metrics: false\n'),
+      ]),
+    { message: /^b\.yaml: `metrics` is set in another file too/ },
+  );
+});

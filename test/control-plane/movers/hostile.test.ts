@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import test from 'node:test';
+import fc from 'fast-check';
+import { stringify } from 'yaml';
+import { readSources } from '../../../control-plane/app/commands/import-files.ts';
+import { SourceError, type SourceFile } from '../../../control-plane/movers/index.ts';
+import { refusalOf } from '../../../control-plane/movers/acceptable.ts';
+import { fillKumaDatabase, makeKumaDatabase } from '../../support/kuma-database.ts';
+import { fixture, planOf, textOf } from '../../support/movers.ts';
+import { testSeed, tries } from '../../support/random.ts';
+import { temporaryFolder } from '../../support/system.ts';
+
+/** What people write into fields, and what they never would. */
+const value = fc.oneof(
+  fc.string(),
+  fc.integer(),
+  fc.double(),
+  fc.constantFrom<unknown>(
+    ...[null, '', '[]', '{}', '{', '["x"]', '{{a}}', -1, 0, 1, 1e12, Number.NaN, 'https://', 'a b'],
+    ...['http://[', 'x'.repeat(5000), '__proto__', 'constructor', 'toString', '1-0', '99999', 'ä'],
+    ...['http', 'keyword', 'json-query', 'port', 'ping', 'dns', 'push', 'group', 'real-browser'],
+    ...['5m', '1h', '-5s', '25:99', 'Europe/Nowhere', '2030-99-99', '\u0000', '\ud800'],
+  ),
+  fc.jsonValue(),
+);
+
+/** Whatever stands in the files, what comes of it is accepted, or refused in a sentence. */
+function assertUsable(
+  files: readonly SourceFile[],
+  from: 'kuma' | 'gatus' | 'prometheus' | 'openstatus' | 'csv',
+): void {
+  let plan;
+  try {
+    plan = planOf(files, { from });
+  } catch (error) {
+    assert.ok(
+      error instanceof SourceError,
+      error instanceof Error ? (error.stack ?? '') : String(error),
+    );
+    assert.doesNotMatch(error.message, /\n/);
+    return;
+  }
+  const ids = new Set<string>();
+  for (const { logicalId, type, payload } of plan.resources) {
+    assert.equal(refusalOf(type, payload), null, logicalId);
+    assert.equal(ids.has(logicalId), false, `${logicalId} is there twice`);
+    ids.add(logicalId);
+  }
+  assert.ok(textOf(plan).length > 0);
+}
+
+test('a database of Uptime Kuma with any values becomes something acceptable', async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'kuma.db');
+  const db = makeKumaDatabase(path, '2.5.3');
+  fillKumaDatabase(db, '2.5.3');
+  db.close();
+  const [file] = await readSources(path);
+  assert.ok(file?.tables);
+  const { tables } = file;
+  const places = Object.entries(tables).flatMap(([table, rows]) =>
+    rows.flatMap((row, index) => Object.keys(row).map((column) => ({ table, index, column }))),
+  );
+  const change = fc.record({ place: fc.constantFrom(...places), value });
+  fc.assert(
+    fc.property(fc.array(change, { minLength: 1, maxLength: 30 }), (changes) => {
+      const changed: Record<string, Record<string, unknown>[]> = structuredClone(tables) as never;
+      for (const { place, value: other } of changes) {
+        const row = changed[place.table]?.[place.index];
+        // A cell is a number, a text or nothing.
+        const cell = typeof other === 'object' && other !== null ? JSON.stringify(other) : other;
+        if (row !== undefined) row[place.column] = cell;
+      }
+      assertUsable([{ ...file, tables: changed }], 'kuma');
+    }),
+    { seed: testSeed(), numRuns: tries(2000) },
+  );
+});
+
+const name = fc.constantFrom(
+  ...['endpoints', 'external-endpoints', 'alerting', 'maintenance', 'scrape_configs', 'modules'],
+  ...['groups', 'receivers', 'route', 'name', 'url', 'conditions', 'interval', 'client', 'alerts'],
+  ...['type', 'dns', 'http', 'tcp', 'prober', 'static_configs', 'targets', 'relabel_configs'],
+  ...['metrics_path', 'job_name', 'rules', 'expr', 'alert', 'kind', 'request', 'assertions'],
+);
+const tree = fc.letrec<{ tree: unknown }>((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 4 },
+    value,
+    fc.array(tie('tree'), { maxLength: 4 }),
+    fc.dictionary(name, tie('tree'), { maxKeys: 6 }),
+  ),
+})).tree;
+
+for (const [format, sample] of [
+  ['gatus', 'gatus/every-field.yaml'],
+  ['prometheus', 'blackbox-rules'],
+  ['openstatus', 'openstatus'],
+] as const) {
+  test(`files of ${format} with any values become something acceptable`, async () => {
+    const samples = await readSources(fixture(sample));
+    fc.assert(
+      fc.property(fc.dictionary(name, tree), (document) => {
+        const text = stringify(document);
+        assertUsable([{ path: 'any.yaml', text, tables: null }], format);
+      }),
+      { seed: testSeed(), numRuns: tries(2000) },
+    );
+    // A line of a real file is missing, doubled, or at the wrong place.
+    fc.assert(
+      fc.property(
+        fc.nat(),
+        fc.nat(),
+        fc.constantFrom('drop', 'double', 'move'),
+        (first, second, how) => {
+          const [file] = samples;
+          assert.ok(file);
+          const lines = file.text.split('\n');
+          const at = first % lines.length;
+          const line = lines[at] ?? '';
+          if (how !== 'double') lines.splice(at, 1);
+          if (how !== 'drop') lines.splice(second % lines.length, 0, line);
+          assertUsable([{ ...file, text: lines.join('\n') }, ...samples.slice(1)], format);
+        },
+      ),
+      { seed: testSeed(), numRuns: tries(2000) },
+    );
+  });
+}
+
+test('rows of a CSV with any values become something acceptable', () => {
+  const columns = [
+    'name',
+    'target',
+    'type',
+    'interval',
+    'status_codes',
+    'retries',
+    'tags',
+    'headers',
+  ];
+  const cell = value.map((one) => `"${String(one).replaceAll('"', '""')}"`);
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(cell, { minLength: 8, maxLength: 8 }), { maxLength: 4 }),
+      (rows) => {
+        const text = [columns.join(','), ...rows.map((row) => row.join(','))].join('\n');
+        assertUsable([{ path: 'any.csv', text, tables: null }], 'csv');
+      },
+    ),
+    { seed: testSeed(), numRuns: tries(2000) },
+  );
+});
+
+test('one object that cannot exist here keeps no other from being imported', () => {
+  const text = `endpoints:
+  - name: good
+    url: https://shop.example/
+    conditions: ['[STATUS] == 200']
+  - name: bad
+    url: 192.0.2.53
+    dns: { query-name: ${'a'.repeat(300)}, query-type: A }
+    conditions: ['[DNS_RCODE] == NOERROR']
+    alerts: [{ type: email }]
+alerting:
+  email:
+    to: no-address
+`;
+  const plan = planOf([{ path: 'config.yaml', text, tables: null }]);
+  assert.deepEqual(
+    plan.resources.map(({ logicalId }) => logicalId),
+    ['endpoint-good'],
+  );
+  assert.match(
+    textOf(plan),
+    /«bad» \(endpoint-bad\): `request\.query` is not accepted\. Nothing was created\./,
+  );
+  assert.match(textOf(plan), /`config\.address` is not accepted\. Nothing was created\./);
+});

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { parse as parseCsv } from 'csv-parse/sync';
+import { parse, stringify } from 'yaml';
+import { readSources } from '../../../control-plane/app/commands/import-files.ts';
+import type { SourceFile } from '../../../control-plane/movers/index.ts';
+import { fixture, planOf, textOf } from '../../support/movers.ts';
+
+type Path = (string | number)[];
+
+/** Paths of all values that are no maps and no lists. */
+function leavesOf(value: unknown, path: Path = []): Path[] {
+  if (Array.isArray(value)) return value.flatMap((one, index) => leavesOf(one, [...path, index]));
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value).flatMap(([key, one]) => leavesOf(one, [...path, key]));
+  }
+  return [path];
+}
+
+/** A copy with another value at a path. */
+function changed(value: unknown, path: Path, change: (leaf: unknown) => unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return change(value);
+  if (Array.isArray(value)) {
+    return value.with(Number(key), changed(value[Number(key)], rest, change));
+  }
+  const record = value as Record<string, unknown>;
+  return { ...record, [key]: changed(record[key], rest, change) };
+}
+
+/** A value that the source would take in the place of another. */
+function otherValue(leaf: unknown): unknown {
+  if (typeof leaf === 'boolean') return !leaf;
+  if (typeof leaf === 'number') return leaf + 1;
+  const text = String(leaf);
+  if (/^\d{1,2}:\d{2}$/.test(text)) return '04:45';
+  // A duration stays one.
+  if (/^[\d.]+(ms|s|m|h)([\d.]+(ms|s|m|h))*$/.test(text)) return '7m';
+  const weekdays = ['Monday', 'Thursday', 'Sunday'];
+  if (weekdays.includes(text)) return 'Sunday';
+  if (/^https?:\/\//.test(text)) return `${text}x`;
+  return `${text}x`;
+}
+
+function fingerprint(files: readonly SourceFile[]): string {
+  try {
+    const plan = planOf(files);
+    return JSON.stringify([plan.resources, plan.variables, plan.missing, plan.report()]);
+  } catch (error) {
+    // A file that is refused says so.
+    return String(error);
+  }
+}
+
+/**
+ * Fields of a sample whose change neither changes what is created nor stands in the report. Names of
+ * objects that were not created count as in the report.
+ */
+function lostIn(files: readonly SourceFile[], isWithoutMeaning: (path: Path) => boolean): string[] {
+  const before = fingerprint(files);
+  const said = textOf(planOf(files));
+  const notCreated = [...said.matchAll(/«([^»]+)»: .*Nothing was created/g)].map(
+    ([, name]) => name,
+  );
+  const lost = files.flatMap((file, index) => {
+    const document: unknown = parse(file.text, { merge: true });
+    return leavesOf(document)
+      .filter((path) => !isWithoutMeaning(path))
+      .filter((path) => {
+        const text = stringify(changed(document, path, otherValue));
+        if (fingerprint(files.with(index, { ...file, text })) !== before) return false;
+        const names = path.filter((part) => typeof part === 'string');
+        if (names.some((name) => said.includes(`\`${name}\``) || said.includes(`.${name}\``)))
+          return false;
+        return !ownersOf(document, path).some((owner) => notCreated.includes(owner));
+      })
+      .map((path) => `${file.path}: ${path.join('.')}`);
+  });
+  return lost.sort();
+}
+
+/** Names of the objects around a value. */
+function ownersOf(document: unknown, path: Path): string[] {
+  const found = path.filter((part) => typeof part === 'string');
+  let value = document;
+  for (const part of path) {
+    value = (value as Record<string | number, unknown>)[part];
+    const { name, job_name, alert } = (value ?? {}) as Record<string, unknown>;
+    for (const one of [name, job_name, alert]) if (typeof one === 'string') found.push(one);
+  }
+  return found;
+}
+
+test('no field of Gatus is lost in silence', async () => {
+  const files = await readSources(fixture('gatus/every-field.yaml'));
+  assert.deepEqual(
+    lostIn(files, (path) => path[0] === 'suites' || path[0] === 'announcements'),
+    // It is switched off in any case, for its OAuth2.
+    ['every-field.yaml: endpoints.8.enabled'],
+  );
+});
+
+test('no field of Prometheus and blackbox modules is lost in silence', async () => {
+  const files = await readSources(fixture('blackbox-rules'));
+  assert.deepEqual(
+    lostIn(files, (path) => path.includes('rule_files')),
+    // Each says nothing beside what the rest of the sample says.
+    [
+      // The target is https, and redirects are not followed.
+      'blackbox.yml: modules.http_body.http.fail_if_not_ssl',
+      // The time limit of the module is shorter.
+      'prometheus.yml: scrape_configs.0.scrape_timeout',
+      // Without `instance`, a check has the name of its target.
+      ...[0, 1, 2, 3].map(
+        (job) =>
+          `prometheus.yml: scrape_configs.${job}.relabel_configs.${job === 1 ? 2 : 1}.source_labels.0`,
+      ),
+      // No target of these jobs has the label.
+      ...[2, 3].flatMap((job) =>
+        ['source_labels.0', 'regex'].map(
+          (field) => `prometheus.yml: scrape_configs.${job}.relabel_configs.3.${field}`,
+        ),
+      ),
+      // The name of a group of rules.
+      'rules.yml: groups.0.name',
+      // Relabelling drops it.
+      'targets-web.json: 1.targets.0',
+    ].sort(),
+  );
+});
+
+test('no field of OpenStatus is lost in silence', async () => {
+  const [file] = await readSources(fixture('openstatus'));
+  assert.ok(file);
+  const text = stringify({
+    shop: {
+      ...{ name: 'Shop', description: 'The shop', frequency: '10m', active: true, public: true },
+      ...{
+        retry: 2,
+        timeout: 5000,
+        degradedAfter: 2000,
+        regions: ['fra', 'private'],
+        kind: 'http',
+      },
+      request: {
+        ...{ url: 'https://shop.example/', method: 'POST', body: '{}' },
+        headers: { Accept: 'application/json' },
+      },
+      assertions: [
+        { kind: 'statusCode', compare: 'gte', target: 200 },
+        { kind: 'header', compare: 'contains', key: 'Content-Type', target: 'json' },
+        { kind: 'textBody', compare: 'not_empty', target: 'ignored' },
+      ],
+      openTelemetry: { endpoint: 'https://traces.example/', headers: { Authorization: 'canary' } },
+    },
+    port: {
+      ...{ name: 'Port', frequency: '1h', regions: ['iad'], kind: 'tcp' },
+      request: { host: 'db.example', port: 5432 },
+    },
+  });
+  assert.deepEqual(
+    lostIn([{ ...file, text }], () => false),
+    [],
+  );
+  assert.doesNotMatch(textOf(planOf([{ ...file, text }])), /canary/);
+});
+
+test('no cell of a CSV is lost in silence', async () => {
+  const [file] = await readSources(fixture('checks.csv'));
+  assert.ok(file);
+  const before = fingerprint([file]);
+  const rows = parseCsv(file.text);
+  const written = (table: string[][]) =>
+    table.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')).join('\n');
+  assert.equal(fingerprint([{ ...file, text: written(rows) }]), before);
+  const [header = []] = rows;
+  const lost = rows.flatMap((row, index) =>
+    row.flatMap((cell, column) => {
+      // Of the last row nothing is created, which the report says.
+      if (index === 0 || index === rows.length - 1 || cell === '') return [];
+      const other = { yes: 'no', no: 'yes', '6': '4' }[cell] ?? otherValue(cell);
+      const text = written(rows.with(index, row.with(column, String(other))));
+      const isLost = fingerprint([{ ...file, text }]) === before;
+      return isLost ? [`row ${index}: ${header[column] ?? ''}`] : [];
+    }),
+  );
+  assert.deepEqual(lost, []);
+});
+
+test('a column of a CSV that is not known, or has no effect, is in the report', async () => {
+  const text = 'target,owner,record_type\nhttps://shop.example/,ada,MX\n';
+  const said = textOf(planOf([{ path: 'checks.csv', text, tables: null }]));
+  assert.match(said, /column `owner` is not known/);
+  assert.match(said, /`record_type` has no effect on this type/);
+});
+
+for (const name of ['gatus/every-field.yaml', 'blackbox-rules', 'checks.csv']) {
+  test(`a plan for ${name} shows no credential`, async () => {
+    const plan = planOf(await readSources(fixture(name)));
+    assert.doesNotMatch(textOf(plan), /canary/);
+    const checks = plan.resources.filter(({ type }) => type === 'check');
+    assert.doesNotMatch(JSON.stringify(checks), /canary/);
+  });
+}
