@@ -17,14 +17,15 @@ export { copyBundles } from './code-bundles/copy-bundles.ts';
 export { CodeBundleStore, folderOfBundles } from './code-bundles/store.ts';
 export { certificateTargetOf, domainOf } from './decide/certificate-target.ts';
 export { dropServiceReferences } from './drop-references.ts';
-export { effectiveAmong, effectiveFields, groupOf, groupsOf } from './effective-check.ts';
+export { effectiveAmong, effectiveFields, groupAmong, groupOf, groupsOf } from './effective-check.ts';
 export { checkHandlers, checkTypeBindings } from './handlers.ts';
 export { saveLearnedScript } from './learned-scripts.ts';
 export { lockChecks } from './lock-checks.ts';
-export { createCheck, deleteCheck } from './save-check.ts';
+export { createCheck, decryptedFields, deleteCheck, type Trial } from './save-check.ts';
 export { privateLocationName } from './private-location-name.ts';
 export { pruneCodeBundles } from './prune-code-bundles.ts';
 export { hasCheck, requireCheck } from './require-check.ts';
+export { encryptedGroup } from './save-group.ts';
 export { runtimeHandlers } from './runtimes/handlers.ts';
 export { snippetHandlers } from './snippets/handlers.ts';
 export {

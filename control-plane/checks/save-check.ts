@@ -1,5 +1,6 @@
 /** Creates, changes and deletes checks. Registered consumers update schedules, agents and heartbeats. */
 import type { Kysely } from 'kysely';
+import type { CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import {
   heartbeatDurationMs,
@@ -15,7 +16,7 @@ import type { Database } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { variablesToStore } from '../core/decide/hidden-values.ts';
 import { sha256Hex } from '../core/keys.ts';
-import { groupById, type GroupRow } from './check-groups/store.ts';
+import { groupById, inlinedGroupOf, type GroupRow } from './check-groups/store.ts';
 import {
   fieldsOf,
   findCheck,
@@ -113,21 +114,26 @@ function encryptVariables(
   );
 }
 
-function decryptedFields({ secrets }: Services, row: CheckRow): CheckFields {
+/** The fields of a check as a body has them; secret variables stay encrypted. */
+export function decryptedFields({ secrets }: Pick<Services, 'secrets'>, row: CheckRow): CheckFields {
   return mapCredentials(fieldsOf(row), (value) => secrets.decryptStored(value, row.account_id));
 }
 
-/**
- * Creates a check from its parsed body. Throws 400 for unknown references and invalid offsets. A trial takes
- * hidden values from the check that it is a change of.
- */
+export interface Trial {
+  /** Hidden values that the body leaves out are those of this check. */
+  of: CheckRow | undefined;
+  /** A group of its own, as groups are stored; see `inlinedGroupOf`. */
+  group?: CheckGroupFields | undefined;
+}
+
+/** Creates a check from its parsed body. Throws 400 for unknown references and invalid offsets. */
 export async function createCheck(
   services: Services,
   accountId: string,
   definition: CheckTypeDefinition,
   body: Record<string, unknown>,
   autoAssignAlerts: boolean,
-  trial?: { of: CheckRow | undefined },
+  trial?: Trial,
 ): Promise<CheckRow> {
   const { clock, newId, random } = services;
   const fields = { ...body } as CheckFields & Partial<ScheduledFields>;
@@ -141,11 +147,14 @@ export async function createCheck(
   }
   encryptVariables(services, accountId, fields, before);
   const now = clock.now();
+  const encrypted = mapCredentials(fields, (value) => services.secrets.encrypt(value, accountId));
   const row: CheckRow = {
     id: newId(),
     account_id: accountId,
     type: definition.type,
-    ...toColumns(mapCredentials(fields, (value) => services.secrets.encrypt(value, accountId))),
+    ...toColumns(
+      trial?.group === undefined ? encrypted : { ...encrypted, inlinedGroup: trial.group },
+    ),
     revision: 1,
     is_trial: toFlag(trial !== undefined),
     created_at: now,
@@ -154,7 +163,7 @@ export async function createCheck(
   const steps = await services.commits.run(async (db) => {
     await checkReferences(db, accountId, fields);
     await requireClientCertificate(db, accountId, definition.clientCertificates(fields));
-    const group = await requireGroup(db, accountId, fields);
+    const group = (await requireGroup(db, accountId, fields)) ?? inlinedGroupOf(row);
     const asked = fields['alertChannelSubscriptions'] as Subscription[];
     await checkChannels(db, accountId, asked);
     await insertCheck.run(db, row);
