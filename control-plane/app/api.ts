@@ -66,7 +66,7 @@ import {
   checkTrialHandlers,
   checkTriggerHandlers,
 } from '../sessions/index.ts';
-import { compatibilityHandlers } from '../compat/index.ts';
+import { compatibilityHandlers, testSessionHandlers } from '../compat/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
 import { incidentHandlers } from '../incidents/index.ts';
@@ -150,6 +150,7 @@ export function bindApi({
     profile: profileHandlers(people),
     audit: auditHandlers(services),
     compatibility: compatibilityHandlers(services, people),
+    testSession: testSessionHandlers(services),
     agent: agentHandlers(services, intake),
     agentArtifact: agentArtifactHandlers(services),
     agentCodeBundle: agentCodeBundleHandlers(codeBundles),

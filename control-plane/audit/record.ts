@@ -38,7 +38,7 @@ export interface AuditRecord {
 }
 
 /** Their name at this time: they may be renamed or deleted later. */
-async function nameOf(db: Kysely<Database>, actor: AuditActor): Promise<string> {
+export async function nameOfActor(db: Kysely<Database>, actor: AuditActor): Promise<string> {
   switch (actor.kind) {
     case 'PERSON': {
       const row = await db
@@ -89,7 +89,7 @@ export async function recordAudit(
       at: clock.now(),
       actor_kind: actor.kind,
       actor_id: 'id' in actor ? actor.id : null,
-      actor_name: shorten(oneLine(await nameOf(db, actor)), maxNameLength),
+      actor_name: shorten(oneLine(await nameOfActor(db, actor)), maxNameLength),
       address: record.address,
       operation: record.operation,
       outcome: record.outcome,

@@ -1,6 +1,6 @@
 /** What other modules may use. */
 export { dropSubscriptionsOf, writeSubscription } from './alert-subscriptions.ts';
-export { checkAssembly } from './assemble-check.ts';
+export { accountVariables, checkAssembly } from './assemble-check.ts';
 export {
   type ChangedCheck,
   type CheckConsumer,

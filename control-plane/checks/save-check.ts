@@ -126,6 +126,10 @@ export interface Trial {
   group?: CheckGroupFields | undefined;
 }
 
+interface CreateOptions {
+  trial?: Trial;
+}
+
 /** Creates a check from its parsed body. Throws 400 for unknown references and invalid offsets. */
 export async function createCheck(
   services: Services,
@@ -133,7 +137,7 @@ export async function createCheck(
   definition: CheckTypeDefinition,
   body: Record<string, unknown>,
   autoAssignAlerts: boolean,
-  trial?: Trial,
+  { trial }: CreateOptions = {},
 ): Promise<CheckRow> {
   const { clock, newId, random } = services;
   const fields = { ...body } as CheckFields & Partial<ScheduledFields>;

@@ -1,2 +1,4 @@
 /** What other modules may use. */
+export { isForBroker, ResultBroker } from './broker/result-broker.ts';
 export { compatibilityHandlers } from './handlers.ts';
+export { testSessionHandlers } from './test-sessions/handlers.ts';

@@ -1,17 +1,26 @@
 import { errorCatalogue, type ErrorBody, type ErrorCode } from '@monitor/shared/contract/errors.ts';
 
 type Attributes = Omit<ErrorBody['attributes'], 'code'>;
+/** What existing clients read beside the four fields of every error. */
+type FurtherFields = Pick<ErrorBody, 'errorCode'>;
 
 /** An error answer. Thrown below a handler; the last error handler sends it. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly attributes: Attributes;
+  readonly #further: FurtherFields;
 
-  constructor(code: ErrorCode, message: string, attributes: Attributes = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    attributes: Attributes = {},
+    further: FurtherFields = {},
+  ) {
     super(message);
     this.name = 'ApiError';
     this.code = code;
     this.attributes = attributes;
+    this.#further = further;
   }
 
   get statusCode(): number {
@@ -26,6 +35,7 @@ export class ApiError extends Error {
       error,
       message: this.message,
       attributes: { code: this.code, requestId, ...this.attributes },
+      ...this.#further,
     };
   }
 }

@@ -21,7 +21,7 @@ export type {
   Mail,
   RecentRun,
 } from './facts.ts';
-export { linkToCheck, linkToResult } from './links.ts';
+export { linkToCheck, linkToResult, linkToTestSession } from './links.ts';
 export { locationName } from './message.ts';
 export {
   dropMailsOfPage,

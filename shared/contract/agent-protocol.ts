@@ -139,6 +139,8 @@ export const job = z.object({
   leaseUntil: instant,
   /** `ENVIRONMENT_URL` of a triggered run. */
   environmentUrl: z.string().nullable().default(null),
+  /** The agent sends what the script prints while it runs; older agents do not. */
+  streamsLogs: z.boolean().exactOptional(),
 });
 export type Job = z.output<typeof job>;
 

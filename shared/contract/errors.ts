@@ -16,6 +16,9 @@ export const errorBody = z
         issues: z.array(z.object({ path: z.string(), message: z.string() })).exactOptional(),
       })
       .meta({ description: 'Machine-readable facts; never a secret, never a stack trace' }),
+    errorCode: z.string().exactOptional().meta({
+      description: 'Compatibility: why a trigger ran nothing',
+    }),
   })
   .meta({ id: 'Error' });
 export type ErrorBody = z.infer<typeof errorBody>;

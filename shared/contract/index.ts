@@ -37,6 +37,7 @@ import { schedulePreviewRoutes } from './schedule-preview.ts';
 import { snippetRoutes } from './snippet.ts';
 import { staticIpRoutes } from './static-ip.ts';
 import { serviceRoutes, statusPageRoutes } from './status-page.ts';
+import { testSessionRoutes } from './test-session.ts';
 import { variableRoutes } from './variable.ts';
 import type { Route } from './route.ts';
 
@@ -92,6 +93,7 @@ export const routeGroups = {
   profile: profileRoutes,
   audit: auditRoutes,
   compatibility: compatibilityRoutes,
+  testSession: testSessionRoutes,
   agent: agentRoutes,
   agentArtifact: agentArtifactRoutes,
   agentCodeBundle: agentCodeBundleRoutes,
