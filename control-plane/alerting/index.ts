@@ -2,6 +2,7 @@
 export { acknowledge, outageOfAlert, outagesOfGroup, type Outage } from './acknowledge.ts';
 export { alertAcknowledgementHandlers } from './alert-acknowledgements/handlers.ts';
 export { alertChannelHandlers } from './alert-channels/handlers.ts';
+export { preferencesOf } from './alert-channels/store.ts';
 export { alertDecisionHandlers } from './alert-decisions/handlers.ts';
 export { alertDeliveryHandlers } from './alert-deliveries/handlers.ts';
 export { alertGroupHandlers } from './alert-groups/handlers.ts';

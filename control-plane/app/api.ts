@@ -66,7 +66,13 @@ import {
   checkTrialHandlers,
   checkTriggerHandlers,
 } from '../sessions/index.ts';
-import { compatibilityHandlers, testSessionHandlers } from '../compat/index.ts';
+import {
+  clientStorageHandlers,
+  compatibilityHandlers,
+  type Deployments,
+  projectHandlers,
+  testSessionHandlers,
+} from '../compat/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
 import { incidentHandlers } from '../incidents/index.ts';
@@ -91,6 +97,7 @@ export interface ApiParts {
   locationKeys: LocationKeys;
   apiKeys: ApiKeys;
   people: PeopleDeps;
+  deployments: Deployments;
 }
 
 export function bindApi({
@@ -101,6 +108,7 @@ export function bindApi({
   locationKeys,
   apiKeys,
   people,
+  deployments,
 }: ApiParts): BoundRoute[] {
   const handlers: HandlersOfGroups = {
     check: checkHandlers(services),
@@ -150,6 +158,8 @@ export function bindApi({
     profile: profileHandlers(people),
     audit: auditHandlers(services),
     compatibility: compatibilityHandlers(services, people),
+    project: projectHandlers(services, deployments),
+    clientStorage: clientStorageHandlers(codeBundles),
     testSession: testSessionHandlers(services),
     agent: agentHandlers(services, intake),
     agentArtifact: agentArtifactHandlers(services),

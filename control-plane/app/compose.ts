@@ -29,6 +29,7 @@ import {
   statusesOfChecks,
   sweepSlots,
 } from '../results/index.ts';
+import { Deployments, pruneDeployments } from '../compat/index.ts';
 import { Bus } from '../core/bus.ts';
 import { uuidOfTime } from '../core/keys.ts';
 import type { Config } from '../core/config.ts';
@@ -341,6 +342,9 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     ...{ db, secrets, clock, metrics },
     logger: logger.child({ subsystem: 'integrity' }),
   });
+  const forget = (): void => {
+    bus.send('k');
+  };
   const services: Services = {
     db,
     readPool,
@@ -395,6 +399,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       moveClaims,
     ],
     onWindowWithdrawn: resumeHeartbeats,
+    afterDeployment: {
+      forgetKeys: forget,
+      announce(accountId, what) {
+        bus.send('p', accountId);
+        for (const each of what) bus.send('e', `${accountId}/${each}`);
+      },
+    },
     logger,
     publicUrl,
   };
@@ -415,9 +426,6 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   bus.on('k', () => {
     keys.forget();
   });
-  const forget = (): void => {
-    bus.send('k');
-  };
   const snapshots = new Snapshots({
     clock,
     logger: logger.child({ subsystem: 'status-pages' }),
@@ -442,6 +450,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     canMail: config.SMTP_URL !== undefined,
     forget,
   };
+  const deployments = new Deployments(services);
+  await deployments.abandon();
   const api = implement(
     bindApi({
       services,
@@ -458,6 +468,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
         forget,
       },
       people,
+      deployments,
     }),
     {
       keys,
@@ -550,6 +561,9 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     clearInterval(closingIdle);
   });
 
+  // Before the server closes: clients hear of the end.
+  stack.use(deployments);
+
   stack.use(startOutboxSender({ services, config }));
 
   const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
@@ -632,6 +646,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     },
     { name: 'adopt-code-bundles', on: 'all', everyMs: 60_000, run: () => adoptFolder(bundleParts) },
     { name: 'verify-domains', on: 'one', everyMs: 60_000, run: () => verifyDomains(services) },
+    { name: 'abandon-deployments', on: 'all', everyMs: 5_000, run: () => deployments.abandon() },
+    {
+      name: 'prune-deployments',
+      on: 'one',
+      everyMs: 3_600_000,
+      run: trusted(() => pruneDeployments(services)),
+    },
     {
       name: 'announce-updates',
       on: 'all',

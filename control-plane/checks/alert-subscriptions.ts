@@ -208,6 +208,24 @@ export async function channelsOfChecks(
   return found;
 }
 
+/** Ends the subscription of one check or group to a channel. */
+export async function dropSubscription(
+  db: Kysely<Database>,
+  accountId: string,
+  {
+    channelId,
+    checkId,
+    groupId,
+  }: { channelId: number; checkId: string | null; groupId: number | null },
+): Promise<void> {
+  await db
+    .deleteFrom('alert_subscriptions')
+    .where('account_id', '=', accountId)
+    .where('channel_id', '=', channelId)
+    .where(checkId === null ? 'group_id' : 'check_id', '=', checkId ?? groupId)
+    .execute();
+}
+
 /** Writes the subscription of one check or group to a channel; an earlier one is replaced. */
 export async function writeSubscription(
   db: Kysely<Database>,
@@ -219,13 +237,7 @@ export async function writeSubscription(
     activated,
   }: { checkId: string | null; groupId: number | null; activated: boolean },
 ): Promise<void> {
-  const column = checkId === null ? 'group_id' : 'check_id';
-  await db
-    .deleteFrom('alert_subscriptions')
-    .where('account_id', '=', accountId)
-    .where('channel_id', '=', channelId)
-    .where(column, '=', checkId ?? groupId)
-    .execute();
+  await dropSubscription(db, accountId, { channelId, checkId, groupId });
   await db
     .insertInto('alert_subscriptions')
     .values({

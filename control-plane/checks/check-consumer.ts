@@ -14,6 +14,11 @@ export interface SavedCheck {
   effective: CheckFields;
 }
 
+/** Without `runsLater` it runs at once. */
+export interface CreatedCheck extends SavedCheck {
+  runsLater?: boolean;
+}
+
 export interface ChangedCheck extends SavedCheck {
   /** The effective fields before the change. */
   before: CheckFields;
@@ -22,7 +27,7 @@ export interface ChangedCheck extends SavedCheck {
 type Consume<C> = (services: Services, db: Kysely<Database>, check: C) => Promise<AfterCommit>;
 
 export interface CheckConsumer {
-  created?: Consume<SavedCheck>;
+  created?: Consume<CreatedCheck>;
   changed?: Consume<ChangedCheck>;
   /** The row still exists when this is called. */
   deleted?: Consume<SavedCheck>;

@@ -1,5 +1,5 @@
 /** What other modules may use. */
-export { dropSubscriptionsOf, writeSubscription } from './alert-subscriptions.ts';
+export { dropSubscription, dropSubscriptionsOf, writeSubscription } from './alert-subscriptions.ts';
 export { accountVariables, checkAssembly } from './assemble-check.ts';
 export {
   type ChangedCheck,
@@ -14,18 +14,24 @@ export { clientCertificateHandlers } from './client-certificates/handlers.ts';
 export { adoptFolder } from './code-bundles/adopt-folder.ts';
 export { agentCodeBundleHandlers, codeBundleHandlers } from './code-bundles/handlers.ts';
 export { copyBundles } from './code-bundles/copy-bundles.ts';
-export { CodeBundleStore, folderOfBundles } from './code-bundles/store.ts';
+export { type CodeBundleRow, CodeBundleStore, folderOfBundles } from './code-bundles/store.ts';
 export { certificateTargetOf, domainOf } from './decide/certificate-target.ts';
 export { dropServiceReferences } from './drop-references.ts';
 export { effectiveAmong, effectiveFields, groupAmong, groupOf, groupsOf } from './effective-check.ts';
 export { checkHandlers, checkTypeBindings } from './handlers.ts';
 export { saveLearnedScript } from './learned-scripts.ts';
 export { lockChecks } from './lock-checks.ts';
-export { createCheck, decryptedFields, deleteCheck, type Trial } from './save-check.ts';
+export {
+  createCheck,
+  decryptedFields,
+  deleteCheck,
+  type Trial,
+  updateCheck,
+} from './save-check.ts';
+export { createGroup, deleteGroup, encryptedGroup, updateGroup } from './save-group.ts';
 export { privateLocationName } from './private-location-name.ts';
 export { pruneCodeBundles } from './prune-code-bundles.ts';
 export { hasCheck, requireCheck } from './require-check.ts';
-export { encryptedGroup } from './save-group.ts';
 export { runtimeHandlers } from './runtimes/handlers.ts';
 export { snippetHandlers } from './snippets/handlers.ts';
 export {

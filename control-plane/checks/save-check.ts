@@ -36,7 +36,6 @@ import {
 } from './alert-subscriptions.ts';
 import { publishCheck } from './check-consumer.ts';
 import { checkReferences, requireClientCertificate } from './check-references.ts';
-import { runAll } from '../core/after-commit.ts';
 import { lockChecks } from './lock-checks.ts';
 import { effectiveFields, groupOf } from './effective-check.ts';
 
@@ -128,16 +127,20 @@ export interface Trial {
 
 interface CreateOptions {
   trial?: Trial;
+  runsLater?: boolean;
 }
 
-/** Creates a check from its parsed body. Throws 400 for unknown references and invalid offsets. */
+/**
+ * Creates a check from its parsed body. Throws 400 for unknown references and invalid offsets. With `runsLater`
+ * its first run is that of its schedule.
+ */
 export async function createCheck(
   services: Services,
   accountId: string,
   definition: CheckTypeDefinition,
   body: Record<string, unknown>,
   autoAssignAlerts: boolean,
-  { trial }: CreateOptions = {},
+  { trial, runsLater = false }: CreateOptions = {},
 ): Promise<CheckRow> {
   const { clock, newId, random } = services;
   const fields = { ...body } as CheckFields & Partial<ScheduledFields>;
@@ -173,9 +176,10 @@ export async function createCheck(
     await insertCheck.run(db, row);
     if (asked.length === 0 && autoAssignAlerts) await subscribeToAll(db, accountId, row.id);
     else await writeSubscriptions(db, accountId, { checkId: row.id }, asked, true);
-    return publishCheck(services, db, 'created', { row, effective: effectiveFields(row, group) });
+    const effective = effectiveFields(row, group);
+    return publishCheck(services, db, 'created', { row, effective, runsLater });
   });
-  runAll(steps);
+  services.commits.after(steps);
   return row;
 }
 
@@ -240,7 +244,7 @@ export async function updateCheck(
     };
     return { after: changed, steps: await publishCheck(services, db, 'changed', change) };
   });
-  runAll(steps);
+  services.commits.after(steps);
   return after;
 }
 
@@ -265,5 +269,5 @@ export async function deleteCheck(
       .execute();
     return consequences;
   });
-  runAll(steps);
+  services.commits.after(steps);
 }

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { CommitQueue } from '../db/commit-queue.ts';
 import type { ReadPool } from '../db/read-pool.ts';
 import type { Database } from '../db/tables.ts';
+import type { Commits } from './after-commit.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 import type { WriteWatch } from './write-watch.ts';
 import type { Quotas } from './quotas.ts';
@@ -18,7 +18,7 @@ export interface Services {
   /** For reads that may be seconds old. Never for what alerting, ingest or check-in decide on. */
   readPool: ReadPool;
   /** Writes that share a durable commit. */
-  commits: CommitQueue;
+  commits: Commits;
   writes: WriteWatch;
   secrets: SecretCipher;
   clock: Clock;

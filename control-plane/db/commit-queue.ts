@@ -6,6 +6,7 @@
 import type { ControlledTransaction, Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { engineOf } from './engine.ts';
+import { type AfterCommit, type Commits, runAll } from '../core/after-commit.ts';
 import type { Database } from './tables.ts';
 import { inTransaction } from './unit.ts';
 
@@ -30,7 +31,7 @@ async function undo(
   }
 }
 
-export class CommitQueue {
+export class CommitQueue implements Commits {
   readonly #db: Kysely<Database>;
   readonly #measured: { clock: Pick<Clock, 'monotonic'>; onCommit: OnCommit } | undefined;
   #waiting: Waiting[] = [];
@@ -51,6 +52,10 @@ export class CommitQueue {
       this.#waiting.push({ work, resolve: resolve as Waiting['resolve'], reject });
       if (!this.#isWorking) void this.#work();
     });
+  }
+
+  after(steps: readonly AfterCommit[]): void {
+    runAll(steps);
   }
 
   /** The server groups commits by itself. */

@@ -46,6 +46,7 @@ import * as makersOfInvitations from './migrations/0035-makers-of-invitations.ts
 import * as passkeys from './migrations/0036-passkeys.ts';
 import * as subscribedServices from './migrations/0037-subscribed-services.ts';
 import * as makersOfKeys from './migrations/0038-makers-of-keys.ts';
+import * as projects from './migrations/0039-projects.ts';
 import * as testSessions from './migrations/0040-test-sessions.ts';
 
 /** Up to 0018, for SQLite. */
@@ -106,6 +107,7 @@ const onBoth = {
   '0036-passkeys': passkeys,
   '0037-subscribed-services': subscribedServices,
   '0038-makers-of-keys': makersOfKeys,
+  '0039-projects': projects,
   '0040-test-sessions': testSessions,
 } satisfies Record<string, MigrationOfBoth>;
 

@@ -28,7 +28,11 @@ async function commit<T>(
     await raiseAllLocations(db, accountId);
     return changed;
   });
-  hub.notifyAccount(accountId);
+  commits.after([
+    () => {
+      hub.notifyAccount(accountId);
+    },
+  ]);
   return result;
 }
 

@@ -1,6 +1,6 @@
 /** Queries of the outbox for its sender: due rows, and outcomes. */
 import { sql, type Kysely, type Selectable, type Updateable } from 'kysely';
-import type { CommitQueue } from '../db/commit-queue.ts';
+import type { Commits } from '../core/after-commit.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
 import { eachNumberOf, eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
@@ -150,7 +150,7 @@ const toleranceMs = 1_000;
  * written, a tried one at most `maxPauseMs` later.
  */
 export async function correctDueTimes(
-  { db, commits }: { db: Kysely<Database>; commits: CommitQueue },
+  { db, commits }: { db: Kysely<Database>; commits: Commits },
   now: number,
   maxPauseMs: number,
 ): Promise<void> {

@@ -20,7 +20,7 @@ import type { Bus } from '../core/bus.ts';
 import { Gathered } from '../core/gathered.ts';
 import type { WriteWatch } from '../core/write-watch.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
-import type { CommitQueue } from '../db/commit-queue.ts';
+import type { Commits } from '../core/after-commit.ts';
 import { engineOf } from '../db/engine.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
@@ -118,7 +118,7 @@ interface LocationEntry extends Place {
 export interface HubParts {
   db: Kysely<Database>;
   clock: Clock;
-  commits: CommitQueue;
+  commits: Commits;
   secrets: SecretCipher;
   reception: Pick<Reception, 'receivableMs' | 'hasReadAll' | 'recorded'>;
   writes: WriteWatch;

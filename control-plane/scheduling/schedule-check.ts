@@ -126,13 +126,14 @@ async function reschedule(
 
 /** A new or activated check runs at once. */
 export const scheduleOfChecks: CheckConsumer = {
-  created: async (services, db, { row, effective }) => {
+  created: async (services, db, { row, effective, runsLater }) => {
     await insertTogether(db, [
       locationsPart(row, effective),
       tagsPart(row, effective),
       periodPart(row, effective, services.clock.now()),
     ]);
-    if (runsOnAgents(row.type) && effective.activated) await runNow(services, db, row, effective);
+    const runsNow = !runsLater && runsOnAgents(row.type) && effective.activated;
+    if (runsNow) await runNow(services, db, row, effective);
     return null;
   },
   changed: async (services, db, change) => {

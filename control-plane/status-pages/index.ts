@@ -1,10 +1,11 @@
 /** What other modules may use. */
 export { badgeHandlers } from './badges/handlers.ts';
 export { dashboardIncidentHandlers } from './dashboard-incidents/handlers.ts';
-export { dashboardHandlers } from './dashboards/handlers.ts';
+export { dashboardFieldsOf, dashboardHandlers } from './dashboards/handlers.ts';
 export { statusPageHandlers } from './handlers.ts';
 export { readPage } from './read-page.ts';
 export { serviceHandlers } from './services/handlers.ts';
+export { presentStatusPages } from './store.ts';
 export { Snapshots } from './snapshots.ts';
 export { type DomainResolver, StatusPageDomains, systemResolver } from './status-page-domains.ts';
 export { serveStatusPages } from './status-pages.ts';

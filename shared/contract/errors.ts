@@ -16,6 +16,9 @@ export const errorBody = z
         issues: z.array(z.object({ path: z.string(), message: z.string() })).exactOptional(),
       })
       .meta({ description: 'Machine-readable facts; never a secret, never a stack trace' }),
+    deploymentId: z.string().exactOptional().meta({
+      description: 'Compatibility: the deployment in progress that is in the way',
+    }),
     errorCode: z.string().exactOptional().meta({
       description: 'Compatibility: why a trigger ran nothing',
     }),

@@ -20,6 +20,8 @@ import { checkGroupRoutes } from './check-group.ts';
 import { checkTrialRoutes } from './check-trial.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from './check-trigger.ts';
 import { compatibilityRoutes } from './compatibility.ts';
+import { projectRoutes } from './compatibility/projects.ts';
+import { clientStorageRoutes } from './compatibility/storage.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
 import { codeBundleRoutes } from './code-bundle.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from './dashboard.ts';
@@ -93,6 +95,8 @@ export const routeGroups = {
   profile: profileRoutes,
   audit: auditRoutes,
   compatibility: compatibilityRoutes,
+  project: projectRoutes,
+  clientStorage: clientStorageRoutes,
   testSession: testSessionRoutes,
   agent: agentRoutes,
   agentArtifact: agentArtifactRoutes,

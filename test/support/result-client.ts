@@ -15,6 +15,8 @@ export interface ReceivedMessage {
 export interface ResultClient extends AsyncDisposable {
   mqtt: MqttClient;
   messages: ReceivedMessage[];
+  /** Resolves when the broker has disconnected it. */
+  closed: Promise<void>;
   /** What ended checks, once there are so many. */
   ends(count: number): Promise<ReceivedMessage[]>;
 }
@@ -42,9 +44,12 @@ export async function connectToBroker(
   });
   // Tests look at the close, which follows.
   mqtt.on('error', () => undefined);
+  const { promise: closed, resolve } = Promise.withResolvers<undefined>();
+  mqtt.once('close', () => {
+    resolve(undefined);
+  });
   return {
-    mqtt,
-    messages,
+    ...{ mqtt, messages, closed },
     async ends(count) {
       const found = () => messages.filter(isEnd);
       await eventually(

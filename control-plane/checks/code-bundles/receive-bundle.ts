@@ -33,8 +33,17 @@ export class IncomingBundle {
   readonly #hash = createHash('sha256');
   #digest: string | null = null;
 
+  /** Whether anything but gzip is refused. */
+  readonly #isPacked: boolean;
+
   /** Throws an ApiError when the announced length is over the limit. */
-  constructor(body: Readable, announcedBytes: number | undefined, signal: AbortSignal) {
+  constructor(
+    body: Readable,
+    announcedBytes: number | undefined,
+    signal: AbortSignal,
+    isPacked = true,
+  ) {
+    this.#isPacked = isPacked;
     if (announcedBytes !== undefined && announcedBytes > maxCodeBundleBytes) throw tooLarge();
     this.#body = body;
     this.#signal = signal;
@@ -62,14 +71,14 @@ export class IncomingBundle {
       this.#signal.throwIfAborted();
       sizeBytes += chunk.length;
       if (sizeBytes > maxCodeBundleBytes) throw tooLarge();
-      if (firstBytes.length < gzipMagic.length) {
+      if (this.#isPacked && firstBytes.length < gzipMagic.length) {
         firstBytes = Buffer.concat([firstBytes, chunk.subarray(0, gzipMagic.length)]);
         if (firstBytes.length >= gzipMagic.length) assertGzip(firstBytes);
       }
       this.#hash.update(chunk);
       yield chunk;
     }
-    assertGzip(firstBytes);
+    if (this.#isPacked) assertGzip(firstBytes);
     this.#digest = this.#hash.digest('hex');
   }
 }

@@ -84,22 +84,26 @@ export class CodeBundleStore {
     this.#parts = parts;
   }
 
-  /** Stores the bundle in `body`. Equal bundles share one row, which names the newest object. */
+  /**
+   * Stores the bundle in `body`, or another `file` of a project. Equal ones share one row, which names
+   * the newest object.
+   */
   async receive(
     accountId: string,
     body: Readable,
     announcedBytes: number | undefined,
     signal: AbortSignal,
+    kind: 'bundle' | 'file' = 'bundle',
   ): Promise<CodeBundleRow> {
     const { clock, objects } = this.#parts;
     const key = newBundleKey(accountId);
     try {
-      const bundle = new IncomingBundle(body, announcedBytes, signal);
+      const bundle = new IncomingBundle(body, announcedBytes, signal, kind === 'bundle');
       return await objects.store(key, body, bundle.chunks(), async (db, sizeBytes) => {
         const now = clock.now();
         const row = {
           account_id: accountId,
-          path: `bundles/${bundle.digest}.tgz`,
+          path: kind === 'bundle' ? `bundles/${bundle.digest}.tgz` : `files/${bundle.digest}`,
           digest: bundle.digest,
           size_bytes: sizeBytes,
           created_at: now,
@@ -132,6 +136,16 @@ export class CodeBundleStore {
       .executeTakeFirst();
     if (row === undefined) return undefined;
     return fromJson<{ codeBundlePath: string }>(row.body_json).codeBundlePath;
+  }
+
+  /** Undefined for an unknown bundle. */
+  find(accountId: string, path: string): Promise<CodeBundleRow | undefined> {
+    return this.#parts.db
+      .selectFrom('code_bundles')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('path', '=', path)
+      .executeTakeFirst();
   }
 
   /** Opens a bundle for reading, which also counts as a use; undefined for an unknown bundle. */

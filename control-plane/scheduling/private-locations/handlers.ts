@@ -163,7 +163,11 @@ export function privateLocationHandlers(
           .execute();
         await raiseLocations(unit, principal.accountId, [after.slug_name]);
       });
-      hub.notify(principal.accountId, after.slug_name);
+      commits.after([
+        () => {
+          hub.notify(principal.accountId, after.slug_name);
+        },
+      ]);
       return wire(after, principal);
     },
 
@@ -180,9 +184,15 @@ export function privateLocationHandlers(
         await raiseLocations(unit, accountId, [found.slug_name]);
         return found;
       });
-      keys.forget();
       // Its keys are gone with it.
-      hub.notify(accountId, row.slug_name);
+      commits.after([
+        () => {
+          keys.forget();
+        },
+        () => {
+          hub.notify(accountId, row.slug_name);
+        },
+      ]);
       return undefined;
     },
 

@@ -46,7 +46,7 @@ function withFirstKey(
   return { ...fields, keys: [{ id: newId(), rawKey, maskedKey, created_at, updated_at: null }] };
 }
 
-function fieldsOf(row: Row, secrets: SecretCipher): DashboardFields {
+export function dashboardFieldsOf(row: Row, secrets: SecretCipher): DashboardFields {
   const stored = fromJson<StoredFields>(row.body_json);
   return {
     customUrl: row.custom_url,
@@ -67,7 +67,7 @@ function toColumns(fields: DashboardFields, accountId: string, secrets: SecretCi
 }
 
 function toWire(row: Row, role: Role, secrets: SecretCipher): z.input<typeof dashboard> {
-  const fields = fieldsOf(row, secrets);
+  const fields = dashboardFieldsOf(row, secrets);
   return {
     ...fields,
     // The key of a private dashboard grants access.
@@ -149,7 +149,7 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
           .where('dashboard_id', '=', params.dashboardId)
           .executeTakeFirst();
         if (before === undefined) throw notFound('dashboard', params.dashboardId);
-        const fields = { ...fieldsOf(before, secrets), ...body };
+        const fields = { ...dashboardFieldsOf(before, secrets), ...body };
         const columns = toColumns(withFirstKey(fields, services), accountId, secrets);
         await refuseTaken(unit, columns, before.id);
         const changes = { ...columns, updated_at: clock.now() };

@@ -47,9 +47,8 @@ test('only a live key of the account connects', async () => {
   await assert.rejects(connectToBroker(cp.url, elsewhere), refused);
   const { body: key } = await cp.api('POST', '/v1/api-keys', { name: 'ci', role: 'READ_RUN' });
   await using client = await connectToBroker(cp.url, { ...cp, apiKey: key.rawKey });
-  const closed = once(client.mqtt, 'close');
   assert.equal((await cp.api('DELETE', `/v1/api-keys/${key.id}`)).status, 204);
-  await closed;
+  await client.closed;
 });
 
 test('an upgrade that the broker does not serve is refused as any other', async () => {
@@ -75,9 +74,8 @@ test('a client subscribes to topics of its own account alone, and publishes noth
     const [granted] = await client.mqtt.subscribeAsync(filter).catch(() => [{ qos: 128 }]);
     assert.equal(granted?.qos, 128, filter);
   }
-  const closed = once(client.mqtt, 'close');
   client.mqtt.publish(`account/${cp.accountId}/ad-hoc-check-results/${suiteId}/a/b/result`, '{}');
-  await closed;
+  await client.closed;
 });
 
 test('nothing of another account is delivered, whatever its suite is called', async () => {

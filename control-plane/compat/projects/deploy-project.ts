@@ -1,0 +1,537 @@
+/**
+ * Makes what a project owns equal to what its files say, in one transaction: all of it or nothing.
+ * What is equal already is not written.
+ */
+import type { Kysely } from 'kysely';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type {
+  DiffEntry,
+  ProjectBody,
+  ProjectChange,
+  ProjectResource,
+  ResourceType,
+} from '@monitor/shared/contract/compatibility/projects.ts';
+import { includesRole } from '@monitor/shared/contract/route.ts';
+import { dropSubscription, lockChecks } from '../../checks/index.ts';
+import { JoinedCommits } from '../../core/after-commit.ts';
+import type { Services } from '../../core/services.ts';
+import { lockKeys } from '../../db/lock.ts';
+import type { Database } from '../../db/tables.ts';
+import { ApiError, invalidField } from '../../errors/api-error.ts';
+import type { ApiPrincipal } from '../../http/authenticate.ts';
+import { readingContext } from '../../http/call-context.ts';
+import { isEqual, type Kind, kinds, type Stored, type Unit } from './kinds.ts';
+import { hasNumericId, keyOf, References } from './references.ts';
+import {
+  nameOf,
+  parseAssignment,
+  parseSubscription,
+  slugOf,
+  subscribe,
+  subscriptionNamed,
+  subscriptionsOf,
+} from './relations.ts';
+import {
+  deleteProjectRow,
+  findProject,
+  link,
+  type LinkRow,
+  linksOf,
+  type ProjectRow,
+  projectToWire,
+  relink,
+  saveProject,
+  unlink,
+} from './store.ts';
+
+export interface DeployOptions {
+  /** Does all of it and undoes it. */
+  dryRun?: boolean;
+  /** What the project no longer lists stays, and belongs to nobody. */
+  preserveResources?: boolean;
+  /** Whether new checks run at once. */
+  scheduleOnDeploy?: boolean;
+  /** Ends it, and undoes what it did. */
+  signal?: AbortSignal;
+  /** Called with a percentage. */
+  onProgress?: (percent: number) => void;
+  /** The last step of the transaction. */
+  finish?: (db: Kysely<Database>, change: ProjectChange) => Promise<void>;
+}
+
+/** Others wait for the database meanwhile, but requests without it are answered. */
+const resourcesPerTurn = 10;
+
+/** Carries what a dry run found out of the transaction that it rolls back. */
+class Undone extends Error {
+  readonly change: ProjectChange;
+
+  constructor(change: ProjectChange) {
+    super('a dry run is rolled back');
+    this.change = change;
+  }
+}
+
+/** The same error with the resource that it is about. */
+function named(error: unknown, type: ResourceType, logicalId: string): unknown {
+  if (!(error instanceof ApiError)) return error;
+  return new ApiError(error.code, `${type} "${logicalId}": ${error.message}`, error.attributes);
+}
+
+const wordOf: Readonly<Partial<Record<ResourceType, string>>> = {
+  check: 'checks',
+  'check-group': 'check-groups',
+  'alert-channel': 'alert-channels',
+  'alert-channel-subscription': 'alert-channels',
+  'private-location': 'private-locations',
+  'maintenance-window': 'maintenance-windows',
+  dashboard: 'dashboards',
+  'status-page': 'status-pages',
+  'status-page-service': 'status-pages',
+};
+
+/** Runs the change of a project in one transaction; nobody else changes the same project meanwhile. */
+async function inOne(
+  services: Services,
+  principal: ApiPrincipal,
+  logicalId: string,
+  options: DeployOptions,
+  change: (unit: Unit) => Promise<ProjectChange>,
+): Promise<ProjectChange> {
+  const { accountId } = principal;
+  const work = async (db: Kysely<Database>) => {
+    await lockKeys(db, [`project ${accountId} ${logicalId}`]);
+    const commits = new JoinedCommits(db);
+    const joined = { ...services, db, commits };
+    const call = readingContext(principal, services.clock.now());
+    const runsLater = options.scheduleOnDeploy === false;
+    const made = await change({ services: joined, call, accountId, runsLater });
+    if (options.dryRun === true) throw new Undone(made);
+    options.signal?.throwIfAborted();
+    await options.finish?.(db, made);
+    return { made, steps: commits.steps };
+  };
+  try {
+    const { made, steps } = await services.commits.run(work);
+    services.commits.after(steps);
+    const changed = new Set(made.diff.flatMap(({ type }) => wordOf[type] ?? []));
+    if (changed.size > 0) services.afterDeployment.announce(accountId, changed);
+    return made;
+  } catch (error) {
+    if (error instanceof Undone) return error.change;
+    throw error;
+  }
+}
+
+/** A resource that the project owns already. */
+interface Known {
+  known: LinkRow;
+  before: Stored;
+}
+
+class Deployment {
+  readonly #unit: Unit;
+  readonly #options: DeployOptions;
+  readonly #row: ProjectRow;
+  readonly #links: Map<string, LinkRow>;
+  readonly #total: number;
+  #done = 0;
+  readonly diff: DiffEntry[] = [];
+  /** Made anew in another place. */
+  readonly #replaced: { kind: Kind; logicalId: string; stored: Stored }[] = [];
+
+  constructor(
+    unit: Unit,
+    options: DeployOptions,
+    row: ProjectRow,
+    links: LinkRow[],
+    total: number,
+  ) {
+    this.#unit = unit;
+    this.#options = options;
+    this.#row = row;
+    this.#total = total;
+    this.#links = new Map(
+      links.map((each) => [keyOf(each.type as ResourceType, each.logical_id), each]),
+    );
+  }
+
+  get #db(): Kysely<Database> {
+    return this.#unit.services.db;
+  }
+
+  #note(
+    type: ResourceType,
+    logicalId: string,
+    id: string | number,
+    action: DiffEntry['action'],
+  ): void {
+    const physicalId = hasNumericId(type) ? Number(id) : String(id);
+    this.diff.push({ logicalId, physicalId, type, action });
+  }
+
+  async #step(): Promise<void> {
+    this.#options.signal?.throwIfAborted();
+    this.#done += 1;
+    if (this.#done % resourcesPerTurn !== 0) return;
+    this.#options.onProgress?.(Math.min(99, Math.floor((this.#done / this.#total) * 100)));
+    await nextTurn();
+  }
+
+  #requireRole(kind: Kind): void {
+    const { role } = this.#unit.call.principal;
+    if (includesRole(role, kind.role)) return;
+    throw new ApiError('FORBIDDEN', `your role is ${role}; to change one needs ${kind.role}`, {
+      role,
+      neededRole: kind.role,
+    });
+  }
+
+  /** Takes a resource out of what is left to delete; undefined when it is new. */
+  #take(type: ResourceType, logicalId: string): LinkRow | undefined {
+    const key = keyOf(type, logicalId);
+    const known = this.#links.get(key);
+    this.#links.delete(key);
+    return known;
+  }
+
+  /** Remembers what the project only refers to. Refuses what the account does not have. */
+  async refer(
+    kind: Kind,
+    resources: readonly ProjectResource[],
+    references: References,
+  ): Promise<void> {
+    const ids = resources.flatMap(({ physicalId }) =>
+      physicalId == null ? [] : [String(physicalId)],
+    );
+    const found = ids.length === 0 ? new Map<string, Stored>() : await kind.read(this.#unit, ids);
+    for (const { logicalId, physicalId } of resources) {
+      const stored = found.get(String(physicalId));
+      if (stored === undefined) {
+        const problem = `is ${physicalId ?? 'missing'}, which this account does not have`;
+        throw named(invalidField('physicalId', problem), kind.type, logicalId);
+      }
+      const { slugName } = stored.fields;
+      references.set(kind.type, logicalId, {
+        physicalId: String(physicalId),
+        ...(typeof slugName === 'string' && { slugName }),
+      });
+    }
+  }
+
+  /** Creates and changes the resources of a kind. */
+  async save(
+    kind: Kind,
+    resources: readonly ProjectResource[],
+    references: References,
+    slugsOf: (logicalId: string) => readonly string[],
+  ): Promise<void> {
+    const { type } = kind;
+    const links = resources.map(({ logicalId }) => this.#take(type, logicalId));
+    const ids = links.flatMap((known) => known?.physical_id ?? []);
+    const stored = ids.length === 0 ? new Map<string, Stored>() : await kind.read(this.#unit, ids);
+    const renamed = links.includes(undefined) ? await this.#renamed(kind) : new Map();
+    for (const [at, { logicalId, payload }] of resources.entries()) {
+      try {
+        const body = kind.parse(payload ?? {}, references, slugsOf(logicalId));
+        const adopted =
+          links[at] === undefined ? await this.#adopt(kind, logicalId, body, renamed) : null;
+        const known = adopted?.known ?? links[at];
+        const before = adopted?.before ?? stored.get(known?.physical_id ?? '');
+        const physicalId = await this.#saveOne(kind, logicalId, { known, before, body });
+        const { slugName } = body;
+        references.set(type, logicalId, {
+          physicalId,
+          ...(typeof slugName === 'string' && { slugName }),
+        });
+      } catch (error) {
+        throw named(error, type, logicalId);
+      }
+      await this.#step();
+    }
+  }
+
+  /** What the project no longer lists of a kind, by its address. */
+  async #renamed(kind: Kind): Promise<Map<string, Known>> {
+    const { address } = kind;
+    const left = [...this.#links.values()].filter(({ type }) => type === kind.type);
+    if (address === undefined || left.length === 0) return new Map();
+    const ids = left.map(({ physical_id: id }) => id);
+    const stored = await kind.read(this.#unit, ids);
+    return new Map(
+      left.flatMap((known) => {
+        const before = stored.get(known.physical_id);
+        const name = before?.fields[address];
+        return before === undefined || typeof name !== 'string'
+          ? []
+          : [[name.toLowerCase(), { known, before }]];
+      }),
+    );
+  }
+
+  async #adopt(
+    { address = '', type }: Kind,
+    logicalId: string,
+    body: Record<string, unknown>,
+    renamed: Map<string, Known>,
+  ): Promise<Known | null> {
+    const name = String(body[address]).toLowerCase();
+    const found = renamed.get(name);
+    if (found === undefined) return null;
+    renamed.delete(name);
+    this.#take(type, found.known.logical_id);
+    await relink(this.#db, found.known, { logical_id: logicalId, is_uncommitted: 0 });
+    return found;
+  }
+
+  async #saveOne(
+    kind: Kind,
+    logicalId: string,
+    {
+      known,
+      before,
+      body,
+    }: { known: LinkRow | undefined; before: Stored | undefined; body: Record<string, unknown> },
+  ): Promise<string> {
+    const isOther = before !== undefined && kind.isOther?.(before.fields, body) === true;
+    if (known !== undefined && before !== undefined && !isOther) {
+      const isSame = kind.isSame ?? isEqual;
+      if (isSame(before.fields, body)) return known.physical_id;
+      this.#requireRole(kind);
+      await kind.update(this.#unit, before, body);
+      this.#note(kind.type, logicalId, known.physical_id, 'UPDATE');
+      return known.physical_id;
+    }
+    this.#requireRole(kind);
+    if (before !== undefined) this.#replaced.push({ kind, logicalId, stored: before });
+    const id = String(await kind.create(this.#unit, body));
+    if (known === undefined) {
+      await link(this.#db, this.#row, { type: kind.type, logicalId, physicalId: id });
+    } else {
+      await relink(this.#db, known, { physical_id: id });
+    }
+    this.#note(kind.type, logicalId, id, 'CREATE');
+    return id;
+  }
+
+  async saveSubscriptions(
+    resources: readonly ProjectResource[],
+    references: References,
+  ): Promise<void> {
+    const type = 'alert-channel-subscription';
+    const { accountId } = this.#unit;
+    const asked = resources.map(({ logicalId, payload }) => {
+      try {
+        return { logicalId, subscription: parseSubscription(payload ?? {}, references) };
+      } catch (error) {
+        throw named(error, type, logicalId);
+      }
+    });
+    const channelIds = asked.map(({ subscription }) => subscription.channelId);
+    const present = await subscriptionsOf(this.#db, accountId, channelIds);
+    for (const { logicalId, subscription } of asked) {
+      const name = nameOf(subscription);
+      const known = this.#take(type, logicalId);
+      const isThere = present.get(name) === subscription.activated;
+      if (!isThere) await subscribe(this.#db, accountId, subscription);
+      const id = await this.#connect(type, logicalId, known, name);
+      if (!isThere && id !== null) this.#note(type, logicalId, id, 'UPDATE');
+      await this.#step();
+    }
+  }
+
+  /** Links what only connects. Gives the id of a link that was there already; null of a new one. */
+  async #connect(
+    type: ResourceType,
+    logicalId: string,
+    known: LinkRow | undefined,
+    name: string,
+  ): Promise<number | null> {
+    if (known?.physical_id === name) return known.id;
+    if (known !== undefined) {
+      // It connects others now.
+      await this.#disconnect(known);
+      await relink(this.#db, known, { physical_id: name });
+      return known.id;
+    }
+    const id = await link(this.#db, this.#row, { type, logicalId, physicalId: name });
+    this.#note(type, logicalId, id, 'CREATE');
+    return null;
+  }
+
+  async #disconnect({ type, physical_id: name }: LinkRow): Promise<void> {
+    if (type !== 'alert-channel-subscription') return;
+    await dropSubscription(this.#db, this.#unit.accountId, subscriptionNamed(name));
+  }
+
+  async saveAssignments(resources: readonly ProjectResource[]): Promise<void> {
+    for (const { type, logicalId } of resources) {
+      await this.#connect(type, logicalId, this.#take(type, logicalId), logicalId);
+      await this.#step();
+    }
+  }
+
+  /** Deletes, or lets go of, what the project owned and no longer lists. */
+  async dropRest(): Promise<void> {
+    const left = [...this.#links.values()].filter((each) => each.is_uncommitted === 0);
+    const { preserveResources = false } = this.#options;
+    const action = preserveResources ? 'DETACHED' : 'DELETE';
+    const isKind = new Set<string>(kinds.map(({ type }) => type));
+    for (const each of left.filter(({ type }) => !isKind.has(type))) {
+      if (!preserveResources) await this.#disconnect(each);
+      this.#note(each.type as ResourceType, each.logical_id, each.id, action);
+    }
+    for (const kind of kinds.toReversed()) {
+      const rows = left.filter(({ type }) => type === kind.type);
+      if (!preserveResources) await this.#remove(kind, rows);
+      for (const { logical_id: logicalId, physical_id: id } of rows) {
+        this.#note(kind.type, logicalId, id, action);
+      }
+    }
+    await unlink(
+      this.#db,
+      this.#unit.accountId,
+      left.map(({ id }) => id),
+    );
+  }
+
+  async #remove(kind: Kind, rows: readonly LinkRow[]): Promise<void> {
+    const ids = rows.map((row) => row.physical_id);
+    const found = ids.length === 0 ? new Map<string, Stored>() : await kind.read(this.#unit, ids);
+    const gone = [
+      ...rows.map((row) => ({
+        logicalId: row.logical_id,
+        stored: found.get(row.physical_id),
+      })),
+      ...this.#replaced.filter((each) => each.kind === kind),
+    ];
+    for (const { logicalId, stored } of gone) {
+      // Somebody has deleted it already.
+      if (stored === undefined) continue;
+      try {
+        this.#requireRole(kind);
+        await kind.remove(this.#unit, stored);
+      } catch (error) {
+        throw named(error, kind.type, logicalId);
+      }
+      await this.#step();
+    }
+  }
+}
+
+function refuseRepeats(resources: readonly ProjectResource[]): void {
+  const seen = new Set<string>();
+  for (const { type, logicalId } of resources) {
+    const key = keyOf(type, logicalId);
+    if (seen.has(key)) {
+      throw named(invalidField('logicalId', 'is there twice'), type, logicalId);
+    }
+    seen.add(key);
+  }
+}
+
+const isAssignment = ({ type }: ProjectResource): boolean =>
+  type === 'private-location-check-assignment' || type === 'private-location-group-assignment';
+
+/** Checks are locked before anything that their changes lock, in the order of their ids. */
+async function lockOwn(db: Kysely<Database>, links: readonly LinkRow[]): Promise<void> {
+  const ids = links.flatMap((each) => (each.type === 'check' ? [each.physical_id] : []));
+  await lockChecks(db, ids);
+}
+
+async function saveAll(
+  unit: Unit,
+  { project, resources, sharedFiles }: ProjectBody,
+  options: DeployOptions,
+): Promise<ProjectChange> {
+  refuseRepeats(resources);
+  const { db } = unit.services;
+  const row = await saveProject(unit.services, unit.accountId, project);
+  const links = await linksOf(db, row);
+  await lockOwn(db, links);
+  const deployment = new Deployment(unit, options, row, links, resources.length + links.length);
+  const references = new References(sharedFiles);
+  const own = Map.groupBy(
+    resources.filter(({ member }) => member),
+    ({ type }) => type,
+  );
+  const foreign = Map.groupBy(
+    resources.filter(({ member }) => !member),
+    ({ type }) => type,
+  );
+  const assignments = resources.filter((each) => each.member && isAssignment(each));
+  const slugs = new Map<string, string[]>();
+  for (const kind of kinds) {
+    await deployment.refer(kind, foreign.get(kind.type) ?? [], references);
+    const slugsOf = (logicalId: string) => slugs.get(keyOf(kind.type, logicalId)) ?? [];
+    await deployment.save(kind, own.get(kind.type) ?? [], references, slugsOf);
+    if (kind.type === 'private-location') collectSlugs(assignments, references, slugs, own);
+  }
+  await deployment.saveSubscriptions(own.get('alert-channel-subscription') ?? [], references);
+  await deployment.saveAssignments(assignments);
+  await deployment.dropRest();
+  return { project: projectToWire(row), diff: deployment.diff };
+}
+
+/** Which private locations are assigned to each check and group, into `slugs`. */
+function collectSlugs(
+  assignments: readonly ProjectResource[],
+  references: References,
+  slugs: Map<string, string[]>,
+  own: ReadonlyMap<ResourceType, readonly ProjectResource[]>,
+): void {
+  const known = new Set(
+    (['check', 'check-group'] as const).flatMap((type) =>
+      (own.get(type) ?? []).map(({ logicalId }) => keyOf(type, logicalId)),
+    ),
+  );
+  for (const each of assignments) {
+    try {
+      const { type, logicalId } = parseAssignment(each);
+      const key = keyOf(type, logicalId);
+      if (!known.has(key)) {
+        const field = type === 'check' ? 'checkId' : 'groupId';
+        const problem = `refers to the ${type} "${logicalId}", which the project does not hold`;
+        throw invalidField(field, problem);
+      }
+      slugs.set(key, [...(slugs.get(key) ?? []), slugOf(each, references)]);
+    } catch (error) {
+      throw named(error, each.type, each.logicalId);
+    }
+  }
+}
+
+/**
+ * Makes a project what its files say. Throws an ApiError that names the resource and the field; then
+ * nothing is changed.
+ */
+export function deployProject(
+  services: Services,
+  principal: ApiPrincipal,
+  body: ProjectBody,
+  options: DeployOptions = {},
+): Promise<ProjectChange> {
+  return inOne(services, principal, body.project.logicalId, options, (unit) =>
+    saveAll(unit, body, options),
+  );
+}
+
+/** Deletes a project with what it owns, or without it. A project that does not exist is gone already. */
+export function destroyProject(
+  services: Services,
+  principal: ApiPrincipal,
+  logicalId: string,
+  options: DeployOptions = {},
+): Promise<ProjectChange> {
+  return inOne(services, principal, logicalId, options, async (unit) => {
+    const { db } = unit.services;
+    const row = await findProject(db, unit.accountId, logicalId);
+    if (row === undefined) return { project: null, diff: [] };
+    const links = await linksOf(db, row);
+    await lockOwn(db, links);
+    const deployment = new Deployment(unit, options, row, links, links.length);
+    await deployment.dropRest();
+    await deleteProjectRow(db, row);
+    return { project: projectToWire(row), diff: deployment.diff };
+  });
+}

@@ -1,0 +1,78 @@
+/** What the resources of a project refer to: other resources of the project, and shared files. */
+import type { ProjectBody, ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
+import { invalidField } from '../../errors/api-error.ts';
+
+type Fields = Record<string, unknown>;
+
+export interface Target {
+  physicalId: string;
+  /** Of a private location. */
+  slugName?: string;
+}
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `{"ref": "checkout-api"}` */
+export function refIn(value: unknown): string | null {
+  return isObject(value) && typeof value['ref'] === 'string' ? value['ref'] : null;
+}
+
+export const keyOf = (type: ResourceType, logicalId: string): string => `${type} ${logicalId}`;
+
+export class References {
+  readonly #targets = new Map<string, Target>();
+  readonly #sharedFiles: ProjectBody['sharedFiles'];
+
+  constructor(sharedFiles: ProjectBody['sharedFiles']) {
+    this.#sharedFiles = sharedFiles;
+  }
+
+  set(type: ResourceType, logicalId: string, target: Target): void {
+    this.#targets.set(keyOf(type, logicalId), target);
+  }
+
+  /** The target of a reference. Refuses one that the project does not hold, naming the field. */
+  target(value: unknown, type: ResourceType, field: string): Target {
+    const ref = refIn(value);
+    if (ref === null) throw invalidField(field, `must be a reference such as {"ref": "name"}`);
+    const target = this.#targets.get(keyOf(type, ref));
+    if (target === undefined) {
+      throw invalidField(field, `refers to the ${type} "${ref}", which the project does not hold`);
+    }
+    return target;
+  }
+
+  /** A value with the id in place of a reference; other values stay as they are. */
+  id(value: unknown, type: ResourceType, field: string): unknown {
+    if (refIn(value) === null) return value;
+    const { physicalId } = this.target(value, type, field);
+    return hasNumericId(type) ? Number(physicalId) : physicalId;
+  }
+
+  /** The files that a script names by index. */
+  files(value: unknown, field: string): unknown {
+    if (!Array.isArray(value)) return value;
+    return value.map((each: unknown, index) => {
+      if (typeof each !== 'number') return each;
+      const file = this.#sharedFiles[each];
+      if (file !== undefined) return file;
+      throw invalidField(
+        `${field}.${index}`,
+        `names shared file ${each}, which the project does not hold`,
+      );
+    });
+  }
+}
+
+const withUuid: ReadonlySet<ResourceType> = new Set([
+  'check',
+  'private-location',
+  'status-page-service',
+  'status-page',
+]);
+
+/** Whether the ids of a type are numbers. */
+export function hasNumericId(type: ResourceType): boolean {
+  return !withUuid.has(type);
+}

@@ -1,0 +1,141 @@
+/** Projects and what they own: rows ↔ wire. */
+import type { Kysely, Selectable } from 'kysely';
+import type { z } from 'zod';
+import type {
+  project,
+  ProjectBody,
+  ResourceType,
+} from '@monitor/shared/contract/compatibility/projects.ts';
+import type { Services } from '../../core/services.ts';
+import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import type { Database } from '../../db/tables.ts';
+import type { ProjectResourcesTable, ProjectsTable } from '../tables.ts';
+
+export type ProjectRow = Selectable<ProjectsTable>;
+/** That a project owns a resource. */
+export type LinkRow = Selectable<ProjectResourcesTable>;
+
+export function projectToWire(row: ProjectRow): z.input<typeof project> {
+  return {
+    id: row.id,
+    logicalId: row.logical_id,
+    name: row.name,
+    repoUrl: row.repo_url,
+    createdAt: toTimestamp(row.created_at),
+    updatedAt: toTimestampOrNull(row.updated_at),
+  };
+}
+
+export function findProject(
+  db: Kysely<Database>,
+  accountId: string,
+  logicalId: string,
+): Promise<ProjectRow | undefined> {
+  return db
+    .selectFrom('projects')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('logical_id', '=', logicalId)
+    .executeTakeFirst();
+}
+
+export async function insertProject(
+  { db, clock, newId }: Pick<Services, 'db' | 'clock' | 'newId'>,
+  accountId: string,
+  { logicalId, name, repoUrl = null }: ProjectBody['project'],
+): Promise<ProjectRow> {
+  return db
+    .insertInto('projects')
+    .values({
+      ...{ id: newId(), account_id: accountId, logical_id: logicalId, name },
+      ...{ repo_url: repoUrl, created_at: clock.now(), updated_at: null },
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** The project with this name and address; it is written only when they differ. */
+export async function saveProject(
+  services: Pick<Services, 'db' | 'clock' | 'newId'>,
+  accountId: string,
+  given: ProjectBody['project'],
+): Promise<ProjectRow> {
+  const { db, clock } = services;
+  const before = await findProject(db, accountId, given.logicalId);
+  if (before === undefined) return insertProject(services, accountId, given);
+  const { name, repoUrl = before.repo_url } = given;
+  if (before.name === name && before.repo_url === repoUrl) return before;
+  const changes = { name, repo_url: repoUrl, updated_at: clock.now() };
+  await db
+    .updateTable('projects')
+    .set(changes)
+    .where('account_id', '=', accountId)
+    .where('id', '=', before.id)
+    .execute();
+  return { ...before, ...changes };
+}
+
+export async function deleteProjectRow(db: Kysely<Database>, row: ProjectRow): Promise<void> {
+  await db
+    .deleteFrom('projects')
+    .where('account_id', '=', row.account_id)
+    .where('id', '=', row.id)
+    .execute();
+}
+
+/** What a project owns, in the order in which it came to it. */
+export function linksOf(db: Kysely<Database>, row: ProjectRow): Promise<LinkRow[]> {
+  return db
+    .selectFrom('project_resources')
+    .selectAll()
+    .where('account_id', '=', row.account_id)
+    .where('project_id', '=', row.id)
+    .orderBy('id')
+    .execute();
+}
+
+/** The project owns this resource from now on. */
+export async function link(
+  db: Kysely<Database>,
+  { id: projectId, account_id: accountId }: ProjectRow,
+  { type, logicalId, physicalId }: { type: ResourceType; logicalId: string; physicalId: string },
+): Promise<number> {
+  const { id } = await db
+    .insertInto('project_resources')
+    .values({
+      ...{ account_id: accountId, project_id: projectId, type },
+      ...{ logical_id: logicalId, physical_id: physicalId, is_uncommitted: 0 },
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** The resource was made anew, or has another name in the project. */
+export async function relink(
+  db: Kysely<Database>,
+  { id, account_id: accountId }: LinkRow,
+  changes: { physical_id: string } | { logical_id: string; is_uncommitted: 0 },
+): Promise<void> {
+  await db
+    .updateTable('project_resources')
+    .set(changes)
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function unlink(
+  db: Kysely<Database>,
+  accountId: string,
+  ids: readonly number[],
+): Promise<void> {
+  // SQLite takes some thousand values in a statement.
+  for (let at = 0; at < ids.length; at += 1_000) {
+    await db
+      .deleteFrom('project_resources')
+      .where('account_id', '=', accountId)
+      .where('id', 'in', ids.slice(at, at + 1_000))
+      .execute();
+  }
+}

@@ -1,0 +1,220 @@
+/** Projects that existing clients deploy and destroy as one. */
+import { z } from 'zod';
+import { pathId, queryBoolean, queryInteger, timestamp } from '../primitives.ts';
+import { defineRoute } from '../route.ts';
+
+const tag = 'Compatibility';
+const mebibyte = 1_048_576;
+/** Inflated. A project of a thousand checks with scripts has some megabytes. */
+export const maxProjectBytes = 20 * mebibyte;
+
+export const resourceTypes = [
+  'check',
+  'check-group',
+  'alert-channel',
+  'alert-channel-subscription',
+  'private-location',
+  'private-location-check-assignment',
+  'private-location-group-assignment',
+  'maintenance-window',
+  'dashboard',
+  'status-page-service',
+  'status-page',
+] as const;
+export type ResourceType = (typeof resourceTypes)[number];
+export const resourceType = z.enum(resourceTypes);
+
+export const logicalId = z
+  .string()
+  .min(1)
+  .max(1024)
+  .meta({ description: 'The name of a resource in its project', example: 'checkout-api' });
+export const physicalId = z.union([z.string().max(64), z.int()]).meta({ example: 7 });
+
+const projectResource = z.object({
+  logicalId,
+  type: resourceType,
+  member: z.boolean().meta({ description: 'False: only referred to, by `physicalId`' }),
+  physicalId: physicalId.nullable().exactOptional(),
+  payload: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .meta({
+      description:
+        'The body of the creation of its type, with `{"ref": logicalId}` in place of ids',
+      example: { name: 'Web shop' },
+    }),
+  sourceFile: z.string().max(4096).exactOptional(),
+});
+export type ProjectResource = z.output<typeof projectResource>;
+
+export const projectName = z.string().trim().min(1).max(255);
+export const repoUrl = z.string().max(2048).nullable().exactOptional();
+
+export const projectBody = z
+  .object({
+    project: z.object({ logicalId: logicalId.max(255), name: projectName, repoUrl }),
+    sharedFiles: z
+      .array(z.object({ path: z.string().max(4096), content: z.string() }))
+      .max(20_000)
+      .default([])
+      .meta({ description: 'Files that scripts name by their index' }),
+    resources: z.array(projectResource).max(20_000),
+    repoInfo: z.looseObject({}).nullable().exactOptional(),
+  })
+  .meta({ id: 'ProjectBody' });
+export type ProjectBody = z.output<typeof projectBody>;
+
+export const project = z
+  .object({
+    id: z.uuid(),
+    logicalId: z.string(),
+    name: z.string(),
+    repoUrl: z.string().nullable(),
+    createdAt: timestamp,
+    updatedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Project' });
+
+const diffEntry = z.object({
+  logicalId: z.string(),
+  physicalId,
+  type: resourceType,
+  action: z.enum(['CREATE', 'UPDATE', 'DELETE', 'DETACHED']),
+});
+export type DiffEntry = z.output<typeof diffEntry>;
+
+/** What is equal already is not in the diff. */
+export const projectChange = z
+  .object({ project: project.nullable(), diff: z.array(diffEntry) })
+  .meta({ id: 'ProjectChange' });
+export type ProjectChange = z.input<typeof projectChange>;
+
+export const deployment = z
+  .object({
+    id: z.uuid(),
+    logicalId: z.string(),
+    status: z.enum(['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED']),
+    dryRun: z.boolean(),
+    progress: z.int().min(0).max(100),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    result: projectChange.nullable(),
+    createdAt: timestamp,
+    startedAt: timestamp.nullable(),
+    endedAt: timestamp.nullable(),
+    cancelRequestedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Deployment' });
+export type DeploymentWire = z.input<typeof deployment>;
+
+const deploymentOrChange = z.union([deployment, projectChange]);
+
+const flag = queryBoolean.default(false);
+const byProject = z.object({ logicalId: pathId });
+const byDeployment = z.object({ logicalId: pathId, deploymentId: pathId });
+
+const deployProject = defineRoute({
+  operationId: 'deployProject',
+  method: 'POST',
+  path: '/v1/projects/deploy',
+  tag,
+  summary: 'Make the resources of a project what its files say, all or nothing',
+  description:
+    'Answers 202 with a deployment, or for a dry run 200 with what would change. 409 names the deployment that is in progress.',
+  authentication: 'apiKey',
+  query: z.object({
+    dryRun: flag,
+    preserveResources: flag.meta({ description: 'Keeps what the project no longer lists' }),
+    scheduleOnDeploy: queryBoolean.default(true).meta({ description: 'New checks run at once' }),
+  }),
+  body: projectBody,
+  bodyLimitBytes: maxProjectBytes,
+  status: 202,
+  otherStatuses: [200],
+  response: deploymentOrChange,
+  errors: [400, 409, 413, 429],
+});
+
+const deleteProject = defineRoute({
+  operationId: 'deleteProject',
+  method: 'DELETE',
+  path: '/v1/projects/{logicalId}',
+  tag,
+  summary: 'Delete a project and what it owns, all or nothing',
+  description: 'A project that does not exist answers 200: it is gone already.',
+  authentication: 'apiKey',
+  params: byProject,
+  query: z.object({ preserveResources: flag, dryRun: flag }),
+  status: 202,
+  otherStatuses: [200],
+  response: deploymentOrChange,
+  errors: [400, 409, 429],
+});
+
+const getDeployment = defineRoute({
+  operationId: 'getDeployment',
+  method: 'GET',
+  path: '/v1/projects/{logicalId}/deployments/{deploymentId}',
+  tag,
+  summary: 'Read a deployment',
+  authentication: 'apiKey',
+  params: byDeployment,
+  status: 200,
+  response: deployment,
+  errors: [404],
+});
+
+const streamDeployment = defineRoute({
+  operationId: 'streamDeployment',
+  method: 'GET',
+  path: '/v1/projects/{logicalId}/deployments/{deploymentId}/events',
+  tag,
+  summary: 'Follow a deployment as server-sent events',
+  description:
+    'Events `progress` with a percentage, and `complete` with the deployment at its end.',
+  authentication: 'apiKey',
+  hasEffects: true,
+  params: byDeployment,
+  status: 200,
+  responseStream: 'text/event-stream',
+  errors: [404, 429],
+});
+
+const awaitDeployment = defineRoute({
+  operationId: 'awaitDeployment',
+  method: 'GET',
+  path: '/v1/projects/{logicalId}/deployments/{deploymentId}/completion',
+  tag,
+  summary: 'Wait for the end of a deployment',
+  description: '408 means that it goes on: ask again.',
+  authentication: 'apiKey',
+  hasEffects: true,
+  params: byDeployment,
+  query: z.object({ maxWaitSeconds: queryInteger(1, 30).default(30) }),
+  status: 200,
+  response: deployment,
+  errors: [400, 404, 408],
+});
+
+const cancelDeployment = defineRoute({
+  operationId: 'cancelDeployment',
+  method: 'POST',
+  path: '/v1/projects/{logicalId}/deployments/{deploymentId}/cancel',
+  tag,
+  summary: 'Cancel a deployment; nothing that it did stays',
+  description: 'One that has ended stays as it ended.',
+  authentication: 'apiKey',
+  params: byDeployment,
+  status: 200,
+  response: deployment,
+  errors: [404],
+});
+
+export const projectRoutes = {
+  deployProject,
+  deleteProject,
+  getDeployment,
+  streamDeployment,
+  awaitDeployment,
+  cancelDeployment,
+};
