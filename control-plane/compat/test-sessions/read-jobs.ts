@@ -82,7 +82,7 @@ export function jobOfClient(
     {
       ...body,
       ...(dependencies === undefined ? {} : { dependencies }),
-      ...{ retryStrategy: testRetryStrategy, alertChannelSubscriptions: [] },
+      ...{ retryStrategy: testRetryStrategy, doubleCheck: false, alertChannelSubscriptions: [] },
     },
     path,
     of,
@@ -133,7 +133,7 @@ export function jobOfStored(
     checkType: row.type as CheckType,
     fields: {
       ...fields,
-      retryStrategy,
+      ...{ retryStrategy, doubleCheck: false },
       environmentVariables: [
         // Null keeps the stored value of a secret.
         ...own
