@@ -21,6 +21,7 @@ export {
   startTestSession,
   type StartedTestSession,
 } from './test-sessions/start-test-session.ts';
+export { storeTestLogs } from './test-sessions/store-test-logs.ts';
 export {
   findTestResult,
   findTestSession,

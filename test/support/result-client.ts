@@ -28,10 +28,12 @@ const isEnd = ({ kind, body }: ReceivedMessage): boolean =>
 export async function connectToBroker(
   url: string,
   { accountId, apiKey }: { accountId: string; apiKey: string },
+  /** Milliseconds until it connects again; 0 for never. */
+  reconnectPeriod = 0,
 ): Promise<ResultClient> {
   const mqtt = await connectAsync(
     `${url.replace('http', 'ws')}/?authenticationScheme=userApiKey`,
-    { username: accountId, password: apiKey, reconnectPeriod: 0, connectTimeout: 120_000 },
+    { username: accountId, password: apiKey, reconnectPeriod, connectTimeout: 120_000 },
     false,
   );
   const messages: ReceivedMessage[] = [];

@@ -3,9 +3,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import type { Job } from '@monitor/shared/contract/agent-protocol.ts';
-import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { forgetTestSessions } from '../../../control-plane/sessions/index.ts';
+import {
+  passTime,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../support/control-plane.ts';
 import { FakeAgent, resultOfJob } from '../../support/fake-agent.ts';
 import { connectToBroker, topicsOf } from '../../support/result-client.ts';
+import { TestClock } from '../../support/test-clock.ts';
 
 const location = 'eu-west-1';
 const types = ['URL', 'API', 'BROWSER'];
@@ -246,4 +252,79 @@ test('a cancelled session ends, and its client hears so', async () => {
     (await client.ends(2)).map(({ kind, body: message }) => kind === 'error' || message.result.isCancelled),
     [true, true],
   );
+});
+
+test('what a watched run prints is sent while it runs, to its own account, and twice only once', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  await using client = await connectToBroker(cp.url, cp);
+  const suiteId = randomUUID();
+  await client.mqtt.subscribeAsync(topicsOf(cp.accountId, suiteId));
+  const start = (streamLogs: boolean) =>
+    cp.api('POST', '/v1/test-sessions/run', {
+      ...{ name: 'shop', runLocation: location, streamLogs },
+      checkRunJobs: [job(suiteId)],
+    });
+  await start(true);
+  const [run] = await jobsOf(agent);
+  assert.equal(run?.streamsLogs, true);
+  const lines = [{ timestamp: 1_700_000_000_000, message: 'half way' }];
+  const piece = { agentId: agent.id, runId: run.runId, position: 0, lines };
+  await agent.call('logs', piece, 204);
+  await agent.call('logs', piece, 204);
+  await agent.submit(resultOfJob(run));
+  await client.ends(1);
+  assert.deepEqual(
+    client.messages.filter(({ kind }) => kind === 'stream-logs').map(({ body }) => body),
+    [{ logs: lines }],
+  );
+  await agent.call('logs', { ...piece, position: 1 }, 404);
+  await start(false);
+  const [unwatched] = await jobsOf(agent);
+  assert.equal(unwatched?.streamsLogs, undefined);
+  await agent.call('logs', { ...piece, runId: unwatched?.runId }, 404);
+  const foreign = new FakeAgent(cp, await cp.locationKey('us-east-1'));
+  await foreign.call('logs', { ...piece, agentId: foreign.id }, 404);
+});
+
+test('a session without an agent in its location ends after 90 seconds, and says so', async () => {
+  const clock = new TestClock(Date.parse('2026-11-21T08:00:00Z'));
+  await using cp = await startTestControlPlane({ clock });
+  const { body } = await cp.api('POST', '/v1/test-sessions/run', {
+    ...{ name: 'shop', runLocation: location },
+    checkRunJobs: [job('suite')],
+  });
+  const path = `/v1/test-sessions/${body.testSessionId}`;
+  await passTime(clock, 80_000);
+  assert.equal((await cp.api('GET', path)).body.status, 'RUNNING');
+  await passTime(clock, 15_000);
+  const { body: session } = await cp.api('GET', path);
+  assert.equal(session.status, 'FAILED');
+  assert.equal(session.results[0].error, `no agent serves ${location}`);
+  const agent = new FakeAgent(cp, await cp.locationKey(location));
+  assert.deepEqual((await agent.checkIn()).jobs, []);
+  clock.advance(7 * 86_400_000);
+  await forgetTestSessions(cp.controlPlane.services);
+  assert.equal((await cp.api('GET', path)).status, 404);
+  const { db } = cp.controlPlane.services;
+  assert.deepEqual(await db.selectFrom('checks').select('id').execute(), []);
+});
+
+test('an account has fifty open sessions, and a session a thousand jobs', async () => {
+  const { cp } = await setUp();
+  await using _cp = cp;
+  const start = (jobs: number) =>
+    cp.api('POST', '/v1/test-sessions/run', {
+      ...{ name: 'shop', runLocation: location },
+      checkRunJobs: Array.from({ length: jobs }, (_, index) => job('s', { logicalId: `${index}` })),
+    });
+  const answers = await Promise.all(Array.from({ length: 55 }, () => start(1)));
+  const statuses = answers.map(({ status }) => status).sort();
+  assert.deepEqual(statuses, [...Array(50).fill(202), ...Array(5).fill(429)]);
+  const { entries } = (await cp.api('GET', '/v1/test-sessions?limit=100')).body;
+  await cp.api('POST', `/v1/test-sessions/${entries[0].id}/cancel`);
+  assert.equal((await start(1_001)).status, 400);
+  const large = await start(1_000);
+  assert.equal(large.status, 202);
+  assert.equal(Object.keys(large.body.sequenceIds).length, 1_000);
 });
