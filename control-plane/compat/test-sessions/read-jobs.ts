@@ -75,7 +75,9 @@ export function jobOfClient(
     throw invalidField(`${path}.checkType`, 'has no runs to test: it waits for pings');
   }
   const { group, sourceInfo, logicalId, testRetryStrategy } = job;
-  const { groupId: _group, locations: _open, privateLocations: _own, ...body } = job;
+  const { groupId: _group, locations: _open, privateLocations: _own, ...given } = job;
+  // The hash of these clients is one of lockfiles, not of the bundle.
+  const { cacheHash: _hash, ...body } = given as Record<string, unknown>;
   const dependencies = filesOf(body['dependencies'], sharedFiles, path);
   const fields = parsed(
     (checkTypes[checkType] as CheckTypeDefinition).create,
