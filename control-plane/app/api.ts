@@ -71,6 +71,7 @@ import {
   compatibilityHandlers,
   type Deployments,
   projectHandlers,
+  testReportHandlers,
   testSessionHandlers,
 } from '../compat/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
@@ -161,6 +162,7 @@ export function bindApi({
     project: projectHandlers(services, deployments),
     clientStorage: clientStorageHandlers(codeBundles),
     testSession: testSessionHandlers(services),
+    testReport: testReportHandlers(services, codeBundles),
     agent: agentHandlers(services, intake),
     agentArtifact: agentArtifactHandlers(services),
     agentCodeBundle: agentCodeBundleHandlers(codeBundles),

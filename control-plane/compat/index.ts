@@ -6,3 +6,4 @@ export { Deployments, pruneDeployments } from './projects/deployments.ts';
 export { projectHandlers } from './projects/handlers.ts';
 export { clientStorageHandlers } from './storage-handlers.ts';
 export { testSessionHandlers } from './test-sessions/handlers.ts';
+export { testReportHandlers } from './test-sessions/report-handlers.ts';

@@ -13,6 +13,14 @@ export {
   listTestSessions,
   outcomesOfTestSessions,
 } from './test-sessions/list-test-sessions.ts';
+export {
+  createReportedSession,
+  finishReportedResult,
+  keepReport,
+  type Report,
+  type ReportedEnding,
+  reportOf,
+} from './test-sessions/reported-session.ts';
 export { settleTestSession, settleTestSessions } from './test-sessions/settle.ts';
 export {
   type NewTestJob,

@@ -38,7 +38,7 @@ export type TestSessionProvider = z.infer<typeof testSessionProvider>;
 const text = (max: number) => z.string().max(max).nullable().default(null);
 
 /** Where the tested code comes from. */
-const repoInfo = z
+export const repoInfo = z
   .object({
     repoUrl: text(2_048),
     commitId: text(255),
@@ -295,6 +295,10 @@ export const testSession = z
         aborted: z.boolean(),
         responseTime: z.number().nullable(),
         error: z.string().nullable().meta({ description: 'Why there is no result' }),
+        reportUrl: z
+          .string()
+          .nullable()
+          .meta({ description: 'The files that a test runner uploaded; valid for an hour' }),
         errorGroupIds: z.array(z.string()),
       }),
     ),
@@ -353,6 +357,10 @@ const testResult = checkResult.extend({
   checkId: z.string().nullable(),
   checkType: z.string(),
   checkRunId: z.int().nullable(),
+  metadata: z
+    .looseObject({})
+    .exactOptional()
+    .meta({ description: 'What a test runner reported; absent for runs of agents' }),
 });
 
 const getTestSessionResult = defineRoute({
@@ -382,7 +390,15 @@ const listTestSessionResultAssets = defineRoute({
   }),
   status: 200,
   response: z.object({
-    assets: z.array(asset),
+    assets: z.array(
+      asset.extend({
+        source: z.looseObject({ type: z.string() }),
+        archive: z
+          .object({ entryName: z.string() })
+          .exactOptional()
+          .meta({ description: 'Where it is in the file that the URL leads to' }),
+      }),
+    ),
     truncated: z.boolean(),
     entriesReturned: z.int(),
     entriesTotal: z.int(),

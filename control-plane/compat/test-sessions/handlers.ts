@@ -1,6 +1,7 @@
 /** Test sessions: started, waited for, read and cancelled. */
 import type { z } from 'zod';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
+import { noDetails } from '@monitor/shared/contract/check-result.ts';
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import type { testSession, testSessionRoutes } from '@monitor/shared/contract/test-session.ts';
 import { actorOf, nameOfActor } from '../../audit/index.ts';
@@ -30,6 +31,8 @@ import {
   type NewTestSession,
   openTestSession,
   outcomesOfTestSessions,
+  type Report,
+  reportOf,
   resultsOfTestSession,
   settleTestSession,
   startTestSession,
@@ -38,14 +41,16 @@ import {
   type TestResultRow,
   type TestSessionRow,
 } from '../../sessions/index.ts';
+import { originOf, type Origin } from './origin.ts';
 import { jobOfClient, jobOfStored } from './read-jobs.ts';
+import { linkToReport, reportFile } from './report-link.ts';
 
 type Wire = z.input<typeof testSession>;
+type ResultWire = z.input<typeof testSessionRoutes.getTestSessionResult.response>;
+type ReportedAsset = z.input<
+  typeof testSessionRoutes.listTestSessionResultAssets.response
+>['assets'][number];
 type RunLocation = string | { type: 'PUBLIC'; region: string } | { type: 'PRIVATE'; slugName: string };
-type RepoInfo = Record<
-  'repoUrl' | 'commitId' | 'commitOwner' | 'commitMessage' | 'branchName',
-  string | null
->;
 
 function codeOf(location: RunLocation): string {
   if (typeof location === 'string') return location;
@@ -108,6 +113,11 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
     return row;
   };
 
+  const reportUrlOf = (row: TestResultRow): string | null =>
+    (reportOf(row)?.key ?? null) === null
+      ? null
+      : linkToReport(services.links, publicUrl, row.id, clock.now());
+
   const toWire = async (session: TestSessionRow): Promise<Wire> => {
     const rows = await resultsOfTestSession(db, session.id);
     const groups = await errorGroupsOfResults(
@@ -141,6 +151,7 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
         aborted: row.outcome === 'CANCELLED',
         responseTime: row.response_time_ms,
         error: row.error,
+        reportUrl: reportUrlOf(row),
         errorGroupIds: groupsOfRow(row),
       })),
     };
@@ -169,18 +180,11 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
       body,
       ...given
     }: Pick<NewTestSession, 'suite_id' | 'provider' | 'project' | 'streams_logs'> & {
-      body: {
-        name: string;
-        shouldRecord: boolean;
-        runLocation: RunLocation;
-        repoInfo: RepoInfo | null;
-        environment: string | null;
-      };
+      body: Origin & { name: string; shouldRecord: boolean; runLocation: RunLocation };
     },
     jobs: readonly NewTestJob[],
   ): Promise<StartedTestSession> => {
     const { accountId } = principal;
-    const { repoInfo } = body;
     const started = await startTestSession(
       services,
       {
@@ -190,12 +194,7 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
         name: body.name,
         invoked_by: principal.keyId,
         invoker_name: await nameOfActor(db, actorOf(principal)),
-        repo_url: repoInfo?.repoUrl ?? null,
-        commit_id: repoInfo?.commitId ?? null,
-        commit_owner: repoInfo?.commitOwner ?? null,
-        commit_message: repoInfo?.commitMessage ?? null,
-        branch_name: repoInfo?.branchName ?? null,
-        environment: body.environment,
+        ...originOf(body),
         is_recorded: toFlag(body.shouldRecord),
       },
       jobs,
@@ -211,6 +210,30 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
       { once: true },
     );
     return started;
+  };
+
+  /** The files in the zip of a test runner. */
+  const reportedAssets = (
+    row: TestResultRow,
+    query: { type?: string; name?: string },
+  ): ReportedAsset[] => {
+    const report = reportOf(row);
+    const url = reportUrlOf(row);
+    if (report === null || url === null) return [];
+    const facts = {
+      ...{ url, contentType: 'application/zip', size: report.sizeBytes, state: 'STORED' as const },
+      ...{ reason: null, viewerUrl: null, source: { type: 'test-report', resultId: row.id } },
+    };
+    const all: ReportedAsset[] = [
+      { type: 'report', name: reportFile, ...facts },
+      ...report.entries.map((name) => ({
+        ...{ type: 'file' as const, name, ...facts, archive: { entryName: name } },
+      })),
+    ];
+    return all.filter(
+      ({ type, name }) =>
+        (query.type ?? type) === type && (query.name === undefined || name.includes(query.name)),
+    );
   };
 
   return {
@@ -369,6 +392,8 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
     getTestSessionResult: async ({ params }, { principal, headers }) => {
       const row = await getResult(principal, params);
       const { trial_id: trialId, result_id: resultId } = row;
+      const report = reportOf(row);
+      if (report !== null && row.outcome !== null) return reportedResult(row, report);
       const json =
         trialId === null || resultId === null
           ? undefined
@@ -384,7 +409,9 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
       const row = await getResult(context.principal, params);
       const { trial_id: checkId, result_id: checkResultId } = row;
       if (checkId === null || checkResultId === null) {
-        return { assets: [], truncated: false, entriesReturned: 0, entriesTotal: 0 };
+        const assets = reportedAssets(row, query);
+        const { length } = assets;
+        return { assets, truncated: false, entriesReturned: length, entriesTotal: length };
       }
       const input = { params: { checkId, checkResultId }, query, body: undefined };
       return files.listCheckResultAssets(input, context);
@@ -417,6 +444,25 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
         screenshotLinks: ofType('screenshot'),
       };
     },
+  };
+}
+
+/** A result of a test runner, in the shape of all others. */
+function reportedResult(row: TestResultRow, { metadata }: Report): ResultWire {
+  const at = toTimestamp(row.stopped_at ?? 0);
+  return {
+    ...{ id: row.id, name: row.name, checkId: row.check_id, checkType: row.check_type },
+    ...{ resultType: 'FINAL', attempts: 1, checkRunId: null, sequenceId: row.run_id },
+    hasFailures: fromFlag(row.has_failures),
+    hasErrors: fromFlag(row.has_errors),
+    isDegraded: fromFlag(row.is_degraded),
+    isCancelled: row.outcome === 'CANCELLED',
+    ...{ overMaxResponseTime: false, underLoad: false, isLate: false, isPayloadDropped: false },
+    ...{ agentWaitMs: null, scheduledFor: null, errorGroupIds: [], runLocation: row.location },
+    startedAt: toTimestampOrNull(row.started_at),
+    ...{ stoppedAt: at, created_at: at, responseTime: row.response_time_ms ?? 0 },
+    ...noDetails,
+    metadata,
   };
 }
 

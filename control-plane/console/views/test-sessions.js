@@ -125,7 +125,9 @@ function ResultRow({ one }) {
     </th>
     <td>${one.runLocation}</td>
     <td class="right">${duration(one.responseTime)}</td>
-    <td class="reason">${why}</td>
+    <td class="reason">
+      ${why} ${one.reportUrl !== null && html`<a href=${one.reportUrl}>Files of the test runner</a>`}
+    </td>
   </tr>`;
 }
 

@@ -121,7 +121,7 @@ export async function settleTestSession(
     const stateOf = await statesOfRuns(unit, session, open);
     const now = clock.now();
     return open.flatMap((row) => {
-      const ending = row.trial_id === null ? null : endingOf(row, stateOf(row), now);
+      const ending = endingOf(row, stateOf(row), now);
       return ending === null ? [] : [{ row, ending }];
     });
   };

@@ -2,6 +2,7 @@
  * Starts a test session: each job becomes a trial, a stored check that is in no list, and one run of it. So
  * everything that agents, results, files and secrets do is as for any other check.
  */
+import type { Kysely } from 'kysely';
 import { maxOpenTestSessions, maxTestJobs } from '@monitor/shared/contract/test-session.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { createCheck, type CheckRow, type Trial } from '../../checks/index.ts';
@@ -9,6 +10,7 @@ import { raiseNews } from '../../core/location-versions.ts';
 import type { Services } from '../../core/services.ts';
 import { toFlag } from '../../db/columns.ts';
 import { lockRows } from '../../db/lock.ts';
+import type { Database } from '../../db/tables.ts';
 import { ApiError } from '../../errors/api-error.ts';
 import { notifyAgents } from '../../scheduling/index.ts';
 import { startSessionsIn } from '../check-sessions.ts';
@@ -42,10 +44,7 @@ export interface StartedTestSession {
 }
 
 /** Throws 429 when too many sessions of the account have not ended. */
-async function refuseMany(
-  db: Services['db'],
-  accountId: string,
-): Promise<void> {
+export async function refuseManyOpen(db: Kysely<Database>, accountId: string): Promise<void> {
   const { open } = await db
     .selectFrom('test_sessions')
     .select((select) => select.fn.countAll<number>().as('open'))
@@ -95,11 +94,11 @@ export async function startTestSession(
     throw new ApiError('VALIDATION', `${jobs.length} checks match; a session has ${maxTestJobs}`);
   }
   const { account_id: accountId, location } = given;
-  await refuseMany(services.db, accountId);
+  await refuseManyOpen(services.db, accountId);
   const trials = await createTrials(services, given, jobs);
   const { places, ...begun } = await commits.run(async (db) => {
     await lockRows(db.selectFrom('accounts').select('id').where('id', '=', accountId)).execute();
-    await refuseMany(db, accountId);
+    await refuseManyOpen(db, accountId);
     const now = clock.now();
     const session: TestSessionRow = {
       ...given,

@@ -328,3 +328,49 @@ test('an account has fifty open sessions, and a session a thousand jobs', async 
   assert.equal(large.status, 202);
   assert.equal(Object.keys(large.body.sequenceIds).length, 1_000);
 });
+
+test('results of a test runner stand beside those of agents, with its files', async () => {
+  const { cp } = await setUp();
+  await using _cp = cp;
+  const created = await cp.api('POST', '/next/test-sessions/create', {
+    ...{ name: 'CI', environment: 'test', startedAt: 1_795_638_147_042, provider: 'PW_REPORTER' },
+    testResults: [{ name: 'shop' }],
+  });
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  const { testSessionId, testResults } = created.body;
+  const path = `/next/test-sessions/${testSessionId}/results/${testResults[0].testResultId}`;
+  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
+  const ending = {
+    ...{ status: 'FAILED', isDegraded: false, responseTime: 996 },
+    ...{ startedAt: '2026-11-25T20:22:27.040Z', stoppedAt: '2026-11-25T20:22:28.036Z' },
+    assetEntries: [{ name: 'logs.txt', start: 56, end: 2_229, compressionMethod: 8 }],
+    metadata: { errors: [{ error: { message: 'expected 2' } }] },
+  };
+  assert.equal((await cp.api('POST', path, ending, foreign)).status, 404);
+  const zip = Buffer.from('PK-not-unpacked-here');
+  const uploaded = await fetch(`${cp.url}${path}/upload`, {
+    ...{ method: 'POST', body: zip },
+    headers: {
+      authorization: `Bearer ${cp.apiKey}`,
+      'content-type': 'application/octet-stream',
+    },
+  });
+  assert.equal(uploaded.status, 201);
+  const { url } = (await uploaded.json()) as { url: string };
+  assert.deepEqual(Buffer.from(await (await fetch(url)).arrayBuffer()), zip);
+  assert.equal((await fetch(`${url.slice(0, -2)}xx`)).status, 403);
+  assert.equal((await cp.api('POST', path, ending)).status, 200);
+  assert.equal((await cp.api('POST', path, { ...ending, status: 'PASSED' })).status, 200);
+  const session = await cp.api('GET', `/v1/test-sessions/${testSessionId}`);
+  assert.deepEqual([session.body.status, session.body.provider], ['FAILED', 'PW_REPORTER']);
+  const read = `/v1${path.slice(5)}`;
+  const result = await cp.api('GET', read);
+  assert.deepEqual(result.body.metadata, ending.metadata);
+  const assets = await cp.api('GET', `${read}/assets`);
+  assert.deepEqual(
+    assets.body.assets.map((one: { name: string }) => one.name),
+    ['report.zip', 'logs.txt'],
+  );
+  const list = await cp.api('GET', '/v1/test-sessions?providers[]=PW_REPORTER');
+  assert.deepEqual(list.body.entries[0].failed, ['shop']);
+});
