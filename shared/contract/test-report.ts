@@ -92,7 +92,8 @@ const downloadReport = defineRoute({
   path: '/v1/test-reports/{testResultId}',
   tag,
   summary: 'Download the files of a reported result by their link',
-  description: 'Links come with the assets of a test result and need no key; they expire after an hour.',
+  description:
+    'Links come with the assets of a test result and need no key; they expire after an hour.',
   authentication: 'none',
   params: z.object({ testResultId: pathId }),
   query: z.object({ expires: queryInteger(0, 4_102_444_800), signature: z.string().max(128) }),

@@ -138,8 +138,7 @@ export class MqttConnection {
     }
     this.#state = 'authenticating';
     const keepAliveMs = (packet.keepalive ?? 0) * 1_500;
-    this.#keepAliveMs =
-      keepAliveMs === 0 ? maxKeepAliveMs : Math.min(maxKeepAliveMs, keepAliveMs);
+    this.#keepAliveMs = keepAliveMs === 0 ? maxKeepAliveMs : Math.min(maxKeepAliveMs, keepAliveMs);
     const credentials = {
       accountId: packet.username ?? '',
       key: packet.password?.toString('utf8') ?? '',
@@ -182,6 +181,9 @@ export class MqttConnection {
       this.#filters.delete(filter);
       this.#owner.unsubscribe(this, filter);
     }
-    this.#send({ cmd: 'unsuback', ...(messageId === undefined ? {} : { messageId }) } as mqtt.Packet);
+    this.#send({
+      cmd: 'unsuback',
+      ...(messageId === undefined ? {} : { messageId }),
+    } as mqtt.Packet);
   }
 }

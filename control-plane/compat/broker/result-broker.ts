@@ -11,12 +11,7 @@ import type { Bus } from '../../core/bus.ts';
 import { sha256Hex } from '../../core/keys.ts';
 import type { Services } from '../../core/services.ts';
 import { readFilter } from '../decide/topics.ts';
-import {
-  type Credentials,
-  maxPacketBytes,
-  MqttConnection,
-  refusals,
-} from './mqtt-connection.ts';
+import { type Credentials, maxPacketBytes, MqttConnection, refusals } from './mqtt-connection.ts';
 import { ResultSender } from './result-sender.ts';
 
 const maxConnections = { account: 200, process: 2_000, unauthenticated: 200 };
@@ -80,7 +75,9 @@ export class ResultBroker implements Disposable {
       this.#connections.size >= maxConnections.process ||
       unauthenticated >= maxConnections.unauthenticated;
     if (isFull || this.#isClosed) {
-      socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      socket.end(
+        'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n',
+      );
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {

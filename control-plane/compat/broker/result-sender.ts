@@ -155,11 +155,7 @@ export class ResultSender implements Disposable {
     const sessions = await this.#parts.services.db
       .selectFrom('test_sessions')
       .selectAll()
-      .where(
-        'suite_id',
-        'in',
-        eachOf(missing.map(({ suiteId }) => suiteId)),
-      )
+      .where('suite_id', 'in', eachOf(missing.map(({ suiteId }) => suiteId)))
       .execute();
     for (const session of sessions) {
       const watched = this.#watched.get(keyOf(session.account_id, session.suite_id ?? ''));
@@ -322,5 +318,8 @@ async function printedSince(
     .orderBy('position')
     .limit(piecesAtOnce)
     .execute();
-  return rows.map((row) => ({ position: row.position, logs: JSON.parse(row.lines_json) as unknown }));
+  return rows.map((row) => ({
+    position: row.position,
+    logs: JSON.parse(row.lines_json) as unknown,
+  }));
 }

@@ -22,7 +22,8 @@ export function readFilter(filter: string, accountId: string): TopicFilter | nul
   const isNamed = /^[\w-]{1,100}$/.test(suiteId);
   // `#` stands at the end alone, and both wildcards fill a level.
   const isValid = rest.every(
-    (level, index) => !/[+#]/.test(level.slice(1) + (level.length > 1 ? level[0] : '')) &&
+    (level, index) =>
+      !/[+#]/.test(level.slice(1) + (level.length > 1 ? level[0] : '')) &&
       (level !== '#' || index === rest.length - 1),
   );
   if (!isOwn || !isNamed || !isValid || filter.length > maxFilterLength) return null;

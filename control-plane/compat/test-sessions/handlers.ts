@@ -50,7 +50,8 @@ type ResultWire = z.input<typeof testSessionRoutes.getTestSessionResult.response
 type ReportedAsset = z.input<
   typeof testSessionRoutes.listTestSessionResultAssets.response
 >['assets'][number];
-type RunLocation = string | { type: 'PUBLIC'; region: string } | { type: 'PRIVATE'; slugName: string };
+type RunLocation =
+  string | { type: 'PUBLIC'; region: string } | { type: 'PRIVATE'; slugName: string };
 
 function codeOf(location: RunLocation): string {
   if (typeof location === 'string') return location;
@@ -163,7 +164,8 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
     given: RunLocation,
   ): Promise<Pick<NewTestSession, 'location' | 'private_location_id'>> => {
     const location = codeOf(given);
-    if (Object.hasOwn(dataCenterLocations, location)) return { location, private_location_id: null };
+    if (Object.hasOwn(dataCenterLocations, location))
+      return { location, private_location_id: null };
     const row = await db
       .selectFrom('private_locations')
       .select('id')

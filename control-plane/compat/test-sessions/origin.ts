@@ -10,12 +10,7 @@ export interface Origin {
 }
 
 type Columns =
-  | 'repo_url'
-  | 'commit_id'
-  | 'commit_owner'
-  | 'commit_message'
-  | 'branch_name'
-  | 'environment';
+  'repo_url' | 'commit_id' | 'commit_owner' | 'commit_message' | 'branch_name' | 'environment';
 
 export function originOf({ repoInfo, environment }: Origin): Pick<NewTestSession, Columns> {
   return {

@@ -1,7 +1,10 @@
 /** The checks of a test session: as clients send them, or as they are stored. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
-import { createCheckGroupBody, type CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
+import {
+  createCheckGroupBody,
+  type CheckGroupFields,
+} from '@monitor/shared/contract/check-group.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { TestJob } from '@monitor/shared/contract/test-session.ts';

@@ -88,7 +88,10 @@ export function testReportHandlers(
       const worth = links.check({ resultId, name: reportFile, ...query }, clock.now());
       if (worth !== 'valid') {
         const what = worth === 'expired' ? 'has expired' : 'is not one of this control plane';
-        throw new ApiError('FORBIDDEN', `the link ${what}; read the assets of the test result again`);
+        throw new ApiError(
+          'FORBIDDEN',
+          `the link ${what}; read the assets of the test result again`,
+        );
       }
       // The link names no account: its signature stands for it.
       const row = await db
@@ -99,9 +102,7 @@ export function testReportHandlers(
       const report = row === undefined ? null : reportOf(row);
       const key = report?.key ?? null;
       const file =
-        row === undefined || key === null
-          ? undefined
-          : await codeBundles.open(row.account_id, key);
+        row === undefined || key === null ? undefined : await codeBundles.open(row.account_id, key);
       if (file === undefined) throw notFound('report', resultId);
       return asStream(file.stream, {
         'Content-Length': file.row.size_bytes,

@@ -115,8 +115,7 @@ function ResultRow({ one }) {
   // The link leads to what its run has recorded, where there is a run.
   const [, place] = one.testSessionResultLink.split('#');
   const hasDetails = place?.startsWith('/checks/') === true;
-  const why =
-    one.error ?? (one.hasErrors ? 'an agent error' : one.isDegraded ? 'degraded' : '');
+  const why = one.error ?? (one.hasErrors ? 'an agent error' : one.isDegraded ? 'degraded' : '');
   return html`<tr>
     <td><${State} tone=${one.isDegraded ? 'warn' : tones[one.status]} word=${inWords(one.status)} /></td>
     <th scope="row" class="long">

@@ -17,7 +17,9 @@ export async function forgetTrials(services: Services): Promise<void> {
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
-          selectFrom('test_results').select('id').whereRef('test_results.trial_id', '=', 'checks.id'),
+          selectFrom('test_results')
+            .select('id')
+            .whereRef('test_results.trial_id', '=', 'checks.id'),
         ),
       ),
     )

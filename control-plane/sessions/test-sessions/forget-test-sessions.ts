@@ -11,7 +11,10 @@ const logsKeptMs = 3_600_000;
 /** Deletes old test sessions with their results, and what was printed in runs that have ended. */
 export async function forgetTestSessions(services: Services): Promise<void> {
   const { clock, db } = services;
-  await db.deleteFrom('test_logs').where('created_at', '<', clock.now() - logsKeptMs).execute();
+  await db
+    .deleteFrom('test_logs')
+    .where('created_at', '<', clock.now() - logsKeptMs)
+    .execute();
   const old = await db
     .selectFrom('test_sessions')
     .select(['id', 'account_id'])

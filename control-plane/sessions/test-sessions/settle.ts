@@ -96,10 +96,7 @@ export async function endIfComplete(
 }
 
 /** The row of a session that has not ended, locked. */
-export function lockOpen(
-  db: Kysely<Database>,
-  id: string,
-): Promise<TestSessionRow | undefined> {
+export function lockOpen(db: Kysely<Database>, id: string): Promise<TestSessionRow | undefined> {
   return lockRows(
     db.selectFrom('test_sessions').selectAll().where('id', '=', id).where('stopped_at', 'is', null),
   ).executeTakeFirst();

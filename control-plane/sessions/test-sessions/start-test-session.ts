@@ -27,6 +27,8 @@ export type NewTestSession = Omit<
   'id' | 'status' | 'started_at' | 'stopped_at' | 'cancelled_at' | 'publish_from'
 >;
 
+const noNames = { check_id: null, logical_id: null, check_run_id: null };
+
 /** A check that is to run once. */
 export interface NewTestJob {
   checkType: CheckType;
@@ -114,6 +116,7 @@ export async function startTestSession(
     });
     const sessions = new Map(started.map((one) => [one.session.check_id, one]));
     const results = trials.map((trial, position): TestResultRow => {
+      const names = jobs[position]?.names ?? noNames;
       const one = sessions.get(trial.id);
       const [run] = one?.runs ?? [];
       if (one === undefined || run === undefined) {
@@ -121,7 +124,7 @@ export async function startTestSession(
       }
       return {
         ...{ id: newId(), session_id: session.id, account_id: accountId, position },
-        ...{ run_id: run.runId, trial_id: trial.id, ...jobs[position]!.names },
+        ...{ run_id: run.runId, trial_id: trial.id, ...names },
         ...{ name: trial.name, check_type: trial.type, location: run.location },
         ...{ outcome: null, result_id: null, error: null, report_json: null },
         ...{ has_failures: toFlag(false), has_errors: toFlag(false), is_degraded: toFlag(false) },

@@ -54,7 +54,10 @@ test('only a live key of the account connects', async () => {
 test('an upgrade that the broker does not serve is refused as any other', async () => {
   await using cp = await startTestControlPlane();
   const socket = new WebSocket(cp.url.replace('http', 'ws'), 'chat');
-  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, { statusCode: number }];
+  const [, response] = (await once(socket, 'unexpected-response')) as [
+    unknown,
+    { statusCode: number },
+  ];
   assert.equal(response.statusCode, 400);
   socket.on('error', () => undefined);
   socket.terminate();
@@ -104,7 +107,7 @@ test('a client that comes back gets every end again', async () => {
   await agent.checkIn();
   const suiteId = randomUUID();
   const { sequenceIds } = await startSession(cp, suiteId, 60);
-  for (let submitted = 0; submitted < 60; ) {
+  for (let submitted = 0; submitted < 60;) {
     const { jobs } = await agent.checkIn();
     await agent.submit(...jobs.map((run) => resultOfJob(run)));
     submitted += jobs.length;

@@ -99,7 +99,10 @@ test('checks that are triggered by tag run once in the location that was asked f
   assert.equal(session.body.errorGroupIds.length, 1);
   const read = await cp.api('GET', `${path}/results/${testResultId}`);
   assert.equal(read.body.hasFailures, true);
-  const group = await cp.api('GET', `/v1/test-session-error-groups/${session.body.errorGroupIds[0]}`);
+  const group = await cp.api(
+    'GET',
+    `/v1/test-session-error-groups/${session.body.errorGroupIds[0]}`,
+  );
   assert.equal(group.body.rawErrorMessage, 'HTTP 500');
   const links = await cp.api('GET', `/next${path.slice(3)}/results/${testResultId}/links`);
   assert.match(links.body.testResultLink, /\/console\/#\/checks\//);
@@ -107,7 +110,10 @@ test('checks that are triggered by tag run once in the location that was asked f
   assert.deepEqual(assets.body.assets, []);
   const list = await cp.api('GET', '/v1/test-sessions?branches[]=main&statuses[]=FAILED');
   assert.deepEqual(
-    list.body.entries.map((entry: { name: string; failed: string[] }) => [entry.name, entry.failed]),
+    list.body.entries.map((entry: { name: string; failed: string[] }) => [
+      entry.name,
+      entry.failed,
+    ]),
     [['Nightly', ['shop']]],
   );
   assert.equal((await cp.api('GET', '/v1/test-sessions?branches[]=other')).body.length, 0);
@@ -143,7 +149,10 @@ test('a trigger that matches nothing says so in the way that clients read', asyn
     body: JSON.stringify(call(randomUUID(), { targetTags: [['none']] })),
   });
   assert.equal(response.status, 403);
-  assert.equal(((await response.json()) as { errorCode: string }).errorCode, 'ERR_NO_MATCHING_CHECKS');
+  assert.equal(
+    ((await response.json()) as { errorCode: string }).errorCode,
+    'ERR_NO_MATCHING_CHECKS',
+  );
 });
 
 test('checks that are not stored run with their group, and leave nothing in the lists', async () => {
@@ -249,7 +258,9 @@ test('a cancelled session ends, and its client hears so', async () => {
   const done = await cp.api('GET', `${path}/completion`);
   assert.equal(done.body.status, 'CANCELLED');
   assert.deepEqual(
-    (await client.ends(2)).map(({ kind, body: message }) => kind === 'error' || message.result.isCancelled),
+    (await client.ends(2)).map(
+      ({ kind, body: message }) => kind === 'error' || message.result.isCancelled,
+    ),
     [true, true],
   );
 });
