@@ -30,10 +30,7 @@ export function effectiveFields(row: CheckRow, group: GroupRow | undefined): Che
 }
 
 /** The group of a check. */
-export async function groupOf(
-  db: Kysely<Database>,
-  row: CheckRow,
-): Promise<GroupRow | undefined> {
+export async function groupOf(db: Kysely<Database>, row: CheckRow): Promise<GroupRow | undefined> {
   if (row.group_id === null) return inlinedGroupOf(row);
   return findGroup(db, row.account_id, row.group_id);
 }

@@ -17,7 +17,13 @@ export { copyBundles } from './code-bundles/copy-bundles.ts';
 export { type CodeBundleRow, CodeBundleStore, folderOfBundles } from './code-bundles/store.ts';
 export { certificateTargetOf, domainOf } from './decide/certificate-target.ts';
 export { dropServiceReferences } from './drop-references.ts';
-export { effectiveAmong, effectiveFields, groupAmong, groupOf, groupsOf } from './effective-check.ts';
+export {
+  effectiveAmong,
+  effectiveFields,
+  groupAmong,
+  groupOf,
+  groupsOf,
+} from './effective-check.ts';
 export { checkHandlers, checkTypeBindings } from './handlers.ts';
 export { saveLearnedScript } from './learned-scripts.ts';
 export { lockChecks } from './lock-checks.ts';

@@ -114,7 +114,10 @@ function encryptVariables(
 }
 
 /** The fields of a check as a body has them; secret variables stay encrypted. */
-export function decryptedFields({ secrets }: Pick<Services, 'secrets'>, row: CheckRow): CheckFields {
+export function decryptedFields(
+  { secrets }: Pick<Services, 'secrets'>,
+  row: CheckRow,
+): CheckFields {
   return mapCredentials(fieldsOf(row), (value) => secrets.decryptStored(value, row.account_id));
 }
 
