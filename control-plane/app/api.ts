@@ -69,11 +69,10 @@ import {
 import {
   clientStorageHandlers,
   compatibilityHandlers,
-  type Deployments,
-  projectHandlers,
   testReportHandlers,
   testSessionHandlers,
 } from '../compat/index.ts';
+import { type Deployments, projectHandlers, projectImportHandlers } from '../projects/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
 import { incidentHandlers } from '../incidents/index.ts';
@@ -160,6 +159,7 @@ export function bindApi({
     audit: auditHandlers(services),
     compatibility: compatibilityHandlers(services, people),
     project: projectHandlers(services, deployments),
+    projectImport: projectImportHandlers(services),
     clientStorage: clientStorageHandlers(codeBundles),
     testSession: testSessionHandlers(services),
     testReport: testReportHandlers(services, codeBundles),

@@ -29,7 +29,7 @@ import {
   statusesOfChecks,
   sweepSlots,
 } from '../results/index.ts';
-import { Deployments, pruneDeployments } from '../compat/index.ts';
+import { Deployments, pruneDeployments } from '../projects/index.ts';
 import { Bus } from '../core/bus.ts';
 import { uuidOfTime } from '../core/keys.ts';
 import type { Config } from '../core/config.ts';

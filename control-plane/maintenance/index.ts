@@ -3,7 +3,10 @@ export type { Occurrence } from './decide/maintenance.ts';
 export { heldAt, heldBetween, type PlannedWindow } from './decide/planned-maintenance.ts';
 export { maintenanceBetween } from './maintenance-between.ts';
 export { maintenanceWindowHandlers } from './maintenance-windows/handlers.ts';
-export { fieldsOf as windowFieldsOf, toColumns as windowColumnsOf } from './maintenance-windows/wire.ts';
+export {
+  fieldsOf as windowFieldsOf,
+  toColumns as windowColumnsOf,
+} from './maintenance-windows/wire.ts';
 export { MaintenanceSlots } from './maintenance-slots.ts';
 export {
   maintenanceDay,

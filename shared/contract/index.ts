@@ -20,6 +20,7 @@ import { checkGroupRoutes } from './check-group.ts';
 import { checkTrialRoutes } from './check-trial.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from './check-trigger.ts';
 import { compatibilityRoutes } from './compatibility.ts';
+import { projectImportRoutes } from './compatibility/imports.ts';
 import { projectRoutes } from './compatibility/projects.ts';
 import { clientStorageRoutes } from './compatibility/storage.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
@@ -97,6 +98,7 @@ export const routeGroups = {
   audit: auditRoutes,
   compatibility: compatibilityRoutes,
   project: projectRoutes,
+  projectImport: projectImportRoutes,
   clientStorage: clientStorageRoutes,
   testSession: testSessionRoutes,
   testReport: testReportRoutes,

@@ -1,39 +1,10 @@
 /** The command line that teams bring, as npm has it, against a control plane and an agent: no shim between. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import test from 'node:test';
-import { promisify, stripVTControlCharacters } from 'node:util';
+import { clientVersions, installClient } from '../support/published-client.ts';
 import { eventually, openTarget, System, temporaryFolder } from '../support/system.ts';
 
-const versions = ['8.23.2', '9.5.0'];
-
-interface Client {
-  /** What a command prints, as its users read it. Rejects when it fails. */
-  run(command: string): Promise<string>;
-}
-
-async function install(folder: string, version: string, settings: Record<string, string>) {
-  const options = {
-    cwd: folder,
-    // npm may need what this machine says about proxies and registries.
-    env: { ...process.env, ...settings, CI: 'true' },
-    maxBuffer: 16_777_216,
-  };
-  const run = promisify(execFile);
-  const packages = `checkly@${version}`;
-  await run('npm', ['install', '--no-audit', '--no-fund', '--prefix', folder, packages], options);
-  const program = join(folder, 'node_modules', '.bin', 'checkly');
-  const client: Client = {
-    run: async (command) => {
-      const { stdout } = await run(process.execPath, [program, ...command.split(' ')], options);
-      return stripVTControlCharacters(stdout);
-    },
-  };
-  return client;
-}
-
-for (const version of versions) {
+for (const version of clientVersions) {
   test(`checkly ${version} reads and changes what is there`, async () => {
     using folder = temporaryFolder();
     await using target = await openTarget();
@@ -59,13 +30,7 @@ for (const version of versions) {
       return results.length > 0;
     };
     await eventually(hasResult, 120_000, () => 'a result of the check');
-    const client = await install(folder.path, version, {
-      CHECKLY_ENV: 'local',
-      CHECKLY_API_URL: system.baseUrl,
-      CHECKLY_MQTT_URL: system.baseUrl.replace('http', 'ws'),
-      CHECKLY_API_KEY: system.apiKey,
-      CHECKLY_ACCOUNT_ID: system.accountId,
-    });
+    const client = await installClient(folder.path, version, system);
     const steps: [command: string, shows: RegExp][] = [
       ['whoami', /You are currently on account/],
       ['runtimes', /2025/],

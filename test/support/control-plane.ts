@@ -39,12 +39,7 @@ export interface TestControlPlane extends AsyncDisposable {
 /** Every refusal has these four fields and no other; existing clients read one more. */
 function assertErrorShape({ status, body }: Answer): void {
   const { deploymentId: _further, ...fields } = body as Record<string, unknown>;
-  assert.deepEqual(Object.keys(fields).sort(), [
-    'attributes',
-    'error',
-    'message',
-    'statusCode',
-  ]);
+  assert.deepEqual(Object.keys(fields).sort(), ['attributes', 'error', 'message', 'statusCode']);
   const { statusCode, attributes } = body as { statusCode: number; attributes: { code: string } };
   assert.equal(statusCode, status);
   assert.equal(typeof attributes.code, 'string');

@@ -13,6 +13,8 @@ import { checkTrialRoutes } from '@monitor/shared/contract/check-trial.ts';
 import { checkSessionRoutes, checkTriggerRoutes } from '@monitor/shared/contract/check-trigger.ts';
 import { checkTypes, isPinged, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
+import { projectImportRoutes } from '@monitor/shared/contract/compatibility/imports.ts';
+import { projectRoutes } from '@monitor/shared/contract/compatibility/projects.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
 import { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-policy.ts';
 import { incidentRoutes } from '@monitor/shared/contract/incident.ts';
@@ -401,6 +403,9 @@ export const kinds = [
   'dashboardNumber',
   'dashboardIncident',
   'dashboardIncidentUpdate',
+  'project',
+  'deployment',
+  'importPlan',
   'runtime',
   'tag',
   'testSession',
@@ -526,6 +531,7 @@ export async function buildWorld(
   await buildTestSession(target, marker, ids);
   await buildPages(target, marker, ids);
   await buildDashboard(target, marker, ids);
+  await buildProject(target, marker, ids);
   return { accountId, marker, agentKey: locationKey.rawKey, ids };
 }
 
@@ -564,6 +570,29 @@ async function buildDashboard(target: Target, marker: string, ids: World['ids'])
   const incident = await createDashboardIncident(target, marker, dashboard.id);
   ids.dashboardIncident.push(incident.id);
   ids.dashboardIncidentUpdate.push(...incident.incidentUpdates.map(({ id }) => id));
+}
+
+async function buildProject(target: Target, marker: string, ids: World['ids']): Promise<void> {
+  const deployment = await call(target, projectRoutes.deployProject, { body: projectOf(marker) });
+  assert.ok('id' in deployment);
+  const params = { logicalId: marker, deploymentId: deployment.id };
+  await call(target, projectRoutes.awaitDeployment, { params });
+  ids.project.push(marker);
+  ids.deployment.push(deployment.id);
+  const { id } = await call(target, projectImportRoutes.createImportPlan, {
+    ...{ params, body: importOf('dashboard') },
+  });
+  ids.importPlan.push(id);
+}
+
+function projectOf(name: string) {
+  return { project: { logicalId: name, name }, resources: [] };
+}
+
+function importOf(type: string) {
+  return {
+    filters: [{ type: 'exclude' as const }, { type: 'include' as const, resource: { type } }],
+  };
 }
 
 const analyticsKinds: ReadonlyMap<string, Kind> = new Map(
@@ -626,6 +655,9 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/\{serviceId\}$/, 'service'],
   [/^\/v1\/status-pages\/incidents\/\{incidentId\}$/, 'incident'],
   [/\{incidentUpdateId\}$/, 'incidentUpdate'],
+  [/\{logicalId\}$/, 'project'],
+  [/\{deploymentId\}$/, 'deployment'],
+  [/\{planId\}$/, 'importPlan'],
   [/\{dashboardId\}$/, 'dashboard'],
   [/^\/v1\/incidents\/\{\w+\}$/, 'dashboardIncident'],
   [/^\/v1\/incidents\/\{incidentId\}\/updates\/\{id\}$/, 'dashboardIncidentUpdate'],
@@ -637,7 +669,7 @@ export function kindsOfParams(route: Route): Map<string, Kind> {
   for (const name of paramNames(route)) {
     const end = route.path.indexOf(`{${name}}`) + name.length + 2;
     const upTo = route.path.slice(0, end);
-    const isWait = route.path.endsWith('/completion');
+    const isWait = /sessions\/.*\/completion$/.test(route.path);
     const kind =
       analyticsKinds.get(route.path) ??
       checkTypeKinds.get(route.path) ??
@@ -747,6 +779,11 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     updateIncidentUpdate: { description: 'changed' },
     createDashboard: { header: name },
     updateDashboard: { header: name },
+    deployProject: projectOf(name),
+    createProject: { logicalId: `p-${unique()}`, name },
+    createImportPlan: importOf('status-page-service'),
+    peekCodeBundle: { key: 'bundles/none.tgz' },
+    downloadFile: { key: 'files/none' },
     createDashboardIncident: {
       name,
       dashboardId: ids.dashboardNumber[0] ?? 1,

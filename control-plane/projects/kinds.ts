@@ -8,6 +8,7 @@ import {
   alertChannelRoutes,
   type AlertChannelType,
 } from '@monitor/shared/contract/alert-channel.ts';
+import { alertSettings, type RetryStrategy } from '@monitor/shared/contract/check.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
 import { fieldsOfAnyType } from '@monitor/shared/contract/check-routes.ts';
 import { checkTypes, findCheckType, isPinged } from '@monitor/shared/contract/checks/index.ts';
@@ -19,8 +20,8 @@ import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts
 import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
 import { type Role, type Route, roleOf } from '@monitor/shared/contract/route.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
-import type { LocationKeys } from '../../accounts/index.ts';
-import { alertChannelHandlers, preferencesOf } from '../../alerting/index.ts';
+import type { LocationKeys } from '../accounts/index.ts';
+import { alertChannelHandlers, preferencesOf } from '../alerting/index.ts';
 import {
   createCheck,
   createGroup,
@@ -30,29 +31,29 @@ import {
   groupFieldsOf,
   updateCheck,
   updateGroup,
-} from '../../checks/index.ts';
-import { mapCredentials } from '../../core/decide/credentials.ts';
-import type { Services } from '../../core/services.ts';
-import { fromJson } from '../../db/columns.ts';
-import { eachOf } from '../../db/expressions.ts';
-import { invalidField } from '../../errors/api-error.ts';
-import type { ApiPrincipal } from '../../http/authenticate.ts';
-import type { CallContext } from '../../http/call-context.ts';
-import { bodyFields, type BodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
+} from '../checks/index.ts';
+import { mapCredentials } from '../core/decide/credentials.ts';
+import type { Services } from '../core/services.ts';
+import { fromJson } from '../db/columns.ts';
+import { eachOf } from '../db/expressions.ts';
+import { invalidField } from '../errors/api-error.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
+import type { CallContext } from '../http/call-context.ts';
+import { bodyFields, type BodyFields, refuseMisspelt, validate } from '../http/validate.ts';
 import {
   maintenanceWindowHandlers,
   windowColumnsOf,
   windowFieldsOf,
-} from '../../maintenance/index.ts';
-import { privateLocationHandlers } from '../../scheduling/index.ts';
+} from '../maintenance/index.ts';
+import { privateLocationHandlers } from '../scheduling/index.ts';
 import {
   dashboardFieldsOf,
   dashboardHandlers,
   presentStatusPages,
   serviceHandlers,
   statusPageHandlers,
-} from '../../status-pages/index.ts';
-import { References, refIn } from './references.ts';
+} from '../status-pages/index.ts';
+import { type References, refIn } from './references.ts';
 
 export type Fields = Record<string, unknown>;
 
@@ -64,6 +65,12 @@ export interface Unit {
   accountId: string;
   /** New checks wait for their schedule. */
   runsLater: boolean;
+}
+
+/** What reading needs of it. */
+export interface Reading {
+  services: Pick<Services, 'db' | 'secrets' | 'domains'>;
+  accountId: string;
 }
 
 /** A resource as it is stored. */
@@ -80,8 +87,12 @@ export interface Kind {
   role: Role;
   /** The body of its creation. `slugs` are the private locations that were assigned to it. */
   parse(payload: Fields, references: References, slugs: readonly string[]): Fields;
-  /** What is there of these ids. */
-  read(unit: Unit, ids: readonly string[]): Promise<Map<string, Stored>>;
+  /** What is there of these ids, or of the whole account for null. */
+  read(unit: Reading, ids: readonly string[] | null): Promise<Map<string, Stored>>;
+  /** The payload from which a project would make it, with ids in place of references. */
+  write(stored: Fields): Fields;
+  /** Fields that existing clients do not know: they stay as people set them. */
+  own?: readonly string[];
   create(unit: Unit, body: Fields): Promise<string | number>;
   update(unit: Unit, stored: Stored, body: Fields): Promise<unknown>;
   remove(unit: Unit, stored: Stored): Promise<unknown>;
@@ -165,6 +176,42 @@ const numbersIn = (ids: readonly string[]): number[] => [
   ...ids.map(Number).filter(Number.isSafeInteger),
 ];
 
+/** Private locations are assigned by resources of their own. */
+function withoutAssigned({ privateLocations, ...stored }: Fields): Fields {
+  return Array.isArray(privateLocations) ? stored : { ...stored, privateLocations };
+}
+
+/** Clients refuse an empty list of conditions. */
+function withoutEmptyConditions(stored: Fields): Fields {
+  const { retryStrategy } = stored;
+  if (typeof retryStrategy !== 'object' || retryStrategy === null) return stored;
+  const { onlyOn, ...rest } = retryStrategy as RetryStrategy;
+  return onlyOn.length > 0 ? stored : { ...stored, retryStrategy: rest };
+}
+
+const plainAlertSettings: unknown = JSON.parse(JSON.stringify(alertSettings.parse({})));
+
+/** Clients take settings of a check for its own, which win over those of the account. */
+function withoutPlainAlertSettings(stored: Fields): Fields {
+  const { alertSettings: given, ...rest } = stored;
+  const isPlain = isDeepStrictEqual(given, plainAlertSettings);
+  return stored['useGlobalAlertSettings'] === true && isPlain ? rest : stored;
+}
+
+/** The settings that checks and groups share, as a payload has them. */
+const asPayload = (stored: Fields): Fields =>
+  withoutSecrets(withoutAssigned(withoutEmptyConditions(stored)));
+
+/** Nobody sees secrets; null keeps them. */
+function withoutSecrets(stored: Fields): Fields {
+  const variables = stored['environmentVariables'];
+  if (!Array.isArray(variables)) return stored;
+  const environmentVariables = (variables as EnvironmentVariable[]).map((each) =>
+    each.secret ? { ...each, value: null } : each,
+  );
+  return { ...stored, environmentVariables };
+}
+
 function definitionOf(checkType: unknown): CheckTypeDefinition {
   const definition = typeof checkType === 'string' ? findCheckType(checkType) : undefined;
   if (definition !== undefined) return definition;
@@ -204,8 +251,10 @@ const checks: Kind = {
       .selectFrom('checks')
       .selectAll()
       .where('account_id', '=', accountId)
-      .where('id', 'in', eachOf(ids))
+      .$if(ids !== null, (rows) => rows.where('id', 'in', eachOf(ids ?? [])))
       .where('is_trial', '=', 0)
+      .orderBy('created_at')
+      .orderBy('id')
       .execute();
     const decrypt = (value: string): string => services.secrets.decryptStored(value, accountId);
     return new Map(
@@ -226,6 +275,14 @@ const checks: Kind = {
     return updateCheck(services, accountId, definitionOf(checkType), handle, changes);
   },
   remove: ({ services, accountId }, { handle }) => deleteCheck(services, accountId, handle),
+  write({ heartbeat, ...stored }) {
+    const { pingToken: _kept, ...settings } = (heartbeat ?? {}) as Fields;
+    const isHeartbeat = isPinged(String(stored['checkType']));
+    return {
+      ...asPayload(withoutPlainAlertSettings(stored)),
+      ...(heartbeat !== undefined && { heartbeat: isHeartbeat ? settings : heartbeat }),
+    };
+  },
   isSame(stored, { alertChannelSubscriptions: _own, ...given }) {
     const body = withKeptVariables(stored, given);
     if (!isPinged(String(body['checkType']))) return isEqual(stored, body);
@@ -250,7 +307,9 @@ const groups: Kind = {
       .selectFrom('check_groups')
       .selectAll()
       .where('account_id', '=', accountId)
-      .where('id', 'in', numbersIn(ids))
+      .$if(ids !== null, (rows) => rows.where('id', 'in', numbersIn(ids ?? [])))
+      .orderBy('created_at')
+      .orderBy('id')
       .execute();
     const decrypt = (value: string): string => services.secrets.decryptStored(value, accountId);
     return new Map(
@@ -268,12 +327,15 @@ const groups: Kind = {
     return updateGroup(services, accountId, Number(handle), changes as never);
   },
   remove: ({ services, accountId }, { handle }) => deleteGroup(services, accountId, Number(handle)),
+  write: (stored) => ({ v: 2, ...asPayload(stored) }),
   isSame: (stored, { alertChannelSubscriptions: _own, ...body }) =>
     isEqual(stored, withKeptVariables(stored, body)),
 };
 
 const channels: Kind = {
   type: 'alert-channel',
+  own: ['grouping', 'timezone'],
+  write: (stored) => stored,
   role: roleOf(alertChannelRoutes.createAlertChannel),
   parse(payload) {
     refuseSubscriptions(payload, 'subscriptions');
@@ -286,7 +348,9 @@ const channels: Kind = {
       .selectFrom('alert_channels')
       .selectAll()
       .where('account_id', '=', accountId)
-      .where('id', 'in', numbersIn(ids))
+      .$if(ids !== null, (rows) => rows.where('id', 'in', numbersIn(ids ?? [])))
+      .orderBy('created_at')
+      .orderBy('id')
       .execute();
     return new Map(
       rows.map((row) => {
@@ -321,6 +385,7 @@ const keysOf = ({ services: { afterDeployment } }: Unit): LocationKeys => ({
 
 const locations: Kind = {
   type: 'private-location',
+  write: (stored) => stored,
   address: 'slugName',
   role: roleOf(privateLocationRoutes.createPrivateLocation),
   parse(payload) {
@@ -332,7 +397,9 @@ const locations: Kind = {
       .selectFrom('private_locations')
       .selectAll()
       .where('account_id', '=', accountId)
-      .where('id', 'in', eachOf(ids))
+      .$if(ids !== null, (rows) => rows.where('id', 'in', eachOf(ids ?? [])))
+      .orderBy('created_at')
+      .orderBy('id')
       .execute();
     return new Map(
       rows.map(({ id, name, slug_name: slugName, icon, proxy_url: proxy }) => {
@@ -361,6 +428,8 @@ const locations: Kind = {
 
 const windows: Kind = {
   type: 'maintenance-window',
+  own: ['timezone', 'description', 'pauseAllChecks'],
+  write: (stored) => stored,
   role: roleOf(maintenanceWindowRoutes.createMaintenanceWindow),
   parse(payload) {
     const { createMaintenanceWindow: route } = maintenanceWindowRoutes;
@@ -371,7 +440,9 @@ const windows: Kind = {
       .selectFrom('maintenance_windows')
       .selectAll()
       .where('account_id', '=', accountId)
-      .where('id', 'in', numbersIn(ids))
+      .$if(ids !== null, (rows) => rows.where('id', 'in', numbersIn(ids ?? [])))
+      .orderBy('created_at')
+      .orderBy('id')
       .execute();
     return new Map(
       rows.map((row) => [
@@ -394,11 +465,15 @@ const windows: Kind = {
   },
   // Instants may be written in many ways.
   isSame: (stored, body) =>
-    isDeepStrictEqual(windowColumnsOf(stored as never), windowColumnsOf(body as never)),
+    isDeepStrictEqual(
+      windowColumnsOf(stored as never),
+      windowColumnsOf({ ...stored, ...body } as never),
+    ),
 };
 
 const dashboards: Kind = {
   type: 'dashboard',
+  write: (stored) => stored,
   address: 'customUrl',
   role: roleOf(dashboardRoutes.createDashboard),
   parse(payload) {
@@ -411,7 +486,9 @@ const dashboards: Kind = {
       .selectFrom('dashboards')
       .selectAll()
       .where('account_id', '=', accountId)
-      .where('id', 'in', numbersIn(ids))
+      .$if(ids !== null, (rows) => rows.where('id', 'in', numbersIn(ids ?? [])))
+      .orderBy('created_at')
+      .orderBy('id')
       .execute();
     return new Map(
       rows.map((row) => {
@@ -436,6 +513,7 @@ const dashboards: Kind = {
 
 const pageServices: Kind = {
   type: 'status-page-service',
+  write: (stored) => stored,
   role: roleOf(serviceRoutes.createService),
   parse(payload) {
     return parseBy(serviceRoutes.createService.body, payload, related(serviceRoutes.createService));
@@ -445,7 +523,9 @@ const pageServices: Kind = {
       .selectFrom('services')
       .select(['id', 'name'])
       .where('account_id', '=', accountId)
-      .where('id', 'in', eachOf(ids))
+      .$if(ids !== null, (rows) => rows.where('id', 'in', eachOf(ids ?? [])))
+      .orderBy('created_at')
+      .orderBy('id')
       .execute();
     return new Map(rows.map(({ id, name }) => [id, { handle: id, fields: { name } }]));
   },
@@ -477,6 +557,10 @@ const plainPage = {
 
 const pages: Kind = {
   type: 'status-page',
+  write(stored) {
+    const names = ['name', 'url', 'cards', ...Object.keys(plainPage)];
+    return Object.fromEntries(names.map((name) => [name, stored[name]]));
+  },
   address: 'url',
   role: roleOf(statusPageRoutes.createStatusPage),
   parse(payload, references) {
@@ -493,7 +577,9 @@ const pages: Kind = {
       .selectFrom('status_pages')
       .selectAll()
       .where('account_id', '=', accountId)
-      .where('id', 'in', eachOf(ids))
+      .$if(ids !== null, (rows) => rows.where('id', 'in', eachOf(ids ?? [])))
+      .orderBy('created_at')
+      .orderBy('id')
       .execute();
     const wires = await presentStatusPages(services, accountId, rows);
     return new Map(

@@ -4,12 +4,15 @@
  */
 import type { Kysely } from 'kysely';
 import { channelSubscription } from '@monitor/shared/contract/alert-channel.ts';
-import type { ProjectResource } from '@monitor/shared/contract/compatibility/projects.ts';
-import { writeSubscription } from '../../checks/index.ts';
-import { fromFlag } from '../../db/columns.ts';
-import type { Database } from '../../db/tables.ts';
-import { invalidField } from '../../errors/api-error.ts';
-import { validate } from '../../http/validate.ts';
+import type {
+  ProjectResource,
+  ResourceType,
+} from '@monitor/shared/contract/compatibility/projects.ts';
+import { writeSubscription } from '../checks/index.ts';
+import { fromFlag } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import { invalidField } from '../errors/api-error.ts';
+import { validate } from '../http/validate.ts';
 import { type References, refIn } from './references.ts';
 
 type Fields = Record<string, unknown>;
@@ -31,7 +34,8 @@ export interface Subscription {
 export function parseSubscription(payload: Fields, references: References): Subscription {
   const { type, field } = targetOf(payload);
   const channel = references.target(payload['alertChannelId'], 'alert-channel', 'alertChannelId');
-  const id = references.id(payload[field], type, field);
+  const { physicalId } = references.target(payload[field], type, field);
+  const id = type === 'check' ? physicalId : Number(physicalId);
   const body = validate(
     channelSubscription,
     { checkId: null, groupId: null, activated: payload['activated'] ?? true, [field]: id },
@@ -84,17 +88,21 @@ export function subscribe(
 }
 
 export interface Assignment {
-  logicalId: string;
   type: 'check' | 'check-group';
+  logicalId: string;
 }
 
-/** The check or group of an assignment, by its name in the project. */
-export function parseAssignment({ type, payload }: ProjectResource): Assignment {
+/** The check or group that an assignment is part of; `names` are those that the project owns, by id. */
+export function parseAssignment(
+  { type, payload }: ProjectResource,
+  names: (type: ResourceType, physicalId: string) => string | undefined,
+): Assignment {
   const of = type === 'private-location-group-assignment' ? 'check-group' : 'check';
   const field = of === 'check' ? 'checkId' : 'groupId';
-  const ref = refIn(payload?.[field]);
-  if (ref === null) throw invalidField(field, 'must be a reference such as {"ref": "name"}');
-  return { logicalId: ref, type: of };
+  const given = payload?.[field];
+  const logicalId = refIn(given) ?? names(of, String(given));
+  if (logicalId !== undefined) return { type: of, logicalId };
+  throw invalidField(field, 'must be a reference such as {"ref": "name"}');
 }
 
 export function slugOf({ payload }: ProjectResource, references: References): string {

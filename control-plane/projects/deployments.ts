@@ -9,12 +9,12 @@ import type {
   DeploymentWire,
   ProjectChange,
 } from '@monitor/shared/contract/compatibility/projects.ts';
-import type { Services } from '../../core/services.ts';
-import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import type { Database } from '../../db/tables.ts';
-import { ApiError, notFound } from '../../errors/api-error.ts';
-import { aliveReplicas } from '../../replicas/index.ts';
-import type { DeploymentsTable } from '../tables.ts';
+import type { Services } from '../core/services.ts';
+import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
+import { aliveReplicas } from '../replicas/index.ts';
+import type { DeploymentsTable } from './tables.ts';
 import type { DeployOptions } from './deploy-project.ts';
 
 type DeploymentRow = Selectable<DeploymentsTable>;
@@ -258,7 +258,7 @@ export class Deployments implements AsyncDisposable {
   }
 
   /** The progress of a deployment whenever it has changed, until it has ended or the client is gone. */
-  async *follow(
+  async *watch(
     accountId: string,
     logicalId: string,
     id: string,

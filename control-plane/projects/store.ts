@@ -6,10 +6,10 @@ import type {
   ProjectBody,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
-import type { Services } from '../../core/services.ts';
-import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import type { Database } from '../../db/tables.ts';
-import type { ProjectResourcesTable, ProjectsTable } from '../tables.ts';
+import type { Services } from '../core/services.ts';
+import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import type { ProjectResourcesTable, ProjectsTable } from './tables.ts';
 
 export type ProjectRow = Selectable<ProjectsTable>;
 /** That a project owns a resource. */

@@ -1,6 +1,6 @@
 /** What the resources of a project refer to: other resources of the project, and shared files. */
 import type { ProjectBody, ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
-import { invalidField } from '../../errors/api-error.ts';
+import { invalidField } from '../errors/api-error.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -22,6 +22,7 @@ export const keyOf = (type: ResourceType, logicalId: string): string => `${type}
 
 export class References {
   readonly #targets = new Map<string, Target>();
+  readonly #byId = new Map<string, Target>();
   readonly #sharedFiles: ProjectBody['sharedFiles'];
 
   constructor(sharedFiles: ProjectBody['sharedFiles']) {
@@ -30,17 +31,23 @@ export class References {
 
   set(type: ResourceType, logicalId: string, target: Target): void {
     this.#targets.set(keyOf(type, logicalId), target);
+    this.#byId.set(keyOf(type, target.physicalId), target);
   }
 
-  /** The target of a reference. Refuses one that the project does not hold, naming the field. */
+  /** The target of a reference, or of an id. Refuses what the project does not hold, naming the field. */
   target(value: unknown, type: ResourceType, field: string): Target {
     const ref = refIn(value);
-    if (ref === null) throw invalidField(field, `must be a reference such as {"ref": "name"}`);
-    const target = this.#targets.get(keyOf(type, ref));
-    if (target === undefined) {
-      throw invalidField(field, `refers to the ${type} "${ref}", which the project does not hold`);
+    const isId = typeof value === 'string' || typeof value === 'number';
+    if (ref === null && !isId) {
+      throw invalidField(field, `must be a reference such as {"ref": "name"}`);
     }
-    return target;
+    const target =
+      ref === null
+        ? this.#byId.get(keyOf(type, String(value)))
+        : this.#targets.get(keyOf(type, ref));
+    if (target !== undefined) return target;
+    const name = ref ?? String(value);
+    throw invalidField(field, `refers to the ${type} "${name}", which the project does not hold`);
   }
 
   /** A value with the id in place of a reference; other values stay as they are. */

@@ -5,9 +5,9 @@ import type {
   ProjectBody,
   projectRoutes,
 } from '@monitor/shared/contract/compatibility/projects.ts';
-import type { Services } from '../../core/services.ts';
-import { ApiError } from '../../errors/api-error.ts';
-import { asStream, type Handlers } from '../../http/implement.ts';
+import type { Services } from '../core/services.ts';
+import { ApiError } from '../errors/api-error.ts';
+import { asStream, type Handlers } from '../http/implement.ts';
 import { deployProject, destroyProject } from './deploy-project.ts';
 import type { Deployments } from './deployments.ts';
 import { findProject } from './store.ts';
@@ -82,7 +82,7 @@ export function projectHandlers(
       const { accountId } = principal;
       // An unknown one is refused before the stream begins.
       await deployments.read(accountId, logicalId, deploymentId);
-      const states = deployments.follow(accountId, logicalId, deploymentId, signal);
+      const states = deployments.watch(accountId, logicalId, deploymentId, signal);
       return asStream(Readable.from(eventsOf(services, states)), {
         'Cache-Control': 'no-cache, no-transform',
         'X-Accel-Buffering': 'no',
@@ -97,7 +97,7 @@ export function projectHandlers(
       });
       const signal = AbortSignal.any([until.signal, context.signal]);
       try {
-        for await (const state of deployments.follow(accountId, logicalId, deploymentId, signal)) {
+        for await (const state of deployments.watch(accountId, logicalId, deploymentId, signal)) {
           if (state.endedAt !== null) return state;
         }
       } finally {

@@ -12,14 +12,14 @@ import type {
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import { includesRole } from '@monitor/shared/contract/route.ts';
-import { dropSubscription, lockChecks } from '../../checks/index.ts';
-import { JoinedCommits } from '../../core/after-commit.ts';
-import type { Services } from '../../core/services.ts';
-import { lockKeys } from '../../db/lock.ts';
-import type { Database } from '../../db/tables.ts';
-import { ApiError, invalidField } from '../../errors/api-error.ts';
-import type { ApiPrincipal } from '../../http/authenticate.ts';
-import { readingContext } from '../../http/call-context.ts';
+import { dropSubscription, lockChecks } from '../checks/index.ts';
+import { JoinedCommits } from '../core/after-commit.ts';
+import type { Services } from '../core/services.ts';
+import { lockKeys } from '../db/lock.ts';
+import type { Database } from '../db/tables.ts';
+import { ApiError, invalidField } from '../errors/api-error.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
+import { readingContext } from '../http/call-context.ts';
 import { isEqual, type Kind, kinds, type Stored, type Unit } from './kinds.ts';
 import { hasNumericId, keyOf, References } from './references.ts';
 import {
@@ -129,6 +129,14 @@ interface Known {
   before: Stored;
 }
 
+interface Asked {
+  known: LinkRow | undefined;
+  before: Stored | undefined;
+  body: Record<string, unknown>;
+  /** Fields that stay as people set them. */
+  kept: readonly string[];
+}
+
 class Deployment {
   readonly #unit: Unit;
   readonly #options: DeployOptions;
@@ -137,6 +145,8 @@ class Deployment {
   readonly #total: number;
   #done = 0;
   readonly diff: DiffEntry[] = [];
+  /** What subscriptions of the project connect. */
+  readonly #connected = new Set<string>();
   /** Made anew in another place. */
   readonly #replaced: { kind: Kind; logicalId: string; stored: Stored }[] = [];
 
@@ -238,7 +248,8 @@ class Deployment {
           links[at] === undefined ? await this.#adopt(kind, logicalId, body, renamed) : null;
         const known = adopted?.known ?? links[at];
         const before = adopted?.before ?? stored.get(known?.physical_id ?? '');
-        const physicalId = await this.#saveOne(kind, logicalId, { known, before, body });
+        const kept = (kind.own ?? []).filter((name) => payload?.[name] === undefined);
+        const physicalId = await this.#saveOne(kind, logicalId, { known, before, body, kept });
         const { slugName } = body;
         references.set(type, logicalId, {
           physicalId,
@@ -287,18 +298,16 @@ class Deployment {
   async #saveOne(
     kind: Kind,
     logicalId: string,
-    {
-      known,
-      before,
-      body,
-    }: { known: LinkRow | undefined; before: Stored | undefined; body: Record<string, unknown> },
+    { known, before, body, kept }: Asked,
   ): Promise<string> {
     const isOther = before !== undefined && kind.isOther?.(before.fields, body) === true;
     if (known !== undefined && before !== undefined && !isOther) {
       const isSame = kind.isSame ?? isEqual;
-      if (isSame(before.fields, body)) return known.physical_id;
+      const given = Object.entries(body).filter(([name]) => !kept.includes(name));
+      const changes = Object.fromEntries(given);
+      if (isSame(before.fields, changes)) return known.physical_id;
       this.#requireRole(kind);
-      await kind.update(this.#unit, before, body);
+      await kind.update(this.#unit, before, changes);
       this.#note(kind.type, logicalId, known.physical_id, 'UPDATE');
       return known.physical_id;
     }
@@ -329,6 +338,7 @@ class Deployment {
     });
     const channelIds = asked.map(({ subscription }) => subscription.channelId);
     const present = await subscriptionsOf(this.#db, accountId, channelIds);
+    for (const { subscription } of asked) this.#connected.add(nameOf(subscription));
     for (const { logicalId, subscription } of asked) {
       const name = nameOf(subscription);
       const known = this.#take(type, logicalId);
@@ -360,7 +370,8 @@ class Deployment {
   }
 
   async #disconnect({ type, physical_id: name }: LinkRow): Promise<void> {
-    if (type !== 'alert-channel-subscription') return;
+    // Under another name it is connected still.
+    if (type !== 'alert-channel-subscription' || this.#connected.has(name)) return;
     await dropSubscription(this.#db, this.#unit.accountId, subscriptionNamed(name));
   }
 
@@ -465,7 +476,9 @@ async function saveAll(
     await deployment.refer(kind, foreign.get(kind.type) ?? [], references);
     const slugsOf = (logicalId: string) => slugs.get(keyOf(kind.type, logicalId)) ?? [];
     await deployment.save(kind, own.get(kind.type) ?? [], references, slugsOf);
-    if (kind.type === 'private-location') collectSlugs(assignments, references, slugs, own);
+    if (kind.type === 'private-location') {
+      collectSlugs({ assignments, references, slugs, own, links });
+    }
   }
   await deployment.saveSubscriptions(own.get('alert-channel-subscription') ?? [], references);
   await deployment.saveAssignments(assignments);
@@ -474,20 +487,30 @@ async function saveAll(
 }
 
 /** Which private locations are assigned to each check and group, into `slugs`. */
-function collectSlugs(
-  assignments: readonly ProjectResource[],
-  references: References,
-  slugs: Map<string, string[]>,
-  own: ReadonlyMap<ResourceType, readonly ProjectResource[]>,
-): void {
+function collectSlugs({
+  assignments,
+  references,
+  slugs,
+  own,
+  links,
+}: {
+  assignments: readonly ProjectResource[];
+  references: References;
+  slugs: Map<string, string[]>;
+  own: ReadonlyMap<ResourceType, readonly ProjectResource[]>;
+  links: readonly LinkRow[];
+}): void {
   const known = new Set(
     (['check', 'check-group'] as const).flatMap((type) =>
       (own.get(type) ?? []).map(({ logicalId }) => keyOf(type, logicalId)),
     ),
   );
+  const byId = new Map(
+    links.map((each) => [keyOf(each.type as ResourceType, each.physical_id), each.logical_id]),
+  );
   for (const each of assignments) {
     try {
-      const { type, logicalId } = parseAssignment(each);
+      const { type, logicalId } = parseAssignment(each, (of, id) => byId.get(keyOf(of, id)));
       const key = keyOf(type, logicalId);
       if (!known.has(key)) {
         const field = type === 'check' ? 'checkId' : 'groupId';

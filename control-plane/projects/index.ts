@@ -1,0 +1,5 @@
+/** What other modules may use. */
+export { deployProject, destroyProject, type DeployOptions } from './deploy-project.ts';
+export { Deployments, pruneDeployments } from './deployments.ts';
+export { projectHandlers } from './handlers.ts';
+export { projectImportHandlers } from './import-handlers.ts';
