@@ -86,7 +86,8 @@ export class ResultBroker implements Disposable {
         connect: (one, credentials) => this.#connect(one, credentials),
         subscribe: (one, filter) => this.#subscribe(one, filter),
         unsubscribe: (one, filter) => {
-          this.#sender.unsubscribe(one, filter);
+          const own = readFilter(filter, one.credentials?.accountId ?? '');
+          if (own !== null) this.#sender.unsubscribe(one, own.filter);
         },
         closed: (one) => {
           this.#forget(one);
@@ -99,10 +100,12 @@ export class ResultBroker implements Disposable {
   async #isValid({ accountId, key }: Credentials): Promise<boolean> {
     if (!/^\S{8,512}$/.test(key)) return false;
     const found = await this.#parts.keys.findApiKey(sha256Hex(key));
-    return found?.accountId === accountId.toLowerCase();
+    return found?.accountId === accountId;
   }
 
-  async #connect(connection: MqttConnection, credentials: Credentials): Promise<number> {
+  async #connect(connection: MqttConnection, given: Credentials): Promise<number> {
+    // In one spelling, so that each account has one number of connections.
+    const credentials = { ...given, accountId: given.accountId.toLowerCase() };
     if (!(await this.#isValid(credentials))) return refusals.notAuthorized;
     // It closed while its key was looked up.
     if (!this.#connections.has(connection)) return refusals.unavailable;
@@ -118,7 +121,7 @@ export class ResultBroker implements Disposable {
     const { accountId } = connection.credentials ?? { accountId: '' };
     const own = readFilter(filter, accountId);
     if (own === null) return false;
-    this.#sender.subscribe(connection, accountId.toLowerCase(), own);
+    this.#sender.subscribe(connection, accountId, own);
     return true;
   }
 

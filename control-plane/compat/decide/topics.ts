@@ -15,10 +15,10 @@ export interface TopicFilter {
   suiteId: string;
 }
 
-/** A filter of an account's own topics that names one suite; null for any other. */
+/** A filter of an account's own topics that names one suite; null for any other. Ids are in lower case. */
 export function readFilter(filter: string, accountId: string): TopicFilter | null {
-  const [root, account, name, suiteId = '', ...rest] = filter.split('/');
-  const isOwn = root === 'account' && account === accountId && name === results;
+  const [root, account = '', name, suiteId = '', ...rest] = filter.split('/');
+  const isOwn = root === 'account' && account.toLowerCase() === accountId && name === results;
   const isNamed = /^[\w-]{1,100}$/.test(suiteId);
   // `#` stands at the end alone, and both wildcards fill a level.
   const isValid = rest.every(
@@ -27,7 +27,7 @@ export function readFilter(filter: string, accountId: string): TopicFilter | nul
       (level !== '#' || index === rest.length - 1),
   );
   if (!isOwn || !isNamed || !isValid || filter.length > maxFilterLength) return null;
-  return { filter, suiteId };
+  return { filter: [root, accountId, name, suiteId, ...rest].join('/'), suiteId };
 }
 
 export function topicOf(of: {

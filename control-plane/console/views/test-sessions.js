@@ -10,9 +10,10 @@ import { State } from '../parts/icons.js';
 import { Action, Choice, Facts, Section } from '../parts/layout.js';
 import { List, entriesOf } from '../parts/list.js';
 import { Empty, Failure, Loading, wordsOf } from '../parts/notices.js';
+import { Search } from '../parts/search.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
-import { changeQuery, choosing, link } from '../router.js';
+import { choosing, link } from '../router.js';
 
 /** @typedef {DataAt<'v1/test-sessions'>['entries'][number]} Entry */
 /** @typedef {DataAt<`v1/test-sessions/${string}`>} Session */
@@ -74,11 +75,6 @@ function SessionRow({ entry }) {
 /** @param {{ query: Query }} props */
 export function TestSessionsView({ query }) {
   const { status = '', search = '' } = query;
-  const [typed, setTyped] = useState(search);
-  useEffect(() => {
-    const timer = setTimeout(() => changeQuery({ search: typed.trim() }), 250);
-    return () => clearTimeout(timer);
-  }, [typed]);
   const read = useQuery('v1/test-sessions', {
     query: { limit: 100, textSearch: search, ...(status !== '' && { statuses: status }) },
     everyMs: listEveryMs,
@@ -86,14 +82,7 @@ export function TestSessionsView({ query }) {
   return html`<h1>Tests</h1>
     <p class="muted">Checks that ran once, before they were stored or on demand. They count in no status.</p>
     <div class="filters" role="search">
-      <label class="field grow"
-        ><span>Search</span
-        ><input
-          type="search"
-          value=${typed}
-          placeholder="a name, a branch, a commit"
-          onInput=${(/** @type {InputEvent & { currentTarget: HTMLInputElement }} */ event) => setTyped(event.currentTarget.value)}
-      /></label>
+      <${Search} value=${search} placeholder="a name, a branch, a commit" />
       <${Choice} label="Status" options=${statuses} value=${status} onChange=${choosing('status')} />
     </div>
     ${List({
