@@ -44,6 +44,7 @@ import { ScheduleCache } from './worker/schedule-cache.ts';
 import { AgentSession } from './worker/agent-session.ts';
 import { Cipher } from './worker/cipher.ts';
 import { LeaseBook } from './worker/lease-book.ts';
+import { LiveLogs } from './worker/live-logs.ts';
 import { repeat } from './worker/repeat.ts';
 import { Scheduler } from './worker/scheduler.ts';
 import { SubmitLoop } from './worker/submit-loop.ts';
@@ -178,8 +179,12 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
 
   const ids = new RunIds();
   const leases = new LeaseBook();
+  const liveLogs = stack.use(
+    new LiveLogs({ client, clock, logger: logger.child({ subsystem: 'runs' }) }),
+  );
   const executor: Executor = new Executor({
     clock,
+    liveLogs,
     ids,
     runners,
     network,

@@ -22,6 +22,7 @@ import {
   type CheckInAnswer,
   type CheckInRequest,
   type ItemOutcome,
+  type LiveLogLine,
   type OpenRun,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { errorBody, errorCatalogue, type ErrorBody } from '@monitor/shared/contract/errors.ts';
@@ -396,6 +397,11 @@ export class ControlPlaneClient {
   /** Reports all runs in progress. */
   async reportOpenRuns(runs: readonly OpenRun[]): Promise<void> {
     await this.#call(agentRoutes.reportOpenRuns, { body: this.#body({ runs }) });
+  }
+
+  /** Sends what a run has printed since. Throws CallFailure with 404 when nobody watches it. */
+  async sendLogs(runId: string, position: number, lines: readonly LiveLogLine[]): Promise<void> {
+    await this.#call(agentRoutes.sendLogs, { body: this.#body({ runId, position, lines }) });
   }
 
   async goodbye(): Promise<void> {

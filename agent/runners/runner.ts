@@ -126,6 +126,8 @@ export interface RunnerContext {
     level?: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR',
     section?: 'setup' | 'request' | 'teardown',
   ): void;
+  /** Shows a line to somebody who watches the run; `log` does so too. Absent when nobody does. */
+  readonly printed?: (line: string) => void;
   readonly network: NetworkAccess;
   readonly run: RunFacts;
   /** Merged variables of the run; `ENVIRONMENT_URL` among them where a trigger gave one. */

@@ -63,6 +63,8 @@ export interface Attempt {
   latestStart: number;
   /** Called when the attempt is repeated. */
   onRepeat?: () => void;
+  /** Takes what the run prints while it runs, without secrets; absent when nobody watches it. */
+  onPrinted?: (line: string) => void;
 }
 
 type EvidenceShare = Pick<AttemptEvidence, 'begin' | 'deadline'>;
@@ -328,7 +330,7 @@ interface Tried {
 }
 
 async function tryAttempt(
-  { check, run, environmentUrl }: Attempt,
+  { check, run, environmentUrl, onPrinted }: Attempt,
   tools: AttemptTools,
   signal: AbortSignal,
   { begin, deadline }: EvidenceShare,
@@ -352,6 +354,7 @@ async function tryAttempt(
     detect: check.detectSecrets,
     ...(tools.onScrubbed === undefined ? {} : { onFound: tools.onScrubbed }),
   });
+  const print = (line: string): void => onPrinted?.(scrubber.text(line));
   const artifacts = tools.artifactsOf(run.resultId, scrubber);
   let storedBodyLimit = 0;
   const seen: { isVoid: Tried['isVoid'] } = { isVoid: null };
@@ -376,7 +379,9 @@ async function tryAttempt(
         clientCertificates: check.clientCertificates,
         proxyUrl: check.proxyUrl,
         learnedScript: check.learnedScript,
+        ...(onPrinted === undefined ? {} : { printed: print }),
         log(msg, level = 'INFO', section = 'request') {
+          print(msg);
           jobLog[section].push({ time: clock.now(), msg, level });
         },
         scrub: (text) => scrubber.text(text),

@@ -33,6 +33,7 @@ import type { Cipher } from './cipher.ts';
 import { concludeAttempt, type EndedAttempt } from './conclude-attempt.ts';
 import { EvidenceBudget } from './evidence-budget.ts';
 import type { LeaseBook } from './lease-book.ts';
+import type { LiveLogs } from './live-logs.ts';
 import type { Outbox, OutboxEntry, PendingRetry } from './outbox.ts';
 import type { RunIds } from './run-ids.ts';
 import { RunQueue, type PoolName, type PoolState, type Turn } from './run-queue.ts';
@@ -62,6 +63,8 @@ export interface ExecutorOptions extends AttemptTools {
   onStored: (submission: ResultSubmission) => void;
   /** The reason why a slot is missed that was due so many milliseconds ago. */
   missedReason: (lateMs: number) => MissedReason;
+  /** Takes what watched runs print. */
+  liveLogs?: Pick<LiveLogs, 'add' | 'finish'>;
   /** Called with each attempt once its result is stored. */
   onAttempt?: (attempt: FinishedAttempt) => void;
 }
@@ -168,7 +171,7 @@ export class Executor {
   }
 
   async #attempt(current: Run, turn: Turn): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, liveLogs } = this.#options;
     const { signal } = turn;
     const { scheduledFor } = current;
     let startedAt = clock.now();
@@ -200,10 +203,15 @@ export class Executor {
           startedAt = clock.now();
           begunAt = clock.monotonic();
         },
+        ...(current.streamsLogs === true && liveLogs !== undefined
+          ? { onPrinted: (line: string) => liveLogs.add(current.runId, line) }
+          : {}),
       };
       const { deadline } = evidence;
       const outcome = await makeAttempt(attempt, this.#tools, signal, { begin, deadline });
       turn.end();
+      // What was printed comes before the result.
+      if (current.streamsLogs === true) await liveLogs?.finish(current.runId);
       const isCancelled = turn.isCancelled();
       if (signal.aborted && !isCancelled) return;
       const { at, tookMs } = attemptEndedAt();

@@ -20,6 +20,7 @@ export const run = z.object({
   epoch: z.number(),
   source: z.string().nullable().default(null),
   environmentUrl: z.string().nullable().default(null),
+  streamsLogs: z.boolean().exactOptional(),
 });
 export type Run = z.output<typeof run>;
 
@@ -41,6 +42,7 @@ export function runOfJob(job: Job, location: string, epoch: number): Run {
   return {
     ...{ check, runId, slotLocation, runLocation: location, scheduledFor, jobId, attempt },
     ...{ sequenceStartedAt, epoch, source, environmentUrl },
+    ...(job.streamsLogs === true ? { streamsLogs: true } : {}),
   };
 }
 

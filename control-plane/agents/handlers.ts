@@ -11,6 +11,7 @@ import {
   storeReports,
 } from '../scheduling/index.ts';
 import type { ResultIntake } from '../results/index.ts';
+import { storeTestLogs } from '../sessions/index.ts';
 import type { Services } from '../core/services.ts';
 
 /** Limit for agents that register in a location: each of them adds a row. */
@@ -59,6 +60,12 @@ export function agentHandlers(
     reportOpenRuns: async ({ body }, { principal }) => {
       const { accountId, location } = principal;
       await recordOpenRuns(services, { accountId, location, agentId: body.agentId }, body.runs);
+      return undefined;
+    },
+
+    sendLogs: async ({ body }, { principal, bodyBytes }) => {
+      quotas.take(principal.accountId, principal.location, { resultBytes: bodyBytes });
+      await storeTestLogs(services, principal, body);
       return undefined;
     },
 

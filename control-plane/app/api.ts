@@ -66,7 +66,12 @@ import {
   checkTrialHandlers,
   checkTriggerHandlers,
 } from '../sessions/index.ts';
-import { clientStorageHandlers, compatibilityHandlers } from '../compat/index.ts';
+import {
+  clientStorageHandlers,
+  compatibilityHandlers,
+  testReportHandlers,
+  testSessionHandlers,
+} from '../compat/index.ts';
 import { type Deployments, projectHandlers, projectImportHandlers } from '../projects/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
@@ -156,6 +161,8 @@ export function bindApi({
     project: projectHandlers(services, deployments),
     projectImport: projectImportHandlers(services),
     clientStorage: clientStorageHandlers(codeBundles),
+    testSession: testSessionHandlers(services),
+    testReport: testReportHandlers(services, codeBundles),
     agent: agentHandlers(services, intake),
     agentArtifact: agentArtifactHandlers(services),
     agentCodeBundle: agentCodeBundleHandlers(codeBundles),

@@ -1,7 +1,7 @@
 /** Composes the control plane, top to bottom. Closing it undoes the steps in reverse order. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import type { Kysely } from 'kysely';
@@ -126,12 +126,15 @@ import {
   resumeHeartbeats,
   sweepHeartbeats,
 } from '../heartbeats/index.ts';
+import { isForBroker, ResultBroker } from '../compat/index.ts';
 import { incidentsOfChecks } from '../incidents/index.ts';
 import {
   dropCancelledJobs,
   forgetSessions,
+  forgetTestSessions,
   forgetTrials,
   sessionsOfChecks,
+  settleTestSessions,
 } from '../sessions/index.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { observeState } from './observe-state.ts';
@@ -280,12 +283,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
 
   // Clients that send headers or bodies too slowly are disconnected.
   const requestTimeout = config.REQUEST_TIMEOUT_SECONDS * 1000;
-  const server = createServer({
+  const server: Server = createServer({
     keepAliveTimeout: 65_000,
     headersTimeout: Math.min(30_000, requestTimeout),
     // Uploads may take longer than any other body: each route sets its own limit.
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(5_000, requestTimeout),
+    shouldUpgradeCallback: (request) => server.listenerCount('upgrade') > 0 && isForBroker(request),
   });
   // A client that connects before everything is open waits for it, instead of hanging for ever.
   const opening = Promise.withResolvers<RequestListener>();
@@ -490,6 +494,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     },
   );
   const events = stack.use(new ConsoleEvents({ db, clock, bus, hub, keys, logger }));
+  const broker = stack.use(new ResultBroker({ server, services, keys, bus, logger }));
   const statusPages = serveStatusPages({
     services,
     snapshots,
@@ -552,6 +557,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       server.closeIdleConnections();
       hub.close();
       events.close();
+      broker.close();
       services.runs.close();
     });
     clearInterval(closingIdle);
@@ -689,6 +695,18 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       on: 'one',
       everyMs: 3_600_000,
       run: trusted(() => forgetSessions(services)),
+    },
+    {
+      name: 'settle-test-sessions',
+      on: 'one',
+      everyMs: 1_000,
+      run: settled(() => settleTestSessions(services)),
+    },
+    {
+      name: 'forget-test-sessions',
+      on: 'one',
+      everyMs: 600_000,
+      run: trusted(() => forgetTestSessions(services)),
     },
     {
       name: 'forget-trials',

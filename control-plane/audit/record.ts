@@ -39,7 +39,7 @@ export interface AuditRecord {
 }
 
 /** Their name at this time: they may be renamed or deleted later. */
-async function nameOf(db: Kysely<Database>, actor: AuditActor, now: number): Promise<string> {
+export async function nameOfActor(db: Kysely<Database>, actor: AuditActor, now: number): Promise<string> {
   switch (actor.kind) {
     case 'PERSON': {
       const row = await db
@@ -103,7 +103,7 @@ export async function recordAudit(
       at: now,
       actor_kind: actor.kind,
       actor_id: 'id' in actor ? actor.id : null,
-      actor_name: shorten(oneLine(await nameOf(db, actor, now)), maxNameLength),
+      actor_name: shorten(oneLine(await nameOfActor(db, actor, now)), maxNameLength),
       address: record.address,
       operation: record.operation,
       outcome: record.outcome,

@@ -34,7 +34,7 @@ import { accountSettingsOf } from '../accounts/index.ts';
 import { groupFieldsOf, type GroupRow } from './check-groups/store.ts';
 import { toAssigned, type CheckFields, type CheckRow } from './store.ts';
 import type { Services } from '../core/services.ts';
-import { effectiveFields, groupsOf } from './effective-check.ts';
+import { effectiveFields, groupAmong, groupsOf } from './effective-check.ts';
 import { learnedScriptsOf } from './learned-scripts.ts';
 
 /** The settings that checks inherit from an account, read once for many checks. */
@@ -234,7 +234,7 @@ export async function checkAssembly(
 
   return (row, scheduleFrom, proxyUrl) => {
     const type: CheckTypeDefinition = checkTypes[row.type as CheckType];
-    const group = row.group_id === null ? undefined : inheritance.groups.get(row.group_id);
+    const group = groupAmong(row, inheritance.groups);
     const fields = effectiveFields(row, group);
     const scripts =
       type.runtime === 'with-scripts'

@@ -6,7 +6,13 @@ import type { Database } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { applyGroup } from './decide/group-settings.ts';
 import { presentChannelConfig } from '../core/decide/hidden-values.ts';
-import { findGroup, groupFieldsOf, groupsById, type GroupRow } from './check-groups/store.ts';
+import {
+  findGroup,
+  groupFieldsOf,
+  groupsById,
+  inlinedGroupOf,
+  type GroupRow,
+} from './check-groups/store.ts';
 import {
   checksOfGroup,
   fieldsOf,
@@ -24,11 +30,17 @@ export function effectiveFields(row: CheckRow, group: GroupRow | undefined): Che
 }
 
 /** The group of a check. */
-export async function groupOf(
-  db: Kysely<Database>,
-  row: Pick<CheckRow, 'account_id' | 'group_id'>,
-): Promise<GroupRow | undefined> {
-  return row.group_id === null ? undefined : findGroup(db, row.account_id, row.group_id);
+export async function groupOf(db: Kysely<Database>, row: CheckRow): Promise<GroupRow | undefined> {
+  if (row.group_id === null) return inlinedGroupOf(row);
+  return findGroup(db, row.account_id, row.group_id);
+}
+
+/** The group of a check, one of `groups` or its own. */
+export function groupAmong(
+  row: CheckRow,
+  groups: ReadonlyMap<number, GroupRow>,
+): GroupRow | undefined {
+  return row.group_id === null ? inlinedGroupOf(row) : groups.get(row.group_id);
 }
 
 /** The groups of these checks. */
@@ -40,9 +52,9 @@ export async function groupsOf(
   return rows.some((row) => row.group_id !== null) ? groupsById(db, accountId) : new Map();
 }
 
-/** The fields of a check with its group, one of `groups`, applied. */
+/** The fields of a check with its group applied. */
 export function effectiveAmong(row: CheckRow, groups: ReadonlyMap<number, GroupRow>): CheckFields {
-  return effectiveFields(row, row.group_id === null ? undefined : groups.get(row.group_id));
+  return effectiveFields(row, groupAmong(row, groups));
 }
 
 export interface Presentation {

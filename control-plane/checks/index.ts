@@ -1,6 +1,6 @@
 /** What other modules may use. */
 export { dropSubscription, dropSubscriptionsOf, writeSubscription } from './alert-subscriptions.ts';
-export { checkAssembly } from './assemble-check.ts';
+export { accountVariables, checkAssembly } from './assemble-check.ts';
 export {
   type ChangedCheck,
   type CheckConsumer,
@@ -17,12 +17,25 @@ export { copyBundles } from './code-bundles/copy-bundles.ts';
 export { type CodeBundleRow, CodeBundleStore, folderOfBundles } from './code-bundles/store.ts';
 export { certificateTargetOf, domainOf } from './decide/certificate-target.ts';
 export { dropServiceReferences } from './drop-references.ts';
-export { effectiveAmong, effectiveFields, groupOf, groupsOf } from './effective-check.ts';
+export {
+  effectiveAmong,
+  effectiveFields,
+  groupAmong,
+  groupOf,
+  groupsOf,
+} from './effective-check.ts';
 export { checkHandlers, checkTypeBindings } from './handlers.ts';
 export { saveLearnedScript } from './learned-scripts.ts';
 export { lockChecks } from './lock-checks.ts';
-export { createCheck, deleteCheck, muteCheck, updateCheck } from './save-check.ts';
-export { createGroup, deleteGroup, updateGroup } from './save-group.ts';
+export {
+  createCheck,
+  decryptedFields,
+  deleteCheck,
+  muteCheck,
+  type Trial,
+  updateCheck,
+} from './save-check.ts';
+export { createGroup, deleteGroup, encryptedGroup, updateGroup } from './save-group.ts';
 export { privateLocationName } from './private-location-name.ts';
 export { pruneCodeBundles } from './prune-code-bundles.ts';
 export { hasCheck, requireCheck } from './require-check.ts';

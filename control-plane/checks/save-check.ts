@@ -1,5 +1,6 @@
 /** Creates, changes and deletes checks. Registered consumers update schedules, agents and heartbeats. */
 import type { Kysely } from 'kysely';
+import type { CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import {
@@ -16,7 +17,7 @@ import type { Database } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { variablesToStore } from '../core/decide/hidden-values.ts';
 import { sha256Hex } from '../core/keys.ts';
-import { groupById, type GroupRow } from './check-groups/store.ts';
+import { groupById, inlinedGroupOf, type GroupRow } from './check-groups/store.ts';
 import {
   fieldsOf,
   findCheck,
@@ -113,18 +114,29 @@ function encryptVariables(
   );
 }
 
-function decryptedFields({ secrets }: Services, row: CheckRow): CheckFields {
+/** The fields of a check as a body has them; secret variables stay encrypted. */
+export function decryptedFields(
+  { secrets }: Pick<Services, 'secrets'>,
+  row: CheckRow,
+): CheckFields {
   return mapCredentials(fieldsOf(row), (value) => secrets.decryptStored(value, row.account_id));
 }
 
+export interface Trial {
+  /** Hidden values that the body leaves out are those of this check. */
+  of: CheckRow | undefined;
+  /** A group of its own, as groups are stored; see `inlinedGroupOf`. */
+  group?: CheckGroupFields | undefined;
+}
+
 interface CreateOptions {
-  trial?: { of: CheckRow | undefined };
+  trial?: Trial;
   runsLater?: boolean;
 }
 
 /**
- * Creates a check from its parsed body. Throws 400 for unknown references and invalid offsets. A trial takes
- * hidden values from the check that it is a change of. With `runsLater` its first run is that of its schedule.
+ * Creates a check from its parsed body. Throws 400 for unknown references and invalid offsets. With `runsLater`
+ * its first run is that of its schedule.
  */
 export async function createCheck(
   services: Services,
@@ -146,11 +158,14 @@ export async function createCheck(
   }
   encryptVariables(services, accountId, fields, before);
   const now = clock.now();
+  const encrypted = mapCredentials(fields, (value) => services.secrets.encrypt(value, accountId));
   const row: CheckRow = {
     id: newId(),
     account_id: accountId,
     type: definition.type,
-    ...toColumns(mapCredentials(fields, (value) => services.secrets.encrypt(value, accountId))),
+    ...toColumns(
+      trial?.group === undefined ? encrypted : { ...encrypted, inlinedGroup: trial.group },
+    ),
     revision: 1,
     is_trial: toFlag(trial !== undefined),
     created_at: now,
@@ -159,7 +174,7 @@ export async function createCheck(
   const steps = await services.commits.run(async (db) => {
     await checkReferences(db, accountId, fields);
     await requireClientCertificate(db, accountId, definition.clientCertificates(fields));
-    const group = await requireGroup(db, accountId, fields);
+    const group = (await requireGroup(db, accountId, fields)) ?? inlinedGroupOf(row);
     const asked = fields['alertChannelSubscriptions'] as Subscription[];
     await checkChannels(db, accountId, asked);
     await insertCheck.run(db, row);

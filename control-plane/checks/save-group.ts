@@ -33,6 +33,17 @@ async function writeTags(
   if (rows.length > 0) await db.insertInto('check_group_tags').values(rows).execute();
 }
 
+/** The parsed body of a new group as it is stored: its hidden values are encrypted. */
+export function encryptedGroup(
+  { secrets }: Pick<Services, 'secrets'>,
+  accountId: string,
+  body: CheckGroupFields,
+): CheckGroupFields {
+  const encrypt = (value: string): string => secrets.encrypt(value, accountId);
+  const environmentVariables = variablesToStore(body.environmentVariables, null, encrypt);
+  return mapCredentials({ ...body, environmentVariables }, encrypt);
+}
+
 /** Creates a group from its parsed body. Throws 400 for references the account does not have. */
 export async function createGroup(
   services: Services,
@@ -40,13 +51,8 @@ export async function createGroup(
   body: CheckGroupFields,
   autoAssignAlerts: boolean,
 ): Promise<GroupRow> {
-  const { clock, commits, newId, secrets } = services;
-  const fields = {
-    ...body,
-    environmentVariables: variablesToStore(body.environmentVariables, null, (value) =>
-      secrets.encrypt(value, accountId),
-    ),
-  };
+  const { clock, commits, newId } = services;
+  const fields = encryptedGroup(services, accountId, body);
   return commits.run(async (db) => {
     await checkReferences(db, accountId, fields);
     await checkChannels(db, accountId, fields.alertChannelSubscriptions);
@@ -54,7 +60,7 @@ export async function createGroup(
       .insertInto('check_groups')
       .values({
         account_id: accountId,
-        ...toGroupColumns(mapCredentials(fields, (value) => secrets.encrypt(value, accountId))),
+        ...toGroupColumns(fields),
         badge_token: newId(),
         created_at: clock.now(),
         updated_at: null,

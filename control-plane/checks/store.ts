@@ -90,7 +90,7 @@ export function fieldsOf(row: CheckRow): CheckFields {
         frequencyOffset: row.frequency_offset,
         runParallel: fromFlag(row.run_parallel),
       };
-  const { isFallback = false, ...stored } = body;
+  const { isFallback = false, inlinedGroup: _group, ...stored } = body;
   return {
     ...stored,
     ...(isFallback === true && stored['retryStrategy'] === null && { retryStrategy: 'FALLBACK' }),

@@ -56,6 +56,7 @@ type Resource =
   | 'service'
   | 'snippet'
   | 'statusPage'
+  | 'testSession'
   | 'variable';
 type Groups = { [Name in Resource]: ValueOf<(typeof routeGroups)[Name]> };
 type AnyRoute = ValueOf<Groups> | AnalyticsRoute;

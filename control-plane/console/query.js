@@ -51,7 +51,7 @@ const sources = {
 };
 const ofResults = [
   ...['check-overview', 'check-results', 'check-runs', 'check-alerts', 'alert-notifications'],
-  ...['analytics', 'error-groups'],
+  ...['analytics', 'error-groups', 'test-sessions'],
 ];
 /** Names of checks fit into an address that every proxy takes. */
 const maxNamed = 100;

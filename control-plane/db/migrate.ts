@@ -47,6 +47,7 @@ import * as passkeys from './migrations/0036-passkeys.ts';
 import * as subscribedServices from './migrations/0037-subscribed-services.ts';
 import * as makersOfKeys from './migrations/0038-makers-of-keys.ts';
 import * as projects from './migrations/0039-projects.ts';
+import * as testSessions from './migrations/0040-test-sessions.ts';
 import * as webhookSubscriptions from './migrations/0042-webhook-subscriptions.ts';
 
 /** Up to 0018, for SQLite. */
@@ -108,6 +109,7 @@ const onBoth = {
   '0037-subscribed-services': subscribedServices,
   '0038-makers-of-keys': makersOfKeys,
   '0039-projects': projects,
+  '0040-test-sessions': testSessions,
   '0042-webhook-subscriptions': webhookSubscriptions,
 } satisfies Record<string, MigrationOfBoth>;
 

@@ -2,7 +2,7 @@ import { errorCatalogue, type ErrorBody, type ErrorCode } from '@monitor/shared/
 
 type Attributes = Omit<ErrorBody['attributes'], 'code'>;
 /** What existing clients read beside the four fields of every error. */
-type FurtherFields = Pick<ErrorBody, 'deploymentId'>;
+type FurtherFields = Pick<ErrorBody, 'deploymentId' | 'errorCode'>;
 
 /** An error answer. Thrown below a handler; the last error handler sends it. */
 export class ApiError extends Error {

@@ -26,7 +26,7 @@ export type {
   RecentRun,
   SubscriberRequest,
 } from './facts.ts';
-export { linkToCheck, linkToResult } from './links.ts';
+export { linkToCheck, linkToResult, linkToTestSession } from './links.ts';
 export { locationName } from './message.ts';
 export {
   dropMessagesOfPage,

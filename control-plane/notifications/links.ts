@@ -15,3 +15,7 @@ export function linkToResult(publicUrl: string, checkId: string, resultId: strin
 export function linkToGroup(publicUrl: string, groupId: string): string {
   return `${publicUrl}/console/#/alerts?group=${groupId}`;
 }
+
+export function linkToTestSession(publicUrl: string, sessionId: string): string {
+  return `${publicUrl}/console/#/test-sessions/${sessionId}`;
+}

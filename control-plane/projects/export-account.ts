@@ -69,7 +69,7 @@ const pageFields = Object.keys(statusPageRoutes.createStatusPage.body.shape);
 
 /** The fields of a resource with references in place of ids. */
 function withReferences(type: ResourceType, fields: Fields, refer: Refer): Fields {
-  const given: Fields = { ...fields };
+  const { cacheHash: _ofBundle, ...given } = fields;
   for (const [name, of] of [
     ['groupId', 'check-group'],
     ['setupSnippetId', 'snippet'],

@@ -243,7 +243,8 @@ const checks: Kind = {
   type: 'check',
   role: 'READ_WRITE',
   parse(payload, references, slugs) {
-    const { checkType, ...given } = payload;
+    // Clients compute it from other files than the bundle, and agents would refuse the bundle for it.
+    const { checkType, cacheHash: _ofClient, ...given } = payload;
     const definition = definitionOf(checkType);
     refuseSubscriptions(given, 'alertChannelSubscriptions');
     const incident = given['triggerIncident'];

@@ -9,6 +9,7 @@ import {
   type Job,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { ApiError, badToken } from '../errors/api-error.ts';
+import { fromFlag } from '../db/columns.ts';
 import { eachOf, unindexed } from '../db/expressions.ts';
 import type { JobsTable } from './tables.ts';
 import { checkAssembly, runsOnAgents } from '../checks/index.ts';
@@ -62,6 +63,7 @@ async function toJobs(
         notBefore: row.not_before,
         leaseUntil,
         environmentUrl: row.environment_url,
+        ...(fromFlag(row.streams_logs) ? { streamsLogs: true } : {}),
       },
     ];
   });

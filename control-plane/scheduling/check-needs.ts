@@ -7,6 +7,7 @@ import { mayNeedMore, needsOf } from './decide/runtime-needs.ts';
 import {
   type CheckRow,
   effectiveAmong,
+  groupAmong,
   groupFieldsOf,
   type GroupRow,
   groupsOf,
@@ -34,7 +35,7 @@ export function needsAmong(
   if (!mayNeedMore(row.type)) {
     return { type: row.type, needsRuntime: false, runtimeId: null, needsBrowser: false };
   }
-  const group = row.group_id === null ? undefined : groups.get(row.group_id);
+  const group = groupAmong(row, groups);
   return needsOf({
     type: row.type,
     fields: effectiveAmong(row, groups),

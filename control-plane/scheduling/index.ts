@@ -27,6 +27,7 @@ export {
   createJobs,
   dropJob,
   dropOverdueJobs,
+  dropWaitingJobs,
   type FinishedJob,
   finishJobs,
   type NewJob,

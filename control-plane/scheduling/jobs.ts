@@ -2,6 +2,7 @@
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import { leaseMs } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
+import { toFlag } from '../db/columns.ts';
 import { eachOf, unindexed } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { lockRows } from '../db/lock.ts';
@@ -25,6 +26,8 @@ export interface NewJob {
   runId?: string;
   /** `ENVIRONMENT_URL` of the run. */
   environmentUrl?: string | null;
+  /** The agent sends what its script prints while it runs. */
+  streamsLogs?: boolean;
   /** When the job expires without an agent. */
   expiresAt?: number;
   /** Set when the job continues a run; otherwise a new run begins. */
@@ -41,7 +44,7 @@ export interface NewJob {
 const insertJobs = prepareInserts('jobs', [
   ...(['id', 'account_id', 'check_id', 'location', 'run_id', 'source', 'slot_location'] as const),
   ...(['scheduled_for', 'attempt', 'sequence_started_at', 'not_before', 'expires_at'] as const),
-  ...(['agent_id', 'lease_until', 'created_at', 'environment_url'] as const),
+  ...(['agent_id', 'lease_until', 'created_at', 'environment_url', 'streams_logs'] as const),
 ]);
 
 /**
@@ -74,6 +77,7 @@ export async function createJobs(
       lease_until: null,
       created_at: now,
       environment_url: job.environmentUrl ?? null,
+      streams_logs: toFlag(job.streamsLogs ?? false),
     };
   });
   await insertJobs.run(db, rows);
@@ -262,17 +266,19 @@ export async function dropJob(db: Kysely<Database>, jobId: string): Promise<void
   await db.deleteFrom('jobs').where('id', '=', jobId).execute();
 }
 
-/** Deletes jobs of a check that no agent has begun. */
+/** Deletes jobs of a check that no agent has begun; gives the ids of their runs. */
 export async function dropWaitingJobs(
   db: Kysely<Database>,
   { accountId, checkId }: { accountId: string; checkId: string },
-): Promise<void> {
-  await db
+): Promise<string[]> {
+  const rows = await db
     .deleteFrom('jobs')
     .where('account_id', '=', accountId)
     .where('check_id', '=', checkId)
     .where('agent_id', 'is', null)
+    .returning('run_id')
     .execute();
+  return rows.map((row) => row.run_id);
 }
 
 const isOverdue =

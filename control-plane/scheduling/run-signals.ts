@@ -48,7 +48,7 @@ export class RunSignals {
     this.#wake([...this.#waiting.keys()]);
   }
 
-  /** Call it after the commit that closed these runs. */
+  /** Call it after the commit that closed these runs, or that stored what somebody waits for. */
   ended(runIds: Iterable<string>): void {
     for (const runId of runIds) this.#parts.bus.send('r', runId);
   }

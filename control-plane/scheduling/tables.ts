@@ -119,6 +119,8 @@ export interface JobsTable {
   lease_until: number | null;
   created_at: number;
   environment_url: Generated<string | null>;
+  /** What its script prints is sent while it runs. */
+  streams_logs: Generated<number>;
   cancel_requested_at: Generated<number | null>;
 }
 

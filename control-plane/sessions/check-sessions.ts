@@ -32,7 +32,7 @@ import {
   runsOnAgents,
   type ScheduledFields,
 } from '../checks/index.ts';
-import { raiseJobs, raiseNews } from '../core/location-versions.ts';
+import { type Place, raiseJobs, raiseNews } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 import { endCancelledRun, recordInternalError } from '../results/index.ts';
 
@@ -87,81 +87,102 @@ export interface StartOptions {
   location?: string;
   /** `ENVIRONMENT_URL` of the runs. */
   environmentUrl?: string;
+  /** What scripts print is sent while they run. */
+  streamsLogs?: boolean;
+}
+
+export interface StartedSession {
+  session: SessionRow;
+  runs: { runId: string; location: string }[];
+}
+
+/**
+ * Starts a session for each check in a transaction. Call `raiseNews` with the places at its end, and
+ * `notifyAgents` after the commit.
+ */
+export async function startSessionsIn(
+  services: Services,
+  db: Kysely<Database>,
+  rows: readonly CheckRow[],
+  { source, location: wanted, environmentUrl, streamsLogs = false }: StartOptions,
+): Promise<{ started: StartedSession[]; places: Place[] }> {
+  const { clock, newId, newRunId } = services;
+  const places: Place[] = [];
+  const started: StartedSession[] = [];
+  for (const { id, account_id: accountId } of rows) {
+    const row = await findCheck(db, accountId, id);
+    // The check was deleted since it was selected.
+    if (row === undefined) continue;
+    const now = clock.now();
+    const session: SessionRow = {
+      id: newId(),
+      account_id: row.account_id,
+      check_id: row.id,
+      check_type: row.type,
+      name: row.name,
+      run_source: source,
+      started_at: now,
+      deadline: now + sessionLifetimeMs(row.type),
+      cancelled_at: null,
+    };
+    await db.insertInto('check_sessions').values(session).execute();
+    const effective = effectiveFields(row, await groupOf(db, row));
+    const { runParallel } = effective as unknown as ScheduledFields;
+    const needs = (await needsOfChecks(db, accountId, [row])).get(row.id);
+    if (needs === undefined) continue;
+    const locations = placesOf(services, row, needs, locationsOf(effective), runParallel, wanted);
+    const runs = locations.map((location) => ({ runId: newRunId(), location }));
+    for (const { runId, location } of runs) {
+      await db
+        .insertInto('check_session_runs')
+        .values({ session_id: session.id, run_id: runId, location, cancelled: 0 })
+        .execute();
+      const lack = whyNobodyCan(needs, services.hub.members(accountId, location));
+      if (lack !== null) {
+        // No agent could take the job: it ends now instead of at its deadline.
+        const reason = `no agent of ${location} ${lack}`;
+        await recordInternalError(services, db, {
+          row,
+          effective,
+          needs,
+          runId,
+          location,
+          reason,
+        });
+        continue;
+      }
+      await createJobs(services, db, [
+        {
+          accountId: row.account_id,
+          checkId: row.id,
+          location,
+          source,
+          runId,
+          expiresAt: session.deadline,
+          environmentUrl: environmentUrl ?? null,
+          streamsLogs,
+        },
+      ]);
+      places.push({ accountId: row.account_id, location });
+    }
+    started.push({ session, runs });
+  }
+  return { started, places };
 }
 
 /** Starts a session for each check in one transaction; agents are notified afterwards. */
 export async function startSessions(
   services: Services,
   rows: readonly CheckRow[],
-  { source, location: wanted, environmentUrl }: StartOptions,
+  options: StartOptions,
 ): Promise<SessionRow[]> {
-  const { clock, commits, newId, newRunId } = services;
-  let notified: { accountId: string; location: string }[] = [];
-  const sessions = await commits.run(async (db) => {
-    notified = [];
-    const started: SessionRow[] = [];
-    for (const { id, account_id: accountId } of rows) {
-      const row = await findCheck(db, accountId, id);
-      // The check was deleted since it was selected.
-      if (row === undefined) continue;
-      const now = clock.now();
-      const session: SessionRow = {
-        id: newId(),
-        account_id: row.account_id,
-        check_id: row.id,
-        check_type: row.type,
-        name: row.name,
-        run_source: source,
-        started_at: now,
-        deadline: now + sessionLifetimeMs(row.type),
-        cancelled_at: null,
-      };
-      await db.insertInto('check_sessions').values(session).execute();
-      const effective = effectiveFields(row, await groupOf(db, row));
-      const { runParallel } = effective as unknown as ScheduledFields;
-      const needs = (await needsOfChecks(db, accountId, [row])).get(row.id);
-      if (needs === undefined) continue;
-      const places = placesOf(services, row, needs, locationsOf(effective), runParallel, wanted);
-      for (const location of places) {
-        const runId = newRunId();
-        await db
-          .insertInto('check_session_runs')
-          .values({ session_id: session.id, run_id: runId, location, cancelled: 0 })
-          .execute();
-        const lack = whyNobodyCan(needs, services.hub.members(accountId, location));
-        if (lack !== null) {
-          // No agent could take the job: it ends now instead of at its deadline.
-          const reason = `no agent of ${location} ${lack}`;
-          await recordInternalError(services, db, {
-            row,
-            effective,
-            needs,
-            runId,
-            location,
-            reason,
-          });
-          continue;
-        }
-        await createJobs(services, db, [
-          {
-            accountId: row.account_id,
-            checkId: row.id,
-            location,
-            source,
-            runId,
-            expiresAt: session.deadline,
-            environmentUrl: environmentUrl ?? null,
-          },
-        ]);
-        notified.push({ accountId: row.account_id, location });
-      }
-      started.push(session);
-    }
-    await raiseNews(db, notified);
-    return started;
+  const { started, places } = await services.commits.run(async (db) => {
+    const begun = await startSessionsIn(services, db, rows, options);
+    await raiseNews(db, begun.places);
+    return begun;
   });
-  for (const { accountId, location } of notified) notifyAgents(services, accountId, [location]);
-  return sessions;
+  for (const { accountId, location } of places) notifyAgents(services, accountId, [location]);
+  return started.map(({ session }) => session);
 }
 
 export async function findSession(

@@ -1,11 +1,19 @@
 /** The tables that this module alone writes. Units of columns: `db/tables.ts`. */
 import type { Generated } from 'kysely';
+import type {
+  TestOutcome,
+  TestSessionProvider,
+  TestSessionStatus,
+} from '@monitor/shared/contract/test-session.ts';
 
 declare module '../db/tables.ts' {
   interface Database {
     check_triggers: CheckTriggersTable;
     check_sessions: CheckSessionsTable;
     check_session_runs: CheckSessionRunsTable;
+    test_sessions: TestSessionsTable;
+    test_results: TestResultsTable;
+    test_logs: TestLogsTable;
   }
 }
 
@@ -42,4 +50,81 @@ export interface CheckSessionRunsTable {
   run_id: string;
   location: string;
   cancelled: number;
+}
+
+export interface TestSessionsTable {
+  id: string;
+  account_id: string;
+  /** How the client that waits for its results names it; null when no client does. */
+  suite_id: string | null;
+  name: string;
+  provider: TestSessionProvider;
+  /** Logical id of the project. */
+  project: string | null;
+  /** Where it was asked to run. */
+  location: string;
+  private_location_id: string | null;
+  /** Id of the key or the person. */
+  invoked_by: string | null;
+  invoker_name: string | null;
+  repo_url: string | null;
+  commit_id: string | null;
+  commit_owner: string | null;
+  commit_message: string | null;
+  branch_name: string | null;
+  environment: string | null;
+  /** 0: it is in no list. */
+  is_recorded: number;
+  streams_logs: number;
+  status: TestSessionStatus;
+  started_at: number;
+  /** Null while a result is missing. */
+  stopped_at: number | null;
+  cancelled_at: number | null;
+  /** Nothing is sent to its client before: it has not read the answer that starts the session. */
+  publish_from: number;
+}
+
+export interface TestResultsTable {
+  id: string;
+  session_id: string;
+  account_id: string;
+  position: number;
+  run_id: string;
+  /** How the client names the run. */
+  check_run_id: string | null;
+  /** The stored check that was triggered. */
+  check_id: string | null;
+  /** The copy of a check that runs, in `checks`; null when no agent runs it. */
+  trial_id: string | null;
+  logical_id: string | null;
+  name: string;
+  check_type: string;
+  location: string;
+  /** Null until it has ended. */
+  outcome: TestOutcome | null;
+  /** The FINAL result, in `check_results`; null without one. */
+  result_id: string | null;
+  has_failures: number;
+  has_errors: number;
+  is_degraded: number;
+  /** Why there is no result. */
+  error: string | null;
+  response_time_ms: number | null;
+  started_at: number | null;
+  stopped_at: number | null;
+  /** A run that has not ended by then has timed out. */
+  deadline: number;
+  /** Stored characters of what its script printed. */
+  log_bytes: number;
+  /** What a test runner reported; null for runs of agents. */
+  report_json: string | null;
+}
+
+/** What scripts print while they run, until the run has ended. */
+export interface TestLogsTable {
+  run_id: string;
+  position: number;
+  lines_json: string;
+  created_at: number;
 }

@@ -139,6 +139,8 @@ export const job = z.object({
   leaseUntil: instant,
   /** `ENVIRONMENT_URL` of a triggered run. */
   environmentUrl: z.string().nullable().default(null),
+  /** The agent sends what the script prints while it runs; older agents do not. */
+  streamsLogs: z.boolean().exactOptional(),
 });
 export type Job = z.output<typeof job>;
 
@@ -442,6 +444,32 @@ const reportOpenRuns = defineRoute({
   errors: [400, 409],
 });
 
+/** Limit of what is sent at a time of what a run prints, in characters. */
+export const maxLiveLogLength = 65_536;
+
+const logLine = z.object({ timestamp: instant, message: z.string().max(maxLiveLogLength) });
+export type LiveLogLine = z.output<typeof logLine>;
+
+/** Only for jobs with `streamsLogs`; secrets have been removed, as from results. */
+const sendLogs = defineRoute({
+  operationId: 'agentSendLogs',
+  method: 'POST',
+  path: '/v1/agent/logs',
+  tag,
+  summary: 'Send what a run has printed since, for somebody who watches it',
+  description: '404 when nobody watches the run; the agent then stops sending.',
+  authentication: 'locationKey',
+  body: z.object({
+    agentId: z.uuid(),
+    runId: z.uuid(),
+    /** Counts the pieces of a run from 0: a piece that comes again is ignored. */
+    position: z.int().min(0).max(1_000_000),
+    lines: z.array(logLine).min(1).max(2_000),
+  }),
+  status: 204,
+  errors: [400, 404, 409, 413],
+});
+
 export const goodbye = defineRoute({
   operationId: 'agentGoodbye',
   method: 'POST',
@@ -520,6 +548,7 @@ export const agentRoutes = {
   renewLeases,
   releaseJobs,
   reportOpenRuns,
+  sendLogs,
   goodbye,
   reportErrors,
 };

@@ -138,7 +138,7 @@ const getCheckResult = defineRoute({
   errors: [404],
 });
 
-const asset = z.object({
+export const asset = z.object({
   type: artifactType,
   name: z.string(),
   url: z

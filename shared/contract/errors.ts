@@ -19,6 +19,9 @@ export const errorBody = z
     deploymentId: z.string().exactOptional().meta({
       description: 'Compatibility: the deployment in progress that is in the way',
     }),
+    errorCode: z.string().exactOptional().meta({
+      description: 'Compatibility: why a trigger ran nothing',
+    }),
   })
   .meta({ id: 'Error' });
 export type ErrorBody = z.infer<typeof errorBody>;

@@ -40,6 +40,8 @@ import { schedulePreviewRoutes } from './schedule-preview.ts';
 import { snippetRoutes } from './snippet.ts';
 import { staticIpRoutes } from './static-ip.ts';
 import { serviceRoutes, statusPageRoutes } from './status-page.ts';
+import { testReportRoutes } from './test-report.ts';
+import { testSessionRoutes } from './test-session.ts';
 import { variableRoutes } from './variable.ts';
 import type { Route } from './route.ts';
 
@@ -98,6 +100,8 @@ export const routeGroups = {
   project: projectRoutes,
   projectImport: projectImportRoutes,
   clientStorage: clientStorageRoutes,
+  testSession: testSessionRoutes,
+  testReport: testReportRoutes,
   agent: agentRoutes,
   agentArtifact: agentArtifactRoutes,
   agentCodeBundle: agentCodeBundleRoutes,

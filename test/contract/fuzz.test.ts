@@ -38,6 +38,10 @@ const neverAccepted = new Set([
   // Their bodies are streams with a digest or a signature, which no generator guesses.
   'uploadCodeBundle',
   'downloadArtifact',
+  'uploadReport',
+  'downloadReport',
+  // No fuzzed run is watched.
+  'agentSendLogs',
   'agentUploadArtifact',
   'agentDownloadCodeBundle',
 ]);

@@ -293,6 +293,7 @@ export class FakeControlPlane implements AsyncDisposable {
       }
       case 'releaseJobs':
       case 'reportOpenRuns':
+      case 'sendLogs':
       case 'goodbye':
       case 'reportErrors':
         return undefined;

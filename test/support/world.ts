@@ -24,6 +24,7 @@ import { privateLocationRoutes } from '@monitor/shared/contract/private-location
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
+import { testReportRoutes } from '@monitor/shared/contract/test-report.ts';
 import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { analyticsTypeRoutes } from '@monitor/shared/contract/analytics.ts';
 import { createLocationKey } from '../../control-plane/accounts/keys/store.ts';
@@ -407,6 +408,8 @@ export const kinds = [
   'importPlan',
   'runtime',
   'tag',
+  'testSession',
+  'testResult',
 ] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -525,10 +528,28 @@ export async function buildWorld(
     await insertAlertGroup(services, accountId, { checkId, alertId }, channel.id, marker),
   );
 
+  await buildTestSession(target, marker, ids);
   await buildPages(target, marker, ids);
   await buildDashboard(target, marker, ids);
   await buildProject(target, marker, ids);
   return { accountId, marker, agentKey: locationKey.rawKey, ids };
+}
+
+/** Reported by a test runner, and over. */
+async function buildTestSession(target: Target, marker: string, ids: World['ids']): Promise<void> {
+  const { testSessionId, testResults } = await call(
+    target,
+    testReportRoutes.createReportedSession,
+    {
+      body: { name: marker, testResults: [{ name: marker }] },
+    },
+  );
+  const [{ testResultId } = { testResultId: '' }] = testResults;
+  await call(target, testReportRoutes.finishReportedResult, {
+    ...{ params: { testSessionId, testResultId }, body: { status: 'PASSED' } },
+  });
+  ids.testSession.push(testSessionId);
+  ids.testResult.push(testResultId);
 }
 
 async function buildPages(target: Target, marker: string, ids: World['ids']): Promise<void> {
@@ -596,6 +617,9 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/check-groups\/\{\w+\}\/checks\/\{checkId\}$/, 'groupedCheck'],
   [/badges\/groups\/\{\w+\}$/, 'groupBadge'],
   [/check-groups\/\{\w+\}$/, 'group'],
+  [/\{(testSessionId|schedulingId)\}$/, 'testSession'],
+  [/\{testResultId\}$/, 'testResult'],
+  [/^\/v1\/test-session-error-groups\/\{id\}$/, 'errorGroup'],
   [/\/completion$/, 'endedSession'],
   [/check-trials\/\{id\}$/, 'checkTrial'],
   [/\{checkSessionId\}$/, 'session'],
@@ -649,7 +673,9 @@ export function kindsOfParams(route: Route): Map<string, Kind> {
     const kind =
       analyticsKinds.get(route.path) ??
       checkTypeKinds.get(route.path) ??
-      (isWait ? 'endedSession' : kindsByPath.find(([pattern]) => pattern.test(upTo))?.[1]);
+      (isWait && name === 'checkSessionId'
+        ? 'endedSession'
+        : kindsByPath.find(([pattern]) => pattern.test(upTo))?.[1]);
     assert.ok(kind !== undefined, `world.ts does not know what ${name} of ${route.path} names`);
     found.set(name, kind);
   }
@@ -664,6 +690,8 @@ export function exampleQuery(route: Route, now: number): Record<string, string> 
       return { checkType: 'URL' };
     case 'getPrivateLocationMetrics':
       return { from: String(Math.floor(now / 1000) - 3600), to: String(Math.floor(now / 1000)) };
+    case 'awaitTestSession':
+    case 'awaitTestSessionScheduling':
     case 'awaitCheckSession':
     case 'awaitCheckSessionV1':
       return { maxWaitSeconds: '1' };
@@ -680,6 +708,7 @@ const newCredential = {
 const agentId = '11111111-1111-4111-8111-111111111111';
 
 const checkIn = checkInOf({ agentId });
+const testJob = { checkType: 'URL', logicalId: 'shop', sourceInfo: {} };
 
 /** A body for every operation that takes one, with which it would succeed in this world. */
 export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string, unknown>> {
@@ -784,6 +813,18 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     agentRenewLeases: { agentId, jobIds: [] },
     agentReleaseJobs: { agentId, jobIds: [] },
     agentReportOpenRuns: { agentId, runs: [] },
+    runTestSession: {
+      ...{ name, runLocation: 'eu-west-1' },
+      checkRunJobs: [{ ...checkTypes.URL.sample, ...testJob, name }],
+    },
+    triggerTestSession: { name, runLocation: 'eu-west-1', checkId: ids.check },
+    cancelTestSession: {},
+    createReportedSession: { name, testResults: [{ name }] },
+    finishReportedResult: { status: 'PASSED' },
+    agentSendLogs: {
+      ...{ agentId, runId: agentId, position: 0 },
+      lines: [{ timestamp: 1, message: name }],
+    },
     agentGoodbye: { agentId },
     agentReportErrors: { agentId, version: '0.1.0', events: [{ code: 'TEST', count: 1 }] },
   };

@@ -232,6 +232,7 @@ async function runInSession(
     signal: context.signal,
     onLine(line, stream) {
       const level = stream === 'stderr' ? 'ERROR' : 'INFO';
+      context.printed?.(line);
       if (lines.length < 4_000) lines.push({ time: context.clock.now(), msg: line, level });
     },
   });

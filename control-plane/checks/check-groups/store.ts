@@ -6,7 +6,7 @@ import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { readPage, type Page, type PageRequest } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
-import type { CheckGroupsTable } from '../tables.ts';
+import type { CheckGroupsTable, ChecksTable } from '../tables.ts';
 import { mapCredentials } from '../../core/decide/credentials.ts';
 import { presentCredentials, presentVariables } from '../../core/decide/hidden-values.ts';
 import type { SecretCipher } from '../../core/secret-cipher.ts';
@@ -22,6 +22,21 @@ export function groupFieldsOf(row: GroupRow): CheckGroupFields {
     name: row.name,
     activated: fromFlag(row.activated),
     concurrency: row.concurrency,
+  };
+}
+
+/**
+ * The group that a trial carries, so that it needs none that is stored: a project that is only tested has
+ * none, and a stored one may be deleted meanwhile.
+ */
+export function inlinedGroupOf(row: Selectable<ChecksTable>): GroupRow | undefined {
+  if (row.is_trial === 0) return undefined;
+  const { inlinedGroup } = fromJson<{ inlinedGroup?: CheckGroupFields }>(row.body_json);
+  if (inlinedGroup === undefined) return undefined;
+  return {
+    ...{ id: 0, account_id: row.account_id, badge_token: null },
+    ...toGroupColumns(inlinedGroup),
+    ...{ created_at: row.created_at, updated_at: null },
   };
 }
 

@@ -16,6 +16,7 @@ const views = [
   command('Checks', 'view', link('checks')),
   command('Failing checks', 'view', `${link('checks')}?state=FAILING`),
   command('Alerts', 'view', link('alerts')),
+  command('Tests', 'view', link('test-sessions')),
   command('Agents', 'view', link('agents')),
   command('Incidents', 'view', link('incidents')),
   command('Settings', 'view', link('settings')),

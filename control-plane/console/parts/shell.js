@@ -13,6 +13,7 @@ import { CheckView } from '../views/check.js';
 import { ChecksView } from '../views/checks.js';
 import { IncidentsView } from '../views/incidents.js';
 import { ResultView } from '../views/result.js';
+import { TestSessionsView, TestSessionView } from '../views/test-sessions.js';
 import { HeldDeletions } from './held.js';
 import { late } from './late.js';
 import { Empty, UnreachableNotice } from './notices.js';
@@ -34,6 +35,7 @@ const PasteView = late(() => import('../forms/paste.js').then((module) => module
 const places = [
   ['checks', 'Checks'],
   ['alerts', 'Alerts'],
+  ['test-sessions', 'Tests'],
   ['agents', 'Agents'],
   ['incidents', 'Incidents'],
   ['settings', 'Settings'],
@@ -53,6 +55,9 @@ function viewOf({ parts, query }) {
       return html`<${CheckView} key=${id} checkId=${id} query=${query} />`;
     case 'alerts':
       return html`<${AlertsView} query=${query} />`;
+    case 'test-sessions':
+      if (id !== undefined) return html`<${TestSessionView} key=${id} id=${id} />`;
+      return html`<${TestSessionsView} query=${query} />`;
     case 'agents':
       return html`<${AgentsView} />`;
     case 'incidents':

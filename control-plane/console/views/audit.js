@@ -7,9 +7,10 @@ import { useMe } from '../me.js';
 import { Choice } from '../parts/layout.js';
 import { List, entriesOf } from '../parts/list.js';
 import { Empty, wordsOf } from '../parts/notices.js';
+import { Search } from '../parts/search.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
-import { changeQuery, choosing } from '../router.js';
+import { choosing } from '../router.js';
 
 /** @typedef {DataAt<'v1/audit-log'>['entries'][number]} Entry */
 
@@ -83,7 +84,6 @@ const outcomes = [
 /** @param {{ query: Query }} props */
 export function AuditView({ query }) {
   const { mayAct } = useMe();
-  const [typed, setTyped] = useState(query.search ?? '');
   const { search = '', outcome = '' } = query;
   const isRefused = outcome === 'REFUSED';
   const filters = useMemo(
@@ -104,10 +104,6 @@ export function AuditView({ query }) {
   );
   const [problem, setProblem] = useState('');
   useEffect(() => setOlder(null), [filters]);
-  useEffect(() => {
-    const timer = setTimeout(() => changeQuery({ search: typed.trim() }), 250);
-    return () => clearTimeout(timer);
-  }, [typed]);
 
   if (!mayAct('ADMIN')) {
     return html`<h1>Audit log</h1>
@@ -145,14 +141,7 @@ export function AuditView({ query }) {
   return html`<h1>Audit log</h1>
     <p class="muted">Who changed what, from where. Values that are secret are never in it.</p>
     <div class="filters" role="search">
-      <label class="field grow"
-        ><span>Search</span
-        ><input
-          type="search"
-          value=${typed}
-          placeholder="a name, an address, an operation"
-          onInput=${(/** @type {InputEvent & { currentTarget: HTMLInputElement }} */ event) => setTyped(event.currentTarget.value)}
-      /></label>
+      <${Search} value=${search} placeholder="a name, an address, an operation" />
       <${Choice} label="Outcome" options=${outcomes} value=${outcome} onChange=${choosing('outcome')} />
       <button type="button" onClick=${() => download('csv')}>Export CSV</button>
       <button type="button" onClick=${() => download('ndjson')}>Export JSON</button>

@@ -8,7 +8,7 @@ import { notFound } from '../../errors/api-error.ts';
 import { isExistingClient } from '../../http/authenticate.ts';
 import { asJson, type Handlers } from '../../http/implement.ts';
 import { requireCheck } from '../../checks/index.ts';
-import { readableResult } from '../../compat/decide/readable-result.ts';
+import { readableResult } from '../decide/readable-result.ts';
 import { windowOf } from '../../core/query-window.ts';
 import type { Services } from '../../core/services.ts';
 import { findResult, listResults, listResultsByCursor, listRuns } from './store.ts';

@@ -24,6 +24,8 @@ import {
   type SessionRunState,
 } from '../check-sessions.ts';
 import { linkToCheck, linkToResult } from '../../notifications/index.ts';
+import { cancelTestSession } from '../test-sessions/cancel-test-session.ts';
+import { findTestSession } from '../test-sessions/store.ts';
 import { findTriggeredChecks, type TriggerTarget } from '../triggered-checks.ts';
 import type { Services } from '../../core/services.ts';
 
@@ -163,8 +165,13 @@ export function checkSessionHandlers(services: Services): Routes {
       return undefined;
     },
     cancel: async ({ body }, { principal }) => {
-      // There are no test sessions, so no id is known.
-      const id = body.checkSessionId ?? body.testSessionId;
+      const { checkSessionId: id, testSessionId } = body;
+      if (testSessionId !== undefined) {
+        const session = await findTestSession(db, principal.accountId, testSessionId);
+        if (session === undefined) throw notFound('test session', testSessionId);
+        await cancelTestSession(services, session, body.sequenceId);
+        return undefined;
+      }
       if (id === undefined) {
         const runIds = body.sequenceId ?? [];
         if (await cancelRuns(services, principal.accountId, runIds)) return undefined;

@@ -13,6 +13,16 @@ export async function forgetTrials(services: Services): Promise<void> {
     .select(['id', 'account_id'])
     .where('is_trial', '=', 1)
     .where('created_at', '<', services.clock.now() - keptMs)
+    // Those of test sessions stay with them.
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('test_results')
+            .select('id')
+            .whereRef('test_results.trial_id', '=', 'checks.id'),
+        ),
+      ),
+    )
     .orderBy('created_at')
     .limit(atOnce)
     .execute();

@@ -1,7 +1,6 @@
 /** Runs a check once before it is saved. */
 import type { checkTrialRoutes } from '@monitor/shared/contract/check-trial.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
-import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import {
   type CheckFields,
   createCheck,
@@ -14,20 +13,7 @@ import type { Services } from '../../core/services.ts';
 import { invalidField, invalidQuery, notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { startSessions } from '../check-sessions.ts';
-
-/** Nobody is notified of a trial, and it runs where it was asked for, not on schedule. */
-function trialOf(fields: Record<string, unknown>, location: string): Record<string, unknown> {
-  const isOpen = Object.hasOwn(dataCenterLocations, location);
-  return {
-    ...fields,
-    activated: false,
-    muted: true,
-    alertChannelSubscriptions: [],
-    triggerIncident: null,
-    locations: isOpen ? [location] : [],
-    privateLocations: isOpen ? [] : [location],
-  };
-}
+import { trialOf } from './trial-of.ts';
 
 export function checkTrialHandlers(services: Services): Handlers<typeof checkTrialRoutes> {
   return {

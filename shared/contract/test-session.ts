@@ -1,0 +1,466 @@
+/**
+ * Test sessions: checks that run once for somebody who waits, often before they are stored. They count
+ * in no status, alert or figure. Existing clients start them and get the results over MQTT
+ * (`control-plane/compat/README.md`); the console and the API show them.
+ */
+import { z } from 'zod';
+import { asset, checkResult } from './check-result-routes.ts';
+import { artifactType } from './check-result.ts';
+import { retryStrategy } from './check.ts';
+import { checkType } from './checks/index.ts';
+import { errorGroup } from './error-group.ts';
+import {
+  pathId,
+  queryBoolean,
+  queryInstant,
+  queryInteger,
+  queryList,
+  timestamp,
+} from './primitives.ts';
+import { defineRoute } from './route.ts';
+
+const tag = 'Compatibility';
+
+/** Most jobs of one session. */
+export const maxTestJobs = 1_000;
+/** Most sessions of an account that have not ended. */
+export const maxOpenTestSessions = 50;
+/** Bodies hold scripts and their dependencies. */
+const bodyLimitBytes = 20_971_520;
+
+export const testSessionStatus = z.enum(['RUNNING', 'FAILED', 'PASSED', 'CANCELLED']);
+export type TestSessionStatus = z.infer<typeof testSessionStatus>;
+export const testOutcome = z.enum(['PASSED', 'DEGRADED', 'FAILED', 'CANCELLED']);
+export type TestOutcome = z.infer<typeof testOutcome>;
+export const testSessionProvider = z.enum(['GITHUB', 'VERCEL', 'API', 'TRIGGER', 'PW_REPORTER']);
+export type TestSessionProvider = z.infer<typeof testSessionProvider>;
+
+const text = (max: number) => z.string().max(max).nullable().default(null);
+
+/** Where the tested code comes from. */
+export const repoInfo = z
+  .object({
+    repoUrl: text(2_048),
+    commitId: text(255),
+    commitOwner: text(255),
+    commitMessage: text(10_000),
+    branchName: text(255),
+  })
+  .nullable()
+  .default(null);
+
+const runLocation = z
+  .union([
+    z.string().min(1).max(64),
+    z.object({ type: z.literal('PUBLIC'), region: z.string().min(1).max(64) }),
+    z.object({ type: z.literal('PRIVATE'), slugName: z.string().min(1).max(64) }),
+  ])
+  .meta({ example: 'eu-central-1' });
+
+/** One name that a client makes for itself: part of a topic. */
+const clientName = z
+  .string()
+  .regex(/^[\w-]{1,100}$/, 'must be 1 to 100 letters, digits, hyphens or underscores')
+  .meta({ example: '0c6fe2c8-6a98-4895-9a74-41f242d42d7d' });
+
+const ids = z.record(z.string(), z.string());
+
+const triggerTestSession = defineRoute({
+  operationId: 'triggerTestSession',
+  method: 'POST',
+  path: '/next/test-sessions/trigger',
+  tag,
+  summary: 'Run stored checks for a client that waits for their results',
+  description:
+    'Copies of the checks run once in `runLocation`. 403 with `errorCode` ERR_NO_MATCHING_CHECKS when no activated check matches.',
+  authentication: 'apiKey',
+  role: 'READ_RUN',
+  body: z.object({
+    name: z.string().min(1).max(255).default('Triggered session'),
+    shouldRecord: z.boolean().default(true),
+    runLocation,
+    checkRunSuiteId: clientName.exactOptional(),
+    targetTags: z
+      .array(z.array(z.string()).max(50))
+      .max(50)
+      .default([])
+      .meta({ description: 'All tags of an inner list must match; one matching list is enough' }),
+    checkId: z.array(z.string().max(64)).max(maxTestJobs).nullable().default(null),
+    environmentVariables: z
+      .array(
+        z.object({
+          key: z.string().min(1).max(1_024),
+          value: z.string().max(262_144),
+          locked: z.boolean().default(false),
+          secret: z.boolean().default(false),
+        }),
+      )
+      .max(500)
+      .default([]),
+    repoInfo,
+    environment: text(255),
+    testRetryStrategy: retryStrategy.nullable().default(null),
+    refreshCache: z.boolean().default(false),
+  }),
+  bodyLimitBytes,
+  status: 201,
+  response: z.object({
+    checks: z.array(
+      z.object({
+        id: z.uuid(),
+        name: z.string(),
+        checkType,
+        tags: z.array(z.string()),
+        sourceFile: z.string().exactOptional(),
+      }),
+    ),
+    testSessionId: z.uuid().exactOptional(),
+    testResultIds: ids,
+    sequenceIds: ids,
+  }),
+  errors: [400, 403, 413, 429],
+});
+
+const job = z.looseObject({
+  checkType,
+  logicalId: z.string().min(1).max(255),
+  sourceInfo: z.looseObject({ checkRunSuiteId: clientName, checkRunId: clientName }).partial(),
+  group: z.looseObject({}).nullable().exactOptional(),
+  testRetryStrategy: retryStrategy.nullable().default(null),
+  filePath: z.string().max(1_024).nullable().exactOptional(),
+});
+export type TestJob = z.output<typeof job>;
+
+const runTestSession = defineRoute({
+  operationId: 'runTestSession',
+  method: 'POST',
+  path: '/v1/test-sessions/run',
+  tag,
+  summary: 'Run checks that are not stored, for a client that waits for their results',
+  description:
+    'Each job is the body of a check with `checkType`, its group inlined. `dependencies` may be indexes into `sharedFiles`.',
+  authentication: 'apiKey',
+  role: 'READ_WRITE',
+  body: z.object({
+    name: z.string().min(1).max(255),
+    checkRunJobs: z
+      .array(job)
+      .min(1)
+      .max(maxTestJobs)
+      .meta({
+        example: [
+          {
+            ...{ checkType: 'URL', logicalId: 'shop', name: 'Shop' },
+            ...{ request: { url: 'https://shop.example/' }, sourceInfo: {} },
+          },
+        ],
+      }),
+    project: z.looseObject({ logicalId: z.string().max(255) }).exactOptional(),
+    sharedFiles: z
+      .array(z.object({ path: z.string(), content: z.string() }))
+      .nullable()
+      .default([]),
+    runLocation,
+    repoInfo,
+    environment: text(255),
+    shouldRecord: z.boolean().default(true),
+    streamLogs: z.boolean().default(false),
+    refreshCache: z.boolean().default(false),
+  }),
+  bodyLimitBytes,
+  status: 202,
+  response: z.object({
+    schedulingId: z.string(),
+    testSessionId: z.uuid().exactOptional(),
+    testResultIds: ids,
+    sequenceIds: ids,
+  }),
+  errors: [400, 413, 429],
+});
+
+const waiting = z.object({ maxWaitSeconds: queryInteger(1, 30).default(30) });
+
+const awaitTestSessionScheduling = defineRoute({
+  operationId: 'awaitTestSessionScheduling',
+  method: 'GET',
+  path: '/v1/test-sessions/scheduling/{schedulingId}/completion',
+  tag,
+  summary: 'Whether the runs of a session were scheduled',
+  authentication: 'apiKey',
+  params: z.object({ schedulingId: pathId }),
+  query: waiting,
+  status: 200,
+  response: z.object({
+    schedulingId: z.string(),
+    testSessionId: z.uuid().nullable(),
+    status: z.enum(['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED']),
+    checksTotal: z.int(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    createdAt: timestamp,
+    startedAt: timestamp,
+    endedAt: timestamp,
+  }),
+  errors: [400, 404],
+});
+
+const entry = z
+  .object({
+    id: z.uuid(),
+    accountId: z.string(),
+    projectId: z.string().nullable(),
+    name: z.string(),
+    provider: testSessionProvider,
+    running: z.array(z.string()),
+    passed: z.array(z.string()),
+    failed: z.array(z.string()),
+    cancelled: z.array(z.string()),
+    status: testSessionStatus,
+    region: z.string(),
+    privateLocationId: z.string().nullable(),
+    invoker: z.object({ name: z.string(), picture: z.string().nullable() }).nullable(),
+    repoUrl: z.string().nullable(),
+    commitId: z.string().nullable(),
+    commitOwner: z.string().nullable(),
+    commitMessage: z.string().nullable(),
+    branchName: z.string().nullable(),
+    environment: z.string().nullable(),
+    startedAt: timestamp,
+    stoppedAt: timestamp.nullable(),
+    created_at: timestamp,
+    updated_at: timestamp.nullable(),
+  })
+  .meta({ id: 'TestSessionEntry' });
+
+const listTestSessions = defineRoute({
+  operationId: 'listTestSessions',
+  method: 'GET',
+  path: '/v1/test-sessions',
+  tag,
+  summary: 'List test sessions, newest first',
+  authentication: 'apiKey',
+  query: z.object({
+    from: queryInstant.exactOptional(),
+    to: queryInstant.exactOptional(),
+    limit: queryInteger(1, 100).default(20),
+    nextId: z.string().min(1).max(200).exactOptional(),
+    statuses: queryList(testSessionStatus).exactOptional(),
+    branches: queryList(z.string().min(1)).exactOptional(),
+    users: queryList(z.string().min(1)).exactOptional(),
+    providers: queryList(testSessionProvider).exactOptional(),
+    noUsers: queryBoolean.exactOptional(),
+    textSearch: z.string().max(255).exactOptional(),
+    errorGroupId: z.string().max(64).exactOptional(),
+  }),
+  status: 200,
+  response: z.object({
+    length: z.int(),
+    entries: z.array(entry),
+    nextId: z.string().nullable(),
+  }),
+  errors: [400],
+});
+
+export const testSession = z
+  .object({
+    testSessionId: z.uuid(),
+    testSessionLink: z.string(),
+    name: z.string(),
+    provider: testSessionProvider,
+    status: testSessionStatus,
+    startedAt: timestamp,
+    stoppedAt: timestamp.nullable(),
+    timeElapsed: z.int().meta({ description: 'Milliseconds' }),
+    metadata: z.object({
+      environment: z.string().exactOptional(),
+      repoUrl: z.string().exactOptional(),
+      commitId: z.string().exactOptional(),
+      commitOwner: z.string().exactOptional(),
+      commitMessage: z.string().exactOptional(),
+      branchName: z.string().exactOptional(),
+    }),
+    errorGroupIds: z.array(z.string()),
+    results: z.array(
+      z.object({
+        testSessionResultId: z.uuid(),
+        testSessionResultLink: z.string(),
+        checkId: z.string().nullable(),
+        checkType: z.string(),
+        name: z.string(),
+        runLocation: z.string(),
+        resultType: z.enum(['FINAL', 'ATTEMPT']).nullable(),
+        status: testSessionStatus,
+        hasErrors: z.boolean(),
+        hasFailures: z.boolean(),
+        isDegraded: z.boolean(),
+        aborted: z.boolean(),
+        responseTime: z.number().nullable(),
+        error: z.string().nullable().meta({ description: 'Why there is no result' }),
+        reportUrl: z
+          .string()
+          .nullable()
+          .meta({ description: 'The files that a test runner uploaded; valid for an hour' }),
+        errorGroupIds: z.array(z.string()),
+      }),
+    ),
+  })
+  .meta({ id: 'TestSession' });
+
+const bySession = z.object({ testSessionId: pathId });
+const byResult = z.object({ testSessionId: pathId, testResultId: pathId });
+
+const getTestSession = defineRoute({
+  operationId: 'getTestSession',
+  method: 'GET',
+  path: '/v1/test-sessions/{testSessionId}',
+  tag,
+  summary: 'Read a test session with its results so far',
+  authentication: 'apiKey',
+  params: bySession,
+  status: 200,
+  response: testSession,
+  errors: [404],
+});
+
+const awaitTestSession = defineRoute({
+  operationId: 'awaitTestSession',
+  method: 'GET',
+  path: '/v1/test-sessions/{testSessionId}/completion',
+  tag,
+  summary: 'Wait for the end of a test session',
+  description: 'Answers 408 when it has not ended within `maxWaitSeconds`; call again then.',
+  authentication: 'apiKey',
+  params: bySession,
+  query: waiting,
+  status: 200,
+  response: testSession,
+  errors: [400, 404, 408],
+});
+
+const cancelTestSession = defineRoute({
+  operationId: 'cancelTestSession',
+  method: 'POST',
+  path: '/v1/test-sessions/{testSessionId}/cancel',
+  tag,
+  summary: 'Cancel the runs of a test session, waiting or in progress',
+  authentication: 'apiKey',
+  role: 'READ_RUN',
+  params: bySession,
+  body: z
+    .object({ sequenceId: z.array(z.string().max(200)).max(maxTestJobs).exactOptional() })
+    .prefault({}),
+  status: 204,
+  errors: [400, 404],
+});
+
+/** What a test runner reported has no check and no run of an agent. */
+const testResult = checkResult.extend({
+  checkId: z.string().nullable(),
+  checkType: z.string(),
+  checkRunId: z.int().nullable(),
+  metadata: z
+    .looseObject({})
+    .exactOptional()
+    .meta({ description: 'What a test runner reported; absent for runs of agents' }),
+});
+
+const getTestSessionResult = defineRoute({
+  operationId: 'getTestSessionResult',
+  method: 'GET',
+  path: '/v1/test-sessions/{testSessionId}/results/{testResultId}',
+  tag,
+  summary: 'Read a result of a test session',
+  authentication: 'apiKey',
+  params: byResult,
+  status: 200,
+  response: testResult,
+  errors: [404],
+});
+
+const listTestSessionResultAssets = defineRoute({
+  operationId: 'listTestSessionResultAssets',
+  method: 'GET',
+  path: '/v1/test-sessions/{testSessionId}/results/{testResultId}/assets',
+  tag,
+  summary: 'List the files of a result of a test session',
+  authentication: 'apiKey',
+  params: byResult,
+  query: z.object({
+    type: artifactType.exactOptional(),
+    name: z.string().max(200).exactOptional(),
+  }),
+  status: 200,
+  response: z.object({
+    assets: z.array(
+      asset.extend({
+        source: z.looseObject({ type: z.string() }),
+        archive: z
+          .object({ entryName: z.string() })
+          .exactOptional()
+          .meta({ description: 'Where it is in the file that the URL leads to' }),
+      }),
+    ),
+    truncated: z.boolean(),
+    entriesReturned: z.int(),
+    entriesTotal: z.int(),
+  }),
+  errors: [404],
+});
+
+const getTestSessionErrorGroup = defineRoute({
+  operationId: 'getTestSessionErrorGroup',
+  method: 'GET',
+  path: '/v1/test-session-error-groups/{id}',
+  tag,
+  summary: 'Read an error group of a test session',
+  authentication: 'apiKey',
+  params: z.object({ id: pathId }),
+  status: 200,
+  response: errorGroup,
+  errors: [404],
+});
+
+const getTestSessionLink = defineRoute({
+  operationId: 'getTestSessionLink',
+  method: 'GET',
+  path: '/next/test-sessions/{testSessionId}/link',
+  tag,
+  summary: 'The page of a test session',
+  authentication: 'apiKey',
+  params: bySession,
+  status: 200,
+  response: z.object({ link: z.string() }),
+  errors: [404],
+});
+
+const getTestSessionResultLinks = defineRoute({
+  operationId: 'getTestSessionResultLinks',
+  method: 'GET',
+  path: '/next/test-sessions/{testSessionId}/results/{testResultId}/links',
+  tag,
+  summary: 'The page of a result of a test session, and its files',
+  authentication: 'apiKey',
+  params: byResult,
+  status: 200,
+  response: z.object({
+    testResultLink: z.string(),
+    testTraceLinks: z.array(z.string()),
+    videoLinks: z.array(z.string()),
+    screenshotLinks: z.array(z.string()),
+  }),
+  errors: [404],
+});
+
+export const testSessionRoutes = {
+  runTestSession,
+  triggerTestSession,
+  awaitTestSessionScheduling,
+  listTestSessions,
+  getTestSession,
+  awaitTestSession,
+  cancelTestSession,
+  getTestSessionResult,
+  listTestSessionResultAssets,
+  getTestSessionErrorGroup,
+  getTestSessionLink,
+  getTestSessionResultLinks,
+};

@@ -1,0 +1,175 @@
+/** The broker of test results: who may connect, what they may ask for, and what they get again. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import test from 'node:test';
+import mqtt from 'mqtt-packet';
+import { WebSocket } from 'ws';
+import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { FakeAgent, resultOfJob } from '../../support/fake-agent.ts';
+import { connectToBroker, topicsOf } from '../../support/result-client.ts';
+
+const location = 'eu-west-1';
+
+async function startSession(cp: TestControlPlane, suiteId: string, jobs = 1) {
+  const { status, body } = await cp.api('POST', '/v1/test-sessions/run', {
+    ...{ name: 'shop', runLocation: location },
+    checkRunJobs: Array.from({ length: jobs }, (_, index) => ({
+      ...{ checkType: 'URL', logicalId: `c${index}`, name: `Shop ${index}` },
+      ...{ request: { url: 'https://a.example/' }, sourceInfo: { checkRunSuiteId: suiteId } },
+    })),
+  });
+  assert.equal(status, 202, JSON.stringify(body));
+  return body as { testSessionId: string; sequenceIds: Record<string, string> };
+}
+
+async function openSocket(cp: TestControlPlane): Promise<WebSocket> {
+  const socket = new WebSocket(cp.url.replace('http', 'ws'), 'mqtt');
+  socket.on('error', () => undefined);
+  await once(socket, 'open');
+  return socket;
+}
+
+const connectPacket = (cp: TestControlPlane, clientId: string) =>
+  mqtt.generate({
+    ...{ cmd: 'connect', clientId, protocolVersion: 4, protocolId: 'MQTT', clean: true },
+    ...{ keepalive: 60, username: cp.accountId, password: Buffer.from(cp.apiKey) },
+  });
+
+test('only a live key of the account connects', async () => {
+  await using cp = await startTestControlPlane();
+  const refused = { code: 5 };
+  const wrong = { accountId: cp.accountId, apiKey: `${cp.apiKey}x` };
+  await assert.rejects(connectToBroker(cp.url, wrong), refused);
+  const foreign = { accountId: cp.accountId, apiKey: await cp.foreignKey() };
+  await assert.rejects(connectToBroker(cp.url, foreign), refused);
+  const elsewhere = { accountId: randomUUID(), apiKey: cp.apiKey };
+  await assert.rejects(connectToBroker(cp.url, elsewhere), refused);
+  const { body: key } = await cp.api('POST', '/v1/api-keys', { name: 'ci', role: 'READ_RUN' });
+  await using client = await connectToBroker(cp.url, { ...cp, apiKey: key.rawKey });
+  assert.equal((await cp.api('DELETE', `/v1/api-keys/${key.id}`)).status, 204);
+  await client.closed;
+});
+
+test('an upgrade that the broker does not serve is refused as any other', async () => {
+  await using cp = await startTestControlPlane();
+  const socket = new WebSocket(cp.url.replace('http', 'ws'), 'chat');
+  const [, response] = (await once(socket, 'unexpected-response')) as [
+    unknown,
+    { statusCode: number },
+  ];
+  assert.equal(response.statusCode, 400);
+  socket.on('error', () => undefined);
+  socket.terminate();
+});
+
+test('a client subscribes to topics of its own account alone, and publishes nothing', async () => {
+  await using cp = await startTestControlPlane();
+  await using client = await connectToBroker(cp.url, cp);
+  const suiteId = randomUUID();
+  for (const filter of [
+    topicsOf(randomUUID(), suiteId),
+    '#',
+    '+/+/ad-hoc-check-results/+/+/+/+',
+    `account/${cp.accountId}/other/${suiteId}/+/+/+`,
+    '$SYS/#',
+  ]) {
+    const [granted] = await client.mqtt.subscribeAsync(filter).catch(() => [{ qos: 128 }]);
+    assert.equal(granted?.qos, 128, filter);
+  }
+  client.mqtt.publish(`account/${cp.accountId}/ad-hoc-check-results/${suiteId}/a/b/result`, '{}');
+  await client.closed;
+});
+
+test('nothing of another account is delivered, whatever its suite is called', async () => {
+  await using cp = await startTestControlPlane();
+  const foreignKey = await cp.foreignKey();
+  const { body: accounts } = await cp.api('GET', '/v1/accounts', undefined, {
+    authorization: `Bearer ${foreignKey}`,
+  });
+  const foreign = { accountId: accounts[0].id as string, apiKey: foreignKey };
+  await using stranger = await connectToBroker(cp.url, foreign);
+  await using owner = await connectToBroker(cp.url, cp);
+  const suiteId = randomUUID();
+  await stranger.mqtt.subscribeAsync(topicsOf(foreign.accountId, suiteId));
+  await owner.mqtt.subscribeAsync(topicsOf(cp.accountId, suiteId));
+  const agent = new FakeAgent(cp, await cp.locationKey(location));
+  await agent.checkIn();
+  await startSession(cp, suiteId);
+  for (const run of (await agent.checkIn()).jobs) await agent.submit(resultOfJob(run));
+  await owner.ends(1);
+  assert.deepEqual(stranger.messages, []);
+});
+
+test('a client that comes back gets every end again', async () => {
+  await using cp = await startTestControlPlane();
+  const agent = new FakeAgent(cp, await cp.locationKey(location));
+  await agent.checkIn();
+  const suiteId = randomUUID();
+  const { sequenceIds } = await startSession(cp, suiteId, 60);
+  for (let submitted = 0; submitted < 60;) {
+    const { jobs } = await agent.checkIn();
+    await agent.submit(...jobs.map((run) => resultOfJob(run)));
+    submitted += jobs.length;
+  }
+  for (let times = 0; times < 2; times += 1) {
+    await using client = await connectToBroker(cp.url, cp);
+    await client.mqtt.subscribeAsync(topicsOf(cp.accountId, suiteId));
+    const ends = await client.ends(60);
+    assert.deepEqual(
+      new Set(ends.map((end) => end.sequenceId)),
+      new Set(Object.values(sequenceIds)),
+    );
+    assert.equal(ends.length, 60);
+  }
+});
+
+test('a flood, a packet that is too large and a client without CONNECT are disconnected', async () => {
+  await using cp = await startTestControlPlane();
+  const flooding = await openSocket(cp);
+  flooding.send(connectPacket(cp, 'flood'));
+  await once(flooding, 'message');
+  const flooded = once(flooding, 'close');
+  for (let count = 0; count < 1_000; count += 1) flooding.send(mqtt.generate({ cmd: 'pingreq' }));
+  await flooded;
+
+  const large = await openSocket(cp);
+  const largeClosed = once(large, 'close');
+  large.send(Buffer.alloc(100_000, 'x'));
+  await largeClosed;
+
+  const pieces = await openSocket(cp);
+  const piecesClosed = once(pieces, 'close');
+  // A CONNECT that announces 200 MB, in frames that are small enough.
+  pieces.send(Buffer.from([0x10, 0x80, 0x80, 0x80, 0x60]));
+  for (let count = 0; count < 10; count += 1) pieces.send(Buffer.alloc(8_000, 0));
+  await piecesClosed;
+
+  const nameless = await openSocket(cp);
+  const namelessClosed = once(nameless, 'close');
+  nameless.send(mqtt.generate({ cmd: 'pingreq' }));
+  await namelessClosed;
+});
+
+test('an account has so many connections, and others are served', async () => {
+  await using cp = await startTestControlPlane();
+  const sockets: WebSocket[] = [];
+  let accepted = 0;
+  for (let count = 0; count < 250; count += 1) {
+    const socket = await openSocket(cp);
+    socket.send(connectPacket(cp, `client-${count}`));
+    const [answer] = (await once(socket, 'message')) as [Buffer];
+    if (answer[3] === 0) accepted += 1;
+    sockets.push(socket);
+  }
+  assert.equal(accepted, 200);
+  const foreignKey = await cp.foreignKey();
+  const { body: accounts } = await cp.api('GET', '/v1/accounts', undefined, {
+    authorization: `Bearer ${foreignKey}`,
+  });
+  await using other = await connectToBroker(cp.url, {
+    ...{ accountId: accounts[0].id as string, apiKey: foreignKey },
+  });
+  assert.equal(other.mqtt.connected, true);
+  for (const socket of sockets) socket.terminate();
+});
