@@ -33,6 +33,7 @@ Examples:
   monitor-agent run "dns://10.0.0.2/shop.internal?type=MX"
   monitor-agent run icmp://10.0.0.1
   monitor-agent run ssl://shop.internal:8443
+  monitor-agent run grpc://orders.internal:50051
   monitor-agent run traceroute://shop.internal
   monitor-agent run check.json --json        a check with "checkType"
   monitor-agent run browser.json --files out keep its trace, screenshots and
@@ -112,6 +113,11 @@ function facts(response: Record<string, unknown>): string[][] {
     'truncationReason',
     'packetLoss',
     'packetsReceived',
+    'grpcMethod',
+    'grpcStatusCode',
+    'grpcStatusMessage',
+    'healthStatusLabel',
+    'responseMessage',
     'data',
     'truncated',
   ];
