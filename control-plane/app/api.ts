@@ -66,7 +66,7 @@ import {
   checkTrialHandlers,
   checkTriggerHandlers,
 } from '../sessions/index.ts';
-import { compatibilityHandlers } from '../compat/index.ts';
+import { compatibilityHandlers, withExistingNames } from '../compat/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
 import { incidentHandlers } from '../incidents/index.ts';
@@ -85,7 +85,7 @@ type HandlersOfGroups = { [G in keyof Groups]: Handlers<Groups[G]> };
 
 export interface ApiParts {
   services: Services;
-  config: Pick<Config, 'STRICT_DNS_BODY' | 'STATIC_IPS'>;
+  config: Pick<Config, 'STRICT_DNS_BODY' | 'STATIC_IPS' | 'PROMETHEUS_EXISTING_NAMES'>;
   intake: ResultIntake;
   codeBundles: CodeBundleStore;
   locationKeys: LocationKeys;
@@ -113,7 +113,10 @@ export function bindApi({
     checkOverview: checkOverviewHandlers(services),
     analytics: analyticsHandlers(services),
     reporting: reportingHandlers(services),
-    prometheus: prometheusHandlers(services),
+    prometheus: prometheusHandlers(
+      services,
+      config.PROMETHEUS_EXISTING_NAMES ? withExistingNames : null,
+    ),
     privateLocation: privateLocationHandlers(services, locationKeys),
     location: locationHandlers,
     fleet: fleetHandlers(services),

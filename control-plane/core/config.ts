@@ -308,6 +308,11 @@ const settings = {
     .describe(
       'Addresses of data-center locations for /v1/static-ips: eu-central-1=192.0.2.1,eu-west-1=2001:db8::1',
     ),
+  PROMETHEUS_EXISTING_NAMES: onOff
+    .prefault('off')
+    .describe(
+      'on: /v1/prometheus/metrics has the metrics also under the names that existing dashboards ask for, see compat/README.md',
+    ),
   METRICS_PORT: z.coerce
     .number()
     .int()

@@ -8,13 +8,13 @@ type Labels = Readonly<Record<string, string>>;
 export interface Sample {
   labels: Labels;
   value: number;
-  /** `_sum` or `_count` of a summary. */
-  suffix?: '_sum' | '_count';
+  /** Of a summary or a histogram. */
+  suffix?: '_sum' | '_count' | '_bucket';
 }
 
 export interface Family {
   name: string;
-  type: 'gauge' | 'summary';
+  type: 'gauge' | 'summary' | 'counter' | 'histogram';
   help: string;
   samples: readonly Sample[];
 }
