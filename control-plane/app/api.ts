@@ -85,7 +85,10 @@ type HandlersOfGroups = { [G in keyof Groups]: Handlers<Groups[G]> };
 
 export interface ApiParts {
   services: Services;
-  config: Pick<Config, 'STRICT_DNS_BODY' | 'STATIC_IPS' | 'PROMETHEUS_EXISTING_NAMES'>;
+  config: Pick<
+    Config,
+    'STRICT_DNS_BODY' | 'STATIC_IPS' | 'PROMETHEUS_EXISTING_NAMES' | 'SLACK_APP_TOKEN'
+  >;
   intake: ResultIntake;
   codeBundles: CodeBundleStore;
   locationKeys: LocationKeys;
@@ -123,7 +126,7 @@ export function bindApi({
     checkGroup: checkGroupHandlers(services),
     snippet: snippetHandlers(services),
     variable: variableHandlers(services),
-    alertChannel: alertChannelHandlers(services),
+    alertChannel: alertChannelHandlers(services, config.SLACK_APP_TOKEN !== undefined),
     alert: alertHandlers(services),
     alertDecision: alertDecisionHandlers(services),
     alertDelivery: alertDeliveryHandlers(services),

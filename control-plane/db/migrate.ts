@@ -46,6 +46,7 @@ import * as makersOfInvitations from './migrations/0035-makers-of-invitations.ts
 import * as passkeys from './migrations/0036-passkeys.ts';
 import * as subscribedServices from './migrations/0037-subscribed-services.ts';
 import * as makersOfKeys from './migrations/0038-makers-of-keys.ts';
+import * as slackMessages from './migrations/0041-slack-messages.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -105,6 +106,7 @@ const onBoth = {
   '0036-passkeys': passkeys,
   '0037-subscribed-services': subscribedServices,
   '0038-makers-of-keys': makersOfKeys,
+  '0041-slack-messages': slackMessages,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {
