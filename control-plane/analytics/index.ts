@@ -1,7 +1,6 @@
 /** What other modules may use. */
 export { analyticsHandlers, analyticsTypeBindings } from './handlers.ts';
 export { prometheusHandlers } from './prometheus/handlers.ts';
-export type { Family, Sample } from './prometheus/exposition.ts';
 export { pruneRollUps } from './prune-roll-ups.ts';
 export { reportingHandlers } from './reporting/handlers.ts';
 export { setRawFrom } from './roll-up-rows.ts';

@@ -2,7 +2,7 @@
  * The metrics of a scrape under the names that existing dashboards and autoscalers ask for. The table is in
  * `README.md`. They come besides, so that dashboards can be moved one after the other.
  */
-import type { Family, Sample } from '../analytics/index.ts';
+import type { Family, Sample } from '../core/metric-family.ts';
 
 type Labels = Sample['labels'];
 

@@ -13,7 +13,7 @@ import {
   type CheckNumbers,
   type Outcomes,
 } from './check-numbers.ts';
-import type { Family, Sample } from './exposition.ts';
+import type { Family, Sample } from '../../core/metric-family.ts';
 
 const states = ['passing', 'degraded', 'failing'] as const satisfies (keyof Outcomes)[];
 

@@ -3,21 +3,7 @@
  * client library counts events of its own process, and its summaries do not accept quantiles.
  */
 
-type Labels = Readonly<Record<string, string>>;
-
-export interface Sample {
-  labels: Labels;
-  value: number;
-  /** Of a summary or a histogram. */
-  suffix?: '_sum' | '_count' | '_bucket';
-}
-
-export interface Family {
-  name: string;
-  type: 'gauge' | 'summary' | 'counter' | 'histogram';
-  help: string;
-  samples: readonly Sample[];
-}
+import type { Family, Sample } from '../../core/metric-family.ts';
 
 function escapeLabel(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');

@@ -4,7 +4,8 @@ import { notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
 import type { Services } from '../../core/services.ts';
 import { checkFamilies } from './check-families.ts';
-import { exposition, type Family } from './exposition.ts';
+import type { Family } from '../../core/metric-family.ts';
+import { exposition } from './exposition.ts';
 import { locationFamilies } from './location-families.ts';
 
 /** Answers are cached this long, so that several scrapers cost as much as one. */

@@ -9,7 +9,7 @@ import {
   type Assertion,
 } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
-import { ipFamily, keyValuePair, listOf, type KeyValuePair } from '../primitives.ts';
+import { bareHost, ipFamily, keyValuePair, listOf, type KeyValuePair } from '../primitives.ts';
 import { maxProtoLength } from '../../grpc/proto-file.ts';
 import { messageProblem } from '../../grpc/unary-method.ts';
 import {
@@ -184,15 +184,7 @@ const grpcConfig = z
 export const grpcRequest = z
   .object({
     /** A host name or an IP address, despite the name. */
-    url: z
-      .string()
-      .min(1)
-      .max(2048)
-      .regex(
-        /^(\[?[0-9a-f]*:[0-9a-f:.]*\]?|[^\s/:]+)$/i,
-        'must be a host name or an address, without scheme, port or path',
-      )
-      .meta({ example: 'orders.internal' }),
+    url: bareHost(2048).meta({ example: 'orders.internal' }),
     port: z
       .union([
         z.int().min(1).max(65_535),
