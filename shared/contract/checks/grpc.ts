@@ -184,7 +184,10 @@ const grpcConfig = z
 export const grpcRequest = z
   .object({
     /** A host name or an IP address, despite the name. */
-    url: bareHost(2048).meta({ example: 'orders.internal' }),
+    url: bareHost(2048).meta({
+      description: 'Host name or address, without scheme and port',
+      example: 'orders.internal',
+    }),
     port: z
       .union([
         z.int().min(1).max(65_535),
