@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createApiKey } from '../../control-plane/accounts/index.ts';
+import { startTestControlPlane } from '../support/control-plane.ts';
+import { FakeAgent } from '../support/fake-agent.ts';
 import { nothingSeen } from '../support/plain.ts';
 import { hour, now, setUp } from '../support/results.ts';
 
@@ -175,4 +177,20 @@ test('a result is read in a field of its own, and the whole call is what analyti
   assert.equal(figures[0].total_avg, 15);
   const { body } = await bench.cp.api('GET', `/v2/check-results/${id}`);
   assert.equal(body.entries[0].grpcCheckResult.healthStatus, 1);
+});
+
+test('an agent of a build without the type is not assigned such a check', async () => {
+  await using cp = await startTestControlPlane();
+  const { status, body } = await cp.api('POST', '/v1/checks/grpc', {
+    ...{ name: 'orders', request: health, locations: ['eu-west-1'], frequency: 1 },
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  const key = await cp.locationKey('eu-west-1');
+  const [older, newer] = [new FakeAgent(cp, key), new FakeAgent(cp, key)];
+  assert.deepEqual((await older.checkIn(['URL', 'TCP'])).upserts, []);
+  const { upserts } = await newer.checkIn(['URL', 'TCP', 'GRPC']);
+  assert.deepEqual(
+    upserts.map(({ id }) => id),
+    [body.id],
+  );
 });

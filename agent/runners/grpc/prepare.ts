@@ -80,7 +80,7 @@ export function prepare(request: GrpcRequest, context: RunnerContext): Prepared 
   }
   const metadata = config.metadata.map(({ key, value }) => {
     const entry = { key, value: text(`the metadata "${key}"`, value) };
-    const problem = entry.value.includes('{{') ? null : metadataProblem(key, entry.value);
+    const problem = metadataProblem(key, entry.value);
     if (problem !== null) throw unusable('INVALID_METADATA', `the metadata ${problem}`);
     return entry;
   });

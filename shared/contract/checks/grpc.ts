@@ -83,13 +83,12 @@ const reservedKeys =
   /^(grpc-.*|content-type|content-length|te|host|connection|keep-alive|proxy-connection|transfer-encoding|upgrade)$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,3}={0,2})?$/;
 
-/** What is wrong with a metadata entry; null for nothing. Values are judged without templates. */
+/** What is wrong with a metadata entry whose templates are complete; null for nothing. */
 export function metadataProblem(key: string, value: string): string | null {
   if (reservedKeys.test(key)) return `"${key}" is set by gRPC itself`;
   if (!/^[a-z0-9_.-]+$/.test(key)) {
     return `"${key.slice(0, 100)}" may have letters, digits, "_", "-" and "." only`;
   }
-  if (value.includes(template)) return null;
   if (key.endsWith('-bin')) return base64.test(value) ? null : `"${key}" must be base64`;
   return /^[\x20-\x7e]*$/.test(value) ? null : `"${key}" must be printable ASCII`;
 }
@@ -97,7 +96,7 @@ export function metadataProblem(key: string, value: string): string | null {
 const metadataEntry = keyValuePair
   .transform(({ key, ...rest }) => ({ key: key.toLowerCase(), ...rest }))
   .superRefine(({ key, value }, context) => {
-    const problem = metadataProblem(key, value);
+    const problem = metadataProblem(key, value.includes(template) ? '' : value);
     if (problem !== null) context.addIssue({ code: 'custom', path: ['key'], message: problem });
   });
 
