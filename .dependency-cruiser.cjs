@@ -30,7 +30,10 @@ module.exports = {
       severity: 'error',
       from: { path: '^shared/', pathNot: '^shared/private-files[.]ts$' },
       to: {
-        pathNot: ['^shared/', '^node_modules/(zod|jsonpath-rfc9535|re2js|handlebars|moment)/'],
+        pathNot: [
+          '^shared/',
+          '^node_modules/(zod|jsonpath-rfc9535|re2js|handlebars|moment|protobufjs|@bufbuild/protobuf)/',
+        ],
       },
     },
     {

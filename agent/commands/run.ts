@@ -32,7 +32,8 @@ import { colorsFor } from './output.ts';
 
 const examples = `
 Checks:
-  https://example.com        an address: https, tcp, dns, icmp, ssl, traceroute
+  https://example.com        an address: https, tcp, dns, icmp, ssl, grpc,
+                             traceroute
   check.json                 a check with "checkType"
   shop.spec.ts               a test, run as a browser check, with the files it
                              imports and the nearest playwright.config
@@ -46,6 +47,7 @@ Examples:
   monitor-agent run "dns://10.0.0.2/shop.internal?type=MX"
   monitor-agent run icmp://10.0.0.1
   monitor-agent run ssl://shop.internal:8443
+  monitor-agent run grpc://orders.internal:50051
   monitor-agent run traceroute://shop.internal
   monitor-agent run check.json --json        the result as JSON
   monitor-agent run browser.json --files out keep its trace, screenshots and

@@ -73,6 +73,10 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     labelNames: L[] = [],
   ) => new Histogram<L>({ name: name(tail), help, buckets, labelNames, registers });
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: lagPrecisionMs });
+  // Gauges with the name of a counter; `nodejs_active_handles` and the others count the same by type.
+  for (const what of ['handles', 'requests', 'resources']) {
+    registry.removeSingleMetric(`nodejs_active_${what}_total`);
+  }
   gauge('build_info', 'Version of the agent; always 1', ['version', 'node']).set(
     { version, node: process.versions.node },
     1,

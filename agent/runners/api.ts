@@ -11,6 +11,7 @@ import { openProxySession } from './scripts/proxy-session.ts';
 import { acceptedEncodings } from '../net/http/content-decoding.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { requestHttp, shownUrl, type HttpOutcome } from '../net/http/chain.ts';
+import { storedText } from '../net/http/response-body.ts';
 import { shownHeaders } from '../net/http/headers.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { beginTrace, type RandomBytes, type TraceContext } from '../net/http/trace-context.ts';
@@ -23,7 +24,7 @@ import { inUrl } from '@monitor/shared/templates/places.ts';
 import { render } from '../templates/render.ts';
 import { templateValues, variablesOf } from '../templates/run-values.ts';
 import { prepareRequest, scriptedRequest, type PreparedRequest } from './api/prepare-request.ts';
-import { storedText, textOfResponse, usefulBytes, visibleBytes } from './api/response-text.ts';
+import { textOfResponse, usefulBytes, visibleBytes } from './api/response-text.ts';
 import { hasScripts, openScripts, runSetup, runTeardown } from './api/script-phases.ts';
 import type { Observation, RunnerContext } from './runner.ts';
 

@@ -22,6 +22,7 @@ export const runners = {
   ICMP: { load: async () => (await import('./icmp.ts')).runIcmp, pool: 'light' },
   SSL: { load: async () => (await import('./ssl.ts')).runSsl, pool: 'light' },
   TRACEROUTE: { load: async () => (await import('./traceroute.ts')).runTraceroute, pool: 'light' },
+  GRPC: { load: async () => (await import('./grpc.ts')).runGrpc, pool: 'light' },
   API: { load: async () => (await import('./api.ts')).runApi, pool: 'by-scripts' },
   BROWSER: {
     load: async () => (await import('./browser/run-browser.ts')).runBrowser,

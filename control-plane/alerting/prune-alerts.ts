@@ -1,7 +1,7 @@
 import { jsonValue, keysBefore } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
-import { pruneAlertNotifications } from '../notifications/index.ts';
+import { pruneAlertNotifications, pruneSlackMessages } from '../notifications/index.ts';
 
 const atOnce = 1_000;
 
@@ -73,6 +73,7 @@ export async function pruneAlerts(
         .executeTakeFirst(),
       await pruneAlertNotifications(db, before, atOnce),
     ];
+    await pruneSlackMessages(db, before);
     return deleted.some(({ numDeletedRows }) => Number(numDeletedRows) >= atOnce);
   });
 }

@@ -71,6 +71,7 @@ import {
   compatibilityHandlers,
   testReportHandlers,
   testSessionHandlers,
+  withExistingNames,
 } from '../compat/index.ts';
 import { type Deployments, projectHandlers, projectImportHandlers } from '../projects/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
@@ -91,7 +92,10 @@ type HandlersOfGroups = { [G in keyof Groups]: Handlers<Groups[G]> };
 
 export interface ApiParts {
   services: Services;
-  config: Pick<Config, 'STRICT_DNS_BODY' | 'STATIC_IPS'>;
+  config: Pick<
+    Config,
+    'STRICT_DNS_BODY' | 'STATIC_IPS' | 'PROMETHEUS_EXISTING_NAMES' | 'SLACK_APP_TOKEN'
+  >;
   intake: ResultIntake;
   codeBundles: CodeBundleStore;
   locationKeys: LocationKeys;
@@ -121,14 +125,17 @@ export function bindApi({
     checkOverview: checkOverviewHandlers(services),
     analytics: analyticsHandlers(services),
     reporting: reportingHandlers(services),
-    prometheus: prometheusHandlers(services),
+    prometheus: prometheusHandlers(
+      services,
+      config.PROMETHEUS_EXISTING_NAMES ? withExistingNames : null,
+    ),
     privateLocation: privateLocationHandlers(services, locationKeys),
     location: locationHandlers,
     fleet: fleetHandlers(services),
     checkGroup: checkGroupHandlers(services),
     snippet: snippetHandlers(services),
     variable: variableHandlers(services),
-    alertChannel: alertChannelHandlers(services),
+    alertChannel: alertChannelHandlers(services, config.SLACK_APP_TOKEN !== undefined),
     alert: alertHandlers(services),
     alertDecision: alertDecisionHandlers(services),
     alertDelivery: alertDeliveryHandlers(services),

@@ -39,7 +39,11 @@ export interface AuditRecord {
 }
 
 /** Their name at this time: they may be renamed or deleted later. */
-export async function nameOfActor(db: Kysely<Database>, actor: AuditActor, now: number): Promise<string> {
+export async function nameOfActor(
+  db: Kysely<Database>,
+  actor: AuditActor,
+  now: number,
+): Promise<string> {
   switch (actor.kind) {
     case 'PERSON': {
       const row = await db

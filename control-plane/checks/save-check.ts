@@ -81,8 +81,11 @@ function settleOffset(
 }
 
 /** Refuses fields that contradict each other by the rules of their type. */
-function refuseContradiction(definition: CheckTypeDefinition, fields: CheckFields): void {
-  const found = definition.contradictionIn?.(fields) ?? null;
+async function refuseContradiction(
+  definition: CheckTypeDefinition,
+  fields: CheckFields,
+): Promise<void> {
+  const found = (await definition.contradictionIn?.(fields)) ?? null;
   if (found !== null) throw invalidField(found.field, found.problem);
 }
 
@@ -151,7 +154,7 @@ export async function createCheck(
   const before = trial?.of === undefined ? null : decryptedFields(services, trial.of);
   if (runsOnAgents(definition.type)) {
     fields.frequencyOffset = settleOffset(fields, fields.frequencyOffset !== undefined, random);
-    refuseContradiction(definition, fields);
+    await refuseContradiction(definition, fields);
   } else {
     const heartbeat = fields['heartbeat'] as HeartbeatSettings;
     fields['heartbeat'] = { ...heartbeat, pingToken: heartbeat.pingToken || newId() };
@@ -216,7 +219,7 @@ export async function updateCheck(
     if (runsOnAgents(definition.type)) {
       const isGiven = changes['frequencyOffset'] !== undefined;
       fields.frequencyOffset = settleOffset(fields, isGiven, random);
-      refuseContradiction(definition, fields);
+      await refuseContradiction(definition, fields);
     } else if ('heartbeat' in changes) {
       const kept = before['heartbeat'] as { pingToken: string };
       const given = changes['heartbeat'] as HeartbeatSettings;

@@ -130,7 +130,7 @@ export function inWords(constant) {
   const words = constant
     .toLowerCase()
     .replaceAll('_', ' ')
-    .replace(/\b(json|sms|ssl|url|api)\b/g, (word) => word.toUpperCase());
+    .replace(/\b(grpc|json|sms|ssl|url|api)\b/g, (word) => word.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -275,6 +275,14 @@ const settings = {
   PHONE_ACCOUNT_SID: z.string().min(1).optional().describe('Account of that API'),
   PHONE_AUTH_TOKEN: z.string().min(1).optional().describe('Its secret'),
   PHONE_FROM_NUMBER: z.string().min(1).optional().describe('Number that sends and calls'),
+  SLACK_APP_TOKEN: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Bot token of the Slack app that SLACK_APP channels post with'),
+  SLACK_API_URL: webUrl('https://slack.com/api')
+    .default('https://slack.com/api')
+    .describe('Where the Web API of Slack is'),
   PAGERDUTY_EVENTS_URL: webUrl('https://events.pagerduty.com/v2/enqueue')
     .default('https://events.pagerduty.com/v2/enqueue')
     .describe('Where events of PAGERDUTY channels go'),
@@ -307,6 +315,11 @@ const settings = {
     .transform(parseStaticIps)
     .describe(
       'Addresses of data-center locations for /v1/static-ips: eu-central-1=192.0.2.1,eu-west-1=2001:db8::1',
+    ),
+  PROMETHEUS_EXISTING_NAMES: onOff
+    .prefault('off')
+    .describe(
+      'on: /v1/prometheus/metrics has the metrics also under the names that existing dashboards ask for, see compat/README.md',
     ),
   METRICS_PORT: z.coerce
     .number()
@@ -377,6 +390,7 @@ const secretSettings: ReadonlySet<string> = new Set([
   'SMTP_URL',
   'OIDC_CLIENT_SECRET',
   'PHONE_AUTH_TOKEN',
+  'SLACK_APP_TOKEN',
   'METRICS_TOKEN',
 ]);
 

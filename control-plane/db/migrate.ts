@@ -48,6 +48,7 @@ import * as subscribedServices from './migrations/0037-subscribed-services.ts';
 import * as makersOfKeys from './migrations/0038-makers-of-keys.ts';
 import * as projects from './migrations/0039-projects.ts';
 import * as testSessions from './migrations/0040-test-sessions.ts';
+import * as slackMessages from './migrations/0041-slack-messages.ts';
 import * as webhookSubscriptions from './migrations/0042-webhook-subscriptions.ts';
 
 /** Up to 0018, for SQLite. */
@@ -110,6 +111,7 @@ const onBoth = {
   '0038-makers-of-keys': makersOfKeys,
   '0039-projects': projects,
   '0040-test-sessions': testSessions,
+  '0041-slack-messages': slackMessages,
   '0042-webhook-subscriptions': webhookSubscriptions,
 } satisfies Record<string, MigrationOfBoth>;
 

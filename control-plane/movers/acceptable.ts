@@ -67,7 +67,9 @@ const acceptances: Readonly<Record<string, Acceptance>> = {
     resolved: resolvedCheck,
     contradiction: (payload) => {
       const found = findCheckType(String(payload['checkType']))?.contradictionIn?.(payload) ?? null;
-      return found === null ? null : `\`${found.field}\` ${found.problem}`;
+      // What takes a while to find is found when the plan is applied.
+      if (found === null || found instanceof Promise) return null;
+      return `\`${found.field}\` ${found.problem}`;
     },
   },
   'check-group': {

@@ -28,7 +28,7 @@ export function resultText(text: string, credentials: readonly string[], isCut =
 }
 
 /** Parses `Retry-After`: seconds or a date. */
-function retryAfter(header: string | string[] | undefined, now: number): number | null {
+export function retryAfter(header: string | string[] | undefined, now: number): number | null {
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined) return null;
   const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - now;

@@ -5,6 +5,8 @@ import type { NotificationFacts } from './facts.ts';
 import type { Mailer } from './mailer.ts';
 import type { Message } from './message.ts';
 import type { Outgoing } from './outgoing.ts';
+import type { SlackApp } from './slack-app.ts';
+import type { SlackMessages } from './slack-messages.ts';
 
 export interface Notification {
   /** The same id in every attempt. */
@@ -36,6 +38,10 @@ export interface Transports {
   mailer: Mailer | null;
   /** The provider, or the missing settings. */
   phone: PhoneService | { missing: string[] };
+  /** Null without SLACK_APP_TOKEN. */
+  slackApp: SlackApp | null;
+  /** What the Slack app posted to the channel. */
+  slackMessages: SlackMessages;
   pagerDutyUrl: string;
   /** Null means the API of the region of the channel. */
   opsgenieUrl: string | null;
@@ -51,6 +57,8 @@ export interface Transports {
 export interface Channel<Config> {
   /** Pauses between attempts; their number limits the retries. */
   pausesMs: readonly number[];
+  /** How long an attempt may take, where it is more than one request. */
+  timeoutMs?: number;
   /** A paging system: it keeps an alert open until it is closed. */
   keepsOpen?: true;
   /** Destination of a notification, for the limit of concurrent requests. */

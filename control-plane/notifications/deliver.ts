@@ -12,14 +12,17 @@ import { attemptSubscriberRequest, pausesOfSubscribers } from './subscriber-requ
 import type { Channel, Transports } from './channel.ts';
 import { channels } from './channels/index.ts';
 import type { Mail, NotificationFacts, SubscriberRequest } from './facts.ts';
-import { pausesOfMail, withoutMailServer } from './mailer.ts';
+import { mailTimeoutMs, pausesOfMail, withoutMailServer } from './mailer.ts';
 import { AlertLinks } from './alert-links.ts';
 import { messageOf, type Message } from './message.ts';
+import { slackMessagesOf } from './slack-messages.ts';
 
 export type ChannelRow = Selectable<Database['alert_channels']>;
 
 /** Everything that does not depend on the single notification. */
-export type SharedTransports = Omit<Transports, 'variables'>;
+export type SharedTransports = Omit<Transports, 'variables' | 'slackMessages'>;
+
+type DeliveryServices = Pick<Services, 'db' | 'secrets' | 'commits' | 'clock'>;
 
 /** An outbox row that is ready to send. */
 export interface Delivery {
@@ -33,8 +36,6 @@ export interface Delivery {
 
 /** One request, which has a limit of 10 s. */
 const requestTimeoutMs = 10_000;
-/** A mail has a limit of 10 s for each step: connection, greeting and answers. */
-const mailTimeoutMs = 60_000;
 
 /** A delivery that can only fail, so it is not retried. */
 function hopeless(reason: string): Delivery {
@@ -95,7 +96,7 @@ function messageFor(
 }
 
 function channelDelivery(
-  services: Pick<Services, 'db' | 'secrets'>,
+  services: DeliveryServices,
   row: OutboxRow,
   facts: NotificationFacts,
   channelRow: ChannelRow,
@@ -108,13 +109,14 @@ function channelDelivery(
   if (!config.success) return hopeless('the configuration of the channel cannot be read');
   // The registry pairs types with configurations.
   const channel = channels[type] as Channel<unknown>;
+  const slackMessages = slackMessagesOf(services, row, channelRow.id);
   const readVariables = () =>
     variablesOfCheck(services, row.account_id, facts.kind === 'alert' ? facts.check.id : null);
   return {
     destination: channel.destination(config.data),
     // A user waits for the outcome of a test and can start it again.
     pausesMs: facts.kind === 'test' ? [] : channel.pausesMs,
-    timeoutMs: type === 'EMAIL' ? mailTimeoutMs : requestTimeoutMs,
+    timeoutMs: channel.timeoutMs ?? requestTimeoutMs,
     attempt: (transports) =>
       channel.deliver(
         {
@@ -123,14 +125,14 @@ function channelDelivery(
           message: messageFor(services, row, facts, transports.publicUrl, channelRow.timezone),
         },
         config.data,
-        { ...transports, variables: readVariables },
+        { ...transports, variables: readVariables, slackMessages },
       ),
   };
 }
 
 /** The delivery of a row. An invalid row becomes a delivery that fails. */
 export function deliveryOf(
-  services: Pick<Services, 'db' | 'secrets'>,
+  services: DeliveryServices,
   row: OutboxRow,
   channelRow: ChannelRow | undefined,
 ): Delivery {

@@ -12,6 +12,8 @@ export {
 } from './alert-links.ts';
 export { alertMail } from './alert-mail.ts';
 export { brokenTemplate } from './channels/webhook.ts';
+export { withoutSlackApp } from './channels/slack-app.ts';
+export { pruneSlackMessages } from './slack-messages.ts';
 export { startOutboxSender, type WebhookConsumer } from './outbox-sender.ts';
 export { OutboxSignal, wakeOutbox } from './outbox-signal.ts';
 export { abandonNotifications, freeStrandedRows, moveClaims } from './outbox-rows.ts';

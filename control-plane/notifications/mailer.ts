@@ -17,6 +17,9 @@ const networkCodes: ReadonlySet<string> = new Set([
 
 const timeoutMs = 10_000;
 
+/** A mail has a limit of 10 s for each step: connection, greeting and answers. */
+export const mailTimeoutMs = 60_000;
+
 /** Pauses between attempts: greylisting needs minutes. */
 export const pausesOfMail: readonly number[] = [
   ...[10_000, 60_000, 300_000, 600_000],

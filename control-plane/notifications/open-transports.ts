@@ -6,6 +6,7 @@ import type { PhoneService } from './channel.ts';
 import type { SharedTransports } from './deliver.ts';
 import { openMailer } from './mailer.ts';
 import { openOutgoing, type Resolve } from './outgoing.ts';
+import { SlackApp } from './slack-app.ts';
 
 export type NotifySettings = Pick<
   Config,
@@ -17,6 +18,8 @@ export type NotifySettings = Pick<
   | 'PHONE_FROM_NUMBER'
   | 'PAGERDUTY_EVENTS_URL'
   | 'OPSGENIE_API_URL'
+  | 'SLACK_APP_TOKEN'
+  | 'SLACK_API_URL'
   | 'OUTGOING_ALLOWED_NETWORKS'
 >;
 
@@ -54,8 +57,10 @@ export function openTransports({
     config.SMTP_URL === undefined
       ? null
       : openMailer({ url: config.SMTP_URL, from: config.MAIL_FROM });
+  const { SLACK_APP_TOKEN: token, SLACK_API_URL: apiUrl } = config;
   return {
     outgoing,
+    slackApp: token === undefined ? null : new SlackApp({ token, apiUrl }, outgoing.trusted, clock),
     mailer,
     phone: phoneOf(config),
     pagerDutyUrl: config.PAGERDUTY_EVENTS_URL,

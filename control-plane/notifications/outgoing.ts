@@ -17,13 +17,15 @@ export interface OutgoingRequest {
   url: URL;
   headers: readonly (readonly [name: string, value: string])[];
   body: string | null;
+  /** 64 KiB unless said otherwise. */
+  maxAnswerBytes?: number;
 }
 
 export interface OutgoingAnswer {
   status: number;
   statusText: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** At most 64 KiB. */
+  /** At most as much as the request allows. */
   body: string;
   isCut: boolean;
 }
@@ -43,7 +45,7 @@ export class OutgoingError extends Error {
   }
 }
 
-const maxAnswerBytes = 65_536;
+const defaultAnswerBytes = 65_536;
 const maxAddresses = 4;
 
 /** The system resolver. */
@@ -188,7 +190,7 @@ export function openOutgoing({
 
   const sendBy =
     (name: 'behindGuard' | 'straight'): Send =>
-    async ({ method, url, headers, body }, signal) => {
+    async ({ method, url, headers, body, maxAnswerBytes = defaultAnswerBytes }, signal) => {
       if (!/^https?:$/.test(url.protocol)) {
         throw new OutgoingError('the address must begin with http:// or https://', true);
       }

@@ -5,6 +5,7 @@ declare module '../db/tables.ts' {
   interface Database {
     alert_notifications: AlertNotificationsTable;
     outbox: OutboxTable;
+    slack_messages: SlackMessagesTable;
   }
 }
 
@@ -27,6 +28,22 @@ export interface AlertNotificationsTable {
   attempts: Generated<number>;
   /** The content of the notification, to send it again; see `notifications/facts.ts`. */
   facts_json: Generated<string | null>;
+}
+
+/** Messages of the Slack app, one for each entry of a channel that a notification went to. */
+interface SlackMessagesTable {
+  notification_id: string;
+  /** As the channel names it: `#ops`, `@ada`, an id. */
+  entry: string;
+  account_id: string;
+  alert_channel_id: number;
+  incident_key: string;
+  /** What Slack calls the place and the message. */
+  conversation: string;
+  ts: string;
+  posted_at: number;
+  /** When a recovery changed it; null while the incident is open. */
+  closed_at: number | null;
 }
 
 /** The outbox: rows are written with their cause, delivered at least once, then deleted. */

@@ -57,6 +57,10 @@ export function createMetrics(registry: Registry, version: string): ControlPlane
     labelNames: L[] = [],
   ) => new Histogram<L>({ name: name(tail), help, buckets, labelNames, registers });
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: lagPrecisionMs });
+  // Gauges with the name of a counter; `nodejs_active_handles` and the others count the same by type.
+  for (const what of ['handles', 'requests', 'resources']) {
+    registry.removeSingleMetric(`nodejs_active_${what}_total`);
+  }
   new Gauge({
     name: name('build_info'),
     help: 'Version of the control plane; always 1',

@@ -350,6 +350,9 @@ const groups: Kind = {
     isEqual(stored, withKeptVariables(stored, body)),
 };
 
+/** Their warnings are for people who make a channel by hand. */
+const channelHandlers = (services: Services) => alertChannelHandlers(services, true);
+
 const channels: Kind = {
   type: 'alert-channel',
   own: ['grouping', 'timezone'],
@@ -381,16 +384,16 @@ const channels: Kind = {
     );
   },
   async create({ services, call }, body) {
-    return (await alertChannelHandlers(services).createAlertChannel(inputOf({ body }), call)).id;
+    return (await channelHandlers(services).createAlertChannel(inputOf({ body }), call)).id;
   },
   update({ services, call }, { handle }, body) {
-    return alertChannelHandlers(services).updateAlertChannel(
+    return channelHandlers(services).updateAlertChannel(
       inputOf({ params: { id: Number(handle) }, body }),
       call,
     );
   },
   remove({ services, call }, { handle }) {
-    return alertChannelHandlers(services).deleteAlertChannel(
+    return channelHandlers(services).deleteAlertChannel(
       inputOf({ params: { id: Number(handle) } }),
       call,
     );

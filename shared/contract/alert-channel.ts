@@ -40,6 +40,16 @@ export const channelConfigs = {
     priority: z.enum(['P1', 'P2', 'P3', 'P4', 'P5']),
   }),
   CALL: z.object({ name: text(255), number: text(32) }),
+  SLACK_APP: z.object({
+    slackChannels: z
+      .array(text(255))
+      .min(1)
+      .max(20)
+      .meta({
+        description: 'Channels (`#ops`), people (`@ada`) or ids of conversations',
+        example: ['#ops'],
+      }),
+  }),
 } as const;
 
 /** Spec: Alert notification record, alert channel type. */
@@ -158,6 +168,9 @@ export const alertChannel = z
     subscriptions: z.array(subscription),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
+    warnings: z.array(z.string()).exactOptional().meta({
+      description: 'Why it cannot notify anybody yet; absent without a reason',
+    }),
   })
   .meta({ id: 'AlertChannel' });
 

@@ -157,6 +157,20 @@ const tracerouteCheckResult = apiCheckResult
   })
   .meta({ id: 'TracerouteCheckResult' });
 
+/**
+ * The details of a gRPC check: an exchange whose `response` holds message, metadata and status. Null
+ * where nothing was called. spec: open
+ */
+const grpcCheckResult = apiCheckResult
+  .extend({
+    grpcStatusCode: z.int().nullable(),
+    healthStatus: z.int().nullable().meta({
+      description: '0 UNKNOWN, 1 SERVING, 2 NOT_SERVING, 3 SERVICE_UNKNOWN; null without an answer',
+    }),
+    timingPhases: z.object({ dns: z.number(), connect: z.number(), total: z.number() }).nullable(),
+  })
+  .meta({ id: 'GrpcCheckResult' });
+
 /** A web vital: its value (milliseconds; CLS without unit) and its rating. */
 const webVital = z.object({
   score: z.enum(['GOOD', 'NEEDS_IMPROVEMENT', 'POOR']),
@@ -374,6 +388,7 @@ export const resultShapes = {
   agenticCheckResult,
   sslCheckResult,
   tracerouteCheckResult,
+  grpcCheckResult,
 } as const;
 export type ResultField = keyof typeof resultShapes;
 export const resultFields = Object.keys(resultShapes) as ResultField[];
@@ -409,6 +424,7 @@ export const exchangeFields = [
   'apiCheckResult',
   'sslCheckResult',
   'tracerouteCheckResult',
+  'grpcCheckResult',
 ] as const satisfies readonly ResultField[];
 export type ExchangeField = (typeof exchangeFields)[number];
 export type ExchangeResult = z.output<typeof apiCheckResult>;

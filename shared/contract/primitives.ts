@@ -141,6 +141,18 @@ export const environmentVariable = z
 export type EnvironmentVariable = z.output<typeof environmentVariable>;
 export type KeyValuePair = z.output<typeof keyValuePair>;
 
+/** A host name or an IP address, IPv6 with or without brackets. */
+export function bareHost(maximum: number) {
+  return z
+    .string()
+    .min(1)
+    .max(maximum)
+    .regex(
+      /^(\[?[0-9a-f]*:[0-9a-f:.]*\]?|[^\s/:]+)$/i,
+      'must be a host name or an address, without scheme, port or path',
+    );
+}
+
 /** An optional list in a body. Clients without empty lists send null. */
 export function listOf<T extends z.ZodType>(item: T, maximum: number) {
   return z.preprocess((given): unknown => given ?? [], z.array(item).max(maximum)).default([]);

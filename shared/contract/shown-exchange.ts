@@ -15,6 +15,14 @@ export interface ShownRequest {
   hostname?: string;
   port?: number;
   sslConfig?: { hostname: string; port: number };
+  grpcConfig?: {
+    mode: string;
+    method?: string | undefined;
+    service?: string | undefined;
+    message: string;
+    metadata: { key: string; value: string }[];
+    [further: string]: unknown;
+  };
   [further: string]: unknown;
 }
 
@@ -92,6 +100,32 @@ export interface TracerouteResponse {
   [further: string]: unknown;
 }
 
+/** The `response` of a gRPC check. */
+export interface GrpcResponse {
+  /** BEHAVIOR or HEALTH. */
+  grpcMode: string;
+  host: string;
+  port: number;
+  resolvedIp: string;
+  ipFamily: string;
+  /** `package.Service/Method`. */
+  grpcMethod: string;
+  /** JSON; null without one, or where results do not hold it. */
+  responseMessage: string | null;
+  truncated: boolean;
+  grpcStatusCode: number;
+  grpcStatusMessage: string;
+  healthStatus: number | null;
+  healthStatusLabel: string | null;
+  /** Headers and trailers of the server. */
+  metadata: { key: string; value: string }[];
+  /** Methods of the service, where the server was asked for its types. */
+  discoveredMethods: string[];
+  requestError: string | null;
+  timingPhases: { dns: number; connect: number; total: number };
+  [further: string]: unknown;
+}
+
 /** The `response` of any check type. */
 export interface ShownResponse {
   status?: number;
@@ -115,5 +149,10 @@ export interface ShownResponse {
   certificate?: ShownCertificate | { issuer: string; validTo: string } | null;
   chain?: ShownCertificate[];
   hops?: ShownHop[];
+  responseMessage?: string | null;
+  grpcStatusCode?: number;
+  grpcStatusMessage?: string;
+  healthStatusLabel?: string | null;
+  metadata?: { key: string; value: string }[];
   [further: string]: unknown;
 }

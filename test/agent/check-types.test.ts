@@ -11,7 +11,9 @@ test('an agent takes every type of check unless the setting names some', () => {
   assert.deepEqual(Object.keys(runnersFor(undefined)), Object.keys(runners));
   assert.deepEqual(Object.keys(runnersFor(typesOf('tcp, URL'))), ['URL', 'TCP']);
   const monitors = runnersFor(typesOf('monitors'));
-  assert.deepEqual(Object.keys(monitors), ['URL', 'TCP', 'DNS', 'ICMP', 'SSL', 'TRACEROUTE']);
+  assert.deepEqual(Object.keys(monitors), [
+    ...['URL', 'TCP', 'DNS', 'ICMP', 'SSL', 'TRACEROUTE', 'GRPC'],
+  ]);
   assert.equal(canRunCode(monitors), false);
 });
 

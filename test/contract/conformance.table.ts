@@ -5,6 +5,7 @@
  * specification, so a row that is lost here is noticed.
  */
 import { exchangeFields } from '@monitor/shared/contract/check-result.ts';
+import { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 
 export type Kind =
@@ -177,15 +178,17 @@ const checkTypeNames = [
   'URL',
   'DNS',
 ];
+const channelTypes = ['EMAIL', 'SLACK', 'WEBHOOK', 'SMS', 'PAGERDUTY', 'OPSGENIE', 'CALL'];
 /** Values of ours that the specification does not know. */
 export const ownValues: ReadonlySet<unknown> = new Set(
-  Object.keys(checkTypes).filter((type) => !checkTypeNames.includes(type)),
+  [...Object.keys(checkTypes), ...Object.keys(channelConfigs)].filter(
+    (type) => ![...checkTypeNames, ...channelTypes].includes(type),
+  ),
 );
 export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
 const incidentStatuses = ['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED'];
 const severities = ['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR'];
 const notificationStatuses = ['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED'];
-const channelTypes = ['EMAIL', 'SLACK', 'WEBHOOK', 'SMS', 'PAGERDUTY', 'OPSGENIE', 'CALL'];
 const themeColors = [
   'bodyBackgroundColor',
   'headerBackgroundColor',

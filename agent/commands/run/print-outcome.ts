@@ -77,6 +77,11 @@ function facts(response: Record<string, unknown>): string[][] {
     'truncationReason',
     'packetLoss',
     'packetsReceived',
+    'grpcMethod',
+    'grpcStatusCode',
+    'grpcStatusMessage',
+    'healthStatusLabel',
+    'responseMessage',
     'data',
     'truncated',
   ];

@@ -3,12 +3,11 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
-import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import { noTcpTimes, type ReadTcpTimes } from '../../native/tcp-times.ts';
 import type { ConnectionTrail } from '../connection-trail.ts';
-import { clientCertificateRejection } from '../tls/client-certificate-errors.ts';
-import { codeOf, failureOf, timedOut } from '../failure.ts';
+import { anonymous, identityFor, withRejection, type Identity } from '../tls/client-identity.ts';
+import { failureOf, timedOut } from '../failure.ts';
 import { assertNextHopReachable } from '../next-hop/assert-reachable.ts';
 import type { NextHops } from '../next-hop/next-hop.ts';
 import { exchangeHttp, type Exchange, type ExchangeResponse } from './exchange.ts';
@@ -25,7 +24,6 @@ import { usableFamily } from '../ip-family.ts';
 import { logOtherFamily } from '../tcp/other-family.ts';
 import type { BodyLimits } from './read-body.ts';
 import { resolveByOs, type Address, type Resolution } from '../dns/resolve.ts';
-import { defaultSecureContext, secureContextOf } from '../tls/secure-context.ts';
 
 const maxRedirects = 20;
 
@@ -128,37 +126,18 @@ function headersFor({ url, headers }: Leg, ofThis: Headers): Record<string, stri
   return withDefaults(defaults, headers);
 }
 
-/** Client identity and trust of a request. */
-interface Identity {
-  secureContext: SecureContext;
-  /** Host pattern of the client certificate, or null. */
-  shownFor: string | null;
-}
-
-function identityFor(url: URL, certificates: readonly AssignedCertificate[]): Identity | Failure {
-  const anonymous = { secureContext: defaultSecureContext(), shownFor: null };
-  if (url.protocol !== 'https:' || certificates.length === 0) return anonymous;
+function identityOf(url: URL, certificates: readonly AssignedCertificate[]): Identity | Failure {
+  if (url.protocol !== 'https:') return anonymous();
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = url.port === '' ? 443 : Number(url.port);
-  const certificate = chooseClientCertificate(certificates, host, port);
-  if (certificate === undefined) return anonymous;
-  try {
-    return { secureContext: secureContextOf(certificate), shownFor: certificate.host };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : '';
-    const detail = `the client certificate for ${certificate.host} cannot be used: ${why}; store it again`;
-    return failureOf('tls', codeOf(error), url.host, detail);
-  }
+  return identityFor({ host, port, subject: url.host }, certificates);
 }
 
-/** Explains a rejected or missing client certificate, instead of the message of OpenSSL. */
-function withRejection(failure: Failure, { times }: Exchange, shownFor: string | null): Failure {
+/** Explains a rejected or missing client certificate. */
+function explained(failure: Failure, { times }: Exchange, shownFor: string | null): Failure {
   if (times.connect === null || times.response !== null) return failure;
   const moment = times.secureConnect === null ? 'handshake' : 'after';
-  const said = clientCertificateRejection(failure, { shownFor, moment });
-  if (said === null) return failure;
-  const subject = failure.message.slice(failure.message.lastIndexOf(': '));
-  return { ...failure, phase: 'tls', message: `${said}${subject}` };
+  return withRejection(failure, { shownFor, moment });
 }
 
 async function resolve(url: URL, journey: Journey): Promise<Resolution> {
@@ -194,7 +173,7 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
   if ('failure' in resolution) return { ...hop, failure: resolution.failure };
   const identity: Identity | Failure =
     request.secureContext === undefined
-      ? identityFor(url, surroundings.clientCertificates)
+      ? identityOf(url, surroundings.clientCertificates)
       : { secureContext: request.secureContext, shownFor: null };
   if ('phase' in identity) return { ...hop, failure: identity };
   const { secureContext, shownFor } = identity;
@@ -237,7 +216,7 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
   return {
     ...hop,
     exchange,
-    failure: exchange.failure && withRejection(exchange.failure, exchange, shownFor),
+    failure: exchange.failure && explained(exchange.failure, exchange, shownFor),
     remoteAddress: proxy === null ? resolution.address.address : null,
   };
 }

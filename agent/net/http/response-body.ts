@@ -49,3 +49,15 @@ export function beginningOf(text: string, length: number, secrets: readonly stri
   }
   return text.slice(0, end).toWellFormed();
 }
+
+/** What a result holds, in characters. */
+const storedLength = 65_536;
+
+/** What of a text a result holds; `whole` is there when that is not all. */
+export function storedText(
+  text: string,
+  secrets: readonly string[],
+): { stored: string; whole?: string } {
+  const stored = beginningOf(text, storedLength, secrets);
+  return stored.length === text.length ? { stored } : { stored, whole: text };
+}

@@ -1,12 +1,10 @@
 /** The body of a response as assertions, teardown scripts and results see it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ExchangeResponse } from '../../net/http/exchange.ts';
-import { beginningOf, decodeText, kindOfBody } from '../../net/http/response-body.ts';
+import { decodeText, kindOfBody } from '../../net/http/response-body.ts';
 
 /** What assertions and teardown scripts see, in bytes. */
 export const visibleBytes = 25_000_000;
-/** What a result holds, in characters. */
-const storedLength = 65_536;
 const pictureBytes = 51_200;
 
 export interface ResponseText {
@@ -36,13 +34,4 @@ export function textOfResponse(
     text: `[${size} bytes of ${contentType ?? 'unknown type'}, left out]`,
     encoding: 'utf8',
   };
-}
-
-/** What of a text a result holds; `whole` is there when that is not all. */
-export function storedText(
-  text: string,
-  secrets: readonly string[],
-): { stored: string; whole?: string } {
-  const stored = beginningOf(text, storedLength, secrets);
-  return stored.length === text.length ? { stored } : { stored, whole: text };
 }

@@ -27,7 +27,7 @@ const flags: readonly (readonly [key: string, name: string, description: string]
   [
     'UPTIME_MONITORS',
     'Uptime monitors',
-    'URL, TCP, DNS, ICMP, SSL, traceroute and heartbeat monitors',
+    'URL, TCP, DNS, ICMP, SSL, traceroute, gRPC and heartbeat monitors',
   ],
   ['API_CHECKS', 'API checks', 'HTTP requests with scripts and assertions'],
   ['BROWSER_CHECKS', 'Browser checks', 'Scripts that drive a browser'],

@@ -14,7 +14,12 @@ import type { Database } from '../../db/tables.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { bodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
-import { abandonNotifications, brokenTemplate, keepsOpen } from '../../notifications/index.ts';
+import {
+  abandonNotifications,
+  brokenTemplate,
+  keepsOpen,
+  withoutSlackApp,
+} from '../../notifications/index.ts';
 import type { Services } from '../../core/services.ts';
 import {
   findChannel,
@@ -73,7 +78,10 @@ function checkGrouping(type: string, grouping: unknown): void {
   }
 }
 
-export function alertChannelHandlers(services: Services): Handlers<typeof alertChannelRoutes> {
+export function alertChannelHandlers(
+  services: Services,
+  hasSlackApp: boolean,
+): Handlers<typeof alertChannelRoutes> {
   const { db, clock, commits, secrets } = services;
 
   const get = async (unit: Kysely<Database>, accountId: string, id: number) => {
@@ -84,7 +92,8 @@ export function alertChannelHandlers(services: Services): Handlers<typeof alertC
   const present = async ({ accountId, role }: ApiPrincipal, row: ChannelRow) => {
     const [wire] = await presentChannels(services, accountId, [row], role);
     if (wire === undefined) throw notFound('alert channel', String(row.id));
-    return wire;
+    const isMute = row.type === 'SLACK_APP' && !hasSlackApp;
+    return isMute ? { ...wire, warnings: [withoutSlackApp] } : wire;
   };
 
   return {

@@ -1,7 +1,7 @@
 /** Metrics of checks. */
 import type { Kysely } from 'kysely';
 import { isPinged } from '@monitor/shared/contract/checks/index.ts';
-import { analyticsOf } from '@monitor/shared/domain/metrics.ts';
+import { analyticsOf, measuredMetrics } from '@monitor/shared/domain/metrics.ts';
 import { fromFlag } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import { availabilityWithin, readHeartbeatTimes } from '../../heartbeats/index.ts';
@@ -13,7 +13,7 @@ import {
   type CheckNumbers,
   type Outcomes,
 } from './check-numbers.ts';
-import type { Family, Sample } from './exposition.ts';
+import type { Family, Sample } from '../../core/metric-family.ts';
 
 const states = ['passing', 'degraded', 'failing'] as const satisfies (keyof Outcomes)[];
 
@@ -65,10 +65,15 @@ async function timeUpOf(
   return percent === null ? null : percent / 100;
 }
 
-async function readSeen(db: Kysely<Database>, accountId: string, now: number): Promise<Seen[]> {
+async function readSeen(
+  db: Kysely<Database>,
+  accountId: string,
+  now: number,
+  withHour: boolean,
+): Promise<Seen[]> {
   const checks = await listAnalysedChecks(db, accountId);
   const types = new Map(checks.map(({ id, type }) => [id, type]));
-  const numbers = await readCheckNumbers(db, accountId, types, now);
+  const numbers = await readCheckNumbers(db, accountId, types, now, withHour);
   const statuses = await db
     .selectFrom('check_statuses')
     .select(['check_id', 'has_failures', 'is_degraded', 'longest_run_ms'])
@@ -123,7 +128,14 @@ function infoOf({ check, group }: Seen): Sample[] {
 }
 
 function outcomesOf({ check, numbers }: Seen): Sample[] {
-  return [...(numbers?.outcomes ?? [])].flatMap(([location, outcomes]) =>
+  return outcomeSamples(check, numbers?.outcomes);
+}
+
+function outcomeSamples(
+  check: AnalysedCheck,
+  ofLocations: ReadonlyMap<string, Outcomes> = new Map(),
+): Sample[] {
+  return [...ofLocations].flatMap(([location, outcomes]) =>
     states.map((status) => ({
       labels: { ...labelsOf(check), location, status },
       value: outcomes[status],
@@ -252,20 +264,58 @@ const definitions: readonly Definition[] = [
   },
 ];
 
+const bucketSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** Times of the current hour as histograms, by the name of their metric. */
+function hourlyTimesOf({ check, numbers }: Seen): Sample[] {
+  return [...(numbers?.hour?.measured ?? [])].flatMap(([metric, times]) => {
+    if (measuredMetrics.get(metric)?.unit !== 'milliseconds') return [];
+    const labels = { ...labelsOf(check), metric };
+    const bucket = (le: string, value: number): Sample => ({
+      ...{ labels: { ...labels, le }, suffix: '_bucket', value },
+    });
+    return [
+      ...bucketSeconds.map((limit) => bucket(String(limit), times.countUpTo(limit * 1000))),
+      bucket('+Inf', times.count),
+      { labels, suffix: '_sum' as const, value: times.sum / 1000 },
+      { labels, suffix: '_count' as const, value: times.count },
+    ];
+  });
+}
+
+/** Of the current hour alone: counts begin again with each hour. */
+const hourlyDefinitions: readonly Definition[] = [
+  {
+    name: 'monitor_check_hour_results_total',
+    type: 'counter',
+    help: 'FINAL results since the hour began',
+    samplesOf: ({ check, numbers }) => outcomeSamples(check, numbers?.hour?.outcomes),
+  },
+  {
+    name: 'monitor_check_hour_seconds',
+    type: 'histogram',
+    help: 'Times of the results since the hour began',
+    samplesOf: hourlyTimesOf,
+  },
+];
+
 /** Names of the check metrics. */
 export const checkMetricNames: readonly string[] = definitions.map(({ name }) => name);
 
-/** The metrics of all checks of an account. */
+/** The metrics of all checks of an account, with those of the current hour where they are asked for. */
 export async function checkFamilies(
   db: Kysely<Database>,
   accountId: string,
   now: number,
+  withHour = false,
 ): Promise<Family[]> {
-  const seen = await readSeen(db, accountId, now);
-  return definitions.map(({ name, type, help, samplesOf }) => ({
-    name,
-    type: type ?? 'gauge',
-    help,
-    samples: seen.flatMap(samplesOf),
-  }));
+  const seen = await readSeen(db, accountId, now, withHour);
+  return [...definitions, ...(withHour ? hourlyDefinitions : [])].map(
+    ({ name, type, help, samplesOf }) => ({
+      name,
+      type: type ?? 'gauge',
+      help,
+      samples: seen.flatMap(samplesOf),
+    }),
+  );
 }

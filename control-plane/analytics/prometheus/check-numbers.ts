@@ -47,6 +47,21 @@ export interface CheckNumbers {
   outcomes: Map<string, Outcomes>;
   /** Distributions of the current hour and the one before. */
   measured: Distributions;
+  /** The current hour alone, where it was asked for. */
+  hour: { outcomes: Map<string, Outcomes>; measured: Distributions } | null;
+}
+
+const noOutcomes: Outcomes = { passing: 0, degraded: 0, failing: 0 };
+
+/** With the results of one row. A result counts once: one that is degraded and failed counts as failed. */
+function addOutcomes(outcomes: Map<string, Outcomes>, row: HourRow): void {
+  const { passing, degraded, failing } = outcomes.get(row.location) ?? noOutcomes;
+  const slow = Math.min(row.degraded, row.finals - row.failures);
+  outcomes.set(row.location, {
+    passing: passing + row.finals - row.failures - slow,
+    degraded: degraded + slow,
+    failing: failing + row.failures,
+  });
 }
 
 const hoursOfOutcomes = 24;
@@ -62,6 +77,7 @@ export async function readCheckNumbers(
   accountId: string,
   types: ReadonlyMap<string, CheckType>,
   now: number,
+  withHour: boolean,
 ): Promise<Map<string, CheckNumbers>> {
   const numbers = new Map<string, CheckNumbers>();
   const of = ({ check_id, part }: HourRow): CheckNumbers | null => {
@@ -70,7 +86,8 @@ export async function readCheckNumbers(
     if (type === undefined || (part !== '' && hasPages(type))) return null;
     let known = numbers.get(check_id);
     if (known === undefined) {
-      known = { outcomes: new Map(), measured: new Map() };
+      const hour = withHour ? { outcomes: new Map(), measured: new Map() } : null;
+      known = { outcomes: new Map(), measured: new Map(), hour };
       numbers.set(check_id, known);
     }
     return known;
@@ -82,19 +99,11 @@ export async function readCheckNumbers(
     for (const row of rows) {
       const known = of(row);
       if (known === null) continue;
-      const { passing, degraded, failing } = known.outcomes.get(row.location) ?? {
-        passing: 0,
-        degraded: 0,
-        failing: 0,
-      };
-      // A result counts once: one that is degraded and failed counts as failed.
-      const slow = Math.min(row.degraded, row.finals - row.failures);
-      known.outcomes.set(row.location, {
-        passing: passing + row.finals - row.failures - slow,
-        degraded: degraded + slow,
-        failing: failing + row.failures,
-      });
+      addOutcomes(known.outcomes, row);
       if (row.metrics !== undefined) unpackInto(row.metrics, known.measured);
+      if (back > 0 || known.hour === null) continue;
+      addOutcomes(known.hour.outcomes, row);
+      if (row.metrics !== undefined) unpackInto(row.metrics, known.hour.measured);
     }
     await scheduler.yield();
   }

@@ -3,21 +3,7 @@
  * client library counts events of its own process, and its summaries do not accept quantiles.
  */
 
-type Labels = Readonly<Record<string, string>>;
-
-export interface Sample {
-  labels: Labels;
-  value: number;
-  /** `_sum` or `_count` of a summary. */
-  suffix?: '_sum' | '_count';
-}
-
-export interface Family {
-  name: string;
-  type: 'gauge' | 'summary';
-  help: string;
-  samples: readonly Sample[];
-}
+import type { Family, Sample } from '../../core/metric-family.ts';
 
 function escapeLabel(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');

@@ -4,6 +4,7 @@ import { notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
 import type { Services } from '../../core/services.ts';
 import { checkFamilies } from './check-families.ts';
+import type { Family } from '../../core/metric-family.ts';
 import { exposition } from './exposition.ts';
 import { locationFamilies } from './location-families.ts';
 
@@ -16,16 +17,28 @@ interface Scrape {
   text: Promise<string>;
 }
 
-function write({ hub, readPool }: Services, accountId: string, now: number): Promise<string> {
-  return readPool.read(accountId, async (db) =>
-    exposition([
-      ...(await checkFamilies(db, accountId, now)),
+/** Other names for the same metrics; see `compat/prometheus-names.ts`. */
+export type FurtherNames = (families: readonly Family[]) => Family[];
+
+function write(
+  { hub, readPool }: Services,
+  accountId: string,
+  now: number,
+  furtherNames: FurtherNames | null,
+): Promise<string> {
+  return readPool.read(accountId, async (db) => {
+    const families = [
+      ...(await checkFamilies(db, accountId, now, furtherNames !== null)),
       ...(await locationFamilies({ db, hub }, accountId, now)),
-    ]),
-  );
+    ];
+    return exposition([...families, ...(furtherNames?.(families) ?? [])]);
+  });
 }
 
-export function prometheusHandlers(services: Services): Handlers<typeof prometheusRoutes> {
+export function prometheusHandlers(
+  services: Services,
+  furtherNames: FurtherNames | null = null,
+): Handlers<typeof prometheusRoutes> {
   const scrapes = new Map<string, Scrape>();
 
   const scrape = async (accountId: string): Promise<string> => {
@@ -33,7 +46,7 @@ export function prometheusHandlers(services: Services): Handlers<typeof promethe
     const known = scrapes.get(accountId);
     if (known !== undefined && now - known.at < freshForMs && now >= known.at) return known.text;
     if (scrapes.size >= maxAccounts) scrapes.clear();
-    const fresh = { at: now, text: write(services, accountId, now) };
+    const fresh = { at: now, text: write(services, accountId, now, furtherNames) };
     scrapes.set(accountId, fresh);
     try {
       return await fresh.text;

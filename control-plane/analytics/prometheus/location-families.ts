@@ -1,6 +1,6 @@
 /** Metrics of private locations, for autoscalers. */
 import type { Services } from '../../core/services.ts';
-import type { Family } from './exposition.ts';
+import type { Family } from '../../core/metric-family.ts';
 
 /** The metrics of all private locations of an account, including those without runs. */
 export async function locationFamilies(

@@ -34,6 +34,8 @@ export function destinationOf({ type, config }) {
       return config.address;
     case 'SLACK':
       return [config.channel, hostOf(config.url)].filter(Boolean).join(' at ');
+    case 'SLACK_APP':
+      return [config.slackChannels].flat().join(', ');
     case 'WEBHOOK':
       return [config.name, hostOf(config.url)].filter(Boolean).join(', ');
     case 'SMS':

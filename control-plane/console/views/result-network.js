@@ -65,25 +65,41 @@ function Rest({ label, values, known }) {
   return html`<${Code} label=${label} text=${JSON.stringify(rest)} />`;
 }
 
-const knownOfRequest = new Set(['method', 'url', 'headers', 'params', 'data', 'hostname', 'port']);
+const knownOfRequest = new Set([
+  'method',
+  'url',
+  'headers',
+  'params',
+  'data',
+  'hostname',
+  'port',
+  'grpcConfig',
+]);
 const knownOfResponse = new Set(
   `status statusText headers body data truncated href redirects remoteAddress ipFamily timings
   timingPhases answer returnCode latency pingResults packetLoss packetsSent packetsReceived
   resolvedIp protocol tlsVersion cipherSuite handshakeTimeMs hostnameVerified chainTrusted chainProblem
   daysUntilExpiry notYetValid ocspStapled ocspStatus securityBaseline certificate chain hostname port probeProtocol maxHops totalHops
-  destinationReached truncationReason finalHopLatency hops timestamp`.split(/\s+/),
+  destinationReached truncationReason finalHopLatency hops timestamp
+  host grpcMode grpcMethod responseMessage grpcStatusCode grpcStatusMessage healthStatus healthStatusLabel metadata
+  requestError`.split(/\s+/),
 );
 
 /** @param {{ request: Exchange['request'] }} props */
 function RequestPart({ request }) {
   const body = shownBody(request.data);
-  const { hostname, port } = request.sslConfig ?? request;
-  const target = request.url ?? [hostname, port].filter(Boolean).join(':');
+  const { grpcConfig } = request;
+  const { hostname = request.url, port } = request.sslConfig ?? request;
+  const target = [hostname, port].filter(Boolean).join(':');
+  const method = grpcConfig === undefined ? request.method : (grpcConfig.method ?? 'Health/Check');
   return html`<div class="card">
     <div class="card-head"><h3>Request</h3></div>
-    <p class="mono">${request.method && html`<strong>${request.method}</strong> `}${target}</p>
+    <p class="mono">${method && html`<strong>${method}</strong> `}${target}</p>
+    <${Facts} entries=${[['Service', grpcConfig?.service]]} />
     <${Pairs} label="Query" pairs=${request.params} />
     <${Pairs} label="Headers sent" pairs=${request.headers} />
+    <${Pairs} label="Metadata sent" pairs=${grpcConfig?.metadata} />
+    ${grpcConfig?.message && html`<${Code} label="Message sent" text=${grpcConfig.message} />`}
     ${body !== null && html`<${Code} label="Body sent" text=${body} />`}
     <${Rest} label="More" values=${request} known=${knownOfRequest} />
   </div>`;
@@ -125,6 +141,11 @@ function certificateOf({ certificate }) {
   return `by ${issuer}, until ${wholeTime(certificate.validTo)}`;
 }
 
+/** @param {ShownResponse} response */
+function grpcStatusOf({ grpcStatusCode, grpcStatusMessage }) {
+  return [`Status ${grpcStatusCode}`, grpcStatusMessage].filter(Boolean).join(': ');
+}
+
 /** @param {{ response: ShownResponse | null }} props */
 function ResponsePart({ response }) {
   if (response === null) {
@@ -133,7 +154,9 @@ function ResponsePart({ response }) {
       <p class="muted">None came.</p>
     </div>`;
   }
-  const body = shownBody(response.body ?? response.data ?? response.answer);
+  const body = shownBody(
+    response.body ?? response.data ?? response.answer ?? response.responseMessage,
+  );
   const { latency } = response;
   return html`<div class="card">
     <div class="card-head">
@@ -143,6 +166,7 @@ function ResponsePart({ response }) {
         html`<strong>${response.status} ${response.statusText ?? ''}</strong>`
       }
       ${response.returnCode && html`<strong>${response.returnCode}</strong>`}
+      ${response.grpcStatusCode !== undefined && html`<strong>${grpcStatusOf(response)}</strong>`}
     </div>
     <${Facts}
       entries=${[
@@ -151,12 +175,14 @@ function ResponsePart({ response }) {
         ['Packet loss', response.packetLoss === undefined ? null : percent(response.packetLoss)],
         ['Latency', latency && `${duration(latency.min)} to ${duration(latency.max)}`],
         ['Average', latency && duration(latency.avg)],
+        ['Health', response.healthStatusLabel && inWords(response.healthStatusLabel)],
         ['Redirects', (response.redirects ?? 0) > 0 && inNumbers(response.redirects)],
         ['Certificate', certificateOf(response)],
       ]}
     />
     <${Pings} response=${response} />
     <${Pairs} label="Headers received" pairs=${response.headers} />
+    <${Pairs} label="Metadata received" pairs=${response.metadata} />
     ${
       body !== null &&
       html`<${Code} label="Body" text=${body} isTruncated=${response.truncated === true} />`

@@ -1,7 +1,7 @@
 /**
  * The fields of checks and groups that hold credentials. Only these are stored encrypted; all other
- * fields stay searchable. All headers and query parameters are encrypted, because their names do
- * not show which ones carry a credential.
+ * fields stay searchable. All headers, query parameters and metadata are encrypted, because their
+ * names do not show which ones carry a credential.
  */
 import type { EnvironmentVariable, KeyValuePair } from '@monitor/shared/contract/primitives.ts';
 
@@ -22,7 +22,7 @@ export function mapRawKeys(keys: readonly Fields[], map: (rawKey: string) => str
 function inRequest(request: unknown, map: (value: string) => string): unknown {
   if (typeof request !== 'object' || request === null) return request;
   const mapped: Fields = { ...request };
-  for (const name of ['headers', 'queryParameters']) {
+  for (const name of ['headers', 'queryParameters', 'metadata']) {
     const pairs = mapped[name];
     if (!Array.isArray(pairs)) continue;
     mapped[name] = (pairs as KeyValuePair[]).map((pair) => ({ ...pair, value: map(pair.value) }));
@@ -31,6 +31,7 @@ function inRequest(request: unknown, map: (value: string) => string): unknown {
   if (typeof auth?.password === 'string') {
     mapped['basicAuth'] = { ...auth, password: map(auth.password) };
   }
+  if ('grpcConfig' in mapped) mapped['grpcConfig'] = inRequest(mapped['grpcConfig'], map);
   return mapped;
 }
 

@@ -43,13 +43,14 @@ const credentials = ['webhookSecret', 'serviceKey', 'apiKey'];
 export function presentCredentials(holder: unknown, role: Role): unknown {
   if (seesLockedValues(role) || typeof holder !== 'object' || holder === null) return holder;
   const shown: Fields = { ...holder };
-  for (const name of ['headers', 'queryParameters']) {
+  for (const name of ['headers', 'queryParameters', 'metadata']) {
     const pairs = shown[name];
     if (Array.isArray(pairs)) shown[name] = presentPairs(pairs as KeyValuePair[], role);
   }
   for (const name of credentials) if (typeof shown[name] === 'string') shown[name] = '';
   const auth = shown['basicAuth'];
   if (typeof auth === 'object' && auth !== null) shown['basicAuth'] = { ...auth, password: '' };
+  if ('grpcConfig' in shown) shown['grpcConfig'] = presentCredentials(shown['grpcConfig'], role);
   if (typeof shown['url'] === 'string') shown['url'] = presentUrl(shown['url'], role);
   return shown;
 }

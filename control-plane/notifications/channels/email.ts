@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
 import type { Channel } from '../channel.ts';
 import { shorten } from '../../core/escape.ts';
-import { pausesOfMail, withoutMailServer } from '../mailer.ts';
+import { mailTimeoutMs, pausesOfMail, withoutMailServer } from '../mailer.ts';
 import { subjectOf } from '../message.ts';
 import { htmlOf, textOf } from './email-body.ts';
 
@@ -13,6 +13,7 @@ const maxSubjectLength = 200;
 
 export const emailChannel: Channel<EmailConfig> = {
   pausesMs: pausesOfMail,
+  timeoutMs: mailTimeoutMs,
   destination: () => 'EMAIL',
   async deliver({ id, message }, { address }, { mailer, signal }) {
     if (mailer === null) return withoutMailServer;

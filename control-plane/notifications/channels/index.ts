@@ -6,6 +6,7 @@ import { emailChannel } from './email.ts';
 import { opsgenieChannel } from './opsgenie.ts';
 import { pagerDutyChannel } from './pagerduty.ts';
 import { callChannel, smsChannel } from './phone.ts';
+import { slackAppChannel } from './slack-app.ts';
 import { slackChannel } from './slack.ts';
 import { webhookChannel } from './webhook.ts';
 
@@ -19,6 +20,7 @@ export const channels: {
   PAGERDUTY: pagerDutyChannel,
   OPSGENIE: opsgenieChannel,
   CALL: callChannel,
+  SLACK_APP: slackAppChannel,
 };
 
 /** True for types that keep alerts open; false for a type of another build. */

@@ -11,6 +11,7 @@ import {
   type Measurement,
 } from './check-type.ts';
 import { httpAnalytics } from './metric.ts';
+import { documentOf } from './parsed-text.ts';
 import { httpUrl, httpVerdict } from './url.ts';
 
 const all = comparison.options as ['EQUALS'];
@@ -54,29 +55,8 @@ function headerOf(headers: unknown, name: string): string | undefined {
   return found === undefined ? undefined : String(found[1]);
 }
 
-function parseJson(text: unknown): unknown {
-  if (typeof text !== 'string') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function bodyOf({ wholeBody, response }: Measurement): unknown {
   return wholeBody ?? response?.['body'];
-}
-
-/** Parsed once for all assertions of a measurement: a body may have 25 MB. */
-const parsedBodies = new WeakMap<Measurement, { document: unknown }>();
-
-function documentOf(measurement: Measurement): unknown {
-  let parsed = parsedBodies.get(measurement);
-  if (parsed === undefined) {
-    parsed = { document: parseJson(bodyOf(measurement)) };
-    parsedBodies.set(measurement, parsed);
-  }
-  return parsed.document;
 }
 
 /** Like URL monitors. In addition, a failed teardown script always fails the check. */
@@ -122,7 +102,10 @@ export const apiCheck: AgentCheckType<ApiRequest> = {
         STATUS_CODE: () => one(response?.['status']),
         RESPONSE_TIME: () => one(measurement.responseTime ?? undefined),
         JSON_BODY: () => ({
-          actual: extract.byJsonPath(documentOf(measurement), assertion.property || '$'),
+          actual: extract.byJsonPath(
+            documentOf(measurement, bodyOf(measurement)),
+            assertion.property || '$',
+          ),
           isList: true,
         }),
         TEXT_BODY: () => {

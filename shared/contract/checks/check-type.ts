@@ -155,6 +155,12 @@ export interface WatchedServer {
 /** Fields of a stored check with the settings of its group. */
 export type CheckFields = Readonly<Record<string, unknown>>;
 
+/** Why fields that are valid by themselves do not go together. */
+export interface Contradiction {
+  field: string;
+  problem: string;
+}
+
 /** Fields of all check types. */
 interface CommonDefinition {
   type: string;
@@ -188,8 +194,8 @@ interface CommonDefinition {
   runtime: 'always' | 'with-scripts' | 'never';
   /** Whether its runs use the Chromium of the agent; suites do when they name it. */
   browser: 'always' | 'as-named' | 'never';
-  /** Finds fields that contradict each other; null for none. */
-  contradictionIn?(fields: CheckFields): { field: string; problem: string } | null;
+  /** Finds fields that contradict each other; null for none. A promise where it loads what it needs. */
+  contradictionIn?(fields: CheckFields): Contradiction | null | Promise<Contradiction | null>;
   clientCertificates(fields: CheckFields): ClientCertificateChoice;
   /** The server whose certificate is also watched, for checks that connect over TLS. */
   watchedServer(fields: CheckFields): WatchedServer | null;
@@ -289,7 +295,7 @@ export const agentMonitorTraits = {
 export function limitsInOrder({
   degradedResponseTime: degraded,
   maxResponseTime: max,
-}: CheckFields): { field: string; problem: string } | null {
+}: CheckFields): Contradiction | null {
   if (typeof degraded !== 'number' || typeof max !== 'number' || degraded <= max) return null;
   return { field: 'degradedResponseTime', problem: `must not be above maxResponseTime (${max})` };
 }

@@ -5,6 +5,7 @@ import { apiCheck } from './api.ts';
 import { browserCheck } from './browser.ts';
 import type { AgentCheckType, CheckTypeDefinition } from './check-type.ts';
 import { dnsMonitor } from './dns.ts';
+import { grpcMonitor } from './grpc.ts';
 import { heartbeatMonitor } from './heartbeat.ts';
 import { icmpMonitor } from './icmp.ts';
 import { multiStepCheck } from './multi-step.ts';
@@ -21,6 +22,7 @@ export const checkTypes = {
   ICMP: icmpMonitor,
   SSL: sslMonitor,
   TRACEROUTE: tracerouteMonitor,
+  GRPC: grpcMonitor,
   HEARTBEAT: heartbeatMonitor,
   API: apiCheck,
   BROWSER: browserCheck,

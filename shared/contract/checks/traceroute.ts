@@ -8,7 +8,7 @@ import {
   type Assertion,
 } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
-import { ipFamily } from '../primitives.ts';
+import { bareHost, ipFamily } from '../primitives.ts';
 import {
   agentMonitorTraits,
   checkBodies,
@@ -41,15 +41,7 @@ const defaults = { maxHops: 30, maxUnknownHops: 15 } as const;
 export const tracerouteRequest = z
   .object({
     /** A host name or an IP address, despite the name. */
-    url: z
-      .string()
-      .min(1)
-      .max(253)
-      .regex(
-        /^(\[?[0-9a-f]*:[0-9a-f:.]*\]?|[^\s/:]+)$/i,
-        'must be a host name or an address, without scheme, port or path',
-      )
-      .meta({ example: 'gateway.internal' }),
+    url: bareHost(253).meta({ example: 'gateway.internal' }),
     ipFamily: ipFamily.default('IPv4'),
     protocol: z.enum(['TCP', 'UDP', 'ICMP']).default('TCP'),
     /** By default 443 for TCP and 33434 for UDP; unused for ICMP. */

@@ -22,6 +22,7 @@ import {
 } from '../../../agent/worker/attempt.ts';
 import { ProcessTime, type Measuring, type TimeFacts } from '../../../agent/worker/process-time.ts';
 import { resultOf } from '../../support/fake-agent.ts';
+import { grpcServer } from '../../support/grpc-server.ts';
 import { tries } from '../../support/random.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { withoutCode } from '../../support/plain.ts';
@@ -102,6 +103,32 @@ test('a clean pass of a monitor has null for its body and floors its time; a fai
   const failed = await attempt('URL', definition, runner);
   assert.equal(failed.hasFailures, true);
   assert.deepEqual(failed.apiCheckResult?.response, { status: 500, body: 'why' });
+});
+
+test('a gRPC check sends its secrets and shows none of them', async () => {
+  const sent: string[] = [];
+  await using server = await grpcServer({
+    reflection: ['v1'],
+    get({ request, metadata }, answer) {
+      sent.push(request.orderId, String(metadata.get('x-token')[0]));
+      answer(null, { orderId: `echo ${request.orderId}` });
+    },
+  });
+  const grpc = definitionOf('GRPC', {
+    ...{ url: 'localhost', port: server.port },
+    grpcConfig: {
+      ...{ tls: false, method: 'shop.v1.Orders/Get', message: '{"orderId":"{{SECRET}}"}' },
+      metadata: [{ key: 'x-token', value: '{{SECRET}}' }],
+    },
+  });
+  const value = 'hunter-22-hunter';
+  const environment = [{ key: 'SECRET', value, secret: true }];
+  const { runGrpc } = await import('../../../agent/runners/grpc.ts');
+  const outcome = await attempt('GRPC', grpc, runGrpc as Runner, { environment });
+  assert.equal(outcome.reason, null);
+  assert.deepEqual(sent, [value, value]);
+  assert.ok(!JSON.stringify(outcome).includes(value));
+  assert.match(String(outcome.grpcCheckResult?.response?.['responseMessage']), /echo \*+/);
 });
 
 test('a clean pass of an API check keeps the beginning of its body, and no part of a secret', async () => {

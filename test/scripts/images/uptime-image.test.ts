@@ -62,6 +62,7 @@ test('with these packages alone the agent serves monitors, offers nothing else, 
   const { capabilities } = fake.requestsOf('checkIn').at(-1)?.body as CheckInRequest;
   assert.deepEqual(capabilities.checkTypes.toSorted(), [
     'DNS',
+    'GRPC',
     'ICMP',
     'SSL',
     'TCP',

@@ -64,6 +64,15 @@ export class Distribution {
     return this.#clamped(valueOf(this.positive.keyAtRank(rank - below - this.zeros)));
   }
 
+  /** How many values are at most this one, which is not negative; values count as their bins. */
+  countUpTo(limit: number): number {
+    let count = this.negative.total + this.zeros;
+    this.positive.each((key, ofBin) => {
+      if (this.#clamped(valueOf(key)) <= limit) count += ofBin;
+    });
+    return count;
+  }
+
   #clamped(value: number): number {
     return Math.min(this.max, Math.max(this.min, value));
   }
