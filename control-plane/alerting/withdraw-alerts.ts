@@ -6,7 +6,7 @@ import { alertTypeOf } from './decide/decision.ts';
 import { explainReason } from './decide/explain.ts';
 import type { AlertState, OpenAlert } from './decide/state.ts';
 import { type CheckConsumer, isDeactivated, type SavedCheck } from '../checks/index.ts';
-import type { AfterCommit } from '../core/after-commit.ts';
+import type { AfterCommit } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import { wakeOutbox } from '../notifications/index.ts';
 import { AlertedChecks, type AlertedCheck } from './alerted-checks.ts';

@@ -3,7 +3,7 @@
  * `compose.ts` registers the consumers; they are called in that order.
  */
 import type { Kysely } from 'kysely';
-import type { AfterCommit } from '../core/after-commit.ts';
+import type { AfterCommit } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import type { Database } from '../db/tables.ts';
 import type { CheckFields, CheckRow } from './store.ts';

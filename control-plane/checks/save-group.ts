@@ -19,7 +19,7 @@ import { checkChannels, initialSubscriptions, writeSubscriptions } from './alert
 import { checkReferences } from './check-references.ts';
 import { effectiveFields } from './effective-check.ts';
 import { lockChecks } from './lock-checks.ts';
-import type { AfterCommit } from '../core/after-commit.ts';
+import type { AfterCommit } from '../db/after-commit.ts';
 import { publishCheck } from './check-consumer.ts';
 
 async function writeTags(

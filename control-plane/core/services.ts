@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { ReadPool } from '../db/read-pool.ts';
 import type { Database } from '../db/tables.ts';
-import type { Commits } from './after-commit.ts';
+import type { Commits } from '../db/after-commit.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
 import type { WriteWatch } from './write-watch.ts';
 import type { Quotas } from './quotas.ts';

@@ -6,7 +6,7 @@
 import type { ControlledTransaction, Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { engineOf } from './engine.ts';
-import { type AfterCommit, type Commits, runAll } from '../core/after-commit.ts';
+import { type AfterCommit, type Commits, runAll } from './after-commit.ts';
 import type { Database } from './tables.ts';
 import { inTransaction } from './unit.ts';
 

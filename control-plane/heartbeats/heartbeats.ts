@@ -13,7 +13,7 @@ import { excuseByOthers } from './move-deadlines.ts';
 import { postponeForMaintenance } from './postpone-heartbeats.ts';
 import { unreachableAfterMs } from '../replicas/index.ts';
 import { lockChecks } from '../checks/index.ts';
-import { runAll } from '../core/after-commit.ts';
+import { runAll } from '../db/after-commit.ts';
 import {
   publishResults,
   type RunVerdict,

@@ -13,7 +13,7 @@ import { fromFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { asOf, lastUpdateStatus, type IncidentStatus } from './decide/incident.ts';
 import { type CheckConsumer, isDeactivated, type SavedCheck } from '../checks/index.ts';
-import type { AfterCommit } from '../core/after-commit.ts';
+import type { AfterCommit } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import { addIncidentUpdate } from './incident-updates.ts';
 

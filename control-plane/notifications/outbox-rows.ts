@@ -1,6 +1,6 @@
 /** Queries of the outbox for its sender: due rows, and outcomes. */
 import { sql, type Kysely, type Selectable, type Updateable } from 'kysely';
-import type { Commits } from '../core/after-commit.ts';
+import type { Commits } from '../db/after-commit.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
 import { eachNumberOf, eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';

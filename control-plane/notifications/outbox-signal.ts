@@ -1,5 +1,5 @@
 /** Signals between the writers of the outbox and its senders, at every replica. */
-import type { AfterCommit } from '../core/after-commit.ts';
+import type { AfterCommit } from '../db/after-commit.ts';
 import type { Bus } from '../core/bus.ts';
 import type { Services } from '../core/services.ts';
 import type { Outcome } from './outbox-rows.ts';

@@ -13,7 +13,7 @@ import type {
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import { includesRole } from '@monitor/shared/contract/route.ts';
 import { dropSubscription, lockChecks } from '../checks/index.ts';
-import { JoinedCommits } from '../core/after-commit.ts';
+import { JoinedCommits } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import { lockKeys } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';

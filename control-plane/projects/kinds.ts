@@ -121,6 +121,10 @@ function parseBy(schema: z.ZodType, payload: Fields, related: readonly z.ZodType
   return body;
 }
 
+/** The input of a handler; the schema of its route has parsed the body. */
+const inputOf = ({ params, body }: { params?: Fields; body?: Fields }): never =>
+  ({ params, query: undefined, body }) as never;
+
 const related = ({ response }: Route): z.ZodType[] => (response === undefined ? [] : [response]);
 
 /** As it would be stored: without what JSON leaves out. */
@@ -363,16 +367,19 @@ const channels: Kind = {
     );
   },
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await alertChannelHandlers(services).createAlertChannel(input, call)).id;
+    return (await alertChannelHandlers(services).createAlertChannel(inputOf({ body }), call)).id;
   },
   update({ services, call }, { handle }, body) {
-    const input = { params: { id: Number(handle) }, query: undefined, body: body as never };
-    return alertChannelHandlers(services).updateAlertChannel(input, call);
+    return alertChannelHandlers(services).updateAlertChannel(
+      inputOf({ params: { id: Number(handle) }, body }),
+      call,
+    );
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { id: Number(handle) }, query: undefined, body: undefined };
-    return alertChannelHandlers(services).deleteAlertChannel(input, call);
+    return alertChannelHandlers(services).deleteAlertChannel(
+      inputOf({ params: { id: Number(handle) } }),
+      call,
+    );
   },
   isOther: (stored, body) => stored['type'] !== body['type'],
 };
@@ -410,18 +417,15 @@ const locations: Kind = {
   },
   async create(unit, body) {
     const handlers = privateLocationHandlers(unit.services, keysOf(unit));
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await handlers.createPrivateLocation(input, unit.call)).id;
+    return (await handlers.createPrivateLocation(inputOf({ body }), unit.call)).id;
   },
   update(unit, { handle }, { slugName: _same, ...body }) {
     const handlers = privateLocationHandlers(unit.services, keysOf(unit));
-    const input = { params: { id: handle }, query: undefined, body: body as never };
-    return handlers.updatePrivateLocation(input, unit.call);
+    return handlers.updatePrivateLocation(inputOf({ params: { id: handle }, body }), unit.call);
   },
   remove(unit, { handle }) {
     const handlers = privateLocationHandlers(unit.services, keysOf(unit));
-    const input = { params: { id: handle }, query: undefined, body: undefined };
-    return handlers.deletePrivateLocation(input, unit.call);
+    return handlers.deletePrivateLocation(inputOf({ params: { id: handle } }), unit.call);
   },
   isOther: (stored, body) => stored['slugName'] !== body['slugName'],
 };
@@ -452,16 +456,21 @@ const windows: Kind = {
     );
   },
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await maintenanceWindowHandlers(services).createMaintenanceWindow(input, call)).id;
+    return (
+      await maintenanceWindowHandlers(services).createMaintenanceWindow(inputOf({ body }), call)
+    ).id;
   },
   update({ services, call }, { handle }, body) {
-    const input = { params: { id: Number(handle) }, query: undefined, body: body as never };
-    return maintenanceWindowHandlers(services).updateMaintenanceWindow(input, call);
+    return maintenanceWindowHandlers(services).updateMaintenanceWindow(
+      inputOf({ params: { id: Number(handle) }, body }),
+      call,
+    );
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { id: Number(handle) }, query: undefined, body: undefined };
-    return maintenanceWindowHandlers(services).deleteMaintenanceWindow(input, call);
+    return maintenanceWindowHandlers(services).deleteMaintenanceWindow(
+      inputOf({ params: { id: Number(handle) } }),
+      call,
+    );
   },
   // Instants may be written in many ways.
   isSame: (stored, body) =>
@@ -498,16 +507,20 @@ const dashboards: Kind = {
     );
   },
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: { ...body, keys: [] } as never };
-    return (await dashboardHandlers(services).createDashboard(input, call)).id;
+    const made = { ...body, keys: [] };
+    return (await dashboardHandlers(services).createDashboard(inputOf({ body: made }), call)).id;
   },
   update({ services, call }, { handle }, body) {
-    const input = { params: { dashboardId: handle }, query: undefined, body: body as never };
-    return dashboardHandlers(services).updateDashboard(input, call);
+    return dashboardHandlers(services).updateDashboard(
+      inputOf({ params: { dashboardId: handle }, body }),
+      call,
+    );
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { dashboardId: handle }, query: undefined, body: undefined };
-    return dashboardHandlers(services).deleteDashboard(input, call);
+    return dashboardHandlers(services).deleteDashboard(
+      inputOf({ params: { dashboardId: handle } }),
+      call,
+    );
   },
 };
 
@@ -530,16 +543,19 @@ const pageServices: Kind = {
     return new Map(rows.map(({ id, name }) => [id, { handle: id, fields: { name } }]));
   },
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await serviceHandlers(services).createService(input, call)).id;
+    return (await serviceHandlers(services).createService(inputOf({ body }), call)).id;
   },
   update({ services, call }, { handle }, body) {
-    const input = { params: { serviceId: handle }, query: undefined, body: body as never };
-    return serviceHandlers(services).updateService(input, call);
+    return serviceHandlers(services).updateService(
+      inputOf({ params: { serviceId: handle }, body }),
+      call,
+    );
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { serviceId: handle }, query: undefined, body: undefined };
-    return serviceHandlers(services).deleteService(input, call);
+    return serviceHandlers(services).deleteService(
+      inputOf({ params: { serviceId: handle } }),
+      call,
+    );
   },
 };
 
@@ -593,22 +609,19 @@ const pages: Kind = {
     );
   },
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await statusPageHandlers(services).createStatusPage(input, call)).id;
+    return (await statusPageHandlers(services).createStatusPage(inputOf({ body }), call)).id;
   },
   update({ services, call }, { handle, fields }, body) {
     const before = fields['cards'] as Required<Card>[];
     const cards = keepCardIds(before, body['cards'] as Card[]);
-    const input = {
-      params: { statusPageId: handle },
-      query: undefined,
-      body: { ...body, cards } as never,
-    };
-    return statusPageHandlers(services).updateStatusPage(input, call);
+    const input = { params: { statusPageId: handle }, body: { ...body, cards } };
+    return statusPageHandlers(services).updateStatusPage(inputOf(input), call);
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { statusPageId: handle }, query: undefined, body: undefined };
-    return statusPageHandlers(services).deleteStatusPage(input, call);
+    return statusPageHandlers(services).deleteStatusPage(
+      inputOf({ params: { statusPageId: handle } }),
+      call,
+    );
   },
   isSame(stored, body) {
     const withoutIds = (cards: unknown) =>

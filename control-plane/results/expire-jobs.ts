@@ -9,7 +9,7 @@ import { lockChecks } from '../checks/index.ts';
 import { eachIdOf, eachNumberOf, isOneOf } from '../db/expressions.ts';
 import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import { dropOverdueJobs, overdueJobs } from '../scheduling/index.ts';
-import { runAll } from '../core/after-commit.ts';
+import { runAll } from '../db/after-commit.ts';
 import { promoteResults, updateRuns } from './result-rows.ts';
 import { addToInbox } from './roll-up-inbox.ts';
 import { publishResults } from './result-consumer.ts';

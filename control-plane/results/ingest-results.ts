@@ -10,7 +10,7 @@ import type {
   ItemOutcome,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { lockChecks } from '../checks/index.ts';
-import { runAll, type AfterCommit } from '../core/after-commit.ts';
+import { runAll, type AfterCommit } from '../db/after-commit.ts';
 import { raiseNews } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 import { engineOf, type Engine } from '../db/engine.ts';

@@ -7,7 +7,7 @@ import type {
   CertificateSubmission,
   ItemOutcome,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type { AfterCommit } from '../core/after-commit.ts';
+import type { AfterCommit } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import type { Database } from '../db/tables.ts';
 import type { RunVerdict } from './run-verdict.ts';

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { Commits } from '../core/after-commit.ts';
+import type { Commits } from '../db/after-commit.ts';
 import { joinLocation, keyOfPlace, renewAgents, type Arrival } from './serving-agents.ts';
 
 /** While check-ins keep coming, writing them takes a part of the time. */

@@ -20,7 +20,7 @@ import type { Bus } from '../core/bus.ts';
 import { Gathered } from '../core/gathered.ts';
 import type { WriteWatch } from '../core/write-watch.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
-import type { Commits } from '../core/after-commit.ts';
+import type { Commits } from '../db/after-commit.ts';
 import { engineOf } from '../db/engine.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';

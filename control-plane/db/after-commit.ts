@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Database } from '../db/tables.ts';
+import type { Database } from './tables.ts';
 
 /** Work to do after a transaction is committed; null for none. */
 export type AfterCommit = (() => void) | null;
