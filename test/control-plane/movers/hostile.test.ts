@@ -61,7 +61,12 @@ test('a database of Uptime Kuma with any values becomes something acceptable', a
   assert.ok(file?.tables);
   const { tables } = file;
   const places = Object.entries(tables).flatMap(([table, rows]) =>
-    rows.flatMap((row, index) => Object.keys(row).map((column) => ({ table, index, column }))),
+    rows.flatMap((row, index) =>
+      // The database keeps primary keys apart.
+      Object.keys(row)
+        .filter((column) => column !== 'id')
+        .map((column) => ({ table, index, column })),
+    ),
   );
   const change = fc.record({ place: fc.constantFrom(...places), value });
   fc.assert(
