@@ -22,7 +22,7 @@ type Status = DeploymentWire['status'];
 type Run = (options: DeployOptions) => Promise<ProjectChange>;
 
 /** Bodies of waiting deployments are kept in memory only. */
-const maxWaiting = { account: 5, process: 20 };
+const maxWaiting = { account: 5, process: 20, bytes: 67_108_864 };
 /** How often a deployment of another replica is looked at. */
 const lookEveryMs = 500;
 const keptMs = 30 * 86_400_000;
@@ -32,6 +32,8 @@ class Superseded extends Error {}
 
 interface Work {
   row: DeploymentRow;
+  /** Of its body. */
+  bytes: number;
   run: Run;
   controller: AbortController;
   progress: number;
@@ -71,8 +73,11 @@ export class Deployments implements AsyncDisposable {
   }
 
   /** Begins a deployment or deletion. Throws 409 while another one of the project is in progress. */
-  async submit(accountId: string, logicalId: string, run: Run): Promise<DeploymentWire> {
-    this.#refuseMany(accountId);
+  async submit(
+    { accountId, logicalId, bytes }: { accountId: string; logicalId: string; bytes: number },
+    run: Run,
+  ): Promise<DeploymentWire> {
+    this.#refuseMany(accountId, bytes);
     const { clock, newId, replicas } = this.#services;
     const row: DeploymentRow = {
       ...{ id: newId(), account_id: accountId, logical_id: logicalId, replica_id: replicas.id },
@@ -84,7 +89,7 @@ export class Deployments implements AsyncDisposable {
     );
     if (own !== undefined) throw inTheWay(logicalId, own.row.id);
     const work: Work = {
-      ...{ row, run, controller: new AbortController(), progress: 0 },
+      ...{ row, bytes, run, controller: new AbortController(), progress: 0 },
       watchers: new Set<() => void>(),
     };
     // Before its row, so that nobody takes the row for abandoned.
@@ -115,15 +120,18 @@ export class Deployments implements AsyncDisposable {
     if (other !== undefined) throw inTheWay(logicalId, other.id);
   }
 
-  #refuseMany(accountId: string): void {
+  #refuseMany(accountId: string, bytes: number): void {
     const all = [...this.#works.values()];
     const own = all.filter(({ row }) => row.account_id === accountId);
-    if (own.length < maxWaiting.account && all.length < maxWaiting.process && !this.#isClosed) {
-      return;
-    }
+    const waiting = all.reduce((sum, each) => sum + each.bytes, bytes);
+    const isRoom =
+      own.length < maxWaiting.account &&
+      all.length < maxWaiting.process &&
+      (all.length === 0 || waiting <= maxWaiting.bytes);
+    if (isRoom && !this.#isClosed) return;
     throw new ApiError(
       'TOO_MANY_REQUESTS',
-      `${own.length} deployments of this account wait already; try again when they are done`,
+      `${all.length} deployments wait already, ${own.length} of this account; try again when they are done`,
       { retryAfterSeconds: 5 },
     );
   }

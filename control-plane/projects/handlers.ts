@@ -50,7 +50,7 @@ export function projectHandlers(
   deployments: Deployments,
 ): Handlers<typeof projectRoutes> {
   return {
-    deployProject: async ({ query, body }, { principal, setStatus }) => {
+    deployProject: async ({ query, body }, { principal, bodyBytes: bytes, setStatus }) => {
       const project: ProjectBody = body;
       const { dryRun, ...options } = query;
       if (dryRun) {
@@ -58,7 +58,8 @@ export function projectHandlers(
         return deployProject(services, principal, project, { ...options, dryRun });
       }
       const { logicalId } = project.project;
-      return deployments.submit(principal.accountId, logicalId, (watched) =>
+      const { accountId } = principal;
+      return deployments.submit({ accountId, logicalId, bytes }, (watched) =>
         deployProject(services, principal, project, { ...options, ...watched }),
       );
     },
@@ -72,7 +73,8 @@ export function projectHandlers(
         setStatus(200);
         return destroy({ dryRun: true });
       }
-      return deployments.submit(principal.accountId, logicalId, destroy);
+      const { accountId } = principal;
+      return deployments.submit({ accountId, logicalId, bytes: 0 }, destroy);
     },
 
     getDeployment: ({ params: { logicalId, deploymentId } }, { principal }) =>
