@@ -102,7 +102,7 @@ function labelsBefore(job: Fields, name: string, target: string, labels: Fields)
   };
 }
 
-/** What has a meaning for the job and is read elsewhere, or nowhere. */
+/** Fields of a job that are carried over. */
 const readFields = new Set([
   ...['job_name', 'metrics_path', 'params', 'static_configs', 'file_sd_configs', 'relabel_configs'],
   ...['scrape_interval', 'scrape_timeout'],
