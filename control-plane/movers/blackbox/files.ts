@@ -1,4 +1,4 @@
-/** Files of Prometheus, its blackbox_exporter and its Alertmanager, told apart by what they hold. */
+/** Files of Prometheus, its blackbox_exporter and its Alertmanager, recognised by what they hold. */
 import { SourceError, type SourceFile } from '../mover.ts';
 import { isRecord, type Fields, textOf } from '../source-object.ts';
 import { isYaml, yamlValues } from '../yaml-files.ts';
