@@ -7,7 +7,7 @@ import { assertionsFor } from './decide/status-codes.ts';
 import { httpCheck } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
 import { slug, type Entry, type Plan } from './plan.ts';
-import { isRecord, lookUp, SourceObject } from './source-object.ts';
+import { isRecord, lookUp, SourceObject, textOf } from './source-object.ts';
 import { isYaml, yamlDocuments } from './yaml-files.ts';
 
 /** The nearest location for each region, by its city code. */
@@ -51,7 +51,7 @@ function assertionOf(given: SourceObject, entry: Entry): Record<string, unknown>
     };
     const [how, value] = lookUp(shifted, compare) ?? [comparison, code];
     if (how === undefined) return null;
-    return { source: 'STATUS_CODE', comparison: how, target: String(value) };
+    return { source: 'STATUS_CODE', comparison: how, target: textOf(value) };
   }
   const isOrder = ['gt', 'gte', 'lt', 'lte'].includes(compare);
   const source = lookUp({ header: 'HEADERS', textBody: 'TEXT_BODY' }, kind);
@@ -80,7 +80,7 @@ function assertionsOf(entry: Entry, monitor: SourceObject): Record<string, unkno
 function headersOf(request: SourceObject): [string, string][] {
   const headers = request.get('headers');
   return isRecord(headers)
-    ? Object.entries(headers).map(([name, value]) => [name, String(value)])
+    ? Object.entries(headers).map(([name, value]) => [name, textOf(value)])
     : [];
 }
 
@@ -112,7 +112,7 @@ const kinds: Readonly<
 
 /** Locations that were asked for, or the nearest ones to the regions of the monitor. */
 function locationsOf(plan: Plan, entry: Entry, monitor: SourceObject): Record<string, unknown> {
-  const regions = monitor.list('regions').map(String);
+  const regions = monitor.list('regions').map(textOf);
   const { locations, privateLocations } = plan.options;
   if (locations.length + privateLocations.length > 0) {
     if (regions.length > 0) {

@@ -10,6 +10,12 @@ export function lookUp<T>(table: Readonly<Record<string, T>>, key: string): T | 
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
+/** The text of any value: a map may have a `toString` of its own. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
 /** An empty value says nothing, unless the source has another default. */
 function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '' || value === false || value === 0) {
@@ -87,7 +93,7 @@ export class SourceObject {
     const normal = this.#defaults[name];
     if (value === null || value === undefined) return true;
     if (normal === undefined) return isEmpty(value);
-    return JSON.stringify(value) === JSON.stringify(normal) || String(value) === String(normal);
+    return JSON.stringify(value) === JSON.stringify(normal) || textOf(value) === textOf(normal);
   }
 
   /** Paths of the fields that say something and that nothing has read. */

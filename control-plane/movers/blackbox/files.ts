@@ -1,6 +1,6 @@
-/** Files of Prometheus, its blackbox_exporter and its Alertmanager, told apart by what they hold. */
+/** Files of Prometheus, its blackbox_exporter and its Alertmanager, recognised by what they hold. */
 import { SourceError, type SourceFile } from '../mover.ts';
-import { isRecord, type Fields } from '../source-object.ts';
+import { isRecord, type Fields, textOf } from '../source-object.ts';
 import { isYaml, yamlValues } from '../yaml-files.ts';
 
 export interface TargetGroup {
@@ -32,7 +32,7 @@ export function recordsIn(value: unknown): Fields[] {
 
 export function targetGroups(value: unknown): TargetGroup[] {
   return recordsIn(value).map((group) => ({
-    targets: Array.isArray(group['targets']) ? group['targets'].map(String) : [],
+    targets: Array.isArray(group['targets']) ? group['targets'].map(textOf) : [],
     labels: isRecord(group['labels']) ? group['labels'] : {},
   }));
 }

@@ -3,7 +3,7 @@ import { goDuration } from '../decide/go-duration.ts';
 import { regexOfGlob } from '../decide/glob.ts';
 import type { Mover, SourceFile } from '../mover.ts';
 import { slug, type Entry, type Plan } from '../plan.ts';
-import { isRecord, lookUp, type Fields } from '../source-object.ts';
+import { isRecord, lookUp, type Fields, textOf } from '../source-object.ts';
 import {
   hasModules,
   hasScrapeConfigs,
@@ -76,7 +76,7 @@ function groupsOf(context: Context, entry: Entry, job: Fields): TargetGroup[] {
     if (!field.endsWith('_sd_configs')) continue;
     if (field === 'file_sd_configs') {
       const patterns = recordsIn(value).flatMap((config) =>
-        Array.isArray(config['files']) ? config['files'].map(String) : [],
+        Array.isArray(config['files']) ? config['files'].map(textOf) : [],
       );
       groups.push(...fileTargets(context, entry, patterns));
     } else entry.notCarried(`\`${field}\`: its targets are discovered, and not in the files`);
@@ -86,13 +86,13 @@ function groupsOf(context: Context, entry: Entry, job: Fields): TargetGroup[] {
 
 const strings = (fields: unknown): Labels =>
   Object.fromEntries(
-    Object.entries(isRecord(fields) ? fields : {}).map(([name, value]) => [name, String(value)]),
+    Object.entries(isRecord(fields) ? fields : {}).map(([name, value]) => [name, textOf(value)]),
   );
 
 /** Labels of the wire, before relabelling. */
 function labelsBefore(job: Fields, name: string, target: string, labels: Fields): Labels {
   const params = Object.entries(isRecord(job['params']) ? job['params'] : {}).map(
-    ([param, values]) => [`__param_${param}`, String(Array.isArray(values) ? values[0] : values)],
+    ([param, values]) => [`__param_${param}`, textOf(Array.isArray(values) ? values[0] : values)],
   );
   return {
     ...(Object.fromEntries(params) as Labels),
@@ -102,7 +102,7 @@ function labelsBefore(job: Fields, name: string, target: string, labels: Fields)
   };
 }
 
-/** What has a meaning for the job and is read elsewhere, or nowhere. */
+/** Fields of a job that are carried over. */
 const readFields = new Set([
   ...['job_name', 'metrics_path', 'params', 'static_configs', 'file_sd_configs', 'relabel_configs'],
   ...['scrape_interval', 'scrape_timeout'],
@@ -163,7 +163,7 @@ interface Timing {
 
 function convertJob(context: Context, job: Fields): void {
   const { plan, files } = context;
-  const name = String(job['job_name'] ?? '');
+  const name = textOf(job['job_name'] ?? '');
   const entry = plan.entry('job', name, name);
   const configs = recordsIn(job['relabel_configs']);
   const isProbe = job['metrics_path'] === '/probe';
@@ -224,7 +224,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
       // A rule may have found that the check cannot run.
       activated: payload['activated'] === true && !entry.isDeactivated,
       ...(isShared
-        ? { name: `${String(payload['name'])} (${labels['job'] ?? ''})`.slice(0, 255) }
+        ? { name: `${textOf(payload['name'])} (${labels['job'] ?? ''})`.slice(0, 255) }
         : {}),
     });
     if (probe.alerts || probe.certificateDays !== null) {

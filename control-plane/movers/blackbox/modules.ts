@@ -9,7 +9,7 @@ import {
 import { assertionsFor } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
-import { isRecord, lookUp, SourceObject } from '../source-object.ts';
+import { isRecord, lookUp, SourceObject, textOf } from '../source-object.ts';
 import { recordsIn } from './files.ts';
 
 type Assertion = Record<string, unknown>;
@@ -41,10 +41,10 @@ function ipFamilyOf(settings: SourceObject, entry: Entry): 'IPv4' | 'IPv6' {
 }
 
 /** Group 1 would be the value: the whole match is. */
-const whole = (pattern: unknown) => `(${String(pattern)})`;
+const whole = (pattern: unknown) => `(${textOf(pattern)})`;
 
 function listOf(settings: SourceObject, field: string): string[] {
-  return settings.list(field).map(String);
+  return settings.list(field).map(textOf);
 }
 
 function bodyAssertions(settings: SourceObject): Assertion[] {
@@ -60,7 +60,7 @@ function bodyAssertions(settings: SourceObject): Assertion[] {
 
 function headerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
   const judge = (given: Readonly<Record<string, unknown>>, comparison: string): Assertion => ({
-    ...{ source: 'HEADERS', property: String(given['header']), comparison, target: '' },
+    ...{ source: 'HEADERS', property: textOf(given['header']), comparison, target: '' },
     regex: whole(given['regexp'] ?? ''),
   });
   const refused = recordsIn(settings.get('fail_if_header_matches')).flatMap((given) => {
@@ -84,12 +84,12 @@ function headerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
 function headersOf(settings: SourceObject, entry: Entry): [string, string][] {
   const plain = settings.get('headers');
   const made: [string, string][] = isRecord(plain)
-    ? Object.entries(plain).map(([name, value]) => [name, String(value)])
+    ? Object.entries(plain).map(([name, value]) => [name, textOf(value)])
     : [];
   const listed = settings.get('http_headers');
   for (const [name, given] of Object.entries(isRecord(listed) ? listed : {})) {
     const { values, secrets, files } = isRecord(given) ? given : {};
-    const all = [values, secrets].flatMap((list) => (Array.isArray(list) ? list.map(String) : []));
+    const all = [values, secrets].flatMap((list) => (Array.isArray(list) ? list.map(textOf) : []));
     const [first] = all;
     if (first !== undefined) made.push([name, first]);
     if (all.length > 1) entry.changed(`several values of header ${name} → the first one`);

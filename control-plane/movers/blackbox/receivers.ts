@@ -1,7 +1,7 @@
 /** Receivers of the Alertmanager become alert channels. */
 import { addresses, Channels, type ChannelBody } from '../channels.ts';
 import { slug, type Entry, type Plan, type Ref } from '../plan.ts';
-import { lookUp, SourceObject, type Fields } from '../source-object.ts';
+import { lookUp, SourceObject, type Fields, textOf } from '../source-object.ts';
 import { recordsIn } from './files.ts';
 
 type Kind = (config: SourceObject, name: string) => ChannelBody[];
@@ -60,7 +60,7 @@ function readReceiver(
   entry: Entry,
   receiver: Fields,
 ): { id: string; body: ChannelBody }[] {
-  const name = String(receiver['name'] ?? '');
+  const name = textOf(receiver['name'] ?? '');
   const found: { id: string; body: ChannelBody }[] = [];
   for (const [list, given] of Object.entries(receiver)) {
     if (list === 'name') continue;
@@ -81,7 +81,7 @@ function readReceiver(
         if (body.type === 'WEBHOOK')
           entry.approximate('the webhook posts another body: adapt what receives it');
         const part =
-          body.type === 'EMAIL' ? slug(String(body.config['address'])) : String(index + 1);
+          body.type === 'EMAIL' ? slug(textOf(body.config['address'])) : textOf(index + 1);
         found.push({
           id: `receiver-${slug(name)}-${body.type.toLowerCase()}-${part}`,
           body: { ...body, sendRecovery },
@@ -104,10 +104,10 @@ export function readReceivers(
   route: Fields | null,
 ): Receivers {
   const channels = new Channels(plan);
-  const root = String(route?.['receiver'] ?? '');
+  const root = textOf(route?.['receiver'] ?? '');
   const rootChannels: { id: string; body: ChannelBody }[] = [];
   for (const receiver of receivers) {
-    const name = String(receiver['name'] ?? '');
+    const name = textOf(receiver['name'] ?? '');
     const entry = plan.entry('receiver', name, name);
     const found = readReceiver(plan, entry, receiver);
     if (name === root) rootChannels.push(...found);

@@ -1,7 +1,7 @@
 /** Relabelling of Prometheus: what becomes of the labels of a target. */
 import { createHash } from 'node:crypto';
 import { SourceError } from '../mover.ts';
-import { lookUp, type Fields } from '../source-object.ts';
+import { lookUp, type Fields, textOf } from '../source-object.ts';
 
 export type Labels = Record<string, string>;
 
@@ -61,7 +61,7 @@ const actions: Readonly<Record<string, Action>> = {
   uppercase: (labels, { source, target }) => set(labels, target, source.toUpperCase()),
   hashmod: (labels, { source, target, modulus }) => {
     const hash = createHash('md5').update(source).digest().readBigUInt64BE(8);
-    return set(labels, target, String(hash % BigInt(Math.max(1, modulus))));
+    return set(labels, target, textOf(hash % BigInt(Math.max(1, modulus))));
   },
   labelmap: (labels, { regex, replacement }) =>
     Object.entries(labels).reduce((made, [name, value]) => {
@@ -73,7 +73,7 @@ const actions: Readonly<Record<string, Action>> = {
 };
 
 const text = (value: unknown, otherwise: string) =>
-  value === undefined ? otherwise : String(value);
+  value === undefined ? otherwise : textOf(value);
 
 /** The labels after all rules; null for a target that a rule drops. */
 export function relabel(labels: Labels, configs: readonly Fields[]): Labels | null {
@@ -83,7 +83,7 @@ export function relabel(labels: Labels, configs: readonly Fields[]): Labels | nu
     const action = lookUp(actions, name);
     if (action === undefined) throw new SourceError(`there is no relabelling action \`${name}\``);
     const sources = Array.isArray(config['source_labels'])
-      ? config['source_labels'].map(String)
+      ? config['source_labels'].map(textOf)
       : [];
     const next = action(current, {
       source: sources.map((label) => current[label] ?? '').join(text(config['separator'], ';')),

@@ -9,7 +9,7 @@ import {
 import { goDuration } from '../decide/go-duration.ts';
 import { remindersFor, thresholdFor } from '../decide/retries.ts';
 import { slug, type Entry, type Plan, type Ref } from '../plan.ts';
-import { isRecord, lookUp, SourceObject, type Fields } from '../source-object.ts';
+import { isRecord, lookUp, SourceObject, type Fields, textOf } from '../source-object.ts';
 
 interface Provided {
   bodies: ChannelBody[];
@@ -77,8 +77,8 @@ const custom: Provider = (config, entry) => {
           headers: Object.entries(isRecord(headers) ? headers : {}).map(([key, value]) => ({
             key,
             value: holdsCredential(key)
-              ? entry.secret(`header ${key}`, String(value))
-              : String(value),
+              ? entry.secret(`header ${key}`, textOf(value))
+              : textOf(value),
           })),
           template: config.text('body').includes('{{') ? null : config.text('body') || null,
         },
@@ -197,7 +197,7 @@ export class Alerting {
     const reminders: number[] = [];
     let description = '';
     for (const given of alerts.filter(isRecord)) {
-      const type = String(given['type'] ?? '');
+      const type = textOf(given['type'] ?? '');
       const config = this.#configOf(type);
       if (config === null) {
         entry.notCarried(
@@ -239,7 +239,7 @@ export class Alerting {
       const isOn = alert.flag('enabled');
       entry.leftovers(alert);
       for (const body of provided?.bodies ?? []) {
-        const address = body.type === 'EMAIL' ? `-${slug(String(body.config['address']))}` : '';
+        const address = body.type === 'EMAIL' ? `-${slug(textOf(body.config['address']))}` : '';
         subscriptions.push({
           id: `${id}${address}${sendRecovery ? '' : '-without-recovery'}${certificateDays === null ? '' : `-certificates-${certificateDays}`}`,
           body: {

@@ -4,6 +4,7 @@ import { goDuration } from '../decide/go-duration.ts';
 import { jsonPathOfKeys } from '../decide/json-path.ts';
 import { assertionsFor, type CodeRange } from '../decide/status-codes.ts';
 import type { Entry, Plan } from '../plan.ts';
+import { textOf } from '../source-object.ts';
 
 export type EndpointKind = 'http' | 'tcp' | 'icmp' | 'dns';
 
@@ -55,7 +56,7 @@ function numberOf(text: string): number | null {
 
 /** Comparisons of a whole number. */
 function numeric(operator: Operator, target: number): { comparison: string; target: string } {
-  const at = (comparison: string, value: number) => ({ comparison, target: String(value) });
+  const at = (comparison: string, value: number) => ({ comparison, target: textOf(value) });
   return {
     '==': () => at('EQUALS', target),
     '!=': () => at('NOT_EQUALS', target),
@@ -303,7 +304,7 @@ export function judge(
   let kept = 0;
   let hasLost = false;
   for (const given of conditions) {
-    const text = String(given);
+    const text = textOf(given);
     const condition = parse(text);
     const placeholder = /\[([A-Z_]+)\]/.exec(condition?.left ?? text)?.[1] ?? '';
     if (condition !== null && placeholder === 'CONNECTED') {

@@ -11,7 +11,7 @@ import { goDuration } from '../decide/go-duration.ts';
 import { httpCheck } from '../http-request.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
 import { ref, slug, type Entry, type Plan } from '../plan.ts';
-import { isRecord, lookUp, SourceObject } from '../source-object.ts';
+import { isRecord, lookUp, SourceObject, textOf } from '../source-object.ts';
 import { windowsOf, type Recurrence } from '../windows.ts';
 import { Alerting } from './alerts.ts';
 import { judge, type EndpointKind, type Judged } from './conditions.ts';
@@ -75,7 +75,7 @@ function filledBody(endpoint: SourceObject, entry: Entry): string {
 function headersOf(endpoint: SourceObject): [string, string][] {
   const headers = endpoint.get('headers');
   return isRecord(headers)
-    ? Object.entries(headers).map(([name, value]) => [name, String(value)])
+    ? Object.entries(headers).map(([name, value]) => [name, textOf(value)])
     : [];
 }
 
@@ -213,7 +213,7 @@ function addWindows(context: Context, owner: string, title: string, given: unkno
   const entry = plan.entry('maintenance', owner, title);
   const start = window.text('start');
   const seconds = goDuration(window.get('duration'));
-  const days = window.list('every').map((day) => weekdays.indexOf(String(day).toLowerCase()));
+  const days = window.list('every').map((day) => weekdays.indexOf(textOf(day).toLowerCase()));
   const zone = window.text('timezone') || 'UTC';
   if (!window.flag('enabled')) {
     entry.notCarried('the maintenance is switched off. Nothing was created');
@@ -302,7 +302,7 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
     description: alerts.description,
     tags: [
       ...Object.entries(isRecord(labels) ? labels : {}).map(
-        ([label, value]) => `${label}:${String(value)}`,
+        ([label, value]) => `${label}:${textOf(value)}`,
       ),
       ...maintenanceTags(context, key, name, endpoint.list('maintenance-windows')),
     ],
@@ -398,12 +398,12 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
     convertExternal(context, endpoint);
   }
   for (const suite of records(configuration, 'suites')) {
-    const name = String(suite['name'] ?? '');
+    const name = textOf(suite['name'] ?? '');
     const steps = (Array.isArray(suite['endpoints']) ? suite['endpoints'] : []).filter(isRecord);
     plan
       .entry('suite', slug(name), name)
       .notCarried(
-        `a suite of ${steps.length} steps (${steps.map((step) => String(step['name'])).join(', ')}) is a multi-step check here, and needs a script. Nothing was created`,
+        `a suite of ${steps.length} steps (${steps.map((step) => textOf(step['name'])).join(', ')}) is a multi-step check here, and needs a script. Nothing was created`,
       );
   }
   context.alerting.reportUnused();

@@ -3,7 +3,7 @@ import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
 import { Channels } from '../channels.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
 import { ref, slug, type Plan } from '../plan.ts';
-import { lookUp, SourceObject } from '../source-object.ts';
+import { lookUp, SourceObject, textOf } from '../source-object.ts';
 import { isBackup, tablesOfBackup } from './backup.ts';
 import { convertMaintenance, maintenanceTag } from './maintenance.ts';
 import { convertMonitor, type NotificationOfMonitor } from './monitors.ts';
@@ -87,11 +87,11 @@ const rows = (tables: SourceTables, name: string): readonly SourceRow[] => table
 function settingsOf(tables: SourceTables): Map<string, unknown> {
   return new Map(
     rows(tables, 'setting').map((row) => {
-      const text = String(row['value'] ?? '');
+      const text = textOf(row['value'] ?? '');
       try {
-        return [String(row['key']), JSON.parse(text) as unknown];
+        return [textOf(row['key']), JSON.parse(text) as unknown];
       } catch {
-        return [String(row['key']), text];
+        return [textOf(row['key']), text];
       }
     }),
   );
@@ -140,7 +140,7 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
     const id = Number(row['id']);
     const notification = new SourceObject(row, { active: 1 });
     const name = notification.text('name');
-    const entry = plan.entry('notification', String(id), name);
+    const entry = plan.entry('notification', textOf(id), name);
     let given: unknown;
     try {
       given = JSON.parse(notification.text('config'));
@@ -169,7 +169,7 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
     const autoSubscribe = notification.flag('is_default');
     plan.channelSecrets += made.secrets;
     const channels = made.bodies.map((body) => ({
-      id: `notification-${id}${body.type === 'EMAIL' && made.bodies.length > 1 ? `-${slug(String(body.config['address']))}` : ''}`,
+      id: `notification-${id}${body.type === 'EMAIL' && made.bodies.length > 1 ? `-${slug(textOf(body.config['address']))}` : ''}`,
       body: { ...body, autoSubscribe },
     }));
     if (made.bodies.length > 1)
@@ -188,13 +188,13 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
 }
 
 function tagsByMonitor(plan: Plan, tables: SourceTables): Map<number, string[]> {
-  const names = new Map(rows(tables, 'tag').map((row) => [Number(row['id']), String(row['name'])]));
+  const names = new Map(rows(tables, 'tag').map((row) => [Number(row['id']), textOf(row['name'])]));
   if (names.size > 0) plan.say('NOT_CARRIED', 'Tags: their `color` has no counterpart.');
   const found = new Map<number, string[]>();
   for (const link of rows(tables, 'monitor_tag')) {
     const name = names.get(Number(link['tag_id']));
     if (name === undefined) continue;
-    const value = String(link['value'] ?? '').trim();
+    const value = textOf(link['value'] ?? '').trim();
     const id = Number(link['monitor_id']);
     found.set(id, [...(found.get(id) ?? []), value === '' ? name : `${name}:${value}`]);
   }
@@ -222,14 +222,14 @@ function reportRest(
   for (const row of rows(tables, 'incident')) {
     if (Number(row['active']) !== 1) continue;
     plan
-      .entry('incident', String(row['id']), String(row['title']))
+      .entry('incident', textOf(row['id']), textOf(row['title']))
       .notCarried(
         'an open incident needs a service here: write it again (`title`, `content`, `style`)',
       );
   }
   for (const row of rows(tables, 'proxy')) {
     plan
-      .entry('proxy', String(row['id']), `${String(row['host'])}:${String(row['port'])}`)
+      .entry('proxy', textOf(row['id']), `${textOf(row['host'])}:${textOf(row['port'])}`)
       .notCarried('a proxy belongs to a private location here; set `proxyUrl` there');
   }
   for (const [table, kind] of [
@@ -237,7 +237,7 @@ function reportRest(
     ['remote_browser', 'remote browser'],
   ] as const) {
     for (const row of rows(tables, table)) {
-      plan.entry(kind, String(row['id']), String(row['name'])).notCarried('has no counterpart');
+      plan.entry(kind, textOf(row['id']), textOf(row['name'])).notCarried('has no counterpart');
     }
   }
   const people = Number(rows(tables, 'user')[0]?.['count'] ?? 0);
@@ -260,7 +260,7 @@ function reportRest(
   if (count > 0) {
     plan.say(
       'HISTORY',
-      `${count} heartbeats from ${String(beats?.['first']).slice(0, 10)} to ${String(beats?.['last']).slice(0, 10)} stay in Uptime Kuma: they were measured from another place, with other timeouts and retries. Keep the file for the record.`,
+      `${count} heartbeats from ${textOf(beats?.['first']).slice(0, 10)} to ${textOf(beats?.['last']).slice(0, 10)} stay in Uptime Kuma: they were measured from another place, with other timeouts and retries. Keep the file for the record.`,
     );
   }
 }
@@ -376,7 +376,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
         })),
       rows(tables, 'status_page_cname')
         .filter((cname) => Number(cname['status_page_id']) === id)
-        .map((cname) => String(cname['domain'])),
+        .map((cname) => textOf(cname['domain'])),
     );
   }
   reportRest(plan, tables, settings);

@@ -3,7 +3,7 @@ import { dnsCheck, icmpCheck, tcpCheck, type ConvertedCheck } from '../converted
 import { assertionsFor, parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
-import { isRecord, lookUp, type SourceObject } from '../source-object.ts';
+import { isRecord, lookUp, type SourceObject, textOf } from '../source-object.ts';
 import { jsonPathOf } from '../decide/json-path.ts';
 
 type MonitorType = {
@@ -56,7 +56,7 @@ function headersOf(monitor: SourceObject, entry: Entry): [string, string][] {
     entry.notCarried('`headers` is not a JSON object');
     return [];
   }
-  return Object.entries(value).map(([name, header]) => [name, String(header)]);
+  return Object.entries(value).map(([name, header]) => [name, textOf(header)]);
 }
 
 interface Credentials {
@@ -238,7 +238,7 @@ function jsonQuery(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const compared =
     shift === undefined || !Number.isFinite(Number(target))
       ? target
-      : String(Number(target) + shift);
+      : textOf(Number(target) + shift);
   const isUsable = path !== null && comparison !== undefined;
   return http(
     monitor,
@@ -334,13 +334,13 @@ function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unkn
     return [];
   }
   return all.flatMap((condition) => {
-    const operator = String(condition['operator']);
-    const value = String(condition['value'] ?? '');
+    const operator = textOf(condition['operator']);
+    const value = textOf(condition['value'] ?? '');
     const assertion =
       condition['variable'] === 'record' ? lookUp(recordAssertions, operator)?.(value) : undefined;
     if (assertion == null) {
       entry.deactivated(
-        `condition \`${String(condition['variable'])} ${operator}\` has no counterpart for several records`,
+        `condition \`${textOf(condition['variable'])} ${operator}\` has no counterpart for several records`,
       );
       return [];
     }
