@@ -102,7 +102,7 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
   destroy: {
     takes: '<project>',
     hasOptions: true,
-    summary: 'delete a project with its resources and variables, such as an import',
+    summary: 'delete a project with all that it owns, such as an import',
     load: async () => (await import('./commands/import.ts')).registerDestroy,
   },
   version: {

@@ -1,11 +1,12 @@
 /** What other modules may use. */
+import type { ProjectResource } from '@monitor/shared/contract/compatibility/projects.ts';
 import { formats } from './formats.ts';
 import { SourceError, type SourceFile } from './mover.ts';
 import { Plan, projectId, type PlanOptions } from './plan.ts';
 
 export { SourceError, type SourceFile } from './mover.ts';
 export { kumaAggregates, kumaTables } from './kuma/index.ts';
-export { projectId, splitLocations, variablePrefix, type Plan } from './plan.ts';
+export { projectId, splitLocations, type Plan } from './plan.ts';
 export { planText, planToWire } from './show-plan.ts';
 
 export type Format = keyof typeof formats;
@@ -42,11 +43,16 @@ export function planImport(files: readonly SourceFile[], request: ImportRequest)
   return plan;
 }
 
+const variableResource = ({ key, value }: Plan['variables'][number]): ProjectResource => ({
+  ...{ logicalId: key, type: 'variable', member: true },
+  payload: { key, value, secret: true },
+});
+
 /** The body that makes the plan a project. */
 export function projectBodyOf(plan: Plan) {
   return {
     project: { logicalId: plan.project, name: `Import from ${plan.title}` },
     sharedFiles: [],
-    resources: plan.resources,
+    resources: [...plan.variables.map(variableResource), ...plan.resources],
   };
 }

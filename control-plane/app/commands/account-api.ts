@@ -8,7 +8,6 @@ import {
   type ProjectBody,
   type ProjectChange,
 } from '@monitor/shared/contract/compatibility/projects.ts';
-import { variable } from '@monitor/shared/contract/variable.ts';
 import { processEnvironment, readConfig } from '../../core/config.ts';
 import { describeFailure, OperatorError } from '../../errors/operator-error.ts';
 
@@ -147,29 +146,5 @@ export class AccountApi {
   async destroy(what: string, project: string, dryRun: boolean): Promise<ProjectChange> {
     const path = `/v1/projects/${encodeURIComponent(project)}?dryRun=${dryRun}`;
     return this.#settle(what, project, await this.#succeed(what, 'DELETE', path));
-  }
-
-  /** Keys of the variables that begin so. */
-  async variableKeys(prefix: string): Promise<string[]> {
-    const found: string[] = [];
-    for (let page = 1; ; page += 1) {
-      const path = `/v1/variables?limit=100&page=${page}`;
-      const { body } = await this.#succeed('list the variables', 'GET', path);
-      const variables = z.array(variable).parse(body);
-      found.push(...variables.map(({ key }) => key));
-      if (variables.length < 100) return found.filter((key) => key.startsWith(prefix));
-    }
-  }
-
-  async saveSecret(key: string, value: string, isNew: boolean): Promise<void> {
-    const path = isNew ? '/v1/variables' : `/v1/variables/${encodeURIComponent(key)}`;
-    await this.#succeed(`store the variable ${key}`, isNew ? 'POST' : 'PUT', path, {
-      ...{ key, value, secret: true },
-    });
-  }
-
-  async deleteVariable(key: string): Promise<void> {
-    const path = `/v1/variables/${encodeURIComponent(key)}`;
-    await this.#succeed(`delete the variable ${key}`, 'DELETE', path);
   }
 }

@@ -11,7 +11,6 @@ import {
   projectId,
   SourceError,
   splitLocations,
-  variablePrefix,
   type Format,
   type Plan,
 } from '../../movers/index.ts';
@@ -82,29 +81,6 @@ async function makePlan(path: string, options: ImportOptions): Promise<Plan> {
   }
 }
 
-/** Stores secrets, then the project; what this run stored goes again when the project is refused. */
-async function apply(api: AccountApi, plan: Plan, what: string): Promise<ProjectChange> {
-  const body = projectBodyOf(plan);
-  // Whatever the project is refused for is found before anything is written.
-  await api.deploy(what, body, true);
-  const before = await api.variableKeys(variablePrefix(plan.project));
-  const made: string[] = [];
-  try {
-    for (const { key, value } of plan.variables) {
-      const isNew = !before.includes(key);
-      await api.saveSecret(key, value, isNew);
-      if (isNew) made.push(key);
-    }
-    const change = await api.deploy(what, body, false);
-    const wanted = new Set(plan.variables.map(({ key }) => key));
-    for (const key of before.filter((one) => !wanted.has(one))) await api.deleteVariable(key);
-    return change;
-  } catch (error) {
-    for (const key of made) await api.deleteVariable(key);
-    throw error;
-  }
-}
-
 async function importFiles(path: string, options: ImportOptions): Promise<void> {
   const plan = await makePlan(path, options);
   const hint = walNote(path);
@@ -119,11 +95,7 @@ async function importFiles(path: string, options: ImportOptions): Promise<void> 
   }
   const api = isApplied || hasKey() ? new AccountApi(options.url) : null;
   const canAsk = api !== null && plan.missing.length === 0;
-  const change = !canAsk
-    ? null
-    : isApplied
-      ? await apply(api, plan, what)
-      : await api.deploy(what, projectBodyOf(plan), true);
+  const change = canAsk ? await api.deploy(what, projectBodyOf(plan), !isApplied) : null;
   if (options.json === true) {
     const changes = change === null ? null : { ...countsOf(change), resources: change.diff };
     printJson({ ...planToWire(plan), isApplied, changes });
@@ -145,17 +117,15 @@ async function destroy(project: string, options: DestroyOptions): Promise<void> 
   const what = `destroy project ${project}`;
   const isApplied = options.yes === true;
   const change = await api.destroy(what, project, !isApplied);
-  const variables = change.project === null ? [] : await api.variableKeys(variablePrefix(project));
-  if (isApplied) for (const key of variables) await api.deleteVariable(key);
   if (options.json === true) {
-    printJson({ project, isApplied, deleted: change.diff, variables });
+    printJson({ project, isApplied, deleted: change.diff });
     return;
   }
   if (change.project === null) {
     console.log(`there is no project ${project}: nothing to delete`);
     return;
   }
-  const amount = `${change.diff.length} resources and ${variables.length} variables of project ${project}`;
+  const amount = `${change.diff.length} resources of project ${project}`;
   console.log(isApplied ? `deleted ${amount}` : `would delete ${amount}`);
   if (!isApplied) note('nothing was changed; --yes deletes them');
 }
@@ -192,7 +162,7 @@ export function registerImport(program: Command): void {
 export function registerDestroy(program: Command): void {
   program
     .command('destroy')
-    .description('delete a project with its resources and variables, such as an import')
+    .description('delete a project with all that it owns, such as an import')
     .argument('<project>', 'as `import` or a deployment named it')
     .option('--url <url>', 'of the control plane; default: as the settings say')
     .option('--yes', 'delete them')

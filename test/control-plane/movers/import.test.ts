@@ -74,7 +74,7 @@ async function assertApplied(
 ): Promise<void> {
   const entries = imported.changes?.resources ?? [];
   const ids = new Map<string, unknown>(entries.map((one) => [one.logicalId, one.physicalId]));
-  assert.equal(entries.length, plan.resources.length);
+  assert.equal(entries.length, plan.resources.length + plan.variables.length);
   for (const { logicalId, type, payload } of plan.resources) {
     const path = paths[type];
     if (path === undefined) continue;
@@ -122,7 +122,8 @@ for (const version of kumaVersions) {
     db.close();
 
     const shown = await operator.json<Imported>('import', path, ...where);
-    assert.equal(shown.changes?.created, planOf(await readSources(path)).resources.length);
+    const { resources, variables: secrets } = planOf(await readSources(path));
+    assert.equal(shown.changes?.created, resources.length + secrets.length);
     await isEmpty(controlPlane);
 
     const plan = planOf(await readSources(path));
@@ -245,7 +246,7 @@ test('a project that the control plane refuses leaves no variable behind', async
   const { out } = await operator.run('import', path, ...where, '--yes');
   assert.match(
     out,
-    /imported: 1 created, 0 updated, 0 deleted\. Undo it with `control-plane destroy import-csv`/,
+    /imported: 2 created, 0 updated, 0 deleted\. Undo it with `control-plane destroy import-csv`/,
   );
   assert.doesNotMatch(out, /canary/);
 });
