@@ -7,6 +7,7 @@ import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
+import { withoutDefaults } from './decide/defaults.ts';
 import { isMap, LineCounter, parseDocument, stringify } from 'yaml';
 
 type Fields = Record<string, unknown>;
@@ -102,14 +103,16 @@ export function filesOf({
   resources,
 }: Pick<ProjectBody, 'project' | 'resources'>): TextFile[] {
   const subscriptions = subscriptionsIn(resources);
-  const files = resources.flatMap(({ type, logicalId, payload }): TextFile[] => {
-    const folder = folderOf.get(type);
-    if (folder === undefined || payload === null) return [];
-    const channels = subscriptions.get(`${type} ${logicalId}`) ?? [];
-    const fields =
-      channels.length === 0 ? payload : { ...payload, alertChannels: channels.sort(byText) };
-    return [{ path: `${folder}/${nameOf(logicalId)}.yaml`, text: textOf(fields) }];
-  });
+  const files = resources
+    .map(withoutDefaults)
+    .flatMap(({ type, logicalId, payload }): TextFile[] => {
+      const folder = folderOf.get(type);
+      if (folder === undefined || payload === null) return [];
+      const channels = subscriptions.get(`${type} ${logicalId}`) ?? [];
+      const fields =
+        channels.length === 0 ? payload : { ...payload, alertChannels: channels.sort(byText) };
+      return [{ path: `${folder}/${nameOf(logicalId)}.yaml`, text: textOf(fields) }];
+    });
   return [
     { path: projectFile, text: textOf(project) },
     ...files.sort((one, other) => (one.path < other.path ? -1 : 1)),
