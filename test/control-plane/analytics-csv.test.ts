@@ -76,9 +76,9 @@ test('the figures of many checks have the columns of all types', async () => {
     body: { checkIds: [icmp, url] },
   });
   assert.deepEqual(lines, [
-    'checkId,checkType,availability,responseTime_avg,responseTime_p50,responseTime_p95,responseTime_p99,latency_avg,latency_p50,latency_p95,latency_p99,packetLoss_avg,packetLoss_p95,packetLoss_p99,handshakeTimeMs_avg,handshakeTimeMs_p50,handshakeTimeMs_p95,handshakeTimeMs_p99,daysUntilExpiry_avg,hopCount_avg',
-    `${icmp},ICMP${','.repeat(18)}`,
-    `${url},URL,80,400,300,880,976${','.repeat(13)}`,
+    'checkId,checkType,availability,responseTime_avg,responseTime_p50,responseTime_p95,responseTime_p99,latency_avg,latency_p50,latency_p95,latency_p99,packetLoss_avg,packetLoss_p95,packetLoss_p99,handshakeTimeMs_avg,handshakeTimeMs_p50,handshakeTimeMs_p95,handshakeTimeMs_p99,daysUntilExpiry_avg,hopCount_avg,total_avg,total_p50,total_p95,total_p99',
+    `${icmp},ICMP${','.repeat(22)}`,
+    `${url},URL,80,400,300,880,976${','.repeat(17)}`,
   ]);
 });
 

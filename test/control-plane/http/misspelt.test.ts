@@ -161,9 +161,9 @@ test('a type of checks that does not exist is not found, and what takes other me
   for (const [method, path, status, message] of [
     [
       'POST',
-      '/v1/checks/grpc',
+      '/v1/checks/ftp',
       404,
-      /^POST \/v1\/checks\/grpc does not exist; \/v1\/checks\/ has .*url/,
+      /^POST \/v1\/checks\/ftp does not exist; \/v1\/checks\/ has .*url/,
     ],
     ['POST', '/v1/checks/brwoser', 404, /; did you mean \/v1\/checks\/browser\?$/],
     ['POST', '/v1/checks/11111111-2222-4333-8444-555555555555', 405, /allowed: .*GET/],

@@ -23,12 +23,14 @@ test('a check is due from the instant that people read as its creation, however 
   const later = {
     ...services,
     commits: {
-      ...services.commits,
       run: <T>(work: (db: Kysely<Database>) => Promise<T>) => {
         clock.advance(7_000);
         return services.commits.run(work);
       },
-    } as typeof services.commits,
+      after: (steps) => {
+        services.commits.after(steps);
+      },
+    } satisfies typeof services.commits,
   };
   const row = await createCheck(later, cp.accountId, checkTypes.URL, body as never, false);
   const [period] = await services.db
