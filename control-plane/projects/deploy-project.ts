@@ -11,7 +11,6 @@ import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
-import { includesRole } from '@monitor/shared/contract/route.ts';
 import { actorOf, recordAudit } from '../audit/index.ts';
 import { dropSubscription, lockChecks } from '../checks/index.ts';
 import { JoinedCommits } from '../db/after-commit.ts';
@@ -21,7 +20,7 @@ import { ApiError, invalidField } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import { readingContext } from '../http/call-context.ts';
 import { logicalIdsOf } from './export-account.ts';
-import { isEqual, type Kind, kinds, type Stored, type Unit } from './kinds.ts';
+import { isEqual, type Kind, kinds, requireRole, type Stored, type Unit } from './kinds.ts';
 import { hasNumericId, keyOf, References } from './references.ts';
 import {
   nameOf,
@@ -237,12 +236,7 @@ class Deployment {
   }
 
   #requireRole(kind: Kind): void {
-    const { role } = this.#unit.call.principal;
-    if (includesRole(role, kind.role)) return;
-    throw new ApiError('FORBIDDEN', `your role is ${role}; to change one needs ${kind.role}`, {
-      role,
-      neededRole: kind.role,
-    });
+    requireRole(kind, this.#unit.call.principal.role);
   }
 
   /** Takes a resource out of what is left to delete; undefined when it is new. */
@@ -297,7 +291,7 @@ class Deployment {
         const adopted =
           links[at] === undefined
             ? ((await this.#adopt(kind, logicalId, body, renamed)) ??
-              (await this.#takeOver(type, logicalId, unowned)))
+              (await this.#takeOver(kind, logicalId, unowned)))
             : null;
         const known = adopted?.known ?? links[at];
         const before = adopted?.before ?? stored.get(known?.physical_id ?? '');
@@ -361,12 +355,15 @@ class Deployment {
 
   /** The project owns what is called so from now on. Refuses what belongs to another project. */
   async #takeOver(
-    type: ResourceType,
+    kind: Kind,
     logicalId: string,
     unowned: ReadonlyMap<string, { id: string; before: Stored }>,
   ): Promise<Known | null> {
     const found = unowned.get(logicalId);
     if (found === undefined) return null;
+    // A deployment that does not list it deletes it, perhaps one of somebody who may.
+    this.#requireRole(kind);
+    const { type } = kind;
     const owner = await ownerOf(this.#db, this.#row.account_id, type, found.id);
     if (owner !== undefined) {
       if (owner.id === this.#row.id) return null;

@@ -54,8 +54,7 @@ export function projectImportHandlers(services: Services): Handlers<typeof proje
       return planImport(services, project, { ...body, ...query });
     },
 
-    applyImportPlan: ({ params }, { principal }) =>
-      applyPlan(services, principal.accountId, params.planId),
+    applyImportPlan: ({ params }, { principal }) => applyPlan(services, principal, params.planId),
 
     commitImportPlan: ({ params }, { principal }) =>
       commitPlan(services, principal.accountId, params.planId),

@@ -13,8 +13,9 @@ import { fromFlag, fromJson, toTimestamp } from '../db/columns.ts';
 import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { ImportPlansTable } from './tables.ts';
-import { type Fields, kinds, type Reading } from './kinds.ts';
+import { type Fields, kinds, type Reading, requireRole } from './kinds.ts';
 import { hasNumericId, keyOf } from './references.ts';
 import { nameOf } from './relations.ts';
 import {
@@ -364,12 +365,15 @@ async function mark(
 /** The project owns what is planned, and deployments leave it alone. */
 export function applyPlan(
   services: Services,
-  accountId: string,
+  { accountId, role }: Pick<ApiPrincipal, 'accountId' | 'role'>,
   id: string,
 ): Promise<ImportPlanWire> {
   return withPlan(services, accountId, id, async (db, row, planned) => {
     // A client that has not seen the answer asks again.
     if (row.applied_at !== null) return planToWire(row);
+    const types = new Set(planned.map(({ type }) => type));
+    // A deployment that does not list it deletes it, perhaps one of somebody who may.
+    for (const kind of kinds) if (types.has(kind.type)) requireRole(kind, role);
     const links = await db
       .selectFrom('project_resources')
       .select(['project_id', 'type', 'logical_id', 'physical_id'])

@@ -473,12 +473,20 @@ test('private locations need the role that their own route needs', async () => {
   const body = projectOf([
     resource('private-location', 'office', { name: 'Office', slugName: 'office' }),
   ]);
-  const { error } = await deploy(
-    { api: (method, path, given) => cp.api(method, path, given, headers) },
-    body,
-  );
-  assert.equal(error?.code, 'FORBIDDEN');
+  const writer: Pick<TestControlPlane, 'api'> = {
+    api: (method, path, given) => cp.api(method, path, given, headers),
+  };
+  assert.equal((await deploy(writer, body)).error?.code, 'FORBIDDEN');
   assert.equal((await deploy(cp, body)).status, 'SUCCEEDED');
+
+  // Nor does it come to a project by other ways: what that no longer lists is deleted.
+  await destroyed(cp, '?preserveResources=true');
+  assert.equal((await deploy(writer, body, '?adopt=true')).error?.code, 'FORBIDDEN');
+  await cp.api('POST', '/next/projects', { logicalId: 'shop', name: 'Shop' });
+  const { body: plan } = await writer.api('POST', '/next/projects/shop/imports', {});
+  const path = `/next/projects/imports/${plan.id}/apply`;
+  assert.equal((await writer.api('POST', path)).status, 403);
+  assert.equal((await cp.api('POST', path)).status, 200);
 });
 
 test('without a schedule on deployment, new checks wait for their own', async () => {
