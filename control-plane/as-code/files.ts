@@ -7,8 +7,8 @@ import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
+import { isMap, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { withoutDefaults } from './decide/defaults.ts';
-import { isMap, LineCounter, parseDocument, stringify } from 'yaml';
 
 type Fields = Record<string, unknown>;
 
@@ -128,6 +128,15 @@ function read({ path, text }: TextFile): Fields {
   }
   if (!isMap(document.contents))
     throw new FileProblem(path, 'must hold fields such as "name: Shop"');
+  let line: number | undefined;
+  visit(document, {
+    Alias(_key, { range }) {
+      line = range == null ? 1 : lines.linePos(range[0]).line;
+      return visit.BREAK;
+    },
+  });
+  // A few of them make a document of any size.
+  if (line !== undefined) throw new FileProblem(path, 'aliases such as "*name" are not read', line);
   return document.toJS({ maxAliasCount: 0 }) as Fields;
 }
 

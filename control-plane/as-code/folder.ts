@@ -1,5 +1,5 @@
 /** The files of a project on disk. */
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { OperatorError, trying } from '../errors/operator-error.ts';
 import { isResource, projectFile, type TextFile } from './files.ts';
@@ -21,6 +21,17 @@ export async function readFolder(folder: string): Promise<TextFile[]> {
   });
 }
 
+/** A folder of others may hold links to places outside of it: nothing is written there. */
+async function refuseLinks(folder: string, path: string): Promise<void> {
+  const steps = path.split('/');
+  for (let at = 1; at <= steps.length; at += 1) {
+    const place = join(folder, ...steps.slice(0, at));
+    const found = await lstat(place).catch(() => null);
+    if (found?.isSymbolicLink() !== true) continue;
+    throw new OperatorError(`${place} is a symbolic link: remove it, or name another folder`);
+  }
+}
+
 /**
  * Writes what differs, and removes files of resources that are no longer among them. Gives the paths of both.
  * Refuses a folder that holds something else.
@@ -40,6 +51,7 @@ export async function writeFolder(
     const written: string[] = [];
     for (const { path, text } of files) {
       if (before.get(path) === text) continue;
+      await refuseLinks(folder, path);
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), text);
       written.push(path);

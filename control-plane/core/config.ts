@@ -380,7 +380,7 @@ const settings = {
 };
 
 /** Never printed, not even in an error about a wrong value. */
-const secretSettings: ReadonlySet<string> = new Set([
+export const secretSettings: ReadonlySet<string> = new Set([
   'DATABASE_URL',
   'DATABASE_LISTEN_URL',
   'DATABASE_READ_URL',

@@ -197,6 +197,12 @@ function textOf(headers: IncomingHttpHeaders, name: 'user-agent' | 'origin' | 'r
 }
 
 /** The context of one call, and what its handler chose. */
+/** A call that asks what a change would do. */
+function onlyAsks(query: unknown): boolean {
+  const { dryRun, preview } = (query ?? {}) as { dryRun?: unknown; preview?: unknown };
+  return dryRun === true || preview === true;
+}
+
 class Call implements CallContext {
   readonly principal: Principal;
   readonly receivedAt: number;
@@ -666,7 +672,7 @@ function serve(
         call.requireUnchanged = () => refuseIfChanged(expected, reader, params, call);
         await call.requireUnchanged();
       }
-      return isAudited && principal.kind === 'apiKey'
+      return isAudited && principal.kind === 'apiKey' && !onlyAsks(input.query)
         ? audited.note(route, { request, params, principal, receivedAt }, carryOut)
         : carryOut();
     };

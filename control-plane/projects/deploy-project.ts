@@ -11,17 +11,16 @@ import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
-import { includesRole } from '@monitor/shared/contract/route.ts';
+import { actorOf, recordAudit } from '../audit/index.ts';
 import { dropSubscription, lockChecks } from '../checks/index.ts';
 import { JoinedCommits } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
-import { lockKeys } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { ApiError, invalidField } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import { readingContext } from '../http/call-context.ts';
 import { logicalIdsOf } from './export-account.ts';
-import { isEqual, type Kind, kinds, type Stored, type Unit } from './kinds.ts';
+import { isEqual, type Kind, kinds, requireRole, type Stored, type Unit } from './kinds.ts';
 import { hasNumericId, keyOf, References } from './references.ts';
 import {
   nameOf,
@@ -38,6 +37,7 @@ import {
   link,
   type LinkRow,
   linksOf,
+  lockProject,
   ownerOf,
   type ProjectRow,
   projectToWire,
@@ -55,6 +55,8 @@ export interface DeployOptions {
   scheduleOnDeploy?: boolean;
   /** Takes over what the account has under the name of a new resource, if no project owns it. */
   adopt?: boolean;
+  /** Of the client, for the audit log. */
+  address?: string | null;
   /** Ends it, and undoes what it did. */
   signal?: AbortSignal;
   /** Called with a percentage. */
@@ -97,24 +99,60 @@ const wordOf: Readonly<Partial<Record<ResourceType, string>>> = {
   'status-page-service': 'status-pages',
 };
 
+/** The names of what changed, by what was done to it. */
+function namesIn({ diff }: ProjectChange): Record<string, string[]> {
+  const names = (wanted: DiffEntry['action']): string[] =>
+    diff.flatMap(({ action, type, logicalId }) =>
+      action === wanted ? [`${type} ${logicalId}`] : [],
+    );
+  const all = {
+    ...{ created: names('CREATE'), updated: names('UPDATE') },
+    ...{ deleted: names('DELETE'), detached: names('DETACHED') },
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, each]) => each.length > 0));
+}
+
+/** The log of calls knows who asked for it; this is what was done, written with it or not at all. */
+async function noteChange(
+  { services, call, accountId }: Unit,
+  { operation, logicalId }: ChangeOf,
+  made: ProjectChange,
+): Promise<void> {
+  if (made.project === null || (made.diff.length === 0 && operation === 'deployProject')) return;
+  const names = { name: made.project.name, ...namesIn(made) };
+  await recordAudit(services, {
+    ...{ accountId, actor: actorOf(call.principal), address: call.address, operation },
+    ...{ outcome: 'DONE', resource: { type: 'projects', id: logicalId } },
+    ...(operation === 'deployProject' ? { after: names } : { before: names }),
+  });
+}
+
+interface ChangeOf {
+  operation: 'deployProject' | 'deleteProject';
+  logicalId: string;
+}
+
 /** Runs the change of a project in one transaction; nobody else changes the same project meanwhile. */
 async function inOne(
   services: Services,
   principal: ApiPrincipal,
-  logicalId: string,
+  of: ChangeOf,
   options: DeployOptions,
   change: (unit: Unit) => Promise<ProjectChange>,
 ): Promise<ProjectChange> {
   const { accountId } = principal;
   const work = async (db: Kysely<Database>) => {
-    await lockKeys(db, [`project ${accountId} ${logicalId}`]);
+    await lockProject(db, accountId, of.logicalId, { takesOver: options.adopt === true });
     const commits = new JoinedCommits(db);
     const joined = { ...services, db, commits };
-    const call = readingContext(principal, services.clock.now());
+    const { address = null } = options;
+    const call = { ...readingContext(principal, services.clock.now()), address };
     const runsLater = options.scheduleOnDeploy === false;
-    const made = await change({ services: joined, call, accountId, runsLater });
+    const unit = { services: joined, call, accountId, runsLater };
+    const made = await change(unit);
     if (options.dryRun === true) throw new Undone(made);
     options.signal?.throwIfAborted();
+    await noteChange(unit, of, made);
     await options.finish?.(db, made);
     return { made, steps: commits.steps };
   };
@@ -198,12 +236,7 @@ class Deployment {
   }
 
   #requireRole(kind: Kind): void {
-    const { role } = this.#unit.call.principal;
-    if (includesRole(role, kind.role)) return;
-    throw new ApiError('FORBIDDEN', `your role is ${role}; to change one needs ${kind.role}`, {
-      role,
-      neededRole: kind.role,
-    });
+    requireRole(kind, this.#unit.call.principal.role);
   }
 
   /** Takes a resource out of what is left to delete; undefined when it is new. */
@@ -258,7 +291,7 @@ class Deployment {
         const adopted =
           links[at] === undefined
             ? ((await this.#adopt(kind, logicalId, body, renamed)) ??
-              (await this.#takeOver(type, logicalId, unowned)))
+              (await this.#takeOver(kind, logicalId, unowned)))
             : null;
         const known = adopted?.known ?? links[at];
         const before = adopted?.before ?? stored.get(known?.physical_id ?? '');
@@ -322,12 +355,15 @@ class Deployment {
 
   /** The project owns what is called so from now on. Refuses what belongs to another project. */
   async #takeOver(
-    type: ResourceType,
+    kind: Kind,
     logicalId: string,
     unowned: ReadonlyMap<string, { id: string; before: Stored }>,
   ): Promise<Known | null> {
     const found = unowned.get(logicalId);
     if (found === undefined) return null;
+    // A deployment that does not list it deletes it, perhaps one of somebody who may.
+    this.#requireRole(kind);
+    const { type } = kind;
     const owner = await ownerOf(this.#db, this.#row.account_id, type, found.id);
     if (owner !== undefined) {
       if (owner.id === this.#row.id) return null;
@@ -576,9 +612,8 @@ export function deployProject(
   body: ProjectBody,
   options: DeployOptions = {},
 ): Promise<ProjectChange> {
-  return inOne(services, principal, body.project.logicalId, options, (unit) =>
-    saveAll(unit, body, options),
-  );
+  const of: ChangeOf = { operation: 'deployProject', logicalId: body.project.logicalId };
+  return inOne(services, principal, of, options, (unit) => saveAll(unit, body, options));
 }
 
 /** Deletes a project with what it owns, or without it. A project that does not exist is gone already. */
@@ -588,7 +623,8 @@ export function destroyProject(
   logicalId: string,
   options: DeployOptions = {},
 ): Promise<ProjectChange> {
-  return inOne(services, principal, logicalId, options, async (unit) => {
+  const of: ChangeOf = { operation: 'deleteProject', logicalId };
+  return inOne(services, principal, of, options, async (unit) => {
     const { db } = unit.services;
     const row = await findProject(db, unit.accountId, logicalId);
     if (row === undefined) return { project: null, diff: [] };

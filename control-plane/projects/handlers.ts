@@ -51,9 +51,10 @@ export function projectHandlers(
   deployments: Deployments,
 ): Handlers<typeof projectRoutes> {
   return {
-    deployProject: async ({ query, body }, { principal, bodyBytes: bytes, setStatus }) => {
+    deployProject: async ({ query, body }, { principal, address, bodyBytes: bytes, setStatus }) => {
       const project: ProjectBody = body;
-      const { dryRun, ...options } = query;
+      const { dryRun, ...given } = query;
+      const options = { ...given, address };
       if (dryRun) {
         setStatus(200);
         return deployProject(services, principal, project, { ...options, dryRun });
@@ -68,10 +69,11 @@ export function projectHandlers(
     exportProject: ({ query }, { principal: { accountId } }) =>
       exportAccount({ services, accountId }, query),
 
-    deleteProject: async ({ params: { logicalId }, query }, { principal, setStatus }) => {
+    deleteProject: async ({ params: { logicalId }, query }, context) => {
+      const { principal, address, setStatus } = context;
       const { dryRun, preserveResources } = query;
       const destroy = (options: object) =>
-        destroyProject(services, principal, logicalId, { preserveResources, ...options });
+        destroyProject(services, principal, logicalId, { preserveResources, address, ...options });
       const project = await findProject(services.db, principal.accountId, logicalId);
       if (dryRun || project === undefined) {
         setStatus(200);

@@ -13,7 +13,7 @@ import {
   planImport,
   requireProject,
 } from './import-plans.ts';
-import { findProject, insertProject, linksOf, type ProjectRow } from './store.ts';
+import { findProject, insertProject, lockProject, type ProjectRow } from './store.ts';
 
 const toWire = (row: ProjectRow): z.input<typeof projectImportRoutes.getProject.response> => ({
   ...{ id: row.id, logicalId: row.logical_id, name: row.name, repoUrl: row.repo_url },
@@ -35,6 +35,7 @@ export function projectImportHandlers(services: Services): Handlers<typeof proje
 
     createProject: ({ body }, { principal: { accountId } }) =>
       services.commits.run(async (unit) => {
+        await lockProject(unit, accountId, body.logicalId, { takesOver: false });
         const before = await findProject(unit, accountId, body.logicalId);
         if (before !== undefined) throw takenField('logicalId', body.logicalId);
         return toWire(await insertProject({ ...services, db: unit }, accountId, body));
@@ -50,11 +51,10 @@ export function projectImportHandlers(services: Services): Handlers<typeof proje
 
     createImportPlan: async ({ params, query, body }, { principal }) => {
       const project = await requireProject(db, principal.accountId, params.logicalId);
-      return planImport(services, project, await linksOf(db, project), { ...body, ...query });
+      return planImport(services, project, { ...body, ...query });
     },
 
-    applyImportPlan: ({ params }, { principal }) =>
-      applyPlan(services, principal.accountId, params.planId),
+    applyImportPlan: ({ params }, { principal }) => applyPlan(services, principal, params.planId),
 
     commitImportPlan: ({ params }, { principal }) =>
       commitPlan(services, principal.accountId, params.planId),

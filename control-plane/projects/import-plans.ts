@@ -13,11 +13,19 @@ import { fromFlag, fromJson, toTimestamp } from '../db/columns.ts';
 import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { ImportPlansTable } from './tables.ts';
-import { type Fields, kinds, type Reading } from './kinds.ts';
+import { type Fields, kinds, type Reading, requireRole } from './kinds.ts';
 import { hasNumericId, keyOf } from './references.ts';
 import { nameOf } from './relations.ts';
-import { findProject, type LinkRow, type ProjectRow, unlink } from './store.ts';
+import {
+  findProject,
+  type LinkRow,
+  linksOf,
+  lockProject,
+  type ProjectRow,
+  unlink,
+} from './store.ts';
 
 export type PlanRow = Selectable<ImportPlansTable>;
 
@@ -42,6 +50,8 @@ interface Planned {
 interface Found extends Planned {
   wire: ImportedResource;
 }
+
+const maxOpenPlans = 100;
 
 const nothingToImport = 'No importable resources were found';
 
@@ -107,6 +117,21 @@ async function takenIn(db: Kysely<Database>, accountId: string): Promise<Set<str
     ...links.map((each) => keyOf(each.type as ResourceType, each.physical_id)),
     ...planned.map(({ type, linkedAs }) => keyOf(type, linkedAs)),
   ]);
+}
+
+/** Throws 409 when too many plans of the account are neither applied nor cancelled: each reserves what it names. */
+async function refuseMany(db: Kysely<Database>, accountId: string): Promise<void> {
+  const { open } = await db
+    .selectFrom('import_plans')
+    .select((select) => select.fn.countAll<number>().as('open'))
+    .where('account_id', '=', accountId)
+    .where('applied_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  if (Number(open) < maxOpenPlans) return;
+  throw new ApiError(
+    'CONFLICT',
+    `${maxOpenPlans} import plans of this account are not applied: apply or cancel some`,
+  );
 }
 
 /** Refuses what is asked for by its id and belongs to a project, or to another plan. */
@@ -256,7 +281,6 @@ function friendsOf(friends: readonly Friend[], links: readonly LinkRow[]) {
 export async function planImport(
   services: Services,
   project: ProjectRow,
-  links: readonly LinkRow[],
   {
     filters,
     friends,
@@ -265,6 +289,13 @@ export async function planImport(
 ): Promise<ImportPlanWire> {
   const accountId = project.account_id;
   return services.commits.run(async (db) => {
+    // A preview reserves nothing, and waits for nobody.
+    if (!preview) {
+      await lockProject(db, accountId, project.logical_id, { takesOver: true });
+      await requireProject(db, accountId, project.logical_id);
+      await refuseMany(db, accountId);
+    }
+    const links = await linksOf(db, project);
     const unit: Reading = { services: { ...services, db }, accountId };
     const taken = await takenIn(db, accountId);
     refuseTaken(filters, taken);
@@ -294,6 +325,15 @@ async function withPlan<T>(
   change: (db: Kysely<Database>, row: PlanRow, planned: Planned[]) => Promise<T>,
 ): Promise<T> {
   return commits.run(async (db) => {
+    const project = await db
+      .selectFrom('import_plans')
+      .innerJoin('projects', 'projects.id', 'import_plans.project_id')
+      .select('projects.logical_id')
+      .where('import_plans.account_id', '=', accountId)
+      .where('import_plans.id', '=', id)
+      .executeTakeFirst();
+    if (project === undefined) throw notFound('import plan', id);
+    await lockProject(db, accountId, project.logical_id, { takesOver: true });
     const row = await lockRows(
       db
         .selectFrom('import_plans')
@@ -325,18 +365,31 @@ async function mark(
 /** The project owns what is planned, and deployments leave it alone. */
 export function applyPlan(
   services: Services,
-  accountId: string,
+  { accountId, role }: Pick<ApiPrincipal, 'accountId' | 'role'>,
   id: string,
 ): Promise<ImportPlanWire> {
   return withPlan(services, accountId, id, async (db, row, planned) => {
     // A client that has not seen the answer asks again.
     if (row.applied_at !== null) return planToWire(row);
+    const types = new Set(planned.map(({ type }) => type));
+    // A deployment that does not list it deletes it, perhaps one of somebody who may.
+    for (const kind of kinds) if (types.has(kind.type)) requireRole(kind, role);
     const links = await db
       .selectFrom('project_resources')
-      .select(['type', 'physical_id'])
+      .select(['project_id', 'type', 'logical_id', 'physical_id'])
       .where('account_id', '=', accountId)
       .execute();
     const taken = new Set(links.map((each) => `${each.type} ${each.physical_id}`));
+    const named = new Set(
+      links.flatMap((each) =>
+        each.project_id === row.project_id ? [`${each.type} ${each.logical_id}`] : [],
+      ),
+    );
+    const known = planned.find(({ type, logicalId }) => named.has(keyOf(type, logicalId)));
+    if (known !== undefined) {
+      const name = `${known.type} "${known.logicalId}"`;
+      throw new ApiError('CONFLICT', `the project has another ${name}; cancel this plan`);
+    }
     // What only connects others may do so in several projects.
     const isKind = new Set(kinds.map(({ type }) => type));
     const other = planned.find(

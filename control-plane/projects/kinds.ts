@@ -19,7 +19,7 @@ import { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-poli
 import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
-import { type Role, type Route, roleOf } from '@monitor/shared/contract/route.ts';
+import { includesRole, type Role, type Route, roleOf } from '@monitor/shared/contract/route.ts';
 import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { variableRoutes } from '@monitor/shared/contract/variable.ts';
@@ -46,7 +46,7 @@ import { isEncryptedVariable, mapCredentials } from '../core/decide/credentials.
 import type { Services } from '../core/services.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
-import { invalidField } from '../errors/api-error.ts';
+import { ApiError, invalidField } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { CallContext } from '../http/call-context.ts';
 import { bodyFields, type BodyFields, refuseMisspelt, validate } from '../http/validate.ts';
@@ -117,6 +117,14 @@ export interface Kind {
    * and stays what it is.
    */
   address?: string;
+}
+
+/** Refuses a role that may not change resources of a kind. */
+export function requireRole({ role: neededRole }: Kind, role: Role): void {
+  if (includesRole(role, neededRole)) return;
+  throw new ApiError('FORBIDDEN', `your role is ${role}; to change one needs ${neededRole}`, {
+    ...{ role, neededRole },
+  });
 }
 
 const known = new WeakMap<z.ZodType, BodyFields>();

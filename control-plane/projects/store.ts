@@ -8,6 +8,7 @@ import type {
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import type { Services } from '../core/services.ts';
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { lockKeys } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import type { ProjectResourcesTable, ProjectsTable } from './tables.ts';
 
@@ -24,6 +25,20 @@ export function projectToWire(row: ProjectRow): z.input<typeof project> {
     createdAt: toTimestamp(row.created_at),
     updatedAt: toTimestampOrNull(row.updated_at),
   };
+}
+
+/**
+ * Waits until nobody else makes or changes a project. What takes over resources also waits for others that do in
+ * the account: what belongs to nobody is found by its missing row, which cannot be locked.
+ */
+export function lockProject(
+  db: Kysely<Database>,
+  accountId: string,
+  logicalId: string,
+  { takesOver }: { takesOver: boolean },
+): Promise<void> {
+  const own = `project ${accountId} ${logicalId}`;
+  return lockKeys(db, takesOver ? [own, `owners of resources ${accountId}`] : [own]);
 }
 
 export function findProject(

@@ -8,18 +8,17 @@ import {
   type ProjectBody,
   type ProjectChange,
 } from '@monitor/shared/contract/compatibility/projects.ts';
-import { processEnvironment, readConfig } from '../../core/config.ts';
+import { processEnvironment, readConfig, secretSettings } from '../../core/config.ts';
 import { describeFailure, OperatorError } from '../../errors/operator-error.ts';
 
 const keyName = 'CONTROL_PLANE_API_KEY';
 
-/** Settings of this installation, which files that are imported must not name. */
-const ownSettings = [keyName, 'ENCRYPTION_KEY', 'DATABASE_URL'];
-
-/** Variables of the environment that files may name. */
+/** Variables of the environment that files may name: not those that would give away this installation. */
 export function foreignEnvironment(): Record<string, string | undefined> {
   return Object.fromEntries(
-    Object.entries(processEnvironment).filter(([name]) => !ownSettings.includes(name)),
+    Object.entries(processEnvironment).filter(
+      ([name]) => name !== keyName && !secretSettings.has(name),
+    ),
   );
 }
 

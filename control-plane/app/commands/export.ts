@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { filesOf, withoutSecrets, writeFolder } from '../../as-code/index.ts';
@@ -28,19 +29,36 @@ Examples:
 The key is in CONTROL_PLANE_API_KEY; its role must be ADMIN or OWNER.
 `;
 
-/** A value as a file of variables has it, which knows three kinds of quotes. */
-function quoted(value: string): string {
-  const quote = ["'", '"', '`'].find((each) => !value.includes(each)) ?? "'";
-  return `${quote}${value}${quote}`;
+/** A value as a file of variables has it, which knows three kinds of quotes. Null for one that it cannot hold. */
+function quoted(value: string): string | null {
+  // Within double quotes, `\n` is another line.
+  const quote = ["'", '`', ...(value.includes('\\') ? [] : ['"'])].find(
+    (each) => !value.includes(each),
+  );
+  return quote === undefined ? null : `${quote}${value}${quote}`;
+}
+
+/** Replaces the file: one that others may read would stay so, and a link would be followed. */
+async function writePrivately(file: string, text: string): Promise<void> {
+  const made = `${file}.${randomUUID()}`;
+  try {
+    await writeFile(made, text, { mode: 0o600, flag: 'wx' });
+    await rename(made, file);
+  } catch (error) {
+    await rm(made, { force: true });
+    throw error;
+  }
 }
 
 async function writeSecrets(file: string, secrets: ReadonlyMap<string, string | null>) {
-  const lines = [...secrets].map(([name, value]) =>
-    value === null ? `# nobody can read it back\n# ${name}=` : `${name}=${quoted(value)}`,
-  );
-  await trying(`write the secrets to ${file}`, () =>
-    writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 }),
-  );
+  const lines = [...secrets].map(([name, value]) => {
+    if (value === null) return `# nobody can read it back\n# ${name}=`;
+    const text = quoted(value);
+    return text === null
+      ? `# it holds every kind of quotes: set it in the environment\n# ${name}=`
+      : `${name}=${text}`;
+  });
+  await trying(`write the secrets to ${file}`, () => writePrivately(file, `${lines.join('\n')}\n`));
 }
 
 async function exportAccount(folder: string, options: ExportOptions): Promise<void> {

@@ -188,6 +188,8 @@ export class ResultSender implements Disposable {
     if (session === null || clock.now() < session.publish_from) return;
     services.runs.ended(await settleTestSession(services, session));
     const rows = await resultsOfTestSession(db, session.id);
+    // The last client may have left meanwhile: nothing would forget the runs again.
+    if (watched.subscriptions.size === 0) return;
     for (const row of rows) this.#byRun.set(row.run_id, watched);
     const subscriptions = [...watched.subscriptions];
     const isSent = (row: TestResultRow) =>

@@ -7,6 +7,7 @@ import type { TestOutcome } from '@monitor/shared/contract/test-session.ts';
 import { lockChecks } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import { fromFlag, toFlag } from '../../db/columns.ts';
+import { eachOf } from '../../db/expressions.ts';
 import { lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
 import { dropWaitingJobs } from '../../scheduling/index.ts';
@@ -133,9 +134,30 @@ export async function settleTestSession(
   });
 }
 
+/** Which of these locations had no agent for a while. One whose agents restart is not among them. */
+async function unservedOf(
+  { clock, db }: Pick<Services, 'clock' | 'db'>,
+  accountId: string,
+  locations: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const states = await db
+    .selectFrom('location_states')
+    .select(['location', 'served_since', 'unserved_since'])
+    .where('account_id', '=', accountId)
+    .where('location', 'in', eachOf(locations))
+    .execute();
+  const until = clock.now() - unservedAfterMs;
+  const served = new Set(
+    states.flatMap((state) =>
+      state.served_since !== null || (state.unserved_since ?? 0) > until ? [state.location] : [],
+    ),
+  );
+  return new Set(locations.filter((location) => !served.has(location)));
+}
+
 /** Ends the runs of a session that no agent of their location could have taken for a while. */
 async function endUnserved(services: Services, session: TestSessionRow): Promise<string[]> {
-  const { clock, commits, hub } = services;
+  const { clock, commits } = services;
   const { account_id: accountId } = session;
   if (clock.now() < session.started_at + unservedAfterMs) return [];
   const open = await services.db
@@ -145,7 +167,10 @@ async function endUnserved(services: Services, session: TestSessionRow): Promise
     .where('outcome', 'is', null)
     .where('trial_id', 'is not', null)
     .execute();
-  const unserved = open.filter((row) => !hub.isServed(accountId, row.location));
+  if (open.length === 0) return [];
+  const locations = [...new Set(open.map((row) => row.location))];
+  const without = await unservedOf(services, accountId, locations);
+  const unserved = open.filter((row) => without.has(row.location));
   if (unserved.length === 0) return [];
   return commits.run(async (db) => {
     const trials = unserved.map((row) => row.trial_id ?? '');
@@ -167,18 +192,25 @@ async function endUnserved(services: Services, session: TestSessionRow): Promise
 
 /** Ends what has ended, and what will not begin, in all open sessions. */
 export async function settleTestSessions(services: Services): Promise<void> {
-  const open = await services.db
-    .selectFrom('test_sessions')
-    .selectAll()
-    .where('stopped_at', 'is', null)
-    .orderBy('started_at')
-    .limit(sessionsAtOnce)
-    .execute();
-  for (const session of open) {
-    const ended = [
-      ...(await settleTestSession(services, session)),
-      ...(await endUnserved(services, session)),
-    ];
-    services.runs.ended(ended);
+  let last = '';
+  for (;;) {
+    // All of them: some stay open for hours, and others would wait for these.
+    const open = await services.db
+      .selectFrom('test_sessions')
+      .selectAll()
+      .where('stopped_at', 'is', null)
+      .where('id', '>', last)
+      .orderBy('id')
+      .limit(sessionsAtOnce)
+      .execute();
+    for (const session of open) {
+      const ended = [
+        ...(await settleTestSession(services, session)),
+        ...(await endUnserved(services, session)),
+      ];
+      services.runs.ended(ended);
+    }
+    if (open.length < sessionsAtOnce) return;
+    last = open.at(-1)?.id ?? '';
   }
 }

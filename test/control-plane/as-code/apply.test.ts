@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { parseEnv } from 'node:util';
 import fc from 'fast-check';
 import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
@@ -53,6 +54,9 @@ function throughFiles(body: ProjectBody): ProjectBody {
   return { ...read, resources: shown.resources };
 }
 
+/** With two kinds of quotes and what one of them would read as another line. */
+const oddSecret = `it's a "\\n" \\`;
+
 async function withEverything(): Promise<TestControlPlane> {
   const cp = await startTestControlPlane({ requestsPerMinute: 0 });
   await deployed(cp, everything());
@@ -64,6 +68,10 @@ async function withEverything(): Promise<TestControlPlane> {
   const snippet = await made('/v1/snippets', { name: 'sign', script: 'await 0;' });
   await made('/v1/variables', { key: 'TOKEN', value: 'hunter2', secret: true });
   await made('/v1/variables', { key: 'HOST', value: 'shop.example' });
+  await made('/v1/alert-channels', {
+    type: 'WEBHOOK',
+    config: { name: 'odd', url: 'https://hooks.example/odd', webhookSecret: oddSecret },
+  });
   const [channel] = (await cp.api('GET', '/v1/alert-channels')).body as { id: number }[];
   const steps = [{ alertChannelIds: [channel?.id], delayMinutes: 5 }];
   const policy = await made('/v1/escalation-policies', { name: 'Night', steps });
@@ -160,11 +168,15 @@ test('the commands write a folder, print a plan, apply it, and say what is missi
   const [here, there] = [of(first), of(second)];
   const folder = join(place.path, 'monitoring');
   const secrets = join(place.path, 'monitoring.env');
+  // As an editor would have made it.
+  writeFileSync(secrets, '', { mode: 0o644 });
   const report = await here.json<{ written: string[]; secrets: string[] }>(
     ...['export', folder, '--secrets', secrets],
   );
   assert.ok(report.written.includes('checks/same-name-2.yaml'), report.written.join());
   assert.equal(statSync(secrets).mode & 0o777, 0o600);
+  const values = Object.values(parseEnv(readFileSync(secrets, 'utf8')));
+  assert.ok(values.includes(oddSecret), values.join());
   const again = await here.json<{ written: string[]; removed: string[] }>('export', folder);
   assert.deepEqual([again.written, again.removed], [[], []]);
 

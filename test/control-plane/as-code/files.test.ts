@@ -158,3 +158,15 @@ test('credentials become names, and names become credentials again', () => {
     JSON.parse(JSON.stringify(resources).replaceAll('"value":null', '"value":"given"')),
   );
 });
+
+test('a file with an alias is refused with its line', () => {
+  const files = [
+    { path: 'project.yaml', text: 'logicalId: shop\nname: Shop\n' },
+    { path: 'checks/a.yaml', text: 'name: &name a\ndescription: *name\n' },
+  ];
+  const said = /^checks\/a\.yaml, line 2: aliases such as "\*name" are not read$/;
+  assert.throws(
+    () => bodyOf(files),
+    (error: unknown) => error instanceof FileProblem && said.test(error.message),
+  );
+});

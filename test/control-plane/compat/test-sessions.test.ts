@@ -321,6 +321,41 @@ test('a session without an agent in its location ends after 90 seconds, and says
   assert.deepEqual(await db.selectFrom('checks').select('id').execute(), []);
 });
 
+test('a session waits for an agent that left a moment ago', async () => {
+  const clock = new TestClock(Date.parse('2026-11-21T08:00:00Z'));
+  await using cp = await startTestControlPlane({ clock });
+  const agent = new FakeAgent(cp, await cp.locationKey(location));
+  await agent.checkIn(types, ['2025.04'], ['chromium']);
+  const { body } = await cp.api('POST', '/v1/test-sessions/run', {
+    ...{ name: 'shop', runLocation: location },
+    checkRunJobs: [job('suite')],
+  });
+  const read = async () => (await cp.api('GET', `/v1/test-sessions/${body.testSessionId}`)).body;
+  // The agent counts for some seconds more: it restarts, perhaps.
+  await passTime(clock, 95_000);
+  assert.equal((await read()).status, 'RUNNING');
+  await passTime(clock, 15_000);
+  assert.equal((await read()).results[0].error, `no agent serves ${location}`);
+});
+
+test('a session is settled however many others are open before it', async () => {
+  const clock = new TestClock(Date.parse('2026-11-21T08:00:00Z'));
+  await using cp = await startTestControlPlane({ clock });
+  const { body } = await cp.api('POST', '/v1/test-sessions/run', {
+    ...{ name: 'shop', runLocation: location },
+    checkRunJobs: [job('suite')],
+  });
+  await passTime(clock, 85_000);
+  const { db } = cp.controlPlane.services;
+  const row = await db.selectFrom('test_sessions').selectAll().executeTakeFirstOrThrow();
+  const before = { ...row, started_at: row.started_at - 1 };
+  const more = Array.from({ length: 250 }, (_, index) => ({ ...before, id: `0${1_000 + index}` }));
+  await db.insertInto('test_sessions').values(more).execute();
+  await passTime(clock, 10_000);
+  const { body: session } = await cp.api('GET', `/v1/test-sessions/${body.testSessionId}`);
+  assert.equal(session.status, 'FAILED');
+});
+
 test('an account has fifty open sessions, and a session a thousand jobs', async () => {
   const { cp } = await setUp();
   await using _cp = cp;

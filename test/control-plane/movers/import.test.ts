@@ -208,14 +208,21 @@ test('nothing is written while something is missing, and without a key or a cont
   assert.match(await operator.refused(2, 'import', sample, ...url, '--yes'), /it needs a location/);
   // A file that was written to be imported must not get the key of the account.
   const greedy = join(folder.path, 'greedy.yaml');
-  writeFileSync(
-    greedy,
-    'endpoints:\n  - name: a\n    url: https://a.example/$CONTROL_PLANE_API_KEY\n    conditions: ["[STATUS] == 200"]\n',
-  );
-  assert.match(
-    await operator.refused(2, 'import', greedy, ...where, '--yes'),
-    /it needs the environment variable CONTROL_PLANE_API_KEY/,
-  );
+  // Nor what else this installation keeps to itself.
+  for (const name of ['CONTROL_PLANE_API_KEY', 'SLACK_APP_TOKEN', 'METRICS_TOKEN']) {
+    writeFileSync(
+      greedy,
+      `endpoints:\n  - name: a\n    url: https://a.example/$${name}\n    conditions: ["[STATUS] == 200"]\n`,
+    );
+    const own = new Operator(folder.path, {
+      ...{ CONTROL_PLANE_API_KEY: controlPlane.apiKey, PUBLIC_URL: controlPlane.url },
+      ...{ SLACK_APP_TOKEN: 'xapp-of-the-installation', METRICS_TOKEN: 'of-the-installation' },
+    });
+    assert.match(
+      await own.refused(2, 'import', greedy, ...where, '--yes'),
+      new RegExp(`it needs the environment variable ${name}`),
+    );
+  }
   const keyless = new Operator(folder.path);
   assert.match(
     await keyless.refused(2, 'import', sample, ...where, '--yes'),

@@ -10,7 +10,11 @@ import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-wi
 import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
+import { CommitQueue } from '../../../control-plane/db/commit-queue.ts';
+import { ApiError } from '../../../control-plane/errors/api-error.ts';
+import { planImport, requireProject } from '../../../control-plane/projects/import-plans.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { everyInterleaving } from '../../support/interleaving.ts';
 import { deployed, destroyed, everything, projectOf, url } from '../../support/projects.ts';
 import { bodiesOf } from '../../support/random-bodies.ts';
 import { testSeed, tries } from '../../support/random.ts';
@@ -136,6 +140,69 @@ test('a plan is applied once, committed once, and can be cancelled before that',
   assert.equal((await cp.api('DELETE', path(second.id))).status, 409);
   const made = second.changes?.resources[0]?.logicalId ?? '';
   assert.deepEqual(await deployed(cp, projectOf([url(made, { name: 'a' })])), []);
+});
+
+test('a plan is refused when the project has made something of the same name since', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  await makeProject(cp);
+  await cp.api('POST', '/v1/checks/url', { name: 'a', request: { url: 'https://a.example/' } });
+  const made = await plan(cp);
+  await deployed(cp, projectOf([url(made.changes?.resources[0]?.logicalId ?? '')]));
+  const refused = await cp.api('POST', `/next/projects/imports/${made.id}/apply`);
+  assert.equal(refused.status, 409, JSON.stringify(refused.body));
+  assert.match(refused.body.message, /the project has another check "a-.*"; cancel this plan/);
+  assert.equal((await cp.api('DELETE', `/next/projects/imports/${made.id}`)).status, 204);
+});
+
+test('an account has a hundred plans that are not applied', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  await makeProject(cp);
+  const check = { name: 'a', request: { url: 'https://a.example/' } };
+  await cp.api('POST', '/v1/checks/url', check);
+  const made = await plan(cp);
+  const { db, newId } = cp.controlPlane.services;
+  const row = await db.selectFrom('import_plans').selectAll().executeTakeFirstOrThrow();
+  const more = Array.from({ length: 99 }, () => ({ ...row, id: newId() }));
+  await db.insertInto('import_plans').values(more).execute();
+  await cp.api('POST', '/v1/checks/url', check);
+  const refused = await cp.api('POST', imports, {});
+  assert.equal(refused.status, 409, JSON.stringify(refused.body));
+  assert.match(refused.body.message, /100 import plans of this account are not applied/);
+  assert.equal((await cp.api('POST', `${imports}?preview=true`, {})).status, 201);
+  await cp.api('DELETE', `/next/projects/imports/${made.id}`);
+  assert.equal((await cp.api('POST', imports, {})).status, 201);
+});
+
+test('two projects that take over everything at once do not both have it', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  await makeProject(cp);
+  await cp.api('POST', '/next/projects', { logicalId: 'other', name: 'Other' });
+  await cp.api('POST', '/v1/checks/url', { name: 'a', request: { url: 'https://a.example/' } });
+  const { services } = cp.controlPlane;
+  /** Whether a replica with this connection makes the plan. */
+  const makes = async (db: typeof services.db, logicalId: string): Promise<boolean> => {
+    const project = await requireProject(services.db, cp.accountId, logicalId);
+    const asked = { filters: [{ type: 'include' as const }], friends: [], preview: false };
+    try {
+      await planImport({ ...services, db, commits: new CommitQueue(db) }, project, asked);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'NOT_FOUND') return false;
+      throw error;
+    }
+  };
+  const rounds = await everyInterleaving(
+    services.db,
+    () => services.db.deleteFrom('import_plans').execute(),
+    {
+      first: (db) => makes(db, 'shop'),
+      second: () => makes(services.db, 'other'),
+      check: async (_round, { first, second }, at) => {
+        assert.notEqual(first, second, at);
+      },
+    },
+  );
+  assert.ok(rounds > 3, `${rounds} rounds`);
 });
 
 test('resources that files of the project define already are its friends', async () => {

@@ -4,6 +4,9 @@ import { gzipSync } from 'node:zlib';
 import test from 'node:test';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import type { CheckConsumer } from '../../../control-plane/checks/index.ts';
+import { CommitQueue } from '../../../control-plane/db/commit-queue.ts';
+import { ApiError } from '../../../control-plane/errors/api-error.ts';
+import { deployProject } from '../../../control-plane/projects/deploy-project.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import {
   deploy,
@@ -19,6 +22,7 @@ import {
   resource,
   url,
 } from '../../support/projects.ts';
+import { everyInterleaving } from '../../support/interleaving.ts';
 import { eventually } from '../../support/system.ts';
 
 type Fields = Record<string, unknown>;
@@ -360,6 +364,66 @@ test('a project has one deployment at a time, which can be followed and cancelle
   assert.equal((await deploy(cp, projectOf([url('a')]))).status, 'SUCCEEDED');
 });
 
+test('the audit log says who changed what of a project, and nothing of what was only asked', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const body = projectOf([url('home'), url('basket')]);
+  await cp.api('POST', '/v1/projects/deploy?dryRun=true', body);
+  await deployed(cp, body);
+  await deployed(cp, body);
+  await cp.api('DELETE', '/v1/projects/shop?dryRun=true');
+  await destroyed(cp);
+  const { body: log } = await cp.api('GET', '/v1/audit-log?limit=100');
+  const entries = (log.entries as Record<string, unknown>[]).toReversed();
+  const ofProject = entries.filter(({ resource: of }) => (of as { id: string }).id === 'shop');
+  const names = ['check home', 'check basket'];
+  assert.deepEqual(
+    ofProject.flatMap(({ operation, before, after }) =>
+      before === null && after === null ? [] : [{ operation, before, after }],
+    ),
+    [
+      { operation: 'deployProject', before: null, after: { name: 'Shop', created: names } },
+      {
+        operation: 'deleteProject',
+        before: { name: 'Shop', deleted: names },
+        after: null,
+      },
+    ],
+  );
+  // Each is there when it was asked for as well, but for what was only a question.
+  const asked = (wanted: string) => entries.filter(({ operation }) => operation === wanted).length;
+  assert.deepEqual([asked('deployProject'), asked('deleteProject')], [3, 2]);
+  for (const { actor } of ofProject) assert.equal((actor as Fields)['name'], 'test');
+});
+
+test('two projects that adopt the same resource at once do not both have it', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'home', request: { url: 'https://a.example/' } },
+  });
+  const { services } = cp.controlPlane;
+  const { db } = services;
+  const principal = { kind: 'apiKey', accountId: cp.accountId, keyId: 'x', role: 'OWNER' } as const;
+  /** Whether a replica with this connection deploys it. */
+  const adopts = async (on: typeof db, logicalId: string): Promise<boolean> => {
+    const body = projectOf([url('home')], { project: { logicalId, name: logicalId } });
+    const replica = { ...services, db: on, commits: new CommitQueue(on) };
+    try {
+      await deployProject(replica, principal, body, { adopt: true });
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'CONFLICT') return false;
+      throw error;
+    }
+  };
+  await everyInterleaving(db, () => db.deleteFrom('projects').execute(), {
+    first: (stopped) => adopts(stopped, 'shop'),
+    second: () => adopts(db, 'other'),
+    check: async (_round, { first, second }, at) => {
+      assert.notEqual(first, second, at);
+    },
+  });
+});
+
 test('a deployment is followed as events', async () => {
   await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
   const held = holdDeployments(cp);
@@ -409,12 +473,20 @@ test('private locations need the role that their own route needs', async () => {
   const body = projectOf([
     resource('private-location', 'office', { name: 'Office', slugName: 'office' }),
   ]);
-  const { error } = await deploy(
-    { api: (method, path, given) => cp.api(method, path, given, headers) },
-    body,
-  );
-  assert.equal(error?.code, 'FORBIDDEN');
+  const writer: Pick<TestControlPlane, 'api'> = {
+    api: (method, path, given) => cp.api(method, path, given, headers),
+  };
+  assert.equal((await deploy(writer, body)).error?.code, 'FORBIDDEN');
   assert.equal((await deploy(cp, body)).status, 'SUCCEEDED');
+
+  // Nor does it come to a project by other ways: what that no longer lists is deleted.
+  await destroyed(cp, '?preserveResources=true');
+  assert.equal((await deploy(writer, body, '?adopt=true')).error?.code, 'FORBIDDEN');
+  await cp.api('POST', '/next/projects', { logicalId: 'shop', name: 'Shop' });
+  const { body: plan } = await writer.api('POST', '/next/projects/shop/imports', {});
+  const path = `/next/projects/imports/${plan.id}/apply`;
+  assert.equal((await writer.api('POST', path)).status, 403);
+  assert.equal((await cp.api('POST', path)).status, 200);
 });
 
 test('without a schedule on deployment, new checks wait for their own', async () => {

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { writeFolder } from '../../../control-plane/as-code/index.ts';
+import { temporaryFolder } from '../../support/system.ts';
+
+test('what a link in the folder leads to is not written', async () => {
+  using place = temporaryFolder();
+  const outside = join(place.path, 'outside.yaml');
+  writeFileSync(outside, 'of others');
+  const other = join(place.path, 'folder');
+  mkdirSync(other);
+  const folder = join(place.path, 'monitoring');
+  mkdirSync(join(folder, 'checks'), { recursive: true });
+  symlinkSync(outside, join(folder, 'checks', 'shop.yaml'));
+  symlinkSync(other, join(folder, 'snippets'));
+  for (const path of ['checks/shop.yaml', 'snippets/sign.yaml']) {
+    await assert.rejects(
+      writeFolder(folder, [{ path, text: 'name: a\n' }]),
+      /is a symbolic link: remove it, or name another folder/,
+    );
+  }
+  assert.equal(readFileSync(outside, 'utf8'), 'of others');
+  const { written } = await writeFolder(folder, [{ path: 'checks/api.yaml', text: 'name: a\n' }]);
+  assert.deepEqual(written, ['checks/api.yaml']);
+});
