@@ -44,8 +44,8 @@ export function isResource(path: string): boolean {
 }
 
 /** Where the ids of subscriptions come from. */
-const subscriptionId = (of: string, channel: string): string =>
-  `check-alert-channel-subscription#${of}#${channel}`;
+const subscriptionId = (type: ResourceType, of: string, channel: string): string =>
+  `${type}-alert-channel-subscription#${of}#${channel}`;
 
 /** A mistake in a file: its path, and the line where there is one. */
 export class FileProblem extends Error {
@@ -157,7 +157,7 @@ function subscriptionsOf(
     const field = type === 'check' ? 'checkId' : 'groupId';
     return {
       ...{
-        logicalId: subscriptionId(logicalId, ref),
+        logicalId: subscriptionId(type, logicalId, ref),
         type: 'alert-channel-subscription',
         member: true,
       },

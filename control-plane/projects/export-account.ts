@@ -146,7 +146,7 @@ async function subscriptionsIn(
     if (!isFields(of) || !isFields(channel)) return [];
     return [
       {
-        logicalId: `check-alert-channel-subscription#${String(of['ref'])}#${String(channel['ref'])}`,
+        logicalId: `${type}-alert-channel-subscription#${String(of['ref'])}#${String(channel['ref'])}`,
         ...{ type: 'alert-channel-subscription', member: true },
         payload: { alertChannelId: channel, [field]: of, activated: fromFlag(row.activated) },
       },
