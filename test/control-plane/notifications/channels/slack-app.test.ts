@@ -176,6 +176,27 @@ test('Retry-After is waited for, and who has the message gets none again', async
   );
 });
 
+test('a database that fails during an attempt loses no alert', async () => {
+  const clock = new TestClock(Date.parse('2026-11-25T08:00:00Z'));
+  await using api = await slackApi();
+  await using cp = await start(api.url, clock);
+  const { services } = cp.controlPlane;
+  const channel = await makeChannel(cp, 'SLACK_APP', { slackChannels: ['#ops', '#later'] });
+  const run = services.commits.run.bind(services.commits);
+  let isAway = true;
+  services.commits.run = (work) => {
+    if (!isAway || !String(work).includes('slack_messages')) return run(work);
+    isAway = false;
+    return Promise.reject(Object.assign(new Error('away'), { code: 'ECONNRESET' }));
+  };
+  const id = await enqueue(services, cp.accountId, channel, alertFacts());
+  const waiting = await recordWhen(services, id, ({ attempts }) => attempts === 1);
+  assert.equal(waiting.result, 'the database failed');
+  clock.advance(60_000);
+  const done = await recordWhen(services, id, ({ status }) => status !== 'IN_PROGRESS');
+  assert.deepEqual([done.status, done.result], ['SUCCESS', 'sent to #ops, #later']);
+});
+
 test('without a token the channel is made with a warning, and says why nothing is sent', async () => {
   await using cp = await startTestControlPlane();
   const config = { slackChannels: ['#ops', '@ada'] };
