@@ -26,7 +26,14 @@ import { keepFilesIn } from './run/kept-files.ts';
 import { exitCodeOf, printDetails, printHead, verdictOf } from './run/print-outcome.ts';
 import { printable, printableValue } from '../printable.ts';
 import { readChecks, type ReadCheck, type ReadOptions } from './run/read-check.ts';
-import { countsOf, readReports, writeReports, type Ran, type Report } from './run/reports.ts';
+import {
+  countsOf,
+  readReports,
+  stopCommands,
+  writeReports,
+  type Ran,
+  type Report,
+} from './run/reports.ts';
 import { FileWatch } from './run/watch-files.ts';
 import { colorsFor } from './output.ts';
 
@@ -234,7 +241,10 @@ class Bench implements AsyncDisposable {
     return Promise.all(
       reads.map((read) =>
         (needsCode(read.check) ? this.#heavy : this.#light).run(async () => {
-          const ran = { read, outcome: await this.#runOne(read, network, folderOf(read)) };
+          const outcome = await this.#runOne(read, network, folderOf(read));
+          // With --watch it would be kept for ever.
+          this.#byId.delete(read.check.id);
+          const ran = { read, outcome };
           if (!this.#signal.aborted) onEnd(ran);
           return ran;
         }),
@@ -281,6 +291,7 @@ async function runOnce(
   const isListed = reports.some(({ kind, file }) => kind === 'list' && file === null);
   const colors = colorsFor(process.stdout, processEnvironment['NO_COLOR']);
   const begun = systemClock.monotonic();
+  const resume = stopCommands(reports);
   let ended = 0;
   const runs = await bench.run(reads, folderOf(options.files, isSingle), ({ read, outcome }) => {
     ended += 1;
@@ -297,7 +308,7 @@ async function runOnce(
   });
   if (signal.aborted) return;
   if (isListed && !isSingle) console.log(`\n${summaryOf(runs, systemClock.monotonic() - begun)}`);
-  writeReports(reports, runs, { isSingle, cwd: process.cwd() });
+  writeReports(reports, runs, { isSingle, cwd: process.cwd() }, resume);
   process.exitCode = Math.max(...runs.map(({ outcome }) => exitCodeOf[verdictOf(outcome)]));
 }
 

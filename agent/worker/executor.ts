@@ -204,7 +204,7 @@ export class Executor {
           begunAt = clock.monotonic();
         },
         ...(current.streamsLogs === true && liveLogs !== undefined
-          ? { onPrinted: (line: string) => liveLogs.add(current.runId, line) }
+          ? { onPrinted: (line: string) => liveLogs.add(current.runId, line, current.attempt) }
           : {}),
       };
       const { deadline } = evidence;

@@ -12,6 +12,10 @@ const sendEveryMs = 250;
 const maxLines = 2_000;
 /** What waits to be sent of one run. */
 const maxWaitingLength = 4 * maxLiveLogLength;
+/** Lines may be empty. */
+const maxWaitingLines = 4 * maxLines;
+/** Each attempt of a run counts its pieces from a place of its own: positions that are known are ignored. */
+const piecesOfAttempt = 10_000;
 /** How long the end of a run waits for what it printed at last. */
 const finishWithinMs = 2_000;
 
@@ -40,15 +44,17 @@ export class LiveLogs implements Disposable {
     this.#options = options;
   }
 
-  add(runId: string, message: string): void {
+  add(runId: string, message: string, attempt = 1): void {
     const run = this.#runs.get(runId) ?? {
-      ...{ waiting: [], waitingLength: 0, leftOut: 0, position: 0 },
+      ...{ waiting: [], waitingLength: 0, leftOut: 0 },
+      position: (attempt - 1) * piecesOfAttempt,
       ...{ isSending: false, isUnwatched: false },
     };
     this.#runs.set(runId, run);
     if (run.isUnwatched) return;
     const cut = message.slice(0, maxLiveLogLength);
-    if (run.waitingLength + cut.length > maxWaitingLength) {
+    const isFull = run.waiting.length >= maxWaitingLines;
+    if (isFull || run.waitingLength + cut.length > maxWaitingLength) {
       run.leftOut += 1;
       return;
     }

@@ -316,7 +316,13 @@ class OutboxSender {
     try {
       return await delivery.attempt(this.#transports);
     } catch (error) {
-      this.#logger.error({ err: error, notificationId: row.id }, 'a notification cannot be made');
+      const facts = { err: error, notificationId: row.id };
+      if (databaseFailure(error) !== null) {
+        this.#logger.warn(facts, 'the database failed during an attempt to notify');
+        // An alert twice is better than none.
+        return { outcome: 'failed', result: 'the database failed', isFinal: false };
+      }
+      this.#logger.error(facts, 'a notification cannot be made');
       return cannotBeSent(
         'internal error: the notification could not be built; the log has its id',
       );

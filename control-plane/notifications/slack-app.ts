@@ -5,7 +5,7 @@ import { OutgoingError, type Send } from './outgoing.ts';
 
 export type SlackFailure =
   | { kind: 'failed'; reason: string; isFinal: boolean }
-  | { kind: 'rate-limited'; retryAfterMs: number | null };
+  | { kind: 'rate-limited'; retryAfterMs: number | null; isOfNames?: true };
 
 /** Where a message stands. */
 export interface PostedMessage {
@@ -57,6 +57,8 @@ const usersOfPage = 200;
 /** 20,000 people. */
 const maxPages = 100;
 const pageBytes = 4_194_304;
+/** Those who wait for names have claimed their notification for a minute. */
+const namesWithinMs = 15_000;
 const namesFreshMs = 600_000;
 /** A name that is not known asks again after this time. */
 const namesRetryMs = 60_000;
@@ -179,9 +181,14 @@ export class SlackApp {
     const ids = new Map<string, string>();
     let cursor = '';
     for (let page = 0; page < maxPages; page += 1) {
+      if (this.#clock.now() - at > namesWithinMs) {
+        return { kind: 'failed', reason: 'Slack gives the names too slowly', isFinal: false };
+      }
       const query = new URLSearchParams({ limit: String(usersOfPage), cursor });
       const said = await this.#call('users.list', query, signal);
-      if ('kind' in said) return said;
+      if ('kind' in said) {
+        return said.kind === 'rate-limited' ? { ...said, isOfNames: true } : said;
+      }
       for (const user of (Array.isArray(said.members) ? said.members : []) as User[]) {
         if (user.deleted === true || typeof user.id !== 'string') continue;
         for (const name of [user.name, user.profile?.display_name, user.profile?.real_name]) {

@@ -4,12 +4,16 @@
  */
 import type { DescriptorProto, FileDescriptorProto } from '@bufbuild/protobuf/wkt';
 
+/** Names are looked up in each scope around them, so that long ones would take minutes. */
+const maxNameLength = 2_000;
+
 function scopeOf({ package: name }: FileDescriptorProto): string {
   return name === '' ? '' : `.${name}`;
 }
 
 function namesIn(scope: string, { name, nestedType, enumType }: DescriptorProto): string[] {
   const own = `${scope}.${name}`;
+  if (own.length > maxNameLength) throw new Error('a name of a type is too long');
   return [
     own,
     ...enumType.map((one) => `${own}.${one.name}`),

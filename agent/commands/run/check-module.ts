@@ -38,7 +38,7 @@ export async function checksOfModule(
   const child = spawn(
     process.execPath,
     ['--no-warnings', '--input-type=module', '--eval', program, pathToFileURL(file).href],
-    { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], timeout: maxMs },
+    { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], timeout: maxMs, killSignal: 'SIGKILL' },
   );
   child.stdout?.pipe(process.stderr, { end: false });
   let answer: Answer = {};

@@ -1,4 +1,5 @@
 /** Reports of `monitor-agent run` for programs: JSON, JUnit, and annotations of GitHub Actions. */
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { AgentError } from '../../errors.ts';
@@ -168,22 +169,39 @@ function textOf(kind: ReportKind, runs: readonly Ran[], { isSingle, cwd }: Repor
   }
 }
 
+/**
+ * GitHub acts on lines of the output that look like its commands, and what checks print is the text of
+ * others. Until the annotations it is asked not to; gives the line that ends that.
+ */
+export function stopCommands(reports: readonly Report[]): string {
+  if (!reports.some(({ kind, file }) => kind === 'github' && file === null)) return '';
+  const token = randomUUID();
+  process.stdout.write(`::stop-commands::${token}\n`);
+  return `::${token}::\n`;
+}
+
 export interface ReportContext {
   isSingle: boolean;
   cwd: string;
 }
 
-/** Writes all but the list on the standard output, which is printed while checks run. */
+/**
+ * Writes all but the list on the standard output, which is printed while checks run. `resume` lets
+ * GitHub act on annotations, so they come last.
+ */
 export function writeReports(
   reports: readonly Report[],
   runs: readonly Ran[],
   context: ReportContext,
+  resume: string,
 ): void {
-  for (const { kind, file } of reports) {
+  const isCommand = ({ kind, file }: Report) => kind === 'github' && file === null;
+  const [others, commands] = [reports.filter((one) => !isCommand(one)), reports.filter(isCommand)];
+  for (const { kind, file } of [...others, ...commands]) {
     if (file === null && kind === 'list') continue;
     const text = textOf(kind, runs, context);
     if (file === null) {
-      process.stdout.write(text);
+      process.stdout.write(kind === 'github' ? resume + text : text);
       continue;
     }
     try {

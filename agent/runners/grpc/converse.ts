@@ -108,7 +108,7 @@ async function readMessage(
   const { fromBinary, toJsonString } = await import('@bufbuild/protobuf');
   const refused = (status: number, code: string, detail: string) =>
     new CallProblem(status, failureOf('answer', code, subject, detail));
-  if (!(await isDecodable(bytes, output))) {
+  if (!(await isDecodable(bytes, output, registry))) {
     const detail = 'the response message becomes too large once it is decoded';
     throw refused(resourceExhausted, 'MESSAGE_TOO_LARGE', detail);
   }

@@ -3,9 +3,11 @@ import type { ScriptStep } from '@monitor/shared/contract/check-result.ts';
 import { z } from 'zod';
 import type { Workspace } from '../../script-host/script-host.ts';
 
-const maxBytes = 24 * 1024 * 1024;
+export const maxBytes = 24 * 1024 * 1024;
 /** Of each type: many small ones take far more memory here than in the file. */
-const maxOfType = 10_000;
+export const maxOfType = 10_000;
+/** From the folder of the run. */
+export const runEventsFile = 'monitor/events.jsonl';
 const text = z.string().max(20_000);
 const time = z.number().min(0);
 const scriptError = z.object({ message: text, stack: text.nullable(), title: text.nullable() });
@@ -134,7 +136,7 @@ export async function readRunFile(
   }
 }
 
-function eventOf(line: string): RunEvent | null {
+export function eventOf(line: string): RunEvent | null {
   try {
     const parsed = runEvent.safeParse(JSON.parse(line));
     return parsed.success ? parsed.data : null;
@@ -145,7 +147,7 @@ function eventOf(line: string): RunEvent | null {
 
 /** All that a run said, in order; lines that make no sense are left out. */
 export async function readRunEvents(workspace: Workspace): Promise<RunEvent[]> {
-  const whole = (await readRunFile(workspace, 'monitor/events.jsonl', maxBytes)) ?? '';
+  const whole = (await readRunFile(workspace, runEventsFile, maxBytes)) ?? '';
   // Customers know their files by the paths they gave them.
   const shown = whole.replaceAll(`${workspace.folder}/check/`, '');
   const events: RunEvent[] = [];

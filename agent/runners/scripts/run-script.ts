@@ -14,6 +14,7 @@ import { beginTrace } from '../../net/http/trace-context.ts';
 import { runVariables } from '../../script-host/run-variables.ts';
 import { canRecordVideo } from '../../browsers/browsers-folder.ts';
 import { collectArtifacts, type CollectedArtifacts } from './run-artifacts.ts';
+import { LiveOutput } from './live-output.ts';
 import {
   eventsOf,
   readRunEvents,
@@ -227,15 +228,18 @@ async function runInSession(
     job['script'] = written.file;
   }
   const lines: CommonDetails['jobLog'] = [];
+  const { printed } = context;
+  await using live = printed === undefined ? null : new LiveOutput(workspace, context, printed);
   const { end, isTimeout } = await session.run(job, {
     timeoutMs: context.timeoutMs,
     signal: context.signal,
     onLine(line, stream) {
       const level = stream === 'stderr' ? 'ERROR' : 'INFO';
-      context.printed?.(line);
+      live?.add(line);
       if (lines.length < 4_000) lines.push({ time: context.clock.now(), msg: line, level });
     },
   });
+  await live?.end();
   // Before anything that it was admitted by can be another's.
   await proxySession?.[Symbol.asyncDispose]();
   const events = await readRunEvents(workspace);

@@ -6,7 +6,7 @@
 import { html, useEffect, useRef, useState } from '../dom.js';
 import { call, send, toProblem } from '../api.js';
 import { count } from '../format.js';
-import { holdDeletion } from '../held-deletions.js';
+import { holdDeletion, useHeldPaths } from '../held-deletions.js';
 import { wordsOf } from '../parts/notices.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
@@ -170,6 +170,7 @@ export function BulkBar({ checks, onClear }) {
   const [phase, setPhase] = useState(/** @type {Phase} */ ({ kind: 'idle' }));
   const tag = useRef(/** @type {HTMLInputElement | null} */ (null));
   const gone = useRef(new AbortController());
+  const held = useHeldPaths();
   useEffect(() => () => gone.current.abort(), []);
 
   const act = async (/** @type {string} */ word, /** @type {Act} */ change) => {
@@ -208,7 +209,9 @@ export function BulkBar({ checks, onClear }) {
   };
 
   const remove = () => {
-    hold(checks);
+    // Held twice, a check would be deleted though one of the two is undone.
+    const left = checks.filter((check) => !held.has(pathOf(check)));
+    if (left.length > 0) hold(left);
     onClear();
   };
 

@@ -15,10 +15,20 @@ type SlackAppConfig = z.output<(typeof channelConfigs)['SLACK_APP']>;
 export const withoutSlackApp =
   'no Slack app is connected: the operator sets SLACK_APP_TOKEN to the bot token of an app of the workspace';
 
-/** No further entry is begun after this time: the claim of the row ends with `timeoutMs`. */
-const beginsWithinMs = 40_000;
+/** Nothing further is begun after this time: the claim of the row ends with `timeoutMs`. */
+const beginsWithinMs = 30_000;
+const tooSlow: SlackFailure = {
+  ...{ kind: 'failed', reason: 'Slack answered too slowly', isFinal: false },
+};
 
 type Failed = SlackFailure & { entry: string };
+
+/** Slack limits an app by method: that of the names says nothing about posting. */
+function isLimited(entry: string, failed: readonly Failed[]): boolean {
+  return failed.some(
+    (one) => one.kind === 'rate-limited' && (one.isOfNames !== true || entry.startsWith('@')),
+  );
+}
 
 async function conversationOf(
   entry: string,
@@ -38,6 +48,7 @@ async function sendTo(
   { message }: Notification,
   app: SlackApp,
   { slackMessages, signal }: Transports,
+  isLate: () => boolean,
 ): Promise<SlackFailure | null> {
   const { channel: _channel, ...content } = slackBody(message, null) as Record<string, unknown>;
   const { incidentKey, tone } = message;
@@ -46,6 +57,7 @@ async function sendTo(
     const open = await slackMessages.open(incidentKey, entry);
     let last: (typeof open)[number] | null = null;
     for (const one of open) {
+      if (isLate()) return tooSlow;
       const failure = await app.update(one, content, signal);
       if (failure === null) last ??= one;
       else if (!('error' in failure) || !cannotUpdate.has(failure.error ?? '')) return failure;
@@ -91,15 +103,13 @@ export const slackAppChannel: Channel<SlackAppConfig> = {
     const sent = entries.filter((entry) => already.has(entry));
     const failed: Failed[] = [];
     const beginBy = clock.now() + beginsWithinMs;
+    const isLate = () => clock.now() > beginBy;
     for (const entry of entries.filter((one) => !already.has(one))) {
-      const isLate = clock.now() > beginBy;
-      // Slack limits an app as a whole.
-      const isLimited = failed.some(({ kind }) => kind === 'rate-limited');
-      const failure: SlackFailure | null = isLimited
+      const failure: SlackFailure | null = isLimited(entry, failed)
         ? { kind: 'rate-limited', retryAfterMs: null }
-        : isLate
-          ? { kind: 'failed', reason: 'Slack answered too slowly', isFinal: false }
-          : await sendTo(entry, notification, app, transports);
+        : isLate()
+          ? tooSlow
+          : await sendTo(entry, notification, app, transports, isLate);
       if (failure === null) sent.push(entry);
       else failed.push({ ...failure, entry });
     }

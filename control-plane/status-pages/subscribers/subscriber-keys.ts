@@ -41,9 +41,9 @@ export class SubscriberKeys {
     return createHmac('sha256', this.#hashKey).update(`address/${address}`).digest('hex');
   }
 
-  /** Of the host of a webhook: any path of it is the same server. */
+  /** Of the host of a webhook: any path and port of it is the same server, also with a dot at its end. */
   hostHash(address: string): string {
-    const { host } = new URL(address);
+    const host = new URL(address).hostname.replace(/\.$/, '');
     return createHmac('sha256', this.#hashKey).update(`host/${host}`).digest('hex');
   }
 

@@ -405,6 +405,50 @@ test('a small message that becomes huge once decoded is refused', async () => {
   assert.deepEqual(codeOf(seen), ['MESSAGE_TOO_LARGE', 8]);
 });
 
+test('a small message that becomes huge by maps, names of enums or Any is refused, too', async () => {
+  const fields = Array.from({ length: 900 }, (_, index) => `int32 number_${index} = ${index + 1};`);
+  const protoContent = `syntax = "proto3"; package bomb;
+    import "google/protobuf/any.proto";
+    message Item { ${fields.join('\n')} } message Many { repeated Item items = 1; }
+    enum Long { ${'LONG_'.repeat(400)} = 0; }
+    message All {
+      map<int32, Many> map = 1;
+      repeated Long packed = 2;
+      google.protobuf.Any any = 3;
+      google.protobuf.Any other = 4;
+    }
+    service Bomb { rpc Get(All) returns (All); }`;
+  const field = (number: number, value: Buffer): Buffer => {
+    const length: number[] = [];
+    for (let left = value.length; ; left >>>= 7) {
+      length.push(left > 127 ? (left & 127) | 128 : left);
+      if (left <= 127) break;
+    }
+    return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), value]);
+  };
+  const items = Buffer.alloc(100_000, Buffer.from([0x0a, 0x00]));
+  const url = field(1, Buffer.from('type.googleapis.com/bomb.Many'));
+  const damaged = Buffer.concat([url, field(2, Buffer.from([0x0a, 0x7f]))]);
+  const bombs = {
+    map: field(1, field(2, items)),
+    enum: field(2, Buffer.alloc(100_000)),
+    any: field(3, Buffer.concat([url, field(2, items)])),
+    behindADamagedAny: Buffer.concat([field(3, damaged), field(1, field(2, items))]),
+  };
+  const config = { method: 'bomb.Bomb/Get', serviceDefinition: 'PROTO_FILE', protoContent };
+  for (const [name, bomb] of Object.entries(bombs)) {
+    await using server = await http2Server((stream) => {
+      stream.respond(grpcHeaders, { waitForTrailers: true });
+      stream.on('wantTrailers', () => {
+        stream.sendTrailers({ 'grpc-status': '0' });
+      });
+      stream.end(framed(bomb));
+    });
+    const seen = await look(server.port, config);
+    assert.deepEqual(codeOf(seen), ['MESSAGE_TOO_LARGE', 8], name);
+  }
+});
+
 test('reflection that never ends, or answers garbage, is a failure', async () => {
   // A file descriptor that imports another one each time.
   let index = 0;

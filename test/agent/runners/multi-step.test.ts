@@ -75,3 +75,40 @@ test('requests stand under the steps that made them, with their times and withou
     site.seen.get('/api/b')?.['traceparent'],
   );
 });
+
+test('who watches a run sees no secret that it has just made', async (t) => {
+  const world = await scriptWorld(t);
+  const secrets: string[] = [];
+  const prints = `
+    for (const token of ['first-token', 'second-token']) {
+      process.env.SERVICE_SECRET_TOKEN = token;
+      console.log('got ' + token);
+    }`;
+  const scripts = {
+    test: `import { test } from '@playwright/test'; test('signs in', () => { ${prints} });`,
+    plain: prints,
+  };
+  for (const [kind, script] of Object.entries(scripts)) {
+    const seen: string[] = [];
+    const context = world.context({
+      addSecret: (value) => secrets.push(value),
+      printed: (line) => {
+        seen.push(secrets.reduce((text, secret) => text.replaceAll(secret, '***'), line));
+      },
+    });
+    const run = await runMultiStep(
+      {
+        request: { assertions: [] },
+        ...{ shouldFail: false, degradedResponseTime: null, maxResponseTime: null, script },
+      },
+      context,
+    );
+    assert.equal(run.failure, null, kind);
+    assert.deepEqual(
+      seen.filter((line) => line.includes('got')),
+      ['got ***', 'got ***'],
+      kind,
+    );
+    secrets.length = 0;
+  }
+});

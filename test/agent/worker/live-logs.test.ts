@@ -65,6 +65,30 @@ test('what could not be sent is sent again, and what comes too fast is counted',
   assert.match(messages.at(-1) ?? '', /^2 lines are left out/);
 });
 
+test('empty lines fill no memory, and are counted', async () => {
+  const { sent, link, logs, pass } = setUp();
+  using _logs = logs;
+  link.failure = new CallFailure('CONTROL_PLANE_UNREACHABLE', 'away', {});
+  for (let count = 0; count < 10_000; count += 1) logs.add('a', '');
+  await pass(2);
+  link.failure = null;
+  await pass(8);
+  const messages = sent.flatMap((piece): string[] => piece.messages);
+  assert.equal(messages.filter((message) => message === '').length, 8_000);
+  assert.match(messages.at(-1) ?? '', /^2000 lines are left out/);
+});
+
+test('a further attempt uses no position of the one before', async () => {
+  const { sent, logs } = setUp();
+  using _logs = logs;
+  for (const attempt of [1, 2]) {
+    logs.add('a', `attempt ${attempt}`, attempt);
+    await logs.finish('a');
+  }
+  const positions = sent.map(({ position }) => position);
+  assert.deepEqual(positions, [0, 10_000]);
+});
+
 test('nothing is sent of a run that nobody watches, and its end does not wait', async () => {
   const { sent, link, logs, pass } = setUp();
   using _logs = logs;

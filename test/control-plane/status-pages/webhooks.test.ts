@@ -257,7 +257,8 @@ test('requests to one host, of one visitor and to one page are limited', async (
   await using it = await Bench.open({ isQuiet: true });
   const statuses = [];
   for (let index = 0; index < 31; index += 1) {
-    statuses.push((await it.subscribe(`https://shop.example/${index}`)).status);
+    const host = ['shop.example', `shop.example:${8_000 + index}`, 'SHOP.example.'][index % 3];
+    statuses.push((await it.subscribe(`https://${host}/${index}`)).status);
   }
   assert.deepEqual(statuses, [...Array<number>(30).fill(200), 429]);
   it.visitor.pass(2 * hour);

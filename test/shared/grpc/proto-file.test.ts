@@ -68,6 +68,7 @@ test('a file that takes the parser long is refused before', async () => {
   const fields = Array.from({ length: 15_000 }, (_, index) => `A a${index} = ${index + 1};`);
   for (const [text, words] of [
     [`message A { ${fields.join('')} }`, /more than 1000 statements/],
+    [`message ${'A'.repeat(2_001)} { optional string a = 1; }`, /a name of a type is too long/],
     [`message A { /* } */ ${fields.join('')} }`, /more than 1000 statements/],
     ['message A {'.repeat(20_000), /too deeply/],
     [`message A { option x = ${'{a:'.repeat(50_000)}`, /too deeply|line 1/],

@@ -107,6 +107,22 @@ test('a folder, a pattern and a module give the checks they hold, each once', as
   assert.match(listed.out, /\n2 passed, 1 failed in \d+\.\d s\n$/);
 });
 
+test('GitHub acts on annotations, and on nothing that a target or a script prints', async () => {
+  await using server = await answering();
+  using folder = folderWith({
+    'a.check.json': JSON.stringify({
+      ...{ checkType: 'URL', name: 'x\n::add-mask::e' },
+      request: { url: `${server.url}/broken` },
+    }),
+  });
+  const seen = await folder.run('a.check.json', '--report', 'github');
+  const [, token = ''] = /^::stop-commands::(\S{32,})\n/.exec(seen.out) ?? [];
+  assert.notEqual(token, '', seen.out);
+  const [before = '', after = ''] = seen.out.split(`\n::${token}::\n`);
+  assert.match(before, /^\s*::add-mask::e/m);
+  assert.match(after, /^::error title=x%0A%3A%3Aadd-mask%3A%3Ae,file=a\.check\.json::[^\n]+\n$/);
+});
+
 test('what cannot be run is named with its place, and nothing runs', async () => {
   using folder = folderWith({
     'empty/note.txt': '',

@@ -176,6 +176,69 @@ test('Retry-After is waited for, and who has the message gets none again', async
   );
 });
 
+test('a limit of names keeps no channel from its message', async () => {
+  await using api = await slackApi(({ method }) =>
+    method === 'users.list' ? { status: 429, headers: { 'retry-after': '30' } } : null,
+  );
+  await using cp = await start(api.url);
+  const { services } = cp.controlPlane;
+  const slackChannels = ['@Ada', '#ops', '@Bob'];
+  const channel = await makeChannel(cp, 'SLACK_APP', { slackChannels });
+  const id = await enqueue(services, cp.accountId, channel, alertFacts());
+  const waiting = await recordWhen(services, id, ({ attempts }) => attempts === 1);
+  assert.equal(waiting.result, '@Ada: rate limited\n@Bob: rate limited\nsent to #ops');
+  assert.deepEqual(
+    api.calls.map(({ method }) => method),
+    ['users.list', 'chat.postMessage'],
+  );
+});
+
+test('a slow Slack takes no longer than the claim of the notification', async () => {
+  const clock = new TestClock(Date.parse('2026-11-25T08:00:00Z'));
+  await using api = await slackApi(({ method }) => {
+    clock.advance(method === 'chat.update' ? 9_000 : 0);
+    // Without an end.
+    const next = { ok: true, members: [], response_metadata: { next_cursor: 'next' } };
+    if (method === 'users.list') clock.advance(9_000);
+    return method === 'users.list' ? { body: JSON.stringify(next) } : null;
+  });
+  await using cp = await start(api.url, clock);
+  const { services } = cp.controlPlane;
+  const channel = await makeChannel(cp, 'SLACK_APP', { slackChannels: ['#ops'] });
+  for (let count = 0; count < 6; count += 1) await notify(cp, channel, alertFacts());
+  const id = await enqueue(services, cp.accountId, channel, recoveryFacts());
+  const slow = await recordWhen(services, id, ({ attempts }) => attempts === 1);
+  assert.equal(slow.result, '#ops: Slack answered too slowly');
+  assert.equal(api.calls.filter(({ method }) => method === 'chat.update').length, 4);
+
+  const people = await makeChannel(cp, 'SLACK_APP', { slackChannels: ['@Ada'] });
+  const toAda = await enqueue(services, cp.accountId, people, alertFacts());
+  const unknown = await recordWhen(services, toAda, ({ attempts }) => attempts === 1);
+  assert.equal(unknown.result, '@Ada: Slack gives the names too slowly');
+  assert.equal(api.calls.filter(({ method }) => method === 'users.list').length, 2);
+});
+
+test('a database that fails during an attempt loses no alert', async () => {
+  const clock = new TestClock(Date.parse('2026-11-25T08:00:00Z'));
+  await using api = await slackApi();
+  await using cp = await start(api.url, clock);
+  const { services } = cp.controlPlane;
+  const channel = await makeChannel(cp, 'SLACK_APP', { slackChannels: ['#ops', '#later'] });
+  const run = services.commits.run.bind(services.commits);
+  let isAway = true;
+  services.commits.run = (work) => {
+    if (!isAway || !String(work).includes('slack_messages')) return run(work);
+    isAway = false;
+    return Promise.reject(Object.assign(new Error('away'), { code: 'ECONNRESET' }));
+  };
+  const id = await enqueue(services, cp.accountId, channel, alertFacts());
+  const waiting = await recordWhen(services, id, ({ attempts }) => attempts === 1);
+  assert.equal(waiting.result, 'the database failed');
+  clock.advance(60_000);
+  const done = await recordWhen(services, id, ({ status }) => status !== 'IN_PROGRESS');
+  assert.deepEqual([done.status, done.result], ['SUCCESS', 'sent to #ops, #later']);
+});
+
 test('without a token the channel is made with a warning, and says why nothing is sent', async () => {
   await using cp = await startTestControlPlane();
   const config = { slackChannels: ['#ops', '@ada'] };
