@@ -24,12 +24,12 @@ function isDefault(schema: z.core.$ZodType, value: unknown): boolean {
   );
 }
 
-function shortened({ shape }: z.ZodObject, fields: Fields): Fields {
+function shortened({ shape }: z.ZodObject, fields: Fields, isWhole = false): Fields {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => {
       const schema = (shape as Record<string, z.core.$ZodType>)[name];
       // Types of checks share their table: what another type has is null.
-      if (schema === undefined) return value === null ? [] : [[name, value]];
+      if (schema === undefined) return isWhole && value === null ? [] : [[name, value]];
       if (isDefault(schema, value)) return [];
       const object = objectIn(schema);
       return [[name, object !== undefined && isFields(value) ? shortened(object, value) : value]];
@@ -48,6 +48,6 @@ export function withoutDefaults(resource: ProjectResource): ProjectResource {
       : checkGroupRoutes.createCheckGroup.body;
   if (schema === undefined) return resource;
   const kept = type === 'check' ? { checkType } : { v };
-  const { name, ...rest } = shortened(schema as unknown as z.ZodObject, fields);
+  const { name, ...rest } = shortened(schema as unknown as z.ZodObject, fields, true);
   return { ...resource, payload: { ...kept, ...(name !== undefined && { name }), ...rest } };
 }
