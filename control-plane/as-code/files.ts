@@ -8,7 +8,7 @@ import type {
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import { isMap, LineCounter, parseDocument, stringify, visit } from 'yaml';
-import { withoutDefaults } from './decide/defaults.ts';
+import { withoutDefaults } from './defaults.ts';
 
 type Fields = Record<string, unknown>;
 
