@@ -20,7 +20,7 @@ import { ApiError, invalidField } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import { readingContext } from '../http/call-context.ts';
 import { logicalIdsOf } from './export-account.ts';
-import { isEqual, type Kind, kinds, requireRole, type Stored, type Unit } from './kinds.ts';
+import { isEqual, type Kind, kinds, requireRole, type Stored, type Unit } from './kinds/index.ts';
 import { hasNumericId, keyOf, References } from './references.ts';
 import {
   nameOf,

@@ -9,7 +9,7 @@ import type {
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import { statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { fromFlag } from '../db/columns.ts';
-import { type Fields, type Kind, kinds, type Reading, type Stored } from './kinds.ts';
+import { type Fields, type Kind, kinds, type Reading, type Stored } from './kinds/index.ts';
 import { keyOf } from './references.ts';
 import { findProject, type LinkRow, linksOf } from './store.ts';
 

@@ -15,7 +15,7 @@ import type { Database } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { ImportPlansTable } from './tables.ts';
-import { type Fields, kinds, type Reading, requireRole } from './kinds.ts';
+import { type Fields, kinds, type Reading, requireRole } from './kinds/index.ts';
 import { hasNumericId, keyOf } from './references.ts';
 import { nameOf } from './relations.ts';
 import {

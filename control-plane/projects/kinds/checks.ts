@@ -1,0 +1,232 @@
+/** Checks and groups. */
+import { isDeepStrictEqual } from 'node:util';
+import { alertSettings, type RetryStrategy } from '@monitor/shared/contract/check.ts';
+import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
+import { fieldsOfAnyType } from '@monitor/shared/contract/check-routes.ts';
+import { checkTypes, findCheckType, isPinged } from '@monitor/shared/contract/checks/index.ts';
+import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
+import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
+import { roleOf } from '@monitor/shared/contract/route.ts';
+import {
+  createCheck,
+  createGroup,
+  deleteCheck,
+  deleteGroup,
+  fieldsOf,
+  groupFieldsOf,
+  updateCheck,
+  updateGroup,
+} from '../../checks/index.ts';
+import { mapCredentials } from '../../core/decide/credentials.ts';
+import { eachOf } from '../../db/expressions.ts';
+import { invalidField } from '../../errors/api-error.ts';
+import { type References, refIn } from '../references.ts';
+import {
+  type Fields,
+  isEqual,
+  type Kind,
+  numbersIn,
+  parseBy,
+  plain,
+  refuseSubscriptions,
+  related,
+} from './kind.ts';
+
+/** Private locations by name, by reference, and by assignment. */
+function locationsIn(payload: Fields, references: References, slugs: readonly string[]): Fields {
+  const given = payload['privateLocations'];
+  if (slugs.length === 0 && !Array.isArray(given)) return {};
+  const named = (Array.isArray(given) ? given : []).map((each: unknown, index): unknown =>
+    refIn(each) === null
+      ? each
+      : references.target(each, 'private-location', `privateLocations.${index}`).slugName,
+  );
+  return { privateLocations: [...new Set([...named, ...slugs])] };
+}
+
+/** A secret stays one, and null keeps a value. */
+function withKeptVariables(stored: Fields, body: Fields): Fields {
+  const given = body['environmentVariables'];
+  const before = stored['environmentVariables'];
+  if (!Array.isArray(given) || !Array.isArray(before)) return body;
+  const byKey = new Map((before as EnvironmentVariable[]).map((each) => [each.key, each]));
+  const environmentVariables = (given as EnvironmentVariable[]).map((each) => {
+    const old = byKey.get(each.key);
+    if (old === undefined) return each;
+    return { ...each, secret: each.secret || old.secret, value: each.value ?? old.value };
+  });
+  return { ...body, environmentVariables };
+}
+
+/** Private locations are assigned by resources of their own. */
+function withoutAssigned({ privateLocations, ...stored }: Fields): Fields {
+  return Array.isArray(privateLocations) ? stored : { ...stored, privateLocations };
+}
+
+/** Clients refuse an empty list of conditions. */
+function withoutEmptyConditions(stored: Fields): Fields {
+  const { retryStrategy } = stored;
+  if (typeof retryStrategy !== 'object' || retryStrategy === null) return stored;
+  const { onlyOn, ...rest } = retryStrategy as RetryStrategy;
+  return onlyOn.length > 0 ? stored : { ...stored, retryStrategy: rest };
+}
+
+const plainAlertSettings: unknown = JSON.parse(JSON.stringify(alertSettings.parse({})));
+
+/** Clients take settings of a check for its own, which win over those of the account. */
+function withoutPlainAlertSettings(stored: Fields): Fields {
+  const { alertSettings: given, ...rest } = stored;
+  const isPlain = isDeepStrictEqual(given, plainAlertSettings);
+  return stored['useGlobalAlertSettings'] === true && isPlain ? rest : stored;
+}
+
+/** The settings that checks and groups share, as a payload has them. */
+const asPayload = (stored: Fields): Fields =>
+  withoutSecrets(withoutAssigned(withoutEmptyConditions(stored)));
+
+/** Nobody sees secrets; null keeps them. */
+function withoutSecrets(stored: Fields): Fields {
+  const variables = stored['environmentVariables'];
+  if (!Array.isArray(variables)) return stored;
+  const environmentVariables = (variables as EnvironmentVariable[]).map((each) =>
+    each.secret ? { ...each, value: null } : each,
+  );
+  return { ...stored, environmentVariables };
+}
+
+function definitionOf(checkType: unknown): CheckTypeDefinition {
+  const definition = typeof checkType === 'string' ? findCheckType(checkType) : undefined;
+  if (definition !== undefined) return definition;
+  throw invalidField('checkType', `must be one of ${Object.keys(checkTypes).join(', ')}`);
+}
+
+function heartbeatAsGiven(stored: unknown, given: unknown): unknown {
+  const { pingToken, ...rest } = stored as Fields;
+  return (given as Fields)['pingToken'] === undefined ? rest : { ...rest, pingToken };
+}
+
+export const checks: Kind = {
+  type: 'check',
+  role: 'READ_WRITE',
+  parse(payload, references, slugs) {
+    // Clients compute it from other files than the bundle, and agents would refuse the bundle for it.
+    const { checkType, cacheHash: _ofClient, ...given } = payload;
+    const definition = definitionOf(checkType);
+    refuseSubscriptions(given, 'alertChannelSubscriptions');
+    const incident = given['triggerIncident'];
+    const resolved: Fields = {
+      ...withReferences(given, references),
+      ...(isPinged(definition.type) ? {} : locationsIn(given, references, slugs)),
+      groupId: references.id(given['groupId'], 'check-group', 'groupId'),
+      dependencies: references.files(given['dependencies'], 'dependencies'),
+    };
+    if (typeof incident === 'object' && incident !== null) {
+      const { serviceId } = incident as Fields;
+      const field = 'triggerIncident.serviceId';
+      const id = references.id(serviceId, 'status-page-service', field);
+      resolved['triggerIncident'] = { ...incident, serviceId: id };
+    }
+    const body = parseBy(definition.create, plain(resolved) as Fields, [fieldsOfAnyType]);
+    return { checkType: definition.type, ...body };
+  },
+  async read({ services, accountId }, ids) {
+    const rows = await services.db
+      .selectFrom('checks')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .$if(ids !== null, (rows) => rows.where('id', 'in', eachOf(ids ?? [])))
+      .where('is_trial', '=', 0)
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
+    const decrypt = (value: string): string => services.secrets.decryptStored(value, accountId);
+    return new Map(
+      rows.map((row) => {
+        const fields = mapCredentials(fieldsOf(row), decrypt, 'encrypted');
+        return [row.id, { handle: row.id, fields: { checkType: row.type, ...fields } }];
+      }),
+    );
+  },
+  async create({ services, accountId, runsLater }, { checkType, ...body }) {
+    const row = await createCheck(...[services, accountId, definitionOf(checkType), body, false], {
+      runsLater,
+    });
+    return row.id;
+  },
+  update({ services, accountId }, { handle }, { checkType, ...body }) {
+    const { alertChannelSubscriptions: _own, ...changes } = body;
+    return updateCheck(services, accountId, definitionOf(checkType), handle, changes);
+  },
+  remove: ({ services, accountId }, { handle }) => deleteCheck(services, accountId, handle),
+  write({ heartbeat, ...stored }) {
+    const { pingToken: _kept, ...settings } = (heartbeat ?? {}) as Fields;
+    const isHeartbeat = isPinged(String(stored['checkType']));
+    return {
+      ...asPayload(withoutPlainAlertSettings(stored)),
+      ...(heartbeat !== undefined && { heartbeat: isHeartbeat ? settings : heartbeat }),
+    };
+  },
+  isSame(stored, { alertChannelSubscriptions: _own, ...given }) {
+    const body = withKeptVariables(stored, given);
+    if (!isPinged(String(body['checkType']))) return isEqual(stored, body);
+    const heartbeat = heartbeatAsGiven(stored['heartbeat'], body['heartbeat']);
+    return isEqual({ ...stored, heartbeat }, body);
+  },
+  isOther: (stored, body) => stored['checkType'] !== body['checkType'],
+};
+
+export const groups: Kind = {
+  type: 'check-group',
+  role: roleOf(checkGroupRoutes.createCheckGroup),
+  parse(payload, references, slugs) {
+    const { v, ...given } = payload;
+    refuseSubscriptions(given, 'alertChannelSubscriptions');
+    const { createCheckGroup: v2, createCheckGroupV1: v1 } = checkGroupRoutes;
+    const named = withReferences(given, references);
+    const resolved = { ...named, ...locationsIn(given, references, slugs) };
+    return parseBy(v === 2 ? v2.body : v1.body, plain(resolved) as Fields, related(v2));
+  },
+  async read({ services, accountId }, ids) {
+    const rows = await services.db
+      .selectFrom('check_groups')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .$if(ids !== null, (rows) => rows.where('id', 'in', numbersIn(ids ?? [])))
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
+    const decrypt = (value: string): string => services.secrets.decryptStored(value, accountId);
+    return new Map(
+      rows.map((row) => {
+        const fields = mapCredentials(groupFieldsOf(row), decrypt, 'encrypted');
+        return [String(row.id), { handle: String(row.id), fields: { ...fields } }];
+      }),
+    );
+  },
+  async create({ services, accountId }, body) {
+    return (await createGroup(services, accountId, body as never, false)).id;
+  },
+  update({ services, accountId }, { handle }, body) {
+    const { alertChannelSubscriptions: _own, ...changes } = body;
+    return updateGroup(services, accountId, Number(handle), changes as never);
+  },
+  remove: ({ services, accountId }, { handle }) => deleteGroup(services, accountId, Number(handle)),
+  write: (stored) => ({ v: 2, ...asPayload(stored) }),
+  isSame: (stored, { alertChannelSubscriptions: _own, ...body }) =>
+    isEqual(stored, withKeptVariables(stored, body)),
+};
+
+/** Snippets and policies that a check or group names. */
+function withReferences(given: Fields, references: References): Fields {
+  const resolved: Fields = { ...given };
+  for (const field of ['setupSnippetId', 'tearDownSnippetId']) {
+    if (field in given) resolved[field] = references.id(given[field], 'snippet', field);
+  }
+  const settings = given['alertSettings'];
+  if (typeof settings !== 'object' || settings === null) return resolved;
+  const { escalationPolicyId } = settings as Fields;
+  if (escalationPolicyId === undefined) return resolved;
+  const field = 'alertSettings.escalationPolicyId';
+  const id = references.id(escalationPolicyId, 'escalation-policy', field);
+  return { ...resolved, alertSettings: { ...settings, escalationPolicyId: id } };
+}

@@ -1,0 +1,125 @@
+/** What a kind of resources is to projects, and what kinds share. */
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
+import { includesRole, type Role, type Route } from '@monitor/shared/contract/route.ts';
+import type { Services } from '../../core/services.ts';
+import { ApiError, invalidField } from '../../errors/api-error.ts';
+import type { ApiPrincipal } from '../../http/authenticate.ts';
+import type { CallContext } from '../../http/call-context.ts';
+import { bodyFields, type BodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
+import { type References } from '../references.ts';
+
+export type Fields = Record<string, unknown>;
+
+/** The transaction of a deployment. */
+export interface Unit {
+  /** Every write of these is part of the transaction. */
+  services: Services;
+  call: CallContext<ApiPrincipal>;
+  accountId: string;
+  /** New checks wait for their schedule. */
+  runsLater: boolean;
+}
+
+/** What reading needs of it. */
+export interface Reading {
+  services: Pick<Services, 'db' | 'secrets' | 'domains'>;
+  accountId: string;
+}
+
+/** A resource as it is stored. */
+export interface Stored {
+  /** By which its verbs find it. */
+  handle: string;
+  /** As the body of its creation has them, credentials as well. */
+  fields: Fields;
+}
+
+export interface Kind {
+  type: ResourceType;
+  /** The lowest role of those who may create, change and delete it. */
+  role: Role;
+  /** The body of its creation. `slugs` are the private locations that were assigned to it. */
+  parse(payload: Fields, references: References, slugs: readonly string[]): Fields;
+  /** What is there of these ids, or of the whole account for null. */
+  read(unit: Reading, ids: readonly string[] | null): Promise<Map<string, Stored>>;
+  /** The payload from which a project would make it, with ids in place of references. */
+  write(stored: Fields): Fields;
+  /** Fields that existing clients do not know: they stay as people set them. */
+  own?: readonly string[];
+  /** Existing clients have no construct for it. */
+  isUnknownToClients?: boolean;
+  create(unit: Unit, body: Fields): Promise<string | number>;
+  update(unit: Unit, stored: Stored, body: Fields): Promise<unknown>;
+  remove(unit: Unit, stored: Stored): Promise<unknown>;
+  /** Whether a change would change nothing. By default fields are compared one by one. */
+  isSame?(stored: Fields, body: Fields): boolean;
+  /** Whether it must be made anew, because what differs cannot change. */
+  isOther?(stored: Fields, body: Fields): boolean;
+  /**
+   * The field by which people find it, which no two share. What a project has renamed is known by it,
+   * and stays what it is.
+   */
+  address?: string;
+}
+
+/** Refuses a role that may not change resources of a kind. */
+export function requireRole({ role: neededRole }: Kind, role: Role): void {
+  if (includesRole(role, neededRole)) return;
+  throw new ApiError('FORBIDDEN', `your role is ${role}; to change one needs ${neededRole}`, {
+    ...{ role, neededRole },
+  });
+}
+
+const known = new WeakMap<z.ZodType, BodyFields>();
+
+/** A payload by the schema of a REST body, as strictly as the API reads it. */
+export function parseBy(
+  schema: z.ZodType,
+  payload: Fields,
+  related: readonly z.ZodType[] = [],
+): Fields {
+  let fields = known.get(schema);
+  if (fields === undefined) {
+    fields = bodyFields(schema, related);
+    known.set(schema, fields);
+  }
+  const body = validate(schema, payload, 'payload') as Fields;
+  refuseMisspelt(fields, payload);
+  return body;
+}
+
+/** The input of a handler; the schema of its route has parsed the body. */
+export const inputOf = ({ params, body }: { params?: Fields; body?: Fields }): never =>
+  ({ params, query: undefined, body }) as never;
+
+export const related = ({ response }: Route): z.ZodType[] =>
+  response === undefined ? [] : [response];
+
+/** As it would be stored: without what JSON leaves out. */
+export const plain = (value: unknown): unknown =>
+  value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
+
+/** Whether every field of a body is stored as it is given. */
+export function isEqual(stored: Fields, body: Fields): boolean {
+  return Object.entries(body).every(([name, value]) =>
+    isDeepStrictEqual(stored[name], plain(value)),
+  );
+}
+
+/** Subscriptions stand on their own in a project. */
+export function refuseSubscriptions(payload: Fields, field: string): void {
+  const given = payload[field];
+  if (given === undefined || (Array.isArray(given) && given.length === 0)) return;
+  throw invalidField(
+    field,
+    'must be resources of the type alert-channel-subscription in a project',
+  );
+}
+
+/** Clients may name anything; no id is negative, and a list may not be empty. */
+export const numbersIn = (ids: readonly string[]): number[] => [
+  -1,
+  ...ids.map(Number).filter(Number.isSafeInteger),
+];
