@@ -1,6 +1,6 @@
 /**
  * Everything of an account as the body of a project: names in place of ids, and no value of a secret. What it gives
- * can be deployed elsewhere, and its names are those by which a deployment finds what an account has already.
+ * can be deployed to another account, and its names are those by which a deployment finds what an account has already.
  */
 import type {
   ProjectBody,

@@ -1,4 +1,4 @@
-/** Results of a test runner that ran elsewhere, such as in a pipeline: shown beside those of agents. */
+/** Results of a test runner that ran in a pipeline: shown beside those of agents. */
 import { z } from 'zod';
 import { pathId, queryInteger, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';

@@ -51,7 +51,7 @@ function serviceIn(definition: ReturnType<typeof shopPackage>) {
   return loaded.shop.v1.Orders.service as never;
 }
 
-/** The order that it answers with, unless it is told another. */
+/** The order that it answers with, unless it is given another. */
 export const order = {
   orderId: 'A-1',
   state: 'STATE_PAID',

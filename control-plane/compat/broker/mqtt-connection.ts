@@ -127,7 +127,7 @@ export class MqttConnection {
     else if (packet.cmd === 'subscribe') this.#subscribe(packet);
     else if (packet.cmd === 'unsubscribe') this.#unsubscribe(packet);
     else if (packet.cmd === 'pingreq') this.#send({ cmd: 'pingresp' });
-    // A DISCONNECT, or what no client of ours sends.
+    // A DISCONNECT, or a packet that clients of this API do not send.
     else this.close();
   }
 

@@ -1,6 +1,6 @@
 /**
  * Ends results of test sessions. What agents sent is stored once, by the intake of results; a session only
- * copies how its runs ended. So a crash between the two loses nothing: whoever asks next copies it.
+ * copies how its runs ended. So a crash between the two loses nothing: the next request copies it.
  */
 import type { Kysely } from 'kysely';
 import type { TestOutcome } from '@monitor/shared/contract/test-session.ts';
