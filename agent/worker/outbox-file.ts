@@ -202,7 +202,7 @@ export class OutboxFile {
     }
     if (found === null && db !== null) return db;
     db?.close();
-    return this.#replace(found ?? 'it cannot be opened', log);
+    return this.#replace(found ?? 'it cannot be opened', log, wasEmpty);
   }
 
   /** Detects a log that was cut off, or an older file in the place of this one. */
@@ -230,8 +230,11 @@ export class OutboxFile {
     }
   }
 
-  /** Moves the file aside and copies its readable records into a new one. */
-  #replace(found: string, log: Uint8Array | null): DatabaseSync {
+  /**
+   * Moves the file aside and copies its readable records into a new one. `wasEmpty`: what the file holds now is
+   * what opening it has made, which would hide the records of the log.
+   */
+  #replace(found: string, log: Uint8Array | null, wasEmpty = false): DatabaseSync {
     const { now, maxBytes, damages } = this.#options;
     const mark = this.#mark.read();
     const aside = setAside(this.#path, {
@@ -245,7 +248,7 @@ export class OutboxFile {
     }
     const db = openFile(this.#path);
     let salvaged: Salvaged = { records: 0, newestSeq: 0, lost: 0, lostSlots: [] };
-    const { bytes, close } = bytesOfFile(aside);
+    const { bytes, close } = bytesOfFile(wasEmpty ? null : aside);
     try {
       const image = new DatabaseImage(bytes, log === null ? null : bytesOf(log));
       salvaged = salvageInto(db, image, mark?.oldestSeq ?? 0);

@@ -3,7 +3,7 @@
  * when none of the pages on which a part of it lies was touched.
  */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
@@ -130,6 +130,29 @@ test('an outbox opens whatever was done to its files, keeps what is whole, and c
     tally.kept += kept.size;
   }
   t.diagnostic(JSON.stringify(tally));
+});
+
+test('what the log of an emptied outbox holds is kept', async () => {
+  using folder = temporaryFolder();
+  const [live, snapshot] = [join(folder.path, 'live'), join(folder.path, 'after')];
+  const first = open(live).outbox;
+  for (let index = 0; index < 60; index += 1) {
+    void first.put({
+      submission: { kind: 'result', id: `${index}`, text: 'x'.repeat(900) } as never,
+    });
+  }
+  first.commit();
+  await first[Symbol.asyncDispose]();
+  // The log has the pages of this commit alone, which a new file has, too.
+  const { outbox } = open(live);
+  void outbox.put({ submission: { kind: 'result', id: 'newest' } as never });
+  outbox.commit();
+  cpSync(live, snapshot, { recursive: true });
+  await outbox[Symbol.asyncDispose]();
+  writeFileSync(join(snapshot, 'outbox.db'), '');
+  const emptied = open(snapshot);
+  assert.ok(payloadsIn(emptied.outbox).some((payload) => payload.includes('newest')));
+  await emptied.outbox[Symbol.asyncDispose]();
 });
 
 test('what is set aside is bounded, and the newest of it stays', async () => {
