@@ -65,11 +65,13 @@ test('resources become files with the names of people, and files become the same
 
 test('any fields and names survive the way into a file and back', () => {
   const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
-  const fields = fc.dictionary(
+  const drawn = fc.dictionary(
     name.filter((key) => !['alertChannels', '__proto__'].includes(key)),
     fc.jsonValue({ maxDepth: 3 }),
     { minKeys: 1, noNullPrototype: true },
   );
+  // As JSON has them, which is without a negative zero.
+  const fields = drawn.map((each) => JSON.parse(JSON.stringify(each)) as Record<string, unknown>);
   fc.assert(
     fc.property(fc.uniqueArray(name, { minLength: 1, maxLength: 5 }), fields, (names, payload) => {
       const resources = names.map((logicalId) => resource('check', logicalId, payload));
