@@ -3,13 +3,8 @@
  * `test` may be the name of a field, and a PIN part of an instant. The control plane would refuse a
  * result with a wrong shape.
  */
+import { type Fields, isFields } from '@monitor/shared/fields.ts';
 import { z } from 'zod';
-
-type Fields = Record<string, unknown>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** The schema of a present value. */
 function presentOf(schema: z.ZodType): z.ZodType {

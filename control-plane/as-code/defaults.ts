@@ -1,14 +1,10 @@
 /** What a file need not say: fields of checks and groups with the value that they have by default. Pure. */
+import { type Fields, isFields } from '@monitor/shared/fields.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { ProjectResource } from '@monitor/shared/contract/compatibility/projects.ts';
-
-type Fields = Record<string, unknown>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The object below defaults and null; undefined for another schema. */
 function objectIn(schema: z.core.$ZodType): z.ZodObject | undefined {

@@ -3,6 +3,7 @@
  * difference between two readings of the entry by the routes that read it, with the role READ_ONLY:
  * they show no credentials, so none gets into the log.
  */
+import { isFields } from '@monitor/shared/fields.ts';
 import type { Request } from 'express';
 import findMyWay from 'find-my-way';
 import type { Route } from '@monitor/shared/contract/route.ts';
@@ -34,9 +35,6 @@ interface Reader {
   route: Route;
   handle: (input: never, context: never) => Promise<unknown>;
 }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `/v1/checks/url/{id}` is an entry of `/v1/checks`: the type is no part of its name. */
 export const withoutType = (path: string): string =>

@@ -5,7 +5,8 @@ import { createCheckGroupBody } from '@monitor/shared/contract/check-group.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
-import { isRecord, type Fields } from './source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { type Fields } from './source-object.ts';
 
 /** Stands for the id of what a reference leads to. */
 const anyUuid = '00000000-0000-4000-8000-000000000000';
@@ -22,8 +23,8 @@ function resolvedCheck(payload: Fields): Fields {
   const { checkType: _type, groupId, triggerIncident, ...fields } = payload;
   return {
     ...fields,
-    groupId: isRecord(groupId) ? 1 : null,
-    ...(isRecord(triggerIncident)
+    groupId: isFields(groupId) ? 1 : null,
+    ...(isFields(triggerIncident)
       ? { triggerIncident: { ...triggerIncident, serviceId: anyUuid } }
       : {}),
   };
@@ -48,8 +49,8 @@ const ownVariable = /^\{\{[A-Z0-9_]+\}\}$/;
 
 /** Texts of webhooks are templates here, and were none there. */
 function channelContradiction({ type, config }: Fields): string | null {
-  if (type !== 'WEBHOOK' || !isRecord(config)) return null;
-  const headers = Array.isArray(config['headers']) ? config['headers'].filter(isRecord) : [];
+  if (type !== 'WEBHOOK' || !isFields(config)) return null;
+  const headers = Array.isArray(config['headers']) ? config['headers'].filter(isFields) : [];
   const isForeign = (text: unknown) =>
     String(text).includes('{{') && !ownVariable.test(String(text));
   const found = [

@@ -7,7 +7,8 @@ import { assertionsFor } from './decide/status-codes.ts';
 import { httpCheck } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
 import { slug, type Entry, type Plan } from './plan.ts';
-import { isRecord, lookUp, SourceObject, textOf } from './source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { lookUp, SourceObject, textOf } from './source-object.ts';
 import { isYaml, yamlDocuments } from './yaml-files.ts';
 
 /** The nearest location for each region, by its city code. */
@@ -62,7 +63,7 @@ function assertionOf(given: SourceObject, entry: Entry): Record<string, unknown>
 
 function assertionsOf(entry: Entry, monitor: SourceObject): Record<string, unknown>[] {
   const made = monitor.list('assertions').flatMap((given) => {
-    const assertion = new SourceObject(isRecord(given) ? given : {});
+    const assertion = new SourceObject(isFields(given) ? given : {});
     const judged = assertionOf(assertion, entry);
     if (judged === null) {
       entry.deactivated(
@@ -79,7 +80,7 @@ function assertionsOf(entry: Entry, monitor: SourceObject): Record<string, unkno
 
 function headersOf(request: SourceObject): [string, string][] {
   const headers = request.get('headers');
-  return isRecord(headers)
+  return isFields(headers)
     ? Object.entries(headers).map(([name, value]) => [name, textOf(value)])
     : [];
 }
@@ -191,7 +192,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
         if (other !== undefined) {
           throw new SourceError(`${file.path}: monitor \`${key}\` is in ${other} too`);
         }
-        if (!isRecord(given)) throw new SourceError(`${file.path}: \`${key}\` is not a monitor`);
+        if (!isFields(given)) throw new SourceError(`${file.path}: \`${key}\` is not a monitor`);
         known.set(key, file.path);
         convertMonitor(plan, key, given);
       }

@@ -2,7 +2,8 @@
 import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import { duration, frequencyFor, requestsPerHour } from './decide/interval.ts';
 import { refusalOf } from './acceptable.ts';
-import { isRecord, lookUp, type SourceObject } from './source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { lookUp, type SourceObject } from './source-object.ts';
 
 /** Every object and every field that says something ends in one of these. */
 export const reportClasses = [
@@ -282,7 +283,7 @@ export class Plan {
       this.say('NOT_CARRIED', `«${name}» (${logicalId}): ${problem}. Nothing was created.`);
     }
     if (refused.size === 0) return;
-    const isGone = (value: unknown) => isRecord(value) && refused.has(String(value['ref']));
+    const isGone = (value: unknown) => isFields(value) && refused.has(String(value['ref']));
     const kept = this.resources.filter(
       ({ logicalId, payload }) =>
         !refused.has(logicalId) &&
@@ -293,7 +294,7 @@ export class Plan {
     for (const { payload } of kept) {
       if (isGone(payload['groupId'])) payload['groupId'] = null;
       const incident = payload['triggerIncident'];
-      if (isRecord(incident) && isGone(incident['serviceId'])) delete payload['triggerIncident'];
+      if (isFields(incident) && isGone(incident['serviceId'])) delete payload['triggerIncident'];
       for (const card of (payload['cards'] ?? []) as { services: unknown[] }[]) {
         card.services = card.services.filter((service) => !isGone(service));
       }

@@ -1,9 +1,7 @@
 /** A record of a source that remembers what was read of it: the rest ends in the report. */
+import { isFields } from '@monitor/shared/fields.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
-
-export const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The entry of a table for a text of a source, which may be `constructor`. */
 export function lookUp<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
@@ -22,7 +20,7 @@ function isEmpty(value: unknown): boolean {
     return true;
   }
   if (Array.isArray(value)) return value.length === 0;
-  return isRecord(value) && Object.keys(value).length === 0;
+  return isFields(value) && Object.keys(value).length === 0;
 }
 
 export class SourceObject {
@@ -75,7 +73,7 @@ export class SourceObject {
     const known = this.#inner.get(name);
     if (known !== undefined) return known;
     const value = this.get(name);
-    const inner = new SourceObject(isRecord(value) ? value : {}, defaults);
+    const inner = new SourceObject(isFields(value) ? value : {}, defaults);
     this.#inner.set(name, inner);
     return inner;
   }

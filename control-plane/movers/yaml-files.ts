@@ -1,7 +1,8 @@
 /** YAML files of other products. */
 import { parseAllDocuments } from 'yaml';
 import { SourceError, type SourceFile } from './mover.ts';
-import { isRecord, type Fields } from './source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { type Fields } from './source-object.ts';
 
 export function isYaml({ path, tables }: SourceFile): boolean {
   return tables === null && /\.(ya?ml|json)$/i.test(path);
@@ -34,7 +35,7 @@ export function yamlValues(file: Pick<SourceFile, 'path' | 'text'>): unknown[] {
 /** The documents of a file, which are maps. */
 export function yamlDocuments(file: Pick<SourceFile, 'path' | 'text'>): Fields[] {
   return yamlValues(file).map((value) => {
-    if (!isRecord(value)) throw new SourceError(`${file.path} is not a YAML map`);
+    if (!isFields(value)) throw new SourceError(`${file.path} is not a YAML map`);
     return value;
   });
 }
@@ -42,7 +43,7 @@ export function yamlDocuments(file: Pick<SourceFile, 'path' | 'text'>): Fields[]
 /** The documents of a file, and of the files within its Kubernetes ConfigMaps. */
 export function configurationsIn(file: SourceFile): { path: string; fields: Fields }[] {
   return yamlDocuments(file).flatMap((fields) => {
-    if (fields['kind'] !== 'ConfigMap' || !isRecord(fields['data'])) {
+    if (fields['kind'] !== 'ConfigMap' || !isFields(fields['data'])) {
       return [{ path: file.path, fields }];
     }
     return Object.entries(fields['data'])

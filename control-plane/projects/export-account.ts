@@ -2,6 +2,7 @@
  * Everything of an account as the body of a project: names in place of ids, and no value of a secret. What it gives
  * can be deployed to another account, and its names are those by which a deployment finds what an account has already.
  */
+import { isFields } from '@monitor/shared/fields.ts';
 import type {
   ProjectBody,
   ProjectResource,
@@ -12,9 +13,6 @@ import { fromFlag } from '../db/columns.ts';
 import { type Fields, type Kind, kinds, type Reading, type Stored } from './kinds/index.ts';
 import { keyOf } from './references.ts';
 import { findProject, type LinkRow, linksOf } from './store.ts';
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What people call a resource. */
 function titleOf({ type, address }: Kind, fields: Fields): string {

@@ -1,8 +1,7 @@
 /** What the resources of a project refer to: other resources of the project, and shared files. */
+import { type Fields, isFields } from '@monitor/shared/fields.ts';
 import type { ProjectBody, ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
 import { invalidField } from '../errors/api-error.ts';
-
-type Fields = Record<string, unknown>;
 
 export interface Target {
   physicalId: string;
@@ -10,12 +9,9 @@ export interface Target {
   slugName?: string;
 }
 
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** `{"ref": "checkout-api"}` */
 export function refIn(value: unknown): string | null {
-  return isObject(value) && typeof value['ref'] === 'string' ? value['ref'] : null;
+  return isFields(value) && typeof value['ref'] === 'string' ? value['ref'] : null;
 }
 
 export const keyOf = (type: ResourceType, logicalId: string): string => `${type} ${logicalId}`;

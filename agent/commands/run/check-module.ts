@@ -1,4 +1,5 @@
 /** Checks that a module exports, as `*.check.ts`. It is code of others: a process of its own runs it. */
+import { isFields } from '@monitor/shared/fields.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
@@ -24,10 +25,6 @@ interface Answer {
 export interface ExportedCheck {
   name: string;
   fields: Record<string, unknown>;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Throws CONFIG_INVALID where the module fails, exports no checks, or something else than checks. */
@@ -65,7 +62,7 @@ export async function checksOfModule(
     const several = Array.isArray(value);
     return (several ? (value as unknown[]) : [value]).map((each, index) => {
       const place = several ? `${name}[${index}]` : name;
-      if (isObject(each)) return { name: place, fields: each };
+      if (isFields(each)) return { name: place, fields: each };
       throw refuse(`its export "${place}" is no check; export objects with "checkType"`);
     });
   });

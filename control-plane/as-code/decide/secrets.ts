@@ -2,6 +2,7 @@
  * Credentials in files: `{ secret: NAME }` stands in their place, and their values come from the environment.
  * What a role that only reads may not see of a resource is a credential. Pure.
  */
+import { type Fields, isFields } from '@monitor/shared/fields.ts';
 import type {
   ProjectResource,
   ResourceType,
@@ -14,12 +15,7 @@ import {
   presentVariables,
 } from '../../core/decide/hidden-values.ts';
 
-type Fields = Record<string, unknown>;
-
 const reader = 'READ_ONLY';
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The fields as somebody sees them who may only read. */
 function seenByReader(type: ResourceType, fields: Fields): Fields {

@@ -1,4 +1,6 @@
 /** What of two representations of a resource is kept in the audit log. */
+import { isFields } from '@monitor/shared/fields.ts';
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Of longer values the length and the beginning are kept: scripts, lists of hundreds of entries. */
@@ -38,9 +40,6 @@ const isEqual = (left: unknown, right: unknown): boolean =>
 function pick(from: Fields, names: readonly string[]): Fields {
   return Object.fromEntries(names.flatMap((name) => (name in from ? [[name, from[name]]] : [])));
 }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Values that are hidden from now on are not kept as they were before either. */
 function withoutHidden(before: unknown, after: unknown): unknown {

@@ -1,6 +1,7 @@
 /** Files of Prometheus, its blackbox_exporter and its Alertmanager, recognised by what they hold. */
 import { SourceError, type SourceFile } from '../mover.ts';
-import { isRecord, type Fields, textOf } from '../source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { type Fields, textOf } from '../source-object.ts';
 import { isYaml, yamlValues } from '../yaml-files.ts';
 
 export interface TargetGroup {
@@ -27,13 +28,13 @@ export const hasScrapeConfigs = (file: SourceFile) =>
   isYaml(file) && /^scrape_configs:/m.test(file.text);
 
 export function recordsIn(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
+  return Array.isArray(value) ? value.filter(isFields) : [];
 }
 
 export function targetGroups(value: unknown): TargetGroup[] {
   return recordsIn(value).map((group) => ({
     targets: Array.isArray(group['targets']) ? group['targets'].map(textOf) : [],
-    labels: isRecord(group['labels']) ? group['labels'] : {},
+    labels: isFields(group['labels']) ? group['labels'] : {},
   }));
 }
 
@@ -47,22 +48,22 @@ export function readProbeFiles(files: readonly SourceFile[]): ProbeFiles {
   for (const file of files.filter(isYaml)) {
     for (const value of yamlValues(file)) {
       if (Array.isArray(value)) found.targetFiles.set(file.path, targetGroups(value));
-      if (!isRecord(value)) continue;
+      if (!isFields(value)) continue;
       for (const [name, module] of Object.entries(
-        isRecord(value['modules']) ? value['modules'] : {},
+        isFields(value['modules']) ? value['modules'] : {},
       )) {
-        if (!isRecord(module)) continue;
+        if (!isFields(module)) continue;
         if (found.modules.has(name)) {
           throw new SourceError(`${file.path}: module \`${name}\` is in another file too`);
         }
         found.modules.set(name, module);
       }
-      if (isRecord(value['global']) && 'scrape_configs' in value) found.global = value['global'];
+      if (isFields(value['global']) && 'scrape_configs' in value) found.global = value['global'];
       found.jobs.push(...recordsIn(value['scrape_configs']));
       found.rules.push(...rulesOf(value['groups']));
       found.receivers.push(...recordsIn(value['receivers']));
-      if (isRecord(value['route'])) found.route = value['route'];
-      const spec = isRecord(value['spec']) ? value['spec'] : {};
+      if (isFields(value['route'])) found.route = value['route'];
+      const spec = isFields(value['spec']) ? value['spec'] : {};
       if (value['kind'] === 'PrometheusRule') found.rules.push(...rulesOf(spec['groups']));
       else if (typeof value['kind'] === 'string')
         found.others.push(`${file.path}: ${value['kind']}`);

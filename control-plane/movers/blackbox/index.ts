@@ -3,7 +3,8 @@ import { goDuration } from '../decide/go-duration.ts';
 import { regexOfGlob } from '../decide/glob.ts';
 import type { Mover, SourceFile } from '../mover.ts';
 import { slug, type Entry, type Plan } from '../plan.ts';
-import { isRecord, lookUp, type Fields, textOf } from '../source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { lookUp, type Fields, textOf } from '../source-object.ts';
 import {
   hasModules,
   hasScrapeConfigs,
@@ -86,12 +87,12 @@ function groupsOf(context: Context, entry: Entry, job: Fields): TargetGroup[] {
 
 const strings = (fields: unknown): Labels =>
   Object.fromEntries(
-    Object.entries(isRecord(fields) ? fields : {}).map(([name, value]) => [name, textOf(value)]),
+    Object.entries(isFields(fields) ? fields : {}).map(([name, value]) => [name, textOf(value)]),
   );
 
 /** Labels of the wire, before relabelling. */
 function labelsBefore(job: Fields, name: string, target: string, labels: Fields): Labels {
-  const params = Object.entries(isRecord(job['params']) ? job['params'] : {}).map(
+  const params = Object.entries(isFields(job['params']) ? job['params'] : {}).map(
     ([param, values]) => [`__param_${param}`, textOf(Array.isArray(values) ? values[0] : values)],
   );
   return {

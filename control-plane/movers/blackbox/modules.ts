@@ -9,7 +9,8 @@ import {
 import { assertionsFor } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
-import { isRecord, lookUp, SourceObject, textOf } from '../source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { lookUp, SourceObject, textOf } from '../source-object.ts';
 import { recordsIn } from './files.ts';
 
 type Assertion = Record<string, unknown>;
@@ -83,12 +84,12 @@ function headerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
 /** The first value of each header; values in files are not read. */
 function headersOf(settings: SourceObject, entry: Entry): [string, string][] {
   const plain = settings.get('headers');
-  const made: [string, string][] = isRecord(plain)
+  const made: [string, string][] = isFields(plain)
     ? Object.entries(plain).map(([name, value]) => [name, textOf(value)])
     : [];
   const listed = settings.get('http_headers');
-  for (const [name, given] of Object.entries(isRecord(listed) ? listed : {})) {
-    const { values, secrets, files } = isRecord(given) ? given : {};
+  for (const [name, given] of Object.entries(isFields(listed) ? listed : {})) {
+    const { values, secrets, files } = isFields(given) ? given : {};
     const all = [values, secrets].flatMap((list) => (Array.isArray(list) ? list.map(textOf) : []));
     const [first] = all;
     if (first !== undefined) made.push([name, first]);

@@ -9,7 +9,8 @@ import {
 import { goDuration } from '../decide/go-duration.ts';
 import { remindersFor, thresholdFor } from '../decide/retries.ts';
 import { slug, type Entry, type Plan, type Ref } from '../plan.ts';
-import { isRecord, lookUp, SourceObject, type Fields, textOf } from '../source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { lookUp, SourceObject, type Fields, textOf } from '../source-object.ts';
 
 interface Provided {
   bodies: ChannelBody[];
@@ -74,7 +75,7 @@ const custom: Provider = (config, entry) => {
           name: 'custom',
           url: config.text('url'),
           method: config.text('method').toUpperCase() || 'GET',
-          headers: Object.entries(isRecord(headers) ? headers : {}).map(([key, value]) => ({
+          headers: Object.entries(isFields(headers) ? headers : {}).map(([key, value]) => ({
             key,
             value: holdsCredential(key)
               ? entry.secret(`header ${key}`, textOf(value))
@@ -139,13 +140,13 @@ export class Alerting {
 
   constructor(plan: Plan, alerting: unknown) {
     this.#plan = plan;
-    this.#providers = isRecord(alerting) ? alerting : {};
+    this.#providers = isFields(alerting) ? alerting : {};
     this.#channels = new Channels(plan);
   }
 
   #configOf(type: string): Fields | null {
     const config = lookUp(this.#providers, type);
-    return isRecord(config) ? config : null;
+    return isFields(config) ? config : null;
   }
 
   /** The provider with the override of a group and of an alert, made once. */
@@ -153,7 +154,7 @@ export class Alerting {
     const config = this.#configOf(type) ?? {};
     const { overrides, 'default-alert': _default, ...own } = config;
     const ofGroup = (Array.isArray(overrides) ? overrides : [])
-      .filter(isRecord)
+      .filter(isFields)
       .find((one) => one['group'] === group);
     const { group: _group, ...changes } = ofGroup ?? {};
     const isOwn = Object.keys(override).length > 0;
@@ -196,7 +197,7 @@ export class Alerting {
     const thresholds: number[] = [];
     const reminders: number[] = [];
     let description = '';
-    for (const given of alerts.filter(isRecord)) {
+    for (const given of alerts.filter(isFields)) {
       const type = textOf(given['type'] ?? '');
       const config = this.#configOf(type);
       if (config === null) {
@@ -207,7 +208,7 @@ export class Alerting {
       }
       const standard = config['default-alert'];
       const alert = new SourceObject(
-        { ...(isRecord(standard) ? standard : {}), ...given },
+        { ...(isFields(standard) ? standard : {}), ...given },
         defaults,
       );
       alert.get('type');
@@ -215,7 +216,7 @@ export class Alerting {
       const { id, provided } = this.#provide(
         type,
         group,
-        isRecord(override) ? override : {},
+        isFields(override) ? override : {},
         owner,
       );
       const failureThreshold = alert.number('failure-threshold', 3);

@@ -1,7 +1,8 @@
 /** The configuration of Gatus from one file or a folder of them. */
 import { SourceError, type SourceFile } from '../mover.ts';
 import type { Plan } from '../plan.ts';
-import { isRecord, type Fields } from '../source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { type Fields } from '../source-object.ts';
 import { configurationsIn, isYaml } from '../yaml-files.ts';
 
 const topLevel = /^[ \t]*(endpoints|external-endpoints|suites):/m;
@@ -34,7 +35,7 @@ function merge(into: Record<string, unknown>, from: Fields, path: string, place:
     const known = into[name];
     if (known === undefined) into[name] = value;
     else if (Array.isArray(known) && Array.isArray(value)) into[name] = [...known, ...value];
-    else if (isRecord(known) && isRecord(value)) {
+    else if (isFields(known) && isFields(value)) {
       const merged = { ...known };
       merge(merged, value, path, `${place}${name}.`);
       into[name] = merged;

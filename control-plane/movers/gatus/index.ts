@@ -11,7 +11,8 @@ import { goDuration } from '../decide/go-duration.ts';
 import { httpCheck } from '../http-request.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
 import { ref, slug, type Entry, type Plan } from '../plan.ts';
-import { isRecord, lookUp, SourceObject, textOf } from '../source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { lookUp, SourceObject, textOf } from '../source-object.ts';
 import { windowsOf, type Recurrence } from '../windows.ts';
 import { Alerting } from './alerts.ts';
 import { judge, type EndpointKind, type Judged } from './conditions.ts';
@@ -74,7 +75,7 @@ function filledBody(endpoint: SourceObject, entry: Entry): string {
 
 function headersOf(endpoint: SourceObject): [string, string][] {
   const headers = endpoint.get('headers');
-  return isRecord(headers)
+  return isFields(headers)
     ? Object.entries(headers).map(([name, value]) => [name, textOf(value)])
     : [];
 }
@@ -208,7 +209,7 @@ function keyOf(context: Context, group: string, name: string): string {
 
 function addWindows(context: Context, owner: string, title: string, given: unknown): boolean {
   const { plan } = context;
-  if (!isRecord(given)) return false;
+  if (!isFields(given)) return false;
   const window = new SourceObject(given, { enabled: true });
   const entry = plan.entry('maintenance', owner, title);
   const start = window.text('start');
@@ -301,7 +302,7 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
     name,
     description: alerts.description,
     tags: [
-      ...Object.entries(isRecord(labels) ? labels : {}).map(
+      ...Object.entries(isFields(labels) ? labels : {}).map(
         ([label, value]) => `${label}:${textOf(value)}`,
       ),
       ...maintenanceTags(context, key, name, endpoint.list('maintenance-windows')),
@@ -376,7 +377,7 @@ function convertExternal(context: Context, given: Record<string, unknown>): void
 
 function records(configuration: SourceObject, name: string): Record<string, unknown>[] {
   const list = configuration.get(name) ?? [];
-  if (!Array.isArray(list) || !list.every(isRecord)) {
+  if (!Array.isArray(list) || !list.every(isFields)) {
     throw new SourceError(`\`${name}\` is not a list of maps`);
   }
   return list;
@@ -399,7 +400,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   }
   for (const suite of records(configuration, 'suites')) {
     const name = textOf(suite['name'] ?? '');
-    const steps = (Array.isArray(suite['endpoints']) ? suite['endpoints'] : []).filter(isRecord);
+    const steps = (Array.isArray(suite['endpoints']) ? suite['endpoints'] : []).filter(isFields);
     plan
       .entry('suite', slug(name), name)
       .notCarried(

@@ -1,7 +1,8 @@
 /** A JSON backup of Uptime Kuma 1, as the tables of its database. */
 import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
 import { SourceError } from '../mover.ts';
-import { isRecord, type Fields } from '../source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { type Fields } from '../source-object.ts';
 
 /** Names that do not follow from those of the columns. */
 const columns: Readonly<Record<string, string>> = {
@@ -35,7 +36,7 @@ function rowOf(fields: Fields): SourceRow {
 
 function recordsOf(backup: Fields, name: string): Fields[] {
   const list = backup[name] ?? [];
-  if (!Array.isArray(list) || !list.every(isRecord)) {
+  if (!Array.isArray(list) || !list.every(isFields)) {
     throw new SourceError(`\`${name}\` of the backup is not a list of objects`);
   }
   return list;
@@ -51,14 +52,14 @@ function refuseUnclearIds(list: string, records: readonly Fields[]): void {
 /** Ids in `{"3": true}`, or in a list. */
 function notificationIds(value: unknown): number[] {
   if (Array.isArray(value)) return value.map(Number);
-  if (!isRecord(value)) return [];
+  if (!isFields(value)) return [];
   return Object.entries(value)
     .filter(([, chosen]) => chosen === true)
     .map(([id]) => Number(id));
 }
 
 export function isBackup(value: unknown): value is Fields {
-  return isRecord(value) && 'monitorList' in value && 'notificationList' in value;
+  return isFields(value) && 'monitorList' in value && 'notificationList' in value;
 }
 
 export function tablesOfBackup(backup: Fields): SourceTables {
@@ -70,7 +71,7 @@ export function tablesOfBackup(backup: Fields): SourceTables {
   const monitorNotifications: SourceRow[] = [];
   for (const monitor of monitors) {
     const id = monitor['id'];
-    const ownTags = Array.isArray(monitor['tags']) ? monitor['tags'].filter(isRecord) : [];
+    const ownTags = Array.isArray(monitor['tags']) ? monitor['tags'].filter(isFields) : [];
     for (const tag of ownTags) {
       const tagId = Number(tag['tag_id'] ?? tag['id']);
       tags.set(tagId, { id: tagId, name: tag['name'], color: tag['color'] });

@@ -3,7 +3,8 @@ import { dnsCheck, icmpCheck, tcpCheck, type ConvertedCheck } from '../converted
 import { assertionsFor, parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
-import { isRecord, lookUp, type SourceObject, textOf } from '../source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { lookUp, type SourceObject, textOf } from '../source-object.ts';
 import { jsonPathOf } from '../decide/json-path.ts';
 
 type MonitorType = {
@@ -52,7 +53,7 @@ function headersOf(monitor: SourceObject, entry: Entry): [string, string][] {
   const text = monitor.text('headers');
   if (text === '') return [];
   const value = parsed(text);
-  if (!isRecord(value)) {
+  if (!isFields(value)) {
     entry.notCarried('`headers` is not a JSON object');
     return [];
   }
@@ -313,7 +314,7 @@ function conjunction(given: unknown): Record<string, unknown>[] | null {
   if (!Array.isArray(given)) return [];
   const found: Record<string, unknown>[] = [];
   for (const [index, one] of given.entries()) {
-    if (!isRecord(one) || (index > 0 && one['andOr'] === 'or')) return null;
+    if (!isFields(one) || (index > 0 && one['andOr'] === 'or')) return null;
     if (one['type'] === 'group') {
       const inner = conjunction(one['children']);
       if (inner === null) return null;

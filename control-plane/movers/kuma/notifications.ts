@@ -1,7 +1,8 @@
 /** Notifications of Uptime Kuma: the providers that have a channel here, by the text of `config.type`. */
 import { addresses, holdsCredential, notCarriedKeys, type ChannelBody } from '../channels.ts';
 import type { Entry } from '../plan.ts';
-import { isRecord, type SourceObject, textOf } from '../source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { type SourceObject, textOf } from '../source-object.ts';
 
 /** The channels of a notification; several for a list of mail addresses. */
 export interface NotificationChannels {
@@ -64,7 +65,7 @@ function headerPairs(given: unknown): [string, string][] | null {
       return null;
     }
   }
-  return isRecord(value) ? Object.entries(value).map(([key, text]) => [key, textOf(text)]) : null;
+  return isFields(value) ? Object.entries(value).map(([key, text]) => [key, textOf(text)]) : null;
 }
 
 const webhook: Provider = (config, entry, name) => {

@@ -36,7 +36,7 @@ const paths: Readonly<Record<string, string>> = {
 /** Fields that answers show in another form. */
 const shownOtherwise = new Set(['v', 'startsAt', 'endsAt', 'repeatEndsAt', 'cards', 'pingToken']);
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+function isFields(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -55,12 +55,12 @@ function assertHas(
     for (const [index, one] of wanted.entries()) {
       assertHas(actual[index], one, ids, `${place}[${index}]`);
     }
-  } else if (isRecord(wanted)) {
+  } else if (isFields(wanted)) {
     if (typeof wanted['ref'] === 'string') {
       assert.equal(actual, ids.get(wanted['ref']), place);
       return;
     }
-    assert.ok(isRecord(actual), `${place}: ${JSON.stringify(actual)}`);
+    assert.ok(isFields(actual), `${place}: ${JSON.stringify(actual)}`);
     for (const [name, one] of Object.entries(wanted)) {
       if (!shownOtherwise.has(name)) assertHas(actual[name], one, ids, `${place}.${name}`);
     }
