@@ -59,6 +59,17 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     summary: 'show the way to a target, hop by hop, with loss and times',
     load: async () => (await import('./commands/traceroute.ts')).registerTraceroute,
   },
+  completion: {
+    takes: '',
+    hasOptions: false,
+    summary: 'print what makes bash, zsh or fish complete this command',
+    load: async () => {
+      const { registerCompletion } = await import('@monitor/shared/completion.ts');
+      return (program) => {
+        registerCompletion(program, (script) => process.stdout.write(script));
+      };
+    },
+  },
   version: {
     takes: '',
     hasOptions: true,

@@ -10,7 +10,8 @@ makeFilesPrivate();
 
 const program = newProgram();
 const given = withVersionCommand(process.argv.slice(2));
-await registerNamed(program, commands, given);
+const isCompletion = given[0] === 'complete';
+if (!isCompletion) await registerNamed(program, commands, given);
 
 // What reads this output may stop before its end, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -18,7 +19,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  await program.parseAsync(given, { from: 'user' });
+  if (isCompletion) {
+    const { complete } = await import('@monitor/shared/completion.ts');
+    const lines = await complete(program, commands, given.slice(2));
+    process.stdout.write(lines.map((line) => `${line}\n`).join(''));
+  } else await program.parseAsync(given, { from: 'user' });
 } catch (error) {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;

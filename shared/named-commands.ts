@@ -8,7 +8,7 @@ export interface NamedCommand<Program> {
 }
 
 /** The parts of a commander program that the overview needs. */
-interface Outlined {
+export interface Outlined {
   command(nameAndArguments: string): {
     description(text: string): { option(flags: string): unknown };
   };
@@ -39,4 +39,11 @@ export async function registerNamed<Program extends Outlined>(
 export function withVersionCommand(given: readonly string[]): string[] {
   const [first, ...others] = given;
   return first === '--version' || first === '-V' ? ['version', ...others] : [...given];
+}
+
+/** An action that is loaded when it is called: help and completion need only its options. */
+export function lazy<Given extends unknown[]>(
+  load: () => Promise<(...given: Given) => Promise<void>>,
+): (...given: Given) => Promise<void> {
+  return async (...given) => (await load())(...given);
 }

@@ -7,7 +7,6 @@ import { processEnvironment } from '../guard-process.ts';
 import { bytesText } from '../doctor/units.ts';
 import { AgentError } from '../errors.ts';
 import { relaunch } from '../relaunch.ts';
-import { collectBundle } from '../support-bundle/collect.ts';
 import { tarArchive } from '../support-bundle/tar-archive.ts';
 
 const help = `
@@ -46,6 +45,7 @@ function makePlace(output: string | undefined, name: string): Place {
 }
 
 async function gather(now: Date): Promise<{ archive: Buffer; count: number }> {
+  const { collectBundle } = await import('../support-bundle/collect.ts');
   const files = await collectBundle({
     environment: processEnvironment,
     clock: systemClock,

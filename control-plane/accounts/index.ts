@@ -1,5 +1,6 @@
 /** What other modules may use. */
 export { apiKeyHandlers } from './api-keys/handlers.ts';
+export type { Plan } from './decide/entitlements.ts';
 export { accountHandlers } from './handlers.ts';
 export {
   endConsoleSession,
@@ -34,8 +35,6 @@ export {
   findOrCreateAccount,
   listAccounts,
   lockAccounts,
-  type Plan,
-  plans,
   raiseEnvironmentRevision,
   type StoredAccount,
 } from './store.ts';

@@ -6,9 +6,7 @@ import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/c
 import { fromJson } from '../db/columns.ts';
 import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
-
-export const plans = ['hobby', 'starter', 'team', 'enterprise'] as const;
-export type Plan = (typeof plans)[number];
+import type { Plan } from './decide/entitlements.ts';
 
 export type AlertSettings = z.output<typeof alertSettingsSchema>;
 

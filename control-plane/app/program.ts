@@ -105,6 +105,17 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     summary: 'delete a project with all that it owns, such as an import',
     load: async () => (await import('./commands/import.ts')).registerDestroy,
   },
+  completion: {
+    takes: '',
+    hasOptions: false,
+    summary: 'print what makes bash, zsh or fish complete this command',
+    load: async () => {
+      const { registerCompletion } = await import('@monitor/shared/completion.ts');
+      return (program) => {
+        registerCompletion(program, (script) => process.stdout.write(script));
+      };
+    },
+  },
   version: {
     takes: '',
     hasOptions: true,

@@ -1,15 +1,15 @@
 /** What other modules may use. */
 import type { ProjectResource } from '@monitor/shared/contract/compatibility/projects.ts';
+import { formatNames, type Format } from './decide/formats.ts';
 import { formats } from './formats.ts';
 import { SourceError, type SourceFile } from './mover.ts';
 import { Plan, projectId, type PlanOptions } from './plan.ts';
 
+export type { Format } from './decide/formats.ts';
 export { SourceError, type SourceFile } from './mover.ts';
 export { kumaAggregates, kumaTables } from './kuma/index.ts';
 export { projectId, splitLocations, type Plan } from './plan.ts';
 export { planText, planToWire } from './show-plan.ts';
-
-export type Format = keyof typeof formats;
 
 export interface ImportRequest extends PlanOptions {
   /** Null to recognise it. */
@@ -17,8 +17,6 @@ export interface ImportRequest extends PlanOptions {
   /** Logical id of the project; null for one of the format's name. */
   project: string | null;
 }
-
-export const formatNames = Object.keys(formats) as Format[];
 
 function recognise(files: readonly SourceFile[]): Format {
   const found = formatNames.find((name) => formats[name].recognises(files));

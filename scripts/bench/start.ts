@@ -38,10 +38,10 @@ async function untilReady(start: (port: number) => Program): Promise<Cost> {
   return { wall, cpu };
 }
 
-async function untilEnd(...args: string[]): Promise<Cost> {
+async function untilEnd(file: string, ...args: string[]): Promise<Cost> {
   const before = endedCpuMs();
   const begun = performance.now();
-  const program = new Program([agentProgram, ...args], {});
+  const program = new Program([file, ...args], {});
   const { code } = await program.exited;
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${program.lines.join()}`);
   return { wall: performance.now() - begun, cpu: endedCpuMs() - before };
@@ -71,8 +71,13 @@ export async function benchStart(
     'agent, uptime types, to ready': () => untilReady(agent('MONITORS')),
     'agent, all types, to ready': () => untilReady(agent(null)),
     'control plane, to ready': () => untilReady(controlPlane),
-    'monitor-agent run http://…': () => untilEnd('run', url),
-    'monitor-agent version': () => untilEnd('version'),
+    'monitor-agent run http://…': () => untilEnd(agentProgram, 'run', url),
+    'monitor-agent version': () => untilEnd(agentProgram, 'version'),
+    'monitor-agent run --help': () => untilEnd(agentProgram, 'run', '--help'),
+    'monitor-agent complete': () => untilEnd(agentProgram, 'complete', '--', 'run', '--'),
+    'control-plane keys --help': () => untilEnd(controlPlaneProgram, 'keys', '--help'),
+    'control-plane complete': () =>
+      untilEnd(controlPlaneProgram, 'complete', '--', 'keys', 'create', '--'),
   };
   const costs = new Map<string, Cost[]>(Object.keys(ways).map((name) => [name, []]));
   for (let round = -1; round < rounds; round += 1) {

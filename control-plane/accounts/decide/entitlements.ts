@@ -2,6 +2,9 @@
  * What an account may use. A self-hosted installation has every entitlement: no feature depends on
  * a plan. The list therefore says what this installation can do. Spec: Account entitlements.
  */
+export const plans = ['hobby', 'starter', 'team', 'enterprise'] as const;
+export type Plan = (typeof plans)[number];
+
 const planNames: Readonly<Record<string, string>> = {
   hobby: 'Hobby',
   starter: 'Starter',

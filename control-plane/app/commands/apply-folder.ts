@@ -1,0 +1,77 @@
+/** What `control-plane apply` does. */
+import { readFile } from 'node:fs/promises';
+import { parseEnv } from 'node:util';
+import type {
+  DiffEntry,
+  ProjectBody,
+  ProjectChange,
+} from '@monitor/shared/contract/compatibility/projects.ts';
+import { bodyOf, FileProblem, readFolder, withSecrets } from '../../as-code/index.ts';
+import { OperatorError, trying } from '../../errors/operator-error.ts';
+import { AccountApi, foreignEnvironment } from './account-api.ts';
+import { note, printJson, printRows } from './output.ts';
+
+interface ApplyOptions {
+  url?: string;
+  yes?: boolean;
+  dryRun?: boolean;
+  keep?: boolean;
+  adopt?: boolean;
+  envFile?: string;
+  json?: boolean;
+}
+
+/** Node itself reads a file of this option, too: it refuses one that is missing before this program runs. */
+async function valuesOf(envFile: string | undefined): Promise<Record<string, string | undefined>> {
+  if (envFile === undefined) return foreignEnvironment();
+  const text = await trying(`read the variables in ${envFile}`, () => readFile(envFile, 'utf8'));
+  return { ...foreignEnvironment(), ...parseEnv(text) };
+}
+
+async function bodyIn(folder: string, envFile: string | undefined): Promise<ProjectBody> {
+  const files = await readFolder(folder);
+  let body: ProjectBody;
+  try {
+    body = bodyOf(files);
+  } catch (error) {
+    if (!(error instanceof FileProblem)) throw error;
+    throw new OperatorError(`could not apply ${folder}: ${error.message}; nothing was changed`, {
+      usage: true,
+    });
+  }
+  const { resources, missing } = withSecrets(body.resources, await valuesOf(envFile));
+  if (missing.length === 0) return { ...body, resources };
+  throw new OperatorError(
+    `could not apply ${folder}: it needs ${missing.join(', ')}; set them in the environment, or in a file for --env-file. Nothing was changed`,
+    { usage: true },
+  );
+}
+
+const signs: Record<DiffEntry['action'], string> = {
+  CREATE: '+ create',
+  UPDATE: '~ change',
+  DELETE: '- delete',
+  DETACHED: '  leave',
+};
+
+function show({ diff }: ProjectChange): void {
+  const rows = diff.map(({ action, type, logicalId }) => [signs[action], type, logicalId]);
+  if (rows.length > 0) printRows(['CHANGE', 'TYPE', 'NAME'], rows);
+}
+
+export async function apply(folder: string, options: ApplyOptions): Promise<void> {
+  const body = await bodyIn(folder, options.envFile);
+  const api = new AccountApi(options.url);
+  const isApplied = options.yes === true && options.dryRun !== true;
+  const change = await api.deploy(`apply ${folder}`, body, !isApplied, {
+    preserveResources: options.keep === true,
+    adopt: options.adopt === true,
+  });
+  if (options.json === true) {
+    printJson({ isApplied, changes: change.diff });
+    return;
+  }
+  show(change);
+  if (change.diff.length === 0) note(isApplied ? 'nothing changed' : 'nothing would change');
+  else note(isApplied ? 'applied' : 'this is a plan: nothing was changed; --yes applies it');
+}

@@ -1,0 +1,130 @@
+/** What `control-plane import` and `destroy` do. */
+import { privateLocationSlug } from '@monitor/shared/contract/primitives.ts';
+import type { ProjectChange } from '@monitor/shared/contract/compatibility/projects.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
+import {
+  planImport,
+  planText,
+  planToWire,
+  projectBodyOf,
+  projectId,
+  SourceError,
+  splitLocations,
+  type Format,
+  type Plan,
+} from '../../movers/index.ts';
+import { AccountApi, foreignEnvironment, hasKey } from './account-api.ts';
+import { readSources, walNote } from './import-files.ts';
+import { note, printJson, printLines } from './output.ts';
+
+interface ImportOptions {
+  from?: Format;
+  name?: string;
+  location: string[];
+  longer?: boolean;
+  url?: string;
+  yes?: boolean;
+  json?: boolean;
+}
+
+interface DestroyOptions {
+  url?: string;
+  yes?: boolean;
+  json?: boolean;
+}
+
+/** Counts of a diff, which lists what changes only. */
+function countsOf({ diff }: ProjectChange): Record<string, number> {
+  const count = (action: string) => diff.filter((entry) => entry.action === action).length;
+  return { created: count('CREATE'), updated: count('UPDATE'), deleted: count('DELETE') };
+}
+
+function inWords(change: ProjectChange): string {
+  return Object.entries(countsOf(change))
+    .map(([what, count]) => `${count} ${what}`)
+    .join(', ');
+}
+
+function usableName(given: string): string {
+  const name = projectId(given);
+  if (name === given) return name;
+  throw new OperatorError(
+    `--name must be lower-case letters, digits and hyphens, such as ${name === '' ? 'import-shop' : name}`,
+    { usage: true },
+  );
+}
+
+async function makePlan(path: string, options: ImportOptions): Promise<Plan> {
+  const { locations, privateLocations } = splitLocations(options.location);
+  const wrong = privateLocations.find((name) => !privateLocationSlug.safeParse(name).success);
+  if (wrong !== undefined) {
+    throw new OperatorError(
+      `--location ${wrong} is neither a data-center location nor the slug of a private location`,
+      { usage: true },
+    );
+  }
+  const files = await readSources(path);
+  try {
+    return planImport(files, {
+      from: options.from ?? null,
+      project: options.name === undefined ? null : usableName(options.name),
+      ...{ locations, privateLocations },
+      prefersLonger: options.longer === true,
+      environment: foreignEnvironment(),
+    });
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    throw new OperatorError(`could not import ${path}: ${error.message}; nothing was changed`, {
+      cause: error,
+    });
+  }
+}
+
+export async function importFiles(path: string, options: ImportOptions): Promise<void> {
+  const plan = await makePlan(path, options);
+  const hint = walNote(path);
+  if (hint !== null) note(hint);
+  const what = `import ${path} as project ${plan.project}`;
+  const isApplied = options.yes === true;
+  if (isApplied && plan.missing.length > 0) {
+    throw new OperatorError(
+      `could not ${what}: it needs ${plan.missing.join('; ')}. Nothing was changed`,
+      { usage: true },
+    );
+  }
+  const api = isApplied || hasKey() ? new AccountApi(options.url) : null;
+  const canAsk = api !== null && plan.missing.length === 0;
+  const change = canAsk ? await api.deploy(what, projectBodyOf(plan), !isApplied) : null;
+  if (options.json === true) {
+    const changes = change === null ? null : { ...countsOf(change), resources: change.diff };
+    printJson({ ...planToWire(plan), isApplied, changes });
+    return;
+  }
+  printLines(planText(plan));
+  if (isApplied && change !== null) {
+    console.log(
+      `\nimported: ${inWords(change)}. Undo it with \`control-plane destroy ${plan.project}\``,
+    );
+    return;
+  }
+  if (change !== null) console.log(`\nwith --yes: ${inWords(change)}`);
+  note('this is a plan: nothing was changed; --yes applies it');
+}
+
+export async function destroy(project: string, options: DestroyOptions): Promise<void> {
+  const api = new AccountApi(options.url);
+  const what = `destroy project ${project}`;
+  const isApplied = options.yes === true;
+  const change = await api.destroy(what, project, !isApplied);
+  if (options.json === true) {
+    printJson({ project, isApplied, deleted: change.diff });
+    return;
+  }
+  if (change.project === null) {
+    console.log(`there is no project ${project}: nothing to delete`);
+    return;
+  }
+  const amount = `${change.diff.length} resources of project ${project}`;
+  console.log(isApplied ? `deleted ${amount}` : `would delete ${amount}`);
+  if (!isApplied) note('nothing was changed; --yes deletes them');
+}
