@@ -32,7 +32,7 @@ module.exports = {
       to: {
         pathNot: [
           '^shared/',
-          '^node_modules/(zod|jsonpath-rfc9535|re2js|handlebars|moment|protobufjs|@bufbuild/protobuf)/',
+          '^node_modules/(zod|hpke|jsonpath-rfc9535|re2js|handlebars|moment|protobufjs|@bufbuild/protobuf)/',
         ],
       },
     },
