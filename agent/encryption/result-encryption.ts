@@ -84,7 +84,12 @@ class Seal implements ResultSeal {
   async file(path: string, name: string): Promise<void> {
     const salt = randomBytes(32);
     const storedAs = this.fileNameOf(name);
-    const head = fileHeadBytes({ ...this.#context, ...this.#head(salt), name: storedAs, chunkBytes });
+    const head = fileHeadBytes({
+      ...this.#context,
+      ...this.#head(salt),
+      name: storedAs,
+      chunkBytes,
+    });
     const key = contentKey(this.#session, salt, contextBytes(this.#context, storedAs));
     const aad = createHash('sha256').update(head).digest();
     const partial = `${path}.encrypted`;

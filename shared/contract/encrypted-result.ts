@@ -12,7 +12,10 @@ export const resultPublicKey = z
   .string()
   .trim()
   .regex(/^rk1_[\w-]{87}$/, 'must be a public key for results, which begins with rk1_')
-  .meta({ description: 'As `monitor-agent encryption-key` prints it', example: `rk1_${'B'.repeat(87)}` });
+  .meta({
+    description: 'As `monitor-agent encryption-key` prints it',
+    example: `rk1_${'B'.repeat(87)}`,
+  });
 
 export const encryptedEnvelope = z
   .object({
@@ -29,12 +32,11 @@ export const encryptedEnvelope = z
   .meta({ id: 'EncryptedEnvelope' });
 
 /** The encrypted details with the numbers that analytics read. */
-export const encryptedResult = z
-  .looseObject({ envelope: encryptedEnvelope })
-  .meta({
-    id: 'EncryptedResult',
-    description: 'What the result contains, for its recipients; the numbers of its metrics stand beside',
-  });
+export const encryptedResult = z.looseObject({ envelope: encryptedEnvelope }).meta({
+  id: 'EncryptedResult',
+  description:
+    'What the result contains, for its recipients; the numbers of its metrics stand beside',
+});
 
 /** What agents send of it. */
 export const submittedEncryptedResult = z.object({

@@ -11,6 +11,8 @@ import {
   CipherSuite,
   KDF_HKDF_SHA256,
   KEM_DHKEM_P256_HKDF_SHA256,
+  type CryptoKey,
+  type KeyPair,
 } from 'hpke';
 
 const version = 1;
@@ -107,17 +109,13 @@ export interface KeyFile {
 export interface OpenKey {
   id: string;
   publicKey: string;
-  privateKey: CryptoKey;
+  pair: KeyPair<CryptoKey>;
 }
 
 /** Why something cannot be opened, for people. */
 export class DecryptionError extends Error {}
 
-const suite = new CipherSuite(
-  KEM_DHKEM_P256_HKDF_SHA256,
-  KDF_HKDF_SHA256,
-  AEAD_AES_128_GCM,
-);
+const suite = new CipherSuite(KEM_DHKEM_P256_HKDF_SHA256, KDF_HKDF_SHA256, AEAD_AES_128_GCM);
 const subtle = globalThis.crypto.subtle;
 
 export function toBytes(text: string): Bytes {
@@ -216,7 +214,7 @@ async function unwrapSession(head: EnvelopeHead, location: string, key: OpenKey)
   try {
     const options = { info: sessionInfo(head.accountId, location), aad: toBytes(head.session) };
     const [enc, sealed] = [fromBase64(wrapped.enc), fromBase64(wrapped.key)];
-    return own(await suite.Open(key.privateKey, enc, sealed, options));
+    return own(await suite.Open(key.pair, enc, sealed, options));
   } catch (error) {
     if (error instanceof DecryptionError) throw error;
     throw new DecryptionError('its key does not open: it was changed, or is of another location');
@@ -251,9 +249,7 @@ export async function openResult(
   try {
     const aes = await contentKey(session, fromBase64(envelope.salt), bound);
     const algorithm = { name: 'AES-GCM', iv: new Uint8Array(12), additionalData: bound };
-    plain = new Uint8Array(
-      await subtle.decrypt(algorithm, aes, fromBase64(envelope.ciphertext)),
-    );
+    plain = new Uint8Array(await subtle.decrypt(algorithm, aes, fromBase64(envelope.ciphertext)));
   } catch (error) {
     if (error instanceof DecryptionError) throw error;
     throw new DecryptionError('it does not open: it was changed, or is of another result');
@@ -458,7 +454,16 @@ export async function openKeyFile(
     secret = new Uint8Array(plain);
   }
   if (secret === null) throw new DecryptionError('the file has no private key');
-  const opened = await suite.DeserializePrivateKey(secret).catch(() => null);
-  if (opened === null) throw new DecryptionError('the private key in the file is damaged');
-  return { id: await keyIdOf(publicKey), publicKey, privateKey: opened as CryptoKey };
+  // Both halves: browsers do not derive the public one.
+  const halves = await Promise.all([
+    suite.DeserializePrivateKey(secret),
+    suite.DeserializePublicKey(pointOf(publicKey)),
+  ]).catch(() => null);
+  if (halves === null) throw new DecryptionError('the private key in the file is damaged');
+  const [opened, shown] = halves as [CryptoKey, CryptoKey];
+  return {
+    id: await keyIdOf(publicKey),
+    publicKey,
+    pair: { privateKey: opened, publicKey: shown },
+  };
 }
