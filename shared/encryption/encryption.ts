@@ -437,6 +437,24 @@ export function parseKeyFile(text: string): KeyFile {
   throw new DecryptionError('it is not a file with a private key for results');
 }
 
+/** Both halves as keys of WebCrypto. The private one cannot be exported again. */
+export async function keyPairOf(
+  point: Uint8Array,
+  secret: Uint8Array,
+): Promise<KeyPair<CryptoKey>> {
+  const jwk = {
+    ...{ kty: 'EC', crv: 'P-256', d: toBase64Url(secret) },
+    x: toBase64Url(point.subarray(1, 33)),
+    y: toBase64Url(point.subarray(33)),
+  };
+  const algorithm = { name: 'ECDH', namedCurve: 'P-256' };
+  const [privateKey, publicKey] = await Promise.all([
+    subtle.importKey('jwk', jwk, algorithm, false, ['deriveBits']),
+    suite.DeserializePublicKey(point),
+  ]);
+  return { privateKey, publicKey: publicKey as CryptoKey };
+}
+
 /** The private key of a file. `passphrase` is asked for only when the file needs one. */
 export async function openKeyFile(
   file: KeyFile,
@@ -454,16 +472,7 @@ export async function openKeyFile(
     secret = new Uint8Array(plain);
   }
   if (secret === null) throw new DecryptionError('the file has no private key');
-  // Both halves: browsers do not derive the public one.
-  const halves = await Promise.all([
-    suite.DeserializePrivateKey(secret),
-    suite.DeserializePublicKey(pointOf(publicKey)),
-  ]).catch(() => null);
-  if (halves === null) throw new DecryptionError('the private key in the file is damaged');
-  const [opened, shown] = halves as [CryptoKey, CryptoKey];
-  return {
-    id: await keyIdOf(publicKey),
-    publicKey,
-    pair: { privateKey: opened, publicKey: shown },
-  };
+  const pair = await keyPairOf(pointOf(publicKey), secret).catch(() => null);
+  if (pair === null) throw new DecryptionError('the private key in the file is damaged');
+  return { id: await keyIdOf(publicKey), publicKey, pair };
 }

@@ -7,6 +7,7 @@ import { noDetails } from '@monitor/shared/contract/check-result.ts';
 import {
   chunkBytes,
   createKeyFile,
+  keyPairOf,
   openFile,
   openKeyFile,
   openResult,
@@ -22,7 +23,7 @@ import { ResultEncryption, type ResultSeal } from '../../../agent/encryption/res
 import { temporaryFolder } from '../../support/system.ts';
 
 interface Vectors {
-  hpke: Record<'info' | 'skRm' | 'enc' | 'pt' | 'aad' | 'ct', string>;
+  hpke: Record<'info' | 'pkRm' | 'skRm' | 'enc' | 'pt' | 'aad' | 'ct', string>;
   keys: { plain: KeyFile; withPassphrase: KeyFile; passphrase: string };
   context: typeof context & { accountId: string };
   envelope: Envelope;
@@ -100,12 +101,13 @@ async function decrypted(bytes: Buffer, key: OpenKey, pieceBytes = 10_000): Prom
 }
 
 test('the vector of RFC 9180 for the suite opens', async () => {
-  const { info, skRm, enc, pt, aad, ct } = Object.fromEntries(
+  const { info, skRm, pkRm, enc, pt, aad, ct } = Object.fromEntries(
     Object.entries(vectors.hpke).map(([name, hex]) => [name, Buffer.from(hex, 'hex')]),
   ) as Record<keyof Vectors['hpke'], Buffer>;
   const suite = new CipherSuite(KEM_DHKEM_P256_HKDF_SHA256, KDF_HKDF_SHA256, AEAD_AES_128_GCM);
-  const key = await suite.DeserializePrivateKey(skRm);
-  assert.deepEqual(Buffer.from(await suite.Open(key, enc, ct, { info, aad })), pt);
+  const pair = await keyPairOf(pkRm, skRm);
+  const opened = await suite.Open(pair, enc, ct, { info, aad });
+  assert.deepEqual(Buffer.from(opened), pt);
 });
 
 test('the vectors of the format open with both keys, one of them under a passphrase', async () => {
