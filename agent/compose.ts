@@ -208,12 +208,12 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     cipher: new Cipher(apiKey, 'waiting runs v1'),
     scripting: code?.scripting ?? null,
     scriptingProblem: code === null ? 'AGENT_CHECK_TYPES names no type with code' : null,
-    artifactsOf: (resultId, scrubber, seal) =>
+    artifactsOf: (resultId, scrubber, encrypter) =>
       openRunArtifacts({
         spool,
         resultId,
         scrubber,
-        seal,
+        encrypter,
         logger,
         within: (path) => runFolderOf(config.AGENT_WORK_DIR, path),
       }),

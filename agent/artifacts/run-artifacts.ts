@@ -9,7 +9,7 @@ import {
 import { encryptedContentType } from '@monitor/shared/contract/encrypted-result.ts';
 import { artifactReference, type ArtifactType } from '@monitor/shared/contract/check-result.ts';
 import type { Logger } from 'pino';
-import type { ResultSeal } from '../encryption/result-encryption.ts';
+import type { ResultEncrypter } from '../encryption/result-encryption.ts';
 import type { ArtifactSink, GivenFile } from '../runners/runner.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import type { ArtifactSpool, SpooledFile } from './artifact-spool.ts';
@@ -38,7 +38,7 @@ export interface RunArtifactsOptions {
   /** The folder a file must really be in, by its path. Without it files are taken from anywhere. */
   within?: (path: string) => string;
   /** Encrypts the files, for a location with keys for results. */
-  seal?: ResultSeal | null;
+  encrypter?: ResultEncrypter | null;
 }
 
 interface Taken {
@@ -75,7 +75,7 @@ async function measure(
 
 /** Begins taking the files of a run. Costs nothing until the first one comes. */
 export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
-  const { spool, resultId, scrubber, logger, within, seal = null } = options;
+  const { spool, resultId, scrubber, logger, within, encrypter = null } = options;
   const taken: Taken[] = [];
   const names = new Set<string>();
   let folder: Promise<string> | null = null;
@@ -124,7 +124,7 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
     const path = spool.pathOf(resultId, one.file);
     try {
       await scrubber.file(path, one.contentType);
-      if (seal !== null) await seal.file(path, one.name);
+      if (encrypter !== null) await encrypter.file(path, one.name);
       one.size = (await stat(path)).size;
       if (one.size > maxArtifactBytes) {
         one.withheld = beyondLimit;
@@ -133,9 +133,9 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
         one.digest = digest;
         const { file } = one;
         const { name, contentType } =
-          seal === null
+          encrypter === null
             ? one
-            : { name: seal.fileNameOf(one.name), contentType: encryptedContentType };
+            : { name: encrypter.fileNameOf(one.name), contentType: encryptedContentType };
         return { file, name, contentType, size, digest };
       }
     } catch (error) {

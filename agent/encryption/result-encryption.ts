@@ -52,7 +52,7 @@ function withoutContent(submission: ResultSubmission): ResultSubmission {
 }
 
 /** Encrypts one result and its files. */
-export interface ResultSeal {
+export interface ResultEncrypter {
   /** The name of a file on the control plane. */
   fileNameOf(name: string): string;
   /** Replaces a file by its encrypted form. */
@@ -60,7 +60,7 @@ export interface ResultSeal {
   result(submission: ResultSubmission): ResultSubmission;
 }
 
-class Seal implements ResultSeal {
+class Encrypter implements ResultEncrypter {
   readonly #session: Session;
   readonly #context: ResultContext;
 
@@ -152,7 +152,7 @@ class Seal implements ResultSeal {
 }
 
 /** Where nothing can be encrypted, nothing is sent: only the verdict and the times. */
-const nothingLeaves: ResultSeal = {
+const nothingLeaves: ResultEncrypter = {
   fileNameOf: () => 'file-0000000000000000',
   file: () => Promise.reject(new Error('it cannot be encrypted')),
   result: (submission) => ({ ...withoutContent(submission), isPayloadDropped: true }),
@@ -193,10 +193,10 @@ export class ResultEncryption {
   }
 
   /** What encrypts a result; null for a location without keys. */
-  async sealFor(context: ResultContext): Promise<ResultSeal | null> {
+  async encrypterFor(context: ResultContext): Promise<ResultEncrypter | null> {
     if (!this.isOn) return null;
     try {
-      return new Seal(await this.#sessionOf(context), context);
+      return new Encrypter(await this.#sessionOf(context), context);
     } catch (error) {
       this.#options.logger.error(
         { err: error },

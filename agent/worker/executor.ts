@@ -32,7 +32,7 @@ import {
 import type { Cipher } from './cipher.ts';
 import { concludeAttempt, type EndedAttempt } from './conclude-attempt.ts';
 import { EvidenceBudget } from './evidence-budget.ts';
-import type { ResultEncryption, ResultSeal } from '../encryption/result-encryption.ts';
+import type { ResultEncryption, ResultEncrypter } from '../encryption/result-encryption.ts';
 import type { LeaseBook } from './lease-book.ts';
 import type { LiveLogs } from './live-logs.ts';
 import type { Outbox, OutboxEntry, PendingRetry } from './outbox.ts';
@@ -61,7 +61,7 @@ export interface ExecutorOptions extends AttemptTools {
   /** Encrypts runs that wait on disk for their next attempt. */
   cipher: Cipher;
   /** Encrypts what results contain. */
-  encryption: Pick<ResultEncryption, 'sealFor'>;
+  encryption: Pick<ResultEncryption, 'encrypterFor'>;
   /** The files of this result may follow it. */
   onStored: (submission: ResultSubmission) => void;
   /** The reason why a slot is missed that was due so many milliseconds ago. */
@@ -199,17 +199,17 @@ export class Executor {
       return evidence.begin();
     };
     try {
-      const seal = await this.#sealOf(current);
+      const encrypter = await this.#encrypterOf(current);
       const attempt = {
         ...this.#asAttempt(current, startedAt),
-        seal,
+        encrypter,
         // What was void before does not belong to the run.
         onRepeat: () => {
           startedAt = clock.now();
           begunAt = clock.monotonic();
         },
         // What a run prints is content: nobody watches it where results are encrypted.
-        ...(current.streamsLogs === true && liveLogs !== undefined && seal === null
+        ...(current.streamsLogs === true && liveLogs !== undefined && encrypter === null
           ? { onPrinted: (line: string) => liveLogs.add(current.runId, line, current.attempt) }
           : {}),
       };
@@ -226,7 +226,7 @@ export class Executor {
         ...{ run: current, outcome, resultId: attempt.run.resultId, isCancelled, endedAt: at },
         sequenceStartedAt: current.sequenceStartedAt ?? startedAt,
       };
-      await this.#conclude(ended, seal);
+      await this.#conclude(ended, encrypter);
     } finally {
       turn.end();
     }
@@ -288,9 +288,9 @@ export class Executor {
     await this.#conclude(ended, null);
   }
 
-  #sealOf({ check, runId, runLocation, attempt }: Run): Promise<ResultSeal | null> {
+  #encrypterOf({ check, runId, runLocation, attempt }: Run): Promise<ResultEncrypter | null> {
     const { encryption, ids } = this.#options;
-    return encryption.sealFor({
+    return encryption.encrypterFor({
       ...{ accountId: check.accountId, location: runLocation, checkId: check.id, attempt },
       resultId: ids.ofAttempt(runId, attempt),
     });
@@ -324,13 +324,13 @@ export class Executor {
   }
 
   /** Stores an attempt together with the decision whether another one follows. */
-  async #conclude(ended: EndedAttempt, seal: ResultSeal | null): Promise<void> {
+  async #conclude(ended: EndedAttempt, encrypter: ResultEncrypter | null): Promise<void> {
     const { clock, outbox, leases, metrics, isLinkUp, onStored, onAttempt } = this.#options;
     const { run: current, outcome, sequenceStartedAt } = ended;
     const { submission, retry, retriedWhere } = concludeAttempt(ended, isLinkUp());
     const { check, runId, jobId, scheduledFor } = current;
     const entry: OutboxEntry = {
-      submission: seal === null ? submission : seal.result(submission),
+      submission: encrypter === null ? submission : encrypter.result(submission),
       ...(current.attempt > 1 && retry === null ? { endsRetryOf: runId } : {}),
       ...(scheduledFor !== null && jobId === null
         ? { finishedSlot: { checkId: check.id, scheduledFor } }

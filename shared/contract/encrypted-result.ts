@@ -2,7 +2,11 @@
 import { z } from 'zod';
 
 /** Bytes in base64url, without padding. */
-const base64Url = (characters: number) => z.string().regex(new RegExp(`^[\\w-]{${characters}}$`));
+const base64Url = (characters: number) =>
+  z
+    .string()
+    .regex(new RegExp(`^[\\w-]{${characters}}$`))
+    .meta({ example: 'B'.repeat(characters) });
 
 /** Most recipients of a location. */
 export const maxRecipients = 10;
@@ -27,7 +31,7 @@ export const encryptedEnvelope = z
       .min(1)
       .max(maxRecipients),
     salt: base64Url(43),
-    ciphertext: z.base64(),
+    ciphertext: z.base64().meta({ example: 'BBBB' }),
   })
   .meta({ id: 'EncryptedEnvelope' });
 

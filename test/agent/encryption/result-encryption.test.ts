@@ -19,7 +19,10 @@ import {
 } from '@monitor/shared/encryption/encryption.ts';
 import { AEAD_AES_128_GCM, CipherSuite, KDF_HKDF_SHA256, KEM_DHKEM_P256_HKDF_SHA256 } from 'hpke';
 import { pino } from 'pino';
-import { ResultEncryption, type ResultSeal } from '../../../agent/encryption/result-encryption.ts';
+import {
+  ResultEncryption,
+  type ResultEncrypter,
+} from '../../../agent/encryption/result-encryption.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 interface Vectors {
@@ -54,11 +57,11 @@ async function newKey(): Promise<OpenKey> {
   return openKeyFile(await createKeyFile(null), noPassphrase);
 }
 
-async function sealFor(keys: readonly OpenKey[], of = context): Promise<ResultSeal> {
+async function encrypterFor(keys: readonly OpenKey[], of = context): Promise<ResultEncrypter> {
   const encryption = encryptionFor(keys.map(({ publicKey }) => publicKey));
-  const seal = await encryption.sealFor({ accountId: 'account', ...of });
-  assert.ok(seal !== null);
-  return seal;
+  const encrypter = await encryption.encrypterFor({ accountId: 'account', ...of });
+  assert.ok(encrypter !== null);
+  return encrypter;
 }
 
 const details = {
@@ -127,9 +130,9 @@ test('the vectors of the format open with both keys, one of them under a passphr
 
 test('nothing but metrics stays readable, and the content comes back whole', async () => {
   const key = await newKey();
-  const seal = await sealFor([key]);
+  const encrypter = await encrypterFor([key]);
   const long = 'secret '.repeat(2_000);
-  const sealed = seal.result(submissionOf(long));
+  const sealed = encrypter.result(submissionOf(long));
   assert.equal(JSON.stringify(sealed).includes('secret'), false);
   assert.deepEqual(sealed.encryptedResult?.metrics, {
     response: { status: 503, timingPhases: { dns: 1.5 } },
@@ -148,7 +151,7 @@ test('nothing but metrics stays readable, and the content comes back whole', asy
 
 test('an envelope opens in no other result, location or attempt, and not when changed', async () => {
   const key = await newKey();
-  const envelope = envelopeOf((await sealFor([key])).result(submissionOf()));
+  const envelope = envelopeOf((await encrypterFor([key])).result(submissionOf()));
   for (const other of [
     { checkId: 'another' },
     { resultId: 'another' },
@@ -170,14 +173,14 @@ test('an envelope opens in no other result, location or attempt, and not when ch
 
 test('each recipient reads results, and one that was removed reads no new ones', async () => {
   const [first, second] = [await newKey(), await newKey()];
-  const both = envelopeOf((await sealFor([first, second])).result(submissionOf()));
+  const both = envelopeOf((await encrypterFor([first, second])).result(submissionOf()));
   for (const key of [first, second]) await openResult(both, context, key);
   const encryption = encryptionFor(null);
   encryption.use([first.publicKey, second.publicKey]);
-  await encryption.sealFor({ accountId: 'account', ...context });
+  await encryption.encrypterFor({ accountId: 'account', ...context });
   encryption.use([second.publicKey]);
-  const seal = await encryption.sealFor({ accountId: 'account', ...context });
-  const later = envelopeOf(seal?.result(submissionOf()) ?? assert.fail());
+  const encrypter = await encryption.encrypterFor({ accountId: 'account', ...context });
+  const later = envelopeOf(encrypter?.result(submissionOf()) ?? assert.fail());
   await openResult(later, context, second);
   await assert.rejects(openResult(later, context, first), /was encrypted for .*, and this key is/);
 });
@@ -186,8 +189,8 @@ test('keys of the agent outrank those of the control plane', async () => {
   const [own, announced] = [await newKey(), await newKey()];
   const encryption = encryptionFor([own.publicKey]);
   encryption.use([announced.publicKey]);
-  const seal = await encryption.sealFor({ accountId: 'account', ...context });
-  const envelope = envelopeOf(seal?.result(submissionOf()) ?? assert.fail());
+  const encrypter = await encryption.encrypterFor({ accountId: 'account', ...context });
+  const envelope = envelopeOf(encrypter?.result(submissionOf()) ?? assert.fail());
   assert.deepEqual(
     envelope.recipients.map(({ id }) => id),
     [own.id],
@@ -199,8 +202,8 @@ test('keys of the agent outrank those of the control plane', async () => {
 test('with a key that is no key, only the verdict leaves', async () => {
   const encryption = encryptionFor(null);
   encryption.use([`rk1_${Buffer.alloc(65, 4).toString('base64url')}`]);
-  const seal = await encryption.sealFor({ accountId: 'account', ...context });
-  const sealed = seal?.result(submissionOf()) ?? assert.fail();
+  const encrypter = await encryption.encrypterFor({ accountId: 'account', ...context });
+  const sealed = encrypter?.result(submissionOf()) ?? assert.fail();
   assert.equal(JSON.stringify(sealed).includes('secret'), false);
   assert.equal(sealed.isPayloadDropped, true);
 });
@@ -208,12 +211,12 @@ test('with a key that is no key, only the verdict leaves', async () => {
 test('files of every length around a chunk come back whole', async () => {
   using folder = temporaryFolder();
   const key = await newKey();
-  const seal = await sealFor([key]);
+  const encrypter = await encrypterFor([key]);
   const path = join(folder.path, 'file');
   for (const size of [0, 1, chunkBytes - 1, chunkBytes, chunkBytes + 1, 3 * chunkBytes]) {
     const content = Buffer.alloc(size, 'content ');
     writeFileSync(path, content);
-    await seal.file(path, 'secret.txt');
+    await encrypter.file(path, 'secret.txt');
     assert.ok(statSync(path).size > size);
     assert.deepEqual(await decrypted(readFileSync(path), key), content);
   }
@@ -222,10 +225,10 @@ test('files of every length around a chunk come back whole', async () => {
 test('a file that was shortened, reordered or given to another result does not open', async () => {
   using folder = temporaryFolder();
   const key = await newKey();
-  const seal = await sealFor([key]);
+  const encrypter = await encrypterFor([key]);
   const path = join(folder.path, 'file');
   writeFileSync(path, Buffer.alloc(2 * chunkBytes + 100, 'content '));
-  await seal.file(path, 'secret.txt');
+  await encrypter.file(path, 'secret.txt');
   const whole = readFileSync(path);
   const start = 8 + whole.readUInt32BE(4);
   const chunk = chunkBytes + tagBytes;
@@ -247,7 +250,7 @@ test('a file that was shortened, reordered or given to another result does not o
     await assert.rejects(decrypted(bytes, key), /does not open/, what);
   }
   await assert.rejects(decrypted(whole, await newKey()), /this key is/);
-  const expected = { ...context, resultId: 'another', name: seal.fileNameOf('secret.txt') };
+  const expected = { ...context, resultId: 'another', name: encrypter.fileNameOf('secret.txt') };
   async function* source(): AsyncGenerator<Uint8Array> {
     yield whole;
   }

@@ -42,7 +42,7 @@ function open(t: TestContext) {
   const metrics = createMetrics(new Registry(), '1');
   const leases = new LeaseBook();
   const executor = new Executor({
-    encryption: { sealFor: () => Promise.resolve(null) },
+    encryption: { encrypterFor: () => Promise.resolve(null) },
     ...{ clock: systemClock, outbox, logger, ids: new RunIds(), leases },
     processTime: new ProcessTime({ clock: systemClock }),
     missedReason: () => 'agent-overloaded' as const,
