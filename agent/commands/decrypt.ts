@@ -24,11 +24,14 @@ a list of them, with the details in their usual place afterwards. A file is what
 the link of the result downloads; its real name is under "files" of the result.
 Without a file, standard input is read. Nothing is sent anywhere.
 
+The passphrase of the key, if it has one, is typed, or comes from
+RESULT_KEY_PASSPHRASE, or from the file in RESULT_KEY_PASSPHRASE_FILE.
+
 Examples:
   monitor-agent decrypt --key-file results.key result.json
   curl -H "Authorization: Bearer $KEY" "$URL/v2/check-results/$CHECK" |
     monitor-agent decrypt --key-file results.key
-  monitor-agent decrypt --key-file results.key -o trace.zip file-0f3a8c5be1f27d46
+  monitor-agent decrypt -k results.key -o trace.zip file-0f3a8c5be1f27d46
 
 Exit codes: 0 decrypted, 2 the key, or what it should open, is not right.
 `;

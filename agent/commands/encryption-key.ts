@@ -16,6 +16,9 @@ Examples:
   monitor-agent encryption-key --output results.key
   monitor-agent encryption-key --output results.key --passphrase
 
+The passphrase is typed, or comes from RESULT_KEY_PASSPHRASE, or from the file
+in RESULT_KEY_PASSPHRASE_FILE.
+
 Exit codes: 0 written, 2 it could not be written.
 `;
 
@@ -30,10 +33,7 @@ export function registerEncryptionKey(program: Command): void {
     .command('encryption-key')
     .description('make a pair of keys for encrypted results')
     .requiredOption('-o, --output <file>', 'file for the private key; it must not exist yet')
-    .option(
-      '--passphrase',
-      'encrypt it with a passphrase: typed, or from RESULT_KEY_PASSPHRASE or RESULT_KEY_PASSPHRASE_FILE',
-    )
+    .option('--passphrase', 'encrypt it with a passphrase, which is asked for')
     .addHelpText('after', help)
     .action(async ({ output, passphrase }: Options) => {
       const key = await createKeyFile(
