@@ -14,6 +14,7 @@ import { readableMetrics } from '@monitor/shared/domain/readable-metrics.ts';
 import {
   chunkBytes,
   chunkNonce,
+  contentKeyInfo,
   contextBytes,
   fileHeadBytes,
   headOf,
@@ -26,18 +27,39 @@ import type { Logger } from 'pino';
 
 /** HPKE costs more than a check: its work is done once for this long. */
 const sessionMs = 10 * 60_000;
-/** Smaller results are not deflated. */
+/** Smaller results are not deflated. Bytes cost the outbox and the link more than this saves. */
 const worthDeflatingBytes = 2_048;
 const resultNonce = Buffer.alloc(12);
+
+const saltBytes = 32;
+/** One key alone costs many times as much: what derives it has left the caches of the processor. */
+const keysAtOnce = 64;
+
+interface ContentKey {
+  salt: Buffer;
+  key: Buffer;
+}
 
 interface Session {
   id: string;
   key: Buffer;
+  /** Keys that nothing was encrypted with. */
+  spare: ContentKey[];
   recipients: WrappedKey[];
 }
 
-function contentKey(session: Session, salt: Buffer, context: Uint8Array): Buffer {
-  return Buffer.from(hkdfSync('sha256', session.key, salt, context, 32));
+/** The next key of a session for a result or a file, with the salt that derives it. */
+function nextKey({ key, spare }: Session): ContentKey {
+  if (spare.length === 0) {
+    const salts = randomBytes(saltBytes * keysAtOnce);
+    for (let at = 0; at < salts.length; at += saltBytes) {
+      const salt = salts.subarray(at, at + saltBytes);
+      spare.push({ salt, key: Buffer.from(hkdfSync('sha256', key, salt, contentKeyInfo, 32)) });
+    }
+  }
+  const next = spare.pop();
+  if (next === undefined) throw new Error('no key was derived');
+  return next;
 }
 
 function encrypted(key: Buffer, nonce: Uint8Array, aad: Uint8Array, plain: Uint8Array): Buffer {
@@ -82,7 +104,7 @@ class Encrypter implements ResultEncrypter {
   }
 
   async file(path: string, name: string): Promise<void> {
-    const salt = randomBytes(32);
+    const { salt, key } = nextKey(this.#session);
     const storedAs = this.fileNameOf(name);
     const head = fileHeadBytes({
       ...this.#context,
@@ -90,7 +112,6 @@ class Encrypter implements ResultEncrypter {
       name: storedAs,
       chunkBytes,
     });
-    const key = contentKey(this.#session, salt, contextBytes(this.#context, storedAs));
     const aad = createHash('sha256').update(head).digest();
     const partial = `${path}.encrypted`;
     {
@@ -131,9 +152,8 @@ class Encrypter implements ResultEncrypter {
     const isDeflated = json.length >= worthDeflatingBytes;
     const body = isDeflated ? deflateRawSync(json, { level: 1 }) : json;
     const plain = Buffer.concat([Buffer.from([isDeflated ? 1 : 0]), body]);
-    const salt = randomBytes(32);
+    const { salt, key } = nextKey(this.#session);
     const context = contextBytes(this.#context, null);
-    const key = contentKey(this.#session, salt, context);
     const ciphertext = encrypted(key, resultNonce, context, plain).toString('base64');
     return {
       ...withoutContent(submission),
@@ -228,6 +248,6 @@ export class ResultEncryption {
     const key = randomBytes(32);
     const id = randomBytes(16).toString('base64url');
     const recipients = await wrapSession({ key, session: id }, keys, place);
-    return { id, key, recipients };
+    return { id, key, spare: [], recipients };
   }
 }

@@ -221,10 +221,13 @@ async function unwrapSession(head: EnvelopeHead, location: string, key: OpenKey)
   }
 }
 
-async function contentKey(session: Bytes, salt: Bytes, context: Bytes): Promise<CryptoKey> {
+/** `info` of HKDF for the key of a result or a file. What it belongs to is associated data. */
+export const contentKeyInfo = toBytes(JSON.stringify(['result-content', version]));
+
+async function contentKey(session: Bytes, salt: Bytes): Promise<CryptoKey> {
   const base = await subtle.importKey('raw', session, 'HKDF', false, ['deriveKey']);
   return subtle.deriveKey(
-    { name: 'HKDF', hash: 'SHA-256', salt, info: context },
+    { name: 'HKDF', hash: 'SHA-256', salt, info: contentKeyInfo },
     base,
     { name: 'AES-GCM', length: 256 },
     false,
@@ -247,7 +250,7 @@ export async function openResult(
   const bound = contextBytes({ ...context, accountId: envelope.accountId }, null);
   let plain: Bytes;
   try {
-    const aes = await contentKey(session, fromBase64(envelope.salt), bound);
+    const aes = await contentKey(session, fromBase64(envelope.salt));
     const algorithm = { name: 'AES-GCM', iv: new Uint8Array(12), additionalData: bound };
     plain = new Uint8Array(await subtle.decrypt(algorithm, aes, fromBase64(envelope.ciphertext)));
   } catch (error) {
@@ -364,8 +367,7 @@ export async function* openFile(
   if (isOther) throw new DecryptionError('it is a file of another result');
   if (head.chunkBytes !== chunkBytes) throw new DecryptionError('its chunks have another size');
   const session = await unwrapSession(head, head.location, key);
-  const context = contextBytes(head, head.name);
-  const aes = await contentKey(session, fromBase64(head.salt), context);
+  const aes = await contentKey(session, fromBase64(head.salt));
   const additionalData = await subtle.digest('SHA-256', bytes);
   onHead(head);
   for (let number = 0; ; number += 1) {
