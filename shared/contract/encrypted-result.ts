@@ -18,7 +18,8 @@ export const resultPublicKey = z
   .regex(/^rk1_[\w-]{87}$/, 'must be a public key for results, which begins with rk1_')
   .meta({
     description: 'As `monitor-agent encryption-key` prints it',
-    example: 'rk1_BF3TyVpBn0dxJx408lOt5A5nFXVNh6rx1cDwoWc_jfht_fukf4wdpXGtWZPTb5hWLAaq9aD1vm7XeNXMMMeSpfA',
+    example:
+      'rk1_BF3TyVpBn0dxJx408lOt5A5nFXVNh6rx1cDwoWc_jfht_fukf4wdpXGtWZPTb5hWLAaq9aD1vm7XeNXMMMeSpfA',
   });
 
 export const encryptedEnvelope = z

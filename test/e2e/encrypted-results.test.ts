@@ -17,7 +17,7 @@ import { mailServer } from '../support/mail-server.ts';
 import { seededRandom, testSeed } from '../support/random.ts';
 import { startS3 } from '../support/s3.ts';
 import { httpServer, tcpServer, tlsServer } from '../support/servers.ts';
-import { eventually, System, temporaryFolder } from '../support/system.ts';
+import { eventually, farFromNow, filesUnder, System, temporaryFolder } from '../support/system.ts';
 import { openWebhook } from '../support/webhook.ts';
 
 interface Result {
@@ -45,18 +45,6 @@ function canariesOf(random: () => number): string[] {
   const word = (): string =>
     Array.from({ length: 16 }, () => letters[Math.floor(random() * letters.length)]).join('');
   return Array.from({ length: 24 }, () => word());
-}
-
-function filesUnder(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
-}
-
-/** A slot would begin a second run while the test looks at the first: it is half a day away. */
-function farFromNow(): { frequency: number; frequencyOffset: number } {
-  const hour = (new Date().getUTCHours() + 12) % 24;
-  return { frequency: 1440, frequencyOffset: hour === 0 ? 24 : hour };
 }
 
 test('nothing of 24 canaries reaches the control plane, its key shows all, and the twin is judged alike', async (t) => {
@@ -194,20 +182,8 @@ test('nothing of 24 canaries reaches the control plane, its key shows all, and t
   ];
   const ids = new Map<string, string>();
   for (const [name, path, body] of checks) ids.set(name, await create(path, { name, ...body }));
-  const project = join(folder.path, 'suite');
-  mkdirSync(project);
-  writeFileSync(join(project, 'package.json'), '{"name":"suite","private":true}');
-  writeFileSync(join(project, 'playwright.config.js'), 'module.exports = { testDir: "." };');
-  writeFileSync(join(project, 'leak.spec.js'), script(true));
-  execFileSync('tar', ['czf', join(folder.path, 'suite.tgz'), '-C', project, '.']);
-  const uploaded = await fetch(`${system.baseUrl}/v1/code-bundles`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${system.apiKey}`, 'content-type': 'application/gzip' },
-    body: readFileSync(join(folder.path, 'suite.tgz')),
-  });
-  const { codeBundlePath } = (await uploaded.json()) as { codeBundlePath: string };
-  const installCommand = `ln -s ${process.cwd()}/node_modules node_modules`;
-  ids.set('suite', await create('playwright', { name: 'suite', codeBundlePath, installCommand }));
+  const suite = await system.uploadSuite(script(true));
+  ids.set('suite', await create('playwright', { name: 'suite', ...suite }));
   ids.set(
     'url twin',
     await create('url', {
@@ -238,16 +214,7 @@ test('nothing of 24 canaries reaches the control plane, its key shows all, and t
   const heard = new Map<string, Buffer>();
   const downloads = new Map<string, string>();
   for (const [name, { id, checkId }] of results) {
-    let assets: Asset[] = [];
-    await eventually(
-      async () => {
-        const path = `/v1/check-results/${checkId}/${id}/assets`;
-        ({ assets } = await system.api<{ assets: Asset[] }>('GET', path));
-        return assets.every(({ state }) => state !== 'PENDING');
-      },
-      120_000,
-      () => `files of ${name} arrived`,
-    );
+    const assets = await system.assetsOf<Asset>(checkId, id);
     heard.set(`assets of ${name}`, Buffer.from(JSON.stringify(assets)));
     for (const asset of assets) {
       assert.equal(asset.state, 'STORED', `${name} ${asset.name}`);
