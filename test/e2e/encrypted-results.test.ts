@@ -122,6 +122,18 @@ test('nothing of 24 canaries reaches the control plane, its key shows all, and t
     autoSubscribe: true,
   });
 
+  const service = await system.api<{ id: string }>('POST', '/v1/status-pages/services', {
+    name: 'Shop',
+  });
+  await system.api('POST', '/v1/status-pages', {
+    ...{ name: 'Shop status', url: 'shop' },
+    cards: [{ name: 'All', services: [{ id: service.id }] }],
+  });
+  const triggerIncident = {
+    ...{ serviceId: service.id, severity: 'CRITICAL', name: 'The shop is closed' },
+    ...{ description: 'We look into it.', notifySubscribers: true },
+  };
+
   const leak = `const canaries = await (await fetch('${site.url}/canaries')).json();`;
   const script = (page: boolean): string => `
     import { test, expect } from '@playwright/test';
@@ -138,7 +150,7 @@ test('nothing of 24 canaries reaches the control plane, its key shows all, and t
     (await system.api<{ id: string }>('POST', `/v1/checks/${path}`, { ...common, ...body })).id;
   const { port: dnsPort } = names;
   const checks: [name: string, path: string, body: Record<string, unknown>][] = [
-    ['url', 'url', { request: { url: `${site.url}/front` } }],
+    ['url', 'url', { request: { url: `${site.url}/front` }, triggerIncident }],
     [
       'api',
       'api',
@@ -279,14 +291,17 @@ test('nothing of 24 canaries reaches the control plane, its key shows all, and t
       '/v1/check-statuses',
       '/v1/private-locations',
       '/v1/audit-log',
-      '/v2/prometheus/metrics',
+      '/v1/prometheus/metrics',
       '/console/',
+      '/status/shop',
     ]) {
       const said = await fetch(`${system.baseUrl}${path}`, {
         headers: { authorization: `Bearer ${system.apiKey}` },
       });
+      assert.equal(said.status, 200, path);
       heard.set(path, Buffer.from(await said.arrayBuffer()));
     }
+    assert.match(heard.get('/status/shop')?.toString() ?? '', /The shop is closed/);
     heard.set('log', Buffer.from(system.controlPlane.lines.join('\n')));
     heard.set('webhooks', Buffer.from(webhook.deliveries.map(({ body }) => body).join('\n')));
     heard.set('mails', Buffer.from(mailbox.received.map(({ raw }) => raw).join('\n')));
