@@ -32,7 +32,7 @@ module.exports = {
       to: {
         pathNot: [
           '^shared/',
-          '^node_modules/(zod|jsonpath-rfc9535|re2js|handlebars|moment|protobufjs|@bufbuild/protobuf)/',
+          '^node_modules/(zod|hpke|jsonpath-rfc9535|re2js|handlebars|moment|protobufjs|@bufbuild/protobuf)/',
         ],
       },
     },
@@ -143,11 +143,11 @@ module.exports = {
     {
       name: 'the-console-stands-alone',
       comment:
-        'It runs in browsers: what it imports must be served to them. The packages of codemirror.js are.',
+        'It runs in browsers: what it imports must be served to them. The packages of codemirror.js and encryption.js are.',
       severity: 'error',
       from: {
         path: '^control-plane/console/.*\\.js$',
-        pathNot: '^control-plane/console/vendor/codemirror\\.js$',
+        pathNot: '^control-plane/console/vendor/(codemirror|encryption)\\.js$',
       },
       to: { pathNot: ['^control-plane/console/', '^\\.\\.?/(vendor/|facts\\.js$)'] },
     },

@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import { ArtifactSpool } from './artifacts/artifact-spool.ts';
 import { openRunArtifacts } from './artifacts/run-artifacts.ts';
 import { UploadLoop } from './artifacts/upload-loop.ts';
+import { ResultEncryption } from './encryption/result-encryption.ts';
 import { requireKey, type AgentConfig } from './config.ts';
 import { secretsOf } from './config-secrets.ts';
 import { ControlPlaneClient } from './link/control-plane-client.ts';
@@ -178,12 +179,18 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   );
 
   const ids = new RunIds();
+  const encryption = new ResultEncryption({
+    pinned: config.RESULT_ENCRYPTION_KEYS?.reveal().split(',') ?? null,
+    clock: rawClock,
+    logger: logger.child({ subsystem: 'encryption' }),
+  });
   const leases = new LeaseBook();
   const liveLogs = stack.use(
     new LiveLogs({ client, clock, logger: logger.child({ subsystem: 'runs' }) }),
   );
   const executor: Executor = new Executor({
     clock,
+    encryption,
     liveLogs,
     ids,
     runners,
@@ -201,11 +208,12 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     cipher: new Cipher(apiKey, 'waiting runs v1'),
     scripting: code?.scripting ?? null,
     scriptingProblem: code === null ? 'AGENT_CHECK_TYPES names no type with code' : null,
-    artifactsOf: (resultId, scrubber) =>
+    artifactsOf: (resultId, scrubber, encrypter) =>
       openRunArtifacts({
         spool,
         resultId,
         scrubber,
+        encrypter,
         logger,
         within: (path) => runFolderOf(config.AGENT_WORK_DIR, path),
       }),
@@ -239,6 +247,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     store: (entry) => outbox.put(entry),
     seen: outbox.seenCertificates(),
     logger: logger.child({ subsystem: 'certificates' }),
+    isEncrypted: () => encryption.isOn,
   });
 
   const checkIns: CheckInLoop = new CheckInLoop({
@@ -257,6 +266,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       capture: network.capture !== null,
       traceroute: network.traceroute !== null,
       browsers: code?.browsers ?? [],
+      encryptsResults: true,
     },
     capacity: { light: config.UPTIME_CONCURRENCY, heavy: config.JOB_CONCURRENCY },
     running: () => executor.running,
@@ -295,7 +305,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
 
   const session: AgentSession = new AgentSession({
     ...{ clock, rawClock, logger, metrics, client, outbox, cache, ids, leases, executor },
-    ...{ scheduler, certificates, checkIns, openRuns, submitLoop, uploads, traces },
+    ...{ encryption, scheduler, certificates, checkIns, openRuns, submitLoop, uploads, traces },
     drainTimeoutMs: config.DRAIN_TIMEOUT_SECONDS * 1000,
   });
 

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { maxRecipients, resultPublicKey } from '@monitor/shared/contract/encrypted-result.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { AgentError } from './errors.ts';
 import { secretSettings } from './guard-process.ts';
@@ -17,6 +18,18 @@ const secret = z
   .trim()
   .min(1, { error: 'must not be empty' })
   .transform((text) => new Secret(text));
+
+/** Not secret, but nothing that runs here may replace them. */
+const publicKeys = z
+  .string()
+  .transform((text) => text.split(/[\s,]+/).filter((key) => key !== ''))
+  .refine((keys) => keys.length > 0 && keys.length <= maxRecipients, {
+    error: `must be 1 to ${maxRecipients} public keys`,
+  })
+  .refine((keys) => keys.every((key) => resultPublicKey.safeParse(key).success), {
+    error: 'must be public keys as "monitor-agent encryption-key" prints them (rk1_…)',
+  })
+  .transform((keys) => new Secret(keys.join(',')));
 
 /** Without a scheme it is http, as in other programs. */
 const proxy = z
@@ -321,6 +334,11 @@ const settings = {
     schema: flag('must be on or off'),
     fallback: 'on',
     meaning: 'on sends counts of internal error codes to the control plane, off does not',
+  },
+  RESULT_ENCRYPTION_KEYS: {
+    schema: publicKeys,
+    meaning:
+      'Public keys (rk1_…), separated by commas, for which results are encrypted; those of the control plane then count for nothing',
   },
   HTTPS_PROXY: {
     schema: proxy,

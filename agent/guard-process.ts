@@ -14,6 +14,7 @@ export const secretSettings = {
   HTTPS_PROXY: true,
   HTTP_PROXY: true,
   ALL_PROXY: true,
+  RESULT_ENCRYPTION_KEYS: true,
 } as const;
 
 /** The variables that hold secrets themselves, in every spelling. */

@@ -53,6 +53,18 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     summary: 'gather in one file what somebody needs who is to help',
     load: async () => (await import('./commands/support-bundle.ts')).registerSupportBundle,
   },
+  'encryption-key': {
+    takes: '',
+    hasOptions: true,
+    summary: 'make a pair of keys for encrypted results',
+    load: async () => (await import('./commands/encryption-key.ts')).registerEncryptionKey,
+  },
+  decrypt: {
+    takes: '[file]',
+    hasOptions: true,
+    summary: 'decrypt results, and files of results, with your private key',
+    load: async () => (await import('./commands/decrypt.ts')).registerDecrypt,
+  },
   traceroute: {
     takes: '<target>',
     hasOptions: true,

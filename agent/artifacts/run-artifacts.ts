@@ -6,8 +6,10 @@ import {
   maxArtifactBytes,
   type ArtifactDeclaration,
 } from '@monitor/shared/contract/agent-protocol.ts';
+import { encryptedContentType } from '@monitor/shared/contract/encrypted-result.ts';
 import { artifactReference, type ArtifactType } from '@monitor/shared/contract/check-result.ts';
 import type { Logger } from 'pino';
+import type { ResultEncrypter } from '../encryption/result-encryption.ts';
 import type { ArtifactSink, GivenFile } from '../runners/runner.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import type { ArtifactSpool, SpooledFile } from './artifact-spool.ts';
@@ -35,6 +37,8 @@ export interface RunArtifactsOptions {
   logger: Logger;
   /** The folder a file must really be in, by its path. Without it files are taken from anywhere. */
   within?: (path: string) => string;
+  /** Encrypts the files, for a location with keys for results. */
+  encrypter?: ResultEncrypter | null;
 }
 
 interface Taken {
@@ -71,7 +75,7 @@ async function measure(
 
 /** Begins taking the files of a run. Costs nothing until the first one comes. */
 export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
-  const { spool, resultId, scrubber, logger, within } = options;
+  const { spool, resultId, scrubber, logger, within, encrypter = null } = options;
   const taken: Taken[] = [];
   const names = new Set<string>();
   let folder: Promise<string> | null = null;
@@ -120,13 +124,18 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
     const path = spool.pathOf(resultId, one.file);
     try {
       await scrubber.file(path, one.contentType);
+      if (encrypter !== null) await encrypter.file(path, one.name);
       one.size = (await stat(path)).size;
       if (one.size > maxArtifactBytes) {
         one.withheld = beyondLimit;
       } else {
         const { size, digest } = await measure(path, one.isFleeting);
         one.digest = digest;
-        const { file, name, contentType } = one;
+        const { file } = one;
+        const { name, contentType } =
+          encrypter === null
+            ? one
+            : { name: encrypter.fileNameOf(one.name), contentType: encryptedContentType };
         return { file, name, contentType, size, digest };
       }
     } catch (error) {

@@ -7,6 +7,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCheck, CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
 import type { UploadLoop } from '../artifacts/upload-loop.ts';
+import type { ResultEncryption } from '../encryption/result-encryption.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import type { Traces } from '../observability/tracing/open-traces.ts';
@@ -17,7 +18,7 @@ import type { LeaseBook } from './lease-book.ts';
 import type { OpenRunReports } from './open-runs.ts';
 import type { Outbox } from './outbox.ts';
 import type { RunIds } from './run-ids.ts';
-import type { ScheduleCache } from './schedule-cache.ts';
+import type { CachedSchedule, ScheduleCache } from './schedule-cache.ts';
 import type { Scheduler } from './scheduler.ts';
 import { nextState, sessionStates, type SessionEvent, type SessionState } from './session-state.ts';
 import type { SubmitLoop } from './submit-loop.ts';
@@ -47,6 +48,7 @@ export interface AgentSessionParts {
   outbox: Outbox;
   cache: ScheduleCache;
   ids: RunIds;
+  encryption: ResultEncryption;
   leases: LeaseBook;
   executor: Executor;
   scheduler: Scheduler;
@@ -113,15 +115,16 @@ export class AgentSession {
   }
 
   #follow(
-    { location, epoch, idKey }: { location: string; epoch: number; idKey: string | null },
+    { location, epoch, idKey, resultKeys }: Omit<CachedSchedule, 'checks'>,
     upserts: readonly AssignedCheck[],
     removals: readonly string[],
     isFull: boolean,
   ): void {
-    const { ids, scheduler, metrics } = this.#parts;
+    const { encryption, ids, scheduler, metrics } = this.#parts;
     this.#location = location;
     this.#epoch = epoch;
     ids.use(idKey);
+    encryption.use(resultKeys);
     scheduler.apply(location, upserts, removals, isFull);
     metrics.assignedChecks.set(scheduler.size);
   }
@@ -140,7 +143,7 @@ export class AgentSession {
 
   /** Applies the answer to a check-in. */
   answer(answer: CheckInAnswer): void {
-    const { executor, openRuns, ids, certificates, scheduler, rawClock } = this.#parts;
+    const { executor, openRuns, ids, certificates, scheduler, rawClock, encryption } = this.#parts;
     const { location, epoch, upserts, removals, jobs, cancellations, full: isFull } = answer;
     if (!sessionStates[this.#state].takesWork) {
       for (const runId of cancellations) executor.cancel(runId);
@@ -148,8 +151,13 @@ export class AgentSession {
     }
     if (isFull) openRuns.forget();
     const idKey = answer.idKey ?? null;
-    const isSame = location === this.#location && epoch === this.#epoch && idKey === ids.key;
-    this.#follow({ location, epoch, idKey }, upserts, removals, isFull);
+    const { resultKeys = [] } = answer;
+    const isSame =
+      location === this.#location &&
+      epoch === this.#epoch &&
+      idKey === ids.key &&
+      resultKeys.join() === encryption.announced.join();
+    this.#follow({ location, epoch, idKey, resultKeys }, upserts, removals, isFull);
     for (const job of jobs) executor.startJob(job, location, epoch);
     for (const runId of cancellations) executor.cancel(runId);
     if (!isSame || isFull || upserts.length > 0 || removals.length > 0) {
@@ -162,11 +170,12 @@ export class AgentSession {
   }
 
   #saveSchedule(): void {
-    const { cache, ids, scheduler } = this.#parts;
+    const { cache, encryption, ids, scheduler } = this.#parts;
     this.#cancelCaching = null;
     if (this.#location === null) return;
     cache.save({
       ...{ location: this.#location, epoch: this.#epoch, idKey: ids.key },
+      resultKeys: [...encryption.announced],
       checks: scheduler.checks(),
     });
   }

@@ -15,6 +15,7 @@ import {
 import type { AgentCheckType, Measurement } from '@monitor/shared/contract/checks/check-type.ts';
 import { detailsOfAgentError, type JobLog } from '@monitor/shared/domain/agent-error-details.ts';
 import { judge, type Verdict } from '@monitor/shared/domain/verdict.ts';
+import type { ResultEncrypter } from '../encryption/result-encryption.ts';
 import type { RunArtifacts } from '../artifacts/run-artifacts.ts';
 import { withoutDeadLinks } from '../artifacts/without-dead-links.ts';
 import { AgentError } from '../errors.ts';
@@ -50,7 +51,11 @@ export interface AttemptTools {
   /** Whether the agent is about to stop, and whether runs wait for a permit. */
   pace?: (check: AssignedCheck) => { isStopping: boolean; isCrowded: boolean };
   /** Collects the files of one attempt. */
-  artifactsOf(resultId: string, scrubber: Scrubber): RunArtifacts;
+  artifactsOf(
+    resultId: string,
+    scrubber: Scrubber,
+    encrypter: ResultEncrypter | null,
+  ): RunArtifacts;
 }
 
 /** The check to run, and the identity of the run. */
@@ -65,6 +70,8 @@ export interface Attempt {
   onRepeat?: () => void;
   /** Takes what the run prints while it runs, without secrets; absent when nobody watches it. */
   onPrinted?: (line: string) => void;
+  /** Encrypts its files; absent where nothing is encrypted. */
+  encrypter?: ResultEncrypter | null;
 }
 
 type EvidenceShare = Pick<AttemptEvidence, 'begin' | 'deadline'>;
@@ -330,7 +337,7 @@ interface Tried {
 }
 
 async function tryAttempt(
-  { check, run, environmentUrl, onPrinted }: Attempt,
+  { check, run, environmentUrl, onPrinted, encrypter = null }: Attempt,
   tools: AttemptTools,
   signal: AbortSignal,
   { begin, deadline }: EvidenceShare,
@@ -355,7 +362,7 @@ async function tryAttempt(
     ...(tools.onScrubbed === undefined ? {} : { onFound: tools.onScrubbed }),
   });
   const print = (line: string): void => onPrinted?.(scrubber.text(line));
-  const artifacts = tools.artifactsOf(run.resultId, scrubber);
+  const artifacts = tools.artifactsOf(run.resultId, scrubber, encrypter);
   let storedBodyLimit = 0;
   const seen: { isVoid: Tried['isVoid'] } = { isVoid: null };
   const measuring = processTime.begin();

@@ -10,6 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import { encryptedText } from '@monitor/shared/contract/encrypted-result.ts';
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
 import { hash32 } from '@monitor/shared/domain/hash.ts';
 import type { Logger } from 'pino';
@@ -46,7 +47,11 @@ export interface CertificateWatchOptions {
   /** From before a restart. */
   seen: readonly SeenCertificate[];
   logger: Logger;
+  /** True while results are encrypted. */
+  isEncrypted?: () => boolean;
 }
+
+const hiddenNames = { issuer: encryptedText, subject: encryptedText, fingerprint256: '' };
 
 /** Equal for all checks that read the same certificate in the same way. */
 function questionOf(check: AssignedCheck): CertificateQuestion | null {
@@ -179,6 +184,8 @@ export class CertificateWatch {
         id: randomUUID(),
         ...{ checkId, host, port, measuredAt },
         ...reading,
+        // The names in a certificate are content; the days until it expires are a metric.
+        ...(this.#options.isEncrypted?.() === true ? hiddenNames : {}),
       },
       seenCertificate,
     });

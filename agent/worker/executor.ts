@@ -32,6 +32,7 @@ import {
 import type { Cipher } from './cipher.ts';
 import { concludeAttempt, type EndedAttempt } from './conclude-attempt.ts';
 import { EvidenceBudget } from './evidence-budget.ts';
+import type { ResultEncryption, ResultEncrypter } from '../encryption/result-encryption.ts';
 import type { LeaseBook } from './lease-book.ts';
 import type { LiveLogs } from './live-logs.ts';
 import type { Outbox, OutboxEntry, PendingRetry } from './outbox.ts';
@@ -59,6 +60,8 @@ export interface ExecutorOptions extends AttemptTools {
   isLinkUp: () => boolean;
   /** Encrypts runs that wait on disk for their next attempt. */
   cipher: Cipher;
+  /** Encrypts what results contain. */
+  encryption: Pick<ResultEncryption, 'encrypterFor'>;
   /** The files of this result may follow it. */
   onStored: (submission: ResultSubmission) => void;
   /** The reason why a slot is missed that was due so many milliseconds ago. */
@@ -196,14 +199,17 @@ export class Executor {
       return evidence.begin();
     };
     try {
+      const encrypter = await this.#encrypterOf(current);
       const attempt = {
         ...this.#asAttempt(current, startedAt),
+        encrypter,
         // What was void before does not belong to the run.
         onRepeat: () => {
           startedAt = clock.now();
           begunAt = clock.monotonic();
         },
-        ...(current.streamsLogs === true && liveLogs !== undefined
+        // What a run prints is content: nobody watches it where results are encrypted.
+        ...(current.streamsLogs === true && liveLogs !== undefined && encrypter === null
           ? { onPrinted: (line: string) => liveLogs.add(current.runId, line, current.attempt) }
           : {}),
       };
@@ -216,10 +222,11 @@ export class Executor {
       if (signal.aborted && !isCancelled) return;
       const { at, tookMs } = attemptEndedAt();
       if (!isCancelled) this.#count(current, outcome, tookMs);
-      await this.#conclude({
+      const ended = {
         ...{ run: current, outcome, resultId: attempt.run.resultId, isCancelled, endedAt: at },
         sequenceStartedAt: current.sequenceStartedAt ?? startedAt,
-      });
+      };
+      await this.#conclude(ended, encrypter);
     } finally {
       turn.end();
     }
@@ -273,10 +280,19 @@ export class Executor {
   async #recordCancelled(current: Run): Promise<void> {
     const { clock, ids } = this.#options;
     const now = clock.now();
-    await this.#conclude({
+    const ended = {
       ...{ run: current, outcome: outcomeWithoutAttempt(now), isCancelled: true },
       resultId: ids.ofAttempt(current.runId, current.attempt),
       ...{ sequenceStartedAt: now, endedAt: now },
+    };
+    await this.#conclude(ended, null);
+  }
+
+  #encrypterOf({ check, runId, runLocation, attempt }: Run): Promise<ResultEncrypter | null> {
+    const { encryption, ids } = this.#options;
+    return encryption.encrypterFor({
+      ...{ accountId: check.accountId, location: runLocation, checkId: check.id, attempt },
+      resultId: ids.ofAttempt(runId, attempt),
     });
   }
 
@@ -308,13 +324,13 @@ export class Executor {
   }
 
   /** Stores an attempt together with the decision whether another one follows. */
-  async #conclude(ended: EndedAttempt): Promise<void> {
+  async #conclude(ended: EndedAttempt, encrypter: ResultEncrypter | null): Promise<void> {
     const { clock, outbox, leases, metrics, isLinkUp, onStored, onAttempt } = this.#options;
     const { run: current, outcome, sequenceStartedAt } = ended;
     const { submission, retry, retriedWhere } = concludeAttempt(ended, isLinkUp());
     const { check, runId, jobId, scheduledFor } = current;
     const entry: OutboxEntry = {
-      submission,
+      submission: encrypter === null ? submission : encrypter.result(submission),
       ...(current.attempt > 1 && retry === null ? { endsRetryOf: runId } : {}),
       ...(scheduledFor !== null && jobId === null
         ? { finishedSlot: { checkId: check.id, scheduledFor } }

@@ -19,6 +19,8 @@ const cached = z.object({
   epoch: z.number(),
   /** Key of the control plane for ids of slots, if it sent one. */
   idKey: z.string().nullable().default(null),
+  /** Public keys for results. */
+  resultKeys: z.array(z.string()).default([]),
   checks: z.array(assignedCheck),
 });
 export type CachedSchedule = z.output<typeof cached>;

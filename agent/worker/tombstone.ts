@@ -5,7 +5,10 @@ import type { Submission } from '@monitor/shared/contract/agent-protocol.ts';
 const maxMessageLength = 300;
 
 /** Details of a run. The protocol allows to omit them. */
-const seen = [...resultFields, 'errorMessages', 'artifacts', 'learnedScript'] as const;
+const seen = [
+  ...resultFields,
+  ...(['encryptedResult', 'errorMessages', 'artifacts', 'learnedScript'] as const),
+] as const;
 
 /**
  * The part of a submission that is kept when there is no room, as JSON: the verdict and the times

@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Router, type Request, type Response } from 'express';
@@ -14,7 +15,8 @@ import { represent, type Representation } from '../http/representation.ts';
 
 const folder = join(import.meta.dirname, '..', 'console');
 
-const codeMirror = 'vendor/codemirror.js';
+/** Modules that import packages. */
+const withImports = ['vendor/codemirror.js', 'vendor/encryption.js'];
 
 const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -51,9 +53,21 @@ function isLoadedLate(path: string): boolean {
   );
 }
 
+/** Without its types. Node warns that this is new, which nobody who runs the sources can change. */
+function withoutTypes(source: string): string {
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    return stripTypeScriptTypes(source);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
 /** Path of a file in a package, by its import name. */
 function packageFile(name: string): string {
-  return readFileSync(fileURLToPath(import.meta.resolve(name)), 'utf8');
+  const source = readFileSync(fileURLToPath(import.meta.resolve(name)), 'utf8');
+  return name.endsWith('.ts') ? withoutTypes(source) : source;
 }
 
 /**
@@ -67,7 +81,7 @@ function withPath(source: string, name: string, path: string): string {
 }
 
 /** An import or a re-export by the name of a package; comments have them further right. */
-const bareImport = /^((?:import|export|\})[^'"\n]*\bfrom )(['"])([@a-z][\w@/-]*)\2/gm;
+const bareImport = /^((?:import|export|\})[^'"\n]*\bfrom )(['"])([@a-z][\w@/.-]*)\2/gm;
 
 /**
  * A module with the packages that it imports, and those that they import, each a file beside it.
@@ -99,7 +113,7 @@ function vendorSources(): [path: string, source: string][] {
     ['vendor/uplot.js', `${packageFile('uplot/dist/uPlot.iife.min.js')}\nexport { uPlot };\n`],
     ['vendor/uqr.js', packageFile('uqr')],
     ['vendor/uplot.css', packageFile('uplot/dist/uPlot.min.css')],
-    ...withPackages(codeMirror, readFileSync(join(folder, codeMirror), 'utf8')),
+    ...withImports.flatMap((path) => withPackages(path, readFileSync(join(folder, path), 'utf8'))),
   ];
 }
 

@@ -341,7 +341,7 @@ export const forms: Readonly<Record<string, Form>> = {
         read: privateLocationRoutes.getPrivateLocation,
         update: privateLocationRoutes.updatePrivateLocation,
         remove: privateLocationRoutes.deletePrivateLocation,
-        without: ['icon'],
+        without: ['icon', 'resultEncryptionKeys'],
       },
       certificate: {
         title: 'Client certificate',

@@ -50,6 +50,7 @@ import * as projects from './migrations/0039-projects.ts';
 import * as testSessions from './migrations/0040-test-sessions.ts';
 import * as slackMessages from './migrations/0041-slack-messages.ts';
 import * as webhookSubscriptions from './migrations/0042-webhook-subscriptions.ts';
+import * as resultKeys from './migrations/0043-result-keys.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -113,6 +114,7 @@ const onBoth = {
   '0040-test-sessions': testSessions,
   '0041-slack-messages': slackMessages,
   '0042-webhook-subscriptions': webhookSubscriptions,
+  '0043-result-keys': resultKeys,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {

@@ -69,6 +69,18 @@ const checksById = prepareQuery<
     .where('id', 'in', eachTextIn(argument('checkIds'))),
 );
 
+const encryptedLocations = prepareQuery<
+  { accountIds: string },
+  { account_id: string; slug_name: string; encrypted_since: number }
+>((db, argument) =>
+  db
+    .selectFrom('private_locations')
+    .select(['account_id', 'slug_name', 'encrypted_since'])
+    .where('account_id', 'in', eachTextIn(argument('accountIds')))
+    .where('encrypted_since', 'is not', null)
+    .$narrowType<{ encrypted_since: number }>(),
+);
+
 /** The schedules of checks since an instant. */
 const schedulesOf = prepareQuery<
   { accountIds: string; checkIds: string; since: number },
@@ -145,6 +157,7 @@ export class IngestFacts {
   readonly results = new Map<number, ResultRow[]>();
   readonly #checks = new Map<string, KnownCheck>();
   readonly #leases = new Map<string, LeasedJob>();
+  readonly #encryptedSince = new Map<string, number>();
 
   /**
    * Reads what is known about these items. Under the locks of their checks nothing of it changes before
@@ -184,6 +197,10 @@ export class IngestFacts {
       );
     }
     await facts.#readLeases(db, items);
+    for (const row of await encryptedLocations.run(db, { accountIds })) {
+      const { account_id: accountId, slug_name: location, encrypted_since: since } = row;
+      facts.#encryptedSince.set(`${accountId} ${location}`, since);
+    }
     return facts;
   }
 
@@ -258,6 +275,11 @@ export class IngestFacts {
   async addRunsInTheWay(db: Kysely<Database>, items: readonly RunItem[]): Promise<boolean> {
     const byId = await this.#addRunsById(db, items);
     return (await this.addRunsOfSlots(db, items)) || byId;
+  }
+
+  /** Since when a location takes only encrypted results; undefined where it takes others. */
+  encryptedSince({ accountId, location }: RunItem): number | undefined {
+    return this.#encryptedSince.get(`${accountId} ${location}`);
   }
 
   check(checkId: string): KnownCheck | undefined {

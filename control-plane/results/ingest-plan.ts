@@ -12,10 +12,17 @@ import { sha256Hex } from '../core/keys.ts';
 import type { EncodedPayload } from '../db/columns.ts';
 import type { FinishedJob, NewJob, RetryLocations } from '../scheduling/index.ts';
 import { whyRefused, withoutFuture } from './decide/admission.ts';
+import { hasContent, withoutContent } from './decide/encrypted-payload.ts';
 import { decideResult } from './decide/ingest.ts';
 import { slotKey, slotOf, type IngestFacts, type RunItem, type RunRow } from './ingest-facts.ts';
 import { runDayOf } from '../db/run-days.ts';
 import type { NewResult } from './result-rows.ts';
+
+/**
+ * A run may have begun before its agent learned the keys of the location: its verdict counts, and what it
+ * contains is not stored.
+ */
+const plainGraceMs = 2 * 60_000;
 
 export interface PlannedRun {
   /** Null for a new run, until it is inserted. */
@@ -116,7 +123,14 @@ export class IngestPlan {
     const slot = slotKey(slotOf(data));
     const known = run ?? (slot === null ? undefined : this.#bySlot.get(slot));
     if (data.kind === 'missed') return this.#takeMissed(item, data, known);
-    return this.#takeResult(item, withoutFuture(data, now), payload, known);
+    const since = this.#facts.encryptedSince(item);
+    const isPlain = since !== undefined && data.encryptedResult == null && hasContent(data);
+    if (!isPlain) return this.#takeResult(item, withoutFuture(data, now), payload, known);
+    if (data.startedAt >= since + plainGraceMs) {
+      const problem = `encryptedResult: is required, since ${location} has keys for results`;
+      return { id: data.id, outcome: 'refused', reason: problem };
+    }
+    return this.#takeResult(item, withoutFuture(withoutContent(data), now), null, known);
   }
 
   #takeMissed(item: RunItem, data: MissedSubmission, known: PlannedRun | undefined): ItemOutcome {

@@ -2,13 +2,21 @@
 import {
   maxItemBytes,
   submission,
+  type ArtifactDeclaration,
   type ItemOutcome,
   type ResultSubmission,
   type Submission,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type { ResultField } from '@monitor/shared/contract/check-result.ts';
+import { resultFields, type ResultField } from '@monitor/shared/contract/check-result.ts';
+import {
+  encryptedContentType,
+  encryptedFileName,
+  encryptedText,
+} from '@monitor/shared/contract/encrypted-result.ts';
+import { readableMetrics } from '@monitor/shared/domain/readable-metrics.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
-import { encodeJson, type EncodedPayload } from '../db/columns.ts';
+import { encodeJson, encodePayload, type EncodedPayload } from '../db/columns.ts';
+import type { EncryptedPayload } from './decide/encrypted-payload.ts';
 
 /** Limit of monitor details: headers, the beginning of a body, a traceroute. */
 const maxMonitorBytes = 2_097_152;
@@ -37,8 +45,41 @@ export function refusal(item: unknown, reason: string): ItemOutcome {
   return { id, outcome: 'refused', reason };
 }
 
+const encryptedOverhead = 1.5;
+
+/** Why an encrypted result is refused: something in it is readable; null for none. */
+function whyReadable(item: ResultSubmission): string | null {
+  const details = resultFields.find((field) => item[field] !== null);
+  if (details !== undefined) return `${details}: must be null beside encryptedResult`;
+  if (item.errorMessages.length > 0) return 'errorMessages: must be empty beside encryptedResult';
+  if (item.learnedScript !== null) return 'learnedScript: must be null beside encryptedResult';
+  const isHidden = ({ name, contentType, withheld }: ArtifactDeclaration): boolean =>
+    encryptedFileName.test(name) &&
+    contentType === encryptedContentType &&
+    (withheld === null || withheld === encryptedText);
+  const file = item.artifacts.findIndex((artifact) => !isHidden(artifact));
+  return file === -1 ? null : `artifacts.${file}: is not encrypted beside encryptedResult`;
+}
+
+/** The envelope, with the numbers that analytics read and nothing else that an agent may have put there. */
+function encryptedPayloadOf(
+  item: ResultSubmission,
+  { envelope, metrics }: NonNullable<ResultSubmission['encryptedResult']>,
+): EncodedPayload | string {
+  const readable = whyReadable(item);
+  if (readable !== null) return readable;
+  const maxLength = maxBytesOf(item.checkType) * encryptedOverhead;
+  if (envelope.ciphertext.length > maxLength) {
+    return `encryptedResult.envelope.ciphertext: has ${envelope.ciphertext.length} characters, at most ${maxLength} are taken`;
+  }
+  const payload: EncryptedPayload = { envelope, ...readableMetrics(item.checkType, metrics) };
+  return encodePayload(payload);
+}
+
 /** The details of a result in the shape of its type; an agent without the type has none. */
 function payloadOf(item: ResultSubmission): EncodedPayload | string | null {
+  const { encryptedResult: encrypted } = item;
+  if (encrypted != null) return encryptedPayloadOf(item, encrypted);
   const field = resultFieldOf(item.checkType);
   if (field === null || item[field] === null) return null;
   const json = Buffer.from(JSON.stringify(item[field]));

@@ -2,6 +2,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { findCheckType, type CheckType } from '@monitor/shared/contract/checks/index.ts';
+import { encryptedError } from '@monitor/shared/contract/encrypted-result.ts';
+import { readableMetrics } from '@monitor/shared/domain/readable-metrics.ts';
 import { decodePayload, fromFlag } from '../db/columns.ts';
 import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
@@ -13,6 +15,8 @@ const maxErrorLength = 500;
 
 /** The error and response fields of the payloads of all types. */
 interface Payload {
+  /** Of an encrypted result, which has no other text. */
+  envelope?: unknown;
   response?: { status?: unknown; statusText?: unknown } | null;
   requestError?: string | null;
   degradedReason?: string;
@@ -25,7 +29,9 @@ function oneLine(text: string | undefined): string | null {
   return line === undefined ? null : line.trim().slice(0, maxErrorLength);
 }
 
-function errorOf({ requestError, assertions, errors, degradedReason }: Payload): string | null {
+function errorOf(payload: Payload): string | null {
+  const { envelope, requestError, assertions, errors, degradedReason } = payload;
+  if (envelope !== undefined) return encryptedError;
   const [thrown] = errors ?? [];
   const assertion = assertions?.find(
     ({ error, passed }) => error !== undefined || passed === false,
@@ -45,6 +51,10 @@ function answerOf({ response }: Payload): Pick<RunVerdict, 'statusCode' | 'statu
 }
 
 function payloadIn(item: ResultSubmission): Payload | null {
+  const { encryptedResult: encrypted } = item;
+  if (encrypted != null) {
+    return { ...readableMetrics(item.checkType, encrypted.metrics), envelope: encrypted.envelope };
+  }
   const type = findCheckType(item.checkType);
   return type === undefined ? null : (item[type.resultField] as Payload | null);
 }

@@ -242,6 +242,7 @@ async function answerOf(
       ...(request.protocol >= keyedIdsFrom && {
         idKey: services.ids.keyOf(accountId, location),
       }),
+      resultKeys: [...view.resultKeys],
       snapshot,
       ...news,
       jobs,

@@ -63,14 +63,19 @@ export function candidateFromRow(row: AgentRow): Candidate {
     checkTypes,
     runtimes = [],
     browsers = [],
-  } = fromJson<{ checkTypes: string[]; runtimes?: string[]; browsers?: string[] }>(
-    row.capabilities_json,
-  );
+    encryptsResults = false,
+  } = fromJson<{
+    checkTypes: string[];
+    runtimes?: string[];
+    browsers?: string[];
+    encryptsResults?: boolean;
+  }>(row.capabilities_json);
   return {
     id: row.id,
     weight: Math.max(1, row.capacity_light),
     checkTypes: new Set(checkTypes),
     runtimes: new Set(runtimes),
     hasBrowser: browsers.length > 0,
+    encryptsResults,
   };
 }

@@ -42,6 +42,7 @@ export { moveSchedule } from './move-schedule.ts';
 export { cancelOpenRuns, recordOpenRuns } from './open-runs.ts';
 export { openRunHandlers } from './open-runs/handlers.ts';
 export { loadOf, type Overload, overloadOf } from './overload.ts';
+export { givenKeysOf } from './private-locations/result-keys.ts';
 export { privateLocationHandlers } from './private-locations/handlers.ts';
 export { schedulePreviewHandlers } from './preview-schedule.ts';
 export { pruneJobLeases } from './prune-job-leases.ts';

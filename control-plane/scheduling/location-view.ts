@@ -20,6 +20,7 @@ import type { Candidate, Needs } from './decide/assignment.ts';
 import { Assignments } from './decide/assignments.ts';
 import { mayNeedMore } from './decide/runtime-needs.ts';
 import type { LocationVector, Place } from './serving-agents.ts';
+import { publicKeysOf } from './private-locations/result-keys.ts';
 import { SharedAssembly } from './shared-assembly.ts';
 
 interface ViewParts {
@@ -60,6 +61,18 @@ function digestOf(revisions: ReadonlyMap<string, string>): string {
   return hash.digest('base64url').slice(0, digestChars);
 }
 
+const noTypes: ReadonlySet<string> = new Set();
+
+/** Agents that cannot encrypt results are to run nothing here. */
+function withoutPlain(members: ReadonlyMap<string, Candidate>): ReadonlyMap<string, Candidate> {
+  return new Map(
+    [...members].map(([id, one]) => [
+      id,
+      one.encryptsResults ? one : { ...one, checkTypes: noTypes },
+    ]),
+  );
+}
+
 function changedChecks(
   before: ReadonlyMap<string, LocatedCheck>,
   after: ReadonlyMap<string, LocatedCheck>,
@@ -84,6 +97,8 @@ export class LocationView {
   /** Part of every revision. */
   #shared = '';
   proxyUrl: string | null = null;
+  /** Public keys for results. */
+  resultKeys: readonly string[] = [];
   /** Of the set of agents and of the checks; part of every snapshot. */
   version = '';
   epoch = 0;
@@ -148,10 +163,10 @@ export class LocationView {
       this.#loaded?.version === version && this.#loaded.runtimeId === vector.runtimeId;
     const touched =
       isCurrent && !this.isOutdated() ? new Set<string>() : await this.#read(version, vector);
-    this.#members = members;
+    this.#members = this.resultKeys.length === 0 ? members : withoutPlain(members);
     this.epoch = vector.epoch;
     this.version = `${version}.${vector.epoch}`;
-    const moves = this.#assignments.update(members, this.#checks);
+    const moves = this.#assignments.update(this.#members, this.#checks);
     if (touched === 'all') {
       this.#holdings.clear();
       return { changed: 'all', relieved: new Set() };
@@ -175,13 +190,14 @@ export class LocationView {
     const isKeyGone = [...this.#keyIds].some((id) => !keyIds.has(id));
     this.#keyIds = keyIds;
     const plan = await scheduledMaintenance(db, accountId, clock.now());
-    const proxyUrl = await this.#readProxy();
-    const shared = `${environmentRevision} ${proxyUrl ?? ''}`;
+    const { proxyUrl, resultKeys } = await this.#readLocation();
+    const shared = `${environmentRevision} ${proxyUrl ?? ''} ${resultKeys.join()}`;
     const isPlanSame = [...checks.keys()].every((id) => this.#plan.of(id).key === plan.of(id).key);
     const isAll = this.#loaded === null || shared !== this.#shared || !isPlanSame || isKeyGone;
     this.#checks = checks;
     this.#plan = plan;
     this.proxyUrl = proxyUrl;
+    this.resultKeys = resultKeys;
     this.#shared = shared;
     this.#loaded = { version, runtimeId };
     return isAll ? 'all' : this.#holdersOf(changedChecks(before, checks));
@@ -265,15 +281,18 @@ export class LocationView {
     return new Set(rows.map(({ id }) => id));
   }
 
-  async #readProxy(): Promise<string | null> {
+  async #readLocation(): Promise<{ proxyUrl: string | null; resultKeys: readonly string[] }> {
     const { accountId, location } = this.#place;
     const row = await this.#parts.db
       .selectFrom('private_locations')
-      .select('proxy_url')
+      .select(['proxy_url', 'result_keys_json'])
       .where('account_id', '=', accountId)
       .where('slug_name', '=', location)
       .executeTakeFirst();
-    if (row?.proxy_url == null) return null;
-    return this.#parts.secrets.decryptStored(row.proxy_url, accountId);
+    // Data-center locations have neither.
+    if (row === undefined) return { proxyUrl: null, resultKeys: [] };
+    const { proxy_url: proxy, result_keys_json: keys } = row;
+    const proxyUrl = proxy === null ? null : this.#parts.secrets.decryptStored(proxy, accountId);
+    return { proxyUrl, resultKeys: publicKeysOf(keys) };
   }
 }

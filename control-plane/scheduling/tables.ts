@@ -24,6 +24,10 @@ export interface PrivateLocationsTable {
   icon: string;
   /** Encrypted. */
   proxy_url: string | null;
+  /** Public keys for results: a JSON list of `StoredResultKey`. */
+  result_keys_json: string;
+  /** Since when only encrypted results are taken; null without keys. */
+  encrypted_since: number | null;
   created_at: number;
   updated_at: number | null;
 }

@@ -19,6 +19,10 @@ const answer: RequestListener = (request, response) => {
     response.end(JSON.stringify(Object.fromEntries(tookMs)));
     return;
   }
+  if (path === '/missing') {
+    response.writeHead(404).end('not found');
+    return;
+  }
   if (path !== '/delayed') {
     response.end('ok');
     return;

@@ -174,9 +174,11 @@ function copyOthers(program: ProgramName, folder: string): void {
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
 }
 
-/** The code editor of the console: a browser loads one file instead of sixteen, at half the size. */
-async function bundleEditor(folder: string): Promise<Metafile> {
-  const file = join('console', 'vendor', 'codemirror.js');
+/** Modules of the console with packages: a browser loads one file instead of sixteen, at half the size. */
+const consoleModules = ['codemirror.js', 'encryption.js'];
+
+async function bundleForConsole(name: string, folder: string): Promise<Metafile['inputs']> {
+  const file = join('console', 'vendor', name);
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: [join('control-plane', file)],
@@ -191,7 +193,7 @@ async function bundleEditor(folder: string): Promise<Metafile> {
     metafile: true,
     logLevel: 'warning',
   });
-  return metafile;
+  return metafile.inputs;
 }
 
 /**
@@ -233,8 +235,9 @@ export async function bundle(program: ProgramName, folder: string): Promise<numb
   const started = source.replace("'./main.ts'", `'./${chunks}/main.js'`);
   if (started === source) throw new Error(`${program}/${start} does not import ./main.ts`);
   writeFileSync(starter, started);
-  const editor = program === 'control-plane' ? await bundleEditor(folder) : { inputs: {} };
-  const packages = packagesIn({ ...metafile.inputs, ...editor.inputs });
+  const forConsole = program === 'control-plane' ? consoleModules : [];
+  const bundled = await Promise.all(forConsole.map((name) => bundleForConsole(name, folder)));
+  const packages = packagesIn(Object.assign({}, metafile.inputs, ...bundled));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(program), null, 2)}\n`);
   writeFileSync(
     join(folder, 'bundled-packages.json'),

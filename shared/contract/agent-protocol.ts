@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { retryStrategy } from './check.ts';
+import { submittedEncryptedResult, resultPublicKey } from './encrypted-result.ts';
 import { artifactType, missedReason, resultType, submittedResults } from './check-result.ts';
 import { pathId } from './primitives.ts';
 import { protocolVersion } from './protocol-version.ts';
@@ -156,6 +157,8 @@ const capabilities = z.object({
   capture: z.boolean(),
   traceroute: z.boolean(),
   browsers: abilityNames,
+  /** Without it, an agent gets no checks of a location that has keys for results. */
+  encryptsResults: z.boolean().exactOptional(),
 });
 export type Capabilities = z.output<typeof capabilities>;
 
@@ -207,6 +210,8 @@ export const checkInAnswer = z.object({
    * Agents of protocol 1 do not get it.
    */
   idKey: z.string().exactOptional(),
+  /** Public keys for which results are encrypted; an agent with keys of its own ignores them. */
+  resultKeys: z.array(resultPublicKey).exactOptional(),
   snapshot: z.string(),
   /** True when `upserts` contains all checks, so the agent drops all others. */
   full: z.boolean(),
@@ -301,6 +306,8 @@ export const resultSubmission = z.object({
   /** A user cancelled the run; it counts for nothing. */
   isCancelled: z.boolean().default(false),
   ...submittedResults,
+  /** In the place of the details, messages and scripts, where the location has keys for results. */
+  encryptedResult: submittedEncryptedResult.nullable().exactOptional(),
   /** Messages for error groups, each at most 16 KiB; empty for a pass. */
   errorMessages: z.array(z.string().max(16_384)).max(100).default([]),
   /** Files that follow or were withheld. */

@@ -1,5 +1,6 @@
 /** Results and runs for clients. Spec: Check result; Check results (endpoints); Limits. */
 import { z } from 'zod';
+import { encryptedResult } from './encrypted-result.ts';
 import { artifactType, missedReason, nullableResults, resultType } from './check-result.ts';
 import { checkType } from './checks/index.ts';
 import {
@@ -35,6 +36,10 @@ export const checkResult = z
     attempts: z.int().min(0).meta({ description: 'Number of this attempt; 1 without a retry' }),
     sequenceId: z.string().nullable(),
     errorGroupIds: z.array(z.string()),
+    encryptedResult: encryptedResult.exactOptional().meta({
+      description:
+        'The details of a result that only the holder of a private key can read; the other fields of details are null then. Absent otherwise',
+    }),
     payloadError: z.string().exactOptional().meta({
       description:
         'Set when the details of the result are damaged and cannot be read. Absent otherwise',

@@ -1,5 +1,6 @@
 /** Private locations and their keys; data-center locations. Spec: Private location key; Locations. */
 import { z } from 'zod';
+import { maxRecipients, resultPublicKey } from './encrypted-result.ts';
 import {
   dataCenterLocation,
   pathId,
@@ -29,6 +30,26 @@ export const privateLocationKey = keyAtRest
   .extend({ rawKey: z.string().meta({ description: 'The key itself; shown only now' }) })
   .meta({ id: 'PrivateLocationKey' });
 
+const resultKeyName = z.string().trim().min(1).max(255);
+
+/** A public key for which agents of the location encrypt results. */
+const resultEncryptionKey = z
+  .object({
+    id: z.string().meta({ description: 'Derived from the key; encrypted results name it' }),
+    name: resultKeyName,
+    publicKey: resultPublicKey,
+    created_at: timestamp,
+  })
+  .meta({ id: 'ResultEncryptionKey' });
+
+const resultEncryptionKeys = z
+  .array(z.object({ name: resultKeyName, publicKey: resultPublicKey }))
+  .max(maxRecipients)
+  .meta({
+    description:
+      'Replaces the keys. New results are encrypted for these; older results stay as they are, so a key that is removed goes on reading them',
+  });
+
 export const runningAgents = z.array(
   z.object({
     version: z.string(),
@@ -45,6 +66,7 @@ export const privateLocation = z
     icon,
     proxyUrl,
     keys: z.array(keyAtRest),
+    resultEncryptionKeys: z.array(resultEncryptionKey),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
     lastSeen: timestamp.nullable(),
@@ -91,6 +113,7 @@ const createPrivateLocation = defineRoute({
     slugName: privateLocationSlug,
     icon: icon.default('location'),
     proxyUrl: proxyUrl.default(null),
+    resultEncryptionKeys: resultEncryptionKeys.default([]),
   }),
   status: 201,
   response: newPrivateLocation,
@@ -116,13 +139,14 @@ const updatePrivateLocation = defineRoute({
   method: 'PUT',
   path: '/v1/private-locations/{id}',
   tag,
-  summary: 'Change the name, icon or proxy of a private location',
+  summary: 'Change the name, icon, proxy or result keys of a private location',
   authentication: 'apiKey',
   params: byId,
   body: z.object({
     name,
     icon: icon.exactOptional(),
     proxyUrl: proxyUrl.exactOptional(),
+    resultEncryptionKeys: resultEncryptionKeys.exactOptional(),
   }),
   status: 200,
   response: privateLocation,

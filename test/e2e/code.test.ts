@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { canarySecrets, encodingsOf, findCanaries } from '../support/canaries.ts';
 import { seededRandom, testSeed } from '../support/random.ts';
-import { eventually, System, temporaryFolder } from '../support/system.ts';
+import { eventually, farFromNow, filesUnder, System, temporaryFolder } from '../support/system.ts';
 
 interface Result {
   id: string;
@@ -66,18 +66,6 @@ async function openMirror(texts: readonly string[]): Promise<AsyncDisposable & {
       await once(server, 'close');
     },
   };
-}
-
-function filesUnder(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
-}
-
-/** A slot would begin a second run while the test looks at the first: it is half a day away. */
-function farFromNow(): { frequency: number; frequencyOffset: number } {
-  const hour = (new Date().getUTCHours() + 12) % 24;
-  return { frequency: 1440, frequencyOffset: hour === 0 ? 24 : hour };
 }
 
 const secretNames = (count: number): string[] =>
@@ -160,28 +148,10 @@ test('checks of every type run, and no secret comes out in any encoding', async 
     ['MULTI_STEP', 'multistep', { name: 'multi-step', script: multiStepScript }],
   ];
 
-  const project = join(folder.path, 'suite');
-  mkdirSync(project);
-  writeFileSync(join(project, 'package.json'), '{"name":"suite","private":true}');
-  writeFileSync(join(project, 'playwright.config.js'), 'module.exports = { testDir: "." };');
-  writeFileSync(join(project, 'leak.spec.js'), browserScript);
-  execFileSync('tar', ['czf', join(folder.path, 'suite.tgz'), '-C', project, '.']);
-  const uploaded = await fetch(`${system.baseUrl}/v1/code-bundles`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${system.apiKey}`, 'content-type': 'application/gzip' },
-    body: readFileSync(join(folder.path, 'suite.tgz')),
-  });
-  assert.equal(uploaded.status, 201, await uploaded.clone().text());
-  const { codeBundlePath } = (await uploaded.json()) as { codeBundlePath: string };
   specs.push([
     'PLAYWRIGHT',
     'playwright',
-    {
-      name: 'suite',
-      codeBundlePath,
-      // The packages of this repository stand in for those that an installation would bring.
-      installCommand: `ln -s ${process.cwd()}/node_modules node_modules`,
-    },
+    { name: 'suite', ...(await system.uploadSuite(browserScript)) },
   ]);
 
   const checks = new Map<string, string>();
@@ -244,16 +214,7 @@ test('checks of every type run, and no secret comes out in any encoding', async 
   for (const [type, result] of results) {
     outputs.set(`result of ${type}`, Buffer.from(JSON.stringify(result)));
     const checkId = checks.get(type) ?? '';
-    const path = `/v1/check-results/${checkId}/${result.id}/assets`;
-    let assets: Asset[] = [];
-    await eventually(
-      async () => {
-        ({ assets } = await system.api<{ assets: Asset[] }>('GET', path));
-        return assets.every(({ state }) => state !== 'PENDING');
-      },
-      60_000,
-      () => `files of ${type} arrived`,
-    );
+    const assets = await system.assetsOf<Asset>(checkId, result.id);
     for (const asset of assets) {
       assert.equal(asset.state, 'STORED', `${type} ${asset.name}`);
       assert.ok(asset.url !== null);

@@ -1,7 +1,7 @@
 /** The whole system as processes: a control plane, agents, and targets that count their visitors. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -81,6 +81,18 @@ export function slotsUntil(checks: readonly CheckWire[], until: number): Set<str
     }
   }
   return slots;
+}
+
+export function filesUnder(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** A slot would begin a second run while the test looks at the first: it is half a day away. */
+export function farFromNow(): { frequency: number; frequencyOffset: number } {
+  const hour = (new Date().getUTCHours() + 12) % 24;
+  return { frequency: 1440, frequencyOffset: hour === 0 ? 24 : hour };
 }
 
 /** A look into a control plane's database, read-only. */
@@ -206,6 +218,41 @@ export class System implements AsyncDisposable {
 
   query<T>(sql: string): T[] {
     return queryDatabase<T>(this.databaseFile, sql);
+  }
+
+  /** Makes a Playwright suite of one file in a folder, uploads it, and gives what a check needs of it. */
+  async uploadSuite(script: string): Promise<{ codeBundlePath: string; installCommand: string }> {
+    const project = join(this.folder, 'suite');
+    mkdirSync(project);
+    writeFileSync(join(project, 'package.json'), '{"name":"suite","private":true}');
+    writeFileSync(join(project, 'playwright.config.js'), 'module.exports = { testDir: "." };');
+    writeFileSync(join(project, 'leak.spec.js'), script);
+    execFileSync('tar', ['czf', join(this.folder, 'suite.tgz'), '-C', project, '.']);
+    const uploaded = await fetch(`${this.baseUrl}/v1/code-bundles`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.apiKey}`, 'content-type': 'application/gzip' },
+      body: readFileSync(join(this.folder, 'suite.tgz')),
+    });
+    if (uploaded.status !== 201) throw new Error(await uploaded.text());
+    const { codeBundlePath } = (await uploaded.json()) as { codeBundlePath: string };
+    // The packages of this repository stand in for those that an installation would bring.
+    const installCommand = `ln -s ${process.cwd()}/node_modules node_modules`;
+    return { codeBundlePath, installCommand };
+  }
+
+  /** The files of a result once all of them have arrived. */
+  async assetsOf<A extends { state: string }>(checkId: string, resultId: string): Promise<A[]> {
+    let assets: A[] = [];
+    await eventually(
+      async () => {
+        const path = `/v1/check-results/${checkId}/${resultId}/assets`;
+        ({ assets } = await this.api<{ assets: A[] }>('GET', path));
+        return assets.every(({ state }) => state !== 'PENDING');
+      },
+      120_000,
+      () => `files of ${resultId} arrived`,
+    );
+    return assets;
   }
 
   /** The runs of slots. */

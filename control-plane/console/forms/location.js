@@ -14,6 +14,7 @@ import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
 import { RemoveButton } from './remove.js';
+import { ResultKeys } from './result-keys.js';
 import { takeOnce } from './shown-once.js';
 
 /** @typedef {DataAt<`v1/private-locations/${string}`>} PrivateLocation */
@@ -158,6 +159,7 @@ export function LocationView({ id }) {
           disabled=${!may}
         />
       <//>
+      <${ResultKeys} location=${location} may=${may} reload=${read.reload} />
       ${
         revoked !== null &&
         html`<${Ask}

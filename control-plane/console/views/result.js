@@ -1,5 +1,6 @@
 /** One result: the verdict, then its evidence. */
 /** @import { CheckResult } from '@monitor/shared/contract/check-result-routes.ts' */
+import { useDecrypted } from '../decryption.js';
 import { html } from '../dom.js';
 import { duration, typeName } from '../format.js';
 import { Decisions } from '../parts/decisions.js';
@@ -7,6 +8,7 @@ import { State } from '../parts/icons.js';
 import { Facts, Section } from '../parts/layout.js';
 import { Failure, Loading } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
+import { Unlock, Unlocked } from '../parts/unlock.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
 import { exchangeOf, outcomeOf, outcomes, reasonOf, scriptOf } from '../state.js';
@@ -31,7 +33,8 @@ function took({ responseTime, agentWaitMs }) {
 function Verdict({ result }) {
   const letter = outcomeOf(result);
   const { word, tone } = outcomes[letter];
-  const reason = reasonOf(result);
+  // The section below says that it is encrypted.
+  const reason = result.encryptedResult === undefined ? reasonOf(result) : '';
   return html`<div class="title-line">
       <h1>${result.name}</h1>
       <${State} tone=${tone} word=${word} />
@@ -79,7 +82,17 @@ function Verdict({ result }) {
 }
 
 /** @param {{ result: CheckResult }} props */
-export function ResultDetail({ result }) {
+export function ResultDetail({ result: given }) {
+  const shown = useDecrypted(given);
+  if (shown === undefined || shown.state === 'opening')
+    return html`<${Loading} what="Decrypting the result" />`;
+  const { result, state, keyId } = shown;
+  if (state === 'locked') return html`<${Unlock} shown=${shown} />`;
+  return html`${state === 'open' && html`<${Unlocked} keyId=${keyId} />`}<${Readable} result=${result} />`;
+}
+
+/** @param {{ result: CheckResult }} props */
+function Readable({ result }) {
   const script = scriptOf(result);
   if (script !== null) return html`<${ScriptDetail} seen=${script} />`;
   if (result.agenticCheckResult !== null) {
@@ -117,12 +130,13 @@ export function ResultView({ checkId, resultId }) {
   const read = useQuery(
     `v1/check-results/${encodeURIComponent(checkId)}/${encodeURIComponent(resultId)}`,
   );
-  const result = read.data;
+  const shown = useDecrypted(read.data);
+  const result = shown?.result;
   const crumbs = html`<p class="crumbs">
     <a href=${link('checks')}>Checks</a>${' / '}
     <a href=${link('checks', checkId)}>${result?.name ?? 'Check'}</a>${' / Result'}
   </p>`;
-  if (result === undefined) {
+  if (read.data === undefined || shown === undefined || result === undefined) {
     return html`${crumbs}
       <h1>Result</h1>
       ${
@@ -135,7 +149,7 @@ export function ResultView({ checkId, resultId }) {
     <${Verdict} result=${result} />
     <${InScript} checkId=${checkId} result=${result} />
     <${Attempts} result=${result} />
-    <${ResultDetail} result=${result} />
+    <${ResultDetail} result=${read.data} />
     ${
       result.resultType === 'FINAL' &&
       outcomeOf(result) !== 'P' &&
@@ -145,5 +159,5 @@ export function ResultView({ checkId, resultId }) {
       <//>
     `
     }
-    <${Files} checkId=${checkId} resultId=${resultId} />`;
+    <${Files} checkId=${checkId} resultId=${resultId} shown=${shown} />`;
 }

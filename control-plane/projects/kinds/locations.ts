@@ -10,7 +10,7 @@ import {
   windowColumnsOf,
   windowFieldsOf,
 } from '../../maintenance/index.ts';
-import { privateLocationHandlers } from '../../scheduling/index.ts';
+import { givenKeysOf, privateLocationHandlers } from '../../scheduling/index.ts';
 import { inputOf, type Kind, numbersIn, parseBy, related, type Unit } from './kind.ts';
 
 /** Nobody would see the first key of a location that a project makes: people create it when they need it. */
@@ -38,9 +38,12 @@ export const locations: Kind = {
       .orderBy('id')
       .execute();
     return new Map(
-      rows.map(({ id, name, slug_name: slugName, icon, proxy_url: proxy }) => {
+      rows.map((row) => {
+        const { id, name, slug_name: slugName, icon, proxy_url: proxy } = row;
         const proxyUrl = proxy === null ? null : services.secrets.decryptStored(proxy, accountId);
-        return [id, { handle: id, fields: { name, slugName, icon, proxyUrl } }];
+        const resultEncryptionKeys = givenKeysOf(row.result_keys_json);
+        const fields = { name, slugName, icon, proxyUrl, resultEncryptionKeys };
+        return [id, { handle: id, fields }];
       }),
     );
   },

@@ -25,6 +25,7 @@ import { readCursor, readPage } from '../../db/page.ts';
 import { prepareQuery, type PreparedQuery } from '../../db/prepared.ts';
 import { daysOf, isOfDays, isOfSameDay, isOfWindow, runDayIn } from '../../db/run-days.ts';
 import type { Database } from '../../db/tables.ts';
+import { isEncryptedPayload } from '../decide/encrypted-payload.ts';
 import { isOfCheck } from '../delete-results.ts';
 import { joinPayloads, payloadColumn } from '../payload-columns.ts';
 import type { CheckResultsTable, CheckRunsTable, ResultPayloadsTable } from '../tables.ts';
@@ -128,6 +129,9 @@ function toJson(row: ResultRow, payload: string | null, remark: string): string 
   const field = resultFieldOf(row.check_type);
   const fields = JSON.stringify(toFields(row)).slice(0, -1);
   const others = noResults.get(field) ?? '';
+  if (payload !== null && isEncryptedPayload(payload)) {
+    return `${fields},"errorGroupIds":${row.error_group_ids},${others},"${field}":null,"encryptedResult":${payload}${remark}}`;
+  }
   return `${fields},"errorGroupIds":${row.error_group_ids},${others},"${field}":${payload}${remark}}`;
 }
 

@@ -15,6 +15,8 @@ export interface Candidate {
   runtimes: ReadonlySet<string>;
   /** Whether it found a browser. */
   hasBrowser: boolean;
+  /** Whether it can encrypt results. */
+  encryptsResults: boolean;
 }
 
 /** The capabilities that a check needs. */

@@ -14,6 +14,7 @@ import { deleteLocationKey, type LocationKeys, type NewKey } from '../../account
 import { metricsKeptMs } from '../sample-queues.ts';
 import { raiseLocations } from '../../core/location-versions.ts';
 import type { Services } from '../../core/services.ts';
+import { noResultKeys, withResultKeys } from './result-keys.ts';
 import {
   findLocation,
   keysOf,
@@ -124,6 +125,7 @@ export function privateLocationHandlers(
         slug_name: body.slugName,
         icon: body.icon,
         proxy_url: toStore(principal.accountId, body.proxyUrl),
+        ...withResultKeys(noResultKeys, body.resultEncryptionKeys, clock.now()),
         created_at: clock.now(),
         updated_at: null,
       };
@@ -143,25 +145,28 @@ export function privateLocationHandlers(
       wire(await get(principal.accountId, params.id), principal, true),
 
     updatePrivateLocation: async ({ params, body }, { principal }) => {
-      const before = await get(principal.accountId, params.id);
-      const after: LocationRow = {
-        ...before,
-        name: body.name,
-        icon: body.icon ?? before.icon,
-        proxy_url:
-          body.proxyUrl === undefined
-            ? before.proxy_url
-            : toStore(principal.accountId, body.proxyUrl),
-        updated_at: clock.now(),
-      };
-      await commits.run(async (unit) => {
+      const { resultEncryptionKeys: keysGiven } = body;
+      const after = await commits.run(async (unit) => {
+        const before = await lockOwn(unit, principal.accountId, params.id);
+        const changed: LocationRow = {
+          ...before,
+          name: body.name,
+          icon: body.icon ?? before.icon,
+          proxy_url:
+            body.proxyUrl === undefined
+              ? before.proxy_url
+              : toStore(principal.accountId, body.proxyUrl),
+          ...(keysGiven === undefined ? {} : withResultKeys(before, keysGiven, clock.now())),
+          updated_at: clock.now(),
+        };
         await unit
           .updateTable('private_locations')
-          .set(after)
+          .set(changed)
           .where('account_id', '=', principal.accountId)
           .where('id', '=', params.id)
           .execute();
-        await raiseLocations(unit, principal.accountId, [after.slug_name]);
+        await raiseLocations(unit, principal.accountId, [changed.slug_name]);
+        return changed;
       });
       commits.after([
         () => {

@@ -6,6 +6,7 @@ import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { jsonListContains } from '../../db/expressions.ts';
 import { lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
+import { resultKeysToWire } from './result-keys.ts';
 
 export type LocationRow = Selectable<Database['private_locations']>;
 type Wire = z.input<typeof privateLocation>;
@@ -123,6 +124,7 @@ export async function toWire(
       created_at: toTimestamp(key.created_at),
       updated_at: toTimestampOrNull(key.updated_at),
     })),
+    resultEncryptionKeys: resultKeysToWire(row.result_keys_json),
     created_at: toTimestamp(row.created_at),
     updated_at: toTimestampOrNull(row.updated_at),
     lastSeen: toTimestampOrNull(lastSeen),

@@ -7,10 +7,12 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { systemClock } from '@monitor/shared/clock.ts';
 import type { Job, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import { createKeyFile } from '@monitor/shared/encryption/encryption.ts';
+import { ResultEncryption } from '../../../agent/encryption/result-encryption.ts';
 import { createMetrics } from '../../../agent/observability/metrics.ts';
 import { AgentError } from '../../../agent/errors.ts';
-import type { Observation } from '../../../agent/runners/runner.ts';
-import { Executor } from '../../../agent/worker/executor.ts';
+import type { Observation, RunnerContext } from '../../../agent/runners/runner.ts';
+import { Executor, type ExecutorOptions } from '../../../agent/worker/executor.ts';
 import { ProcessTime } from '../../../agent/worker/process-time.ts';
 import { LeaseBook } from '../../../agent/worker/lease-book.ts';
 import { Outbox } from '../../../agent/worker/outbox.ts';
@@ -27,9 +29,12 @@ const seen: Observation = {
   ...{ request: {}, response: { status: 200 } },
 };
 
-let measure: () => Promise<Observation> = () => Promise.resolve(seen);
+let measure: (context: RunnerContext) => Promise<Observation> = () => Promise.resolve(seen);
 
-function open(t: TestContext) {
+const noEncryption: ExecutorOptions['encryption'] = { encrypterFor: () => Promise.resolve(null) };
+
+function open(t: TestContext, encryption = noEncryption) {
+  const printed: string[] = [];
   const folder = temporaryFolder();
   const outbox = new Outbox({
     ...{ directory: folder.path, maxBytes: 1e9, maxAgeMs: 1e9, clock: systemClock, logger },
@@ -38,10 +43,15 @@ function open(t: TestContext) {
     await outbox[Symbol.asyncDispose]();
     folder[Symbol.dispose]();
   });
-  const entry = { load: () => Promise.resolve(() => measure()), pool: 'light' as const };
+  const entry = {
+    load: () => Promise.resolve((_: unknown, context: RunnerContext) => measure(context)),
+    pool: 'light' as const,
+  };
   const metrics = createMetrics(new Registry(), '1');
   const leases = new LeaseBook();
   const executor = new Executor({
+    encryption,
+    liveLogs: { add: (_, line) => printed.push(line), finish: () => Promise.resolve() },
     ...{ clock: systemClock, outbox, logger, ids: new RunIds(), leases },
     processTime: new ProcessTime({ clock: systemClock }),
     missedReason: () => 'agent-overloaded' as const,
@@ -62,7 +72,7 @@ function open(t: TestContext) {
     outbox
       .take(0, Number.MAX_SAFE_INTEGER, 100, 1e9)
       .map(({ payload }) => JSON.parse(payload) as ResultSubmission);
-  return { executor, outbox, leases, metrics, results };
+  return { executor, outbox, leases, metrics, results, printed };
 }
 
 function jobOf(fields: Partial<Job['check']> = {}): Job {
@@ -104,6 +114,28 @@ test('a run that is cancelled while it waits for a permit is never made, and end
     ],
   );
   assert.deepEqual(leases.jobIds, []);
+});
+
+test('what a run prints is streamed, and where results are encrypted it is not, nor is it in the outbox', async (t) => {
+  measure = ({ log }) => {
+    log('nightingale');
+    return Promise.resolve({ ...seen, response: { status: 503, body: 'nightingale' } });
+  };
+  const { publicKey } = await createKeyFile(null);
+  const clock = systemClock;
+  const encryption = new ResultEncryption({ pinned: [publicKey], clock, logger });
+  for (const [how, streamed] of [
+    [noEncryption, ['nightingale']],
+    [encryption, []],
+  ] as const) {
+    const { executor, results, printed } = open(t, how);
+    executor.startJob({ ...jobOf(), streamsLogs: true }, 'here', 1);
+    await executor.drain();
+    assert.deepEqual(printed, streamed);
+    const [result] = results();
+    assert.equal(result?.hasFailures, true);
+    assert.equal(JSON.stringify(result).includes('nightingale'), streamed.length > 0);
+  }
 });
 
 test('an agent error is recorded with its code, and only then', async (t) => {

@@ -18,7 +18,7 @@ function agent(
   hasBrowser = false,
 ): Candidate {
   const [types, installed] = [new Set(checkTypes), new Set(runtimes)];
-  return { id, weight, checkTypes: types, runtimes: installed, hasBrowser };
+  return { id, weight, checkTypes: types, runtimes: installed, hasBrowser, encryptsResults: true };
 }
 
 const check = (needs: Partial<Needs>) => ({

@@ -14,7 +14,14 @@ const types = ['URL', 'BROWSER'];
 
 function agent(id: string, weight: number, hasBrowser: boolean, checkTypes = types): Candidate {
   const runtimes = new Set(['2026.04']);
-  return { id, weight, checkTypes: new Set(checkTypes), runtimes, hasBrowser };
+  return {
+    id,
+    weight,
+    checkTypes: new Set(checkTypes),
+    runtimes,
+    hasBrowser,
+    encryptsResults: true,
+  };
 }
 
 function check(id: string, type: string): AssignableCheck {

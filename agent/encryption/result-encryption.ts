@@ -1,0 +1,253 @@
+/**
+ * Encrypts results before they are stored: what waits in the outbox is encrypted too. The keys come with
+ * the check-in, or, pinned, from the settings of this agent: then the control plane can neither switch
+ * encryption off nor add a recipient.
+ */
+import { createHash, createHmac, hkdfSync, randomBytes, createCipheriv } from 'node:crypto';
+import { open, rename } from 'node:fs/promises';
+import { deflateRawSync } from 'node:zlib';
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import { noDetails, resultFields } from '@monitor/shared/contract/check-result.ts';
+import { encryptedContentType, encryptedText } from '@monitor/shared/contract/encrypted-result.ts';
+import { readableMetrics } from '@monitor/shared/domain/readable-metrics.ts';
+import {
+  chunkBytes,
+  chunkNonce,
+  contentKeyInfo,
+  contextBytes,
+  fileHeadBytes,
+  headOf,
+  wrapSession,
+  type ResultContent,
+  type ResultContext,
+  type WrappedKey,
+} from '@monitor/shared/encryption/encryption.ts';
+import type { Logger } from 'pino';
+
+/** HPKE costs more than a check: its work is done once for this long. */
+const sessionMs = 10 * 60_000;
+/** Smaller results are not deflated. Bytes cost the outbox and the link more than this saves. */
+const worthDeflatingBytes = 2_048;
+const resultNonce = Buffer.alloc(12);
+
+const saltBytes = 32;
+/** One key alone costs many times as much: what derives it has left the caches of the processor. */
+const keysAtOnce = 64;
+
+interface ContentKey {
+  salt: Buffer;
+  key: Buffer;
+}
+
+interface Session {
+  id: string;
+  key: Buffer;
+  /** Keys that nothing was encrypted with. */
+  spare: ContentKey[];
+  recipients: WrappedKey[];
+}
+
+/** The next key of a session for a result or a file, with the salt that derives it. */
+function nextKey({ key, spare }: Session): ContentKey {
+  if (spare.length === 0) {
+    const salts = randomBytes(saltBytes * keysAtOnce);
+    for (let at = 0; at < salts.length; at += saltBytes) {
+      const salt = salts.subarray(at, at + saltBytes);
+      spare.push({ salt, key: Buffer.from(hkdfSync('sha256', key, salt, contentKeyInfo, 32)) });
+    }
+  }
+  const next = spare.pop();
+  if (next === undefined) throw new Error('no key was derived');
+  return next;
+}
+
+function encrypted(key: Buffer, nonce: Uint8Array, aad: Uint8Array, plain: Uint8Array): Buffer {
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  cipher.setAAD(aad);
+  return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Without anything that the target or the code of the check wrote. */
+function withoutContent(submission: ResultSubmission): ResultSubmission {
+  return { ...submission, ...noDetails, errorMessages: [], artifacts: [], learnedScript: null };
+}
+
+/** Encrypts one result and its files. */
+export interface ResultEncrypter {
+  /** The name of a file on the control plane. */
+  fileNameOf(name: string): string;
+  /** Replaces a file by its encrypted form. */
+  file(path: string, name: string): Promise<void>;
+  result(submission: ResultSubmission): ResultSubmission;
+}
+
+class Encrypter implements ResultEncrypter {
+  readonly #session: Session;
+  readonly #context: ResultContext;
+
+  constructor(session: Session, context: ResultContext) {
+    this.#session = session;
+    this.#context = context;
+  }
+
+  fileNameOf(name: string): string {
+    const keyed = createHmac('sha256', this.#session.key)
+      .update(contextBytes(this.#context, name))
+      .digest('hex');
+    return `file-${keyed.slice(0, 16)}`;
+  }
+
+  #head(salt: Buffer) {
+    const { id: session, recipients } = this.#session;
+    return headOf({ session, recipients }, this.#context.accountId, salt);
+  }
+
+  async file(path: string, name: string): Promise<void> {
+    const { salt, key } = nextKey(this.#session);
+    const storedAs = this.fileNameOf(name);
+    const head = fileHeadBytes({
+      ...this.#context,
+      ...this.#head(salt),
+      name: storedAs,
+      chunkBytes,
+    });
+    const aad = createHash('sha256').update(head).digest();
+    const partial = `${path}.encrypted`;
+    {
+      await using from = await open(path, 'r');
+      await using to = await open(partial, 'w', 0o600);
+      const { size } = await from.stat();
+      await to.write(head);
+      const plain = Buffer.alloc(chunkBytes);
+      let left = size;
+      for (let number = 0; ; number += 1) {
+        const wanted = Math.min(left, chunkBytes);
+        let length = 0;
+        while (length < wanted) {
+          const { bytesRead } = await from.read(plain, length, wanted - length);
+          if (bytesRead === 0) throw new Error('the file became shorter while it was read');
+          length += bytesRead;
+        }
+        left -= length;
+        const nonce = chunkNonce(number, left === 0);
+        await to.write(encrypted(key, nonce, aad, plain.subarray(0, length)));
+        if (left === 0) break;
+      }
+    }
+    await rename(partial, path);
+  }
+
+  result(submission: ResultSubmission): ResultSubmission {
+    const { errorMessages, artifacts, checkType } = submission;
+    const field = resultFields.find((one) => submission[one] !== null) ?? null;
+    const details = field === null ? null : submission[field];
+    const isEmpty = details === null && errorMessages.length === 0 && artifacts.length === 0;
+    if (isEmpty) return withoutContent(submission);
+    const files = artifacts.map(({ name, contentType, withheld }) => ({
+      ...{ storedAs: this.fileNameOf(name), name, contentType, withheld },
+    }));
+    const content: ResultContent = { field, details, errorMessages, files };
+    const json = Buffer.from(JSON.stringify(content));
+    const isDeflated = json.length >= worthDeflatingBytes;
+    const body = isDeflated ? deflateRawSync(json, { level: 1 }) : json;
+    const plain = Buffer.concat([Buffer.from([isDeflated ? 1 : 0]), body]);
+    const { salt, key } = nextKey(this.#session);
+    const context = contextBytes(this.#context, null);
+    const ciphertext = encrypted(key, resultNonce, context, plain).toString('base64');
+    return {
+      ...withoutContent(submission),
+      artifacts: artifacts.map((artifact, index) => ({
+        ...artifact,
+        name: files[index]?.storedAs ?? '',
+        contentType: encryptedContentType,
+        withheld: artifact.withheld === null ? null : encryptedText,
+      })),
+      encryptedResult: {
+        envelope: { ...this.#head(salt), version: 1, ciphertext },
+        metrics: readableMetrics(checkType, details),
+      },
+    };
+  }
+}
+
+/** Where nothing can be encrypted, nothing is sent: only the verdict and the times. */
+const nothingLeaves: ResultEncrypter = {
+  fileNameOf: () => 'file-0000000000000000',
+  file: () => Promise.reject(new Error('it cannot be encrypted')),
+  result: (submission) => ({ ...withoutContent(submission), isPayloadDropped: true }),
+};
+
+export interface ResultEncryptionOptions {
+  /** RESULT_ENCRYPTION_KEYS; null leaves the choice to the control plane. */
+  pinned: readonly string[] | null;
+  clock: Pick<Clock, 'monotonic'>;
+  logger: Logger;
+}
+
+export class ResultEncryption {
+  readonly #options: ResultEncryptionOptions;
+  #announced: readonly string[] = [];
+  #session: { for: string; opened: Promise<Session> } | null = null;
+  #endsAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ResultEncryptionOptions) {
+    this.#options = options;
+  }
+
+  /** The keys of the location, by its control plane. */
+  get announced(): readonly string[] {
+    return this.#announced;
+  }
+
+  use(announced: readonly string[]): void {
+    this.#announced = announced;
+  }
+
+  get #keys(): readonly string[] {
+    return this.#options.pinned ?? this.#announced;
+  }
+
+  get isOn(): boolean {
+    return this.#keys.length > 0;
+  }
+
+  /** What encrypts a result; null for a location without keys. */
+  async encrypterFor(context: ResultContext): Promise<ResultEncrypter | null> {
+    if (!this.isOn) return null;
+    try {
+      return new Encrypter(await this.#sessionOf(context), context);
+    } catch (error) {
+      this.#options.logger.error(
+        { err: error },
+        'results cannot be encrypted, so only their verdicts are sent; check the public keys of the location',
+      );
+      return nothingLeaves;
+    }
+  }
+
+  #sessionOf({ accountId, location }: ResultContext): Promise<Session> {
+    const { clock } = this.#options;
+    const keys = this.#keys;
+    const wanted = JSON.stringify([accountId, location, keys]);
+    if (this.#session?.for !== wanted || clock.monotonic() > this.#endsAt) {
+      this.#endsAt = clock.monotonic() + sessionMs;
+      const opened = this.#openSession(keys, { accountId, location });
+      this.#session = { for: wanted, opened };
+      opened.catch(() => {
+        this.#session = null;
+      });
+    }
+    return this.#session.opened;
+  }
+
+  async #openSession(
+    keys: readonly string[],
+    place: Pick<ResultContext, 'accountId' | 'location'>,
+  ): Promise<Session> {
+    const key = randomBytes(32);
+    const id = randomBytes(16).toString('base64url');
+    const recipients = await wrapSession({ key, session: id }, keys, place);
+    return { id, key, spare: [], recipients };
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * Results that only the holder of a private key reads. The key stays in the memory of this page, and, when
+ * the user chooses so, its file in the storage of this tab; nothing of it is sent.
+ */
+/** @import { CheckResult } from '@monitor/shared/contract/check-result-routes.ts' */
+/** @import { KeyFile, NamedFile, OpenKey } from '@monitor/shared/encryption/encryption.ts' */
+import { useEffect, useState } from './dom.js';
+import { isSignedIn, onSessionChange } from './session.js';
+
+const storedAs = 'console.result-key';
+
+/** @type {OpenKey | null} */
+let key = null;
+/** @type {Set<() => void>} */
+const listeners = new Set();
+
+/** Loaded with the first encrypted result. */
+const library = () => import('./vendor/encryption.js');
+
+/** @param {OpenKey | null} next */
+function use(next) {
+  key = next;
+  for (const listener of listeners) listener();
+}
+
+export function forgetKey() {
+  sessionStorage.removeItem(storedAs);
+  use(null);
+}
+
+onSessionChange(() => {
+  if (isSignedIn() === false) forgetKey();
+});
+
+/** The text of the key file that the user left in this tab. */
+export const keptKeyFile = () => sessionStorage.getItem(storedAs);
+
+/**
+ * Whether a key file needs a passphrase. Throws for another file.
+ * @param {string} text
+ */
+export async function needsPassphrase(text) {
+  const { parseKeyFile } = await library();
+  return parseKeyFile(text).encryptedPrivateKey !== undefined;
+}
+
+/**
+ * Opens a key file for all encrypted results. Throws with the reason.
+ * @param {string} text
+ * @param {string} passphrase
+ * @param {boolean} isKept
+ */
+export async function useKeyFile(text, passphrase, isKept) {
+  const { openKeyFile, parseKeyFile } = await library();
+  const opened = await openKeyFile(parseKeyFile(text), () => passphrase);
+  if (isKept) sessionStorage.setItem(storedAs, text);
+  use(opened);
+}
+
+/**
+ * A new pair of keys.
+ * @param {string} passphrase Empty for none.
+ * @returns {Promise<KeyFile>}
+ */
+export async function makeKeyFile(passphrase) {
+  const { createKeyFile } = await library();
+  return createKeyFile(passphrase === '' ? null : passphrase);
+}
+
+/** @param {CheckResult} result */
+function contextOf({ checkId, id, runLocation, attempts }) {
+  return { checkId, resultId: id, location: runLocation, attempt: attempts };
+}
+
+/**
+ * A result as it can be shown.
+ * @typedef {{
+ *   result: CheckResult,
+ *   state: 'plain' | 'locked' | 'opening' | 'open',
+ *   problem: string,
+ *   files: NamedFile[],
+ *   keyId: string,
+ * }} Shown
+ */
+
+/**
+ * @param {CheckResult} result
+ * @param {OpenKey} by
+ * @returns {Promise<Pick<Shown, 'result' | 'files'>>}
+ */
+async function decrypted(result, by) {
+  const { encryptedResult, ...rest } = result;
+  const { openResult } = await library();
+  if (encryptedResult === undefined) return { result, files: [] };
+  const content = await openResult(encryptedResult.envelope, contextOf(result), by);
+  const details = content.field === null ? {} : { [content.field]: content.details };
+  return { result: /** @type {CheckResult} */ ({ ...rest, ...details }), files: content.files };
+}
+
+/**
+ * The result, decrypted where there is a key for it.
+ * @param {CheckResult | undefined} result
+ * @returns {Shown | undefined}
+ */
+export function useDecrypted(result) {
+  const [, redraw] = useState(0);
+  const [opened, setOpened] = useState(
+    /** @type {{ of: CheckResult, by: OpenKey, shown: Shown } | null} */ (null),
+  );
+  useEffect(() => {
+    const listener = () => redraw((count) => count + 1);
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+    };
+  }, []);
+  const by = key;
+  useEffect(() => {
+    if (result?.encryptedResult === undefined || by === null) return;
+    const base = { result, problem: '', files: [], keyId: by.id };
+    decrypted(result, by).then(
+      (content) => setOpened({ of: result, by, shown: { ...base, ...content, state: 'open' } }),
+      (error) => {
+        const problem = `This result cannot be decrypted: ${error.message}.`;
+        setOpened({ of: result, by, shown: { ...base, state: 'locked', problem } });
+      },
+    );
+  }, [result, by]);
+  if (result === undefined) return undefined;
+  const nothing = { result, problem: '', files: [], keyId: '' };
+  if (result.encryptedResult === undefined) return { ...nothing, state: 'plain' };
+  if (by === null) return { ...nothing, state: 'locked' };
+  if (opened?.of === result && opened.by === by) return opened.shown;
+  return { ...nothing, state: 'opening' };
+}
+
+/**
+ * A file of a result, decrypted.
+ * @param {CheckResult} result
+ * @param {string} url
+ * @param {NamedFile} file
+ */
+export async function decryptedFile(result, url, file) {
+  if (key === null) throw new Error('there is no key');
+  const { openFile } = await library();
+  // Links name the public address, which may not be the one of this page.
+  const { pathname, search } = new URL(url, location.href);
+  const answer = await fetch(`${pathname}${search}`);
+  if (!answer.ok || answer.body === null) {
+    throw new Error(`the file cannot be read: status ${answer.status}`);
+  }
+  const source = /** @type {AsyncIterable<Uint8Array>} */ (/** @type {unknown} */ (answer.body));
+  const expected = { ...contextOf(result), name: file.storedAs };
+  const pieces = [];
+  for await (const piece of openFile(source, key, expected)) pieces.push(piece);
+  return new Blob(pieces, { type: file.contentType });
+}

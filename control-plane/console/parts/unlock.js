@@ -1,0 +1,90 @@
+/** Opens encrypted results with the user's key file. */
+/** @import { Shown } from '../decryption.js' */
+import { forgetKey, keptKeyFile, needsPassphrase, useKeyFile } from '../decryption.js';
+import { html, useEffect, useState } from '../dom.js';
+import { Section } from './layout.js';
+
+/** @typedef {Event & { currentTarget: HTMLInputElement }} Typed */
+
+/** @param {{ shown: Shown }} props */
+export function Unlock({ shown }) {
+  const [text, setText] = useState(keptKeyFile() ?? '');
+  const [asksPassphrase, setAsksPassphrase] = useState(false);
+  const [passphrase, setPassphrase] = useState('');
+  const [isKept, setKept] = useState(text !== '');
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const attempt = async (/** @type {() => Promise<void>} */ work) => {
+    setBusy(true);
+    setProblem('');
+    try {
+      await work();
+    } catch (error) {
+      setProblem(`The key cannot be used: ${error instanceof Error ? error.message : error}.`);
+    }
+    setBusy(false);
+  };
+  const take = async (/** @type {string} */ file) => {
+    setText(file);
+    const isAsked = await needsPassphrase(file);
+    setAsksPassphrase(isAsked);
+    if (!isAsked && keptKeyFile() === file) await useKeyFile(file, '', true);
+  };
+  useEffect(() => {
+    if (text !== '') void attempt(() => take(text));
+  }, []);
+  const onFile = (/** @type {Typed} */ { currentTarget }) =>
+    attempt(async () => {
+      const [file] = currentTarget.files ?? [];
+      if (file !== undefined) await take(await file.text());
+    });
+  const onSubmit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    void attempt(() => useKeyFile(text, passphrase, isKept));
+  };
+  const trouble = problem === '' ? shown.problem : problem;
+  return html`<${Section} title="Encrypted">
+    <form class="card unlock" onSubmit=${onSubmit}>
+      <p>
+        The agent encrypted what this run saw. Your key decrypts it here, in this browser; it is not sent
+        to the control plane.
+      </p>
+      ${trouble !== '' && html`<p class="notice failure" role="alert">${trouble}</p>`}
+      <label class="field">
+        Key file
+        <input type="file" onChange=${onFile} />
+      </label>
+      ${
+        asksPassphrase &&
+        html`<label class="field">
+          Passphrase
+          <input
+            type="password"
+            autocomplete="off"
+            value=${passphrase}
+            onInput=${(/** @type {Typed} */ event) => setPassphrase(event.currentTarget.value)}
+          />
+        </label>`
+      }
+      <label class="check-field">
+        <input
+          type="checkbox"
+          checked=${isKept}
+          onChange=${(/** @type {Typed} */ event) => setKept(event.currentTarget.checked)}
+        />
+        <span>Keep the key file in this tab until it is closed</span>
+      </label>
+      <div class="actions">
+        <button class="primary" disabled=${text === '' || isBusy}>Decrypt</button>
+      </div>
+    </form>
+  <//>`;
+}
+
+/** @param {{ keyId: string }} props */
+export function Unlocked({ keyId }) {
+  return html`<p class="notice unlocked">
+    <span>Decrypted in this browser with the key <code>${keyId}</code>.</span>
+    <button type="button" class="plain-button" onClick=${forgetKey}>Forget the key</button>
+  </p>`;
+}

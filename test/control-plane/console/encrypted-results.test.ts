@@ -1,0 +1,185 @@
+// Own process: it starts a browser.
+/** Encrypted results in the console: the key is opened in the browser, and goes nowhere. */
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, before, test } from 'node:test';
+import { createKeyFile, type KeyFile } from '@monitor/shared/encryption/encryption.ts';
+import { pino } from 'pino';
+import type { Browser, Page } from 'playwright-core';
+import { ResultEncryption } from '../../../agent/encryption/result-encryption.ts';
+import { consoleNow, openConsoleWorld, type ConsoleWorld } from '../../support/console-world.ts';
+import { resultOf } from '../../support/fake-agent.ts';
+import { launchBrowser } from '../../support/found-browser.ts';
+import { assertPleasant } from '../../support/pleasant-page.ts';
+import { temporaryFolder } from '../../support/system.ts';
+import { TestConsole } from '../../support/test-console.ts';
+
+let world: ConsoleWorld;
+let browser: Browser;
+let console: TestConsole;
+const folder = temporaryFolder();
+const passphrase = 'correct horse';
+let keyFile: KeyFile;
+const keyPath = join(folder.path, 'results.key');
+const otherPath = join(folder.path, 'other.key');
+let address = '';
+
+before(async () => {
+  world = await openConsoleWorld();
+  browser = await launchBrowser();
+  console = new TestConsole(world.cp, browser);
+  keyFile = await createKeyFile(passphrase);
+  writeFileSync(keyPath, JSON.stringify(keyFile));
+  writeFileSync(otherPath, JSON.stringify(await createKeyFile(null)));
+  address = await submitEncrypted();
+});
+after(async () => {
+  await browser.close();
+  await world[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+afterEach(() => {
+  console.assertNoTrouble();
+});
+
+/** A result of the shop as an encrypting agent makes it, with a file; gives its address. */
+async function submitEncrypted(): Promise<string> {
+  const { agent, cp, shop } = world;
+  const at = consoleNow - 60_000;
+  const run = { runId: randomUUID(), scheduledFor: at, startedAt: at, stoppedAt: at + 20 };
+  const plain = resultOf(shop, { ...run, name: 'Shop' });
+  const encryption = new ResultEncryption({
+    pinned: [keyFile.publicKey],
+    clock: { monotonic: () => 0 },
+    logger: pino({ level: 'silent' }),
+  });
+  const encrypter = await encryption.encrypterFor({
+    ...{ accountId: cp.accountId, location: plain.runLocation, checkId: shop },
+    ...{ resultId: plain.id, attempt: plain.attempt },
+  });
+  assert.ok(encrypter !== null);
+  const path = join(folder.path, 'file');
+  writeFileSync(path, 'the log of a nightingale');
+  await encrypter.file(path, 'nightingale.log');
+  const bytes = readFileSync(path);
+  const digest = createHash('sha256').update(bytes).digest('base64');
+  const submission = encrypter.result({
+    ...plain,
+    hasFailures: true,
+    errorMessages: ['the nightingale is silent'],
+    artifacts: [
+      {
+        ...{ name: 'nightingale.log', type: 'log', contentType: 'text/plain' },
+        ...{ size: bytes.length, digest, withheld: null },
+      },
+    ],
+    apiCheckResult: {
+      ...{ assertions: [], requestError: 'the nightingale is silent', jobAssets: null },
+      ...{ pcapDataUrl: null, networkDiagnostics: null },
+      jobLog: { setup: [], request: [], teardown: [] },
+      request: { method: 'GET', url: 'https://nightingale.internal/', headers: {}, data: '' },
+      response: null,
+    },
+  });
+  const [outcome] = await agent.submit(submission);
+  assert.equal(outcome?.outcome, 'accepted', JSON.stringify(outcome));
+  const name = submission.artifacts[0]?.name ?? '';
+  const uploaded = await fetch(`${cp.url}/v1/agent/artifacts/${plain.id}/${name}`, {
+    method: 'PUT',
+    headers: {
+      authorization: `Bearer ${await cp.locationKey('eu-west-1')}`,
+      digest: `sha-256=${digest}`,
+    },
+    body: bytes,
+  });
+  assert.equal(uploaded.status, 204, await uploaded.text());
+  return `#/checks/${shop}/results/${plain.id}`;
+}
+
+/** `CONSOLE_PICTURES` names a folder for pictures of what this test sees. */
+async function picture(page: Page, name: string): Promise<void> {
+  const target = process.env['CONSOLE_PICTURES'];
+  if (target === undefined) return;
+  mkdirSync(target, { recursive: true });
+  await page.screenshot({ path: join(target, `${name}.png`), fullPage: true });
+}
+
+for (const scheme of ['light', 'dark'] as const) {
+  test(`a result is locked until its key is there, and its files are decrypted too, in ${scheme}`, async () => {
+    await using opened = await console.visit(address, { scheme });
+    const { page } = opened;
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      sent.push(`${request.url()} ${request.postData() ?? ''}`);
+    });
+    await page.getByRole('heading', { name: 'Encrypted' }).waitFor();
+    assert.doesNotMatch(await page.locator('main').innerText(), /nightingale/);
+    await picture(page, `locked-${scheme}`);
+    await assertPleasant(page, 'it is not sent', 1280, 'a locked result');
+    await page.getByLabel('Key file', { exact: true }).setInputFiles(otherPath);
+    await page.getByRole('button', { name: 'Decrypt', exact: true }).click();
+    await page.getByText(/cannot be decrypted: it was encrypted for/).waitFor();
+    await page.getByLabel('Key file', { exact: true }).setInputFiles(keyPath);
+    await page.getByLabel('Passphrase').fill('wrong');
+    await page.getByRole('button', { name: 'Decrypt', exact: true }).click();
+    await page.getByText(/the passphrase is not the one of this key/).waitFor();
+    await page.getByLabel('Passphrase').fill(passphrase);
+    await page.getByRole('button', { name: 'Decrypt', exact: true }).click();
+    await page.getByText('Decrypted in this browser').waitFor();
+    const text = await page.locator('main').innerText();
+    assert.match(text, /the nightingale is silent/);
+    assert.match(text, /https:\/\/nightingale.internal/);
+    assert.match(text, /nightingale.log/);
+    await picture(page, `unlocked-${scheme}`);
+    await assertPleasant(page, 'Decrypted in', 1280, 'an unlocked result');
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Decrypt and download' }).click();
+    const saved = await download;
+    assert.equal(saved.suggestedFilename(), 'nightingale.log');
+    assert.equal(readFileSync(await saved.path(), 'utf8'), 'the log of a nightingale');
+    assert.equal(await page.evaluate('sessionStorage.length'), 0);
+    const secrets = [passphrase, keyFile.encryptedPrivateKey?.ciphertext ?? ''];
+    assert.deepEqual(
+      sent.filter((request) => secrets.some((secret) => request.includes(secret))),
+      [],
+    );
+    await page.getByRole('button', { name: 'Forget the key' }).click();
+    await page.getByRole('heading', { name: 'Encrypted' }).waitFor();
+    assert.doesNotMatch(await page.locator('main').innerText(), /nightingale/);
+  });
+}
+
+test('a location gets a key pair, whose private half is a file of the browser alone', async () => {
+  const { cp } = world;
+  const made = await cp.api('POST', '/v1/private-locations', {
+    ...{ name: 'Cellar', slugName: 'cellar' },
+  });
+  const { id } = made.body as { id: string };
+  await using opened = await console.visit(`#/locations/${id}`);
+  const { page } = opened;
+  await page.getByRole('heading', { name: 'Encrypted results' }).waitFor();
+  await page.getByLabel('Name of the key').fill('operators');
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Make a key pair' }).click();
+  const saved = await download;
+  const file = JSON.parse(readFileSync(await saved.path(), 'utf8')) as KeyFile;
+  await page.getByRole('rowheader', { name: 'operators' }).waitFor();
+  await picture(page, 'location-keys');
+  await assertPleasant(page, 'operators', 1280, 'a location with a key for results');
+  const read = await cp.api('GET', `/v1/private-locations/${id}`);
+  const { resultEncryptionKeys: keys } = read.body as {
+    resultEncryptionKeys: { id: string; name: string; publicKey: string }[];
+  };
+  assert.deepEqual(
+    keys.map(({ id: keyId, name, publicKey }) => [keyId, name, publicKey]),
+    [[file.id, 'operators', file.publicKey]],
+  );
+  assert.equal(JSON.stringify(read.body).includes(file.privateKey ?? assert.fail()), false);
+  await page
+    .getByRole('row', { name: /operators/ })
+    .getByRole('button', { name: 'Remove' })
+    .click();
+  await page.getByText(/goes on reading the older ones/).waitFor();
+});
