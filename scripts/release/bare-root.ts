@@ -75,7 +75,15 @@ export function registrySettings(root: string): Record<string, string> {
 }
 
 export function makeBareRoot(root: string): void {
-  for (const folder of ['usr/bin', 'usr/lib/node_modules', 'etc/ssl', 'dev', 'proc', 'root', 'tmp']) {
+  for (const folder of [
+    'usr/bin',
+    'usr/lib/node_modules',
+    'etc/ssl',
+    'dev',
+    'proc',
+    'root',
+    'tmp',
+  ]) {
     mkdirSync(join(root, folder), { recursive: true });
   }
   for (const folder of ['bin', 'sbin']) symlinkSync('usr/bin', join(root, folder));

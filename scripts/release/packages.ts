@@ -1,5 +1,5 @@
 /**
- * What npm installs: `monitor-agent-<version>.tgz`, `monitor-control-plane-<version>.tgz` and
+ * `npm run packages [-- --out dist/packages]`: what npm installs: `monitor-agent-<version>.tgz`, `monitor-control-plane-<version>.tgz` and
  * `monitor-node-<version>.tgz`. The first two are the built programs. The third brings Node 24 to machines
  * whose own is older: 190 MB once for both programs, and only where somebody asks for it. As an optional
  * dependency each program would bring its own copy, also to machines that have Node 24.
@@ -14,7 +14,8 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { bundle, programNames, type ProgramName } from '../build/bundle.ts';
 import { stripPackages } from '../images/inside/strip-packages.ts';
 
@@ -160,8 +161,13 @@ export async function makePackages(built: string, out: string): Promise<Tarball[
 }
 
 if (import.meta.main) {
-  const out = process.argv[2] ?? 'dist/packages';
-  for (const { file, bytes } of await makePackages(join(dirname(out), 'built'), out)) {
+  const { values } = parseArgs({
+    options: {
+      built: { type: 'string', default: 'dist/built' },
+      out: { type: 'string', default: 'dist/packages' },
+    },
+  });
+  for (const { file, bytes } of await makePackages(resolve(values.built), resolve(values.out))) {
     console.log(`${file}  ${(bytes / 1e6).toFixed(1)} MB`);
   }
 }

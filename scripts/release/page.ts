@@ -24,7 +24,8 @@ export function commandsOf(page: string): PageCommand[] {
       return [];
     }
     const kind = kinds[marker];
-    if (kind === undefined) throw new Error(`"${marker}" is none of ${Object.keys(kinds).join(', ')}`);
+    if (kind === undefined)
+      throw new Error(`"${marker}" is none of ${Object.keys(kinds).join(', ')}`);
     return [{ heading, kind, script }];
   });
 }
