@@ -26,7 +26,7 @@ function audit(folder: string): Promise<Audit> {
 export async function findVulnerabilities({ checkout }: ReleaseContext): Promise<Finding> {
   const { vulnerabilities, metadata, error, message } = await audit(checkout);
   if (vulnerabilities === undefined) {
-    const why = error?.summary ?? message ?? 'without a reason';
+    const why = [error?.summary, message].find(Boolean) ?? 'without a reason';
     return { summary: `NOT LOOKED FOR: the registry does not answer (${why.split('\n')[0]})` };
   }
   const found = Object.entries(vulnerabilities);
