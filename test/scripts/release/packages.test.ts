@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  globSync,
+  mkdirSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
@@ -100,12 +108,15 @@ test('the starter becomes the program: signals reach it, and its exit code comes
     env: { ...environment, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => {
+    child.kill('SIGKILL');
+  });
   const ended = once(child, 'close');
   for await (const line of createInterface({ input: child.stdout })) {
     const { msg, url } = JSON.parse(line) as { msg: string; url?: string };
     if (msg !== 'serving') continue;
-    const command = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').split('\0');
-    assert.match(command[1] ?? '', /control-plane\.js$/);
+    assert.equal(readlinkSync(`/proc/${child.pid}/exe`), realpathSync(process.execPath));
     for (const path of ['/console/', '/docs']) {
       const answer = await fetch(new URL(path, url));
       assert.equal(answer.status, 200, path);
