@@ -68,6 +68,8 @@ const steps: readonly Step[] = [
 
 /** They are about all artefacts, so they are made again when one of these was. */
 const last = ['checksums', 'provenance'];
+/** They read what the step `packages` built. */
+const onPackages = ['stranger', 'bills', 'licences', 'upgrade'];
 const usage =
   'npm run release -- <version> [--only <step>,…] [--without <step>,…] [--previous <checkout|ref>] [--long] [--list]';
 
@@ -154,6 +156,8 @@ async function main(): Promise<void> {
   };
   const isWanted = ({ name }: Step): boolean => {
     if (name === 'clone' && !isCloned(context)) return true;
+    const isNeeded = name === 'packages' && !existsSync(join(context.work, 'built'));
+    if (isNeeded && onPackages.some((each) => only.has(each))) return true;
     if (only.size > 0) return only.has(name);
     return last.includes(name) || reportOf(name)?.outcome !== 'passed';
   };

@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { asList } from '../../../scripts/release/changelog.ts';
 import { makeChartRepository } from '../../../scripts/release/chart-repository.ts';
 import { artefactsIn, digestOf, writeChecksums } from '../../../scripts/release/checksums.ts';
-import { unexplained } from '../../../scripts/release/compare.ts';
+import { medianRows, unexplained } from '../../../scripts/release/compare.ts';
 import { isAllowed } from '../../../scripts/release/licences.ts';
 import { previousReleases } from '../../../scripts/release/previous.ts';
 import { statementOf, writeProvenance } from '../../../scripts/release/provenance.ts';
@@ -95,6 +95,11 @@ test('a row that became worse stops a release, unless the changelog names it', (
     'results/s durable',
     'lost figure',
   ]);
+});
+
+test('a row that was measured several times counts with its median', () => {
+  const pass = (ratio: number) => [{ measure: 'results/s durable', ratio, isMemory: false }];
+  assert.deepEqual(medianRows([pass(0.8), pass(1.02), pass(0.99)]), pass(0.99));
 });
 
 test('licences are allowed by every part that one cannot choose', () => {
