@@ -12,9 +12,10 @@ import {
   mkdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundle, programNames, type ProgramName } from '../build/bundle.ts';
 import { stripPackages } from '../images/inside/strip-packages.ts';
@@ -134,14 +135,11 @@ than 24: Linux with glibc, x64 and arm64. Install it beside them. It puts no \`n
 }
 
 function pack(folder: string, out: string): Tarball {
-  const printed = execFileSync(
-    'npm',
-    ['pack', '--json', '--ignore-scripts', '--pack-destination', out],
-    { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  const [packed] = JSON.parse(printed) as { name: string; filename: string; size: number }[];
-  if (packed === undefined) throw new Error(`npm pack gave nothing in ${folder}`);
-  return { name: packed.name, file: basename(packed.filename), bytes: packed.size };
+  const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', out];
+  execFileSync('npm', words, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  const { name, version } = readJson<Manifest>(join(folder, 'package.json'));
+  const file = `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;
+  return { name, file, bytes: statSync(join(out, file)).size };
 }
 
 /** Builds the programs below a folder and packs them into another one. */
