@@ -5,7 +5,8 @@ const major = Number(process.versions.node.split('.')[0]);
 if (major < needed) {
   process.stderr.write(
     `monitor-agent needs Node ${needed} or newer; this is ${process.versions.node} (${process.execPath}).\n` +
-      'Inside the repository, "npx monitor-agent" uses the right one.\n',
+      'On Linux, install the package @monitor/node beside it, as docs/install.md shows; inside the\n' +
+      'repository, "npx monitor-agent" uses the right one.\n',
   );
   process.exit(2);
 }

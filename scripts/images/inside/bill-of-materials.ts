@@ -36,7 +36,8 @@ function componentOf(purl: string, name: string, version: string): Component {
   return { type: 'library', 'bom-ref': purl, name, version, purl };
 }
 
-function npmComponent({ name, version, license }: Manifest): Component[] {
+/** A package by its manifest; none where that is no package. */
+export function npmComponent({ name, version, license }: Manifest): Component[] {
   if (name === undefined || version === undefined) return [];
   const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
   return [{ ...componentOf(purl, name, version), ...licensesOf(license) }];
@@ -80,7 +81,12 @@ function uuidOf(text: string): string {
 }
 
 /** The whole document. `epoch` is when the contents were made, in seconds. */
-export function billOf(name: string, epoch: number, found: readonly Component[]): object {
+export function billOf(
+  name: string,
+  epoch: number,
+  found: readonly Component[],
+  type: 'container' | 'application' = 'container',
+): object {
   const byPurl = new Map(found.map((component) => [component.purl, component]));
   const components = [...byPurl.values()].sort((a, b) => (a.purl < b.purl ? -1 : 1));
   return {
@@ -90,7 +96,7 @@ export function billOf(name: string, epoch: number, found: readonly Component[])
     version: 1,
     metadata: {
       timestamp: new Date(epoch * 1000).toISOString(),
-      component: { type: 'container', name, 'bom-ref': name },
+      component: { type, name, 'bom-ref': name },
     },
     components,
   };

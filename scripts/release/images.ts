@@ -1,0 +1,30 @@
+/** Images, built from the commit, tried, and kept as archives that any engine loads. */
+import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildah, buildahProblem } from '../images/buildah.ts';
+import { chooseTargets } from '../images/targets.ts';
+import { runLogged, StepFailure, type Finding, type ReleaseContext } from './step.ts';
+
+export async function makeImages(context: ReleaseContext): Promise<Finding> {
+  const problem = await buildahProblem();
+  if (problem !== null) {
+    throw new StepFailure(problem, 'or leave the images out with --without images');
+  }
+  const next = 'run `npm run images -- build` and `-- smoke` by hand';
+  for (const command of ['build', 'smoke']) {
+    const words = ['npm', 'run', 'images', '--', command];
+    await runLogged(context, { name: `images-${command}`, words, next });
+  }
+  const folder = join(context.out, 'images');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const made: Record<string, number> = {};
+  for (const { name, image, file } of chooseTargets([])) {
+    const program = file === 'Dockerfile.agent' ? `monitor-agent-${name}` : 'monitor-control-plane';
+    const archive = `${program}-${context.version}.tar`;
+    const reference = `${image.replace(/^localhost\//, '').split(':')[0]}:${context.version}`;
+    await buildah('push', image, `docker-archive:${join(folder, archive)}:${reference}`);
+    made[archive] = statSync(join(folder, archive)).size;
+  }
+  return { summary: `built, tried and kept: ${Object.keys(made).join(', ')}`, figures: made };
+}

@@ -1,0 +1,196 @@
+/**
+ * `npm run release -- <version> [--only <step>,…] [--without <step>,…] [--previous <checkout|ref>] [--long] [--list]`:
+ * shows that the commit can be released and makes what is published, in `dist/release/<version>/`. It
+ * publishes nothing. What passed for the same commit is not repeated: run it again after a step failed.
+ */
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { makeBills } from './bill.ts';
+import { writeChangelog } from './changelog.ts';
+import { makeCharts } from './charts.ts';
+import { writeChecksums } from './checksums.ts';
+import { clone, git, isCloned } from './clone.ts';
+import { compareWithPrevious } from './compare.ts';
+import { firstStart } from './first-start.ts';
+import { makeImages } from './images.ts';
+import { checkLicences } from './licences.ts';
+import { readJson } from './packages.ts';
+import { packTwice } from './packing.ts';
+import { writeProvenance } from './provenance.ts';
+import { asMarkdown, isReady, type ReleaseReport, type StepReport } from './report.ts';
+import { runLogged, StepFailure, type ReleaseContext, type Step } from './step.ts';
+import { upgradeAndBack } from './upgrade.ts';
+import { checkVersion } from './version.ts';
+import { findVulnerabilities } from './vulnerabilities.ts';
+import { walk } from './walk.ts';
+
+/** A step that is a command of the project. */
+function command(
+  name: string,
+  title: string,
+  wordsFor: (context: ReleaseContext) => string[],
+): Step {
+  return {
+    name,
+    title,
+    async run(context) {
+      const words = wordsFor(context);
+      const next = `run \`${words.join(' ')}\`, and mend what it names`;
+      const output = await runLogged(context, { name, words, next });
+      return { summary: output.trimEnd().split('\n').at(-1) ?? '' };
+    },
+  };
+}
+
+const steps: readonly Step[] = [
+  { name: 'clone', title: 'a clean clone installs', run: clone },
+  { name: 'version', title: 'manifests, charts and changelog name the version', run: checkVersion },
+  { name: 'start', title: 'npm start runs everything', run: firstStart },
+  command('suite', 'all tests, on both engines', () => ['npm', 'test']),
+  command('proof', 'the promises hold under seeded faults', ({ isLong }) => [
+    ...['npm', 'run', 'proof', '--', isLong ? '--long' : '--short'],
+  ]),
+  { name: 'bench', title: 'no slower than the release before', run: compareWithPrevious },
+  { name: 'packages', title: 'packages for npm, twice the same', run: packTwice },
+  { name: 'stranger', title: 'docs/install.md works on a bare machine', run: walk },
+  { name: 'images', title: 'images are built and tried', run: makeImages },
+  { name: 'charts', title: 'charts are valid, and packed', run: makeCharts },
+  { name: 'bills', title: 'what the packages are made of', run: makeBills },
+  { name: 'licences', title: 'all licences allow it', run: checkLicences },
+  { name: 'vulnerabilities', title: 'no grave known vulnerabilities', run: findVulnerabilities },
+  { name: 'upgrade', title: 'from the releases before, and back', run: upgradeAndBack },
+  { name: 'changelog', title: 'what this version changes', run: writeChangelog },
+  { name: 'checksums', title: 'digests of all artefacts', run: writeChecksums },
+  { name: 'provenance', title: 'how they were made', run: writeProvenance },
+];
+
+/** They are about all artefacts, so they are made again when one of these was. */
+const last = ['checksums', 'provenance'];
+/** They read what the step `packages` built. */
+const onPackages = ['stranger', 'bills', 'licences', 'upgrade'];
+const usage =
+  'npm run release -- <version> [--only <step>,…] [--without <step>,…] [--previous <checkout|ref>] [--long] [--list]';
+
+function namesIn(values: readonly string[]): Set<string> {
+  const names = values.flatMap((value) => value.split(','));
+  const wrong = names.find((name) => !steps.some((step) => step.name === name));
+  if (wrong === undefined) return new Set(names);
+  throw new Error(
+    `there is no step "${wrong}"; there are ${steps.map(({ name }) => name).join(', ')}`,
+  );
+}
+
+function contextOf(version: string, previous: string | undefined, isLong: boolean): ReleaseContext {
+  const repository = resolve(import.meta.dirname, '..', '..');
+  const commit = git(repository, 'rev-parse', 'HEAD');
+  const work = join(tmpdir(), `monitor-release-${version}-${commit.slice(0, 8)}`);
+  const out = join(repository, 'dist', 'release', version);
+  const logs = join(out, 'logs');
+  for (const folder of [work, logs]) mkdirSync(folder, { recursive: true });
+  return {
+    ...{ version, commit, repository, work, out, logs, isLong },
+    epoch: Number(git(repository, 'log', '-1', '--format=%ct', commit)),
+    checkout: join(work, 'checkout'),
+    previous: previous ?? null,
+    say: (line) => {
+      console.log(`           ${line}`);
+    },
+  };
+}
+
+function openReport(file: string, { version, commit }: ReleaseContext): ReleaseReport {
+  const processor = cpus()[0]?.model ?? 'unknown processor';
+  const machine =
+    `${availableParallelism()} processors (${processor}), ${(totalmem() / 2 ** 30).toFixed(0)} GiB, ` +
+    `load ${loadavg()[0]?.toFixed(1)}, Node ${process.versions.node}.`;
+  const kept = existsSync(file) ? readJson<ReleaseReport>(file) : null;
+  return { version, commit, machine, steps: kept?.commit === commit ? kept.steps : [] };
+}
+
+async function take(step: Step, context: ReleaseContext): Promise<StepReport> {
+  const { name, title } = step;
+  const startedAt = performance.now();
+  const secondsSoFar = (): number => (performance.now() - startedAt) / 1000;
+  try {
+    const { summary, figures } = await step.run(context);
+    return { name, title, outcome: 'passed', seconds: secondsSoFar(), summary, figures };
+  } catch (error) {
+    const summary = error instanceof Error ? error.message : String(error);
+    const next = error instanceof StepFailure ? error.next : `run it again with --only ${name}`;
+    return { name, title, outcome: 'failed', seconds: secondsSoFar(), summary, next };
+  }
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      only: { type: 'string', multiple: true, default: [] },
+      without: { type: 'string', multiple: true, default: [] },
+      previous: { type: 'string' },
+      long: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
+    },
+  });
+  if (values.list) {
+    for (const { name, title } of steps) console.log(`${name.padEnd(16)} ${title}`);
+    return;
+  }
+  const [version] = positionals;
+  if (version === undefined || !/^\d+\.\d+\.\d+$/.test(version)) throw new Error(usage);
+  const [only, without] = [namesIn(values.only), namesIn(values.without)];
+  const context = contextOf(version, values.previous, values.long);
+  process.chdir(context.repository);
+  const file = join(context.out, 'release.json');
+  const report = openReport(file, context);
+  const reportOf = (name: string) => report.steps.find((step) => step.name === name);
+  const keep = (found: StepReport): void => {
+    const others = report.steps.filter(({ name }) => name !== found.name);
+    report.steps = steps.flatMap(({ name }) =>
+      name === found.name ? [found] : others.filter((other) => other.name === name),
+    );
+    writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);
+    writeFileSync(join(context.out, 'release.md'), asMarkdown(report));
+  };
+  const isWanted = ({ name }: Step): boolean => {
+    if (name === 'clone' && !isCloned(context)) return true;
+    const isNeeded = name === 'packages' && !existsSync(join(context.work, 'built'));
+    if (isNeeded && onPackages.some((each) => only.has(each))) return true;
+    if (only.size > 0) return only.has(name);
+    return last.includes(name) || reportOf(name)?.outcome !== 'passed';
+  };
+  let isFailed = false;
+  for (const step of steps) {
+    const { name, title } = step;
+    if (without.has(name)) {
+      keep({ name, title, outcome: 'left out', seconds: 0, summary: 'by --without' });
+      continue;
+    }
+    if (!isWanted(step)) continue;
+    console.log(`${new Date().toISOString().slice(11, 19)}   ${name}: ${title}`);
+    const found = await take(step, context);
+    keep(found);
+    const mark = found.outcome === 'passed' ? '✔' : '✖';
+    console.log(`         ${mark} ${found.seconds.toFixed(1)} s  ${found.summary}`);
+    if (found.outcome === 'failed') {
+      console.error(`Next: ${found.next ?? ''}. Then run the same again: what passed is kept.`);
+      isFailed = true;
+      break;
+    }
+  }
+  const missing = steps.filter(({ name }) => reportOf(name) === undefined);
+  console.log(`The report is ${join(context.out, 'release.md')}`);
+  if (isFailed || !isReady(report)) process.exitCode = 1;
+  else if (missing.length > 0)
+    console.log(`still to do: ${missing.map(({ name }) => name).join(', ')}`);
+  else rmSync(context.work, { recursive: true, force: true });
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 2;
+}

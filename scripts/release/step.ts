@@ -1,0 +1,81 @@
+/** What each step of a release is given, and how it says what it found. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface ReleaseContext {
+  version: string;
+  /** The commit that is released. */
+  commit: string;
+  /** When that was made, in seconds: the time of everything that the release makes. */
+  epoch: number;
+  /** The repository from which the release was started. */
+  repository: string;
+  /** A clean clone of the commit. */
+  checkout: string;
+  /** For what nobody keeps. */
+  work: string;
+  /** Where the artefacts go. */
+  out: string;
+  /** Logs of programs. */
+  logs: string;
+  isLong: boolean;
+  /** A checkout or a commit that stands for the release before. */
+  previous: string | null;
+  say: (line: string) => void;
+}
+
+/** What was found, in a sentence, with figures for the report. */
+export interface Finding {
+  summary: string;
+  figures?: unknown;
+}
+
+export interface Step {
+  name: string;
+  /** What it shows. */
+  title: string;
+  run: (context: ReleaseContext) => Promise<Finding>;
+}
+
+/** A step that found something. `next` says what to do about it. */
+export class StepFailure extends Error {
+  readonly next: string;
+
+  constructor(message: string, next: string) {
+    super(message);
+    this.next = next;
+  }
+}
+
+interface Command {
+  /** Of the log, and of the failure. */
+  name: string;
+  words: readonly string[];
+  folder?: string;
+  next: string;
+}
+
+/** Runs a program to its end, with what it prints in a log. One that fails ends the step. */
+export async function runLogged(
+  { checkout, logs }: ReleaseContext,
+  { name, words, folder = checkout, next }: Command,
+): Promise<string> {
+  const file = join(logs, `${name}.log`);
+  const log = createWriteStream(file);
+  const [program = '', ...args] = words;
+  const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  log.end();
+  await once(log, 'finish');
+  const output = readFileSync(file, 'utf8');
+  if (code === 0) return output;
+  const last = output.trimEnd().split('\n').slice(-15).join('\n');
+  throw new StepFailure(
+    `"${words.join(' ')}" ended with ${signal ?? code}; the whole log is ${file}\n${last}`,
+    next,
+  );
+}

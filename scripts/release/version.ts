@@ -1,0 +1,55 @@
+/** One number for agent, control plane and charts, and a line for it in the changelog. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { StepFailure, type Finding, type ReleaseContext } from './step.ts';
+
+const manifests = [
+  'package.json',
+  'shared/package.json',
+  'agent/package.json',
+  'control-plane/package.json',
+];
+const charts = [
+  'deploy/charts/monitor-agent/Chart.yaml',
+  'deploy/charts/monitor-control-plane/Chart.yaml',
+];
+const changelog = 'agent/CHANGELOG.md';
+
+/** What the changelog says of a release; undefined where it has no line for it. */
+export function changesOf(text: string, release: string): string | undefined {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+    .find(([, name]) => name === release)?.[2];
+}
+
+export function readChanges(checkout: string, release: string): string | undefined {
+  return changesOf(readFileSync(join(checkout, changelog), 'utf8'), release);
+}
+
+/** Files that name another version, as `file: version`. */
+function differing(checkout: string, version: string): string[] {
+  const read = (file: string): string => readFileSync(join(checkout, file), 'utf8');
+  return [...manifests, ...charts].flatMap((file) => {
+    const { version: own, appVersion = own } = parse(read(file)) as Record<string, string>;
+    const isRight = (own ?? version) === version && (appVersion ?? version) === version;
+    return isRight ? [] : [`${file}: ${own}`];
+  });
+}
+
+export function checkVersion({ checkout, version }: ReleaseContext): Promise<Finding> {
+  const next = 'follow "A release" in CONTRIBUTING.md, and commit it';
+  const others = differing(checkout, version);
+  if (others.length > 0) {
+    throw new StepFailure(`not all files say ${version}: ${others.join(', ')}`, next);
+  }
+  if (readChanges(checkout, 'Pending') !== undefined) {
+    throw new StepFailure(`${changelog} still has Pending`, next);
+  }
+  if (readChanges(checkout, version) === undefined) {
+    throw new StepFailure(`${changelog} has no line for ${version}`, next);
+  }
+  return Promise.resolve({ summary: `manifests, charts and changelog say ${version}` });
+}

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { parse } from 'yaml';
+import { asList } from '../../../scripts/release/changelog.ts';
+import { makeChartRepository } from '../../../scripts/release/chart-repository.ts';
+import { artefactsIn, digestOf, writeChecksums } from '../../../scripts/release/checksums.ts';
+import { medianRows, unexplained } from '../../../scripts/release/compare.ts';
+import { isAllowed } from '../../../scripts/release/licences.ts';
+import { previousReleases } from '../../../scripts/release/previous.ts';
+import { statementOf, writeProvenance } from '../../../scripts/release/provenance.ts';
+import { asMarkdown, isReady, type StepReport } from '../../../scripts/release/report.ts';
+import { StepFailure, type ReleaseContext } from '../../../scripts/release/step.ts';
+import { changesOf, checkVersion } from '../../../scripts/release/version.ts';
+import { temporaryFolder } from '../../support/system.ts';
+
+function contextIn(folder: string, facts: Partial<ReleaseContext> = {}): ReleaseContext {
+  return {
+    ...{ version: '1.2.3', commit: 'c'.repeat(40), epoch: 1_790_000_000, isLong: false },
+    ...{ repository: folder, checkout: '.', work: folder, out: folder, logs: folder },
+    ...{ previous: null, say: () => undefined },
+    ...facts,
+  };
+}
+
+test('one digest of each artefact is in the checksums and in the provenance', async () => {
+  using folder = temporaryFolder();
+  mkdirSync(join(folder.path, 'packages'));
+  mkdirSync(join(folder.path, 'logs'));
+  writeFileSync(join(folder.path, 'packages', 'a.tgz'), 'a');
+  writeFileSync(join(folder.path, 'logs', 'suite.log'), 'not an artefact');
+  writeFileSync(join(folder.path, 'CHANGELOG.md'), '# 1.2.3\n');
+  const context = contextIn(folder.path);
+  await writeChecksums(context);
+  await writeProvenance(context);
+  execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder.path });
+  const { subject, predicate } = JSON.parse(
+    readFileSync(join(folder.path, 'provenance.json'), 'utf8'),
+  ) as {
+    subject: { name: string; digest: { sha256: string } }[];
+    predicate: { buildDefinition: { externalParameters: { source: { digest: object } } } };
+  };
+  assert.deepEqual(
+    subject.map(({ name, digest }) => ({ name, sha256: digest.sha256 })),
+    artefactsIn(folder.path),
+  );
+  assert.deepEqual(subject.map(({ name }) => name).sort(), ['CHANGELOG.md', 'packages/a.tgz']);
+  assert.deepEqual(predicate.buildDefinition.externalParameters.source.digest, {
+    gitCommit: context.commit,
+  });
+});
+
+test('provenance is a statement of in-toto with the predicate of SLSA', () => {
+  const origin = { version: '1.2.3', commit: 'c', lockfile: 'l', node: '24.0.0' };
+  const statement = statementOf([], origin) as { _type: string; predicateType: string };
+  assert.equal(statement._type, 'https://in-toto.io/Statement/v1');
+  assert.equal(statement.predicateType, 'https://slsa.dev/provenance/v1');
+});
+
+test('a chart repository names each archive with its digest, and is the same when it is made again', async () => {
+  using folder = temporaryFolder();
+  const [one, other] = [join(folder.path, 'one'), join(folder.path, 'other')];
+  const made = await makeChartRepository('deploy/charts', one, 1_790_000_000);
+  await makeChartRepository('deploy/charts', other, 1_790_000_000);
+  const { apiVersion, entries } = parse(readFileSync(join(one, 'index.yaml'), 'utf8')) as {
+    apiVersion: string;
+    entries: Record<string, { name: string; version: string; digest: string; urls: string[] }[]>;
+  };
+  assert.equal(apiVersion, 'v1');
+  assert.deepEqual(Object.keys(entries).sort(), ['monitor-agent', 'monitor-control-plane']);
+  for (const [chart] of Object.values(entries)) {
+    const [archive = ''] = chart?.urls ?? [];
+    assert.ok(made.includes(archive));
+    assert.equal(chart?.digest, digestOf(join(one, archive)));
+    assert.equal(chart.digest, digestOf(join(other, archive)));
+    const listed = execFileSync('tar', ['-tzf', join(one, archive)], { encoding: 'utf8' });
+    for (const file of ['Chart.yaml', 'values.yaml', 'templates/', 'files/']) {
+      assert.ok(listed.includes(`${chart.name}/${file}`), file);
+    }
+  }
+});
+
+test('a row that became worse stops a release, unless the changelog names it', () => {
+  const rows = [
+    { measure: 'results/s durable', ratio: 0.94, isMemory: false },
+    { measure: 'list of checks', ratio: 0.96, isMemory: false },
+    { measure: 'PSS', ratio: 1.06, isMemory: true },
+    { measure: 'lost figure', ratio: Number.NaN, isMemory: false },
+  ];
+  const names = (changes: string) => unexplained(rows, changes).map(({ measure }) => measure);
+  assert.deepEqual(names(''), ['results/s durable', 'PSS', 'lost figure']);
+  assert.deepEqual(names('PSS grows, since results are indexed'), [
+    'results/s durable',
+    'lost figure',
+  ]);
+});
+
+test('a row that was measured several times counts with its median', () => {
+  const pass = (ratio: number) => [{ measure: 'results/s durable', ratio, isMemory: false }];
+  assert.deepEqual(medianRows([pass(0.8), pass(1.02), pass(0.99)]), pass(0.99));
+});
+
+test('licences are allowed by every part that one cannot choose', () => {
+  for (const licence of ['MIT', '(Apache-2.0 AND BSD-3-Clause)', '(GPL-3.0-only OR MIT)']) {
+    assert.ok(isAllowed(licence), licence);
+  }
+  for (const licence of [
+    'GPL-3.0-only',
+    'MIT AND GPL-2.0-only',
+    'none stated',
+    '(MIT AND (ISC))',
+  ]) {
+    assert.ok(!isAllowed(licence), licence);
+  }
+});
+
+test('releases before are known by tags, else by the commits that set their versions', () => {
+  using folder = temporaryFolder();
+  const git = (...words: string[]): string =>
+    execFileSync(
+      'git',
+      ['-C', folder.path, '-c', 'user.name=a', '-c', 'user.email=a@b', ...words],
+      {
+        encoding: 'utf8',
+      },
+    ).trim();
+  git('init', '--quiet');
+  mkdirSync(join(folder.path, 'agent'));
+  const commits: Record<string, string> = {};
+  for (const version of ['0.1.0', '1.0.0', '1.1.0', '1.2.0']) {
+    writeFileSync(join(folder.path, 'agent/package.json'), `{\n  "version": "${version}"\n}\n`);
+    git('add', '--all');
+    git('commit', '--quiet', '--message', version);
+    commits[version] = git('rev-parse', 'HEAD');
+  }
+  git('tag', 'v1.1.0', commits['1.1.0'] ?? '');
+  const commit = commits['1.2.0'] ?? '';
+  assert.deepEqual(previousReleases(contextIn(folder.path, { commit })), [
+    { version: '1.1.0', at: 'v1.1.0' },
+    { version: '1.0.0', at: commits['1.0.0'] },
+  ]);
+  const named = contextIn(folder.path, { commit, previous: 'v1.0.0' });
+  assert.deepEqual(previousReleases(named), [{ version: 'v1.0.0', at: 'v1.0.0' }]);
+});
+
+test('a version that files do not say is refused, with what to do', async () => {
+  const refused = (async () => checkVersion(contextIn('.', { version: '999.0.0' })))();
+  await assert.rejects(refused, (error: unknown) => {
+    assert.ok(error instanceof StepFailure);
+    assert.match(error.message, /not all files say 999\.0\.0: package\.json|agent\/package\.json/);
+    assert.match(error.next, /CONTRIBUTING\.md/);
+    return true;
+  });
+});
+
+test('the line of a release in the changelog becomes a list', () => {
+  const text =
+    '| Release | Changes |\n| --- | --- |\n| 1.2.3 | runs (fast; slow) are kept; `a` is gone |\n';
+  assert.equal(changesOf(text, '1.2.4'), undefined);
+  assert.equal(
+    asList(changesOf(text, '1.2.3') ?? ''),
+    '- Runs (fast; slow) are kept\n- `a` is gone\n',
+  );
+});
+
+test('the report names what was left out and what to do about a failure', () => {
+  const step = (name: string, facts: Partial<StepReport>): StepReport => ({
+    ...{ name, title: name, outcome: 'passed', seconds: 1, summary: 'fine' },
+    ...facts,
+  });
+  const report = {
+    version: '1.2.3',
+    commit: 'c',
+    machine: 'a machine',
+    steps: [step('clone', {})],
+  };
+  const without = { ...report, steps: [...report.steps, step('images', { outcome: 'left out' })] };
+  assert.match(asMarkdown(without), /^# Release 1\.2\.3: ready to be published, without images$/m);
+  const failed = step('suite', { outcome: 'failed', summary: 'one | two\nthree', next: 'mend it' });
+  const broken = { ...report, steps: [failed] };
+  assert.ok(!isReady(broken));
+  assert.match(asMarkdown(broken), /^# Release 1\.2\.3: NOT ready$/m);
+  assert.match(asMarkdown(broken), /\| one \\\| two \|$/m);
+  assert.match(asMarkdown(broken), /^Next: mend it\.$/m);
+});
+
+test('workflows run commands that exist, with actions that are named by commit and few permissions', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const files = globSync('.github/workflows/*.yml');
+  assert.deepEqual(files.length, 2);
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8');
+    const { permissions, jobs } = parse(text) as {
+      permissions: Record<string, string>;
+      jobs: Record<string, { steps: { run?: string; uses?: string }[] }>;
+    };
+    assert.deepEqual(permissions, { contents: 'read' }, file);
+    assert.doesNotMatch(text, /contents: write|packages: write|pull_request_target/);
+    for (const { run = '', uses } of Object.values(jobs).flatMap(({ steps }) => steps)) {
+      if (uses !== undefined) assert.match(uses, /^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
+      assert.doesNotMatch(run, /\$\{\{/, 'an expression in a script is code that others write');
+      for (const [, name = ''] of run.matchAll(/npm run ([\w:-]+)/g))
+        assert.ok(name in scripts, name);
+      for (const [path] of run.matchAll(/^\.ci\/\w+/gm)) assert.ok(readFileSync(path).length > 0);
+    }
+  }
+});
