@@ -1,0 +1,6 @@
+/** How the index is made and asked: both sides must agree. */
+export const searchOptions = {
+  fields: ['title', 'heading', 'text'],
+  storeFields: ['title', 'heading', 'excerpt'],
+  searchOptions: { boost: { title: 4, heading: 3 }, prefix: true, fuzzy: 0.15, combineWith: 'AND' },
+};
