@@ -28,14 +28,16 @@ function partsOf(url: string, title: string, body: string): Part[] {
     const [whole, level, anchor, heading] =
       /^<h([1-3]) id="([^"]+)">([^]*?)<\/h\1>/.exec(section) ?? [];
     if (whole === undefined || anchor === undefined || heading === undefined) return [];
-    const text = plainText(section.slice(whole.length));
+    const rest = section.slice(whole.length);
+    const text = plainText(rest);
     return [
       {
         id: level === '1' ? url : `${url}#${anchor}`,
         title,
         heading: level === '1' ? '' : plainText(heading),
         text,
-        excerpt: text.slice(0, excerptLength),
+        // Sentences say more than commands.
+        excerpt: plainText(rest.replaceAll(/<pre[^]*?<\/pre>/g, '')).slice(0, excerptLength),
       },
     ];
   });

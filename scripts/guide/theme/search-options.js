@@ -1,4 +1,7 @@
-/** How the index is made and asked: both sides must agree. */
+/**
+ * How the index is made and asked: both sides must agree.
+ * @type {Pick<import('minisearch').Options, 'fields' | 'storeFields' | 'searchOptions'>}
+ */
 export const searchOptions = {
   fields: ['title', 'heading', 'text'],
   storeFields: ['title', 'heading', 'excerpt'],
