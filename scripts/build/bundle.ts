@@ -228,6 +228,11 @@ export async function bundle(program: ProgramName, folder: string): Promise<numb
     logLevel: 'warning',
   });
   copyOthers(program, folder);
+  if (program === 'control-plane') {
+    // Images of agents are built without it.
+    const { buildGuide } = await import('../guide/build.ts');
+    await buildGuide(join(folder, 'guide'));
+  }
   const starter = join(folder, start);
   const source = readFileSync(starter, 'utf8');
   const started = source.replace("'./main.ts'", `'./${chunks}/main.js'`);

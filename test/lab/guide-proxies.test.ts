@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -72,7 +73,7 @@ async function visit(
     headers: { host, accept: 'text/html' },
     agent: false,
   }).end();
-  const [response] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
   return {
     status: response.statusCode ?? 0,
     body: await text(response),

@@ -48,6 +48,7 @@ test('a control plane from its bundle, with the packages of its manifest alone, 
   assert.match(await textOf(new URL(script, `${url}/console/`).pathname), /import/);
   assert.match(await textOf('/openapi.json'), /"openapi"/);
   assert.match(await textOf('/docs'), /<html/);
+  assert.match(await textOf('/guide/'), /<h1[^>]*>Guide/);
   program.signal('SIGTERM');
   assert.deepEqual(await program.exited, { code: 0, signal: null });
 });
