@@ -55,9 +55,20 @@ function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
+/** A column without a title has no header: screen readers would announce an empty one. */
+function dropEmptyHeaders(tokens: readonly MarkdownToken[]): void {
+  for (const [index, token] of tokens.entries()) {
+    const [inside, close] = [tokens[index + 1], tokens[index + 2]];
+    if (token.type !== 'th_open' || inside?.content !== '' || close === undefined) continue;
+    token.tag = 'td';
+    close.tag = 'td';
+  }
+}
+
 export function amendMarkdown(markdown: Markdown): void {
   markdown.core.ruler.push('site', ({ tokens, env }) => {
     giveAnchors(tokens);
+    dropEmptyHeaders(tokens);
     adjustLinks(tokens, env.page.inputPath.replace(/^\.\//, ''));
   });
   const { rules } = markdown.renderer;

@@ -24,7 +24,7 @@ export function doctorTable(id: string): string {
       return `| ${verdict} | ${cell(evidence)} | ${todo} |`;
     });
   if (rows.length === 0) return '';
-  return ['| | doctor says | what to do |', '| --- | --- | --- |', ...rows].join('\n');
+  return ['| verdict | doctor says | what to do |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
 /** By the page and the name in its markers. */
