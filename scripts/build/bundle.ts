@@ -194,6 +194,12 @@ async function bundleEditor(folder: string): Promise<Metafile> {
   return metafile;
 }
 
+/** The documents as a site. What builds it is not there where images of agents are made. */
+async function bundleGuide(folder: string): Promise<Pick<Metafile, 'inputs'>> {
+  const { buildGuide } = await import('../guide/build.ts');
+  return buildGuide(join(folder, 'guide'));
+}
+
 /**
  * Writes the package of a program into a folder, which is emptied first. Gives the number of bytes
  * of the bundle.
@@ -228,18 +234,14 @@ export async function bundle(program: ProgramName, folder: string): Promise<numb
     logLevel: 'warning',
   });
   copyOthers(program, folder);
-  if (program === 'control-plane') {
-    // Images of agents are built without it.
-    const { buildGuide } = await import('../guide/build.ts');
-    await buildGuide(join(folder, 'guide'));
-  }
   const starter = join(folder, start);
   const source = readFileSync(starter, 'utf8');
   const started = source.replace("'./main.ts'", `'./${chunks}/main.js'`);
   if (started === source) throw new Error(`${program}/${start} does not import ./main.ts`);
   writeFileSync(starter, started);
   const editor = program === 'control-plane' ? await bundleEditor(folder) : { inputs: {} };
-  const packages = packagesIn({ ...metafile.inputs, ...editor.inputs });
+  const guide = program === 'control-plane' ? await bundleGuide(folder) : { inputs: {} };
+  const packages = packagesIn({ ...metafile.inputs, ...editor.inputs, ...guide.inputs });
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(program), null, 2)}\n`);
   writeFileSync(
     join(folder, 'bundled-packages.json'),

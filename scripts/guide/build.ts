@@ -5,7 +5,7 @@
  * Decided in November 2026: Eleventy with MiniSearch. VitePress was tried: its addresses are absolute, so it
  * breaks below another path, its code blocks need inline styles, and it brings four times as much (102 MB).
  */
-import { build } from 'esbuild';
+import { build, type Metafile } from 'esbuild';
 import Eleventy from '@11ty/eleventy';
 import {
   existsSync,
@@ -17,13 +17,14 @@ import {
   statSync,
 } from 'node:fs';
 import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { contents, source, summaryOf, titleOf, urlOf } from './contents.ts';
 import { deadLinks } from './dead-links.ts';
 import type { PageData } from './eleventy.d.ts';
 import { amendMarkdown } from './markdown.ts';
 import { searchIndex } from './search-index.ts';
 
+const root = join(import.meta.dirname, '..', '..');
 const theme = join(import.meta.dirname, 'theme');
 /** Where the control plane serves it from. */
 export const guideFolder = 'control-plane/guide';
@@ -83,10 +84,13 @@ function writeSearchIndex(folder: string): void {
   writeFileSync(join(folder, 'search.json'), searchIndex(pages));
 }
 
-async function writeAssets(folder: string): Promise<void> {
-  await build({
+/** Gives what the script of the pages is made of, for the list of licences. */
+async function writeAssets(folder: string): Promise<Metafile['inputs']> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    metafile: true,
     entryPoints: [join(theme, 'guide.js'), join(theme, 'style.css')],
-    outdir: folder,
+    outdir: resolve(folder),
     bundle: true,
     format: 'esm',
     target: 'es2022',
@@ -94,17 +98,21 @@ async function writeAssets(folder: string): Promise<void> {
     legalComments: 'none',
     logLevel: 'warning',
   });
+  return metafile.inputs;
 }
 
 /** Replaces the folder once all of it is there. Throws when a link leads nowhere. */
-export async function buildGuide(folder: string): Promise<{ pages: number; bytes: number }> {
+export async function buildGuide(
+  folder: string,
+): Promise<{ pages: number; bytes: number; inputs: Metafile['inputs'] }> {
   const making = `${folder}.making-${process.pid}`;
   rmSync(making, { recursive: true, force: true });
   mkdirSync(making, { recursive: true });
+  let inputs: Metafile['inputs'];
   try {
     await writePages(making);
     writeSearchIndex(making);
-    await writeAssets(making);
+    inputs = await writeAssets(making);
     const dead = deadLinks(making);
     if (dead.length > 0) throw new Error(dead.join('\n'));
     rmSync(folder, { recursive: true, force: true });
@@ -117,6 +125,7 @@ export async function buildGuide(folder: string): Promise<{ pages: number; bytes
   return {
     pages: files.filter((file) => file.endsWith('.html')).length,
     bytes: files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0),
+    inputs,
   };
 }
 

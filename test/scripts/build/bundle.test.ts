@@ -30,6 +30,7 @@ test('a control plane from its bundle, with the packages of its manifest alone, 
   linkPackages(folder.path);
   const licences = readFileSync(join(folder.path, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
   assert.match(licences, /^express \d+\.\d+\.\d+ \(MIT\)$/m);
+  assert.match(licences, /^minisearch \d+\.\d+\.\d+ \(MIT\)$/m);
   await using program = new Program([join(folder.path, 'control-plane.js'), 'serve'], {
     HOST: '127.0.0.1',
     PORT: '0',
