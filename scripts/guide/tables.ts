@@ -9,7 +9,7 @@ import { settingsTable as agentSettings } from '../../agent/config.ts';
 import { steps } from '../../agent/doctor/steps.ts';
 import { settingsTable as controlPlaneSettings } from '../../control-plane/core/config.ts';
 import { source } from './contents.ts';
-import { doctorMessages } from './doctor-messages.ts';
+import { doctorMessages, type DoctorMessage } from './doctor-messages.ts';
 
 function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '\\<').replaceAll('*', '\\*');
@@ -19,12 +19,30 @@ function cell(text: string): string {
 export function doctorTable(id: string): string {
   const rows = doctorMessages()
     .filter(({ step }) => step === id)
+    // The same words may be a failure or a warning.
+    .reduce<DoctorMessage[]>((all, message) => {
+      const twin = all.find(
+        ({ evidence, fix }) => evidence === message.evidence && fix === message.fix,
+      );
+      if (twin === undefined) all.push(message);
+      else if (twin.verdict !== message.verdict) twin.verdict = 'fail or warn';
+      return all;
+    }, [])
     .map(({ verdict, evidence, fix }) => {
       const todo = fix.replaceAll('…', '').trim() === '' ? 'The line itself says it.' : cell(fix);
       return `| ${verdict} | ${cell(evidence)} | ${todo} |`;
     });
   if (rows.length === 0) return '';
   return ['| verdict | doctor says | what to do |', '| --- | --- | --- |', ...rows].join('\n');
+}
+
+/** What the tests of `doctor` make go wrong for real, where this step is the first to say so. */
+function causesTable(id: string): string {
+  const page = readFileSync('agent/doctor/ENVIRONMENTS.md', 'utf8');
+  const row = new RegExp(`^\\| (.+?) +\\| \`${id}\` \\(\\w+\\) *\\| (.*) \\|$`, 'gm');
+  const rows = [...page.matchAll(row)].map(([, cause = '', rest = '']) => `| ${cause} | ${rest} |`);
+  if (rows.length === 0) return '';
+  return ['| cause | words of the line | what helps |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
 /** By the page and the name in its markers. */
@@ -34,7 +52,7 @@ const tables: readonly [page: string, name: string, table: () => string][] = [
   ...steps.map(({ id }): [string, string, () => string] => [
     'troubleshooting.md',
     `doctor ${id}`,
-    () => doctorTable(id),
+    () => `${causesTable(id)}\n\n${doctorTable(id)}`,
   ]),
 ];
 

@@ -105,7 +105,7 @@ async function makeFirst(url: string, key: string): Promise<void> {
   await post('/v1/checks/url', { name: 'First', frequency: 10, request: { url: website.url } });
 }
 
-async function runPage(page: string, blocks: readonly Block[]): Promise<void> {
+async function runPage(page: string, blocks: readonly Block[], signal: AbortSignal): Promise<void> {
   using folder = temporaryFolder();
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -159,13 +159,18 @@ async function runPage(page: string, blocks: readonly Block[]): Promise<void> {
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  const { pid } = child;
+  assert.ok(pid !== undefined, 'bash did not start');
+  signal.addEventListener('abort', () => {
+    endGroup(pid);
+  });
   let said = '';
   child.stdout.on('data', (chunk) => (said += String(chunk)));
   child.stderr.on('data', (chunk) => (said += String(chunk)));
   const closed = once(child, 'close');
   const [code] = (await once(child, 'exit')) as [number | null];
   // What it started beside itself has its group.
-  if (child.pid !== undefined) endGroup(child.pid);
+  endGroup(pid);
   await closed;
   assert.equal(code, 0, `docs/${page} failed:\n${said.slice(-3000)}`);
 }
@@ -182,8 +187,8 @@ describe('the commands of the guide', { concurrency: 2 }, () => {
   for (const [page, blocks] of pages) {
     test(
       `docs/${page} does what it says, command by command`,
-      { skip: missing.length > 0 && `it needs ${missing.join(', ')}` },
-      () => runPage(page, blocks),
+      { skip: missing.length > 0 && `it needs ${missing.join(', ')}`, timeout: 600_000 },
+      ({ signal }) => runPage(page, blocks, signal),
     );
   }
 });
