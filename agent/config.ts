@@ -1,6 +1,6 @@
 /**
  * The settings of the agent: read from flags and environment once, here and nowhere else. One entry
- * each; `--help`, `doctor` and the table in the README are printed from this list.
+ * each; `--help`, `doctor` and the table in the guide are printed from this list.
  */
 import { readFileSync } from 'node:fs';
 import { availableParallelism, tmpdir, totalmem } from 'node:os';
@@ -545,7 +545,7 @@ export function requireKey(config: AgentConfig): Secret {
   );
 }
 
-/** The settings as a table in Markdown, for the README. */
+/** The settings as a table in Markdown, for the guide. */
 export function settingsTable(): string {
   const rows = describeSettings().map((row) => {
     const files = row.isSecret ? `, \`${row.name}_FILE\`` : '';

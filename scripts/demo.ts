@@ -255,6 +255,7 @@ function introduction(
     `console    ${api.baseUrl}/console/   (sign in as ${demoEmail} with ${password})`,
     `for all    ${api.baseUrl}${pagePath}   (the status page)`,
     `the API    ${api.baseUrl}/docs`,
+    `the guide  ${api.baseUrl}/guide/`,
     '',
     colors.dim('Ctrl-C ends it all; the next start finds the same keys, checks and results.'),
     '',
@@ -292,6 +293,8 @@ async function main(): Promise<void> {
 
   await using stack = new AsyncDisposableStack();
   const step = openProgress();
+  // The guide is there a few seconds later than the rest; until then /guide/ says so.
+  execFile(process.execPath, ['scripts/guide/main.ts', '--if-stale'], () => undefined);
   step('opening targets on loopback');
   let hear: (alert: ReceivedAlert) => void = () => {};
   stack.use(

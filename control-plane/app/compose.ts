@@ -61,6 +61,7 @@ import { serveConsoleSessions } from './console-session.ts';
 import { serveAlertLinks } from './serve-alert-links.ts';
 import { serveConsole } from './console.ts';
 import { serveDocs } from './docs.ts';
+import { serveGuide } from './guide.ts';
 import { serveHealth } from './health.ts';
 import { implement } from '../http/implement.ts';
 import { measureRequests } from '../http/measure-requests.ts';
@@ -526,6 +527,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       serveAlertLinks(services, onChange),
       serveConsole(publicUrl),
       serveDocs(publicUrl),
+      serveGuide(),
     ],
     trustedProxies: config.TRUSTED_PROXIES,
     logger,

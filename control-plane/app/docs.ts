@@ -34,7 +34,7 @@ const page = `<!doctype html>
 <header>
 <h1>Monitoring API</h1>
 <noscript><p>This page needs JavaScript to show the API.</p></noscript>
-<p>The description for programs is at <a href="openapi.json">openapi.json</a>.</p>
+<p>The description for programs is at <a href="openapi.json">openapi.json</a>. The <a href="guide/api.html">guide</a> shows the usual tasks.</p>
 <div id="about"></div>
 <div class="tools">
 <label>Find an operation<input id="filter" type="search" autocomplete="off" spellcheck="false"></label>

@@ -477,7 +477,7 @@ const schema = z.object(settings).superRefine((config, context) => {
 });
 export type Config = Readonly<z.output<typeof schema>>;
 
-/** Name, default and meaning of every setting: for `--help` and the README. */
+/** Name, default and meaning of every setting: for `--help` and the guide. */
 export function describeSettings(): { name: string; default: string; meaning: string }[] {
   return Object.entries(settings).map(([name, setting]) => ({
     name,
@@ -487,6 +487,15 @@ export function describeSettings(): { name: string; default: string; meaning: st
         : '',
     meaning: setting.description ?? '',
   }));
+}
+
+/** The settings as a table in Markdown, for the guide. */
+export function settingsTable(): string {
+  const rows = describeSettings().map(
+    ({ name, default: value, meaning }) =>
+      `| \`${name}\` | ${value === '' ? '–' : value} | ${meaning.replaceAll('|', '\\|')} |`,
+  );
+  return ['| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
 /** Parses an environment. Throws one error that names every setting that is wrong. */

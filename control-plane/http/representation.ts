@@ -15,11 +15,11 @@ const worthPackingBytes = 1_024;
 
 /** The weak `etag` covers the plain and the compressed body. */
 export function represent(
-  text: string,
+  content: string | Buffer,
   headers: Readonly<Record<string, string>>,
   status = 200,
 ): Representation {
-  const body = Buffer.from(text);
+  const body = typeof content === 'string' ? Buffer.from(content) : content;
   let packed: Buffer | null | undefined;
   return {
     status,

@@ -196,6 +196,12 @@ async function bundleForConsole(name: string, folder: string): Promise<Metafile[
   return metafile.inputs;
 }
 
+/** The documents as a site. What builds it is not there where images of agents are made. */
+async function bundleGuide(folder: string): Promise<Pick<Metafile, 'inputs'>> {
+  const { buildGuide } = await import('../guide/build.ts');
+  return buildGuide(join(folder, 'guide'));
+}
+
 /**
  * Writes the package of a program into a folder, which is emptied first. Gives the number of bytes
  * of the bundle.
@@ -235,9 +241,12 @@ export async function bundle(program: ProgramName, folder: string): Promise<numb
   const started = source.replace("'./main.ts'", `'./${chunks}/main.js'`);
   if (started === source) throw new Error(`${program}/${start} does not import ./main.ts`);
   writeFileSync(starter, started);
-  const forConsole = program === 'control-plane' ? consoleModules : [];
-  const bundled = await Promise.all(forConsole.map((name) => bundleForConsole(name, folder)));
-  const packages = packagesIn(Object.assign({}, metafile.inputs, ...bundled));
+  const isControlPlane = program === 'control-plane';
+  const bundled = await Promise.all(
+    (isControlPlane ? consoleModules : []).map((name) => bundleForConsole(name, folder)),
+  );
+  const guide = isControlPlane ? await bundleGuide(folder) : { inputs: {} };
+  const packages = packagesIn(Object.assign({}, metafile.inputs, ...bundled, guide.inputs));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(program), null, 2)}\n`);
   writeFileSync(
     join(folder, 'bundled-packages.json'),

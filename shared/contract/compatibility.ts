@@ -1,6 +1,6 @@
 /**
  * Operations that only existing clients of this kind of API call: no public document describes them, and
- * the rest of the product does not use them. `docs/overview.md` names the clients.
+ * the rest of the product does not use them. `docs/moving.md` names the clients.
  */
 import { z } from 'zod';
 import { accountRoutes } from './account.ts';

@@ -152,10 +152,10 @@ function cells(markdown: string): string[][] {
     .map((line) => line.split('|').map((cell) => cell.trim()));
 }
 
-test('the READMEs list the metrics of both processes as they are', () => {
+test('the guide lists the metrics of both processes as they are', () => {
   for (const [file, table] of [
-    ['agent/README.md', metricsTable(agentMetrics())],
-    ['control-plane/README.md', metricsTable(controlPlaneMetrics())],
+    ['docs/agent-metrics.md', metricsTable(agentMetrics())],
+    ['docs/control-plane-metrics.md', metricsTable(controlPlaneMetrics())],
   ] as const) {
     const [, shown = ''] =
       /<!-- metrics: begin -->\n([\s\S]*?)<!-- metrics: end -->/.exec(readFileSync(file, 'utf8')) ??

@@ -6,6 +6,7 @@ import { startTestControlPlane } from '../support/control-plane.ts';
 const paths = [
   '/console/',
   '/docs',
+  '/guide/',
   '/status/unknown',
   '/v1/checks',
   '/health',

@@ -122,7 +122,14 @@ test('the true owner proves the domain by TXT, even if another account asked fir
   bench.prove(page);
   assert.equal(await bench.verify(page), 'VERIFIED');
   assert.equal(await bench.shown(), 'Shop');
-  for (const path of ['/console/', '/docs', '/openapi.json', '/v1/checks', '/trace-viewer/']) {
+  for (const path of [
+    '/console/',
+    '/docs',
+    '/guide/',
+    '/openapi.json',
+    '/v1/checks',
+    '/trace-viewer/',
+  ]) {
     assert.equal((await bench.ask(path)).status, 404, path);
   }
   assert.equal((await bench.ask('/v1/checks', 'monitor.example')).status, 401);

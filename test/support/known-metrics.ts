@@ -87,7 +87,7 @@ export const checkMetrics: readonly Declared[] = checkMetricNames.map((name) => 
 /** Those of the process and of Node are the same everywhere and documented elsewhere. */
 const isOurs = ({ name }: Declared): boolean => name.startsWith('monitor_');
 
-/** The metrics as a table in Markdown, for a README. */
+/** The metrics as a table in Markdown, for the guide. */
 export function metricsTable(declared: readonly Declared[]): string {
   const rows = declared.filter(isOurs).map(({ name, type, labels, help }) => {
     const shown = labels.map((label) => `\`${label}\``).join(', ');

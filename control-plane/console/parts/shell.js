@@ -142,6 +142,7 @@ export function Shell() {
       </nav>
       <div class="account">
         <${Shortcuts} />
+        <a href="../guide/">Guide</a>
         <${Whoami} />
         <button type="button" class="plain-button" onClick=${leave}>Sign out</button>
       </div>

@@ -30,6 +30,7 @@ test('a control plane from its bundle, with the packages of its manifest alone, 
   linkPackages(folder.path);
   const licences = readFileSync(join(folder.path, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
   assert.match(licences, /^express \d+\.\d+\.\d+ \(MIT\)$/m);
+  assert.match(licences, /^minisearch \d+\.\d+\.\d+ \(MIT\)$/m);
   await using program = new Program([join(folder.path, 'control-plane.js'), 'serve'], {
     HOST: '127.0.0.1',
     PORT: '0',
@@ -48,6 +49,7 @@ test('a control plane from its bundle, with the packages of its manifest alone, 
   assert.match(await textOf(new URL(script, `${url}/console/`).pathname), /import/);
   assert.match(await textOf('/openapi.json'), /"openapi"/);
   assert.match(await textOf('/docs'), /<html/);
+  assert.match(await textOf('/guide/'), /<h1[^>]*>Guide/);
   program.signal('SIGTERM');
   assert.deepEqual(await program.exited, { code: 0, signal: null });
 });

@@ -1,0 +1,134 @@
+/**
+ * `npm run screenshots`: starts the demo on ports of its own and takes the pictures of the guide and of the
+ * README, light and dark, as WebP. Pictures differ a little with every run, since the demo measures.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser } from '../../test/support/found-browser.ts';
+import { freePort } from '../../test/support/program.ts';
+
+const folder = join('docs', 'images');
+const size = { width: 1280, height: 800 };
+const quality = 0.85;
+
+interface Scene {
+  name: string;
+  /** Opens what is shown. */
+  open: (page: Page) => Promise<unknown>;
+}
+
+/** Results of one check, so that its bars and curves show something. */
+const minResults = 18;
+
+/** What has to be there before pictures are worth taking. */
+const awaited = [
+  'PASSING  shop in a browser (BROWSER',
+  'FAILING  checkout in a browser (BROWSER',
+  'FAILING  flapping website (URL',
+  'order in two steps (MULTI_STEP',
+  'nightly job (heartbeat) (HEARTBEAT',
+];
+
+async function startDemo(): Promise<{ url: string; password: string } & AsyncDisposable> {
+  const data = mkdtempSync(join(tmpdir(), 'monitor-screenshots-'));
+  const first = await freePort(6);
+  const child = spawn(process.execPath, ['scripts/demo.ts'], {
+    env: {
+      ...process.env,
+      DEMO_DATA_DIR: data,
+      PORT: String(first),
+      AGENT_HEALTH_PORT: String(first + 1),
+      DEMO_TARGET_PORT: String(first + 3),
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const missing = new Set(awaited);
+  let results = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    for (const text of missing) if (line.includes(text)) missing.delete(text);
+    if (line.includes('echo server (TCP')) results += 1;
+    if (missing.size === 0 && results >= minResults) break;
+  }
+  if (missing.size > 0) throw new Error(`the demo ended without ${[...missing].join(', ')}`);
+  child.stdout.resume();
+  const kept = JSON.parse(readFileSync(join(data, 'demo.json'), 'utf8')) as { password: string };
+  return {
+    url: `http://127.0.0.1:${first}`,
+    password: kept.password,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGINT');
+      await once(child, 'exit');
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
+}
+
+function scenesOf(url: string): Scene[] {
+  const inConsole = (place: string) => async (page: Page) => {
+    await page.goto(`${url}/console/#/${place}`);
+    await page.locator('h1').waitFor();
+  };
+  const openCheck = (name: string) => async (page: Page) => {
+    await inConsole('checks')(page);
+    await page.getByRole('link', { name, exact: true }).first().click();
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+  };
+  return [
+    { name: 'console', open: inConsole('checks') },
+    { name: 'check', open: openCheck('flapping website') },
+    { name: 'new-check', open: inConsole('new/check') },
+    { name: 'status-page', open: (page) => page.goto(`${url}/status/demo`) },
+  ];
+}
+
+/** The browser itself packs the picture: a third of the size, and no further package. */
+async function toWebp(browser: Browser, png: Buffer): Promise<Buffer> {
+  const page = await browser.newPage();
+  const url = await page.evaluate(
+    `(async () => {
+      const image = new Image();
+      image.src = 'data:image/png;base64,${png.toString('base64')}';
+      await image.decode();
+      const canvas = document.createElement('canvas');
+      canvas.width = image.width;
+      canvas.height = image.height;
+      canvas.getContext('2d').drawImage(image, 0, 0);
+      return canvas.toDataURL('image/webp', ${quality});
+    })()`,
+  );
+  await page.close();
+  return Buffer.from(String(url).split(',')[1] ?? '', 'base64');
+}
+
+await using demo = await startDemo();
+const browser = await launchBrowser();
+try {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const context = await browser.newContext({
+      viewport: size,
+      colorScheme,
+      reducedMotion: 'reduce',
+    });
+    const page = await context.newPage();
+    await page.goto(`${demo.url}/console/`);
+    await page.getByLabel('E-mail').fill('demo@example.com');
+    await page.getByLabel('Password', { exact: true }).fill(demo.password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Checks' }).waitFor();
+    for (const { name, open } of scenesOf(demo.url)) {
+      await open(page);
+      await page.locator('[aria-busy=true], .loading').first().waitFor({ state: 'detached' });
+      const file = join(folder, `${name}${colorScheme === 'dark' ? '-dark' : ''}.webp`);
+      writeFileSync(file, await toWebp(browser, await page.screenshot()));
+      console.log(`${file}, ${Math.round(statSync(file).size / 1000)} kB`);
+    }
+    await context.close();
+  }
+} finally {
+  await browser.close();
+}

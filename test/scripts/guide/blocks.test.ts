@@ -1,0 +1,123 @@
+/** What the blocks of the guide name exists: commands, options, operations of the API. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import { parseAllDocuments } from 'yaml';
+import { guideBlocks, type Block } from '../../../scripts/guide/blocks.ts';
+import { commands as agentCommands, newProgram as newAgent } from '../../../agent/program.ts';
+import {
+  commands as operatorCommands,
+  newProgram as newOperator,
+} from '../../../control-plane/app/program.ts';
+import { helpPages } from '../../support/help-pages.ts';
+
+const blocks = guideBlocks();
+const ofShell = blocks.filter(({ language }) => language === 'sh');
+const place = ({ page, line }: Block): string => `docs/${page}:${line}`;
+
+/** A line that a reader would type. */
+const looksLikeCommand =
+  /^\s*(?:\$ |sudo |npx |npm |curl |docker |kubectl |helm |control-plane |monitor-agent )/m;
+
+test('commands stand in blocks that are marked as such', () => {
+  for (const block of blocks) {
+    if (['', 'text', 'json'].includes(block.language)) {
+      assert.doesNotMatch(block.text, looksLikeCommand, place(block));
+    } else {
+      assert.ok(['sh', 'yaml', 'ts', 'nginx', 'caddy'].includes(block.language), place(block));
+    }
+  }
+});
+
+test('a block that is not run says why', () => {
+  for (const block of ofShell.filter(({ how }) => how === 'not-run')) {
+    assert.match(block.reason, /^\S+( \S+){2}/, place(block));
+  }
+});
+
+test('every block of shell commands is one that a shell can read', () => {
+  for (const block of ofShell) {
+    const { status, stderr } = spawnSync('bash', ['-n'], { input: block.text, encoding: 'utf8' });
+    assert.equal(status, 0, `${place(block)}: ${stderr}`);
+  }
+});
+
+test('YAML can be read', () => {
+  for (const block of blocks.filter(({ language }) => language === 'yaml')) {
+    for (const document of parseAllDocuments(block.text)) {
+      assert.deepEqual('errors' in document ? document.errors : [], [], place(block));
+    }
+  }
+});
+
+const agent = newAgent();
+for (const { load } of Object.values(agentCommands)) (await load())(agent);
+const operator = newOperator();
+for (const { load } of Object.values(operatorCommands)) (await load())(operator);
+const pages = { 'monitor-agent': helpPages(agent), 'control-plane': helpPages(operator) };
+
+/** Calls of a program in a block: what stands after its name, to the end of the command. */
+function callsOf(program: keyof typeof pages, text: string): string[][] {
+  const joined = text.replaceAll('\\\n', ' ').replaceAll(/^\s*#.*$|\s#\s.*$/gm, '');
+  const call = new RegExp(`(?:^|[\\s(=;&|]|-- )${program} ([^\\n|;&)>]*)`, 'gm');
+  return [...joined.matchAll(call)].map(([, rest = '']) => rest.trim().split(/\s+/));
+}
+
+test('every call of the two programs has a command and options that exist', () => {
+  let calls = 0;
+  for (const block of ofShell) {
+    for (const program of ['monitor-agent', 'control-plane'] as const) {
+      for (const words of callsOf(program, block.text)) {
+        // `kubectl exec control-plane-… -- `, `--name monitor-agent` and folders are no calls.
+        if (/^[-./$"]/.test(words[0] ?? '-') && words[0] !== '--help') continue;
+        if (words[0] === program || pages[program].get(words[0] ?? '') === undefined) {
+          assert.match(
+            block.text,
+            /docker|helm|kubectl|systemctl|cp /,
+            `${place(block)}: ${words.join(' ')}`,
+          );
+          continue;
+        }
+        calls += 1;
+        const path = [words[0], words[1]].join(' ');
+        const help = pages[program].get(path) ?? pages[program].get(words[0] ?? '') ?? '';
+        for (const option of words.filter((word) => /^--[a-z]/.test(word))) {
+          const name = option.split('=')[0] ?? '';
+          assert.ok(new RegExp(`${name}\\b`).test(help), `${place(block)}: ${path} has no ${name}`);
+        }
+      }
+    }
+  }
+  assert.ok(calls >= 40, String(calls));
+});
+
+interface Description {
+  paths: Record<string, Record<string, unknown>>;
+}
+
+const { paths } = JSON.parse(readFileSync('control-plane/openapi.json', 'utf8')) as Description;
+
+function operationOf(method: string, path: string): boolean {
+  return Object.entries(paths).some(([template, operations]) => {
+    const pattern = new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`);
+    return pattern.test(path) && method.toLowerCase() in operations;
+  });
+}
+
+test('every call of the API names an operation of it', () => {
+  let calls = 0;
+  for (const block of ofShell) {
+    const joined = block.text.replaceAll('\\\n', ' ');
+    // One call reaches to where the next one begins.
+    for (const call of joined.split(/(?=\b(?:api|curl) )/)) {
+      const path = /\$(?:URL|CONTROL_PLANE_URL)(\/v1\/[^\s"?']+)/.exec(call)?.[1];
+      if (path === undefined) continue;
+      calls += 1;
+      const given = /-X (\w+)/.exec(call)?.[1];
+      const method = given ?? (/ (?:-d|--data-binary) /.test(call) ? 'POST' : 'GET');
+      assert.ok(operationOf(method, path), `${place(block)}: there is no ${method} ${path}`);
+    }
+  }
+  assert.ok(calls >= 40, String(calls));
+});
