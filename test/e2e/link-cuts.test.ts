@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
-import { callApi } from '../../scripts/demo/api.ts';
+import { callApi } from '../../proof/api.ts';
 import { assertEverySlotOnce, assertNothingDoubled } from '../support/accounting.ts';
-import { FaultProxy, type Fault, type FaultKind } from '../support/fault-proxy.ts';
+import { FaultProxy, type Fault, type FaultKind } from '../../proof/fault-proxy.ts';
 import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
 import { isLong, seededRandom, testSeed } from '../support/random.ts';
 import { scaledClock } from '../support/scaled-clock.ts';
