@@ -59,6 +59,12 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     summary: 'show the way to a target, hop by hop, with loss and times',
     load: async () => (await import('./commands/traceroute.ts')).registerTraceroute,
   },
+  proof: {
+    takes: '',
+    hasOptions: true,
+    summary: 'play faults on agents and a control plane of its own, and count what they do wrong',
+    load: async () => (await import('./commands/proof.ts')).registerProof,
+  },
   version: {
     takes: '',
     hasOptions: true,

@@ -14,17 +14,13 @@ export interface Stage {
 export type Play = (stage: Stage) => Promise<void>;
 
 export interface Requirements {
-  /** URL of a PostgreSQL that may be used. */
-  postgres: string | undefined;
   isShort: boolean;
 }
 
 /** What a world is made of that has one case alone. */
-export interface OwnWorld extends AsyncDisposable {
+export interface OwnWorld {
   /** Settings of the control plane. */
   settings: Record<string, string>;
-  /** Where agents and the replicas are reached, instead of the first control plane. */
-  url?: string;
 }
 
 export interface ProofCase {
@@ -34,9 +30,9 @@ export interface ProofCase {
   /** Why it cannot run here; null where it can. */
   readonly missing?: (requirements: Requirements) => string | null;
   /** A case that disturbs all lanes alike has a world of its own. */
-  readonly prepareWorld?: (folder: string, requirements: Requirements) => Promise<OwnWorld>;
+  readonly prepareWorld?: (folder: string) => OwnWorld;
   /** Makes its lanes. */
-  readonly join: (world: World, own: OwnWorld | null) => Promise<Play>;
+  readonly join: (world: World) => Promise<Play>;
 }
 
 /** Between two bounds, short ones more often than long ones. */

@@ -21,10 +21,33 @@ export interface ProofArguments {
   short?: boolean;
   /** Hours; true without a number. */
   long?: string | boolean;
-  postgres?: string;
   out?: string;
   json?: boolean;
 }
+
+/** Flags and what they do, for the command of either program. */
+export const proofOptions: readonly (readonly [string, string])[] = [
+  ['--short', 'play for about 40 s instead of ten minutes'],
+  ['--long [hours]', 'play one seed after the other for hours, 8 without a number'],
+  ['--seed <number>', 'play the faults of this seed; one at random without it'],
+  ['--case <name...>', 'play some cases alone'],
+  ['--rounds <number>', 'play so many faults of each case, however long that takes'],
+  ['--out <folder>', 'where the report goes; proof-report without it'],
+  ['--json', 'print the report as JSON'],
+  ['--agent <path>', 'the agent to start, as monitor-agent.js'],
+  ['--control-plane <path>', 'the control plane to start, as control-plane.js'],
+];
+
+export const proofHelp = `
+It starts programs and websites of its own, in a temporary folder and on free
+ports of 127.0.0.1. What runs on this machine already is left alone; a case
+keeps all processors busy for some seconds.
+
+Cases: ${cases.map(({ name }) => name).join(', ')}.
+
+Exit codes: 0 every line of the report is zero, 1 some are not, and the report
+says which and how to play the same faults again, 2 an option is unusable.
+`;
 
 /** What the person at the terminal has to change. */
 export class ProofUsageError extends Error {}
@@ -132,7 +155,6 @@ export async function runProof(
     ...only.map((name) => ` --case ${name}`),
     ...(isShort ? [' --short'] : []),
     ...(rounds === null ? [] : [` --rounds ${rounds}`]),
-    ...(given.postgres === undefined ? [] : [' --postgres <url>']),
   ].join('');
   const endsAt = hours === null ? null : Date.now() + hours * hourMs;
   for (let current = seed; ; current += 1) {
@@ -140,7 +162,6 @@ export async function runProof(
     const proof = await prove({
       ...{ programs, seed: current, only, isShort, rounds, say },
       playMs: isShort ? shortPlayMs : usualPlayMs,
-      postgres: given.postgres,
     });
     const report = reportOf(proof, `${command}${options} --seed ${current}`);
     write(resolve(given.out ?? 'proof-report'), report);
@@ -163,7 +184,6 @@ export function readArguments(args: readonly string[]): ProofArguments {
       rounds: { type: 'string' },
       short: { type: 'boolean' },
       long: { type: 'string' },
-      postgres: { type: 'string' },
       out: { type: 'string' },
       json: { type: 'boolean' },
     },

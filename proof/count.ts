@@ -63,6 +63,8 @@ export interface Facts {
   stalls: readonly Interval[];
   /** When a control plane or the receiver of messages was disturbed: messages may arrive again. */
   interruptions: readonly Interval[];
+  /** Whether slots that a fault took count before the control plane has recorded them, after 90 s. */
+  isShort: boolean;
 }
 
 /** Each line names what must not be, one text for each time that it was. */
@@ -99,6 +101,10 @@ export interface Tally {
   /** The same message again, after an interruption. */
   repeated: number;
   late: number;
+  /** Slots whose end a fault has delayed beyond the time of this proof. */
+  delayed: number;
+  /** Results whose times are seconds away from the visit: a clock could not be compared precisely. */
+  shifted: number;
 }
 
 /** An agent says so itself, and a machine that is busy makes it true. */
@@ -109,8 +115,8 @@ const enoughPresenceMs = 5_000;
 const untilDurableMs = 3_000;
 /** How long a disturbance may show after its end. */
 const aftermathMs = 60_000;
-/** Visits and results have their times from one clock, read at different moments. */
-const clockToleranceMs = 100;
+/** An agent corrects its clock by that of the control plane, as precisely as a busy connection allows. */
+const clockToleranceMs = 3_000;
 /** A receiver that was interrupted is tried again after a while. */
 const repeatsWithinMs = 180_000;
 
@@ -120,6 +126,34 @@ export const noFindings = (): Findings =>
 const timeOf = (at: number): string => new Date(at).toISOString().slice(11, 23);
 const ms = (text: string | null): number => (text === null ? NaN : Date.parse(text));
 
+const endOf = (slot: number, { check }: Subject): number => slot + check.frequencyOffset * 1_000;
+
+/** A fault that explains that a slot has no result. */
+function hasCause(subject: Subject, slot: number, afterMs = aftermathMs): boolean {
+  const { lane } = subject;
+  const end = endOf(slot, subject);
+  return (
+    lane.longestPresence(slot, end) < enoughPresenceMs ||
+    overlaps(lane.lossy, slot, end) ||
+    overlaps(lane.disturbed, slot - afterMs, end + afterMs)
+  );
+}
+
+/**
+ * A slot that a fault took is recorded as missed after 90 s. A run of which one attempt is known and the
+ * next was lost ends with that attempt after 25 minutes, since a retry may take that long.
+ */
+function isDelayed(
+  subject: Subject,
+  run: ApiRun | undefined,
+  slot: number,
+  isShort: boolean,
+): boolean {
+  const isBegun = run?.state === 'RUNNING';
+  const isCut = subject.lane.isAway(slot, endOf(slot, subject)) && isBegun;
+  return (isShort || isBegun) && (isCut || hasCause(subject, slot, 0));
+}
+
 class Counting {
   readonly #facts: Facts;
   readonly #findings = noFindings();
@@ -128,6 +162,8 @@ class Counting {
   #slots = 0;
   #notJudged = 0;
   #repeated = 0;
+  #delayed = 0;
+  #shifted = 0;
 
   constructor(facts: Facts) {
     this.#facts = facts;
@@ -158,6 +194,8 @@ class Counting {
       messages: new Set(messages.map(({ id }) => id)).size,
       repeated: this.#repeated,
       late: results.filter(({ isLate }) => isLate).length,
+      delayed: this.#delayed,
+      shifted: this.#shifted,
     };
   }
 
@@ -184,6 +222,7 @@ class Counting {
       const run = bySlot.get(slot)?.[0];
       if (run?.state === 'FINAL') this.#finals += 1;
       else if (run?.state === 'MISSED') this.#countMissed(subject, run, slot);
+      else if (isDelayed(subject, run, slot, this.#facts.isShort)) this.#delayed += 1;
       else {
         const state = run === undefined ? 'nothing is known' : 'its run does not end';
         this.#add('slots lost', subject, `slot ${timeOf(slot)}: ${state}`);
@@ -194,8 +233,8 @@ class Counting {
   #countMissed(subject: Subject, run: ApiRun, slot: number): void {
     const reason = run.missedReason ?? 'no reason';
     this.#missed[reason] = (this.#missed[reason] ?? 0) + 1;
-    const { lane, check } = subject;
-    const end = slot + check.frequencyOffset * 1_000;
+    const { lane } = subject;
+    const end = endOf(slot, subject);
     const visits = this.#facts.visits.get(subject.path) ?? [];
     const measured = visits.find(
       ({ at, endedAt, isUp }) =>
@@ -203,7 +242,7 @@ class Counting {
         endedAt !== null &&
         at >= slot &&
         at < end &&
-        !lane.isAway(at - clockToleranceMs, endedAt + untilDurableMs) &&
+        !lane.isAway(at - untilDurableMs, endedAt + untilDurableMs) &&
         !overlaps(lane.lossy, at, Infinity) &&
         !overlaps(lane.disturbed, at, endedAt + untilDurableMs),
     );
@@ -216,11 +255,7 @@ class Counting {
       return;
     }
     if (declaredByAgents.has(reason)) return;
-    const hasCause =
-      lane.longestPresence(slot, end) < enoughPresenceMs ||
-      overlaps(lane.lossy, slot - aftermathMs, end) ||
-      overlaps(lane.disturbed, slot - aftermathMs, end + aftermathMs);
-    if (!hasCause) {
+    if (!hasCause(subject, slot)) {
       this.#add('slots missed without a cause', subject, `slot ${timeOf(slot)}: ${reason}`);
     }
   }
@@ -244,9 +279,14 @@ class Counting {
       if (result.hasFailures) this.#add('wrong verdicts', subject, 'an agent error is a failure');
       return;
     }
-    const visits = (this.#facts.visits.get(subject.path) ?? []).filter(
-      ({ at }) => at >= from && at <= to,
-    );
+    const all = this.#facts.visits.get(subject.path) ?? [];
+    let visits = all.filter(({ at }) => at >= from && at <= to);
+    const slot = ms(result.scheduledFor);
+    if (visits.length === 0 && subject.lane.hasTrueTimes) {
+      const end = endOf(slot, subject) + clockToleranceMs;
+      visits = all.filter(({ at }) => at >= slot && at <= end);
+      if (visits.length > 0) this.#shifted += 1;
+    }
     const said = result.hasFailures ? 'failed' : result.isDegraded === true ? 'degraded' : 'passed';
     const where = `${said} at ${timeOf(ms(result.startedAt))}, result ${result.id}`;
     if (!subject.lane.hasTrueTimes) {
@@ -356,15 +396,21 @@ class Counting {
 
 export const count = (facts: Facts): Tally => new Counting(facts).count();
 
-/** Slots up to an instant that have no end yet. */
-export function openSlots(facts: Pick<Facts, 'subjects' | 'until' | 'runs'>): number {
-  const ended = new Set(
-    facts.runs
-      .filter(({ state }) => state !== 'RUNNING')
-      .map(({ checkId, scheduledFor }) => `${checkId}@${ms(scheduledFor)}`),
-  );
-  const checks = facts.subjects
+/** Slots up to an instant that have no end yet, without those that nobody waits for. */
+export function openSlots({
+  subjects,
+  until,
+  runs,
+  isShort,
+}: Pick<Facts, 'subjects' | 'until' | 'runs' | 'isShort'>): number {
+  const known = new Map(runs.map((run) => [`${run.checkId}@${ms(run.scheduledFor)}`, run]));
+  const ofSubject = (subject: Subject): number =>
+    [...slotsUntil([subject.check], until)].filter((key) => {
+      const run = known.get(key);
+      if (run !== undefined && run.state !== 'RUNNING') return false;
+      return !isDelayed(subject, run, Number(key.split('@')[1]), isShort);
+    }).length;
+  return subjects
     .filter(({ kind }) => kind !== 'heartbeat')
-    .map(({ check }) => check);
-  return [...slotsUntil(checks, facts.until)].filter((slot) => !ended.has(slot)).length;
+    .reduce((sum, subject) => sum + ofSubject(subject), 0);
 }

@@ -51,6 +51,8 @@ export function markdownOf(report: Report): string {
       ['slots due', tally.slots],
       ['slots with a result', tally.finals],
       ...missed.map(([reason, count]) => [`slots missed: ${reason}`, count] as const),
+      ['slots whose end a fault delays beyond this proof', tally.delayed],
+      ['results whose times are seconds away from their visit', tally.shifted],
       ['visits of the targets', tally.visits],
       ['results that say that the agent could not measure', tally.internalErrors],
       ['results after the end of their slot, which count for nothing', tally.late],

@@ -1,7 +1,7 @@
 /** Plays the cases of a proof in parallel, each from its own seed, and counts. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OwnWorld, Play, ProofCase, Stage } from './case.ts';
+import type { Play, ProofCase, Stage } from './case.ts';
 import { cases } from './cases/index.ts';
 import { noFindings, type Tally } from './count.ts';
 import { readLoad, type Load } from './machine.ts';
@@ -19,7 +19,6 @@ export interface ProofOptions {
   playMs: number;
   /** Faults of each case, however long that takes. */
   rounds: number | null;
-  postgres: string | undefined;
   say: (line: string) => void;
 }
 
@@ -51,7 +50,7 @@ const progressEveryMs = 5_000;
 function sum(tallies: readonly Tally[]): Tally {
   const total: Tally = {
     ...{ findings: noFindings(), slots: 0, finals: 0, missed: {}, internalErrors: 0 },
-    ...{ notJudged: 0, visits: 0, alerts: 0, messages: 0, repeated: 0, late: 0 },
+    ...{ notJudged: 0, visits: 0, alerts: 0, messages: 0, repeated: 0, late: 0, delayed: 0, shifted: 0 },
   };
   for (const { findings, missed, ...numbers } of tallies) {
     for (const [line, found] of Object.entries(findings))
@@ -92,10 +91,10 @@ class Run {
   }
 
   async run(): Promise<Proof> {
-    const { seed, only, isShort, postgres, say } = this.#options;
+    const { seed, only, isShort, say } = this.#options;
     const startedAt = Date.now();
     const before = readLoad();
-    const requirements = { isShort, postgres };
+    const requirements = { isShort };
     const wanted = cases.filter(({ name }) => only.length === 0 || only.includes(name));
     const notRun = wanted.flatMap(({ name, missing }) => {
       const reason = missing?.(requirements) ?? null;
@@ -138,18 +137,15 @@ class Run {
   }
 
   async #runWorld(group: readonly ProofCase[], folder: string): Promise<Tally> {
-    const { programs, seed, isShort, playMs, rounds, postgres, say } = this.#options;
+    const { programs, seed, isShort, playMs, rounds, say } = this.#options;
     mkdirSync(folder, { recursive: true });
-    await using own =
-      (await group[0]?.prepareWorld?.(folder, { isShort, postgres })) ?? (null as OwnWorld | null);
-    const settings = own?.settings ?? {};
-    const url = own?.url === undefined ? {} : { url: own.url };
-    await using world = await World.start({ programs, folder, seed, isShort, settings, ...url });
+    const { settings = {} } = group[0]?.prepareWorld?.(folder) ?? {};
+    await using world = await World.start({ programs, folder, seed, isShort, settings });
     say(`programs are starting for ${group.map(({ name }) => name).join(', ')}`);
     const playing = await Promise.all(
       group.map(async (proofCase) => ({
         proofCase,
-        play: await proofCase.join(world, own),
+        play: await proofCase.join(world),
         rounds: 0,
       })),
     );

@@ -25,8 +25,6 @@ export interface WorldOptions {
   isShort: boolean;
   /** Of the control plane, beside what every world needs. */
   settings: Record<string, string>;
-  /** Where agents and messages reach a control plane, instead of the first. */
-  url?: string;
 }
 
 interface NewSubject {
@@ -61,6 +59,7 @@ export class World implements AsyncDisposable {
   #receiver: { status: number; afterMs: number };
   readonly #outages: Interval[][] = [];
   #playsUntil = Infinity;
+  #said = '';
   readonly #owned = new AsyncDisposableStack();
 
   private constructor(
@@ -116,13 +115,7 @@ export class World implements AsyncDisposable {
     this.lanes.push(lane);
     const key = agents === 0 ? '' : await this.system.makeLocation(name);
     for (let index = 0; index < agents; index += 1) {
-      const url = this.options.url;
-      lane.agents.push(
-        new LaneAgent(this.system, `${name}-${index}`, key, {
-          ...(url === undefined ? {} : { CONTROL_PLANE_URL: url }),
-          ...settings,
-        }),
-      );
+      lane.agents.push(new LaneAgent(this.system, `${name}-${index}`, key, settings));
     }
     return lane;
   }
@@ -250,7 +243,7 @@ export class World implements AsyncDisposable {
     for (const subject of this.subjects()) {
       if (subject.kind === 'heartbeat') continue;
       const runs = known.get(subject.check.id);
-      if (runs !== undefined && openSlots({ subjects: [subject], until, runs }) === 0) continue;
+      if (runs !== undefined && openSlots({ subjects: [subject], until, runs, isShort: this.options.isShort }) === 0) continue;
       known.set(subject.check.id, await this.#runsOf(subject.check));
     }
     return [...known.values()].flat();
@@ -269,7 +262,13 @@ export class World implements AsyncDisposable {
       visits: this.targets.visits,
       stalls: this.targets.stalls,
       interruptions: this.interruptions,
+      isShort: this.options.isShort,
     };
+  }
+
+  #sayOnce(say: (line: string) => void, line: string): void {
+    if (line !== this.#said) say(line);
+    this.#said = line;
   }
 
   /** Waits until what happened is accounted for, and counts. */
@@ -279,9 +278,9 @@ export class World implements AsyncDisposable {
     const known = new Map<string, ApiRun[]>();
     let runs = await this.#readRuns(until, known);
     for (;;) {
-      const left = openSlots({ subjects: this.subjects(), until, runs });
+      const left = openSlots({ subjects: this.subjects(), until, runs, isShort: this.options.isShort });
       if (left === 0 || performance.now() > deadline) break;
-      say(`${left} slots still without an end`);
+      this.#sayOnce(say, `${left} slots still without an end`);
       await wait(1_000);
       runs = await this.#readRuns(until, known);
     }
@@ -289,7 +288,7 @@ export class World implements AsyncDisposable {
       const tally = count(await this.#facts(until, runs));
       const waits = tally.findings['missing alerts'].length + tally.findings['missing messages'].length;
       if (waits === 0 || performance.now() > deadline) return this.#verified(tally);
-      say(`${waits} alerts or messages still to come`);
+      this.#sayOnce(say, `${waits} alerts or messages still to come`);
       await wait(1_000);
     }
   }

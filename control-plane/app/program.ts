@@ -105,6 +105,12 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
     summary: 'delete a project with all that it owns, such as an import',
     load: async () => (await import('./commands/import.ts')).registerDestroy,
   },
+  proof: {
+    takes: '',
+    hasOptions: true,
+    summary: 'play faults on a control plane and agents of its own, and count what they do wrong',
+    load: async () => (await import('./commands/proof.ts')).registerProof,
+  },
   version: {
     takes: '',
     hasOptions: true,

@@ -23,7 +23,7 @@ export const damage: ProofCase = {
     return async ({ random, isShort, pause, note }) => {
       await pause(between(random, 2_000, isShort ? 4_000 : 25_000));
       // What was measured shortly before may not have been delivered yet.
-      const loss = { from: Date.now() - 5_000, to: Infinity };
+      const loss = { from: Date.now() - 10_000, to: Infinity };
       lane.lossy.push(loss);
       await link.fail({ kind: 'down' });
       await pause(between(random, 1_000, isShort ? 4_000 : 20_000));

@@ -1,6 +1,5 @@
 /** All cases, in the order of the report. */
 import type { ProofCase } from '../case.ts';
-import { cluster } from './cluster.ts';
 import { cut } from './cut.ts';
 import { damage, fullDisk } from './files.ts';
 import { heartbeats } from './heartbeats.ts';
@@ -9,5 +8,5 @@ import { controlPlane, fencing, killedAgent, receiver, suspension } from './prog
 
 export const cases: readonly ProofCase[] = [
   ...[killedAgent, controlPlane, suspension, fencing, cut, receiver],
-  ...[damage, fullDisk, starvation, heartbeats, clock, clockOfControlPlane, cluster],
+  ...[damage, fullDisk, starvation, heartbeats, clock, clockOfControlPlane],
 ];

@@ -65,7 +65,7 @@ export const starvation: ProofCase = {
     return async ({ random, isShort, pause, note }) => {
       await pause(between(random, 2_000, isShort ? 5_000 : 40_000));
       note('starvation');
-      const disturbances = world.lanes.map(({ disturbed }) => open(disturbed));
+      const disturbance = open(lane.disturbed);
       {
         using stack = new DisposableStack();
         const quota = limitCpu(agent?.program.child.pid ?? 0);
@@ -73,7 +73,7 @@ export const starvation: ProofCase = {
         for (let each = 0; each < 3 * availableParallelism(); each += 1) stack.use(keepBusy());
         await pause(between(random, 2_000, isShort ? 4_000 : 20_000));
       }
-      for (const disturbance of disturbances) disturbance.close();
+      disturbance.close();
     };
   },
 };
@@ -113,10 +113,7 @@ export const clockOfControlPlane: ProofCase = {
   missing: (requirements) => clock.missing?.(requirements) ?? null,
   prepareWorld: (folder) => {
     const moved = moveClock(join(folder, 'clock-of-control-plane'));
-    return Promise.resolve({
-      settings: { ...moved.settings },
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    });
+    return { settings: { ...moved.settings } };
   },
   async join(world) {
     const moved = moveClock(join(world.options.folder, 'clock-of-control-plane'));
