@@ -146,11 +146,12 @@ export async function runProof(
   const isShort = given.short === true;
   if (isShort && given.long !== undefined)
     throw new ProofUsageError('--short and --long exclude each other');
-  const seed =
-    numberFrom('--seed', given.seed) ?? 1 + Math.floor(Math.random() * longestSeed);
+  const seed = numberFrom('--seed', given.seed) ?? 1 + Math.floor(Math.random() * longestSeed);
   const rounds = numberFrom('--rounds', given.rounds);
   const hours =
-    given.long === undefined ? null : numberFrom('--long', given.long === true ? '8' : String(given.long));
+    given.long === undefined
+      ? null
+      : numberFrom('--long', given.long === true ? '8' : String(given.long));
   const options = [
     ...only.map((name) => ` --case ${name}`),
     ...(isShort ? [' --short'] : []),

@@ -217,7 +217,8 @@ class Counting {
         this.#add('results invented', subject, `slot ${timeOf(slot)} was never due`);
     }
     for (const slot of due) {
-      if (!subject.lane.hasTrueTimes && overlaps(subject.lane.disturbed, slot - 60_000, slot)) continue;
+      if (!subject.lane.hasTrueTimes && overlaps(subject.lane.disturbed, slot - 60_000, slot))
+        continue;
       this.#slots += 1;
       const run = bySlot.get(slot)?.[0];
       if (run?.state === 'FINAL') this.#finals += 1;

@@ -50,7 +50,16 @@ const progressEveryMs = 5_000;
 function sum(tallies: readonly Tally[]): Tally {
   const total: Tally = {
     ...{ findings: noFindings(), slots: 0, finals: 0, missed: {}, internalErrors: 0 },
-    ...{ notJudged: 0, visits: 0, alerts: 0, messages: 0, repeated: 0, late: 0, delayed: 0, shifted: 0 },
+    ...{
+      notJudged: 0,
+      visits: 0,
+      alerts: 0,
+      messages: 0,
+      repeated: 0,
+      late: 0,
+      delayed: 0,
+      shifted: 0,
+    },
   };
   for (const { findings, missed, ...numbers } of tallies) {
     for (const [line, found] of Object.entries(findings))
@@ -154,8 +163,15 @@ class Run {
       for (const { program } of agents) await program.log('checked in');
     world.begin(rounds === null ? Date.now() + playMs : Infinity);
     const ending = new AbortController();
-    const timer = rounds === null ? setTimeout(() => { ending.abort(); }, playMs) : undefined;
-    this.#ending.signal.addEventListener('abort', () => { ending.abort(); });
+    const timer =
+      rounds === null
+        ? setTimeout(() => {
+            ending.abort();
+          }, playMs)
+        : undefined;
+    this.#ending.signal.addEventListener('abort', () => {
+      ending.abort();
+    });
     say('faults are being played');
     await Promise.all(playing.map((each) => this.#playAll(each, world, ending.signal)));
     clearTimeout(timer);

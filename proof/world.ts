@@ -35,6 +35,7 @@ interface NewSubject {
 
 /** How long slots and messages may take after the last fault, whatever this machine does beside. */
 const settleWithinMs = 240_000;
+const shortSettleWithinMs = 120_000;
 const slowAnswerMs = 1_500;
 const slotsEverySeconds = 10;
 /** Outages of pages end so long before the end, so that their recovery has a slot. */
@@ -178,7 +179,11 @@ export class World implements AsyncDisposable {
     const now = Date.now();
     for (const outages of this.#outages) {
       const begun = outages.filter(({ from }) => from < now);
-      outages.splice(0, outages.length, ...begun.map(({ from, to }) => ({ from, to: Math.min(to, now) })));
+      outages.splice(
+        0,
+        outages.length,
+        ...begun.map(({ from, to }) => ({ from, to: Math.min(to, now) })),
+      );
     }
   }
 
@@ -243,7 +248,11 @@ export class World implements AsyncDisposable {
     for (const subject of this.subjects()) {
       if (subject.kind === 'heartbeat') continue;
       const runs = known.get(subject.check.id);
-      if (runs !== undefined && openSlots({ subjects: [subject], until, runs, isShort: this.options.isShort }) === 0) continue;
+      if (
+        runs !== undefined &&
+        openSlots({ subjects: [subject], until, runs, isShort: this.options.isShort }) === 0
+      )
+        continue;
       known.set(subject.check.id, await this.#runsOf(subject.check));
     }
     return [...known.values()].flat();
@@ -274,11 +283,17 @@ export class World implements AsyncDisposable {
   /** Waits until what happened is accounted for, and counts. */
   async settle(say: (line: string) => void): Promise<Tally> {
     const until = Date.now();
-    const deadline = performance.now() + settleWithinMs;
+    const deadline =
+      performance.now() + (this.options.isShort ? shortSettleWithinMs : settleWithinMs);
     const known = new Map<string, ApiRun[]>();
     let runs = await this.#readRuns(until, known);
     for (;;) {
-      const left = openSlots({ subjects: this.subjects(), until, runs, isShort: this.options.isShort });
+      const left = openSlots({
+        subjects: this.subjects(),
+        until,
+        runs,
+        isShort: this.options.isShort,
+      });
       if (left === 0 || performance.now() > deadline) break;
       this.#sayOnce(say, `${left} slots still without an end`);
       await wait(1_000);
@@ -286,7 +301,8 @@ export class World implements AsyncDisposable {
     }
     for (;;) {
       const tally = count(await this.#facts(until, runs));
-      const waits = tally.findings['missing alerts'].length + tally.findings['missing messages'].length;
+      const waits =
+        tally.findings['missing alerts'].length + tally.findings['missing messages'].length;
       if (waits === 0 || performance.now() > deadline) return this.#verified(tally);
       this.#sayOnce(say, `${waits} alerts or messages still to come`);
       await wait(1_000);

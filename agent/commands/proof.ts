@@ -15,7 +15,9 @@ import { exitCodes } from '../exit-codes.ts';
 export function registerProof(program: Command): void {
   const command = program
     .command('proof')
-    .description('play faults on agents and a control plane of its own, and count what they do wrong');
+    .description(
+      'play faults on agents and a control plane of its own, and count what they do wrong',
+    );
   for (const [flags, description] of proofOptions) command.option(flags, description);
   command.addHelpText('after', proofHelp).action(async (given: ProofArguments) => {
     try {

@@ -45,7 +45,8 @@ export function drawFault(random: () => number): Fault {
 
 export const cut: ProofCase = {
   name: 'connection',
-  plays: 'a connection that is cut, slow, silent, in pieces, or whose answers are lost, so that results are sent again',
+  plays:
+    'a connection that is cut, slow, silent, in pieces, or whose answers are lost, so that results are sent again',
   async join(world) {
     const { port } = new URL(world.system.baseUrl);
     const link = world.owns(await FaultProxy.start(Number(port)));

@@ -7,12 +7,20 @@ import { FaultProxy } from '../fault-proxy.ts';
 import { open } from '../lane.ts';
 import { SmallDisk } from '../small-disk.ts';
 
-const kinds: readonly DamageKind[] = ['flip 1', 'flip 20', 'flip 200', 'truncate', 'empty', 'delete'];
+const kinds: readonly DamageKind[] = [
+  'flip 1',
+  'flip 20',
+  'flip 200',
+  'truncate',
+  'empty',
+  'delete',
+];
 const diskMegabytes = 24;
 
 export const damage: ProofCase = {
   name: 'damage',
-  plays: 'bits that flip, ends that are gone and files that are missing in the outbox of an agent, while results wait in it',
+  plays:
+    'bits that flip, ends that are gone and files that are missing in the outbox of an agent, while results wait in it',
   async join(world) {
     const { port } = new URL(world.system.baseUrl);
     const link = world.owns(await FaultProxy.start(Number(port)));

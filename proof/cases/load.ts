@@ -9,7 +9,8 @@ import { libFaketime, moveClock } from '../moved-clock.ts';
 
 const quotaShare = 0.1;
 const limits = { degradedResponseTime: 300, maxResponseTime: 300 };
-const withoutFaketime = 'libfaketime is not installed (Debian: faketime); it moves the clock of one process';
+const withoutFaketime =
+  'libfaketime is not installed (Debian: faketime); it moves the clock of one process';
 const shortestPresentMs = 60_000;
 
 /** Puts a process into a control group with a CPU quota; null where that is not possible. */
@@ -52,7 +53,8 @@ function preferTargets(): void {
 
 export const starvation: ProofCase = {
   name: 'starvation',
-  plays: 'an agent gets too little CPU: a quota of its control group where there is one, and busy processes',
+  plays:
+    'an agent gets too little CPU: a quota of its control group where there is one, and busy processes',
   async join(world) {
     const lane = await world.makeLane('starvation');
     await world.addUsualSubjects(lane);
@@ -80,10 +82,13 @@ export const starvation: ProofCase = {
 
 export const clock: ProofCase = {
   name: 'clock',
-  plays: 'the wall clock of an agent goes forward and back by hours and by a year, and is right again',
+  plays:
+    'the wall clock of an agent goes forward and back by hours and by a year, and is right again',
   missing: ({ isShort }) => {
     if (libFaketime() === undefined) return withoutFaketime;
-    return isShort ? 'an agent learns of a correction within 25 s, which --short does not have' : null;
+    return isShort
+      ? 'an agent learns of a correction within 25 s, which --short does not have'
+      : null;
   },
   async join(world) {
     const moved = moveClock(join(world.options.folder, 'clock-of-agent'));

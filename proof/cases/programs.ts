@@ -95,7 +95,9 @@ export const receiver: ProofCase = {
       const answer = isSlow
         ? { status: 200, afterMs: between(random, 200, 3_000) }
         : { status: 503, afterMs: 0 };
-      await world.disturbReceiver(answer, () => pause(between(random, 1_000, isShort ? 4_000 : 20_000)));
+      await world.disturbReceiver(answer, () =>
+        pause(between(random, 1_000, isShort ? 4_000 : 20_000)),
+      );
     };
   },
 };

@@ -15,7 +15,9 @@ import { OperatorError } from '../../errors/operator-error.ts';
 export function registerProof(program: Command): void {
   const command = program
     .command('proof')
-    .description('play faults on a control plane and agents of its own, and count what they do wrong');
+    .description(
+      'play faults on a control plane and agents of its own, and count what they do wrong',
+    );
   for (const [flags, description] of proofOptions) command.option(flags, description);
   command.addHelpText('after', proofHelp).action(async (given: ProofArguments) => {
     try {
@@ -24,8 +26,7 @@ export function registerProof(program: Command): void {
       const isPassed = await runProof(given, programs, 'control-plane proof');
       process.exitCode = isPassed ? exitCodes.ok : exitCodes.failed;
     } catch (error) {
-      if (error instanceof ProofUsageError)
-        throw new OperatorError(error.message, { usage: true });
+      if (error instanceof ProofUsageError) throw new OperatorError(error.message, { usage: true });
       throw error;
     }
   });
