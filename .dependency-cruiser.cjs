@@ -133,6 +133,24 @@ module.exports = {
       to: { path: '^(test|scripts)/' },
     },
     {
+      name: 'the-proof-knows-what-users-see',
+      comment:
+        'It comes with both packages and judges the programs from outside: processes, files and the public API.',
+      severity: 'error',
+      from: { path: '^proof/' },
+      to: { path: '^(agent|control-plane|scripts|test)/' },
+    },
+    {
+      name: 'only-its-command-runs-the-proof',
+      comment: 'A program that serves must not contain what kills it.',
+      severity: 'error',
+      from: {
+        path: '^(agent|control-plane|shared)/',
+        pathNot: '^(agent|control-plane/app)/commands/proof\\.ts$',
+      },
+      to: { path: '^proof/' },
+    },
+    {
       name: 'no-unresolvable',
       comment:
         'An import that resolves to nothing fails at run time. What the console calls vendor/ is served from packages, and facts.js from facts.ts.',

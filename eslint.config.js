@@ -78,11 +78,23 @@ export default [
     },
   },
   {
-    files: ['agent/commands/**', 'control-plane/app/commands/**', 'scripts/**', 'test/**'],
+    files: [
+      'agent/commands/**',
+      'control-plane/app/commands/**',
+      'proof/**',
+      'scripts/**',
+      'test/**',
+    ],
     rules: { 'no-console': 'off' },
   },
   {
-    files: ['agent/guard-process.ts', 'control-plane/core/config.ts', 'scripts/**', 'test/**'],
+    files: [
+      'agent/guard-process.ts',
+      'control-plane/core/config.ts',
+      'proof/**',
+      'scripts/**',
+      'test/**',
+    ],
     rules: { 'no-restricted-properties': 'off' },
   },
 ];

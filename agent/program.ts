@@ -82,6 +82,12 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
       };
     },
   },
+  proof: {
+    takes: '',
+    hasOptions: true,
+    summary: 'play faults on agents and a control plane of its own, and count what they do wrong',
+    load: async () => (await import('./commands/proof.ts')).registerProof,
+  },
   version: {
     takes: '',
     hasOptions: true,

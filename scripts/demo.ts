@@ -9,7 +9,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import colors from 'picocolors';
-import { callApi, type ApiCall } from './demo/api.ts';
+import { callApi, type ApiCall } from '../proof/api.ts';
 import {
   brokenBrowserName,
   browserName,

@@ -9,7 +9,7 @@ import { execFileSync } from 'node:child_process';
 import autocannon from 'autocannon';
 import SqliteDatabase from 'better-sqlite3';
 import { shardOf } from '../../control-plane/db/shard.ts';
-import { Program } from '../../test/support/program.ts';
+import { Program } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { median, treeCpuMs } from './process-cost.ts';
 

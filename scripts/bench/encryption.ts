@@ -3,7 +3,7 @@
  * same checks at the same time, so both meet the same machine; one of them has a public key.
  */
 import { createKeyFile } from '@monitor/shared/encryption/encryption.ts';
-import type { Program } from '../../test/support/program.ts';
+import type { Program } from '../../proof/program.ts';
 import type { System } from '../../test/support/system.ts';
 import { median, treeCpuMs } from './process-cost.ts';
 

@@ -5,7 +5,7 @@
  * here passes or fails: machines differ.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { Program } from '../../test/support/program.ts';
+import { Program } from '../../proof/program.ts';
 import { backdateSchedules, System, temporaryFolder } from '../../test/support/system.ts';
 import { benchAnalytics } from './analytics.ts';
 import { benchApi } from './api.ts';

@@ -12,7 +12,7 @@ import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { makeAuthority } from '../../test/support/certificates.ts';
-import { freePort, Program } from '../../test/support/program.ts';
+import { freePort, Program } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { median, treeCost, treePssMib, type TreeCost } from './process-cost.ts';
 

@@ -13,7 +13,7 @@ import { audit, complaints } from '../cluster/audit.ts';
 import { startBalancer } from '../cluster/balancer.ts';
 import { startCluster } from '../cluster/start.ts';
 import * as cluster from '../cluster/world.ts';
-import { callApi } from '../demo/api.ts';
+import { callApi } from '../../proof/api.ts';
 import {
   makeChecks,
   openCheckIns,

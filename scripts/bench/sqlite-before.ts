@@ -7,9 +7,9 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import autocannon from 'autocannon';
-import { freePort, Program, surroundings } from '../../test/support/program.ts';
+import { freePort, Program, surroundings } from '../../proof/program.ts';
 import { backdateSchedules, temporaryFolder } from '../../test/support/system.ts';
-import { callApi } from '../demo/api.ts';
+import { callApi } from '../../proof/api.ts';
 import { makeChecks } from './fleet.ts';
 import { median, pssMib, treeCpuMs } from './process-cost.ts';
 

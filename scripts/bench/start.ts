@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { freePort, Program } from '../../test/support/program.ts';
+import { freePort, Program } from '../../proof/program.ts';
 import { agentProgram, controlPlaneProgram } from '../../test/support/programs.ts';
 import type { System } from '../../test/support/system.ts';
 import { endedCpuMs, median, treeCpuMs } from './process-cost.ts';

@@ -7,7 +7,7 @@ import { mkdirSync, rmdirSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inflateRawSync } from 'node:zlib';
-import { Program } from '../../test/support/program.ts';
+import { Program } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { isExporterInstalled, startExporter, type Peer, type Show } from './peers.ts';
 import { quantile, treePids } from './process-cost.ts';

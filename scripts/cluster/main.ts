@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import colors from 'picocolors';
-import type { ApiCall } from '../demo/api.ts';
+import type { ApiCall } from '../../proof/api.ts';
 import { openProgress } from '../demo/view.ts';
 import { audit, complaints, type Audit } from './audit.ts';
 import { startCluster, type Cluster } from './start.ts';

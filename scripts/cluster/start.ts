@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import S3rver from 's3rver';
-import { freePort } from '../../test/support/program.ts';
+import { freePort } from '../../proof/program.ts';
 import { startProgram, untilAnswering, type RunningProgram } from '../demo/processes.ts';
 import { startBalancer, type Balancer } from './balancer.ts';
 import { startPostgres, type PostgresOptions, type PostgresServer } from './postgres.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { callApi, type ApiCall } from '../demo/api.ts';
+import { callApi, type ApiCall } from '../../proof/api.ts';
 
 export interface Target extends AsyncDisposable {
   url: string;

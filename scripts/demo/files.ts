@@ -1,5 +1,5 @@
 /** The files that a browser check of the demo leaves, as links a newcomer can open. */
-import { callApi, type ApiCall } from './api.ts';
+import { callApi, type ApiCall } from '../../proof/api.ts';
 
 interface Asset {
   type: string;

@@ -1,5 +1,5 @@
 /** Who hears of what the demo's checks see: a webhook, and the visitors of a status page. */
-import { callApi, type ApiCall } from './api.ts';
+import { callApi, type ApiCall } from '../../proof/api.ts';
 import { alertTemplate, type TargetPorts } from './targets.ts';
 
 interface Named {

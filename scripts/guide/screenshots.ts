@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../../test/support/found-browser.ts';
-import { freePort } from '../../test/support/program.ts';
+import { freePort } from '../../proof/program.ts';
 
 const folder = join('docs', 'images');
 const size = { width: 1280, height: 800 };

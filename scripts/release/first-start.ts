@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { freePort } from '../../test/support/program.ts';
+import { freePort } from '../../proof/program.ts';
 import { StepFailure, type Finding, type ReleaseContext } from './step.ts';
 
 const limitMs = 300_000;

@@ -10,9 +10,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { assertNothingDoubled } from '../../test/support/accounting.ts';
 import { Operator } from '../../test/support/control-plane-command.ts';
-import { Program } from '../../test/support/program.ts';
+import { Program } from '../../proof/program.ts';
 import { eventually, queryDatabase } from '../../test/support/system.ts';
-import { callApi } from '../demo/api.ts';
+import { callApi } from '../../proof/api.ts';
 import { installedPrevious, previousReleases, type Release } from './previous.ts';
 import { StepFailure, type Finding, type ReleaseContext } from './step.ts';
 

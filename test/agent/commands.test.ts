@@ -11,7 +11,7 @@ import { makeAuthority } from '../support/certificates.ts';
 import { isLong } from '../support/random.ts';
 import { httpServer, httpsServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
-import { surroundings } from '../support/program.ts';
+import { surroundings } from '../../proof/program.ts';
 import { agentProgram } from '../support/programs.ts';
 
 test('run ends with 0, 1 or 2, and says what it saw', async () => {

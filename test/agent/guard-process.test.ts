@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { Program } from '../support/program.ts';
+import { Program } from '../../proof/program.ts';
 import { temporaryFolder } from '../support/system.ts';
 
 const key = 'pl_0123456789abcdef0123456789abcdef';

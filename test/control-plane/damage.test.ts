@@ -16,13 +16,8 @@ import { verifyDatabase } from '../../control-plane/integrity/verify.ts';
 import { OperatorError } from '../../control-plane/errors/operator-error.ts';
 import { Operator } from '../support/control-plane-command.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
-import {
-  damageFile,
-  damageKinds,
-  testCases,
-  touchedTexts,
-  type DamageKind,
-} from '../support/damage.ts';
+import { damageFile, damageKinds, type DamageKind } from '../../proof/damage.ts';
+import { testCases, touchedTexts } from '../support/damage.ts';
 import { isLong, seededRandom, testSeed } from '../support/random.ts';
 import { Bench, minute, now } from '../support/results.ts';
 import { temporaryFolder } from '../support/system.ts';

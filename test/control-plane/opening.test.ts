@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { startTestControlPlane } from '../support/control-plane.ts';
-import { freePort } from '../support/program.ts';
+import { freePort } from '../../proof/program.ts';
 import { eventually } from '../support/system.ts';
 
 test('a client that connects while the server starts is answered once it is ready', async () => {

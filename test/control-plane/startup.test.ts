@@ -6,7 +6,7 @@ import test from 'node:test';
 import { pino } from 'pino';
 import { startControlPlane } from '../../control-plane/app/compose.ts';
 import { readConfig } from '../../control-plane/core/config.ts';
-import { freePort } from '../support/program.ts';
+import { freePort } from '../../proof/program.ts';
 import { temporaryFolder } from '../support/system.ts';
 
 /** Connects in the very moment that somebody listens. */

@@ -9,7 +9,7 @@ import {
   assertNothingDoubled,
   unfinishedSlots,
 } from '../support/accounting.ts';
-import type { Program } from '../support/program.ts';
+import type { Program } from '../../proof/program.ts';
 import { isLong } from '../support/random.ts';
 import { eventually, openTarget, slotsUntil, System, temporaryFolder } from '../support/system.ts';
 

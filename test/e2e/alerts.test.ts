@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'node:test';
 import type { ItemOutcome } from '@monitor/shared/contract/agent-protocol.ts';
-import { callApi } from '../../scripts/demo/api.ts';
+import { callApi } from '../../proof/api.ts';
 import { resultOf } from '../support/fake-agent.ts';
 import { mailServer } from '../support/mail-server.ts';
 import { isLong, seededRandom, testSeed } from '../support/random.ts';
@@ -14,7 +14,7 @@ import {
   System,
   temporaryFolder,
 } from '../support/system.ts';
-import { openWebhook, type Delivery } from '../support/webhook.ts';
+import { openWebhook, type Delivery } from '../../proof/webhook.ts';
 
 const template = `{ "type": "{{ALERT_TYPE}}", "check": "{{CHECK_ID}}", "error": "{{CHECK_ERROR_MESSAGE}}" }`;
 

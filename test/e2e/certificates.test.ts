@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
-import { callApi } from '../../scripts/demo/api.ts';
+import { callApi } from '../../proof/api.ts';
 import { selfSigned } from '../support/certificates.ts';
 import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
 import { scaledClock } from '../support/scaled-clock.ts';

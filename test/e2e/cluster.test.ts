@@ -7,11 +7,11 @@ import { hasPooler, startPooler, type Pooler } from '../../scripts/cluster/poole
 import { debianPrograms, type PostgresServer } from '../../scripts/cluster/postgres.ts';
 import { startCluster, type Cluster } from '../../scripts/cluster/start.ts';
 import { makeChecks, makeLocations, openTarget } from '../../scripts/cluster/world.ts';
-import { callApi } from '../../scripts/demo/api.ts';
-import { FaultProxy } from '../support/fault-proxy.ts';
-import { libFaketime, moveClock, type MovedClock } from '../support/moved-clock.ts';
+import { callApi } from '../../proof/api.ts';
+import { FaultProxy } from '../../proof/fault-proxy.ts';
+import { libFaketime, moveClock, type MovedClock } from '../../proof/moved-clock.ts';
 import { inLongTier, isLong, seededRandom, testSeed } from '../support/random.ts';
-import { SmallDisk } from '../support/small-disk.ts';
+import { SmallDisk } from '../../proof/small-disk.ts';
 import { temporaryFolder } from '../support/system.ts';
 
 const second = 1_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { request } from 'undici';
-import { freePort, Program } from '../support/program.ts';
+import { freePort, Program } from '../../proof/program.ts';
 import { temporaryFolder } from '../support/system.ts';
 
 /** Browsers know that names below `localhost` are this machine; not every resolver does. */

@@ -18,7 +18,7 @@ import { seededRandom, testSeed } from '../support/random.ts';
 import { startS3 } from '../support/s3.ts';
 import { httpServer, tcpServer, tlsServer } from '../support/servers.ts';
 import { eventually, farFromNow, filesUnder, System, temporaryFolder } from '../support/system.ts';
-import { openWebhook } from '../support/webhook.ts';
+import { openWebhook } from '../../proof/webhook.ts';
 
 interface Result {
   id: string;

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
-import { callApi } from '../../scripts/demo/api.ts';
+import { callApi } from '../../proof/api.ts';
 import { assertEverySlotOnce, assertNothingDoubled } from '../support/accounting.ts';
-import { FaultProxy, type Fault, type FaultKind } from '../support/fault-proxy.ts';
+import { drawFault } from '../../proof/cases/cut.ts';
+import { FaultProxy, type FaultKind } from '../../proof/fault-proxy.ts';
 import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
 import { isLong, seededRandom, testSeed } from '../support/random.ts';
 import { scaledClock } from '../support/scaled-clock.ts';
@@ -19,42 +20,6 @@ import {
 const factor = 20;
 const location = 'eu-central-1';
 const rounds = isLong ? 60 : 24;
-
-const kinds: readonly FaultKind[] = [
-  'latency',
-  'down',
-  'bandwidth',
-  'slow-close',
-  'silence',
-  'reset',
-  'slicer',
-  'limit',
-];
-
-function faultOf(kind: FaultKind, random: () => number): Fault {
-  switch (kind) {
-    case 'latency':
-      return { kind, delayMs: 5 + random() * 30, jitterMs: random() * 60 };
-    case 'bandwidth':
-      return { kind, bytesPerSecond: 2_000 + Math.floor(random() * 60_000) };
-    case 'slow-close':
-      return { kind, delayMs: random() * 200 };
-    case 'reset':
-      return { kind, afterMs: random() * 20 };
-    case 'slicer':
-      return { kind, bytes: 1 + Math.floor(random() * 400), delayMs: random() * 2 };
-    case 'limit':
-      // Most answers are shorter than this: half of the time it is the acknowledgement that is lost.
-      return {
-        kind,
-        bytes: random() < 0.5 ? 0 : Math.floor(random() * 3_000),
-        towards: random() < 0.7 ? 'client' : 'server',
-      };
-    case 'down':
-    case 'silence':
-      return { kind };
-  }
-}
 
 function countResults(file: string): number {
   return queryDatabase<{ n: number }>(file, 'select count(*) as n from check_results')[0]?.n ?? 0;
@@ -104,9 +69,9 @@ test(`${rounds} rounds of link faults lose and double no result`, async (t) => {
   await moment(1_500);
   const suffered = new Map<FaultKind, number>();
   for (let round = 0; round < rounds; round += 1) {
-    const kind = kinds[Math.floor(random() * kinds.length)] ?? 'down';
-    suffered.set(kind, (suffered.get(kind) ?? 0) + 1);
-    await link.fail(faultOf(kind, random));
+    const fault = drawFault(random);
+    suffered.set(fault.kind, (suffered.get(fault.kind) ?? 0) + 1);
+    await link.fail(fault);
     // Up to a quarter of a minute on the clock of the agent, or once in a while a whole one.
     await moment(random() < 0.04 ? 2_000 : 20 + random() * 250);
     await link.heal();

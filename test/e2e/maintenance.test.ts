@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { callApi } from '../../scripts/demo/api.ts';
+import { callApi } from '../../proof/api.ts';
 import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
 import { sleep } from '@monitor/shared/clock.ts';
-import { freePort } from '../support/program.ts';
+import { freePort } from '../../proof/program.ts';
 import { scaledClock } from '../support/scaled-clock.ts';
 import {
   eventually,

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { sleep } from '@monitor/shared/clock.ts';
 import { assertEverySlotOnce } from '../support/accounting.ts';
-import { callApi } from '../../scripts/demo/api.ts';
+import { callApi } from '../../proof/api.ts';
 import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
-import { freePort } from '../support/program.ts';
+import { freePort } from '../../proof/program.ts';
 import { scaledClock } from '../support/scaled-clock.ts';
 import { openTarget, queryDatabase, temporaryFolder, type CheckWire } from '../support/system.ts';
 

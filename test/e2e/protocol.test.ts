@@ -7,7 +7,7 @@ import type { StepFinding } from '../../agent/doctor/finding.ts';
 import type { AgentStatus } from '../../agent/status/agent-status.ts';
 import { assertNothingDoubled } from '../support/accounting.ts';
 import { controlPlaneOfAnotherVersion } from '../support/another-version.ts';
-import { Program, surroundings } from '../support/program.ts';
+import { Program, surroundings } from '../../proof/program.ts';
 import { eventually, openTarget, System, temporaryFolder } from '../support/system.ts';
 import { agentProgram } from '../support/programs.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { assertEverySlotOnce, assertNothingDoubled } from '../support/accounting.ts';
-import { FaultProxy } from '../support/fault-proxy.ts';
+import { FaultProxy } from '../../proof/fault-proxy.ts';
 import { deletePod, startPod, untilReady, type Pod } from '../support/kubelet.ts';
 import { isLong } from '../support/random.ts';
 import {

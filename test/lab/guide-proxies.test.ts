@@ -11,7 +11,7 @@ import test from 'node:test';
 import { guideBlocks } from '../../scripts/guide/blocks.ts';
 import { selfSigned } from '../support/certificates.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
-import { freePort } from '../support/program.ts';
+import { freePort } from '../../proof/program.ts';
 import { eventually, temporaryFolder } from '../support/system.ts';
 
 const consoleName = 'monitor.example.com';

@@ -11,8 +11,8 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import { ControlPlaneClient } from '../../agent/link/control-plane-client.ts';
 import { createDispatcher } from '../../agent/link/dispatcher.ts';
 import { Secret } from '../../agent/secret.ts';
-import { callApi } from '../../scripts/demo/api.ts';
-import { FaultProxy } from '../support/fault-proxy.ts';
+import { callApi } from '../../proof/api.ts';
+import { FaultProxy } from '../../proof/fault-proxy.ts';
 import { makeKeys, openAgent, openControlPlane } from '../support/in-process.ts';
 import { eventually, openTarget, queryDatabase, temporaryFolder } from '../support/system.ts';
 

@@ -9,7 +9,7 @@ import { mapCredentials } from '../../control-plane/core/decide/credentials.ts';
 import { openSecretCipher, SecretCipher } from '../../control-plane/core/secret-cipher.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { Operator } from '../support/control-plane-command.ts';
-import { Program } from '../support/program.ts';
+import { Program } from '../../proof/program.ts';
 import { isLong } from '../support/random.ts';
 import { System, temporaryFolder } from '../support/system.ts';
 import { controlPlaneProgram } from '../support/programs.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { surroundings } from './program.ts';
+import { surroundings } from '../../proof/program.ts';
 import { agentProgram } from './programs.ts';
 
 export async function agent(

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { Program, surroundings } from './program.ts';
+import { Program, surroundings } from '../../proof/program.ts';
 import { controlPlaneProgram } from './programs.ts';
 
 export interface CommandOutcome {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { surroundings } from './program.ts';
+import { surroundings } from '../../proof/program.ts';
 
 interface HelpfulCommand {
   readonly commands: readonly HelpfulCommand[];

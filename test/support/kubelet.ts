@@ -1,7 +1,7 @@
 /** What Kubernetes does with a pod: probes it, and replaces it by another one. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Program } from './program.ts';
+import type { Program } from '../../proof/program.ts';
 import { eventually, type System } from './system.ts';
 
 const probeEveryMs = 50;

@@ -8,7 +8,7 @@ import { createServer as createWebsite } from 'node:http';
 import { connect } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { systemClock } from '@monitor/shared/clock.ts';
-import { callApi } from '../../scripts/demo/api.ts';
+import { callApi } from '../../proof/api.ts';
 import { makeAuthority } from './certificates.ts';
 import { makeKeys, openControlPlane } from './in-process.ts';
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { SiteAnswer, SiteReady } from './lab-site.ts';
 import { openNetworkLab, type LabHost, type NetworkLab } from './network-lab.ts';
-import type { LogLine } from './program.ts';
+import type { LogLine } from '../../proof/program.ts';
 import { eventually, temporaryFolder } from './system.ts';
 import { agentProgram } from './programs.ts';
 

@@ -1,15 +1,6 @@
 import { longTier } from '../../scripts/tests/summary.ts';
 
-/** A small seeded generator (mulberry32): the same seed gives the same run. Values in [0, 1). */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+export { seededRandom } from '../../proof/random.ts';
 
 /** The seed of this run: TEST_SEED, or a new one. Tests print it, so a failure can be repeated. */
 export function testSeed(): number {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
-import { callApi, type ApiCall } from '../../demo/api.ts';
+import { callApi, type ApiCall } from '../../../proof/api.ts';
 import { openTargets } from '../../demo/targets.ts';
 import { Container } from '../container.ts';
 import { openRegistry } from './registry.ts';

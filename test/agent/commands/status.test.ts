@@ -15,7 +15,7 @@ import { degradations } from '../../../agent/doctor/judge-status.ts';
 import { askStatus } from '../../../agent/doctor/running-agent.ts';
 import { canarySecrets, findCanaries } from '../../support/canaries.ts';
 import { FakeControlPlane } from '../../support/fake-control-plane.ts';
-import { Program, surroundings } from '../../support/program.ts';
+import { Program, surroundings } from '../../../proof/program.ts';
 import { seededRandom } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { agentProgram } from '../../support/programs.ts';

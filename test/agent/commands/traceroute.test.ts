@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { tracerouteReport } from '@monitor/shared/contract/check-result.ts';
 import { tracerouteTarget } from '../../../agent/commands/traceroute-argument.ts';
-import { freePort, surroundings } from '../../support/program.ts';
+import { freePort, surroundings } from '../../../proof/program.ts';
 import { agentProgram } from '../../support/programs.ts';
 
 async function traceroute(...words: string[]) {

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { type PostgresServer, startPostgres } from '../../../scripts/cluster/postgres.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
-import { FaultProxy } from '../../support/fault-proxy.ts';
+import { FaultProxy } from '../../../proof/fault-proxy.ts';
 import { makeTemplate } from '../../support/postgres.ts';
 import { eventually as waitFor } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';

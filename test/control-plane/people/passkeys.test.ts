@@ -13,7 +13,7 @@ import {
 import { launchBrowser } from '../../support/found-browser.ts';
 import { goodPassword, insertMember, Browser, startPersonSession } from '../../support/people.ts';
 import { assertPleasant } from '../../support/pleasant-page.ts';
-import { freePort } from '../../support/program.ts';
+import { freePort } from '../../../proof/program.ts';
 
 const anna = 'anna@shop.example';
 const ben = 'ben@shop.example';

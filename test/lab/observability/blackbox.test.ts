@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { answerTo, startDnsServer, type DnsServer } from '../../support/dns-server.ts';
 import { makeAuthority, selfSigned } from '../../support/certificates.ts';
-import { freePort, Program } from '../../support/program.ts';
+import { freePort, Program } from '../../../proof/program.ts';
 import { samplesOf } from '../../support/probe-text.ts';
 import { httpServer, tcpServer, tlsServer, type TestServer } from '../../support/servers.ts';
 

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import test from 'node:test';
 import { bundle } from '../../../scripts/build/bundle.ts';
-import { Program } from '../../support/program.ts';
+import { Program } from '../../../proof/program.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 interface Manifest {

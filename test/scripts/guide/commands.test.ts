@@ -9,7 +9,7 @@ import test, { after, before, describe } from 'node:test';
 import { guideBlocks, type Block } from '../../../scripts/guide/blocks.ts';
 import { Operator } from '../../support/control-plane-command.ts';
 import { fillKumaDatabase, makeKumaDatabase } from '../../support/kuma-database.ts';
-import { freePort, Program, surroundings } from '../../support/program.ts';
+import { freePort, Program, surroundings } from '../../../proof/program.ts';
 import { agentProgram, controlPlaneProgram } from '../../support/programs.ts';
 import { httpServer, type TestServer } from '../../support/servers.ts';
 import { temporaryFolder } from '../../support/system.ts';

@@ -9,7 +9,7 @@ import { npmComponents } from '../../../scripts/images/inside/bill-of-materials.
 import { isUnread } from '../../../scripts/images/inside/strip-packages.ts';
 import { FakeControlPlane } from '../../support/fake-control-plane.ts';
 import { withoutCode } from '../../support/plain.ts';
-import { Program } from '../../support/program.ts';
+import { Program } from '../../../proof/program.ts';
 import { definitionOf } from '../../support/runner-context.ts';
 import { httpServer } from '../../support/servers.ts';
 import { temporaryFolder } from '../../support/system.ts';

@@ -18,7 +18,7 @@ import { promisify } from 'node:util';
 import { componentsOf } from '../../../scripts/release/bill.ts';
 import { digestOf } from '../../../scripts/release/checksums.ts';
 import { makePackages, readJson, type Tarball } from '../../../scripts/release/packages.ts';
-import { surroundings } from '../../support/program.ts';
+import { surroundings } from '../../../proof/program.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 const megabyte = 1e6;

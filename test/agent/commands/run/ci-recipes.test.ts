@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import test from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { surroundings } from '../../../support/program.ts';
+import { surroundings } from '../../../../proof/program.ts';
 import { agentProgram } from '../../../support/programs.ts';
 import { httpServer } from '../../../support/servers.ts';
 import { temporaryFolder } from '../../../support/system.ts';

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'node:test';
 import { agent } from '../../../support/agent-command.ts';
-import { Program } from '../../../support/program.ts';
+import { Program } from '../../../../proof/program.ts';
 import { agentProgram } from '../../../support/programs.ts';
 import { httpServer } from '../../../support/servers.ts';
 import { temporaryFolder } from '../../../support/system.ts';

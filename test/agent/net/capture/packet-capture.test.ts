@@ -19,7 +19,7 @@ import { visit, type Visit } from '../../../support/captured-visit.ts';
 import { callsOf, faultyLibc, mappedLibc } from '../../../support/faulty-libc.ts';
 import { packetBlock } from '../../../support/packet-blocks.ts';
 import { readPcap, type ReadPacket } from '../../../support/pcap-reader.ts';
-import { Program } from '../../../support/program.ts';
+import { Program } from '../../../../proof/program.ts';
 import { scaledClock } from '../../../support/scaled-clock.ts';
 import { httpServer, rawServer, tcpServer, tlsServer } from '../../../support/servers.ts';
 

@@ -15,7 +15,7 @@ import {
   type Traceroute,
 } from '../../../../agent/net/traceroute/traceroute.ts';
 import { faultyLibc, realLibc } from '../../../support/faulty-libc.ts';
-import { freePort } from '../../../support/program.ts';
+import { freePort } from '../../../../proof/program.ts';
 import { TestClock } from '../../../support/test-clock.ts';
 
 const never = new AbortController().signal;

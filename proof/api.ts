@@ -1,4 +1,4 @@
-/** The few calls the demo makes: the public API, as any consumer would call it. */
+/** Calls of the public API, as any consumer makes them. */
 
 export interface ApiCall {
   baseUrl: string;

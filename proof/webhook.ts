@@ -9,6 +9,9 @@ export interface Delivery {
   /** `webhook-id`: the same each time one notification is tried. */
   id: string;
   body: string;
+  at: number;
+  /** What the receiver answered; others than 200 are tried again. */
+  status: number;
 }
 
 export interface Webhook extends AsyncDisposable {
@@ -20,15 +23,18 @@ export interface Webhook extends AsyncDisposable {
 
 export async function openWebhook({
   answerAfterMs = () => 0,
-}: { answerAfterMs?: () => number } = {}): Promise<Webhook> {
+  status = () => 200,
+}: { answerAfterMs?: () => number; status?: () => number } = {}): Promise<Webhook> {
   const deliveries: Delivery[] = [];
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     request.on('error', () => {});
     request.on('end', () => {
-      deliveries.push({ id: String(request.headers['webhook-id']), body });
-      void pause(answerAfterMs()).then(() => response.end('heard'));
+      const id = String(request.headers['webhook-id']);
+      const delivery = { id, body, at: Date.now(), status: status() };
+      deliveries.push(delivery);
+      void pause(answerAfterMs()).then(() => response.writeHead(delivery.status).end('heard'));
     });
   });
   server.listen(0, '127.0.0.1');

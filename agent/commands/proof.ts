@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import {
+  findPrograms,
+  proofHelp,
+  proofOptions,
+  ProofUsageError,
+  runProof,
+  type ProofArguments,
+} from '../../proof/command.ts';
+import { AgentError } from '../errors.ts';
+import { exitCodes } from '../exit-codes.ts';
+
+/** `monitor-agent proof`: plays faults on agents and a control plane of this machine. */
+export function registerProof(program: Command): void {
+  const command = program
+    .command('proof')
+    .description(
+      'play faults on agents and a control plane of its own, and count what they do wrong',
+    );
+  for (const [flags, description] of proofOptions) command.option(flags, description);
+  command.addHelpText('after', proofHelp).action(async (given: ProofArguments) => {
+    try {
+      const own = join(import.meta.dirname, '..');
+      const programs = findPrograms({ agent: own, ...given }, own);
+      const isPassed = await runProof(given, programs, 'monitor-agent proof');
+      process.exitCode = isPassed ? exitCodes.ok : 1;
+    } catch (error) {
+      if (error instanceof ProofUsageError) throw new AgentError('CONFIG_INVALID', error.message);
+      throw error;
+    }
+  });
+}

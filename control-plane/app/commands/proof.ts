@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import {
+  findPrograms,
+  proofHelp,
+  proofOptions,
+  ProofUsageError,
+  runProof,
+  type ProofArguments,
+} from '../../../proof/command.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
+
+/** `control-plane proof`: plays faults on a control plane and agents of this machine. */
+export function registerProof(program: Command): void {
+  const command = program
+    .command('proof')
+    .description(
+      'play faults on a control plane and agents of its own, and count what they do wrong',
+    );
+  for (const [flags, description] of proofOptions) command.option(flags, description);
+  command.addHelpText('after', proofHelp).action(async (given: ProofArguments) => {
+    try {
+      const own = join(import.meta.dirname, '..', '..');
+      const programs = findPrograms({ controlPlane: own, ...given }, own);
+      const isPassed = await runProof(given, programs, 'control-plane proof');
+      process.exitCode = isPassed ? exitCodes.ok : exitCodes.failed;
+    } catch (error) {
+      if (error instanceof ProofUsageError) throw new OperatorError(error.message, { usage: true });
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,12 @@
+/** All cases, in the order of the report. */
+import type { ProofCase } from '../case.ts';
+import { cut } from './cut.ts';
+import { damage, fullDisk } from './files.ts';
+import { heartbeats } from './heartbeats.ts';
+import { clock, clockOfControlPlane, starvation } from './load.ts';
+import { controlPlane, fencing, killedAgent, receiver, suspension } from './programs.ts';
+
+export const cases: readonly ProofCase[] = [
+  ...[killedAgent, controlPlane, suspension, fencing, cut, receiver],
+  ...[damage, fullDisk, starvation, heartbeats, clock, clockOfControlPlane],
+];

@@ -1,0 +1,142 @@
+/** An agent that gets too little CPU, and clocks that are wrong. */
+import { spawn } from 'node:child_process';
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism, constants, setPriority } from 'node:os';
+import { join } from 'node:path';
+import { between, pick, type ProofCase } from '../case.ts';
+import { open } from '../lane.ts';
+import { libFaketime, moveClock } from '../moved-clock.ts';
+
+const quotaShare = 0.1;
+const limits = { degradedResponseTime: 300, maxResponseTime: 300 };
+const withoutFaketime =
+  'libfaketime is not installed (Debian: faketime); it moves the clock of one process';
+const shortestPresentMs = 60_000;
+
+/** Puts a process into a control group with a CPU quota; null where that is not possible. */
+function limitCpu(pid: number): Disposable | null {
+  const folder = `/sys/fs/cgroup/cpu/proof-${pid}`;
+  try {
+    mkdirSync(folder);
+    writeFileSync(`${folder}/cpu.cfs_period_us`, '100000');
+    writeFileSync(`${folder}/cpu.cfs_quota_us`, String(100_000 * quotaShare));
+    writeFileSync(`${folder}/cgroup.procs`, String(pid));
+  } catch {
+    return null;
+  }
+  return {
+    [Symbol.dispose]: () => {
+      try {
+        writeFileSync('/sys/fs/cgroup/cpu/cgroup.procs', String(pid));
+        rmdirSync(folder);
+      } catch {
+        // Its processes are not all gone; an empty group costs nothing.
+      }
+    },
+  };
+}
+
+function keepBusy(): Disposable {
+  const program = 'require("os").setPriority(0); for (;;);';
+  const child = spawn(process.execPath, ['-e', program], { stdio: 'ignore' });
+  return { [Symbol.dispose]: () => void child.kill('SIGKILL') };
+}
+
+/** Targets stand for other machines: those of this process answer in time, whatever else runs here. */
+function preferTargets(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_HIGHEST);
+  } catch {
+    // Where this user may not, what was said while the targets were held up is not judged.
+  }
+}
+
+export const starvation: ProofCase = {
+  name: 'starvation',
+  plays:
+    'an agent gets too little CPU: a quota of its control group where there is one, and busy processes',
+  async join(world) {
+    const lane = await world.makeLane('starvation');
+    await world.addUsualSubjects(lane);
+    await world.addSubjects(
+      lane,
+      Array.from({ length: 8 }, () => ({ kind: 'healthy' as const, body: limits })),
+    );
+    preferTargets();
+    const [agent] = lane.agents;
+    return async ({ random, isShort, pause, note }) => {
+      await pause(between(random, 2_000, isShort ? 5_000 : 40_000));
+      note('starvation');
+      const disturbance = open(lane.disturbed);
+      {
+        using stack = new DisposableStack();
+        const quota = limitCpu(agent?.program.child.pid ?? 0);
+        if (quota !== null) stack.use(quota);
+        for (let each = 0; each < 3 * availableParallelism(); each += 1) stack.use(keepBusy());
+        await pause(between(random, 2_000, isShort ? 4_000 : 20_000));
+      }
+      disturbance.close();
+    };
+  },
+};
+
+export const clock: ProofCase = {
+  name: 'clock',
+  plays:
+    'the wall clock of an agent goes forward and back by hours and by a year, and is right again',
+  missing: ({ isShort }) => {
+    if (libFaketime() === undefined) return withoutFaketime;
+    return isShort
+      ? 'an agent learns of a correction within 25 s, which --short does not have'
+      : null;
+  },
+  async join(world) {
+    const moved = moveClock(join(world.options.folder, 'clock-of-agent'));
+    const lane = await world.makeLane('clock', { settings: { ...moved.settings } });
+    lane.hasTrueTimes = false;
+    await world.addSubjects(
+      lane,
+      (['healthy', 'healthy', 'slow', 'failing'] as const).map((kind) => ({ kind })),
+    );
+    return async ({ random, pause, note }) => {
+      await pause(between(random, shortestPresentMs, 2 * shortestPresentMs));
+      const step = pick(random, ['+3h', '-3h', '+365d', '-365d']);
+      note(`clock of an agent ${step}`);
+      const disturbance = open(lane.disturbed);
+      moved.by(step);
+      await pause(between(random, 10_000, 60_000));
+      moved.by('+0');
+      disturbance.close();
+    };
+  },
+};
+
+/** All lanes have its wrong time, so it has a world of its own. */
+export const clockOfControlPlane: ProofCase = {
+  name: 'clock-of-control-plane',
+  plays: 'the wall clock of the control plane goes forward and back, and is right again',
+  missing: (requirements) => clock.missing?.(requirements) ?? null,
+  prepareWorld: (folder) => {
+    const moved = moveClock(join(folder, 'clock-of-control-plane'));
+    return { settings: { ...moved.settings } };
+  },
+  async join(world) {
+    const moved = moveClock(join(world.options.folder, 'clock-of-control-plane'));
+    const lane = await world.makeLane('clock-of-control-plane');
+    lane.hasTrueTimes = false;
+    await world.addSubjects(
+      lane,
+      (['healthy', 'healthy', 'slow', 'failing'] as const).map((kind) => ({ kind })),
+    );
+    return async ({ random, pause, note }) => {
+      await pause(between(random, shortestPresentMs, 2 * shortestPresentMs));
+      const step = pick(random, ['+3h', '-3h', '+365d', '-365d']);
+      note(`clock of the control plane ${step}`);
+      const disturbance = open(lane.disturbed);
+      moved.by(step);
+      await pause(between(random, 10_000, 60_000));
+      moved.by('+0');
+      disturbance.close();
+    };
+  },
+};

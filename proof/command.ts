@@ -1,0 +1,194 @@
+/** The command `proof` of both programs, and of this repository. */
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+import { parseArgs, styleText } from 'node:util';
+import { cases } from './cases/index.ts';
+import { markdownOf, reportOf, type Report } from './report.ts';
+import { prove } from './run.ts';
+import type { Programs } from './system.ts';
+
+const shortPlayMs = 24_000;
+const usualPlayMs = 570_000;
+const hourMs = 3_600_000;
+const longestSeed = 1_000_000;
+
+export interface ProofArguments {
+  agent?: string;
+  controlPlane?: string;
+  case?: readonly string[];
+  seed?: string;
+  rounds?: string;
+  short?: boolean;
+  /** Hours; true without a number. */
+  long?: string | boolean;
+  out?: string;
+  json?: boolean;
+}
+
+/** Flags and what they do, for the command of either program. */
+export const proofOptions: readonly (readonly [string, string])[] = [
+  ['--short', 'play for about 40 s instead of ten minutes'],
+  ['--long [hours]', 'play one seed after the other for hours, 8 without a number'],
+  ['--seed <number>', 'play the faults of this seed; one at random without it'],
+  ['--case <name...>', 'play some cases alone'],
+  ['--rounds <number>', 'play so many faults of each case, however long that takes'],
+  ['--out <folder>', 'where the report goes; proof-report without it'],
+  ['--json', 'print the report as JSON'],
+  ['--agent <path>', 'the agent to start, as monitor-agent.js'],
+  ['--control-plane <path>', 'the control plane to start, as control-plane.js'],
+];
+
+export const proofHelp = `
+It starts programs and websites of its own, in a temporary folder and on free
+ports of 127.0.0.1. What runs on this machine already is left alone; a case
+keeps all processors busy for some seconds.
+
+Cases: ${cases.map(({ name }) => name).join(', ')}.
+
+Exit codes: 0 every line of the report is zero, 1 some are not, and the report
+says which and how to play the same faults again, 2 an option is unusable.
+`;
+
+/** What the person at the terminal has to change. */
+export class ProofUsageError extends Error {}
+
+interface Found {
+  command: string;
+  package: string;
+  folder: string;
+  file: string;
+  option: string;
+}
+
+const known = {
+  agent: {
+    ...{ command: 'monitor-agent', package: '@monitor/agent', folder: 'agent' },
+    ...{ file: 'monitor-agent.js', option: '--agent' },
+  },
+  controlPlane: {
+    ...{ command: 'control-plane', package: '@monitor/control-plane', folder: 'control-plane' },
+    ...{ file: 'control-plane.js', option: '--control-plane' },
+  },
+} as const satisfies Record<keyof Programs, Found>;
+
+/** The file that starts a program: as given, beside the package of the other one, or on the PATH. */
+function findProgram(wanted: Found, given: string | undefined, besides: string): string {
+  if (given !== undefined) {
+    const file = existsSync(join(given, wanted.file)) ? join(given, wanted.file) : given;
+    if (existsSync(file)) return realpathSync(file);
+    throw new ProofUsageError(`${wanted.option}: there is no ${given}; name ${wanted.file}`);
+  }
+  const sibling = join(besides, '..', wanted.folder, wanted.file);
+  if (existsSync(sibling)) return realpathSync(sibling);
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    const file = join(folder, wanted.command);
+    if (folder !== '' && existsSync(file)) return realpathSync(file);
+  }
+  throw new ProofUsageError(
+    `the proof starts both programs, and there is no ${wanted.command} beside this one or on the PATH: ` +
+      `install ${wanted.package}, or name its file with ${wanted.option} <path>`,
+  );
+}
+
+/** `folder` is that of the package of one of the programs. */
+export function findPrograms(
+  given: Pick<ProofArguments, 'agent' | 'controlPlane'>,
+  folder: string,
+): Programs {
+  return {
+    agent: findProgram(known.agent, given.agent, folder),
+    controlPlane: findProgram(known.controlPlane, given.controlPlane, folder),
+  };
+}
+
+function numberFrom(option: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  if (/^\d{1,9}(\.\d+)?$/.test(text) && Number(text) > 0) return Number(text);
+  throw new ProofUsageError(`${option}: ${JSON.stringify(text)} is not a number above 0`);
+}
+
+function say(line: string): void {
+  const at = new Date().toISOString().slice(11, 19);
+  process.stderr.write(`${styleText('dim', at, { stream: process.stderr })} ${line}\n`);
+}
+
+function summaryOf({ counts, isPassed, tally, repeat }: Report): string {
+  const rows = Object.entries(counts).map(([line, count]) => {
+    const text = `${String(count).padStart(6)}  ${line}`;
+    return styleText(count === 0 ? 'green' : 'red', text, { stream: process.stdout });
+  });
+  return [
+    ...rows,
+    `${tally.slots} slots, ${tally.visits} visits, ${tally.alerts} alerts`,
+    isPassed ? 'Every line is zero.' : `Not every line is zero. The same faults again: ${repeat}`,
+  ].join('\n');
+}
+
+function write(folder: string, report: Report): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'proof.md'), markdownOf(report));
+  writeFileSync(join(folder, 'proof.json'), `${JSON.stringify(report, null, 2)}\n`);
+  say(`report: ${join(folder, 'proof.md')} and proof.json`);
+}
+
+/** Plays the proof; true when every line is zero. `command` is what the reader calls to repeat it. */
+export async function runProof(
+  given: ProofArguments,
+  programs: Programs,
+  command: string,
+): Promise<boolean> {
+  const only = given.case ?? [];
+  const unknown = only.find((name) => cases.every((each) => each.name !== name));
+  if (unknown !== undefined) {
+    const names = cases.map(({ name }) => name).join(', ');
+    throw new ProofUsageError(`--case: there is no ${JSON.stringify(unknown)}; there are ${names}`);
+  }
+  const isShort = given.short === true;
+  if (isShort && given.long !== undefined)
+    throw new ProofUsageError('--short and --long exclude each other');
+  const seed = numberFrom('--seed', given.seed) ?? 1 + Math.floor(Math.random() * longestSeed);
+  const rounds = numberFrom('--rounds', given.rounds);
+  const hours =
+    given.long === undefined
+      ? null
+      : numberFrom('--long', given.long === true ? '8' : String(given.long));
+  const options = [
+    ...only.map((name) => ` --case ${name}`),
+    ...(isShort ? [' --short'] : []),
+    ...(rounds === null ? [] : [` --rounds ${rounds}`]),
+  ].join('');
+  const endsAt = hours === null ? null : Date.now() + hours * hourMs;
+  for (let current = seed; ; current += 1) {
+    say(`seed ${current}`);
+    const proof = await prove({
+      ...{ programs, seed: current, only, isShort, rounds, say },
+      playMs: isShort ? shortPlayMs : usualPlayMs,
+    });
+    const report = reportOf(proof, `${command}${options} --seed ${current}`);
+    write(resolve(given.out ?? 'proof-report'), report);
+    if (!report.isPassed || endsAt === null || Date.now() > endsAt) {
+      console.log(given.json === true ? JSON.stringify(report, null, 2) : summaryOf(report));
+      return report.isPassed;
+    }
+  }
+}
+
+/** The arguments of a script. */
+export function readArguments(args: readonly string[]): ProofArguments {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      agent: { type: 'string' },
+      'control-plane': { type: 'string' },
+      case: { type: 'string', multiple: true },
+      seed: { type: 'string' },
+      rounds: { type: 'string' },
+      short: { type: 'boolean' },
+      long: { type: 'string' },
+      out: { type: 'string' },
+      json: { type: 'boolean' },
+    },
+  });
+  const { 'control-plane': controlPlane, ...others } = values;
+  return { ...others, ...(controlPlane === undefined ? {} : { controlPlane }) };
+}

@@ -1,0 +1,417 @@
+/**
+ * What a proof counts. Pure: visits of the own targets and what the public API says of slots, results and
+ * alerts go in; a list for each thing that must not be comes out.
+ */
+import { overlaps, type Interval, type Subject } from './lane.ts';
+import type { Visit } from './targets.ts';
+import { slotsUntil } from './system.ts';
+
+/** A run as the API lists it. */
+export interface ApiRun {
+  checkRunId: number;
+  checkId: string;
+  scheduledFor: string | null;
+  state: 'RUNNING' | 'FINAL' | 'MISSED';
+  missedReason: string | null;
+  resultId: string | null;
+  lateResults: number;
+}
+
+/** A result as the API lists it. */
+export interface ApiResult {
+  id: string;
+  checkId: string;
+  checkRunId: number;
+  resultType: string;
+  hasFailures: boolean;
+  hasErrors: boolean;
+  isDegraded: boolean | null;
+  isLate: boolean;
+  startedAt: string | null;
+  stoppedAt: string | null;
+  created_at: string;
+  attempts: number;
+  scheduledFor: string | null;
+}
+
+export interface ApiAlert {
+  id: string;
+  checkId: string;
+  alertType: string;
+  created_at: string;
+}
+
+export interface Message {
+  /** The same each time one notification is tried. */
+  id: string;
+  type: string;
+  checkId: string;
+  at: number;
+  /** The receiver took it. */
+  isTaken: boolean;
+}
+
+export interface Facts {
+  subjects: readonly Subject[];
+  until: number;
+  runs: readonly ApiRun[];
+  results: readonly ApiResult[];
+  alerts: readonly ApiAlert[];
+  messages: readonly Message[];
+  visits: ReadonlyMap<string, readonly Visit[]>;
+  /** When the targets themselves were held up. */
+  stalls: readonly Interval[];
+  /** When a control plane or the receiver of messages was disturbed: messages may arrive again. */
+  interruptions: readonly Interval[];
+  /** Whether slots that a fault took count before the control plane has recorded them, after 90 s. */
+  isShort: boolean;
+}
+
+/** Each line names what must not be, one text for each time that it was. */
+export const lines = [
+  'slots lost',
+  'results lost',
+  'slots missed without a cause',
+  'slots doubled',
+  'results invented',
+  'wrong verdicts',
+  'false alerts',
+  'missing alerts',
+  'doubled alerts',
+  'missing messages',
+  'doubled messages',
+  'damaged databases',
+  'programs that failed',
+] as const;
+export type Line = (typeof lines)[number];
+export type Findings = Record<Line, string[]>;
+
+export interface Tally {
+  findings: Findings;
+  slots: number;
+  finals: number;
+  missed: Record<string, number>;
+  /** Results that say that the agent could not measure. */
+  internalErrors: number;
+  /** Verdicts that nobody can judge: the target itself was held up. */
+  notJudged: number;
+  visits: number;
+  alerts: number;
+  messages: number;
+  /** The same message again, after an interruption. */
+  repeated: number;
+  late: number;
+  /** Slots whose end a fault has delayed beyond the time of this proof. */
+  delayed: number;
+  /** Results whose times are seconds away from the visit: a clock could not be compared precisely. */
+  shifted: number;
+}
+
+/** An agent says so itself, and a machine that is busy makes it true. */
+const declaredByAgents = new Set(['agent-overloaded', 'agent-suspended']);
+/** With less time than this an agent cannot be expected to start a slot. */
+const enoughPresenceMs = 5_000;
+/** How long after a visit its result may not be on disk yet. */
+const untilDurableMs = 3_000;
+/** How long a disturbance may show after its end. */
+const aftermathMs = 60_000;
+/** An agent corrects its clock by that of the control plane, as precisely as a busy connection allows. */
+const clockToleranceMs = 3_000;
+/** A receiver that was interrupted is tried again after a while. */
+const repeatsWithinMs = 180_000;
+
+export const noFindings = (): Findings =>
+  Object.fromEntries(lines.map((line) => [line, [] as string[]])) as unknown as Findings;
+
+const timeOf = (at: number): string => new Date(at).toISOString().slice(11, 23);
+const ms = (text: string | null): number => (text === null ? NaN : Date.parse(text));
+
+const endOf = (slot: number, { check }: Subject): number => slot + check.frequencyOffset * 1_000;
+
+/** A fault that explains that a slot has no result. */
+function hasCause(subject: Subject, slot: number, afterMs = aftermathMs): boolean {
+  const { lane } = subject;
+  const end = endOf(slot, subject);
+  return (
+    lane.longestPresence(slot, end) < enoughPresenceMs ||
+    overlaps(lane.lossy, slot, end) ||
+    overlaps(lane.disturbed, slot - afterMs, end + afterMs)
+  );
+}
+
+/**
+ * A slot that a fault took is recorded as missed after 90 s. A run of which one attempt is known and the
+ * next was lost ends with that attempt after 25 minutes, since a retry may take that long.
+ */
+function isDelayed(
+  subject: Subject,
+  run: ApiRun | undefined,
+  slot: number,
+  isShort: boolean,
+): boolean {
+  const isBegun = run?.state === 'RUNNING';
+  const isCut = subject.lane.isAway(slot, endOf(slot, subject)) && isBegun;
+  return (isShort || isBegun) && (isCut || hasCause(subject, slot, 0));
+}
+
+class Counting {
+  readonly #facts: Facts;
+  readonly #findings = noFindings();
+  readonly #missed: Record<string, number> = {};
+  #finals = 0;
+  #slots = 0;
+  #notJudged = 0;
+  #repeated = 0;
+  #delayed = 0;
+  #shifted = 0;
+
+  constructor(facts: Facts) {
+    this.#facts = facts;
+  }
+
+  count(): Tally {
+    const { subjects, results, runs, visits, alerts, messages } = this.#facts;
+    const runsOf = Map.groupBy(runs, ({ checkId }) => checkId);
+    const resultsOf = Map.groupBy(results, ({ checkId }) => checkId);
+    for (const subject of subjects) {
+      const own = resultsOf.get(subject.check.id) ?? [];
+      if (subject.kind !== 'heartbeat') {
+        this.#countSlots(subject, runsOf.get(subject.check.id) ?? []);
+        this.#countResults(subject, own);
+      }
+      this.#countAlerts(subject, own);
+    }
+    this.#countRepeats();
+    return {
+      findings: this.#findings,
+      slots: this.#slots,
+      finals: this.#finals,
+      missed: this.#missed,
+      internalErrors: results.filter(({ hasErrors }) => hasErrors).length,
+      notJudged: this.#notJudged,
+      visits: [...visits.values()].reduce((sum, each) => sum + each.length, 0),
+      alerts: alerts.length,
+      messages: new Set(messages.map(({ id }) => id)).size,
+      repeated: this.#repeated,
+      late: results.filter(({ isLate }) => isLate).length,
+      delayed: this.#delayed,
+      shifted: this.#shifted,
+    };
+  }
+
+  #add(line: Line, subject: Subject, what: string): void {
+    this.#findings[line].push(`${subject.check.name}: ${what}`);
+  }
+
+  #countSlots(subject: Subject, runs: readonly ApiRun[]): void {
+    const { until } = this.#facts;
+    const due = [...slotsUntil([subject.check], until)].map((slot) => Number(slot.split('@')[1]));
+    const expected = new Set(slotsUntil([subject.check], until + 3_600_000));
+    const bySlot = Map.groupBy(
+      runs.filter(({ scheduledFor }) => scheduledFor !== null),
+      ({ scheduledFor }) => ms(scheduledFor),
+    );
+    for (const [slot, all] of bySlot) {
+      if (all.length > 1) this.#add('slots doubled', subject, `slot ${timeOf(slot)} has two runs`);
+      if (subject.lane.hasTrueTimes && !expected.has(`${subject.check.id}@${slot}`))
+        this.#add('results invented', subject, `slot ${timeOf(slot)} was never due`);
+    }
+    for (const slot of due) {
+      if (!subject.lane.hasTrueTimes && overlaps(subject.lane.disturbed, slot - 60_000, slot))
+        continue;
+      this.#slots += 1;
+      const run = bySlot.get(slot)?.[0];
+      if (run?.state === 'FINAL') this.#finals += 1;
+      else if (run?.state === 'MISSED') this.#countMissed(subject, run, slot);
+      else if (isDelayed(subject, run, slot, this.#facts.isShort)) this.#delayed += 1;
+      else {
+        const state = run === undefined ? 'nothing is known' : 'its run does not end';
+        this.#add('slots lost', subject, `slot ${timeOf(slot)}: ${state}`);
+      }
+    }
+  }
+
+  #countMissed(subject: Subject, run: ApiRun, slot: number): void {
+    const reason = run.missedReason ?? 'no reason';
+    this.#missed[reason] = (this.#missed[reason] ?? 0) + 1;
+    const { lane } = subject;
+    const end = endOf(slot, subject);
+    const visits = this.#facts.visits.get(subject.path) ?? [];
+    const measured = visits.find(
+      ({ at, endedAt, isUp }) =>
+        isUp &&
+        endedAt !== null &&
+        at >= slot &&
+        at < end &&
+        !lane.isAway(at - untilDurableMs, endedAt + untilDurableMs) &&
+        !overlaps(lane.lossy, at, Infinity) &&
+        !overlaps(lane.disturbed, at, endedAt + untilDurableMs),
+    );
+    if (measured !== undefined && run.lateResults === 0) {
+      this.#add(
+        'results lost',
+        subject,
+        `slot ${timeOf(slot)} is missed (${reason}), visited at ${timeOf(measured.at)}`,
+      );
+      return;
+    }
+    if (declaredByAgents.has(reason)) return;
+    if (!hasCause(subject, slot)) {
+      this.#add('slots missed without a cause', subject, `slot ${timeOf(slot)}: ${reason}`);
+    }
+  }
+
+  #countResults(subject: Subject, results: readonly ApiResult[]): void {
+    const counted = results.filter(({ isLate }) => !isLate);
+    for (const [, all] of Map.groupBy(counted, ({ checkRunId }) => checkRunId)) {
+      if (all.filter(({ resultType }) => resultType === 'FINAL').length > 1)
+        this.#add('slots doubled', subject, `run ${all[0]?.checkRunId} has two FINAL results`);
+      if (new Set(all.map(({ attempts }) => attempts)).size < all.length)
+        this.#add('slots doubled', subject, `run ${all[0]?.checkRunId} has an attempt twice`);
+    }
+    for (const result of results) this.#judge(subject, result);
+  }
+
+  /** Holds a verdict against what the target answered at that time. */
+  #judge(subject: Subject, result: ApiResult): void {
+    const from = ms(result.startedAt) - clockToleranceMs;
+    const to = ms(result.stoppedAt) + clockToleranceMs;
+    if (result.hasErrors || Number.isNaN(from)) {
+      if (result.hasFailures) this.#add('wrong verdicts', subject, 'an agent error is a failure');
+      return;
+    }
+    const all = this.#facts.visits.get(subject.path) ?? [];
+    let visits = all.filter(({ at }) => at >= from && at <= to);
+    const slot = ms(result.scheduledFor);
+    if (visits.length === 0 && subject.lane.hasTrueTimes) {
+      const end = endOf(slot, subject) + clockToleranceMs;
+      visits = all.filter(({ at }) => at >= slot && at <= end);
+      if (visits.length > 0) this.#shifted += 1;
+    }
+    const said = result.hasFailures ? 'failed' : result.isDegraded === true ? 'degraded' : 'passed';
+    const where = `${said} at ${timeOf(ms(result.startedAt))}, result ${result.id}`;
+    if (!subject.lane.hasTrueTimes) {
+      const isWrong = subject.kind === 'failing' ? said === 'passed' : said !== 'passed';
+      if (isWrong) this.#add('wrong verdicts', subject, where);
+      return;
+    }
+    if (visits.length === 0) {
+      // A connection that the target's machine was too busy to take is a failure that is true.
+      if (said === 'passed') this.#add('results invented', subject, `${where}: nobody visited`);
+      else if (overlaps(this.#facts.stalls, from, to)) this.#notJudged += 1;
+      else this.#add('wrong verdicts', subject, `${where}: nobody visited`);
+      return;
+    }
+    const isTrue =
+      said === 'failed' ? visits.some(({ isUp }) => !isUp) : visits.some(({ isUp }) => isUp);
+    if (isTrue && said !== 'degraded') return;
+    if (said !== 'passed' && overlaps(this.#facts.stalls, from, to)) this.#notJudged += 1;
+    else this.#add('wrong verdicts', subject, where);
+  }
+
+  /** What alerts there must be, from the FINAL results as they arrived. */
+  #expectedAlerts(results: readonly ApiResult[]): {
+    failures: number;
+    recoveries: number;
+    isInOrder: boolean;
+  } {
+    const finals = results
+      .filter(
+        ({ resultType, isLate, hasErrors }) => resultType === 'FINAL' && !isLate && !hasErrors,
+      )
+      .toSorted(
+        (one, other) =>
+          ms(one.created_at) - ms(other.created_at) || ms(one.startedAt) - ms(other.startedAt),
+      );
+    let failures = 0;
+    let recoveries = 0;
+    let isInOrder = true;
+    let isFailing = false;
+    let newest = 0;
+    for (const { startedAt, hasFailures } of finals) {
+      if (ms(startedAt) < newest) {
+        isInOrder = false;
+        continue;
+      }
+      newest = ms(startedAt);
+      if (hasFailures && !isFailing) failures += 1;
+      if (!hasFailures && isFailing) recoveries += 1;
+      isFailing = hasFailures;
+    }
+    return { failures, recoveries, isInOrder };
+  }
+
+  #countAlerts(subject: Subject, results: readonly ApiResult[]): void {
+    const { alerts, messages } = this.#facts;
+    const expected =
+      subject.kind === 'heartbeat'
+        ? { failures: subject.isDead === true ? 1 : 0, recoveries: 0, isInOrder: true }
+        : this.#expectedAlerts(results);
+    const own = alerts.filter(({ checkId }) => checkId === subject.check.id);
+    const sent = messages.filter(({ checkId }) => checkId === subject.check.id);
+    const mayAlert = ['failing', 'flapping'].includes(subject.kind) || subject.isDead === true;
+    const kinds = [
+      ['ALERT_FAILURE', expected.failures],
+      ['ALERT_RECOVERY', expected.recoveries],
+    ] as const;
+    for (const [type, wanted] of kinds) {
+      const raised = own.filter(({ alertType }) => alertType === type).length;
+      const ids = new Set(sent.filter((message) => message.type === type).map(({ id }) => id));
+      const taken = new Set(
+        sent.filter((message) => message.type === type && message.isTaken).map(({ id }) => id),
+      );
+      if (!mayAlert) {
+        if (raised + ids.size > 0) this.#add('false alerts', subject, `${type}, ${raised} times`);
+        continue;
+      }
+      const described = `${type}: ${raised} instead of ${wanted}`;
+      if (raised > wanted) this.#add('doubled alerts', subject, described);
+      // A failure that arrived after a newer pass may or may not count, as its times have it.
+      if (raised < wanted && expected.isInOrder) this.#add('missing alerts', subject, described);
+      if (taken.size < raised)
+        this.#add('missing messages', subject, `${type}: ${taken.size} of ${raised}`);
+      if (ids.size > raised)
+        this.#add('doubled messages', subject, `${type}: ${ids.size} instead of ${raised}`);
+    }
+    const others = own.filter(({ alertType }) => !/^ALERT_(FAILURE|RECOVERY)$/.test(alertType));
+    for (const { alertType } of others) this.#add('false alerts', subject, alertType);
+  }
+
+  /** A message that was taken arrives again only when something was interrupted meanwhile. */
+  #countRepeats(): void {
+    const { messages, subjects, interruptions } = this.#facts;
+    const bySubject = new Map(subjects.map((subject) => [subject.check.id, subject]));
+    for (const [, tries] of Map.groupBy(messages, ({ id }) => id)) {
+      const taken = tries.filter(({ isTaken }) => isTaken);
+      for (const [index, again] of taken.slice(1).entries()) {
+        const before = taken[index]?.at ?? again.at;
+        const subject = bySubject.get(again.checkId);
+        const from = Math.max(before - 30_000, again.at - repeatsWithinMs);
+        if (overlaps(interruptions, from, again.at)) this.#repeated += 1;
+        else if (subject !== undefined)
+          this.#add('doubled messages', subject, `${again.type} arrived again, ${again.id}`);
+      }
+    }
+  }
+}
+
+export const count = (facts: Facts): Tally => new Counting(facts).count();
+
+/** Slots up to an instant that have no end yet, without those that nobody waits for. */
+export function openSlots({
+  subjects,
+  until,
+  runs,
+  isShort,
+}: Pick<Facts, 'subjects' | 'until' | 'runs' | 'isShort'>): number {
+  const known = new Map(runs.map((run) => [`${run.checkId}@${ms(run.scheduledFor)}`, run]));
+  const ofSubject = (subject: Subject): number =>
+    [...slotsUntil([subject.check], until)].filter((key) => {
+      const run = known.get(key);
+      if (run !== undefined && run.state !== 'RUNNING') return false;
+      return !isDelayed(subject, run, Number(key.split('@')[1]), isShort);
+    }).length;
+  return subjects
+    .filter(({ kind }) => kind !== 'heartbeat')
+    .reduce((sum, subject) => sum + ofSubject(subject), 0);
+}

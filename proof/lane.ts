@@ -1,0 +1,111 @@
+/** A lane: a private location with its agents and checks, which suffers from one kind of fault. */
+import type { Program } from './program.ts';
+import type { CheckWire, System } from './system.ts';
+
+/** What a page does, and so what may be said of it. */
+export type SubjectKind = 'healthy' | 'slow' | 'failing' | 'flapping' | 'heartbeat';
+
+export interface Subject {
+  check: CheckWire;
+  kind: SubjectKind;
+  path: string;
+  lane: Lane;
+  /** Of heartbeats: the job has stopped, which must be found. */
+  isDead?: boolean;
+}
+
+export interface Interval {
+  from: number;
+  /** Infinity while it lasts. */
+  to: number;
+}
+
+export function open(intervals: Interval[]): { close(): void } {
+  const interval = { from: Date.now(), to: Infinity };
+  intervals.push(interval);
+  return { close: () => void (interval.to = Date.now()) };
+}
+
+export const overlaps = (intervals: readonly Interval[], from: number, to: number): boolean =>
+  intervals.some((each) => each.from < to && each.to > from);
+
+/** An agent that can be taken away and brought back. */
+export class LaneAgent {
+  readonly name: string;
+  /** When it did not run. */
+  readonly away: Interval[] = [];
+  readonly #system: System;
+  readonly #key: string;
+  readonly #settings: Record<string, string>;
+  program: Program;
+
+  constructor(system: System, name: string, key: string, settings: Record<string, string>) {
+    this.name = name;
+    this.#system = system;
+    this.#key = key;
+    this.#settings = settings;
+    this.program = this.#start();
+  }
+
+  #start(): Program {
+    return this.#system.startAgent(this.name, this.#key, this.#settings);
+  }
+
+  /** Kills it, does something meanwhile, and waits until another one has started in its place. */
+  async replace(meanwhile: () => Promise<void>): Promise<void> {
+    const absence = open(this.away);
+    await this.program.kill9();
+    await meanwhile();
+    this.program = this.#start();
+    await this.program.log('agent has started');
+    absence.close();
+  }
+
+  async suspend(work: () => Promise<void>): Promise<void> {
+    const absence = open(this.away);
+    this.program.signal('SIGSTOP');
+    try {
+      await work();
+    } finally {
+      this.program.signal('SIGCONT');
+      absence.close();
+    }
+  }
+}
+
+export class Lane {
+  readonly name: string;
+  readonly agents: LaneAgent[] = [];
+  readonly subjects: Subject[] = [];
+  /** When results of this lane may be lost: a file is damaged, a disk is full. */
+  readonly lossy: Interval[] = [];
+  /** When slots may be missed although an agent runs, for a time around each. */
+  readonly disturbed: Interval[] = [];
+  /** False where a clock was moved: the times of results are not those of the visits. */
+  hasTrueTimes = true;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Longest time in a part of time in which some agent ran. */
+  longestPresence(from: number, to: number): number {
+    return Math.max(
+      0,
+      ...this.agents.map(({ away }) => {
+        let longest = 0;
+        let since = from;
+        for (const absence of away.toSorted((one, other) => one.from - other.from)) {
+          if (absence.to <= since || absence.from >= to) continue;
+          longest = Math.max(longest, absence.from - since);
+          since = absence.to;
+        }
+        return Math.max(longest, to - since);
+      }),
+    );
+  }
+
+  isAway(from: number, to: number): boolean {
+    return this.agents.some(({ away }) => overlaps(away, from, to));
+  }
+}

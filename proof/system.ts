@@ -1,0 +1,193 @@
+/** The whole system as processes: a control plane and agents, started as an operator starts them. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
+import { callApi } from './api.ts';
+import { freePort, Program, surroundings } from './program.ts';
+
+/** The files that start the programs. */
+export interface Programs {
+  agent: string;
+  controlPlane: string;
+}
+
+interface Owner {
+  rawKey: string;
+  accountId: string;
+}
+
+export interface CheckWire {
+  id: string;
+  name: string;
+  frequency: number;
+  frequencyOffset: number;
+  created_at: string;
+}
+
+/** A folder of its own, removed at its end. */
+export function temporaryFolder(): Disposable & { path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'monitor-'));
+  return {
+    path,
+    [Symbol.dispose]: () => {
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The slots of checks from their creation up to an instant, as `checkId@instant`. */
+export function slotsUntil(checks: readonly CheckWire[], until: number): Set<string> {
+  const slots = new Set<string>();
+  for (const check of checks) {
+    const { id: checkId, frequency, frequencyOffset } = check;
+    const schedule = scheduleOf({ checkId, frequency, frequencyOffset });
+    const created = Date.parse(check.created_at);
+    for (
+      let slot = slotAtOrAfter(schedule, created + 1);
+      slot <= until;
+      slot += schedule.intervalMs
+    ) {
+      slots.add(`${check.id}@${slot}`);
+    }
+  }
+  return slots;
+}
+
+/** What a system is made of: its folder, its address and a key of its account. */
+export async function prepare(
+  programs: Programs,
+  folder: string,
+  settings: Record<string, string>,
+): Promise<[string, string, Owner, Record<string, string>, Programs]> {
+  const port = await freePort();
+  const environment = {
+    PORT: String(port),
+    DATABASE_FILE: join(folder, 'control-plane.db'),
+    // What waits for something asks for it often.
+    REQUESTS_PER_MINUTE: '0',
+    CHECK_RESPONSES: 'true',
+    ...settings,
+  };
+  const made = execFileSync(
+    process.execPath,
+    [programs.controlPlane, 'keys', 'create', '--name', 'test', '--json'],
+    { env: { ...surroundings(), ...environment }, encoding: 'utf8' },
+  );
+  const owner = JSON.parse(made) as Owner;
+  return [folder, `http://127.0.0.1:${port}`, owner, environment, programs];
+}
+
+export class System implements AsyncDisposable {
+  readonly folder: string;
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly accountId: string;
+  readonly databaseFile: string;
+  readonly environment: Record<string, string>;
+  readonly #files: Programs;
+  readonly #programs: Program[] = [];
+  controlPlane: Program;
+
+  protected constructor(
+    folder: string,
+    baseUrl: string,
+    owner: Owner,
+    environment: Record<string, string>,
+    programs: Programs,
+  ) {
+    this.folder = folder;
+    this.baseUrl = baseUrl;
+    this.apiKey = owner.rawKey;
+    this.accountId = owner.accountId;
+    this.databaseFile = join(folder, 'control-plane.db');
+    this.environment = environment;
+    this.#files = programs;
+    this.controlPlane = this.#spawnControlPlane();
+  }
+
+  /** Answers are held against their contract, unless the settings say otherwise. */
+  static async startWith(
+    programs: Programs,
+    folder: string,
+    settings: Record<string, string> = {},
+  ): Promise<System> {
+    const parts = await prepare(programs, folder, settings);
+    const system = new System(...parts);
+    await system.controlPlane.log('serving');
+    return system;
+  }
+
+  #spawnControlPlane(settings: Record<string, string> = {}): Program {
+    const program = new Program([this.#files.controlPlane, 'serve'], {
+      ...this.environment,
+      ...settings,
+    });
+    this.#programs.push(program);
+    return program;
+  }
+
+  /** Starts the control plane again after it ended; settings go over those of before. */
+  async restartControlPlane(settings: Record<string, string> = {}): Promise<void> {
+    this.controlPlane = this.#spawnControlPlane(settings);
+    await this.controlPlane.log('serving');
+  }
+
+  /** Makes a private location and gives a key for its agents. */
+  async makeLocation(slugName: string): Promise<string> {
+    const { keys } = await this.api<{ keys: [{ rawKey: string }] }>(
+      'POST',
+      '/v1/private-locations',
+      { name: slugName, slugName },
+    );
+    return keys[0].rawKey;
+  }
+
+  /** Starts an agent with a data folder of its own, named by `name`. */
+  startAgent(name: string, apiKey: string, settings: Record<string, string> = {}): Program {
+    const program = new Program([this.#files.agent, 'start'], {
+      API_KEY: apiKey,
+      CONTROL_PLANE_URL: this.baseUrl,
+      AGENT_HEALTH_PORT: '0',
+      AGENT_HEALTH_HOST: '127.0.0.1',
+      AGENT_DATA_DIR: join(this.folder, name),
+      LOG_FORMAT: 'json',
+      ...settings,
+    });
+    this.#programs.push(program);
+    return program;
+  }
+
+  api<T>(method: string, path: string, body?: unknown): Promise<T> {
+    return callApi<T>(this, method, path, body);
+  }
+
+  createUrlCheck(url: string, body: Record<string, unknown>): Promise<CheckWire> {
+    return this.api<CheckWire>('POST', '/v1/checks/url', {
+      frequency: 0,
+      frequencyOffset: 10,
+      doubleCheck: false,
+      request: { url },
+      ...body,
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const program of this.#programs) await program[Symbol.asyncDispose]();
+  }
+}
+
+/** Asks again and again until the answer is true. Throws with `describe` when it takes too long. */
+export async function eventually(
+  isTrue: () => boolean | Promise<boolean>,
+  withinMs: number,
+  describe: () => string,
+): Promise<void> {
+  const until = performance.now() + withinMs;
+  while (!(await isTrue())) {
+    if (performance.now() > until) throw new Error(`not within ${withinMs} ms: ${describe()}`);
+    // What is asked is often a database file, which is opened each time.
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}

@@ -1,0 +1,100 @@
+/** The websites that the checks of a proof visit. They remember every visit and what they answered. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+/** Instants are milliseconds since the epoch. */
+export interface Visit {
+  at: number;
+  /** When it was answered; null when the visitor left before. */
+  endedAt: number | null;
+  isUp: boolean;
+}
+
+export interface Page {
+  answersAfterMs: number;
+  isUp: (at: number) => boolean;
+}
+
+export interface Stall {
+  from: number;
+  to: number;
+}
+
+export interface Targets extends AsyncDisposable {
+  url: string;
+  pages: Map<string, Page>;
+  /** By path. */
+  visits: Map<string, Visit[]>;
+  /** When this process itself was held up, so that its pages were slow. */
+  stalls: Stall[];
+}
+
+const lookEveryMs = 250;
+/** A shorter one is lost in what the pages take by themselves. */
+const noticeableStallMs = 60;
+
+export async function openTargets(): Promise<Targets> {
+  const pages = new Map<string, Page>();
+  const visits = new Map<string, Visit[]>();
+  const stalls: Stall[] = [];
+  const server = createServer((request, response) => {
+    const path = request.url ?? '/';
+    const page = pages.get(path);
+    const at = Date.now();
+    const visit: Visit = { at, endedAt: null, isUp: page?.isUp(at) ?? false };
+    const known = visits.get(path);
+    if (known === undefined) visits.set(path, [visit]);
+    else known.push(visit);
+    response.once('finish', () => (visit.endedAt = Date.now()));
+    const answer = (): void => {
+      response.writeHead(visit.isUp ? 200 : 503).end('body');
+    };
+    if (page === undefined || page.answersAfterMs === 0) answer();
+    else setTimeout(answer, page.answersAfterMs);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const delay = monitorEventLoopDelay({ resolution: 10 });
+  delay.enable();
+  let lookedAt = Date.now();
+  const looking = setInterval(() => {
+    const now = Date.now();
+    const lateMs = Math.max(delay.max / 1e6, now - lookedAt - lookEveryMs);
+    if (lateMs > noticeableStallMs) stalls.push({ from: lookedAt - lateMs, to: now });
+    delay.reset();
+    lookedAt = now;
+  }, lookEveryMs);
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    pages,
+    visits,
+    stalls,
+    async [Symbol.asyncDispose]() {
+      clearInterval(looking);
+      delay.disable();
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** When a page is down, drawn from a seed: `lastEndAt` is before the end, so that its recovery is seen. */
+export function drawOutages(
+  random: () => number,
+  { from, lastEndAt, isShort }: { from: number; lastEndAt: number; isShort: boolean },
+): Stall[] {
+  const outages: Stall[] = [];
+  const [shortestUpMs, shortestDownMs, spreadMs] = isShort
+    ? [500, 10_500, 1_500]
+    : [20_000, 21_000, 40_000];
+  for (let at = from; ;) {
+    const begin = at + shortestUpMs + random() * spreadMs;
+    const end = begin + shortestDownMs + random() * spreadMs;
+    if (end > lastEndAt) return outages;
+    outages.push({ from: begin, to: end });
+    at = end;
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * `npm run proof:breaks [-- <name>…]`: breaks a copy of the sources on purpose, one promise at a time, and says
+ * whether the proof finds it. Ends with 1 when a break is not found, or no longer fits its source.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Report } from '../proof/report.ts';
+
+interface Break {
+  name: string;
+  breaks: string;
+  file: string;
+  from: string;
+  to: string;
+  /** Of the proof that is to find it. */
+  args?: readonly string[];
+}
+
+const usualArgs = ['--short', '--seed', '1'];
+
+const breaks: readonly Break[] = [
+  {
+    name: 'early-answer',
+    breaks: 'the control plane acknowledges results before they are durable',
+    file: 'control-plane/results/ingest-results.ts',
+    from: '      if (this.#working === 0) void this.#work();\n      else this.#workBeside();',
+    to: `      resolve(batch.items.map((item) => ({ id: (item as { id: string }).id, outcome: 'accepted' })));
+      setTimeout(() => { if (this.#working === 0) void this.#work(); }, 1_500);`,
+  },
+  {
+    name: 'alert-twice',
+    breaks: 'an alert is sent a second time as another message',
+    file: 'control-plane/alerting/notify-channel.ts',
+    from: '  if (grouping === null) await enqueueAlert(db, channel, facts, envelope);',
+    to: `  if (grouping === null) {
+    await enqueueAlert(db, channel, facts, envelope);
+    await enqueueAlert(db, channel, facts, { ...envelope, id: crypto.randomUUID() });
+  }`,
+  },
+  {
+    name: 'suspension-ignored',
+    breaks: 'a verdict ignores that the agent was suspended',
+    file: 'agent/worker/decide-attempt.ts',
+    from: '  if (time.suspendedMs >= noticeableSuspensionMs) {',
+    to: '  if (time.suspendedMs >= 0) return stands(measured);\n  if (time.suspendedMs >= noticeableSuspensionMs) {',
+  },
+  {
+    name: 'early-delete',
+    breaks: 'an agent deletes results from its outbox before they are acknowledged',
+    file: 'agent/worker/submit-loop.ts',
+    from: '      const outcomes = await client.submit(\n        records.map',
+    to: '      outbox.acknowledge(records.map(({ seq }) => seq));\n      const outcomes = await client.submit(\n        records.map',
+  },
+  {
+    name: 'no-fencing',
+    breaks: 'the late result of another agent counts as a second FINAL',
+    file: 'control-plane/results/ingest-plan.ts',
+    from: "this.#store(accountId, known, item, payload, 'LATE');",
+    to: "this.#store(accountId, known, { ...item, attempt: item.attempt + 100 }, payload, 'FINAL');",
+    args: ['--case', 'fencing', '--rounds', '4', '--seed', '1'],
+  },
+  {
+    name: 'missed-unrecorded',
+    breaks: 'slots that nobody ran are not recorded as missed',
+    file: 'control-plane/results/sweep-slots.ts',
+    from: 'const missed = await insertMissed(db, slots, now);',
+    to: 'const missed = await insertMissed(db, slots.slice(0, 0), now);',
+    args: ['--case', 'damage', '--case', 'killed-agent', '--rounds', '3', '--seed', '1'],
+  },
+  {
+    name: 'error-is-failure',
+    breaks: 'an error of the agent is a failure of the target',
+    file: 'agent/worker/attempt.ts',
+    from: '    hasFailures: false,\n    hasErrors: true,',
+    to: '    hasFailures: true,\n    hasErrors: false,',
+    args: ['--case', 'suspension', '--rounds', '6', '--seed', '1'],
+  },
+  {
+    name: 'no-recovery',
+    breaks: 'the recovery of a target is not sent',
+    file: 'control-plane/alerting/decide/reduce-run.ts',
+    from: '  if (alert === null) {\n    const reason',
+    to: '  if (alert !== null) return { state: { ...next, alert: null }, effects: [], decision: null };\n  if (alert === null) {\n    const reason',
+  },
+  {
+    name: 'message-dropped',
+    breaks: 'a message that its receiver did not take is not sent again',
+    file: 'control-plane/notifications/channels/webhook.ts',
+    from: 'isFinal: nothingIsFinal,',
+    to: 'isFinal: () => nothingIsFinal !== null,',
+    args: ['--case', 'receiver', '--rounds', '12', '--seed', '1'],
+  },
+  {
+    name: 'restart-skips',
+    breaks: 'an agent that is started again leaves out the slot that it did not finish',
+    file: 'agent/worker/scheduler.ts',
+    from: '    this.#plan(planned, from);\n',
+    to: '    this.#plan(planned, Math.max(from, now));\n',
+  },
+];
+
+const root = join(import.meta.dirname, '..');
+
+/** A copy of what the proof and the bundle need, with the packages of this one. */
+function copySources(folder: string): void {
+  const files = execFileSync(
+    'git',
+    ['ls-files', 'agent', 'control-plane', 'shared', 'proof', 'scripts', 'LICENSE', '*.json'],
+    { cwd: root, encoding: 'utf8' },
+  );
+  for (const file of files.split('\n').filter((name) => name !== ''))
+    cpSync(join(root, file), join(folder, file));
+  for (const place of ['', 'agent', 'control-plane']) {
+    const packages = join(root, place, 'node_modules');
+    symlinkSync(packages, join(folder, place, 'node_modules'));
+  }
+}
+
+function patch(folder: string, { name, file, from, to }: Break): void {
+  const path = join(folder, file);
+  const source = readFileSync(path, 'utf8');
+  if (source.split(from).length !== 2)
+    throw new Error(`the break ${name} does not fit ${file} any more: change it in this file`);
+  writeFileSync(
+    path,
+    source.replace(from, () => to),
+  );
+}
+
+async function run(folder: string, args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  await once(child, 'close');
+  return output;
+}
+
+/** The lines of the report that are not zero. */
+async function linesFound(each: Break): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'proof-break-'));
+  try {
+    copySources(folder);
+    patch(folder, each);
+    await run(folder, ['scripts/build/main.ts', '--out', 'dist']);
+    const programs = ['--agent', 'dist/agent', '--control-plane', 'dist/control-plane'];
+    const args = [...(each.args ?? usualArgs), ...programs, '--json', '--out', 'report'];
+    const report = JSON.parse(await run(folder, ['scripts/proof.ts', ...args])) as Report;
+    return Object.entries(report.counts).flatMap(([line, count]) =>
+      count === 0 ? [] : [`${line} ${count}`],
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const names = process.argv.slice(2);
+const unknown = names.find((name) => breaks.every((each) => each.name !== name));
+if (unknown !== undefined) {
+  console.error(
+    `There is no break "${unknown}"; there are ${breaks.map((each) => each.name).join(', ')}.`,
+  );
+  process.exit(2);
+}
+const wanted = breaks.filter(({ name }) => names.length === 0 || names.includes(name));
+let found = 0;
+for (const each of wanted) {
+  const lines = await linesFound(each);
+  if (lines.length > 0) found += 1;
+  console.log(
+    `${lines.length > 0 ? 'found' : 'NOT FOUND'}  ${each.name}: ${each.breaks}; ${lines.join(', ')}`,
+  );
+}
+console.log(`${found} of ${wanted.length} breaks found`);
+if (found < wanted.length) process.exitCode = 1;

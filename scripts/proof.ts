@@ -1,0 +1,20 @@
+/**
+ * `npm run proof [-- --short --seed 1 --case suspension --rounds 200]`: bundles both programs as users have
+ * them and plays the proof on them; see `proof/README.md`.
+ */
+import { join } from 'node:path';
+import { findPrograms, ProofUsageError, readArguments, runProof } from '../proof/command.ts';
+import { bundle, programNames } from './build/bundle.ts';
+
+const built = join(import.meta.dirname, '..', 'node_modules', '.cache', 'proof');
+try {
+  const given = readArguments(process.argv.slice(2));
+  if (given.agent === undefined || given.controlPlane === undefined)
+    for (const name of programNames) await bundle(name, join(built, name));
+  const programs = findPrograms(given, join(built, 'agent'));
+  process.exitCode = (await runProof(given, programs, 'npm run proof --')) ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof ProofUsageError || error instanceof TypeError)) throw error;
+  console.error(error.message);
+  process.exitCode = 2;
+}

@@ -1,0 +1,52 @@
+// Own process: it starts many programs.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { promisify } from 'node:util';
+import type { Report } from '../../proof/report.ts';
+import { agent } from '../support/agent-command.ts';
+import { controlPlaneProgram } from '../support/programs.ts';
+import { inLongTier, testSeed } from '../support/random.ts';
+import { temporaryFolder } from '../support/system.ts';
+
+const run = promisify(execFile);
+
+test('a short proof of the programs has only zeros, and says so in its report', async (t) => {
+  using folder = temporaryFolder();
+  const seed = 1 + (testSeed() % 1_000_000);
+  t.diagnostic(`seed ${seed}`);
+  const out = join(folder.path, 'report');
+  const args = ['proof', '--short', '--seed', String(seed), '--out', out, '--json'];
+  await run(process.execPath, [controlPlaneProgram, ...args]).catch((error: unknown) => {
+    // The report says more than the exit status.
+    t.diagnostic(String(error));
+  });
+  const report = JSON.parse(readFileSync(join(out, 'proof.json'), 'utf8')) as Report;
+  const { findings } = report.tally;
+  assert.deepEqual(
+    Object.entries(findings).filter(([, found]) => found.length > 0),
+    [],
+  );
+  assert.ok(report.isPassed, JSON.stringify(report.cases));
+  assert.ok(report.tally.slots > 0);
+  assert.match(readFileSync(join(out, 'proof.md'), 'utf8'), /every line is zero/);
+});
+
+test('the proof says which option it cannot use', async () => {
+  const { code, error } = await agent(['proof', '--case', 'thunder']);
+  assert.equal(code, 2);
+  assert.match(error, /--case: there is no "thunder"; there are killed-agent, /);
+});
+
+test('without the other program the proof says what to install', async () => {
+  const { code, error } = await agent(['proof', '--control-plane', '/nowhere/control-plane.js']);
+  assert.equal(code, 2);
+  assert.match(error, /--control-plane: there is no \/nowhere/);
+});
+
+test('the proof finds a result that is acknowledged before it is durable', inLongTier, async () => {
+  const { stdout } = await run(process.execPath, ['scripts/proof-breaks.ts', 'early-answer']);
+  assert.match(stdout, /1 of 1 breaks found/);
+});
