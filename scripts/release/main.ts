@@ -88,6 +88,11 @@ function contextOf(version: string, previous: string | undefined, isLong: boolea
   const work = join(tmpdir(), `monitor-release-${version}-${commit.slice(0, 8)}`);
   const out = join(repository, 'dist', 'release', version);
   const logs = join(out, 'logs');
+  const kept = join(out, 'release.json');
+  // What another commit made is no part of this release.
+  if (existsSync(kept) && readJson<ReleaseReport>(kept).commit !== commit) {
+    rmSync(out, { recursive: true });
+  }
   for (const folder of [work, logs]) mkdirSync(folder, { recursive: true });
   return {
     ...{ version, commit, repository, work, out, logs, isLong },
