@@ -85,7 +85,7 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
   proof: {
     takes: '',
     hasOptions: true,
-    summary: 'play faults on agents and a control plane of its own, and count what they do wrong',
+    summary: 'disturb agents and a control plane of its own, and count what goes wrong',
     load: async () => (await import('./commands/proof.ts')).registerProof,
   },
   version: {

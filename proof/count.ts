@@ -117,6 +117,8 @@ const untilDurableMs = 3_000;
 const aftermathMs = 60_000;
 /** An agent corrects its clock by that of the control plane, as precisely as a busy connection allows. */
 const clockToleranceMs = 3_000;
+/** A busy agent may run a slot so much later. */
+const latestRunMs = 30_000;
 /** A receiver that was interrupted is tried again after a while. */
 const repeatsWithinMs = 180_000;
 
@@ -164,6 +166,8 @@ class Counting {
   #repeated = 0;
   #delayed = 0;
   #shifted = 0;
+  /** Those with a verdict that nobody can judge, so that nobody can judge their alerts. */
+  readonly #doubtful = new Set<Subject>();
 
   constructor(facts: Facts) {
     this.#facts = facts;
@@ -284,7 +288,7 @@ class Counting {
     let visits = all.filter(({ at }) => at >= from && at <= to);
     const slot = ms(result.scheduledFor);
     if (visits.length === 0 && subject.lane.hasTrueTimes) {
-      const end = endOf(slot, subject) + clockToleranceMs;
+      const end = endOf(slot, subject) + latestRunMs;
       visits = all.filter(({ at }) => at >= slot && at <= end);
       if (visits.length > 0) this.#shifted += 1;
     }
@@ -298,15 +302,20 @@ class Counting {
     if (visits.length === 0) {
       // A connection that the target's machine was too busy to take is a failure that is true.
       if (said === 'passed') this.#add('results invented', subject, `${where}: nobody visited`);
-      else if (overlaps(this.#facts.stalls, from, to)) this.#notJudged += 1;
+      else if (overlaps(this.#facts.stalls, from, to)) this.#doubt(subject);
       else this.#add('wrong verdicts', subject, `${where}: nobody visited`);
       return;
     }
     const isTrue =
       said === 'failed' ? visits.some(({ isUp }) => !isUp) : visits.some(({ isUp }) => isUp);
     if (isTrue && said !== 'degraded') return;
-    if (said !== 'passed' && overlaps(this.#facts.stalls, from, to)) this.#notJudged += 1;
+    if (said !== 'passed' && overlaps(this.#facts.stalls, from, to)) this.#doubt(subject);
     else this.#add('wrong verdicts', subject, where);
+  }
+
+  #doubt(subject: Subject): void {
+    this.#notJudged += 1;
+    this.#doubtful.add(subject);
   }
 
   /** What alerts there must be, from the FINAL results as they arrived. */
@@ -349,6 +358,7 @@ class Counting {
         : this.#expectedAlerts(results);
     const own = alerts.filter(({ checkId }) => checkId === subject.check.id);
     const sent = messages.filter(({ checkId }) => checkId === subject.check.id);
+    if (this.#doubtful.has(subject)) return;
     const mayAlert = ['failing', 'flapping'].includes(subject.kind) || subject.isDead === true;
     const kinds = [
       ['ALERT_FAILURE', expected.failures],

@@ -37,6 +37,7 @@ export class LaneAgent {
   readonly #system: System;
   readonly #key: string;
   readonly #settings: Record<string, string>;
+  readonly #firstAbsence: { close(): void };
   program: Program;
 
   constructor(system: System, name: string, key: string, settings: Record<string, string>) {
@@ -44,7 +45,14 @@ export class LaneAgent {
     this.#system = system;
     this.#key = key;
     this.#settings = settings;
+    this.#firstAbsence = open(this.away);
     this.program = this.#start();
+  }
+
+  /** Resolves when it knows its checks for the first time. */
+  async arrived(): Promise<void> {
+    await this.program.log('checked in');
+    this.#firstAbsence.close();
   }
 
   #start(): Program {

@@ -159,8 +159,7 @@ class Run {
       })),
     );
     this.#playing.push(...playing);
-    for (const { agents } of world.lanes)
-      for (const { program } of agents) await program.log('checked in');
+    await Promise.all(world.lanes.flatMap(({ agents }) => agents).map((agent) => agent.arrived()));
     world.begin(rounds === null ? Date.now() + playMs : Infinity);
     const ending = new AbortController();
     const timer =

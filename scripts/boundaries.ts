@@ -13,7 +13,7 @@ const layeredRoots = ['agent', 'agent/net', 'control-plane'];
 
 const options = (await extractConfig('./.dependency-cruiser.cjs')) as { options: ICruiseOptions };
 const { output } = await cruise(
-  ['agent', 'control-plane', 'shared', 'scripts'],
+  ['agent', 'control-plane', 'shared', 'proof', 'scripts'],
   { ...options.options, ruleSet: options, validate: true } as ICruiseOptions,
   {},
   { tsConfig: extractTsConfig('./tsconfig.json') },

@@ -55,12 +55,16 @@ const breaks: readonly Break[] = [
     to: '      outbox.acknowledge(records.map(({ seq }) => seq));\n      const outcomes = await client.submit(\n        records.map',
   },
   {
-    name: 'no-fencing',
-    breaks: 'the late result of another agent counts as a second FINAL',
+    name: 'no-deduplication',
+    breaks: 'a result that is sent again counts a second time',
     file: 'control-plane/results/ingest-plan.ts',
-    from: "this.#store(accountId, known, item, payload, 'LATE');",
-    to: "this.#store(accountId, known, { ...item, attempt: item.attempt + 100 }, payload, 'FINAL');",
-    args: ['--case', 'fencing', '--rounds', '4', '--seed', '1'],
+    from: "        this.#finishJob(from, item);\n        return { id: item.id, outcome: 'duplicate' };",
+    to: `        if (known !== undefined) {
+          const again = { ...item, id: crypto.randomUUID(), attempt: item.attempt + 1 };
+          this.#store(accountId, known, again, payload, 'FINAL');
+        }
+        return { id: item.id, outcome: 'duplicate' };`,
+    args: ['--case', 'connection', '--rounds', '12', '--seed', '1'],
   },
   {
     name: 'missed-unrecorded',

@@ -15,16 +15,14 @@ import { exitCodes } from '../exit-codes.ts';
 export function registerProof(program: Command): void {
   const command = program
     .command('proof')
-    .description(
-      'play faults on agents and a control plane of its own, and count what they do wrong',
-    );
+    .description('disturb agents and a control plane of its own, and count what goes wrong');
   for (const [flags, description] of proofOptions) command.option(flags, description);
   command.addHelpText('after', proofHelp).action(async (given: ProofArguments) => {
     try {
       const own = join(import.meta.dirname, '..');
       const programs = findPrograms({ agent: own, ...given }, own);
       const isPassed = await runProof(given, programs, 'monitor-agent proof');
-      process.exitCode = isPassed ? exitCodes.ok : 1;
+      process.exitCode = isPassed ? exitCodes.ok : exitCodes.failed;
     } catch (error) {
       if (error instanceof ProofUsageError) throw new AgentError('CONFIG_INVALID', error.message);
       throw error;

@@ -119,7 +119,7 @@ export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
   proof: {
     takes: '',
     hasOptions: true,
-    summary: 'play faults on a control plane and agents of its own, and count what they do wrong',
+    summary: 'disturb a control plane and agents of its own, and count what goes wrong',
     load: async () => (await import('./commands/proof.ts')).registerProof,
   },
   version: {

@@ -15,9 +15,7 @@ import { OperatorError } from '../../errors/operator-error.ts';
 export function registerProof(program: Command): void {
   const command = program
     .command('proof')
-    .description(
-      'play faults on a control plane and agents of its own, and count what they do wrong',
-    );
+    .description('disturb a control plane and agents of its own, and count what goes wrong');
   for (const [flags, description] of proofOptions) command.option(flags, description);
   command.addHelpText('after', proofHelp).action(async (given: ProofArguments) => {
     try {
