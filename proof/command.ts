@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
+import { wrapped } from '@monitor/shared/wrapped-text.ts';
 import { cases } from './cases/index.ts';
 import { markdownOf, reportOf, type Report } from './report.ts';
 import { prove } from './run.ts';
@@ -43,7 +44,7 @@ It starts programs and websites of its own, in a temporary folder and on free
 ports of 127.0.0.1. What runs on this machine already is left alone; a case
 keeps all processors busy for some seconds.
 
-Cases: ${cases.map(({ name }) => name).join(', ')}.
+${wrapped(`Cases: ${cases.map(({ name }) => name).join(', ')}.`, 78).join('\n')}
 
 Exit codes: 0 every line of the report is zero, 1 some are not, and the report
 says which and how to play the same faults again, 2 an option is unusable.
