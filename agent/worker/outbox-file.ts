@@ -40,7 +40,17 @@ export interface OutboxFileOptions {
 const codeOf = (error: unknown): number =>
   error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
 
-const primaryCodes = { busy: 5, locked: 6, ioError: 10, corrupt: 11, cannotOpen: 14, notADb: 26 };
+const primaryCodes = {
+  ...{ error: 1, busy: 5, locked: 6, readOnly: 8, ioError: 10, corrupt: 11 },
+  ...{ cannotOpen: 14, notADb: 26 },
+};
+/**
+ * A flipped bit of the header: "unsupported file format" has no code of its own, and a version that SQLite
+ * may only read is "readonly". A path that is no file cannot be opened.
+ */
+const codesOfUnusable: ReadonlySet<number> = new Set([
+  ...[primaryCodes.error, primaryCodes.readOnly, primaryCodes.ioError, primaryCodes.cannotOpen],
+]);
 /** Reading failed, or returned too little. */
 const readErrors: ReadonlySet<number> = new Set([266, 522, 8458]);
 
@@ -189,6 +199,7 @@ export class OutboxFile {
     let found: string | null;
     try {
       db = openFile(this.#path);
+      db.prepare(selectOldest);
       // A cleanly closed database has no log.
       const isSuspect = this.#options.hasEndedUncleanly || (log?.length ?? 0) > 0;
       found = wasEmpty
@@ -196,7 +207,7 @@ export class OutboxFile {
         : ((isSuspect ? problemAfterCrash(db, log) : null) ?? this.#missingByMark(db));
     } catch (error) {
       db?.close();
-      if (!isDamage(error) && !this.#isInTheWay(error)) throw error;
+      if (!isDamage(error) && !this.#isUnusable(error)) throw error;
       db = null;
       found = error instanceof Error ? error.message : String(error);
     }
@@ -214,10 +225,9 @@ export class OutboxFile {
     return `its newest records are missing, up to that of ${new Date(mark.at).toISOString()}`;
   }
 
-  /** True when the path of the outbox is not a readable file. */
-  #isInTheWay(error: unknown): boolean {
-    const primary = codeOf(error) & 0xff;
-    if (primary !== primaryCodes.cannotOpen && primary !== primaryCodes.ioError) return false;
+  /** True when the file cannot be used, and its folder can. */
+  #isUnusable(error: unknown): boolean {
+    if (!codesOfUnusable.has(codeOf(error) & 0xff)) return false;
     const probe = join(this.#options.directory, '.probe');
     try {
       // A read-only folder or a full disk is not a damaged outbox.

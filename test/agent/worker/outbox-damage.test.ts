@@ -3,7 +3,7 @@
  * when none of the pages on which a part of it lies was touched.
  */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
@@ -131,6 +131,32 @@ test('an outbox opens whatever was done to its files, keeps what is whole, and c
     tally.kept += kept.size;
   }
   t.diagnostic(JSON.stringify(tally));
+});
+
+test('an outbox opens whichever bit of the header of its file was flipped', async () => {
+  using folder = temporaryFolder();
+  const live = join(folder.path, 'live');
+  const { outbox } = open(live);
+  for (let index = 0; index < 20; index += 1) {
+    void outbox.put({ submission: { kind: 'result', id: `${index}` } as never });
+  }
+  outbox.commit();
+  // Without a log, the header of the file is the one that counts.
+  await outbox[Symbol.asyncDispose]();
+  const whole = readFileSync(join(live, 'outbox.db'));
+  for (let place = 0; place < 100; place += 1) {
+    for (const mask of [1, 0x80, 0xff]) {
+      const spoilt = join(folder.path, `${place}-${mask}`);
+      cpSync(live, spoilt, { recursive: true });
+      const bytes = Buffer.from(whole);
+      bytes[place] = (bytes[place] ?? 0) ^ mask;
+      writeFileSync(join(spoilt, 'outbox.db'), bytes);
+      const opened = open(spoilt);
+      const lost = opened.damages.noted.reduce((sum, one) => sum + one.lost, 0);
+      assert.ok(payloadsIn(opened.outbox).length + lost >= 20, `byte ${place}, mask ${mask}`);
+      await opened.outbox[Symbol.asyncDispose]();
+    }
+  }
 });
 
 test('what the log of an emptied outbox holds is kept', async () => {
