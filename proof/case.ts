@@ -15,6 +15,8 @@ export type Play = (stage: Stage) => Promise<void>;
 
 export interface Requirements {
   isShort: boolean;
+  /** An empty PostgreSQL database; null without one. */
+  databaseUrl: string | null;
 }
 
 /** What a world is made of that has one case alone. */
@@ -30,7 +32,7 @@ export interface ProofCase {
   /** Why it cannot run here; null where it can. */
   readonly missing?: (requirements: Requirements) => string | null;
   /** A case that disturbs all lanes alike has a world of its own. */
-  readonly prepareWorld?: (folder: string) => OwnWorld;
+  readonly prepareWorld?: (folder: string, requirements: Requirements) => OwnWorld;
   /** Makes its lanes. */
   readonly join: (world: World) => Promise<Play>;
 }

@@ -22,6 +22,8 @@ export interface ProofArguments {
   short?: boolean;
   /** Hours; true without a number. */
   long?: string | boolean;
+  /** URL of an empty database. */
+  postgres?: string;
   out?: string;
   json?: boolean;
 }
@@ -33,6 +35,7 @@ export const proofOptions: readonly (readonly [string, string])[] = [
   ['--seed <number>', 'play the faults of this seed; one at random without it'],
   ['--case <name...>', 'play some cases alone'],
   ['--rounds <number>', 'play so many faults of each case, however long that takes'],
+  ['--postgres <url>', 'an empty database, for replicas of the control plane'],
   ['--out <folder>', 'where the report goes; proof-report without it'],
   ['--json', 'print the report as JSON'],
   ['--agent <path>', 'the agent to start, as monitor-agent.js'],
@@ -157,12 +160,17 @@ export async function runProof(
     ...only.map((name) => ` --case ${name}`),
     ...(isShort ? [' --short'] : []),
     ...(rounds === null ? [] : [` --rounds ${rounds}`]),
+    ...(given.postgres === undefined || command.startsWith('npm')
+      ? []
+      : [' --postgres <url of an empty database>']),
   ].join('');
   const endsAt = hours === null ? null : Date.now() + hours * hourMs;
   for (let current = seed; ; current += 1) {
     say(`seed ${current}`);
     const proof = await prove({
       ...{ programs, seed: current, only, isShort, rounds, say },
+      // The second seed would find the rows of the first.
+      databaseUrl: current === seed ? (given.postgres ?? null) : null,
       playMs: isShort ? shortPlayMs : usualPlayMs,
     });
     const report = reportOf(proof, `${command}${options} --seed ${current}`);
@@ -186,6 +194,7 @@ export function readArguments(args: readonly string[]): ProofArguments {
       rounds: { type: 'string' },
       short: { type: 'boolean' },
       long: { type: 'string' },
+      postgres: { type: 'string' },
       out: { type: 'string' },
       json: { type: 'boolean' },
     },

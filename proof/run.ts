@@ -15,6 +15,8 @@ export interface ProofOptions {
   /** Names of cases; all of them when empty. */
   only: readonly string[];
   isShort: boolean;
+  /** An empty PostgreSQL database for replicas; null without one. */
+  databaseUrl: string | null;
   /** How long faults are played, when `rounds` is null. */
   playMs: number;
   /** Faults of each case, however long that takes. */
@@ -100,10 +102,10 @@ class Run {
   }
 
   async run(): Promise<Proof> {
-    const { seed, only, isShort, say } = this.#options;
+    const { seed, only, isShort, databaseUrl, say } = this.#options;
     const startedAt = Date.now();
     const before = readLoad();
-    const requirements = { isShort };
+    const requirements = { isShort, databaseUrl };
     const wanted = cases.filter(({ name }) => only.length === 0 || only.includes(name));
     const notRun = wanted.flatMap(({ name, missing }) => {
       const reason = missing?.(requirements) ?? null;
@@ -146,9 +148,9 @@ class Run {
   }
 
   async #runWorld(group: readonly ProofCase[], folder: string): Promise<Tally> {
-    const { programs, seed, isShort, playMs, rounds, say } = this.#options;
+    const { programs, seed, isShort, databaseUrl, playMs, rounds, say } = this.#options;
     mkdirSync(folder, { recursive: true });
-    const { settings = {} } = group[0]?.prepareWorld?.(folder) ?? {};
+    const { settings = {} } = group[0]?.prepareWorld?.(folder, { isShort, databaseUrl }) ?? {};
     await using world = await World.start({ programs, folder, seed, isShort, settings });
     say(`programs are starting for ${group.map(({ name }) => name).join(', ')}`);
     const playing = await Promise.all(

@@ -112,7 +112,17 @@ const root = join(import.meta.dirname, '..');
 function copySources(folder: string): void {
   const files = execFileSync(
     'git',
-    ['ls-files', 'agent', 'control-plane', 'shared', 'proof', 'scripts', 'LICENSE', '*.json'],
+    [
+      'ls-files',
+      'agent',
+      'control-plane',
+      'shared',
+      'proof',
+      'scripts',
+      'docs',
+      'LICENSE',
+      '*.json',
+    ],
     { cwd: root, encoding: 'utf8' },
   );
   for (const file of files.split('\n').filter((name) => name !== ''))

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { findPrograms, ProofUsageError, readArguments, runProof } from '../proof/command.ts';
 import { bundle, programNames } from './build/bundle.ts';
+import { postgresPrograms, startPostgres } from './cluster/postgres.ts';
 
 const built = join(import.meta.dirname, '..', 'node_modules', '.cache', 'proof');
 try {
@@ -12,6 +13,13 @@ try {
   if (given.agent === undefined || given.controlPlane === undefined)
     for (const name of programNames) await bundle(name, join(built, name));
   const programs = findPrograms(given, join(built, 'agent'));
+  const wantsReplicas = given.case === undefined || given.case.includes('replicas');
+  await using stack = new AsyncDisposableStack();
+  if (wantsReplicas && given.postgres === undefined && postgresPrograms() !== undefined) {
+    const server = stack.use(await startPostgres({ isDurable: true }));
+    await server.query('create database proof');
+    given.postgres = server.url('proof');
+  }
   process.exitCode = (await runProof(given, programs, 'npm run proof --')) ? 0 : 1;
 } catch (error) {
   if (!(error instanceof ProofUsageError || error instanceof TypeError)) throw error;

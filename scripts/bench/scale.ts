@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { temporaryFolder } from '../../test/support/system.ts';
 import { audit, complaints } from '../cluster/audit.ts';
-import { startBalancer } from '../cluster/balancer.ts';
+import { startBalancer } from '../../proof/balancer.ts';
 import { startCluster } from '../cluster/start.ts';
 import * as cluster from '../cluster/world.ts';
 import { callApi } from '../../proof/api.ts';

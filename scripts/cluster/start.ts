@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import S3rver from 's3rver';
 import { freePort } from '../../proof/program.ts';
 import { startProgram, untilAnswering, type RunningProgram } from '../demo/processes.ts';
-import { startBalancer, type Balancer } from './balancer.ts';
+import { startBalancer, type Balancer } from '../../proof/balancer.ts';
 import { startPostgres, type PostgresOptions, type PostgresServer } from './postgres.ts';
 
 const bucket = 'monitor';
