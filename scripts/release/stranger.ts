@@ -1,6 +1,6 @@
 /**
  * `npm run stranger [-- --packages dist/packages] [--page docs/install.md] [--json]`: what a stranger does,
- * in a bare root with Node and npm alone, by the words of the page: its marked commands are run as they are
+ * in a bare root with Node and npm alone, by the words of the page: its blocks of commands are run as they are
  * written. Prints how long each took. Ends with 1 when one fails, or when all took more than five minutes.
  * Needs root on Linux; ports 3000, 8000 and 8081 must be free, since the page names them.
  */
@@ -12,9 +12,10 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { blocksIn, installPage, shellTextOf, type Block } from '../guide/blocks.ts';
+import { source } from '../guide/contents.ts';
 import { makeBareRoot, ownProgram, registrySettings } from './bare-root.ts';
 import { makePackages } from './packages.ts';
-import { commandsOf, type PageCommand } from './page.ts';
 
 export interface StrangerStep {
   heading: string;
@@ -95,18 +96,13 @@ class Terminal implements Disposable {
   }
 }
 
-/** What the shell is given for a command of the page. */
-function scriptOf({ kind, script }: PageCommand, log: string): string {
-  switch (kind) {
-    case 'once':
-      // The first command that fails ends the script, in this shell, so that its variables stay.
-      return `set -e\n${script}set +e\n:`;
-    case 'background':
-      return `( ${script.trim()} ) > ${log} 2>&1 &\n:`;
-    case 'until':
-      return `until ( ${script.trim()} ); do sleep 0.2; done 2> /dev/null`;
-  }
-}
+/** The first command that fails ends the shell, as nothing after it would mean anything. */
+const scriptOf = (block: Block, log: string): string =>
+  `set -e\n${shellTextOf(block, log)}set +e\n:`;
+
+/** What a reader of the page types. */
+const commandsOf = (page: string): Block[] =>
+  blocksIn(installPage, page).filter(({ language, how }) => language === 'sh' && how !== 'not-run');
 
 const firstLineOf = (script: string): string => script.trim().split('\n')[0] ?? '';
 
@@ -128,22 +124,22 @@ export async function goStrangersPath(
     const startedAt = performance.now();
     const secondsSince = (instant: number): number => (performance.now() - instant) / 1000;
     const steps: StrangerStep[] = [];
-    for (const [index, command] of commandsOf(page).entries()) {
+    for (const [index, block] of commandsOf(page).entries()) {
       const begin = performance.now();
       const log = `/tmp/background-${index}.log`;
       const left = boundSeconds - secondsSince(startedAt);
-      const { status, output } = await terminal.run(scriptOf(command, log), left * 1000);
+      const { status, output } = await terminal.run(scriptOf(block, log), left * 1000);
       const seconds = secondsSince(begin);
-      const shown = firstLineOf(command.script);
-      steps.push({ heading: command.heading, command: shown, seconds });
-      say(`${seconds.toFixed(1).padStart(6)} s  ${command.heading}: ${shown}`);
+      const shown = firstLineOf(block.text);
+      steps.push({ heading: block.heading, command: shown, seconds });
+      say(`${seconds.toFixed(1).padStart(6)} s  ${block.heading}: ${shown}`);
       if (status === 0) continue;
       const logs = globSync(join(root, 'tmp/background-*.log')).map((file) => {
         const text = readFileSync(file, 'utf8').trimEnd();
         return `--- ${basename(file)}\n${text.split('\n').slice(-15).join('\n')}`;
       });
       const why = status === 124 ? `not within ${boundSeconds} s in all` : `status ${status}`;
-      const problem = [`${command.heading}: ${why}`, command.script, output, ...logs].join('\n');
+      const problem = [`${block.heading}: ${why}`, block.text, output, ...logs].join('\n');
       return { node, steps, seconds: secondsSince(startedAt), problem };
     }
     return { node, steps, seconds: secondsSince(startedAt), problem: null };
@@ -165,7 +161,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       packages: { type: 'string' },
-      page: { type: 'string', default: 'docs/install.md' },
+      page: { type: 'string', default: join(source, installPage) },
       json: { type: 'string' },
     },
   });

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { parseAllDocuments } from 'yaml';
-import { guideBlocks, type Block } from '../../../scripts/guide/blocks.ts';
+import { blocksIn, guideBlocks, type Block } from '../../../scripts/guide/blocks.ts';
 import { commands as agentCommands, newProgram as newAgent } from '../../../agent/program.ts';
 import {
   commands as operatorCommands,
@@ -28,6 +28,40 @@ test('commands stand in blocks that are marked as such', () => {
       assert.ok(['sh', 'yaml', 'ts', 'nginx', 'caddy'].includes(block.language), place(block));
     }
   }
+});
+
+test('blocks stand below their headings, also those of a list, as they are written', () => {
+  const text = [
+    ...['# A page', '', '```sh', '# no heading', '  one', '```', '## Then', ''],
+    ...[
+      '1. First:',
+      '',
+      '   ```sh until',
+      '   two',
+      '   ```',
+      '',
+      '```sh background',
+      'three',
+      '```',
+    ],
+    ...['```sh not-run: it needs a moon', 'four', '```', ''],
+  ].join('\n');
+  const found = blocksIn('a.md', text).map(({ heading, line, how, reason, text: inside }) => ({
+    ...{ heading, line, how, reason, inside },
+  }));
+  assert.deepEqual(found, [
+    { heading: 'A page', line: 3, how: 'run', reason: '', inside: '# no heading\n  one\n' },
+    { heading: 'Then', line: 11, how: 'until', reason: '', inside: 'two\n' },
+    { heading: 'Then', line: 15, how: 'background', reason: '', inside: 'three\n' },
+    { heading: 'Then', line: 18, how: 'not-run', reason: 'it needs a moon', inside: 'four\n' },
+  ]);
+});
+
+test('a mark that means nothing is refused, with its place', () => {
+  assert.throws(
+    () => blocksIn('a.md', '# A\n```sh someday\na\n```\n'),
+    /docs\/a\.md:2: .*not "someday"/,
+  );
 });
 
 test('a block that is not run says why', () => {

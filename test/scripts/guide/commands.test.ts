@@ -1,12 +1,20 @@
 // Own process: it starts many programs.
-/** Every command of the guide that can run on a machine with Node, npm, git, curl and jq runs here. */
+/**
+ * Every command of the guide that can run on a machine with Node, npm, git, curl and jq runs here, but those that
+ * install the packages: `npm run stranger` runs these.
+ */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test, { after, before, describe } from 'node:test';
-import { guideBlocks, type Block } from '../../../scripts/guide/blocks.ts';
+import {
+  guideBlocks,
+  installPage,
+  shellTextOf,
+  type Block,
+} from '../../../scripts/guide/blocks.ts';
 import { Operator } from '../../support/control-plane-command.ts';
 import { fillKumaDatabase, makeKumaDatabase } from '../../support/kuma-database.ts';
 import { freePort, Program, surroundings } from '../../../proof/program.ts';
@@ -16,7 +24,8 @@ import { temporaryFolder } from '../../support/system.ts';
 
 const pages = Map.groupBy(
   guideBlocks().filter(
-    ({ language, how }) => (language === 'sh' && how !== 'not-run') || language === 'ts',
+    ({ page, language, how }) =>
+      page !== installPage && ((language === 'sh' && how !== 'not-run') || language === 'ts'),
   ),
   ({ page }) => page,
 );
@@ -79,10 +88,9 @@ function installPrograms(folder: string): string {
 function scriptOf(blocks: readonly Block[], port: number): string {
   const lines = blocks
     .filter(({ language }) => language === 'sh')
-    .map(({ text, how, line }) =>
-      how === 'background'
-        ? `echo "== line ${line}, beside the rest"\n( ${text.trim()} ) > background-${line}.log 2>&1 &`
-        : `echo "== line ${line}"\n${text}`,
+    .map(
+      (block) =>
+        `echo "== line ${block.line}"\n${shellTextOf(block, `background-${block.line}.log`)}`,
     );
   return ['set -eu -o pipefail', ...lines]
     .join('\n')
