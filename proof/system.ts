@@ -135,11 +135,11 @@ export class System implements AsyncDisposable {
   }
 
   /** Makes a private location and gives a key for its agents. */
-  async makeLocation(slugName: string): Promise<string> {
+  async makeLocation(slugName: string, fields: Record<string, unknown> = {}): Promise<string> {
     const { keys } = await this.api<{ keys: [{ rawKey: string }] }>(
       'POST',
       '/v1/private-locations',
-      { name: slugName, slugName },
+      { name: slugName, slugName, ...fields },
     );
     return keys[0].rawKey;
   }

@@ -27,6 +27,14 @@ export interface WorldOptions {
   settings: Record<string, string>;
 }
 
+interface LaneOptions {
+  agents?: number;
+  /** Of its agents. */
+  settings?: Record<string, string>;
+  /** Further fields of the private location. */
+  location?: Record<string, unknown>;
+}
+
 interface NewSubject {
   kind: SubjectKind;
   /** Fields of its check. */
@@ -110,11 +118,11 @@ export class World implements AsyncDisposable {
   /** Makes a location with agents. Their settings may depend on their place. */
   async makeLane(
     name: string,
-    { agents = 1, settings = {} }: { agents?: number; settings?: Record<string, string> } = {},
+    { agents = 1, settings = {}, location = {} }: LaneOptions = {},
   ): Promise<Lane> {
     const lane = new Lane(name);
     this.lanes.push(lane);
-    const key = agents === 0 ? '' : await this.system.makeLocation(name);
+    const key = agents === 0 ? '' : await this.system.makeLocation(name, location);
     for (let index = 0; index < agents; index += 1) {
       lane.agents.push(new LaneAgent(this.system, `${name}-${index}`, key, settings));
     }

@@ -46,6 +46,7 @@ const breaks: readonly Break[] = [
     file: 'agent/worker/decide-attempt.ts',
     from: '  if (time.suspendedMs >= noticeableSuspensionMs) {',
     to: '  if (time.suspendedMs >= 0) return stands(measured);\n  if (time.suspendedMs >= noticeableSuspensionMs) {',
+    args: ['--case', 'suspension', '--rounds', '8', '--seed', '1'],
   },
   {
     name: 'early-delete',
@@ -80,7 +81,7 @@ const breaks: readonly Break[] = [
     file: 'agent/worker/attempt.ts',
     from: '    hasFailures: false,\n    hasErrors: true,',
     to: '    hasFailures: true,\n    hasErrors: false,',
-    args: ['--case', 'suspension', '--rounds', '6', '--seed', '1'],
+    args: ['--case', 'proxy', '--rounds', '2', '--seed', '1'],
   },
   {
     name: 'no-recovery',
