@@ -97,8 +97,15 @@ async function write(pieces: AsyncIterable<Uint8Array>, output: string | undefin
   }
 }
 
+/** What a terminal would obey, or show in another order than it is. JSON escapes the rest. */
+const controls = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
 async function* textOf(value: unknown): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(`${JSON.stringify(value, null, 2)}\n`);
+  const text = JSON.stringify(value, null, 2).replace(
+    controls,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  yield Buffer.from(`${text}\n`);
 }
 
 /** The first piece, and all of them: what it is shows in the first bytes. */
@@ -124,6 +131,11 @@ async function decrypt(file: string | undefined, { keyFile, output }: Options): 
   const source = file === undefined ? process.stdin : createReadStream(file);
   const { first, all } = await withFirst(source as AsyncIterable<Buffer>);
   if (isEncryptedFile(first)) {
+    if (output === undefined && process.stdout.isTTY) {
+      throw new DecryptionError(
+        'it is a file, which a terminal cannot show; name one with --output',
+      );
+    }
     const pieces = openFile(all, key, null, ({ checkId, resultId, location, attempt }) => {
       const of = `of result ${resultId}, attempt ${attempt}, of check ${checkId} in ${location}`;
       process.stderr.write(`${printableValue(of)}\n`);

@@ -14,6 +14,7 @@ import {
   type CryptoKey,
   type KeyPair,
 } from 'hpke';
+import { isFields } from '../fields.ts';
 
 const version = 1;
 export const publicKeyPrefix = 'rk1_';
@@ -235,10 +236,46 @@ async function contentKey(session: Bytes, salt: Bytes): Promise<CryptoKey> {
   );
 }
 
+/** Who has a public key can make a ciphertext that opens, so what is in it is bounded and read as hostile. */
+const maxContentBytes = 67_108_864;
+
 async function inflated(bytes: Bytes): Promise<Bytes> {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const pieces: Bytes[] = [];
+  let size = 0;
+  for await (const piece of stream) {
+    size += piece.length;
+    if (size > maxContentBytes) throw new DecryptionError('its content is larger than 64 MB');
+    pieces.push(piece);
+  }
+  return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+const hasTexts = (value: unknown, names: readonly string[]): boolean =>
+  isFields(value) && names.every((name) => isText(value[name]));
+
+function parseContent(text: string): ResultContent {
+  const content: unknown = JSON.parse(text);
+  if (
+    !isFields(content) ||
+    // No other field of a result may be replaced.
+    !(content['field'] === null || /^\w+CheckResult$/.test(String(content['field']))) ||
+    !Array.isArray(content['errorMessages']) ||
+    !content['errorMessages'].every(isText) ||
+    !Array.isArray(content['files']) ||
+    !content['files'].every((file) => hasTexts(file, ['storedAs', 'name', 'contentType']))
+  ) {
+    throw new DecryptionError('its content is not that of a result');
+  }
+  return content as unknown as ResultContent;
+}
+
+const isEnvelope = (value: unknown): value is Envelope =>
+  hasTexts(value, ['accountId', 'session', 'salt', 'ciphertext']) &&
+  Array.isArray((value as Envelope).recipients) &&
+  (value as Envelope).recipients.every((one) => hasTexts(one, ['id', 'enc', 'key']));
 
 /** Decrypts a result. Throws a DecryptionError when anything of it was changed or swapped. */
 export async function openResult(
@@ -246,6 +283,7 @@ export async function openResult(
   context: Omit<ResultContext, 'accountId'>,
   key: OpenKey,
 ): Promise<ResultContent> {
+  if (!isEnvelope(envelope)) throw new DecryptionError('it is no encrypted result');
   const session = await unwrapSession(envelope, context.location, key);
   const bound = contextBytes({ ...context, accountId: envelope.accountId }, null);
   let plain: Bytes;
@@ -258,8 +296,13 @@ export async function openResult(
     throw new DecryptionError('it does not open: it was changed, or is of another result');
   }
   const body = plain.subarray(1);
-  const json = plain[0] === 1 ? await inflated(body) : body;
-  return JSON.parse(new TextDecoder().decode(json)) as ResultContent;
+  try {
+    const json = plain[0] === 1 ? await inflated(body) : body;
+    return parseContent(new TextDecoder().decode(json));
+  } catch (error) {
+    if (error instanceof DecryptionError) throw error;
+    throw new DecryptionError('its content is not that of a result');
+  }
 }
 
 /** The bytes of the head of a file: magic, length, JSON. */

@@ -171,6 +171,30 @@ test('an envelope opens in no other result, location or attempt, and not when ch
   }
 });
 
+test('content that somebody forged is bounded, and replaces nothing but details', async () => {
+  const key = await newKey();
+  const encrypter = await encrypterFor([key]);
+  const forged = {
+    ...submissionOf(),
+    errorMessages: 'no list' as unknown as string[],
+  };
+  await assert.rejects(
+    openResult(envelopeOf(encrypter.result(forged)), context, key),
+    /its content is not that of a result/,
+  );
+  const bomb = encrypter.result(submissionOf('a'.repeat(68_000_000)));
+  assert.ok(envelopeOf(bomb).ciphertext.length < 1_000_000);
+  await assert.rejects(openResult(envelopeOf(bomb), context, key), /larger than 64 MB/);
+});
+
+test('what is no envelope is refused in words', async () => {
+  const key = await newKey();
+  const envelope = envelopeOf((await encrypterFor([key])).result(submissionOf()));
+  for (const each of [{}, { ...envelope, recipients: null }, { ...envelope, salt: 5 }]) {
+    await assert.rejects(openResult(each as Envelope, context, key), /it is no encrypted result/);
+  }
+});
+
 test('each recipient reads results, and one that was removed reads no new ones', async () => {
   const [first, second] = [await newKey(), await newKey()];
   const both = envelopeOf((await encrypterFor([first, second])).result(submissionOf()));
