@@ -1,5 +1,6 @@
 /** The command `proof` of both programs, and of this repository. */
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { wrapped } from '@monitor/shared/wrapped-text.ts';
@@ -52,6 +53,22 @@ ${wrapped(`Cases: ${cases.map(({ name }) => name).join(', ')}.`, 78).join('\n')}
 Exit codes: 0 every line of the report is zero, 1 some are not, and the report
 says which and how to play the same faults again, 2 an option is unusable.
 `;
+
+/** A signal ended the proof before its report. */
+export class ProofInterrupted extends Error {
+  readonly #exitCode: number;
+
+  constructor(signal: NodeJS.Signals) {
+    super(`the proof was ended by ${signal}; it stopped its programs and removed their files`);
+    this.#exitCode = 128 + constants.signals[signal];
+  }
+
+  /** What still waits for the programs of the proof would keep the process for a minute. */
+  exit(): never {
+    say(this.message);
+    process.exit(this.#exitCode);
+  }
+}
 
 /** What the person at the terminal has to change. */
 export class ProofUsageError extends Error {}
@@ -164,11 +181,18 @@ export async function runProof(
       ? []
       : [' --postgres <url of an empty database>']),
   ].join('');
+  const interruption = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      say(`${signal}: stopping all programs`);
+      interruption.abort(new ProofInterrupted(signal));
+    });
+  }
   const endsAt = hours === null ? null : Date.now() + hours * hourMs;
   for (let current = seed; ; current += 1) {
     say(`seed ${current}`);
     const proof = await prove({
-      ...{ programs, seed: current, only, isShort, rounds, say },
+      ...{ programs, seed: current, only, isShort, rounds, say, signal: interruption.signal },
       // The second seed would find the rows of the first.
       databaseUrl: current === seed ? (given.postgres ?? null) : null,
       playMs: isShort ? shortPlayMs : usualPlayMs,

@@ -22,6 +22,19 @@ export interface ProofOptions {
   /** Faults of each case, however long that takes. */
   rounds: number | null;
   say: (line: string) => void;
+  /** Ends the proof early: its programs are stopped and its files are removed before it rejects. */
+  signal: AbortSignal;
+}
+
+/** Rejects with the reason of a signal. */
+function abortion(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const end = (): void => {
+      reject(signal.reason as Error);
+    };
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end);
+  });
 }
 
 export interface NotRun {
@@ -94,7 +107,6 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 class Run {
   readonly #options: ProofOptions;
   readonly #faults: Record<string, number> = {};
-  readonly #ending = new AbortController();
   readonly #playing: Playing[] = [];
 
   constructor(options: ProofOptions) {
@@ -148,10 +160,15 @@ class Run {
   }
 
   async #runWorld(group: readonly ProofCase[], folder: string): Promise<Tally> {
-    const { programs, seed, isShort, databaseUrl, playMs, rounds, say } = this.#options;
+    const { programs, seed, isShort, databaseUrl, signal } = this.#options;
     mkdirSync(folder, { recursive: true });
     const { settings = {} } = group[0]?.prepareWorld?.(folder, { isShort, databaseUrl }) ?? {};
     await using world = await World.start({ programs, folder, seed, isShort, settings });
+    return await Promise.race([this.#playIn(world, group), abortion(signal)]);
+  }
+
+  async #playIn(world: World, group: readonly ProofCase[]): Promise<Tally> {
+    const { playMs, rounds, say, signal } = this.#options;
     say(`programs are starting for ${group.map(({ name }) => name).join(', ')}`);
     const playing = await Promise.all(
       group.map(async (proofCase) => ({
@@ -170,7 +187,7 @@ class Run {
             ending.abort();
           }, playMs)
         : undefined;
-    this.#ending.signal.addEventListener('abort', () => {
+    signal.addEventListener('abort', () => {
       ending.abort();
     });
     say('faults are being played');
@@ -178,7 +195,6 @@ class Run {
     clearTimeout(timer);
     world.end();
     say('no fault any more, waiting until everything is accounted for');
-    // The world ends when this function does.
     return await world.settle(say);
   }
 

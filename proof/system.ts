@@ -88,6 +88,7 @@ export class System implements AsyncDisposable {
   readonly environment: Record<string, string>;
   readonly #files: Programs;
   readonly #programs: Program[] = [];
+  #isDisposed = false;
   controlPlane: Program;
 
   protected constructor(
@@ -119,19 +120,29 @@ export class System implements AsyncDisposable {
     return system;
   }
 
-  #spawnControlPlane(settings: Record<string, string> = {}): Program {
-    const program = new Program([this.#files.controlPlane, 'serve'], {
-      ...this.environment,
-      ...settings,
-    });
+  /** Starts a program that ends with the system. Nothing would end one that is started after that. */
+  #own(args: readonly string[], environment: Record<string, string>): Program {
+    if (this.#isDisposed) throw new Error('the system has ended');
+    const program = new Program(args, environment);
     this.#programs.push(program);
     return program;
+  }
+
+  #spawnControlPlane(settings: Record<string, string> = {}): Program {
+    return this.#own([this.#files.controlPlane, 'serve'], { ...this.environment, ...settings });
   }
 
   /** Starts the control plane again after it ended; settings go over those of before. */
   async restartControlPlane(settings: Record<string, string> = {}): Promise<void> {
     this.controlPlane = this.#spawnControlPlane(settings);
     await this.controlPlane.log('serving');
+  }
+
+  /** Starts another control plane on the same database. */
+  async startReplica(port: number): Promise<Program> {
+    const program = this.#spawnControlPlane({ PORT: String(port) });
+    await program.log('serving');
+    return program;
   }
 
   /** Makes a private location and gives a key for its agents. */
@@ -146,7 +157,7 @@ export class System implements AsyncDisposable {
 
   /** Starts an agent with a data folder of its own, named by `name`. */
   startAgent(name: string, apiKey: string, settings: Record<string, string> = {}): Program {
-    const program = new Program([this.#files.agent, 'start'], {
+    return this.#own([this.#files.agent, 'start'], {
       API_KEY: apiKey,
       CONTROL_PLANE_URL: this.baseUrl,
       AGENT_HEALTH_PORT: '0',
@@ -155,8 +166,6 @@ export class System implements AsyncDisposable {
       LOG_FORMAT: 'json',
       ...settings,
     });
-    this.#programs.push(program);
-    return program;
   }
 
   api<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -174,6 +183,7 @@ export class System implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
     for (const program of this.#programs) await program[Symbol.asyncDispose]();
   }
 }

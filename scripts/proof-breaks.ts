@@ -46,7 +46,7 @@ const breaks: readonly Break[] = [
     file: 'agent/worker/decide-attempt.ts',
     from: '  if (time.suspendedMs >= noticeableSuspensionMs) {',
     to: '  if (time.suspendedMs >= 0) return stands(measured);\n  if (time.suspendedMs >= noticeableSuspensionMs) {',
-    args: ['--case', 'suspension', '--rounds', '8', '--seed', '1'],
+    args: ['--short', '--case', 'suspension', '--rounds', '8', '--seed', '1'],
   },
   {
     name: 'early-delete',
@@ -65,7 +65,7 @@ const breaks: readonly Break[] = [
           this.#store(accountId, known, again, payload, 'FINAL');
         }
         return { id: item.id, outcome: 'duplicate' };`,
-    args: ['--case', 'connection', '--rounds', '12', '--seed', '1'],
+    args: ['--short', '--case', 'connection', '--rounds', '12', '--seed', '1'],
   },
   {
     name: 'missed-unrecorded',
@@ -81,7 +81,7 @@ const breaks: readonly Break[] = [
     file: 'agent/worker/attempt.ts',
     from: '    hasFailures: false,\n    hasErrors: true,',
     to: '    hasFailures: true,\n    hasErrors: false,',
-    args: ['--case', 'proxy', '--rounds', '2', '--seed', '1'],
+    args: ['--short', '--case', 'proxy', '--rounds', '2', '--seed', '1'],
   },
   {
     name: 'no-recovery',
@@ -96,7 +96,7 @@ const breaks: readonly Break[] = [
     file: 'control-plane/notifications/channels/webhook.ts',
     from: 'isFinal: nothingIsFinal,',
     to: 'isFinal: () => nothingIsFinal !== null,',
-    args: ['--case', 'receiver', '--rounds', '12', '--seed', '1'],
+    args: ['--short', '--case', 'receiver', '--rounds', '12', '--seed', '1'],
   },
   {
     name: 'restart-skips',

@@ -3,7 +3,13 @@
  * them and plays the proof on them; see `proof/README.md`.
  */
 import { join } from 'node:path';
-import { findPrograms, ProofUsageError, readArguments, runProof } from '../proof/command.ts';
+import {
+  findPrograms,
+  ProofInterrupted,
+  ProofUsageError,
+  readArguments,
+  runProof,
+} from '../proof/command.ts';
 import { bundle, programNames } from './build/bundle.ts';
 import { postgresPrograms, startPostgres } from './cluster/postgres.ts';
 
@@ -22,6 +28,7 @@ try {
   }
   process.exitCode = (await runProof(given, programs, 'npm run proof --')) ? 0 : 1;
 } catch (error) {
+  if (error instanceof ProofInterrupted) error.exit();
   if (!(error instanceof ProofUsageError || error instanceof TypeError)) throw error;
   console.error(error.message);
   process.exitCode = 2;

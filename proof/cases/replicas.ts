@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startBalancer } from '../balancer.ts';
 import { between, type ProofCase } from '../case.ts';
 import { open } from '../lane.ts';
-import { freePort, Program } from '../program.ts';
+import { freePort, type Program } from '../program.ts';
 
 const addition = 2;
 
@@ -27,24 +27,11 @@ export const replicas: ProofCase = {
   async join(world) {
     const { system } = world;
     const ports = [Number(new URL(system.baseUrl).port)];
-    const start = async (port: number): Promise<Program> => {
-      const program = new Program([world.options.programs.controlPlane, 'serve'], {
-        ...system.environment,
-        PORT: String(port),
-      });
-      await program.log('serving');
-      return program;
-    };
     const others: Program[] = [];
-    world.owns({
-      [Symbol.asyncDispose]: async () => {
-        for (const program of others) await program[Symbol.asyncDispose]();
-      },
-    });
     for (let index = 0; index < addition; index += 1) {
       const port = await freePort();
       ports.push(port);
-      others.push(await start(port));
+      others.push(await system.startReplica(port));
     }
     const balancer = world.owns(await startBalancer());
     balancer.leadTo(ports);
@@ -63,7 +50,7 @@ export const replicas: ProofCase = {
         await program?.kill9();
         await pause(between(random, 20, isShort ? 1_000 : 30_000));
         if (place === 0) await system.restartControlPlane();
-        else others[place - 1] = await start(ports[place] ?? 0);
+        else others[place - 1] = await system.startReplica(ports[place] ?? 0);
       } else {
         note('suspension of a replica');
         program?.signal('SIGSTOP');

@@ -1,8 +1,10 @@
 // Own process: it starts many programs.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import test from 'node:test';
 import { promisify } from 'node:util';
 import type { Report } from '../../proof/report.ts';
@@ -38,6 +40,45 @@ test('a short proof of the programs has only zeros, and says so in its report', 
   assert.ok(report.isPassed, JSON.stringify(report.cases));
   assert.ok(report.tally.slots > 0);
   assert.match(readFileSync(join(out, 'proof.md'), 'utf8'), /every line is zero/);
+});
+
+test('a proof that is ended leaves no program and no file', async () => {
+  using folder = temporaryFolder();
+  const child = spawn(
+    process.execPath,
+    [
+      resolve(controlPlaneProgram),
+      'proof',
+      '--short',
+      '--case',
+      'suspension',
+      '--case',
+      'killed-agent',
+    ],
+    {
+      env: { ...process.env, HOME: folder.path, TMPDIR: folder.path },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      cwd: folder.path,
+    },
+  );
+  for await (const line of createInterface({ input: child.stderr })) {
+    if (line.includes('being played')) child.kill('SIGTERM');
+    if (line.includes('removed their files')) break;
+  }
+  if (child.exitCode === null) await once(child, 'exit');
+  assert.equal(child.exitCode, 128 + 15);
+  const left = globSync('/proc/*/environ').filter((file) => {
+    try {
+      return readFileSync(file, 'utf8').includes(`HOME=${folder.path}\0`);
+    } catch {
+      return false;
+    }
+  });
+  assert.deepEqual(left, []);
+  assert.deepEqual(
+    readdirSync(folder.path).filter((name) => name.startsWith('monitor-')),
+    [],
+  );
 });
 
 test('the proof says which option it cannot use', async () => {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import {
   findPrograms,
+  ProofInterrupted,
   proofHelp,
   proofOptions,
   ProofUsageError,
@@ -24,6 +25,7 @@ export function registerProof(program: Command): void {
       const isPassed = await runProof(given, programs, 'control-plane proof');
       process.exitCode = isPassed ? exitCodes.ok : exitCodes.failed;
     } catch (error) {
+      if (error instanceof ProofInterrupted) error.exit();
       if (error instanceof ProofUsageError) throw new OperatorError(error.message, { usage: true });
       throw error;
     }
