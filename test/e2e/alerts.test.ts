@@ -284,7 +284,7 @@ test(`${kills} kills of the control plane lose no alert, double none and change 
   const isDue = 'select 1 from escalations where due_at is not null';
   await eventually(
     () => system.query('select 1 from outbox').length + system.query(isDue).length === 0,
-    90_000,
+    180_000,
     () => `${system.query('select 1 from outbox').length} still to be sent`,
   );
   const rows = Map.groupBy(alertRows(system), ({ check_id: id }) => id);
