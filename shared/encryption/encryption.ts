@@ -14,7 +14,6 @@ import {
   type CryptoKey,
   type KeyPair,
 } from 'hpke';
-import { isFields } from '../fields.ts';
 
 const version = 1;
 export const publicKeyPrefix = 'rk1_';
@@ -250,6 +249,10 @@ async function inflated(bytes: Bytes): Promise<Bytes> {
   }
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
+
+/** Not that of `fields.ts`: browsers get this file alone. */
+const isFields = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
