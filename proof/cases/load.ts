@@ -3,9 +3,10 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import { join } from 'node:path';
-import { between, pick, type ProofCase } from '../case.ts';
-import { open } from '../lane.ts';
-import { libFaketime, moveClock } from '../moved-clock.ts';
+import { between, pick, type Play, type ProofCase } from '../case.ts';
+import { open, type Lane } from '../lane.ts';
+import { libFaketime, moveClock, type MovedClock } from '../moved-clock.ts';
+import type { World } from '../world.ts';
 
 const quotaShare = 0.1;
 const limits = { degradedResponseTime: 300, maxResponseTime: 300 };
@@ -80,6 +81,29 @@ export const starvation: ProofCase = {
   },
 };
 
+async function playClock(
+  world: World,
+  lane: Lane,
+  moved: MovedClock,
+  whose: string,
+): Promise<Play> {
+  lane.hasTrueTimes = false;
+  await world.addSubjects(
+    lane,
+    (['healthy', 'healthy', 'slow', 'failing'] as const).map((kind) => ({ kind })),
+  );
+  return async ({ random, pause, note }) => {
+    await pause(between(random, shortestPresentMs, 2 * shortestPresentMs));
+    const step = pick(random, ['+3h', '-3h', '+365d', '-365d']);
+    note(`clock of ${whose} ${step}`);
+    const disturbance = open(lane.disturbed);
+    moved.by(step);
+    await pause(between(random, 10_000, 60_000));
+    moved.by('+0');
+    disturbance.close();
+  };
+}
+
 export const clock: ProofCase = {
   name: 'clock',
   plays:
@@ -93,21 +117,7 @@ export const clock: ProofCase = {
   async join(world) {
     const moved = moveClock(join(world.options.folder, 'clock-of-agent'));
     const lane = await world.makeLane('clock', { settings: { ...moved.settings } });
-    lane.hasTrueTimes = false;
-    await world.addSubjects(
-      lane,
-      (['healthy', 'healthy', 'slow', 'failing'] as const).map((kind) => ({ kind })),
-    );
-    return async ({ random, pause, note }) => {
-      await pause(between(random, shortestPresentMs, 2 * shortestPresentMs));
-      const step = pick(random, ['+3h', '-3h', '+365d', '-365d']);
-      note(`clock of an agent ${step}`);
-      const disturbance = open(lane.disturbed);
-      moved.by(step);
-      await pause(between(random, 10_000, 60_000));
-      moved.by('+0');
-      disturbance.close();
-    };
+    return playClock(world, lane, moved, 'an agent');
   },
 };
 
@@ -123,20 +133,6 @@ export const clockOfControlPlane: ProofCase = {
   async join(world) {
     const moved = moveClock(join(world.options.folder, 'clock-of-control-plane'));
     const lane = await world.makeLane('clock-of-control-plane');
-    lane.hasTrueTimes = false;
-    await world.addSubjects(
-      lane,
-      (['healthy', 'healthy', 'slow', 'failing'] as const).map((kind) => ({ kind })),
-    );
-    return async ({ random, pause, note }) => {
-      await pause(between(random, shortestPresentMs, 2 * shortestPresentMs));
-      const step = pick(random, ['+3h', '-3h', '+365d', '-365d']);
-      note(`clock of the control plane ${step}`);
-      const disturbance = open(lane.disturbed);
-      moved.by(step);
-      await pause(between(random, 10_000, 60_000));
-      moved.by('+0');
-      disturbance.close();
-    };
+    return playClock(world, lane, moved, 'the control plane');
   },
 };
