@@ -80,6 +80,27 @@ test('what a client reads back and writes again keeps the secret', async () => {
   assert.equal(await opened(), 'new');
 });
 
+test('of a key that is there twice, each entry keeps its own value', async () => {
+  await using cp = await startTestControlPlane();
+  const { body } = await cp.api('POST', '/v1/checks/browser', {
+    name: 'a',
+    script: null,
+    environmentVariables: [
+      { key: 'TOKEN', value: 's3cr3t-value', secret: true },
+      { key: 'TOKEN', value: 'plain', locked: true },
+    ],
+  });
+  const { environmentVariables } = body;
+  await cp.api('PUT', `/v1/checks/browser/${body.id}`, { environmentVariables });
+  const { db, secrets } = cp.controlPlane.services;
+  const row = await db.selectFrom('checks').select('body_json').executeTakeFirstOrThrow();
+  const stored = JSON.parse(row.body_json) as { environmentVariables: { value: string }[] };
+  const opened = stored.environmentVariables.map(({ value }) =>
+    secrets.decrypt(value, cp.accountId),
+  );
+  assert.deepEqual(opened, ['s3cr3t-value', 'plain']);
+});
+
 test('locked values are hidden from keys that may not write', async () => {
   await using cp = await startTestControlPlane();
   await cp.api('POST', '/v1/variables', { key: 'LOCKED', value: 'l', locked: true });

@@ -100,6 +100,18 @@ export function presentTriggerToken(token: string, role: Role): string {
 }
 
 /**
+ * Each given variable with the stored one that it replaces. Clients may repeat a key, so the second entry
+ * of a key replaces the second stored one.
+ */
+export function withStored(
+  given: readonly EnvironmentVariable[],
+  before: readonly EnvironmentVariable[],
+): { variable: EnvironmentVariable; old: EnvironmentVariable | undefined }[] {
+  const byKey = Map.groupBy(before, ({ key }) => key);
+  return given.map((variable) => ({ variable, old: byKey.get(variable.key)?.shift() }));
+}
+
+/**
  * Variables to store. Null keeps the stored value. A secret stays a secret, because a change back would
  * reveal it. `encrypt` makes the stored text of a secret.
  */
@@ -109,9 +121,7 @@ export function variablesToStore(
   encrypt: (value: string) => string,
 ): EnvironmentVariable[] | null {
   if (given === null) return null;
-  const known = new Map((before ?? []).map((variable) => [variable.key, variable]));
-  return given.map((variable) => {
-    const old = known.get(variable.key);
+  return withStored(given, before ?? []).map(({ variable, old }) => {
     const secret = variable.secret || old?.secret === true;
     if (variable.value === null && old?.value != null && old.secret === secret) {
       return { ...variable, secret, value: old.value };

@@ -18,6 +18,7 @@ import {
   updateGroup,
 } from '../../checks/index.ts';
 import { mapCredentials } from '../../core/decide/credentials.ts';
+import { withStored } from '../../core/decide/hidden-values.ts';
 import { eachOf } from '../../db/expressions.ts';
 import { invalidField } from '../../errors/api-error.ts';
 import { type References, refIn } from '../references.ts';
@@ -49,11 +50,15 @@ function withKeptVariables(stored: Fields, body: Fields): Fields {
   const given = body['environmentVariables'];
   const before = stored['environmentVariables'];
   if (!Array.isArray(given) || !Array.isArray(before)) return body;
-  const byKey = new Map((before as EnvironmentVariable[]).map((each) => [each.key, each]));
-  const environmentVariables = (given as EnvironmentVariable[]).map((each) => {
-    const old = byKey.get(each.key);
-    if (old === undefined) return each;
-    return { ...each, secret: each.secret || old.secret, value: each.value ?? old.value };
+  const environmentVariables = withStored(
+    given as EnvironmentVariable[],
+    before as EnvironmentVariable[],
+  ).map(({ variable, old }) => {
+    if (old === undefined) return variable;
+    return {
+      ...variable,
+      ...{ secret: variable.secret || old.secret, value: variable.value ?? old.value },
+    };
   });
   return { ...body, environmentVariables };
 }
