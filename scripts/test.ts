@@ -12,6 +12,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
+import { isLong, testSeed } from '../test/support/random.ts';
 import { makeTemplate, templateVariable } from '../test/support/postgres.ts';
 import { programsVariable } from '../test/support/programs.ts';
 import { bundle, programNames } from './build/bundle.ts';
@@ -23,6 +24,12 @@ import { describeFile, describeRun, resultsOf, type FileResult } from './tests/s
 const testTimeoutMs = 300_000;
 /** A process whose tests are over and that does not end keeps something open. */
 const processTimeoutMs = 900_000;
+
+/**
+ * A change should not fail for what another one broke, so the same commit plays the same. What is rare is looked for
+ * by the long tier and by single files, which draw a seed.
+ */
+const seed = process.env['TEST_SEED'] ?? (isLong ? String(testSeed()) : '1');
 
 const rootFolder = join(import.meta.dirname, '..');
 const part = (name: string): string => join(import.meta.dirname, 'tests', name);
@@ -95,6 +102,7 @@ async function runGroup({ files, engine }: Group, number: number): Promise<FileR
           ? { TEST_DATABASE: undefined }
           : { TEST_DATABASE: engine, [templateVariable]: template }),
         [programsVariable]: programs,
+        TEST_SEED: seed,
         NODE_COMPILE_CACHE: join(rootFolder, 'node_modules', '.cache', 'compiled'),
       },
     },
@@ -168,4 +176,5 @@ try {
   rmSync(reports, { recursive: true, force: true });
 }
 console.log(describeRun(done, performance.now() - startedAt));
+console.log(`TEST_SEED=${seed}`);
 if (done.some(({ failures }) => failures.length > 0)) process.exitCode = 1;

@@ -9,6 +9,8 @@
 import asyncHooks, { type AsyncHook } from 'node:async_hooks';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
+import fc from 'fast-check';
+import { testSeed } from '../../test/support/random.ts';
 
 const { createHook } = asyncHooks;
 const followers: AsyncHook[] = [];
@@ -26,5 +28,6 @@ for (const name of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(name, (error: unknown) => process.stderr.write(`${name}: ${inspect(error)}\n`));
 }
 
+fc.configureGlobal({ seed: testSeed() | 0 });
 for (const file of process.argv.slice(2)) await import(pathToFileURL(file).href);
 for (const hook of followers) hook.disable();
