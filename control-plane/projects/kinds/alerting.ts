@@ -13,18 +13,17 @@ import {
 } from '../../alerting/index.ts';
 import type { Services } from '../../core/services.ts';
 import { fromJson } from '../../db/columns.ts';
-import { eachOf } from '../../db/expressions.ts';
 import { type References } from '../references.ts';
 import {
   type Fields,
   inputOf,
   type Kind,
-  numbersIn,
   parseBy,
   plain,
   refuseSubscriptions,
   related,
 } from './kind.ts';
+import { rowsOf } from './rows.ts';
 
 /** Their warnings are for people who make a channel by hand. */
 const channelHandlers = (services: Services) => alertChannelHandlers(services, true);
@@ -40,15 +39,9 @@ export const channels: Kind = {
     const { subscriptions: _none, ...body } = parseBy(route.body, payload, related(route));
     return body;
   },
-  async read({ services, accountId }, ids) {
-    const rows = await services.db
-      .selectFrom('alert_channels')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .$if(ids !== null, (rows) => rows.where('id', 'in', numbersIn(ids ?? [])))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+  async read(unit, ids) {
+    const { services, accountId } = unit;
+    const rows = await rowsOf('alert_channels', unit, ids);
     return new Map(
       rows.map((row) => {
         const config: unknown = fromJson(
@@ -89,31 +82,29 @@ export const policies: Kind = {
       : given;
     return parseBy(route.body, plain({ ...payload, steps }) as Fields, related(route));
   },
-  async read({ services, accountId }, ids) {
-    const rows = await services.db
-      .selectFrom('escalation_policies')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .$if(ids !== null, (rows) => rows.where('id', 'in', eachOf(ids ?? [])))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+  async read(unit, ids) {
+    const rows = await rowsOf('escalation_policies', unit, ids);
     return new Map(
       rows.map((row) => [row.id, { handle: row.id, fields: { ...fieldsOfPolicy(row) } }]),
     );
   },
   write: (stored) => stored,
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await escalationPolicyHandlers(services).createEscalationPolicy(input, call)).id;
+    return (
+      await escalationPolicyHandlers(services).createEscalationPolicy(inputOf({ body }), call)
+    ).id;
   },
   update({ services, call }, { handle }, body) {
-    const input = { params: { id: handle }, query: undefined, body: body as never };
-    return escalationPolicyHandlers(services).updateEscalationPolicy(input, call);
+    return escalationPolicyHandlers(services).updateEscalationPolicy(
+      inputOf({ params: { id: handle }, body }),
+      call,
+    );
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { id: handle }, query: undefined, body: undefined };
-    return escalationPolicyHandlers(services).deleteEscalationPolicy(input, call);
+    return escalationPolicyHandlers(services).deleteEscalationPolicy(
+      inputOf({ params: { id: handle } }),
+      call,
+    );
   },
 };
 

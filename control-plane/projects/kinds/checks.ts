@@ -19,19 +19,19 @@ import {
 } from '../../checks/index.ts';
 import { mapCredentials } from '../../core/decide/credentials.ts';
 import { withStored } from '../../core/decide/hidden-values.ts';
-import { eachOf } from '../../db/expressions.ts';
+import { fromFlag } from '../../db/columns.ts';
 import { invalidField } from '../../errors/api-error.ts';
 import { type References, refIn } from '../references.ts';
 import {
   type Fields,
   isEqual,
   type Kind,
-  numbersIn,
   parseBy,
   plain,
   refuseSubscriptions,
   related,
 } from './kind.ts';
+import { rowsOf } from './rows.ts';
 
 /** Private locations by name, by reference, and by assignment. */
 function locationsIn(payload: Fields, references: References, slugs: readonly string[]): Fields {
@@ -134,19 +134,13 @@ export const checks: Kind = {
     const body = parseBy(definition.create, plain(resolved) as Fields, [fieldsOfAnyType]);
     return { checkType: definition.type, ...body };
   },
-  async read({ services, accountId }, ids) {
-    const rows = await services.db
-      .selectFrom('checks')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .$if(ids !== null, (rows) => rows.where('id', 'in', eachOf(ids ?? [])))
-      .where('is_trial', '=', 0)
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+  async read(unit, ids) {
+    const { services, accountId } = unit;
+    const rows = await rowsOf('checks', unit, ids);
     const decrypt = (value: string): string => services.secrets.decryptStored(value, accountId);
+    const lasting = rows.filter(({ is_trial: isTrial }) => !fromFlag(isTrial));
     return new Map(
-      rows.map((row) => {
+      lasting.map((row) => {
         const fields = mapCredentials(fieldsOf(row), decrypt, 'encrypted');
         return [row.id, { handle: row.id, fields: { checkType: row.type, ...fields } }];
       }),
@@ -191,15 +185,9 @@ export const groups: Kind = {
     const resolved = { ...named, ...locationsIn(given, references, slugs) };
     return parseBy(v === 2 ? v2.body : v1.body, plain(resolved) as Fields, related(v2));
   },
-  async read({ services, accountId }, ids) {
-    const rows = await services.db
-      .selectFrom('check_groups')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .$if(ids !== null, (rows) => rows.where('id', 'in', numbersIn(ids ?? [])))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+  async read(unit, ids) {
+    const { services, accountId } = unit;
+    const rows = await rowsOf('check_groups', unit, ids);
     const decrypt = (value: string): string => services.secrets.decryptStored(value, accountId);
     return new Map(
       rows.map((row) => {

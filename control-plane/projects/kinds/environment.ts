@@ -5,8 +5,8 @@ import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { snippetHandlers, variableHandlers } from '../../checks/index.ts';
 import { isEncryptedVariable } from '../../core/decide/credentials.ts';
 import { fromFlag } from '../../db/columns.ts';
-import { eachOf } from '../../db/expressions.ts';
-import { type Kind, numbersIn, parseBy, related } from './kind.ts';
+import { inputOf, type Kind, parseBy, related } from './kind.ts';
+import { rowsOf } from './rows.ts';
 
 export const variables: Kind = {
   type: 'variable',
@@ -15,15 +15,9 @@ export const variables: Kind = {
   role: roleOf(variableRoutes.createVariable),
   parse: (payload) =>
     parseBy(variableRoutes.createVariable.body, payload, related(variableRoutes.createVariable)),
-  async read({ services, accountId }, ids) {
-    const rows = await services.db
-      .selectFrom('variables')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .$if(ids !== null, (rows) => rows.where('key', 'in', eachOf(ids ?? [])))
-      .orderBy('created_at')
-      .orderBy('key')
-      .execute();
+  async read(unit, ids) {
+    const { services, accountId } = unit;
+    const rows = await rowsOf('variables', unit, ids);
     return new Map(
       rows.map(({ key, value: stored, ...row }) => {
         const kept = { locked: fromFlag(row.locked), secret: fromFlag(row.secret) };
@@ -36,16 +30,16 @@ export const variables: Kind = {
   },
   write: (stored) => (stored['secret'] === true ? { ...stored, value: null } : stored),
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await variableHandlers(services).createVariable(input, call)).key;
+    return (await variableHandlers(services).createVariable(inputOf({ body }), call)).key;
   },
   update({ services, call }, { handle }, body) {
-    const input = { params: { key: handle }, query: undefined, body: body as never };
-    return variableHandlers(services).updateVariable(input, call);
+    return variableHandlers(services).updateVariable(
+      inputOf({ params: { key: handle }, body }),
+      call,
+    );
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { key: handle }, query: undefined, body: undefined };
-    return variableHandlers(services).deleteVariable(input, call);
+    return variableHandlers(services).deleteVariable(inputOf({ params: { key: handle } }), call);
   },
   isOther: (stored, body) => stored['key'] !== body['key'],
 };
@@ -56,15 +50,8 @@ export const snippets: Kind = {
   role: roleOf(snippetRoutes.createSnippet),
   parse: (payload) =>
     parseBy(snippetRoutes.createSnippet.body, payload, related(snippetRoutes.createSnippet)),
-  async read({ services, accountId }, ids) {
-    const rows = await services.db
-      .selectFrom('snippets')
-      .select(['id', 'name', 'script'])
-      .where('account_id', '=', accountId)
-      .$if(ids !== null, (rows) => rows.where('id', 'in', numbersIn(ids ?? [])))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+  async read(unit, ids) {
+    const rows = await rowsOf('snippets', unit, ids);
     return new Map(
       rows.map(({ id, name, script }) => [
         String(id),
@@ -74,15 +61,18 @@ export const snippets: Kind = {
   },
   write: (stored) => stored,
   async create({ services, call }, body) {
-    const input = { params: undefined, query: undefined, body: body as never };
-    return (await snippetHandlers(services).createSnippet(input, call)).id;
+    return (await snippetHandlers(services).createSnippet(inputOf({ body }), call)).id;
   },
   update({ services, call }, { handle }, body) {
-    const input = { params: { id: Number(handle) }, query: undefined, body: body as never };
-    return snippetHandlers(services).updateSnippet(input, call);
+    return snippetHandlers(services).updateSnippet(
+      inputOf({ params: { id: Number(handle) }, body }),
+      call,
+    );
   },
   remove({ services, call }, { handle }) {
-    const input = { params: { id: Number(handle) }, query: undefined, body: undefined };
-    return snippetHandlers(services).deleteSnippet(input, call);
+    return snippetHandlers(services).deleteSnippet(
+      inputOf({ params: { id: Number(handle) } }),
+      call,
+    );
   },
 };

@@ -117,9 +117,3 @@ export function refuseSubscriptions(payload: Fields, field: string): void {
     'must be resources of the type alert-channel-subscription in a project',
   );
 }
-
-/** Clients may name anything; no id is negative, and a list may not be empty. */
-export const numbersIn = (ids: readonly string[]): number[] => [
-  -1,
-  ...ids.map(Number).filter(Number.isSafeInteger),
-];

@@ -4,14 +4,14 @@ import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-wi
 import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
 import { roleOf } from '@monitor/shared/contract/route.ts';
 import type { LocationKeys } from '../../accounts/index.ts';
-import { eachOf } from '../../db/expressions.ts';
 import {
   maintenanceWindowHandlers,
   windowColumnsOf,
   windowFieldsOf,
 } from '../../maintenance/index.ts';
 import { givenKeysOf, privateLocationHandlers } from '../../scheduling/index.ts';
-import { inputOf, type Kind, numbersIn, parseBy, related, type Unit } from './kind.ts';
+import { inputOf, type Kind, parseBy, related, type Unit } from './kind.ts';
+import { rowsOf } from './rows.ts';
 
 /** Nobody would see the first key of a location that a project makes: people create it when they need it. */
 const keysOf = ({ services: { afterDeployment } }: Unit): LocationKeys => ({
@@ -28,15 +28,9 @@ export const locations: Kind = {
     const { createPrivateLocation: route } = privateLocationRoutes;
     return parseBy(route.body, payload, related(route));
   },
-  async read({ services, accountId }, ids) {
-    const rows = await services.db
-      .selectFrom('private_locations')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .$if(ids !== null, (rows) => rows.where('id', 'in', eachOf(ids ?? [])))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+  async read(unit, ids) {
+    const { services, accountId } = unit;
+    const rows = await rowsOf('private_locations', unit, ids);
     return new Map(
       rows.map((row) => {
         const { id, name, slug_name: slugName, icon, proxy_url: proxy } = row;
@@ -71,15 +65,8 @@ export const windows: Kind = {
     const { createMaintenanceWindow: route } = maintenanceWindowRoutes;
     return parseBy(route.body, payload, related(route));
   },
-  async read({ services, accountId }, ids) {
-    const rows = await services.db
-      .selectFrom('maintenance_windows')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .$if(ids !== null, (rows) => rows.where('id', 'in', numbersIn(ids ?? [])))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+  async read(unit, ids) {
+    const rows = await rowsOf('maintenance_windows', unit, ids);
     return new Map(
       rows.map((row) => [
         String(row.id),

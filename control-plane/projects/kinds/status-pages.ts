@@ -2,7 +2,6 @@
 import { dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
 import { roleOf } from '@monitor/shared/contract/route.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
-import { eachOf } from '../../db/expressions.ts';
 import {
   dashboardFieldsOf,
   dashboardHandlers,
@@ -11,16 +10,8 @@ import {
   statusPageHandlers,
 } from '../../status-pages/index.ts';
 import { type References, refIn } from '../references.ts';
-import {
-  type Fields,
-  inputOf,
-  isEqual,
-  type Kind,
-  numbersIn,
-  parseBy,
-  plain,
-  related,
-} from './kind.ts';
+import { type Fields, inputOf, isEqual, type Kind, parseBy, plain, related } from './kind.ts';
+import { rowsOf } from './rows.ts';
 
 export const dashboards: Kind = {
   type: 'dashboard',
@@ -32,15 +23,9 @@ export const dashboards: Kind = {
     const { keys: _own, ...body } = parseBy(route.body, payload, related(route));
     return body;
   },
-  async read({ services, accountId }, ids) {
-    const rows = await services.db
-      .selectFrom('dashboards')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .$if(ids !== null, (rows) => rows.where('id', 'in', numbersIn(ids ?? [])))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+  async read(unit, ids) {
+    const { services } = unit;
+    const rows = await rowsOf('dashboards', unit, ids);
     return new Map(
       rows.map((row) => {
         const { keys: _own, ...fields } = dashboardFieldsOf(row, services.secrets);
@@ -73,15 +58,8 @@ export const pageServices: Kind = {
   parse(payload) {
     return parseBy(serviceRoutes.createService.body, payload, related(serviceRoutes.createService));
   },
-  async read({ services, accountId }, ids) {
-    const rows = await services.db
-      .selectFrom('services')
-      .select(['id', 'name'])
-      .where('account_id', '=', accountId)
-      .$if(ids !== null, (rows) => rows.where('id', 'in', eachOf(ids ?? [])))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+  async read(unit, ids) {
+    const rows = await rowsOf('services', unit, ids);
     return new Map(rows.map(({ id, name }) => [id, { handle: id, fields: { name } }]));
   },
   async create({ services, call }, body) {
@@ -130,15 +108,9 @@ export const pages: Kind = {
     const resolved = plain({ ...plainPage, ...(plain(payload) as Fields), cards }) as Fields;
     return parseBy(route.body, resolved, related(route));
   },
-  async read({ services, accountId }, ids) {
-    const rows = await services.db
-      .selectFrom('status_pages')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .$if(ids !== null, (rows) => rows.where('id', 'in', eachOf(ids ?? [])))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute();
+  async read(unit, ids) {
+    const { services, accountId } = unit;
+    const rows = await rowsOf('status_pages', unit, ids);
     const wires = await presentStatusPages(services, accountId, rows);
     return new Map(
       wires.map((wire) => {
