@@ -201,9 +201,11 @@ const settings = {
   },
   AGENT_WORK_DIR: {
     schema: z.string().min(1, { error: 'must be a folder' }),
-    fallback: () => join(tmpdir(), 'monitor-agent-runs'),
-    fallbackShown: '`monitor-agent-runs` in the folder for temporary files',
-    meaning: 'Folder for the files of runs; each run has its own, deleted after it',
+    // The folder for temporary files is one for all users of a machine.
+    fallback: () => join(tmpdir(), `monitor-agent-runs-${process.getuid?.() ?? 'own'}`),
+    fallbackShown: '`monitor-agent-runs-<user id>` in the folder for temporary files',
+    meaning:
+      'Folder for the files of runs, which are deleted after each; only the user of the agent, or root, may own it and write to it',
   },
   AGENT_CHROMIUM_PATH: {
     schema: z.string().min(1, { error: 'must be the path of a browser' }),
