@@ -30,6 +30,8 @@ export interface ReleaseContext {
 export interface Finding {
   summary: string;
   figures?: unknown;
+  /** What this machine or this network could not check: a release needs consent to go without it. */
+  notChecked?: string;
 }
 
 export interface Step {
@@ -54,18 +56,22 @@ interface Command {
   name: string;
   words: readonly string[];
   folder?: string;
+  environment?: Readonly<Record<string, string>>;
   next: string;
 }
 
 /** Runs a program to its end, with what it prints in a log. One that fails ends the step. */
 export async function runLogged(
   { checkout, logs }: ReleaseContext,
-  { name, words, folder = checkout, next }: Command,
+  { name, words, folder = checkout, environment = {}, next }: Command,
 ): Promise<string> {
   const file = join(logs, `${name}.log`);
   const log = createWriteStream(file);
   const [program = '', ...args] = words;
-  const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, args, {
+    ...{ cwd: folder, env: { ...process.env, ...environment } },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
