@@ -550,10 +550,11 @@ export function requireKey(config: AgentConfig): Secret {
 /** The settings as a table in Markdown, for the guide. */
 export function settingsTable(): string {
   const rows = describeSettings().map((row) => {
-    const files = row.isSecret ? `, \`${row.name}_FILE\`` : '';
-    return `| \`${row.name}\`${files} | \`${row.flag}\` | ${row.default === '' ? '–' : row.default} | ${row.meaning} |`;
+    const names = [row.name, ...(row.isSecret ? [`${row.name}_FILE`] : []), row.flag];
+    const shown = names.map((name) => `\`${name}\``).join('<br>');
+    return `| ${shown} | ${row.default === '' ? '–' : row.default} | ${row.meaning} |`;
   });
-  return ['| Variable | Flag of `start` | Default | Meaning |', '|---|---|---|---|', ...rows].join(
+  return ['| Variable, and flag of `start` | Default | Meaning |', '|---|---|---|', ...rows].join(
     '\n',
   );
 }

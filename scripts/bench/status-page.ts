@@ -81,7 +81,6 @@ export async function benchStatusPage(rounds: number): Promise<void> {
       answered: `${of('perSecond').toFixed(0)} req/s`,
       p99: `${of('p99Ms').toFixed(0)} ms`,
       CPU: `${of('cpuMs').toFixed(3)} ms`,
-      'on one core': `${(1000 / of('cpuMs')).toFixed(0)} req/s`,
     });
   }
 }

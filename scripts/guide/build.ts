@@ -78,7 +78,8 @@ function neighbour<Entry extends { file: string }>(
   step: number,
 ): Entry | null {
   const at = order.findIndex(({ file }) => `/${file}` === `${stem}.md`);
-  return at === -1 && step < 0 ? null : (order[at + step] ?? null);
+  const isListed = at !== -1 || (stem === '/README' && step > 0);
+  return isListed ? (order[at + step] ?? null) : null;
 }
 
 function writeSearchIndex(folder: string): void {
