@@ -136,15 +136,15 @@ async function pairsOf(
   return ratios.size === 0 ? 'it has no rows there' : ratios;
 }
 
-/** The programs of the release before: bundled, as this one's, where it could do that. */
+/** The programs of the release before: as users install them, where it had packages. */
 async function sideBefore(context: ReleaseContext, release: Release): Promise<Side> {
   const checkout = await installedPrevious(context, release);
   const { scripts } = readJson<{ scripts: Record<string, string> }>(join(checkout, 'package.json'));
-  if (!('build' in scripts)) return { name: 'before', checkout, built: checkout };
+  if (!('packages' in scripts)) return { name: 'before', checkout, built: checkout };
   const built = join(context.work, 'bench-before');
   await runLogged(context, {
     name: 'bench-build',
-    words: ['npm', 'run', 'build', '--', '--out', built],
+    words: ['npm', 'run', 'packages', '--', '--built', built, '--out', join(built, 'packed')],
     folder: checkout,
     next: 'name another release with --previous',
   });
