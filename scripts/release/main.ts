@@ -9,7 +9,6 @@ import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeBills } from './bill.ts';
-import { writeChangelog } from './changelog.ts';
 import { makeCharts, tryOnCluster } from './charts.ts';
 import { writeChecksums } from './checksums.ts';
 import { clone, git, isCloned } from './clone.ts';
@@ -32,7 +31,6 @@ import { walk } from './walk.ts';
 const steps: readonly Step[] = [
   { name: 'clone', title: 'a clean clone installs', run: clone },
   { name: 'version', title: 'manifests, charts and changelog name the version', run: checkVersion },
-  { name: 'changelog', title: 'what this version changes', run: writeChangelog },
   { name: 'start', title: 'npm start runs everything', run: firstStart },
   { name: 'packages', title: 'packages for npm, twice the same', run: packTwice },
   { name: 'bills', title: 'what the packages are made of', run: makeBills },

