@@ -201,9 +201,11 @@ const settings = {
   },
   AGENT_WORK_DIR: {
     schema: z.string().min(1, { error: 'must be a folder' }),
-    fallback: () => join(tmpdir(), 'monitor-agent-runs'),
-    fallbackShown: '`monitor-agent-runs` in the folder for temporary files',
-    meaning: 'Folder for the files of runs; each run has its own, deleted after it',
+    // The folder for temporary files is one for all users of a machine.
+    fallback: () => join(tmpdir(), `monitor-agent-runs-${process.getuid?.() ?? 'own'}`),
+    fallbackShown: '`monitor-agent-runs-<user id>` in the folder for temporary files',
+    meaning:
+      'Folder for the files of runs, which are deleted after each; only the user of the agent, or root, may own it and write to it',
   },
   AGENT_CHROMIUM_PATH: {
     schema: z.string().min(1, { error: 'must be the path of a browser' }),
@@ -548,10 +550,11 @@ export function requireKey(config: AgentConfig): Secret {
 /** The settings as a table in Markdown, for the guide. */
 export function settingsTable(): string {
   const rows = describeSettings().map((row) => {
-    const files = row.isSecret ? `, \`${row.name}_FILE\`` : '';
-    return `| \`${row.name}\`${files} | \`${row.flag}\` | ${row.default === '' ? '–' : row.default} | ${row.meaning} |`;
+    const names = [row.name, ...(row.isSecret ? [`${row.name}_FILE`] : []), row.flag];
+    const shown = names.map((name) => `\`${name}\``).join('<br>');
+    return `| ${shown} | ${row.default === '' ? '–' : row.default} | ${row.meaning} |`;
   });
-  return ['| Variable | Flag of `start` | Default | Meaning |', '|---|---|---|---|', ...rows].join(
+  return ['| Variable, and flag of `start` | Default | Meaning |', '|---|---|---|', ...rows].join(
     '\n',
   );
 }

@@ -147,12 +147,16 @@ export class System implements AsyncDisposable {
 
   /** Makes a private location and gives a key for its agents. */
   async makeLocation(slugName: string, fields: Record<string, unknown> = {}): Promise<string> {
-    const { keys } = await this.api<{ keys: [{ rawKey: string }] }>(
+    const { id, keys } = await this.api<{ id: string; keys: { rawKey: string }[] }>(
       'POST',
       '/v1/private-locations',
       { name: slugName, slugName, ...fields },
     );
-    return keys[0].rawKey;
+    const [key] = keys;
+    if (key !== undefined) return key.rawKey;
+    // Releases up to 7.0.2 make a location without a key.
+    const path = `/v1/private-locations/${id}/keys`;
+    return (await this.api<{ rawKey: string }>('POST', path)).rawKey;
   }
 
   /** Starts an agent with a data folder of its own, named by `name`. */

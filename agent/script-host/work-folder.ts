@@ -77,18 +77,28 @@ async function openWayTo(path: string, made: string): Promise<void> {
   }
 }
 
+/** Why runs may not use a folder that is there: another user could replace their files. Null when they may. */
+export function distrustOf(path: string): string | null {
+  const uid = process.getuid?.() ?? 0;
+  const facts = lstatSync(path);
+  if (facts.isSymbolicLink()) return 'it is a symbolic link';
+  if (!facts.isDirectory()) return 'it is no folder';
+  if (facts.uid !== uid && facts.uid !== 0) {
+    return `it belongs to the user with the id ${facts.uid}; this is ${uid}`;
+  }
+  const mode = facts.mode & 0o777;
+  return (mode & 0o022) === 0 ? null : `others may write to it (mode ${mode.toString(8)})`;
+}
+
 async function makeShared(path: string): Promise<void> {
   const uid = process.getuid?.() ?? 0;
   try {
     const made = await mkdir(path, { recursive: true, mode: 0o700 });
     if (made !== undefined) await openWayTo(path, made);
-    const facts = lstatSync(path);
-    const hasTrustedOwner = facts.isDirectory() && (facts.uid === uid || facts.uid === 0);
-    if (!hasTrustedOwner || (facts.mode & 0o022) !== 0) {
-      throw new Error('it is a link, belongs to another user, or others may write to it');
-    }
-    // Runs with a user of their own must get through to their folders.
-    if (facts.uid === uid) await chmod(path, 0o711);
+    const distrust = distrustOf(path);
+    if (distrust !== null) throw new Error(distrust);
+    // Only root gives runs a user of their own, who must get through to their folders.
+    if (lstatSync(path).uid === uid) await chmod(path, uid === 0 ? 0o711 : 0o700);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

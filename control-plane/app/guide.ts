@@ -50,6 +50,17 @@ const notBuilt = `<!doctype html>
 
 type Files = ReadonlyMap<string, Representation>;
 
+/** A page of the site. Its links are relative to its folder, so they are amended for an address below that. */
+function pageNotFound(site: Files, address: string): Representation | undefined {
+  const page = site.get('404.html');
+  const below = address.split('/').length - '/guide/page'.split('/').length;
+  if (page === undefined || below <= 0) return page === undefined ? page : { ...page, status: 404 };
+  const html = page.body
+    .toString()
+    .replaceAll(/ (href|src)="(?!#|\w+:)/g, `$&${'../'.repeat(below)}`);
+  return represent(html, page.headers, 404);
+}
+
 function headersOf(path: string): Record<string, string> {
   const type = contentTypes[extname(path)] ?? 'application/octet-stream';
   return {
@@ -95,7 +106,9 @@ export function serveGuide(folder = join(import.meta.dirname, '..', 'guide')): R
     const parts = request.params['path'] as unknown as string[] | undefined;
     const path = parts?.join('/') ?? 'index.html';
     const site = await read().catch(() => undefined);
-    const file = site === undefined && extname(path) === '.html' ? waiting : site?.get(path);
+    const early = ['', '.html'].includes(extname(path)) ? waiting : undefined;
+    const unknown = site === undefined ? early : pageNotFound(site, request.path);
+    const file = site?.get(path) ?? unknown;
     if (file === undefined) next();
     else sendRepresentation(request, response, file, false);
   });

@@ -2,9 +2,8 @@
 import { type Fields, isFields } from '@monitor/shared/fields.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
-import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { ProjectResource } from '@monitor/shared/contract/compatibility/projects.ts';
+import { bodyOfResource } from './known-fields.ts';
 
 /** The object below defaults and null; undefined for another schema. */
 function objectIn(schema: z.core.$ZodType): z.ZodObject | undefined {
@@ -38,10 +37,7 @@ export function withoutDefaults(resource: ProjectResource): ProjectResource {
   const { type, payload } = resource;
   if (payload === null || (type !== 'check' && type !== 'check-group')) return resource;
   const { checkType, v, ...fields } = payload;
-  const schema =
-    type === 'check'
-      ? findCheckType(String(checkType))?.create
-      : checkGroupRoutes.createCheckGroup.body;
+  const schema = bodyOfResource(type, payload);
   if (schema === undefined) return resource;
   const kept = type === 'check' ? { checkType } : { v };
   const { name, ...rest } = shortened(schema as unknown as z.ZodObject, fields, true);

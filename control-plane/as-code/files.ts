@@ -7,10 +7,10 @@ import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
-import { isMap, LineCounter, parseDocument, stringify, visit } from 'yaml';
+import type { Fields } from '@monitor/shared/fields.ts';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { withoutDefaults } from './defaults.ts';
-
-type Fields = Record<string, unknown>;
+import { unknownFieldsOf } from './known-fields.ts';
 
 export interface TextFile {
   /** From the folder of the project, with `/`. */
@@ -119,7 +119,21 @@ export function filesOf({
   ];
 }
 
-function read({ path, text }: TextFile): Fields {
+/** Where a field stands, by its path. */
+function offsetOf(contents: unknown, [step, ...deeper]: readonly string[]): number | undefined {
+  if (isSeq(contents)) return offsetOf(contents.items[Number(step)], deeper);
+  if (!isMap(contents)) return undefined;
+  const pair = contents.items.find(({ key }) => String(key) === step);
+  if (deeper.length > 0) return offsetOf(pair?.value, deeper);
+  return isScalar(pair?.key) ? pair.key.range?.[0] : undefined;
+}
+
+interface Read {
+  fields: Fields;
+  lineOf: (field: string) => number | undefined;
+}
+
+function read({ path, text }: TextFile): Read {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [error] = document.errors;
@@ -137,7 +151,29 @@ function read({ path, text }: TextFile): Fields {
   });
   // A few of them make a document of any size.
   if (line !== undefined) throw new FileProblem(path, 'aliases such as "*name" are not read', line);
-  return document.toJS({ maxAliasCount: 0 }) as Fields;
+  return {
+    fields: document.toJS({ maxAliasCount: 0 }) as Fields,
+    lineOf(field) {
+      const offset = offsetOf(document.contents, field.split('.'));
+      return offset === undefined ? undefined : lines.linePos(offset).line;
+    },
+  };
+}
+
+/** Refuses a field that would have no effect. */
+function refuseUnknown(
+  { path }: TextFile,
+  { fields, lineOf }: Read,
+  type: ResourceType | 'project',
+  name: string,
+): void {
+  const [first, ...more] = unknownFieldsOf(type, fields);
+  if (first === undefined) return;
+  const hint = first.meant === null ? '' : `; did you mean "${first.meant}"?`;
+  const others = more.map((field) => `"${field.path}"`).join(', ');
+  const rest = more.length === 0 ? '' : `; nor has it ${others}`;
+  const problem = `the ${type} "${name}" has no field "${first.path}"${rest}${hint}`;
+  throw new FileProblem(path, problem, lineOf(first.path));
 }
 
 function subscriptionsOf(
@@ -181,11 +217,16 @@ export function bodyOf(files: readonly TextFile[]): ProjectBody {
       throw new FileProblem(file.path, `resources stand in one of the folders ${names}`);
     }
     const logicalId = idOf(file.path, name.replace(/\.ya?ml$/, ''));
-    const { alertChannels, ...payload } = read(file);
+    const content = read(file);
+    refuseUnknown(file, content, type, logicalId);
+    const { alertChannels, ...payload } = content.fields;
     return [
       { logicalId, type, member: true, payload },
       ...subscriptionsOf(file.path, type, logicalId, alertChannels),
     ];
   });
-  return { project: read(own) as unknown as ProjectBody['project'], sharedFiles: [], resources };
+  const content = read(own);
+  const project = content.fields as unknown as ProjectBody['project'];
+  refuseUnknown(own, content, 'project', project.logicalId);
+  return { project, sharedFiles: [], resources };
 }

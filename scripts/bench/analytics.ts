@@ -15,6 +15,7 @@ import { readTallies } from '../../control-plane/analytics/read-tallies.ts';
 import { RollUp } from '../../control-plane/analytics/roll-up.ts';
 import { temporaryFolder } from '../../test/support/system.ts';
 import { median, quantile } from './process-cost.ts';
+import { show } from './show.ts';
 
 const results = Number(process.env['ANALYTICS_RESULTS'] ?? 1_000_000);
 const dayMs = 86_400_000;
@@ -24,11 +25,6 @@ const accountId = createHash('sha256').update('bench').digest('hex').slice(0, 32
 type Db = ReturnType<typeof openDatabase>;
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`;
-
-function show(label: string, values: Record<string, string>): void {
-  const text = Object.entries(values).map(([name, value]) => `${name} ${value}`);
-  console.log(`${label.padEnd(34)} ${text.join('   ')}`);
-}
 
 async function timed(run: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
@@ -53,7 +49,7 @@ async function rollUpAll(db: Db): Promise<void> {
   const { user, system } = process.cpuUsage(cpu);
   show('rolling up', {
     results: String(results),
-    'a second': ((1000 * results) / tookMs).toFixed(0),
+    rate: `${((1000 * results) / tookMs).toFixed(0)} results/s`,
     'CPU per 1,000': ms((user + system) / results),
     'batch p50': ms(median(times)),
     p99: ms(quantile(times, 0.99)),

@@ -12,6 +12,7 @@ import { shardOf } from '../../control-plane/db/shard.ts';
 import { Program } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { median, treeCpuMs } from './process-cost.ts';
+import { show } from './show.ts';
 
 const checks = Number(process.env['BENCH_CHECKS'] ?? 10_000);
 const results = Number(process.env['BENCH_RESULTS'] ?? 1_000_000);
@@ -62,20 +63,18 @@ async function measure(pid: number, load: Load): Promise<Figures> {
   };
 }
 
-function show(label: string, ours: readonly Figures[], plain: readonly Figures[]): void {
+function showBeside(label: string, ours: readonly Figures[], plain: readonly Figures[]): void {
   const of = (figures: readonly Figures[], name: keyof Figures) =>
     median(figures.map((figure) => figure[name]));
   const ratios = ours.map(({ cpuMs }, round) => cpuMs / (plain[round]?.cpuMs ?? Number.NaN));
-  console.log(
-    [
-      label.padEnd(26),
-      `${of(ours, 'perSecond').toFixed(0)} req/s`,
-      `p99 ${of(ours, 'p99Ms').toFixed(0)} ms`,
-      `CPU ${of(ours, 'cpuMs').toFixed(3)} ms`,
-      `bare Express ${of(plain, 'perSecond').toFixed(0)} req/s, CPU ${of(plain, 'cpuMs').toFixed(3)} ms`,
-      `ratio ${median(ratios).toFixed(2)}`,
-    ].join('   '),
-  );
+  show(label, {
+    answered: `${of(ours, 'perSecond').toFixed(0)} req/s`,
+    p99: `${of(ours, 'p99Ms').toFixed(0)} ms`,
+    CPU: `${of(ours, 'cpuMs').toFixed(3)} ms`,
+    'plain Express': `${of(plain, 'perSecond').toFixed(0)} req/s`,
+    'plain Express, CPU': `${of(plain, 'cpuMs').toFixed(3)} ms`,
+    ratio: median(ratios).toFixed(2),
+  });
 }
 
 /** Lets all results wait for the sums of analytics, as if they had just been stored. */
@@ -147,7 +146,7 @@ async function benchWholeLists(
       cpuMs.push((treeCpuMs(pid) - before) / answersPerRound);
     }
     const kilobytes = (bytes / 1_000).toFixed(0);
-    console.log(`${label.padEnd(26)} CPU ${median(cpuMs).toFixed(0)} ms   ${kilobytes} kB`);
+    show(label, { CPU: `${median(cpuMs).toFixed(0)} ms`, size: `${kilobytes} kB` });
   }
 }
 
@@ -171,17 +170,15 @@ async function benchBacklog(
   }
   const of = (figures: readonly Figures[], name: keyof Figures) =>
     median(figures.map((figure) => figure[name]));
-  console.log(
-    [
-      backlogLabel.padEnd(26),
-      `${of(behind, 'perSecond').toFixed(0)} req/s`,
-      `p99 ${of(behind, 'p99Ms').toFixed(0)} ms`,
-      `CPU ${of(behind, 'cpuMs').toFixed(3)} ms`,
-      `quiet p99 ${of(quiet, 'p99Ms').toFixed(0)} ms, CPU ${of(quiet, 'cpuMs').toFixed(3)} ms`,
-      `ratio ${(of(behind, 'cpuMs') / of(quiet, 'cpuMs')).toFixed(2)}`,
-      `summed meanwhile ${median(behind.map(({ summed }) => summed)).toFixed(0)}/s`,
-    ].join('   '),
-  );
+  show(backlogLabel, {
+    answered: `${of(behind, 'perSecond').toFixed(0)} req/s`,
+    p99: `${of(behind, 'p99Ms').toFixed(0)} ms`,
+    CPU: `${of(behind, 'cpuMs').toFixed(3)} ms`,
+    'quiet p99': `${of(quiet, 'p99Ms').toFixed(0)} ms`,
+    'quiet CPU': `${of(quiet, 'cpuMs').toFixed(3)} ms`,
+    ratio: (of(behind, 'cpuMs') / of(quiet, 'cpuMs')).toFixed(2),
+    'summed meanwhile': `${median(behind.map(({ summed }) => summed)).toFixed(0)} results/s`,
+  });
 }
 
 /** Runs each operation and its floor in turn. */
@@ -248,7 +245,7 @@ export async function benchApi(rounds: number): Promise<void> {
       floor.push(await measure(plain.child.pid ?? 0, bare));
       ours.push(await measure(pid, load));
     }
-    show(label, ours, floor);
+    showBeside(label, ours, floor);
   }
   await benchWholeLists(rounds, { pid, url: system.baseUrl, key, ids });
   const [status] = loads;

@@ -13,6 +13,7 @@ import { openFolderStore } from '../../control-plane/results/artifacts/folder-st
 import { receiveArtifact } from '../../control-plane/results/artifacts/receive-artifact.ts';
 import { temporaryFolder } from '../../test/support/system.ts';
 import { median } from './process-cost.ts';
+import { show } from './show.ts';
 
 const sizeBytes = 150_000_000;
 const block = Buffer.alloc(1_048_576, 'what a browser saw');
@@ -79,12 +80,9 @@ export async function benchArtifact(rounds: number): Promise<void> {
   await sender.terminate();
   server.closeAllConnections();
   server.close();
-  console.log(
-    [
-      'artifact of 150 MB'.padEnd(26),
-      `${median(perSecond).toFixed(0)} MB/s`,
-      `CPU of the event loop ${median(cpuMs).toFixed(0)} ms a file`,
-      `buffers at most ${largestMib.toFixed(0)} MiB`,
-    ].join('   '),
-  );
+  show('artifact of 150 MB', {
+    received: `${median(perSecond).toFixed(0)} MB/s`,
+    'CPU of the event loop': `${median(cpuMs).toFixed(0)} ms`,
+    'buffers at most': `${largestMib.toFixed(0)} MiB`,
+  });
 }

@@ -14,6 +14,7 @@ import { findBrowser } from '../../agent/browsers/find-browser.ts';
 import { runBrowser } from '../../agent/runners/browser/run-browser.ts';
 import { openScriptWorld } from '../../test/support/script-context.ts';
 import { median } from './process-cost.ts';
+import { show } from './show.ts';
 
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 7);
 const rootFolder = join(import.meta.dirname, '..', '..');
@@ -130,9 +131,12 @@ export async function benchBrowser(): Promise<void> {
       );
     const wall = median(list.map((cost) => cost.wall)).toFixed(0);
     const cpu = median(list.map((cost) => cost.cpu)).toFixed(0);
-    console.log(
-      `${name.padEnd(26)} wall ${wall.padStart(5)} ms (ratio ${ratio('wall')})   CPU ${cpu.padStart(5)} ms (ratio ${ratio('cpu')})`,
-    );
+    show(name, {
+      wall: `${wall} ms`,
+      CPU: `${cpu} ms`,
+      'ratio of wall': ratio('wall'),
+      'of CPU': ratio('cpu'),
+    });
   }
   await warm[Symbol.asyncDispose]();
   await cold[Symbol.asyncDispose]();

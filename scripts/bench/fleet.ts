@@ -7,22 +7,19 @@
  *   scripts/bench/fleet.ts settle <agents> <checks> <seconds of joining> [postgres] [replicas]
  *   scripts/bench/fleet.ts check-in <agents> <checks> [postgres]
  */
+import { execFileSync } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
 import { Agent, request } from 'undici';
 import type { CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
-import { systemClock } from '@monitor/shared/clock.ts';
-import { createApiKey, createLocationKey } from '../../control-plane/accounts/keys/store.ts';
-import { findOrCreateAccount } from '../../control-plane/accounts/store.ts';
 import type { Database } from '../../control-plane/db/tables.ts';
-import { migrateToLatest } from '../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../control-plane/db/open.ts';
 import { openPostgres } from '../../control-plane/db/postgres.ts';
 import { checkInOf } from '../../test/support/fake-agent.ts';
-import { Program } from '../../proof/program.ts';
+import { freePort, Program, surroundings } from '../../proof/program.ts';
 import { callApi } from '../../proof/api.ts';
-import { freePort } from '../../proof/program.ts';
+import { controlPlaneProgram } from '../../test/support/programs.ts';
 import { temporaryFolder } from '../../test/support/system.ts';
 import { startPostgres, type PostgresServer } from '../cluster/postgres.ts';
 import { median, treeCpuMs } from './process-cost.ts';
@@ -72,6 +69,15 @@ export async function startWorld({
     settings['ARTIFACTS_SHARED'] = 'true';
     settings['PUBLIC_URL'] = 'http://127.0.0.1';
   } else settings['DATABASE_FILE'] = join(folder.path, 'control-plane.db');
+  // The program makes the database: it may be that of another version.
+  const keyOf = (...words: string[]): string => {
+    const command = [controlPlaneProgram, 'keys', ...words, '--json'];
+    const env = { ...surroundings(), ...settings };
+    const made = execFileSync(process.execPath, command, { env, encoding: 'utf8' });
+    return (JSON.parse(made) as { rawKey: string }).rawKey;
+  };
+  const apiKey = keyOf('create', '--name', 'bench');
+  const locationKey = keyOf('create-location', '--location', location);
   const db = isOnPostgres
     ? openPostgres({
         url: settings['DATABASE_URL'] ?? '',
@@ -80,17 +86,12 @@ export async function startWorld({
         applicationName: 'bench',
       })
     : openDatabase(settings['DATABASE_FILE'] ?? '');
-  await migrateToLatest(db);
-  const deps = { db, clock: systemClock, newId: () => randomUUID() };
-  const accountId = await findOrCreateAccount(deps);
-  const { rawKey: apiKey } = await createApiKey(deps, accountId, { name: 'bench' });
-  const { rawKey: locationKey } = await createLocationKey(deps, accountId, location, null);
   stack.defer(() => db.destroy());
   const urls: string[] = [];
   const pids: number[] = [];
   for (let replica = 0; replica < replicas; replica += 1) {
     const port = await freePort();
-    const program = new Program(['control-plane/control-plane.js', 'serve'], {
+    const program = new Program([controlPlaneProgram, 'serve'], {
       ...settings,
       PORT: String(port),
     });

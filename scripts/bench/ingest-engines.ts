@@ -105,7 +105,7 @@ export async function benchIngestEngines(
       median(costs[name].map((cost) => cost[part]));
     for (const name of ['SQLite', 'PostgreSQL'] as const) {
       show(`${name}, batches of ${batchSize}`, {
-        'results/s durable': middle(name, 'perSecond').toFixed(0),
+        durable: `${middle(name, 'perSecond').toFixed(0)} results/s`,
         'CPU per result': `${middle(name, 'controlPlane').toFixed(0)} µs`,
         ...(name === 'SQLite'
           ? {}

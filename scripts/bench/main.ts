@@ -19,6 +19,7 @@ import { benchOutbox } from './outbox.ts';
 import { benchPeers } from './peers.ts';
 import { benchScale } from './scale.ts';
 import { benchScrub } from './scrub.ts';
+import { show } from './show.ts';
 import { benchStart } from './start.ts';
 import { benchStatusPage } from './status-page.ts';
 import { benchTasks } from './tasks.ts';
@@ -128,11 +129,6 @@ async function cpuPerRun(port: number, pid: number): Promise<number> {
   await pause(windowMs);
   const made = (await metric(port, 'monitor_agent_runs_total')) - runs;
   return (treeCpuMs(pid) - cpu) / made;
-}
-
-function show(label: string, values: Record<string, string>): void {
-  const text = Object.entries(values).map(([name, value]) => `${name} ${value}`);
-  console.log(`${label.padEnd(26)} ${text.join('   ')}`);
 }
 
 const ms = (value: number): string => `${value.toFixed(2)} ms`;
@@ -287,7 +283,7 @@ async function benchIngest(system: System): Promise<void> {
       cpuUs.push((1_000 * (treeCpuMs(pid) - cpu)) / results);
     }
     show(label, {
-      'results/s acknowledged durably': median(figures).toFixed(0),
+      'acknowledged durably': `${median(figures).toFixed(0)} results/s`,
       'CPU per result': `${median(cpuUs).toFixed(0)} µs`,
     });
   }
@@ -307,22 +303,30 @@ using folder = temporaryFolder();
 await using targets = new Program(['scripts/bench/targets.ts'], {});
 const ports = JSON.parse(await targets.line('{')) as Ports;
 await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' });
-const wants = (name: string): boolean => given.length === 0 || given.includes(name);
 console.log(`Node ${process.versions.node}, ${rounds} rounds, medians`);
-if (wants('analytics')) await benchAnalytics();
-if (wants('scrub')) await benchScrub(rounds);
-if (wants('api')) await benchApi(rounds);
-if (wants('console')) await benchConsole(rounds);
-if (wants('tasks')) await benchTasks();
-if (wants('artifact')) await benchArtifact(rounds);
-if (wants('outbox')) await benchOutbox();
-if (wants('status-page')) await benchStatusPage(rounds);
-if (wants('browser')) await benchBrowser();
-if (wants('ingest')) await benchIngest(system);
-if (wants('ingest-engines')) await benchIngestEngines(rounds, show);
-if (wants('start')) await benchStart(system, rounds, show);
-for (const kind of kinds) if (wants(kind.name)) await benchKind(system, kind, ports);
-if (wants('encryption')) await benchEncryption(system, rounds, ports.http, show);
-if (wants('icmp')) for (const busy of [0, 20]) await benchRoundTrip(busy);
-if (wants('timing')) await benchTiming(rounds, show);
-if (wants('slots')) await benchLateness(system, ports);
+const parts: Record<string, () => Promise<void>> = {
+  analytics: benchAnalytics,
+  scrub: () => benchScrub(rounds),
+  api: () => benchApi(rounds),
+  console: () => benchConsole(rounds),
+  tasks: benchTasks,
+  artifact: () => benchArtifact(rounds),
+  outbox: benchOutbox,
+  'status-page': () => benchStatusPage(rounds),
+  browser: benchBrowser,
+  ingest: () => benchIngest(system),
+  'ingest-engines': () => benchIngestEngines(rounds, show),
+  start: () => benchStart(system, rounds, show),
+  ...Object.fromEntries(
+    kinds.map((kind) => [kind.name, () => benchKind(system, kind, ports)] as const),
+  ),
+  encryption: () => benchEncryption(system, rounds, ports.http, show),
+  'round-trip': async () => {
+    for (const busy of [0, 20]) await benchRoundTrip(busy);
+  },
+  timing: () => benchTiming(rounds, show),
+  slots: () => benchLateness(system, ports),
+};
+for (const [name, measure] of Object.entries(parts)) {
+  if (given.length === 0 || given.includes(name)) await measure();
+}

@@ -8,6 +8,7 @@ import { startTestControlPlane } from '../../test/support/control-plane.ts';
 import { alertFacts, makeChannel } from '../../test/support/notifications.ts';
 import { temporaryFolder } from '../../test/support/system.ts';
 import { enqueueAlert } from '../../control-plane/notifications/outbox.ts';
+import { show } from './show.ts';
 
 interface Pile {
   checks: number;
@@ -84,8 +85,10 @@ export async function benchOutbox(): Promise<void> {
   ]) {
     const { perSecond, cpuMsEach, longestTurnMs } = await drain(pile);
     const label = `outbox, ${pile.checks} checks, ${pile.channels} channels`;
-    console.log(
-      `${label.padEnd(38)} notifications/s ${perSecond.toFixed(0)}   CPU each ${cpuMsEach.toFixed(2)} ms   longest turn ${longestTurnMs.toFixed(0)} ms`,
-    );
+    show(label, {
+      sent: `${perSecond.toFixed(0)} notifications/s`,
+      'CPU each': `${cpuMsEach.toFixed(2)} ms`,
+      'longest turn': `${longestTurnMs.toFixed(0)} ms`,
+    });
   }
 }

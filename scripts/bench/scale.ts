@@ -1,8 +1,7 @@
 /**
  * `npm run bench -- scale [--json]`: what several replicas on PostgreSQL cost and promise, as one table,
  * and a second one of what that comes to for 10^3 to 10^6 checks. Ratios are of one run. Takes about half
- * an hour. `SCALE_PARTS=ingest,latency` runs some parts; `BENCH_BEFORE=<folder>` is an older checkout with
- * its packages, to compare SQLite with.
+ * an hour. `SCALE_PARTS=ingest,latency` runs some parts.
  */
 import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -30,7 +29,6 @@ import {
   type IngestTarget,
 } from './ingest-engines.ts';
 import { median, quantile } from './process-cost.ts';
-import { benchSqliteBefore } from './sqlite-before.ts';
 import { WriteFloor } from './write-floor.ts';
 
 /** Of the worlds of `fleet.ts`. */
@@ -376,24 +374,6 @@ async function benchFleet(bench: Bench): Promise<void> {
   }
 }
 
-async function benchBefore(bench: Bench): Promise<void> {
-  const before = process.env['BENCH_BEFORE'];
-  if (before === undefined) {
-    add(bench, {
-      measure: 'SQLite after / before',
-      found: 'not measured: BENCH_BEFORE names no checkout',
-      bound: '≥ 0.95, memory ≤ 1.05',
-      isMet: false,
-    });
-    return;
-  }
-  for (const { measure, ratio: found, isMemory } of await benchSqliteBefore(before, bench)) {
-    const what = `SQLite after / before: ${measure}`;
-    if (isMemory) atMost(bench, what, found, 1.05);
-    else atLeast(bench, what, found, 0.95);
-  }
-}
-
 const parts: Record<string, (bench: Bench) => Promise<void>> = {
   statements: benchStatements,
   ingest: benchIngest,
@@ -403,7 +383,6 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
   latency: benchLatency,
   faults: benchFaults,
   fleet: benchFleet,
-  sqlite: benchBefore,
 };
 
 /** What an installation takes: each column is computed from units of this run. */

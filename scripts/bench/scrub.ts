@@ -7,6 +7,7 @@ import { Writable } from 'node:stream';
 import { createScrubber } from '../../agent/scrub/create-scrubber.ts';
 import { temporaryFolder } from '../../test/support/system.ts';
 import { median } from './process-cost.ts';
+import { show } from './show.ts';
 
 const logBytes = 100_000_000;
 const secretCount = 50;
@@ -57,9 +58,6 @@ export async function benchScrub(rounds: number): Promise<void> {
   const log = logOf(logBytes, secrets);
   writeFileSync(path, log);
   const megabytes = logBytes / 1_000_000;
-  const show = (label: string, figures: string): void => {
-    console.log(`${label.padEnd(26)} ${figures}`);
-  };
   for (const detect of [false, true]) {
     const scrubber = createScrubber({ secrets, detect });
     const inMemory = await measure(rounds, async () => {
@@ -77,18 +75,18 @@ export async function benchScrub(rounds: number): Promise<void> {
     const written = performance.now();
     await scrubber.file(path, 'text/plain');
     const fileMs = performance.now() - written;
-    show(
-      `scrub${detect ? ' and detect' : ''}, ${secretCount} secrets`,
-      `${(megabytes / (inMemory / 1_000)).toFixed(0)} MB per CPU second   100 MB file ${(fileMs / 1_000).toFixed(2)} s (writing it took ${((written - start) / 1_000).toFixed(2)} s)`,
-    );
+    show(`scrub${detect ? ' and detect' : ''}, ${secretCount} secrets`, {
+      'of a second of CPU': `${(megabytes / (inMemory / 1_000)).toFixed(0)} MB/s`,
+      '100 MB file': `${(fileMs / 1_000).toFixed(2)} s`,
+      'plain writing of it': `${((written - start) / 1_000).toFixed(2)} s`,
+    });
   }
   const copied = await measure(rounds, async () => {
     await pipeline(createReadStream(path, { highWaterMark: 262_144 }), nowhere());
   });
-  show(
-    'reading it, for comparison',
-    `${(statSync(path).size / 1_000 / copied).toFixed(0)} MB per CPU second`,
-  );
+  show('plain reading of it', {
+    'of a second of CPU': `${(statSync(path).size / 1_000 / copied).toFixed(0)} MB/s`,
+  });
   const result = {
     url: 'https://example.com/',
     headers: { 'content-type': 'text/html', server: 'x' },
@@ -105,6 +103,6 @@ export async function benchScrub(rounds: number): Promise<void> {
       for (let index = 0; index < times; index += 1)
         createScrubber({ secrets: list, detect }).value(result);
     });
-    show(`a light run, ${label}`, `${((cost / times) * 1_000).toFixed(1)} us`);
+    show(`a light run, ${label}`, { CPU: `${((cost / times) * 1_000).toFixed(1)} µs` });
   }
 }

@@ -5,6 +5,7 @@
 import autocannon from 'autocannon';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { median, treeCpuMs } from './process-cost.ts';
+import { show } from './show.ts';
 
 const seconds = 8;
 const connections = 20;
@@ -76,9 +77,10 @@ export async function benchStatusPage(rounds: number): Promise<void> {
       });
     }
     const of = (name: keyof (typeof figures)[number]) => median(figures.map((one) => one[name]));
-    console.log(
-      `${label.padEnd(26)} ${of('perSecond').toFixed(0)} req/s   p99 ${of('p99Ms').toFixed(0)} ms   ` +
-        `CPU ${of('cpuMs').toFixed(3)} ms (${(1000 / of('cpuMs')).toFixed(0)} on one core)`,
-    );
+    show(label, {
+      answered: `${of('perSecond').toFixed(0)} req/s`,
+      p99: `${of('p99Ms').toFixed(0)} ms`,
+      CPU: `${of('cpuMs').toFixed(3)} ms`,
+    });
   }
 }

@@ -24,6 +24,14 @@ import type { PageData } from './eleventy.d.ts';
 import { amendMarkdown } from './markdown.ts';
 import { searchIndex } from './search-index.ts';
 
+/** What the control plane answers for an address that leads nowhere. */
+const notFound = '404.html';
+const notFoundText = `# There is no such page
+
+The address leads nowhere: the page may have another name now. Search for what you need with the key \`/\`, choose a
+page from the list, or begin at [the first page of the guide](README.md).
+`;
+
 const root = join(import.meta.dirname, '..', '..');
 const theme = join(import.meta.dirname, 'theme');
 /** Where the control plane serves it from. */
@@ -43,6 +51,7 @@ async function writePages(folder: string): Promise<void> {
       config.setIncludesDirectory('../scripts/guide/theme');
       config.addPassthroughCopy({ 'docs/images': 'images' });
       config.amendLibrary('md', amendMarkdown);
+      config.addTemplate(notFound.replace('.html', '.md'), notFoundText);
       config.addGlobalData('sections', sections);
       config.addGlobalData('layout', 'page.liquid');
       config.addGlobalData(
@@ -69,12 +78,13 @@ function neighbour<Entry extends { file: string }>(
   step: number,
 ): Entry | null {
   const at = order.findIndex(({ file }) => `/${file}` === `${stem}.md`);
-  return at === -1 && step < 0 ? null : (order[at + step] ?? null);
+  const isListed = at !== -1 || (stem === '/README' && step > 0);
+  return isListed ? (order[at + step] ?? null) : null;
 }
 
 function writeSearchIndex(folder: string): void {
   const pages = new Map(
-    globSync('**/*.html', { cwd: folder }).map((url) => {
+    globSync('**/*.html', { cwd: folder, exclude: [notFound] }).map((url) => {
       const html = readFileSync(join(folder, url), 'utf8');
       const [, title = ''] = /<h1[^>]*>([^]*?)<\/h1>/.exec(html) ?? [];
       const [, body = ''] = /<article>([^]*)<\/article>/.exec(html) ?? [];

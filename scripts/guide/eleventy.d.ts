@@ -33,6 +33,7 @@ export interface EleventyConfig {
   setUseGitIgnore(uses: boolean): void;
   amendLibrary(name: 'md', amend: (markdown: Markdown) => void): void;
   addGlobalData(name: string, value: unknown): void;
+  addTemplate(path: string, content: string): void;
   addPassthroughCopy(paths: Record<string, string>): void;
   setTemplateFormats(formats: string[]): void;
   setIncludesDirectory(folder: string): void;

@@ -3,13 +3,11 @@ import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildah, buildahProblem } from '../images/buildah.ts';
 import { chooseTargets } from '../images/targets.ts';
-import { runLogged, StepFailure, type Finding, type ReleaseContext } from './step.ts';
+import { runLogged, type Finding, type ReleaseContext } from './step.ts';
 
 export async function makeImages(context: ReleaseContext): Promise<Finding> {
   const problem = await buildahProblem();
-  if (problem !== null) {
-    throw new StepFailure(problem, 'or leave the images out with --without images');
-  }
+  if (problem !== null) return { summary: 'no images were made', notChecked: problem };
   const next = 'run `npm run images -- build` and `-- smoke` by hand';
   for (const command of ['build', 'smoke']) {
     const words = ['npm', 'run', 'images', '--', command];

@@ -2,13 +2,19 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { cloneInstalled, git } from './clone.ts';
-import type { ReleaseContext } from './step.ts';
+import type { Finding, ReleaseContext } from './step.ts';
 
 export interface Release {
   version: string;
   /** A commit, or a folder with a checkout. */
   at: string;
 }
+
+/** What a step that needs one says without one. */
+export const noRelease: Finding = {
+  summary: 'nothing to compare with',
+  notChecked: 'there is no release before; --previous names a checkout or a commit',
+};
 
 const howMany = 3;
 /** Before the first release, numbers began with 0. */

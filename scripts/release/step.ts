@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { treePids } from '../bench/process-cost.ts';
 
 export interface ReleaseContext {
   version: string;
@@ -30,6 +31,8 @@ export interface ReleaseContext {
 export interface Finding {
   summary: string;
   figures?: unknown;
+  /** What this machine or this network could not check: a release needs consent to go without it. */
+  notChecked?: string;
 }
 
 export interface Step {
@@ -54,21 +57,32 @@ interface Command {
   name: string;
   words: readonly string[];
   folder?: string;
+  environment?: Readonly<Record<string, string>>;
+  /** Then it is ended, with all that it started. */
+  limitMs?: number;
   next: string;
 }
 
 /** Runs a program to its end, with what it prints in a log. One that fails ends the step. */
 export async function runLogged(
   { checkout, logs }: ReleaseContext,
-  { name, words, folder = checkout, next }: Command,
+  { name, words, folder = checkout, environment = {}, limitMs, next }: Command,
 ): Promise<string> {
   const file = join(logs, `${name}.log`);
   const log = createWriteStream(file);
   const [program = '', ...args] = words;
-  const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, args, {
+    ...{ cwd: folder, env: { ...process.env, ...environment } },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const end = (): void => {
+    for (const pid of treePids(child.pid ?? 0)) process.kill(pid, 'SIGKILL');
+  };
+  const timer = limitMs === undefined ? undefined : setTimeout(end, limitMs);
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  clearTimeout(timer);
   log.end();
   await once(log, 'finish');
   const output = readFileSync(file, 'utf8');

@@ -1,6 +1,6 @@
 /**
  * From a release before to this one and back, with what users install: the control plane first, the agent
- * afterwards, as `agent/README.md` says. Results stay, none is doubled, and the way back is the older build
+ * afterwards, as `docs/upgrade.md` says. Results stay, none is doubled, and the way back is the older build
  * on the same database where its migrations allow it, else on the backup of before.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { Operator } from '../../test/support/control-plane-command.ts';
 import { Program } from '../../proof/program.ts';
 import { eventually, queryDatabase } from '../../test/support/system.ts';
 import { callApi } from '../../proof/api.ts';
-import { installedPrevious, previousReleases, type Release } from './previous.ts';
+import { installedPrevious, noRelease, previousReleases, type Release } from './previous.ts';
 import { StepFailure, type Finding, type ReleaseContext } from './step.ts';
 
 const limitMs = 120_000;
@@ -138,7 +138,7 @@ async function goThere(
 
 export async function upgradeAndBack(context: ReleaseContext): Promise<Finding> {
   const releases = previousReleases(context);
-  if (releases.length === 0) return { summary: 'there is no release before' };
+  if (releases.length === 0) return noRelease;
   const taken: Taken[] = [];
   const after = sourcesIn(join(context.work, 'built'));
   for (const release of releases) {
@@ -158,13 +158,14 @@ export async function upgradeAndBack(context: ReleaseContext): Promise<Finding> 
     context.say(`${release.version}: there and back`);
   }
   const names = taken.map(({ release, back }) => `${release} (back ${back})`);
-  return { summary: `from and to ${names.join(', ')}`, figures: taken };
+  const count = taken.length === 1 ? 'the only release before' : `${taken.length} releases before`;
+  return { summary: `${count}: from and to ${names.join(', ')}`, figures: taken };
 }
 
 function failureOf({ version }: Release, error: unknown): StepFailure {
   const reason = error instanceof Error ? error.message : String(error);
   return new StepFailure(
     `the upgrade from ${version} and back failed: ${reason}`,
-    'see "Which versions live together" in agent/README.md, and oldestBuild of the migrations',
+    'see "Which versions live together" in docs/upgrade.md, and oldestBuild of the migrations',
   );
 }

@@ -1,5 +1,5 @@
-/** One number for agent, control plane and charts, and a line for it in the changelog. */
-import { readFileSync } from 'node:fs';
+/** One number for agent, control plane and charts, and what the changelog says of it. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { StepFailure, type Finding, type ReleaseContext } from './step.ts';
@@ -39,7 +39,16 @@ function differing(checkout: string, version: string): string[] {
   });
 }
 
-export function checkVersion({ checkout, version }: ReleaseContext): Promise<Finding> {
+/** One line for each change: the changelog has them in a cell of a table. */
+export function asList(changes: string): string {
+  return changes
+    .split(/; (?![^(]*\))/)
+    .map((change) => `- ${change.replace(/^[a-z](?=[a-z ])/, (letter) => letter.toUpperCase())}\n`)
+    .join('');
+}
+
+/** Writes what the version changes beside the artefacts. */
+export function checkVersion({ checkout, out, version }: ReleaseContext): Promise<Finding> {
   const next = 'follow "A release" in CONTRIBUTING.md, and commit it';
   const others = differing(checkout, version);
   if (others.length > 0) {
@@ -48,8 +57,14 @@ export function checkVersion({ checkout, version }: ReleaseContext): Promise<Fin
   if (readChanges(checkout, 'Pending') !== undefined) {
     throw new StepFailure(`${changelog} still has Pending`, next);
   }
-  if (readChanges(checkout, version) === undefined) {
+  const changes = readChanges(checkout, version);
+  if (changes === undefined) {
     throw new StepFailure(`${changelog} has no line for ${version}`, next);
   }
-  return Promise.resolve({ summary: `manifests, charts and changelog say ${version}` });
+  const list = asList(changes);
+  writeFileSync(join(out, 'CHANGELOG.md'), `# ${version}\n\n${list}`);
+  const count = list.split('\n').length - 1;
+  return Promise.resolve({
+    summary: `manifests, charts and changelog say ${version}, which has ${count} changes`,
+  });
 }

@@ -27,7 +27,10 @@ export async function findVulnerabilities({ checkout }: ReleaseContext): Promise
   const { vulnerabilities, metadata, error, message } = await audit(checkout);
   if (vulnerabilities === undefined) {
     const why = [error?.summary, message].find(Boolean) ?? 'without a reason';
-    return { summary: `NOT LOOKED FOR: the registry does not answer (${why.split('\n')[0]})` };
+    return {
+      summary: 'nobody knows of which packages vulnerabilities are known',
+      notChecked: `the registry does not answer (${why.split('\n')[0]})`,
+    };
   }
   const found = Object.entries(vulnerabilities);
   const grave = found.filter(([, { severity }]) => severity === 'high' || severity === 'critical');

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { distrustOf } from '../../script-host/work-folder.ts';
 import { bytesText } from '../units.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { nearestFolder } from '../machine.ts';
@@ -9,6 +11,8 @@ const affected = 'only checks with code or a browser are affected';
 
 export interface WorkFacts {
   path: string;
+  /** Why runs may not use it, although it is there. */
+  distrust: string | null;
   problem: { code: string; message: string } | null;
   /** Mounted with `noexec`. */
   isNoExec: boolean;
@@ -19,7 +23,15 @@ export interface WorkFacts {
 
 /** Runs write here, and start what they have written. */
 export function judgeWork(facts: WorkFacts): Finding[] {
-  const { path, problem, isNoExec, point, freeBytes, wantedBytes } = facts;
+  const { path, distrust, problem, isNoExec, point, freeBytes, wantedBytes } = facts;
+  if (distrust !== null) {
+    return [
+      fail(
+        `${path} cannot be used: ${distrust}`,
+        `remove it, or set AGENT_WORK_DIR to a folder of this user alone; ${affected}`,
+      ),
+    ];
+  }
   if (problem !== null) {
     return [
       fail(
@@ -58,6 +70,7 @@ export const workDirectory: Step = {
     const mount = mountBelow(machine, path);
     return judgeWork({
       path,
+      distrust: existsSync(path) ? distrustOf(path) : null,
       problem: probeFolder(path),
       isNoExec: mount?.options.includes('noexec') ?? false,
       point: mount?.point ?? '/',

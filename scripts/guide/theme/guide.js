@@ -3,6 +3,8 @@ import MiniSearch from 'minisearch';
 import { searchOptions } from './search-options.js';
 
 const maxResults = 12;
+/** The page of an address that leads nowhere may lie below it. */
+const fromGuide = (path) => new URL(path, import.meta.url).href;
 const byId = (id) => document.getElementById(id);
 const dialog = byId('search');
 const query = byId('query');
@@ -14,7 +16,7 @@ let index;
 
 /** Fetched with the first search. After a failure the next search tries again. */
 async function readIndex() {
-  index ??= fetch('search.json').then(async (response) => {
+  index ??= fetch(fromGuide('search.json')).then(async (response) => {
     if (!response.ok) throw new Error(String(response.status));
     return MiniSearch.loadJSON(await response.text(), searchOptions);
   });
@@ -29,7 +31,7 @@ async function readIndex() {
 function resultItem({ id, title, heading, excerpt }) {
   const item = document.createElement('li');
   const link = document.createElement('a');
-  link.href = id;
+  link.href = fromGuide(id);
   const name = document.createElement('strong');
   name.textContent = heading === '' ? title : `${title} › ${heading}`;
   const text = document.createElement('span');

@@ -12,6 +12,10 @@ import { temporaryFolder } from '../../support/system.ts';
 function write(folder: string, title: string): void {
   mkdirSync(join(folder, 'images'), { recursive: true });
   writeFileSync(join(folder, 'index.html'), `<h1>${title}</h1>${'text '.repeat(500)}`);
+  writeFileSync(
+    join(folder, '404.html'),
+    '<link href="style.css"><a href="#content"></a><a href="../docs"></a><a href="https://a.example/"></a>',
+  );
   writeFileSync(join(folder, 'search.json'), '{}');
   writeFileSync(join(folder, 'images', 'a.svg'), '<svg/>');
 }
@@ -66,6 +70,37 @@ test('answers are strict, cached by their content, compressed, and stay within t
   for (const path of ['..%2fsecret.html', '%2e%2e/secret.html', 'images', 'none.html']) {
     assert.equal((await fetch(`${server.url}/guide/${path}`)).status, 404, path);
   }
+});
+
+test('an address that leads nowhere is answered with the page that says so, whose links lead back', async () => {
+  using folder = temporaryFolder();
+  const guide = join(folder.path, 'guide');
+  write(guide, 'one');
+  await using server = await serve(guide);
+  for (const [path, up] of [
+    ['none', ''],
+    ['none.html', ''],
+    ['404.html', ''],
+    ['none/', '../'],
+    ['a/b/none.html?q=1', '../../'],
+    ['a%2Fb%22%3E', ''],
+    ['%ZZ', null],
+  ] as const) {
+    const answer = await fetch(`${server.url}/guide/${path}`);
+    if (up === null) {
+      assert.equal(answer.status, 400);
+      continue;
+    }
+    assert.equal(answer.status, path === '404.html' ? 200 : 404, path);
+    assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
+    assert.match(answer.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+    assert.equal(
+      await answer.text(),
+      `<link href="${up}style.css"><a href="#content"></a><a href="${up}../docs"></a><a href="https://a.example/"></a>`,
+    );
+  }
+  const head = await fetch(`${server.url}/guide/none`, { method: 'HEAD' });
+  assert.deepEqual([head.status, await head.text()], [404, '']);
 });
 
 test('it needs no key, and a control plane serves it beside the API', async () => {

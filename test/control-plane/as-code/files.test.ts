@@ -116,6 +116,60 @@ test('a mistake in a file is named with its place', () => {
   );
 });
 
+test('a field that its resource does not have is refused with file, line and resource, also one that resembles none', () => {
+  const own = { path: 'project.yaml', text: 'logicalId: shop\nname: Shop\n' };
+  const url = 'checkType: URL\nname: A\nrequest:\n  url: https://a.example/\n';
+  const rows: [path: string, text: string, message: string][] = [
+    [
+      'checks/a.yaml',
+      `${url}colour: red\n`,
+      'checks/a.yaml, line 5: the check "a" has no field "colour"',
+    ],
+    [
+      'checks/a.yaml',
+      `${url}  asertions: []\nsilent: true\n`,
+      'checks/a.yaml, line 5: the check "a" has no field "request.asertions"; nor has it "silent"; did you mean "assertions"?',
+    ],
+    [
+      'checks/a.yaml',
+      `${url.replace('URL', 'API')}  headers:\n    - key: a\n      value: b\n      zeal: c\n`,
+      'checks/a.yaml, line 8: the check "a" has no field "request.headers.0.zeal"',
+    ],
+    // Of another type of checks: it would have no effect.
+    [
+      'checks/a.yaml',
+      `${url}dependencies: []\n`,
+      'checks/a.yaml, line 5: the check "a" has no field "dependencies"',
+    ],
+    [
+      'checks/a.yaml',
+      `${url}alertChannels:\n  - ref: mail\n    loud: true\n`,
+      'checks/a.yaml, line 7: the check "a" has no field "alertChannels.0.loud"',
+    ],
+    [
+      'check-groups/web.yaml',
+      'v: 2\nname: Web\nowner: ada\n',
+      'check-groups/web.yaml, line 3: the check-group "web" has no field "owner"',
+    ],
+    [
+      'variables/HOST.yaml',
+      'key: HOST\nvalue: a\nnote: b\n',
+      'variables/HOST.yaml, line 3: the variable "HOST" has no field "note"',
+    ],
+    [
+      'project.yaml',
+      `${own.text}owner: ada\n`,
+      'project.yaml, line 3: the project "shop" has no field "owner"',
+    ],
+  ];
+  for (const [path, text, message] of rows) {
+    const files = path === own.path ? [{ path, text }] : [own, { path, text }];
+    assert.throws(() => bodyOf(files), { message }, path);
+  }
+  const marks = `${url}groupId: { ref: web }\nalertChannels: [mail, { ref: pager, activated: false }]\nenvironmentVariables:\n  - { key: A, value: { secret: A }, secret: true }\n`;
+  assert.equal(bodyOf([own, { path: 'checks/a.yaml', text: marks }]).resources.length, 3);
+});
+
 test('credentials become names, and names become credentials again', () => {
   const resources = [
     resource('check', 'login', {

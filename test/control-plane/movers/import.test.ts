@@ -189,6 +189,23 @@ for (const name of [
   });
 }
 
+test('a check that was muted while both products ran alerts again after the next import, as docs/moving.md says', async () => {
+  const { folder, controlPlane, operator, where } = await start();
+  using _folder = folder;
+  await using _controlPlane = controlPlane;
+  const sample = fixture('checks.csv');
+  const { changes } = await operator.json<Imported>('import', sample, ...where, '--yes');
+  const check = changes?.resources.find(({ type }) => type === 'check');
+  const path = `/v1/checks/${String(check?.physicalId)}`;
+  assert.equal((await controlPlane.api('PUT', path, { muted: true })).status, 200);
+  const again = await operator.json<Imported>('import', sample, ...where, '--yes');
+  assert.deepEqual(
+    again.changes?.resources.map(({ logicalId, action }) => [logicalId, action]),
+    [[check?.logicalId, 'UPDATE']],
+  );
+  assert.equal((await controlPlane.api('GET', path)).body.muted, false);
+});
+
 test('a plan needs no control plane and no key, and says what is missing', async () => {
   using folder = temporaryFolder();
   const operator = new Operator(folder.path);

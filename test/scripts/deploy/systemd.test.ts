@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'node:test';
 import { describeSettings as agentSettings } from '../../../agent/config.ts';
 import { describeSettings as controlPlaneSettings } from '../../../control-plane/core/config.ts';
 import { exitCodes } from '../../../agent/exit-codes.ts';
+import { temporaryFolder } from '../../support/system.ts';
 
 /** The lines of a unit, by name; a name may be given several times. */
 function unit(file: string): Map<string, string[]> {
@@ -72,5 +75,32 @@ test('an agent gets 30 s more to end than its runs, with browsers too', () => {
   for (const entries of [agent, scripts]) {
     const drain = Number(variables(entries).get('DRAIN_TIMEOUT_SECONDS'));
     assert.equal(Number(only(entries, 'TimeoutStopSec')), drain + 30);
+  }
+});
+
+test('systemd knows every line of the units, drop-ins included', (t) => {
+  const { error } = spawnSync('systemd-analyze', ['--version']);
+  if (error !== undefined) {
+    t.skip('systemd-analyze is missing');
+    return;
+  }
+  using folder = temporaryFolder();
+  for (const name of readdirSync('deploy/systemd')) {
+    // Only its path is of another machine.
+    const text = readFileSync(`deploy/systemd/${name}`, 'utf8').replace(
+      '/usr/bin/node',
+      process.execPath,
+    );
+    const isUnit = name.endsWith('.service');
+    const dropIns = join(folder.path, 'monitor-agent.service.d');
+    if (!isUnit) mkdirSync(dropIns, { recursive: true });
+    writeFileSync(join(isUnit ? folder.path : dropIns, name), text);
+  }
+  for (const name of ['monitor-agent', 'monitor-control-plane']) {
+    const file = join(folder.path, `${name}.service`);
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], {
+      encoding: 'utf8',
+    });
+    assert.deepEqual([status, stderr], [0, ''], name);
   }
 });

@@ -1,9 +1,9 @@
 /** What the blocks of the guide name exists: commands, options, operations of the API. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import test from 'node:test';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { blocksIn, guideBlocks, type Block } from '../../../scripts/guide/blocks.ts';
 import { commands as agentCommands, newProgram as newAgent } from '../../../agent/program.ts';
 import {
@@ -154,4 +154,32 @@ test('every call of the API names an operation of it', () => {
     }
   }
   assert.ok(calls >= 40, String(calls));
+});
+
+/** Whether a chart has a value of this path; an empty object takes any. */
+function hasValue(values: unknown, [step, ...deeper]: readonly string[]): boolean {
+  if (step === undefined) return true;
+  if (typeof values !== 'object' || values === null) return false;
+  if (Object.keys(values).length === 0) return true;
+  return step in values && hasValue((values as Record<string, unknown>)[step], deeper);
+}
+
+test('every value that a block gives to a chart is one of the chart, and every manifest is there', () => {
+  let given = 0;
+  for (const block of blocks) {
+    const joined = block.text.replaceAll('\\\n', ' ');
+    for (const [, chart = '', options = ''] of joined.matchAll(
+      /helm \w+ \S+ (deploy\/charts\/\S+)([^\n]*)/g,
+    )) {
+      const values: unknown = parse(readFileSync(`${chart}/values.yaml`, 'utf8'));
+      for (const [, path = ''] of options.matchAll(/--set ([\w.]+)=/g)) {
+        given += 1;
+        assert.ok(hasValue(values, path.split('.')), `${place(block)}: ${chart} has no ${path}`);
+      }
+    }
+    for (const [path] of joined.matchAll(/\bdeploy\/[\w./-]+\.(?:ya?ml|service|conf)\b/g)) {
+      assert.ok(existsSync(path), `${place(block)}: ${path}`);
+    }
+  }
+  assert.ok(given >= 10, String(given));
 });

@@ -78,6 +78,30 @@ test('the search opens with a key, finds a section, and leads there', async () =
   await page.close();
 });
 
+test('from an address that leads nowhere, however deep, the search and the links lead back', async () => {
+  const page = await browser.newPage();
+  const complaints = complaintsOf(page);
+  const nowhere = `${address}an/old/page.html`;
+  await page.goto(nowhere);
+  await assertPleasant(page, 'Monitor', 1280, 'no such page');
+  await page.getByRole('button', { name: /^Search/ }).click();
+  await page.getByRole('searchbox').fill('caddy');
+  await page
+    .getByRole('link', { name: /› Caddy/ })
+    .first()
+    .click();
+  await page.waitForURL(`${address}status-page-domain.html#caddy`);
+  await page.goBack();
+  await page.getByRole('link', { name: 'the first page of the guide' }).click();
+  await page.waitForURL(`${address}index.html`);
+  assert.deepEqual(
+    complaints.filter((each) => !/404/.test(each)),
+    [],
+  );
+  assert.ok(complaints.some((each) => each === `404 ${nowhere}`));
+  await page.close();
+});
+
 test('on a phone the list of pages is folded, and leads on', async () => {
   const page = await browser.newPage({ viewport: { width: 360, height: 700 } });
   await page.goto(`${address}tour.html`);

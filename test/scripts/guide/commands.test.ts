@@ -33,8 +33,7 @@ const pages = Map.groupBy(
 const startsItself = (blocks: readonly Block[]): boolean =>
   blocks.some(({ how, text }) => how === 'background' && text.includes('control-plane serve'));
 const needsServe = (blocks: readonly Block[]): boolean =>
-  !startsItself(blocks) &&
-  blocks.some(({ text }) => /\$(URL|KEY)\b|--yes$|import-kuma/m.test(text));
+  !startsItself(blocks) && blocks.some(({ text }) => /\$(URL|KEY)\b|--yes$/m.test(text));
 
 const missing = ['bash', 'curl', 'jq'].filter(
   (program) => spawnSync('which', [program]).status !== 0,
@@ -147,7 +146,7 @@ async function runPage(page: string, blocks: readonly Block[], signal: AbortSign
   const { PATH = '', ...others } = surroundings();
   const bin = installPrograms(folder.path);
   writeFiles(folder.path, blocks);
-  if (page === 'moving.md') writeSources(folder.path);
+  if (page.startsWith('moving')) writeSources(folder.path);
   const child = spawn('bash', ['-c', scriptOf(blocks, port)], {
     cwd: folder.path,
     detached: true,

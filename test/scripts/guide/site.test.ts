@@ -78,6 +78,13 @@ test('what people look for is found first', () => {
   }
 });
 
+test('the page for addresses that lead nowhere is built like the others, and is not found by the search', () => {
+  const html = readFileSync(join(site, '404.html'), 'utf8');
+  assert.match(html, /<h1[^>]*>There is no such page<\/h1>/);
+  assert.ok(html.includes('href="index.html">the first page of the guide</a>'));
+  assert.doesNotMatch(readFileSync(join(site, 'search.json'), 'utf8'), /404\.html/);
+});
+
 test('tables that are read from the sources are as these say: npm run guide:tables', async () => {
   for (const [path, text] of await pagesWithTables()) {
     assert.equal(readFileSync(path, 'utf8'), text, path);

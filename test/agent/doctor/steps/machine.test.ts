@@ -114,6 +114,7 @@ test('a lock on the outbox tells whose it is', () => {
 test('the work directory: not writable, noexec, full', () => {
   const sound = {
     path: '/work',
+    distrust: null,
     problem: null,
     isNoExec: false,
     point: '/',
@@ -127,6 +128,11 @@ test('the work directory: not writable, noexec, full', () => {
     /make it writable.*AGENT_WORK_DIR/,
   );
   assertSays(judgeWork({ ...sound, ...problem('EROFS') }), 'fail', /mount a tmpfs/);
+  assertSays(
+    judgeWork({ ...sound, distrust: 'it is a symbolic link' }),
+    'fail',
+    /\/work cannot be used: it is a symbolic link -> remove it.*AGENT_WORK_DIR/,
+  );
   assertSays(
     judgeWork({ ...sound, isNoExec: true, point: '/tmp' }),
     'fail',
