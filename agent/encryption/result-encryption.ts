@@ -8,7 +8,7 @@ import { open, rename } from 'node:fs/promises';
 import { deflateRawSync } from 'node:zlib';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
-import { noDetails, resultFields } from '@monitor/shared/contract/check-result.ts';
+import { noDetails, resultFields, type ResultField } from '@monitor/shared/contract/check-result.ts';
 import { encryptedContentType, encryptedText } from '@monitor/shared/contract/encrypted-result.ts';
 import { readableMetrics } from '@monitor/shared/domain/readable-metrics.ts';
 import {
@@ -71,6 +71,15 @@ function encrypted(key: Buffer, nonce: Uint8Array, aad: Uint8Array, plain: Uint8
 /** Without anything that the target or the code of the check wrote. */
 function withoutContent(submission: ResultSubmission): ResultSubmission {
   return { ...submission, ...noDetails, errorMessages: [], artifacts: [], learnedScript: null };
+}
+
+function detailsOf(submission: ResultSubmission): { field: ResultField | null; details: unknown } {
+  const field = resultFields.find((one) => submission[one] !== null) ?? null;
+  return { field, details: field === null ? null : submission[field] };
+}
+
+function metricsOf(submission: ResultSubmission): Record<string, unknown> {
+  return readableMetrics(submission.checkType, detailsOf(submission).details);
 }
 
 /** Encrypts one result and its files. */
@@ -139,9 +148,8 @@ class Encrypter implements ResultEncrypter {
   }
 
   result(submission: ResultSubmission): ResultSubmission {
-    const { errorMessages, artifacts, checkType } = submission;
-    const field = resultFields.find((one) => submission[one] !== null) ?? null;
-    const details = field === null ? null : submission[field];
+    const { errorMessages, artifacts } = submission;
+    const { field, details } = detailsOf(submission);
     const isEmpty = details === null && errorMessages.length === 0 && artifacts.length === 0;
     if (isEmpty) return withoutContent(submission);
     const files = artifacts.map(({ name, contentType, withheld }) => ({
@@ -165,17 +173,21 @@ class Encrypter implements ResultEncrypter {
       })),
       encryptedResult: {
         envelope: { ...this.#head(salt), version: 1, ciphertext },
-        metrics: readableMetrics(checkType, details),
+        metrics: metricsOf(submission),
       },
     };
   }
 }
 
-/** Where nothing can be encrypted, nothing is sent: only the verdict and the times. */
+/** Where nothing can be encrypted, only the verdict, the times and the metrics are sent. */
 const nothingLeaves: ResultEncrypter = {
   fileNameOf: () => 'file-0000000000000000',
   file: () => Promise.reject(new Error('it cannot be encrypted')),
-  result: (submission) => ({ ...withoutContent(submission), isPayloadDropped: true }),
+  result: (submission) => ({
+    ...withoutContent(submission),
+    encryptedResult: { envelope: null, metrics: metricsOf(submission) },
+    isPayloadDropped: true,
+  }),
 };
 
 export interface ResultEncryptionOptions {

@@ -88,8 +88,7 @@ function submissionOf(body = 'x'): ResultSubmission {
 }
 
 function envelopeOf({ encryptedResult }: ResultSubmission): Envelope {
-  assert.ok(encryptedResult != null);
-  return encryptedResult.envelope;
+  return encryptedResult?.envelope ?? assert.fail();
 }
 
 async function decrypted(bytes: Buffer, key: OpenKey, pieceBytes = 10_000): Promise<Buffer> {
