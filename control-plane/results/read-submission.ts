@@ -14,7 +14,7 @@ import {
   encryptedText,
 } from '@monitor/shared/contract/encrypted-result.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
-import { encodeJson, encodePayload, type EncodedPayload } from '../db/columns.ts';
+import { encodeEncryptedPayload, encodeJson, type EncodedPayload } from '../db/columns.ts';
 import { encryptedPayload } from './decide/encrypted-payload.ts';
 
 /** Limit of monitor details: headers, the beginning of a body, a traceroute. */
@@ -72,7 +72,7 @@ function encryptedPayloadOf(
   if (length > maxLength) {
     return `encryptedResult.envelope.ciphertext: has ${length} characters, at most ${maxLength} are taken`;
   }
-  return encodePayload(encryptedPayload(item.checkType, encrypted));
+  return encodeEncryptedPayload(encryptedPayload(item.checkType, encrypted));
 }
 
 /** The details of a result in the shape of its type; an agent without the type has none. */

@@ -322,7 +322,7 @@ if (wants('ingest')) await benchIngest(system);
 if (wants('ingest-engines')) await benchIngestEngines(rounds, show);
 if (wants('start')) await benchStart(system, rounds, show);
 for (const kind of kinds) if (wants(kind.name)) await benchKind(system, kind, ports);
-if (wants('encryption')) await benchEncryption(system, rounds, ports.http, show);
+if (wants('encryption')) await benchEncryption(rounds, ports.http, show);
 if (wants('icmp')) for (const busy of [0, 20]) await benchRoundTrip(busy);
 if (wants('timing')) await benchTiming(rounds, show);
 if (wants('slots')) await benchLateness(system, ports);

@@ -31,8 +31,11 @@ export const encryptedEnvelope = z
       .array(z.object({ id: base64Url(22), enc: base64Url(87), key: base64Url(64) }))
       .min(1)
       .max(maxRecipients),
-    salt: base64Url(43),
-    ciphertext: z.base64().meta({ example: 'BBBB' }),
+    nonce: base64Url(16),
+    ciphertext: z
+      .string()
+      .regex(/^[A-Za-z0-9+/]+={0,2}$/, 'must be base64')
+      .meta({ example: 'BBBB' }),
   })
   .meta({ id: 'EncryptedEnvelope' });
 

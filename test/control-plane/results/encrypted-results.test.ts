@@ -191,8 +191,8 @@ test('an encrypted result is stored with its metrics alone, and is refused with 
       { artifacts: [{ ...file, name: 'file-0123456789abcdef', withheld: 'nightingale' }] },
     ],
     [
-      /^encryptedResult\.envelope\.salt: /,
-      { encryptedResult: { envelope: { ...envelope, salt: 'nightingale' }, metrics: {} } },
+      /^encryptedResult\.envelope\.nonce: /,
+      { encryptedResult: { envelope: { ...envelope, nonce: 'nightingale' }, metrics: {} } },
     ],
     [
       /^encryptedResult\.envelope\.recipients: /,
