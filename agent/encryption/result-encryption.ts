@@ -81,6 +81,14 @@ function metricsOf(submission: ResultSubmission): Record<string, unknown> {
   return readableMetrics(submission.checkType, detailsOf(submission).details);
 }
 
+function withMetricsAlone(submission: ResultSubmission): ResultSubmission {
+  return {
+    ...withoutContent(submission),
+    encryptedResult: { envelope: null, metrics: metricsOf(submission) },
+    isPayloadDropped: true,
+  };
+}
+
 /** JSON after one byte that says whether it is deflated. */
 function plaintextOf(content: ResultContent): Buffer {
   const plain = Buffer.from(`\0${JSON.stringify(content)}`);
@@ -94,6 +102,7 @@ export interface ResultEncrypter {
   fileNameOf(name: string): string;
   /** Replaces a file by its encrypted form. */
   file(path: string, name: string): Promise<void>;
+  /** Never throws. */
   result(submission: ResultSubmission): ResultSubmission;
 }
 
@@ -156,6 +165,15 @@ class Encrypter implements ResultEncrypter {
   }
 
   result(submission: ResultSubmission): ResultSubmission {
+    try {
+      return this.#sealed(submission);
+    } catch {
+      // No text can be as long as its details.
+      return withMetricsAlone(submission);
+    }
+  }
+
+  #sealed(submission: ResultSubmission): ResultSubmission {
     const { errorMessages, artifacts } = submission;
     const { field, details } = detailsOf(submission);
     const isEmpty = details === null && errorMessages.length === 0 && artifacts.length === 0;
@@ -191,11 +209,7 @@ class Encrypter implements ResultEncrypter {
 const nothingLeaves: ResultEncrypter = {
   fileNameOf: () => 'file-0000000000000000',
   file: () => Promise.reject(new Error('it cannot be encrypted')),
-  result: (submission) => ({
-    ...withoutContent(submission),
-    encryptedResult: { envelope: null, metrics: metricsOf(submission) },
-    isPayloadDropped: true,
-  }),
+  result: withMetricsAlone,
 };
 
 type Place = Pick<ResultContext, 'accountId' | 'location'>;

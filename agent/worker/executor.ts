@@ -330,7 +330,8 @@ export class Executor {
     const { submission, retry, retriedWhere } = concludeAttempt(ended, isLinkUp());
     const { check, runId, jobId, scheduledFor } = current;
     const entry: OutboxEntry = {
-      submission: encrypter === null ? submission : encrypter.result(submission),
+      submission,
+      ...(encrypter === null ? {} : { seal: () => encrypter.result(submission) }),
       ...(current.attempt > 1 && retry === null ? { endsRetryOf: runId } : {}),
       ...(scheduledFor !== null && jobId === null
         ? { finishedSlot: { checkId: check.id, scheduledFor } }
