@@ -200,9 +200,10 @@ export class Executor {
       return evidence.begin();
     };
     try {
-      const encrypter = await this.#encrypterOf(current);
+      const made = this.#asAttempt(current, startedAt);
+      const encrypter = await this.#encrypterOf(made);
       const attempt = {
-        ...this.#asAttempt(current, startedAt),
+        ...made,
         encrypter,
         // What was void before does not belong to the run.
         onRepeat: () => {
@@ -288,12 +289,10 @@ export class Executor {
     await this.#conclude(ended, null);
   }
 
-  #encrypterOf({ check, runId, runLocation, attempt }: Run): Promise<ResultEncrypter | null> {
-    const { encryption, ids } = this.#options;
-    return encryption.encrypterFor({
-      ...{ accountId: check.accountId, location: runLocation, checkId: check.id, attempt },
-      resultId: ids.ofAttempt(runId, attempt),
-    });
+  #encrypterOf({ run: made }: Attempt): Promise<ResultEncrypter | null> {
+    const { accountId, location, checkId, resultId, attempt } = made;
+    const context = { accountId, location, checkId, resultId, attempt };
+    return this.#options.encryption.encrypterFor(context);
   }
 
   #asAttempt(
