@@ -256,7 +256,7 @@ test('nothing of 28 canaries in results of every type reaches the control plane,
       'traceroute',
       {
         request: {
-          ...{ url: '127.0.0.1', protocol: 'ICMP' },
+          ...{ url: '127.0.0.1', port: echo.port },
           assertions: [
             { source: 'HOP_COUNT', property: '', comparison: 'GREATER_THAN', target: '60' },
           ],
@@ -293,7 +293,10 @@ test('nothing of 28 canaries in results of every type reaches the control plane,
     () => `results of ${[...results.keys()].join(', ')} alone`,
   );
   for (const [name, { hasErrors, hasFailures }] of results) {
-    assert.deepEqual([hasErrors, hasFailures], [false, true], name);
+    // Not every machine lets a process ping and trace: an agent error is content too.
+    const isOfRawSockets = ['icmp', 'traceroute'].includes(name);
+    const expected = isOfRawSockets && hasErrors ? [true, false] : [false, true];
+    assert.deepEqual([hasErrors, hasFailures], expected, name);
   }
   const resultOf = (name: string): Result => results.get(name) ?? assert.fail(name);
 
