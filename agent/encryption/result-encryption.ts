@@ -166,14 +166,14 @@ class Encrypter implements ResultEncrypter {
 
   result(submission: ResultSubmission): ResultSubmission {
     try {
-      return this.#sealed(submission);
+      return this.#encrypted(submission);
     } catch {
       // No text can be as long as its details.
       return withMetricsAlone(submission);
     }
   }
 
-  #sealed(submission: ResultSubmission): ResultSubmission {
+  #encrypted(submission: ResultSubmission): ResultSubmission {
     const { errorMessages, artifacts } = submission;
     const { field, details } = detailsOf(submission);
     const isEmpty = details === null && errorMessages.length === 0 && artifacts.length === 0;

@@ -330,7 +330,7 @@ export class Executor {
     const { check, runId, jobId, scheduledFor } = current;
     const entry: OutboxEntry = {
       submission,
-      ...(encrypter === null ? {} : { seal: () => encrypter.result(submission) }),
+      ...(encrypter === null ? {} : { encrypt: () => encrypter.result(submission) }),
       ...(current.attempt > 1 && retry === null ? { endsRetryOf: runId } : {}),
       ...(scheduledFor !== null && jobId === null
         ? { finishedSlot: { checkId: check.id, scheduledFor } }

@@ -54,7 +54,7 @@ export interface OutboxEntry {
    * What is stored in the place of the submission. It must not throw. Results that are committed together
    * are encrypted together: one alone costs many times as much, since its code has left the caches.
    */
-  seal?: () => Submission;
+  encrypt?: () => Submission;
   /** Set when the submission ends the run of this slot. */
   finishedSlot?: Slot;
   /** The run goes on with another attempt. */
@@ -140,9 +140,9 @@ function withoutPayload(entry: OutboxEntry): OutboxEntry {
   return tombstone === null ? entry : { ...entry, submission: JSON.parse(tombstone) as Submission };
 }
 
-function sealed({ entry, resolve }: Waiting): Waiting {
-  const { seal, ...rest } = entry;
-  return { entry: seal === undefined ? entry : { ...rest, submission: seal() }, resolve };
+function encrypted({ entry, resolve }: Waiting): Waiting {
+  const { encrypt, ...rest } = entry;
+  return { entry: encrypt === undefined ? entry : { ...rest, submission: encrypt() }, resolve };
 }
 
 function isWhole(row: Record<string, unknown>): boolean {
@@ -352,7 +352,7 @@ export class Outbox implements AsyncDisposable {
     this.#cancelCommit?.();
     this.#cancelCommit = null;
     if (this.#waiting.length === 0 || this.#isClosed) return;
-    const batch = this.#waiting.map(sealed);
+    const batch = this.#waiting.map(encrypted);
     this.#waiting = [];
     this.#committedAt = this.#options.clock.monotonic();
     try {
