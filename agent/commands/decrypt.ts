@@ -54,7 +54,8 @@ async function opened(value: unknown, key: OpenKey): Promise<unknown> {
   if (Array.isArray(value)) return Promise.all(value.map((item) => opened(item, key)));
   if (!isFields(value)) return value;
   const { encryptedResult, ...rest } = value;
-  if (!isFields(encryptedResult)) {
+  // Without an envelope, there is no more than the metrics.
+  if (!isFields(encryptedResult) || encryptedResult['envelope'] === null) {
     const entries = Object.entries(value).map(async ([name, part]) => [
       name,
       await opened(part, key),

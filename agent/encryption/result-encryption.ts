@@ -3,21 +3,36 @@
  * the check-in, or, pinned, from the settings of this agent: then the control plane can neither switch
  * encryption off nor add a recipient.
  */
-import { createHash, createHmac, hkdfSync, randomBytes, createCipheriv } from 'node:crypto';
+import {
+  createCipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  type KeyObject,
+} from 'node:crypto';
 import { open, rename } from 'node:fs/promises';
 import { deflateRawSync } from 'node:zlib';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
-import { noDetails, resultFields } from '@monitor/shared/contract/check-result.ts';
+import {
+  noDetails,
+  resultFields,
+  type ResultField,
+} from '@monitor/shared/contract/check-result.ts';
 import { encryptedContentType, encryptedText } from '@monitor/shared/contract/encrypted-result.ts';
 import { readableMetrics } from '@monitor/shared/domain/readable-metrics.ts';
 import {
   chunkBytes,
   chunkNonce,
-  contentKeyInfo,
   contextBytes,
   fileHeadBytes,
+  fileKeyInfo,
   headOf,
+  noSalt,
+  resultKeyInfo,
+  toBase64Url,
   wrapSession,
   type ResultContent,
   type ResultContext,
@@ -29,40 +44,24 @@ import type { Logger } from 'pino';
 const sessionMs = 10 * 60_000;
 /** Smaller results are not deflated. Bytes cost the outbox and the link more than this saves. */
 const worthDeflatingBytes = 2_048;
-const resultNonce = Buffer.alloc(12);
-
+const nonceBytes = 12;
 const saltBytes = 32;
-/** One key alone costs many times as much: what derives it has left the caches of the processor. */
-const keysAtOnce = 64;
-
-interface ContentKey {
-  salt: Buffer;
-  key: Buffer;
-}
+const keyBytes = 32;
 
 interface Session {
   id: string;
   key: Buffer;
-  /** Keys that nothing was encrypted with. */
-  spare: ContentKey[];
+  /** Encrypts results. */
+  resultKey: KeyObject;
   recipients: WrappedKey[];
 }
 
-/** The next key of a session for a result or a file, with the salt that derives it. */
-function nextKey({ key, spare }: Session): ContentKey {
-  if (spare.length === 0) {
-    const salts = randomBytes(saltBytes * keysAtOnce);
-    for (let at = 0; at < salts.length; at += saltBytes) {
-      const salt = salts.subarray(at, at + saltBytes);
-      spare.push({ salt, key: Buffer.from(hkdfSync('sha256', key, salt, contentKeyInfo, 32)) });
-    }
-  }
-  const next = spare.pop();
-  if (next === undefined) throw new Error('no key was derived');
-  return next;
+function derived(key: Buffer, salt: Uint8Array, info: Uint8Array): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', key, salt, info, keyBytes)));
 }
 
-function encrypted(key: Buffer, nonce: Uint8Array, aad: Uint8Array, plain: Uint8Array): Buffer {
+/** Each call with the bytes of a key instead would import them: three times the cost of a small result. */
+function encrypted(key: KeyObject, nonce: Uint8Array, aad: Uint8Array, plain: Uint8Array): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   cipher.setAAD(aad);
   return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
@@ -73,12 +72,37 @@ function withoutContent(submission: ResultSubmission): ResultSubmission {
   return { ...submission, ...noDetails, errorMessages: [], artifacts: [], learnedScript: null };
 }
 
+function detailsOf(submission: ResultSubmission): { field: ResultField | null; details: unknown } {
+  const field = resultFields.find((one) => submission[one] !== null) ?? null;
+  return { field, details: field === null ? null : submission[field] };
+}
+
+function metricsOf(submission: ResultSubmission): Record<string, unknown> {
+  return readableMetrics(submission.checkType, detailsOf(submission).details);
+}
+
+function withMetricsAlone(submission: ResultSubmission): ResultSubmission {
+  return {
+    ...withoutContent(submission),
+    encryptedResult: { envelope: null, metrics: metricsOf(submission) },
+    isPayloadDropped: true,
+  };
+}
+
+/** JSON after one byte that says whether it is deflated. */
+function plaintextOf(content: ResultContent): Buffer {
+  const plain = Buffer.from(`\0${JSON.stringify(content)}`);
+  if (plain.length < worthDeflatingBytes) return plain;
+  return Buffer.concat([Buffer.from([1]), deflateRawSync(plain.subarray(1), { level: 1 })]);
+}
+
 /** Encrypts one result and its files. */
 export interface ResultEncrypter {
   /** The name of a file on the control plane. */
   fileNameOf(name: string): string;
   /** Replaces a file by its encrypted form. */
   file(path: string, name: string): Promise<void>;
+  /** Never throws. */
   result(submission: ResultSubmission): ResultSubmission;
 }
 
@@ -98,17 +122,19 @@ class Encrypter implements ResultEncrypter {
     return `file-${keyed.slice(0, 16)}`;
   }
 
-  #head(salt: Buffer) {
+  #head() {
     const { id: session, recipients } = this.#session;
-    return headOf({ session, recipients }, this.#context.accountId, salt);
+    return headOf({ session, recipients }, this.#context.accountId);
   }
 
   async file(path: string, name: string): Promise<void> {
-    const { salt, key } = nextKey(this.#session);
+    const salt = randomBytes(saltBytes);
+    const key = derived(this.#session.key, salt, fileKeyInfo);
     const storedAs = this.fileNameOf(name);
     const head = fileHeadBytes({
       ...this.#context,
-      ...this.#head(salt),
+      ...this.#head(),
+      salt: toBase64Url(salt),
       name: storedAs,
       chunkBytes,
     });
@@ -139,22 +165,27 @@ class Encrypter implements ResultEncrypter {
   }
 
   result(submission: ResultSubmission): ResultSubmission {
-    const { errorMessages, artifacts, checkType } = submission;
-    const field = resultFields.find((one) => submission[one] !== null) ?? null;
-    const details = field === null ? null : submission[field];
+    try {
+      return this.#encrypted(submission);
+    } catch {
+      // No text can be as long as its details.
+      return withMetricsAlone(submission);
+    }
+  }
+
+  #encrypted(submission: ResultSubmission): ResultSubmission {
+    const { errorMessages, artifacts } = submission;
+    const { field, details } = detailsOf(submission);
     const isEmpty = details === null && errorMessages.length === 0 && artifacts.length === 0;
     if (isEmpty) return withoutContent(submission);
     const files = artifacts.map(({ name, contentType, withheld }) => ({
       ...{ storedAs: this.fileNameOf(name), name, contentType, withheld },
     }));
     const content: ResultContent = { field, details, errorMessages, files };
-    const json = Buffer.from(JSON.stringify(content));
-    const isDeflated = json.length >= worthDeflatingBytes;
-    const body = isDeflated ? deflateRawSync(json, { level: 1 }) : json;
-    const plain = Buffer.concat([Buffer.from([isDeflated ? 1 : 0]), body]);
-    const { salt, key } = nextKey(this.#session);
+    const nonce = randomBytes(nonceBytes);
     const context = contextBytes(this.#context, null);
-    const ciphertext = encrypted(key, resultNonce, context, plain).toString('base64');
+    const { resultKey } = this.#session;
+    const ciphertext = encrypted(resultKey, nonce, context, plaintextOf(content));
     return {
       ...withoutContent(submission),
       artifacts: artifacts.map((artifact, index) => ({
@@ -164,19 +195,24 @@ class Encrypter implements ResultEncrypter {
         withheld: artifact.withheld === null ? null : encryptedText,
       })),
       encryptedResult: {
-        envelope: { ...this.#head(salt), version: 1, ciphertext },
-        metrics: readableMetrics(checkType, details),
+        envelope: {
+          ...{ ...this.#head(), version: 1, nonce: nonce.toString('base64url') },
+          ciphertext: ciphertext.toString('base64'),
+        },
+        metrics: metricsOf(submission),
       },
     };
   }
 }
 
-/** Where nothing can be encrypted, nothing is sent: only the verdict and the times. */
+/** Where nothing can be encrypted, only the verdict, the times and the metrics are sent. */
 const nothingLeaves: ResultEncrypter = {
   fileNameOf: () => 'file-0000000000000000',
   file: () => Promise.reject(new Error('it cannot be encrypted')),
-  result: (submission) => ({ ...withoutContent(submission), isPayloadDropped: true }),
+  result: withMetricsAlone,
 };
+
+type Place = Pick<ResultContext, 'accountId' | 'location'>;
 
 export interface ResultEncryptionOptions {
   /** RESULT_ENCRYPTION_KEYS; null leaves the choice to the control plane. */
@@ -188,7 +224,7 @@ export interface ResultEncryptionOptions {
 export class ResultEncryption {
   readonly #options: ResultEncryptionOptions;
   #announced: readonly string[] = [];
-  #session: { for: string; opened: Promise<Session> } | null = null;
+  #session: (Place & { keys: readonly string[]; opened: Promise<Session> }) | null = null;
   #endsAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ResultEncryptionOptions) {
@@ -201,7 +237,8 @@ export class ResultEncryption {
   }
 
   use(announced: readonly string[]): void {
-    this.#announced = announced;
+    // The same list stays the same object, which is what tells whether a session still fits.
+    if (announced.join() !== this.#announced.join()) this.#announced = announced;
   }
 
   get #keys(): readonly string[] {
@@ -226,28 +263,26 @@ export class ResultEncryption {
     }
   }
 
-  #sessionOf({ accountId, location }: ResultContext): Promise<Session> {
+  #sessionOf({ accountId, location }: Place): Promise<Session> {
     const { clock } = this.#options;
     const keys = this.#keys;
-    const wanted = JSON.stringify([accountId, location, keys]);
-    if (this.#session?.for !== wanted || clock.monotonic() > this.#endsAt) {
-      this.#endsAt = clock.monotonic() + sessionMs;
-      const opened = this.#openSession(keys, { accountId, location });
-      this.#session = { for: wanted, opened };
-      opened.catch(() => {
-        this.#session = null;
-      });
-    }
-    return this.#session.opened;
+    const known = this.#session;
+    const isSame =
+      known?.keys === keys && known.accountId === accountId && known.location === location;
+    if (isSame && clock.monotonic() <= this.#endsAt) return known.opened;
+    this.#endsAt = clock.monotonic() + sessionMs;
+    const opened = this.#openSession(keys, { accountId, location });
+    this.#session = { accountId, location, keys, opened };
+    opened.catch(() => {
+      this.#session = null;
+    });
+    return opened;
   }
 
-  async #openSession(
-    keys: readonly string[],
-    place: Pick<ResultContext, 'accountId' | 'location'>,
-  ): Promise<Session> {
-    const key = randomBytes(32);
+  async #openSession(keys: readonly string[], place: Place): Promise<Session> {
+    const key = randomBytes(keyBytes);
     const id = randomBytes(16).toString('base64url');
     const recipients = await wrapSession({ key, session: id }, keys, place);
-    return { id, key, spare: [], recipients };
+    return { id, key, resultKey: derived(key, noSalt, resultKeyInfo), recipients };
   }
 }

@@ -2,7 +2,7 @@
 import { open, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { constants, createGzip, gzip } from 'node:zlib';
+import { brotliCompress, constants, createGzip } from 'node:zlib';
 import { promisify } from 'node:util';
 import { request, type Dispatcher } from 'undici';
 import type { z } from 'zod';
@@ -35,7 +35,19 @@ import { connectWithinMs } from './open-connection.ts';
 import { TimeoutPolicy } from './timeout-policy.ts';
 import { IdleTimeout } from './idle-timeout.ts';
 
-const compress = promisify(gzip);
+const brotli = promisify(brotliCompress);
+
+/** A quarter of the CPU of gzip for encrypted results, half of it for others, and smaller. */
+function compress(text: string): Promise<Buffer> {
+  const bytes = Buffer.from(text);
+  return brotli(bytes, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: 1,
+      [constants.BROTLI_PARAM_LGWIN]: 18,
+      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    },
+  });
+}
 
 /**
  * A half-open connection is noticed within 30 s in any state: a poll waits 20 s for changes, and
@@ -323,7 +335,7 @@ export class ControlPlaneClient {
   ): Promise<R extends Record<'response', infer S extends z.ZodType> ? z.output<S> : undefined> {
     const url = this.#options.baseUrl + route.path;
     const isLarge = body.length >= compressFromBytes;
-    const bytes = isLarge ? await compress(body, { level: 1 }) : Buffer.from(body);
+    const bytes = isLarge ? await compress(body) : Buffer.from(body);
     let status: number;
     let headers: Record<string, string | string[] | undefined>;
     let text: string;
@@ -334,7 +346,7 @@ export class ControlPlaneClient {
           headers: {
             'content-type': 'application/json',
             'content-length': String(bytes.length),
-            ...(isLarge ? { 'content-encoding': 'gzip' } : {}),
+            ...(isLarge ? { 'content-encoding': 'br' } : {}),
           },
           body: [bytes],
         },

@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
-import { encryptedText } from '@monitor/shared/contract/encrypted-result.ts';
+import { hiddenCertificate } from '@monitor/shared/contract/encrypted-result.ts';
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
 import { hash32 } from '@monitor/shared/domain/hash.ts';
 import type { Logger } from 'pino';
@@ -50,8 +50,6 @@ export interface CertificateWatchOptions {
   /** True while results are encrypted. */
   isEncrypted?: () => boolean;
 }
-
-const hiddenNames = { issuer: encryptedText, subject: encryptedText, fingerprint256: '' };
 
 /** Equal for all checks that read the same certificate in the same way. */
 function questionOf(check: AssignedCheck): CertificateQuestion | null {
@@ -159,7 +157,8 @@ export class CertificateWatch {
     } catch (error) {
       watched.dueAt = clock.now() + Math.min(hourMs, firstRetryMs * 2 ** watched.failures);
       watched.failures += 1;
-      logger.debug({ err: error, host: question.host }, 'certificate not seen');
+      const err = this.#options.isEncrypted?.() === true ? undefined : error;
+      logger.debug({ err, host: question.host }, 'certificate not seen');
       return;
     }
     watched.failures = 0;
@@ -185,7 +184,7 @@ export class CertificateWatch {
         ...{ checkId, host, port, measuredAt },
         ...reading,
         // The names in a certificate are content; the days until it expires are a metric.
-        ...(this.#options.isEncrypted?.() === true ? hiddenNames : {}),
+        ...(this.#options.isEncrypted?.() === true ? hiddenCertificate : {}),
       },
       seenCertificate,
     });

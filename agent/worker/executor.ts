@@ -16,6 +16,7 @@ import type {
   OpenRun,
   ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
+import { encryptedText } from '@monitor/shared/contract/encrypted-result.ts';
 import { exchangeOf, type MissedReason } from '@monitor/shared/contract/check-result.ts';
 import { scheduleOf } from '@monitor/shared/domain/frequency.ts';
 import type { Logger } from 'pino';
@@ -199,9 +200,10 @@ export class Executor {
       return evidence.begin();
     };
     try {
-      const encrypter = await this.#encrypterOf(current);
+      const made = this.#asAttempt(current, startedAt);
+      const encrypter = await this.#encrypterOf(made);
       const attempt = {
-        ...this.#asAttempt(current, startedAt),
+        ...made,
         encrypter,
         // What was void before does not belong to the run.
         onRepeat: () => {
@@ -221,7 +223,7 @@ export class Executor {
       const isCancelled = turn.isCancelled();
       if (signal.aborted && !isCancelled) return;
       const { at, tookMs } = attemptEndedAt();
-      if (!isCancelled) this.#count(current, outcome, tookMs);
+      if (!isCancelled) this.#count(current, outcome, tookMs, encrypter !== null);
       const ended = {
         ...{ run: current, outcome, resultId: attempt.run.resultId, isCancelled, endedAt: at },
         sequenceStartedAt: current.sequenceStartedAt ?? startedAt,
@@ -249,7 +251,7 @@ export class Executor {
     isCrowded: this.#queue.pool(this.#poolOf(check)).queued > 0,
   });
 
-  #count(current: Run, outcome: AttemptOutcome, tookMs: number): void {
+  #count(current: Run, outcome: AttemptOutcome, tookMs: number, isEncrypted: boolean): void {
     const { metrics, logger, runners } = this.#options;
     const state = outcome.hasErrors ? 'error' : outcome.hasFailures ? 'failed' : 'passed';
     // A type this agent does not know is whatever the control plane says it is.
@@ -267,13 +269,12 @@ export class Executor {
     const facts = {
       ...{ checkId: check.id, runId, attempt, type: check.type, outcome: state },
       ...{ tookMs: Math.round(tookMs), responseTime: outcome.responseTime },
+      // It quotes what the target answered, and logs are read by others than results.
+      reason: isEncrypted && outcome.reason !== null ? encryptedText : outcome.reason,
     };
     if (outcome.hasErrors) {
-      logger.warn(
-        { ...facts, code: outcome.faultCode, reason: outcome.reason },
-        'run ended in an agent error',
-      );
-    } else logger.debug({ ...facts, reason: outcome.reason }, 'attempt made');
+      logger.warn({ ...facts, code: outcome.faultCode }, 'run ended in an agent error');
+    } else logger.debug(facts, 'attempt made');
   }
 
   /** The end of a run that was cancelled before its next attempt began. */
@@ -288,12 +289,10 @@ export class Executor {
     await this.#conclude(ended, null);
   }
 
-  #encrypterOf({ check, runId, runLocation, attempt }: Run): Promise<ResultEncrypter | null> {
-    const { encryption, ids } = this.#options;
-    return encryption.encrypterFor({
-      ...{ accountId: check.accountId, location: runLocation, checkId: check.id, attempt },
-      resultId: ids.ofAttempt(runId, attempt),
-    });
+  #encrypterOf({ run: made }: Attempt): Promise<ResultEncrypter | null> {
+    const { accountId, location, checkId, resultId, attempt } = made;
+    const context = { accountId, location, checkId, resultId, attempt };
+    return this.#options.encryption.encrypterFor(context);
   }
 
   #asAttempt(
@@ -330,7 +329,8 @@ export class Executor {
     const { submission, retry, retriedWhere } = concludeAttempt(ended, isLinkUp());
     const { check, runId, jobId, scheduledFor } = current;
     const entry: OutboxEntry = {
-      submission: encrypter === null ? submission : encrypter.result(submission),
+      submission,
+      ...(encrypter === null ? {} : { encrypt: () => encrypter.result(submission) }),
       ...(current.attempt > 1 && retry === null ? { endsRetryOf: runId } : {}),
       ...(scheduledFor !== null && jobId === null
         ? { finishedSlot: { checkId: check.id, scheduledFor } }

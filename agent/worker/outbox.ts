@@ -50,6 +50,11 @@ export interface SeenCertificate {
 /** The content of one commit. */
 export interface OutboxEntry {
   submission: Submission;
+  /**
+   * What is stored in the place of the submission. It must not throw. Results that are committed together
+   * are encrypted together: one alone costs many times as much, since its code has left the caches.
+   */
+  encrypt?: () => Submission;
   /** Set when the submission ends the run of this slot. */
   finishedSlot?: Slot;
   /** The run goes on with another attempt. */
@@ -133,6 +138,11 @@ function tombstoneIn(payload: string): string | null {
 function withoutPayload(entry: OutboxEntry): OutboxEntry {
   const tombstone = tombstoneOf(entry.submission);
   return tombstone === null ? entry : { ...entry, submission: JSON.parse(tombstone) as Submission };
+}
+
+function encrypted({ entry, resolve }: Waiting): Waiting {
+  const { encrypt, ...rest } = entry;
+  return { entry: encrypt === undefined ? entry : { ...rest, submission: encrypt() }, resolve };
 }
 
 function isWhole(row: Record<string, unknown>): boolean {
@@ -341,8 +351,8 @@ export class Outbox implements AsyncDisposable {
   commit(): void {
     this.#cancelCommit?.();
     this.#cancelCommit = null;
-    const batch = this.#waiting;
-    if (batch.length === 0 || this.#isClosed) return;
+    if (this.#waiting.length === 0 || this.#isClosed) return;
+    const batch = this.#waiting.map(encrypted);
     this.#waiting = [];
     this.#committedAt = this.#options.clock.monotonic();
     try {

@@ -5,6 +5,7 @@
 import type { ItemOutcome } from '@monitor/shared/contract/agent-protocol.ts';
 import type { CertificateConsumer } from '../results/index.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
+import { hiddenCertificate } from '@monitor/shared/contract/encrypted-result.ts';
 import {
   certificateTargetOf,
   effectiveFields,
@@ -13,6 +14,7 @@ import {
   locationsOf,
 } from '../checks/index.ts';
 import { wakeOutbox } from '../notifications/index.ts';
+import { encryptsResults } from '../scheduling/index.ts';
 import { settleCertificate } from './count-certificate-days.ts';
 
 /** Stores one certificate in the transaction of its batch. */
@@ -45,13 +47,14 @@ export const recordCertificate: CertificateConsumer = async (
   const measuredAt = Math.min(item.measuredAt, services.clock.now());
   if (known !== undefined && known.measured_at >= measuredAt)
     return without({ id, outcome: 'duplicate' });
+  // Whatever the agent sent: it may not know the keys of its location yet.
+  const isHidden = await encryptsResults(db, { accountId, location });
+  const { issuer, subject, fingerprint256 } = isHidden ? hiddenCertificate : item;
   const seen = {
     ...{ host, port, measured_at: measuredAt, due_at: measuredAt },
     valid_from: item.validFrom,
     valid_to: item.validTo,
-    issuer: item.issuer,
-    subject: item.subject,
-    fingerprint256: item.fingerprint256,
+    ...{ issuer, subject, fingerprint256 },
     problem: item.problem,
   };
   await db

@@ -5,6 +5,7 @@
 /** @import { CheckResult } from '@monitor/shared/contract/check-result-routes.ts' */
 /** @import { KeyFile, NamedFile, OpenKey } from '@monitor/shared/encryption/encryption.ts' */
 import { useEffect, useState } from './dom.js';
+import { useQuery } from './query.js';
 import { isSignedIn, onSessionChange } from './session.js';
 
 const storedAs = 'console.result-key';
@@ -91,7 +92,7 @@ function contextOf({ checkId, id, runLocation, attempts }) {
 async function decrypted(result, by) {
   const { encryptedResult, ...rest } = result;
   const { openResult } = await library();
-  if (encryptedResult === undefined) return { result, files: [] };
+  if (encryptedResult?.envelope == null) return { result, files: [] };
   const content = await openResult(encryptedResult.envelope, contextOf(result), by);
   const details = content.field === null ? {} : { [content.field]: content.details };
   return { result: /** @type {CheckResult} */ ({ ...rest, ...details }), files: content.files };
@@ -116,7 +117,7 @@ export function useDecrypted(result) {
   }, []);
   const by = key;
   useEffect(() => {
-    if (result?.encryptedResult === undefined || by === null) return;
+    if (result?.encryptedResult?.envelope == null || by === null) return;
     const base = { result, problem: '', files: [], keyId: by.id };
     decrypted(result, by).then(
       (content) => setOpened({ of: result, by, shown: { ...base, ...content, state: 'open' } }),
@@ -128,14 +129,14 @@ export function useDecrypted(result) {
   }, [result, by]);
   if (result === undefined) return undefined;
   const nothing = { result, problem: '', files: [], keyId: '' };
-  if (result.encryptedResult === undefined) return { ...nothing, state: 'plain' };
+  if (result.encryptedResult?.envelope == null) return { ...nothing, state: 'plain' };
   if (by === null) return { ...nothing, state: 'locked' };
   if (opened?.of === result && opened.by === by) return opened.shown;
   return { ...nothing, state: 'opening' };
 }
 
 /**
- * A file of a result, decrypted.
+ * A file of a result, decrypted. What type it has, its agent said, or who forged it: it is bytes here.
  * @param {CheckResult} result
  * @param {string} url
  * @param {NamedFile} file
@@ -153,5 +154,78 @@ export async function decryptedFile(result, url, file) {
   const expected = { ...contextOf(result), name: file.storedAs };
   const pieces = [];
   for await (const piece of openFile(source, key, expected)) pieces.push(piece);
-  return new Blob(pieces, { type: file.contentType });
+  return new Blob(pieces, { type: 'application/octet-stream' });
+}
+
+/** Pictures that are shown, by their first bytes. */
+const pictureTypes = [
+  { type: 'image/png', begins: /^\x89PNG\r\n\x1a\n/ },
+  { type: 'image/jpeg', begins: /^\xff\xd8\xff/ },
+  { type: 'image/webp', begins: /^RIFF[^]{4}WEBP/ },
+];
+const beginningBytes = 12;
+const maxPictures = 50;
+const maxPictureBytes = 10_000_000;
+
+/**
+ * A picture as an address for `<img>`; null for another file.
+ * @param {Blob} file
+ * @returns {Promise<string | null>}
+ */
+async function pictureAddress(file) {
+  const bytes = new Uint8Array(await file.slice(0, beginningBytes).arrayBuffer());
+  const beginning = String.fromCharCode(...bytes);
+  const known = pictureTypes.find(({ begins }) => begins.test(beginning));
+  if (known === undefined) return null;
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(new Blob([file], { type: known.type }));
+  });
+}
+
+/** @param {CheckResult} result */
+const shotsOf = ({ browserCheckResult }) =>
+  new Set(browserCheckResult?.pages.flatMap(({ screenshots }) => screenshots) ?? []);
+
+/**
+ * The result with the screenshots of its pages as pictures, as they are decrypted.
+ * @param {Shown} shown
+ * @returns {CheckResult}
+ */
+export function useDecryptedShots({ result, state, files }) {
+  const shots = state === 'open' ? shotsOf(result) : new Set();
+  const { checkId, id } = result;
+  const listed = useQuery(shots.size === 0 ? null : `v1/check-results/${checkId}/${id}/assets`);
+  const assets = listed.data?.assets;
+  const [pictures, setPictures] = useState(/** @type {Record<string, string>} */ ({}));
+  useEffect(() => {
+    let isGone = false;
+    const decryptAll = async () => {
+      const wanted = files.filter(({ name }) => shots.has(`artifact:${name}`));
+      for (const file of wanted.slice(0, maxPictures)) {
+        const asset = assets?.find(({ name }) => name === file.storedAs);
+        if (asset?.url == null || asset.size > maxPictureBytes) continue;
+        const picture = await decryptedFile(result, asset.url, file)
+          .then(pictureAddress)
+          .catch(() => null);
+        if (isGone) return;
+        if (picture !== null) {
+          setPictures((before) => ({ ...before, [file.storedAs]: picture }));
+        }
+      }
+    };
+    void decryptAll();
+    return () => {
+      isGone = true;
+    };
+  }, [assets, result]);
+  if (shots.size === 0 || result.browserCheckResult === null) return result;
+  const storedNames = new Map(files.map(({ name, storedAs }) => [`artifact:${name}`, storedAs]));
+  const pages = result.browserCheckResult.pages.map((page) => ({
+    ...page,
+    screenshots: page.screenshots.map((shot) => pictures[storedNames.get(shot) ?? ''] ?? shot),
+  }));
+  return { ...result, browserCheckResult: { ...result.browserCheckResult, pages } };
 }

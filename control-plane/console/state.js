@@ -112,6 +112,7 @@ function firstLine(text) {
 export function reasonOf(result) {
   const letter = outcomeOf(result);
   if (letter === 'P') return '';
+  if (result.encryptedResult?.envelope === null) return 'not stored';
   if (result.encryptedResult !== undefined) return 'encrypted';
   const script = scriptOf(result);
   if (script !== null) return firstLine(errorsOf(script)[0]?.message);

@@ -71,14 +71,13 @@ const checksById = prepareQuery<
 
 const encryptedLocations = prepareQuery<
   { accountIds: string },
-  { account_id: string; slug_name: string; encrypted_since: number }
+  { account_id: string; slug_name: string }
 >((db, argument) =>
   db
     .selectFrom('private_locations')
-    .select(['account_id', 'slug_name', 'encrypted_since'])
+    .select(['account_id', 'slug_name'])
     .where('account_id', 'in', eachTextIn(argument('accountIds')))
-    .where('encrypted_since', 'is not', null)
-    .$narrowType<{ encrypted_since: number }>(),
+    .where('encrypted_since', 'is not', null),
 );
 
 /** The schedules of checks since an instant. */
@@ -157,7 +156,7 @@ export class IngestFacts {
   readonly results = new Map<number, ResultRow[]>();
   readonly #checks = new Map<string, KnownCheck>();
   readonly #leases = new Map<string, LeasedJob>();
-  readonly #encryptedSince = new Map<string, number>();
+  readonly #encrypted = new Set<string>();
 
   /**
    * Reads what is known about these items. Under the locks of their checks nothing of it changes before
@@ -198,8 +197,7 @@ export class IngestFacts {
     }
     await facts.#readLeases(db, items);
     for (const row of await encryptedLocations.run(db, { accountIds })) {
-      const { account_id: accountId, slug_name: location, encrypted_since: since } = row;
-      facts.#encryptedSince.set(`${accountId} ${location}`, since);
+      facts.#encrypted.add(`${row.account_id} ${row.slug_name}`);
     }
     return facts;
   }
@@ -277,9 +275,9 @@ export class IngestFacts {
     return (await this.addRunsOfSlots(db, items)) || byId;
   }
 
-  /** Since when a location takes only encrypted results; undefined where it takes others. */
-  encryptedSince({ accountId, location }: RunItem): number | undefined {
-    return this.#encryptedSince.get(`${accountId} ${location}`);
+  /** True where the content of a result is stored only when it is encrypted. */
+  isEncrypted({ accountId, location }: RunItem): boolean {
+    return this.#encrypted.has(`${accountId} ${location}`);
   }
 
   check(checkId: string): KnownCheck | undefined {

@@ -9,20 +9,14 @@ import type {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
 import { sha256Hex } from '../core/keys.ts';
-import type { EncodedPayload } from '../db/columns.ts';
+import { encodePayload, type EncodedPayload } from '../db/columns.ts';
 import type { FinishedJob, NewJob, RetryLocations } from '../scheduling/index.ts';
 import { whyRefused, withoutFuture } from './decide/admission.ts';
-import { hasContent, withoutContent } from './decide/encrypted-payload.ts';
+import { encryptedPayload, hasContent, withoutContent } from './decide/encrypted-payload.ts';
 import { decideResult } from './decide/ingest.ts';
 import { slotKey, slotOf, type IngestFacts, type RunItem, type RunRow } from './ingest-facts.ts';
 import { runDayOf } from '../db/run-days.ts';
 import type { NewResult } from './result-rows.ts';
-
-/**
- * A run may have begun before its agent learned the keys of the location: its verdict counts, and what it
- * contains is not stored.
- */
-const plainGraceMs = 2 * 60_000;
 
 export interface PlannedRun {
   /** Null for a new run, until it is inserted. */
@@ -123,14 +117,13 @@ export class IngestPlan {
     const slot = slotKey(slotOf(data));
     const known = run ?? (slot === null ? undefined : this.#bySlot.get(slot));
     if (data.kind === 'missed') return this.#takeMissed(item, data, known);
-    const since = this.#facts.encryptedSince(item);
-    const isPlain = since !== undefined && data.encryptedResult == null && hasContent(data);
+    const isPlain =
+      this.#facts.isEncrypted(item) && data.encryptedResult == null && hasContent(data);
     if (!isPlain) return this.#takeResult(item, withoutFuture(data, now), payload, known);
-    if (data.startedAt >= since + plainGraceMs) {
-      const problem = `encryptedResult: is required, since ${location} has keys for results`;
-      return { id: data.id, outcome: 'refused', reason: problem };
-    }
-    return this.#takeResult(item, withoutFuture(withoutContent(data), now), null, known);
+    // Its agent did not know the keys when the run began: the verdict counts, the content is not stored.
+    const dropped = withoutContent(data);
+    const metrics = encodePayload(encryptedPayload(data.checkType, dropped.encryptedResult));
+    return this.#takeResult(item, withoutFuture(dropped, now), metrics, known);
   }
 
   #takeMissed(item: RunItem, data: MissedSubmission, known: PlannedRun | undefined): ItemOutcome {

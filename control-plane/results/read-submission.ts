@@ -13,10 +13,9 @@ import {
   encryptedFileName,
   encryptedText,
 } from '@monitor/shared/contract/encrypted-result.ts';
-import { readableMetrics } from '@monitor/shared/domain/readable-metrics.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
-import { encodeJson, encodePayload, type EncodedPayload } from '../db/columns.ts';
-import type { EncryptedPayload } from './decide/encrypted-payload.ts';
+import { encodeEncryptedPayload, encodeJson, type EncodedPayload } from '../db/columns.ts';
+import { encryptedPayload } from './decide/encrypted-payload.ts';
 
 /** Limit of monitor details: headers, the beginning of a body, a traceroute. */
 const maxMonitorBytes = 2_097_152;
@@ -64,16 +63,16 @@ function whyReadable(item: ResultSubmission): string | null {
 /** The envelope, with the numbers that analytics read and nothing else that an agent may have put there. */
 function encryptedPayloadOf(
   item: ResultSubmission,
-  { envelope, metrics }: NonNullable<ResultSubmission['encryptedResult']>,
+  encrypted: NonNullable<ResultSubmission['encryptedResult']>,
 ): EncodedPayload | string {
   const readable = whyReadable(item);
   if (readable !== null) return readable;
   const maxLength = maxBytesOf(item.checkType) * encryptedOverhead;
-  if (envelope.ciphertext.length > maxLength) {
-    return `encryptedResult.envelope.ciphertext: has ${envelope.ciphertext.length} characters, at most ${maxLength} are taken`;
+  const length = encrypted.envelope?.ciphertext.length ?? 0;
+  if (length > maxLength) {
+    return `encryptedResult.envelope.ciphertext: has ${length} characters, at most ${maxLength} are taken`;
   }
-  const payload: EncryptedPayload = { envelope, ...readableMetrics(item.checkType, metrics) };
-  return encodePayload(payload);
+  return encodeEncryptedPayload(encryptedPayload(item.checkType, encrypted));
 }
 
 /** The details of a result in the shape of its type; an agent without the type has none. */

@@ -2,11 +2,11 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { findCheckType, type CheckType } from '@monitor/shared/contract/checks/index.ts';
-import { encryptedError } from '@monitor/shared/contract/encrypted-result.ts';
-import { readableMetrics } from '@monitor/shared/domain/readable-metrics.ts';
+import { droppedError, encryptedError } from '@monitor/shared/contract/encrypted-result.ts';
 import { decodePayload, fromFlag } from '../db/columns.ts';
 import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
+import { encryptedPayload } from './decide/encrypted-payload.ts';
 import type { CheckResultsTable } from './tables.ts';
 import type { RunVerdict } from './run-verdict.ts';
 
@@ -31,7 +31,7 @@ function oneLine(text: string | undefined): string | null {
 
 function errorOf(payload: Payload): string | null {
   const { envelope, requestError, assertions, errors, degradedReason } = payload;
-  if (envelope !== undefined) return encryptedError;
+  if (envelope !== undefined) return envelope === null ? droppedError : encryptedError;
   const [thrown] = errors ?? [];
   const assertion = assertions?.find(
     ({ error, passed }) => error !== undefined || passed === false,
@@ -52,9 +52,7 @@ function answerOf({ response }: Payload): Pick<RunVerdict, 'statusCode' | 'statu
 
 function payloadIn(item: ResultSubmission): Payload | null {
   const { encryptedResult: encrypted } = item;
-  if (encrypted != null) {
-    return { ...readableMetrics(item.checkType, encrypted.metrics), envelope: encrypted.envelope };
-  }
+  if (encrypted != null) return encryptedPayload(item.checkType, encrypted);
   const type = findCheckType(item.checkType);
   return type === undefined ? null : (item[type.resultField] as Payload | null);
 }

@@ -43,6 +43,7 @@ export { cancelOpenRuns, recordOpenRuns } from './open-runs.ts';
 export { openRunHandlers } from './open-runs/handlers.ts';
 export { loadOf, type Overload, overloadOf } from './overload.ts';
 export { givenKeysOf } from './private-locations/result-keys.ts';
+export { encryptsResults } from './private-locations/store.ts';
 export { privateLocationHandlers } from './private-locations/handlers.ts';
 export { schedulePreviewHandlers } from './preview-schedule.ts';
 export { pruneJobLeases } from './prune-job-leases.ts';

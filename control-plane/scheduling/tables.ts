@@ -26,7 +26,7 @@ export interface PrivateLocationsTable {
   proxy_url: string | null;
   /** Public keys for results: a JSON list of `StoredResultKey`. */
   result_keys_json: string;
-  /** Since when only encrypted results are taken; null without keys. */
+  /** Since when content is stored only when it is encrypted; null without keys. */
   encrypted_since: number | null;
   created_at: number;
   updated_at: number | null;

@@ -45,7 +45,7 @@ export async function benchArtifact(rounds: number): Promise<void> {
   await using store = await openFolderStore(folder.path);
   const hash = createHash('sha256');
   for (const bytes of blocks()) hash.update(bytes);
-  const expected = { encoding: null, sizeBytes, digest: hash.digest() };
+  const expected = { encoding: null, sizeBytes, digest: hash.digest(), isEncrypted: false };
   let files = 0;
   let largestMib = 0;
   const server = createServer((received, response) => {

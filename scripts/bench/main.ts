@@ -320,7 +320,7 @@ const parts: Record<string, () => Promise<void>> = {
   ...Object.fromEntries(
     kinds.map((kind) => [kind.name, () => benchKind(system, kind, ports)] as const),
   ),
-  encryption: () => benchEncryption(system, rounds, ports.http, show),
+  encryption: () => benchEncryption(rounds, ports.http, show),
   'round-trip': async () => {
     for (const busy of [0, 20]) await benchRoundTrip(busy);
   },

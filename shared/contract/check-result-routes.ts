@@ -60,7 +60,8 @@ export const checkResult = z
       .boolean()
       .meta({ description: 'It arrived after the FINAL result of its run and counts for nothing' }),
     isPayloadDropped: z.boolean().meta({
-      description: 'The agent had no room for the details: only the verdict and the times remain',
+      description:
+        'The details are not there: the agent had no room for them, or did not encrypt them where it should have. The verdict and the times remain',
     }),
     detailsOmitted: z.literal(true).exactOptional().meta({
       description:

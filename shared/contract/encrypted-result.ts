@@ -31,28 +31,44 @@ export const encryptedEnvelope = z
       .array(z.object({ id: base64Url(22), enc: base64Url(87), key: base64Url(64) }))
       .min(1)
       .max(maxRecipients),
-    salt: base64Url(43),
-    ciphertext: z.base64().meta({ example: 'BBBB' }),
+    nonce: base64Url(16),
+    ciphertext: z
+      .string()
+      .regex(/^[A-Za-z0-9+/]+={0,2}$/, 'must be base64')
+      .meta({ example: 'BBBB' }),
   })
   .meta({ id: 'EncryptedEnvelope' });
 
+/** Null where the content was not encrypted: it is nowhere then, and its metrics remain. */
+const envelope = encryptedEnvelope.nullable();
+
 /** The encrypted details with the numbers that analytics read. */
-export const encryptedResult = z.looseObject({ envelope: encryptedEnvelope }).meta({
+export const encryptedResult = z.looseObject({ envelope }).meta({
   id: 'EncryptedResult',
   description:
-    'What the result contains, for its recipients; the numbers of its metrics stand beside',
+    'What the result contains, for its recipients; the numbers of its metrics stand beside. `envelope` is null where the agent did not encrypt it, and what it contained was not stored then',
 });
 
 /** What agents send of it. */
 export const submittedEncryptedResult = z.object({
-  envelope: encryptedEnvelope,
+  envelope,
   metrics: z.record(z.string(), z.unknown()),
 });
 
 /** Name of an encrypted file on the control plane, and what else its declaration may say. */
 export const encryptedFileName = /^file-[0-9a-f]{16}$/;
+/** The first bytes of an encrypted file. */
+export const encryptedFileStart = 'MRF1';
 export const encryptedContentType = 'application/octet-stream';
 /** In the place of texts that are encrypted. */
 export const encryptedText = 'encrypted';
 /** In the place of an error, in alerts and lists. */
 export const encryptedError = 'encrypted; open the link to read it';
+/** The same, where there is nothing to read. */
+export const droppedError = 'not stored, since the agent did not encrypt it';
+/** In the place of what a certificate says of its owner and its issuer. */
+export const hiddenCertificate = {
+  issuer: encryptedText,
+  subject: encryptedText,
+  fingerprint256: '',
+};

@@ -25,16 +25,33 @@ function copied(value: unknown, place: readonly string[], into: unknown): unknow
 const minStatus = 100;
 const maxStatus = 599;
 
+interface Readable {
+  places: readonly (readonly string[])[];
+  hasStatus: boolean;
+}
+
+const known = new Map<string, Readable>();
+
+function readableOf(type: CheckType): Readable {
+  let readable = known.get(type);
+  if (readable === undefined) {
+    const { metrics, figures, groupBy } = analyticsOf[type];
+    const places = [...metrics, ...figures.map(({ base }) => base)].flatMap(({ place }) =>
+      place === null ? [] : [place],
+    );
+    readable = { places, hasStatus: groupBy.includes('statusCode') };
+    known.set(type, readable);
+  }
+  return readable;
+}
+
 /** The metrics of a type in its details, and the HTTP status where analytics group by it. */
 export function readableMetrics(type: string, details: unknown): Record<string, unknown> {
   if (!Object.hasOwn(analyticsOf, type)) return {};
-  const { metrics, figures, groupBy } = analyticsOf[type as CheckType];
-  const places = [...metrics, ...figures.map(({ base }) => base)].flatMap(({ place }) =>
-    place === null ? [] : [place],
-  );
+  const { places, hasStatus } = readableOf(type as CheckType);
   let readable: unknown = {};
   for (const place of places) readable = copied(details, place, readable);
-  if (groupBy.includes('statusCode') && isFields(details) && isFields(details['response'])) {
+  if (hasStatus && isFields(details) && isFields(details['response'])) {
     const { status } = details['response'];
     if (Number.isInteger(status) && Number(status) >= minStatus && Number(status) <= maxStatus) {
       readable = copied(details, ['response', 'status'], readable);

@@ -44,11 +44,11 @@ export interface EnvelopeHead {
   accountId: string;
   session: string;
   recipients: WrappedKey[];
-  salt: string;
 }
 
 /** An encrypted result. */
 export interface Envelope extends EnvelopeHead {
+  nonce: string;
   /** In base64. */
   ciphertext: string;
 }
@@ -64,6 +64,8 @@ export interface ResultContext {
 
 /** The beginning of an encrypted file. */
 export interface FileHead extends EnvelopeHead, ResultContext {
+  /** Derives its key. */
+  salt: string;
   /** Its name on the control plane; the real one is in the result. */
   name: string;
   chunkBytes: number;
@@ -195,9 +197,8 @@ export async function wrapSession(
 export function headOf(
   session: Pick<EnvelopeHead, 'session' | 'recipients'>,
   accountId: string,
-  salt: Uint8Array,
 ): EnvelopeHead {
-  return { version, accountId, ...session, salt: toBase64Url(salt) };
+  return { version, accountId, ...session };
 }
 
 async function unwrapSession(head: EnvelopeHead, location: string, key: OpenKey): Promise<Bytes> {
@@ -221,13 +222,16 @@ async function unwrapSession(head: EnvelopeHead, location: string, key: OpenKey)
   }
 }
 
-/** `info` of HKDF for the key of a result or a file. What it belongs to is associated data. */
-export const contentKeyInfo = toBytes(JSON.stringify(['result-content', version]));
+/** `info` of HKDF for the key of all results of a session, which has no salt. */
+export const resultKeyInfo = toBytes(JSON.stringify(['result-content', version]));
+export const noSalt = new Uint8Array(0);
+/** The same for the key of one file. What a ciphertext belongs to is associated data. */
+export const fileKeyInfo = toBytes(JSON.stringify(['file-content', version]));
 
-async function contentKey(session: Bytes, salt: Bytes): Promise<CryptoKey> {
+async function derivedKey(session: Bytes, salt: Bytes, info: Bytes): Promise<CryptoKey> {
   const base = await subtle.importKey('raw', session, 'HKDF', false, ['deriveKey']);
   return subtle.deriveKey(
-    { name: 'HKDF', hash: 'SHA-256', salt, info: contentKeyInfo },
+    { name: 'HKDF', hash: 'SHA-256', salt, info },
     base,
     { name: 'AES-GCM', length: 256 },
     false,
@@ -276,7 +280,7 @@ function parseContent(text: string): ResultContent {
 }
 
 const isEnvelope = (value: unknown): value is Envelope =>
-  hasTexts(value, ['accountId', 'session', 'salt', 'ciphertext']) &&
+  hasTexts(value, ['accountId', 'session', 'nonce', 'ciphertext']) &&
   Array.isArray((value as Envelope).recipients) &&
   (value as Envelope).recipients.every((one) => hasTexts(one, ['id', 'enc', 'key']));
 
@@ -291,8 +295,9 @@ export async function openResult(
   const bound = contextBytes({ ...context, accountId: envelope.accountId }, null);
   let plain: Bytes;
   try {
-    const aes = await contentKey(session, fromBase64(envelope.salt));
-    const algorithm = { name: 'AES-GCM', iv: new Uint8Array(12), additionalData: bound };
+    const aes = await derivedKey(session, noSalt, resultKeyInfo);
+    const iv = fromBase64(envelope.nonce);
+    const algorithm = { name: 'AES-GCM', iv, additionalData: bound };
     plain = new Uint8Array(await subtle.decrypt(algorithm, aes, fromBase64(envelope.ciphertext)));
   } catch (error) {
     if (error instanceof DecryptionError) throw error;
@@ -413,7 +418,7 @@ export async function* openFile(
   if (isOther) throw new DecryptionError('it is a file of another result');
   if (head.chunkBytes !== chunkBytes) throw new DecryptionError('its chunks have another size');
   const session = await unwrapSession(head, head.location, key);
-  const aes = await contentKey(session, fromBase64(head.salt));
+  const aes = await derivedKey(session, fromBase64(head.salt), fileKeyInfo);
   const additionalData = await subtle.digest('SHA-256', bytes);
   onHead(head);
   for (let number = 0; ; number += 1) {

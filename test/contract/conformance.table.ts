@@ -892,7 +892,7 @@ export const sections: readonly Section[] = [
       '[].encryptedResult.envelope.recipients[].id',
       '[].encryptedResult.envelope.recipients[].enc',
       '[].encryptedResult.envelope.recipients[].key',
-      '[].encryptedResult.envelope.salt',
+      '[].encryptedResult.envelope.nonce',
       '[].encryptedResult.envelope.ciphertext',
       '[].detailsOmitted',
       // Shapes that the specification does not show.

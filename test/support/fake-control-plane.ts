@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync } from 'node:zlib';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import {
   agentRoutes,
@@ -73,7 +73,7 @@ interface Told {
 }
 
 const uncompressed = (request: IncomingMessage, body: Buffer): string =>
-  (request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString();
+  (request.headers['content-encoding'] === 'br' ? brotliDecompressSync(body) : body).toString();
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -233,7 +233,7 @@ export class FakeControlPlane implements AsyncDisposable {
       this.#changed();
       return;
     }
-    const wasCompressed = request.headers['content-encoding'] === 'gzip';
+    const wasCompressed = request.headers['content-encoding'] === 'br';
     const body: unknown = JSON.parse(uncompressed(request, raw));
     const parsed = route.body?.safeParse(body) ?? { success: true as const, data: undefined };
     this.requests.push({ route: name, body, wasCompressed, receivedAt });

@@ -48,7 +48,7 @@ function File({ file, shown }) {
   const named = shown.files.find(({ storedAs }) => storedAs === file.name);
   const reason = named?.withheld ?? file.reason;
   const url = safeLink(file.url);
-  const viewer = safeLink(file.viewerUrl);
+  const viewer = shown.state === 'plain' ? safeLink(file.viewerUrl) : null;
   return html`<tr>
     <th scope="row" class="mono">
       ${named?.name ?? file.name}

@@ -1,6 +1,7 @@
 /** One result: the verdict, then its evidence. */
 /** @import { CheckResult } from '@monitor/shared/contract/check-result-routes.ts' */
-import { useDecrypted } from '../decryption.js';
+/** @import { Shown } from '../decryption.js' */
+import { useDecrypted, useDecryptedShots } from '../decryption.js';
 import { html } from '../dom.js';
 import { duration, typeName } from '../format.js';
 import { Decisions } from '../parts/decisions.js';
@@ -33,7 +34,7 @@ function took({ responseTime, agentWaitMs }) {
 function Verdict({ result }) {
   const letter = outcomeOf(result);
   const { word, tone } = outcomes[letter];
-  // The section below says that it is encrypted.
+  // The section below says that it is encrypted, or was not.
   const reason = result.encryptedResult === undefined ? reasonOf(result) : '';
   return html`<div class="title-line">
       <h1>${result.name}</h1>
@@ -88,7 +89,13 @@ export function ResultDetail({ result: given }) {
     return html`<${Loading} what="Decrypting the result" />`;
   const { result, state, keyId } = shown;
   if (state === 'locked') return html`<${Unlock} shown=${shown} />`;
-  return html`${state === 'open' && html`<${Unlocked} keyId=${keyId} />`}<${Readable} result=${result} />`;
+  if (state === 'plain') return html`<${Readable} result=${result} />`;
+  return html`<${Unlocked} keyId=${keyId} /><${Decrypted} shown=${shown} />`;
+}
+
+/** @param {{ shown: Shown }} props */
+function Decrypted({ shown }) {
+  return html`<${Readable} result=${useDecryptedShots(shown)} />`;
 }
 
 /** @param {{ result: CheckResult }} props */
@@ -105,9 +112,11 @@ function Readable({ result }) {
   return html`<${Section} title="Detail"
     ><p class="notice empty">
       ${
-        result.isPayloadDropped
-          ? 'The agent had no room for what this run saw. Only its verdict and its times remain.'
-          : 'Nothing else was recorded.'
+        result.encryptedResult !== undefined
+          ? 'What this run saw was not stored, since its agent did not encrypt it. Its verdict, its times and its metrics remain.'
+          : result.isPayloadDropped
+            ? 'The agent had no room for what this run saw. Only its verdict and its times remain.'
+            : 'Nothing else was recorded.'
       }
     </p><//
   >`;

@@ -7,6 +7,7 @@ import { ApiError, notFound } from '../../errors/api-error.ts';
 import { tooLarge } from './receive-artifact.ts';
 import { acceptsGzip, isUnchanged } from '../../http/accepted.ts';
 import { asStream, type Handlers } from '../../http/implement.ts';
+import { encryptsResults } from '../../scheduling/index.ts';
 import { storeArtifact } from '../store-artifact.ts';
 import type { Services } from '../../core/services.ts';
 import { decoded, headersOf, rangeOf } from './download.ts';
@@ -149,7 +150,9 @@ export function agentArtifactHandlers(
         throw tooLarge();
       }
       services.quotas.take(accountId, location, { files: 1, fileBytes: row.size_bytes });
-      await storeArtifact(services, row, body, { encoding, sizeBytes: row.size_bytes, digest });
+      const isEncrypted = await encryptsResults(services.db, { accountId, location });
+      const { size_bytes: sizeBytes } = row;
+      await storeArtifact(services, row, body, { encoding, sizeBytes, digest, isEncrypted });
       return undefined;
     },
   };

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { maxArtifactBytes } from '@monitor/shared/contract/agent-protocol.ts';
+import { encryptedFileStart } from '@monitor/shared/contract/encrypted-result.ts';
 import { ApiError } from '../../errors/api-error.ts';
 
 /** Overhead of gzip for content that does not compress. */
@@ -17,10 +18,20 @@ export interface ExpectedFile {
   sizeBytes: number;
   /** SHA-256 of the uncompressed file. */
   digest: Buffer;
+  /** It must begin as encrypted files do. */
+  isEncrypted: boolean;
 }
 
 function wrong(message: string): ApiError {
   return new ApiError('VALIDATION', message, { source: 'payload' });
+}
+
+/** An agent began the run before it knew the keys: it has nothing left to do. */
+function notEncrypted(): ApiError {
+  return new ApiError(
+    'CONFLICT',
+    'the file is not encrypted, and its location has keys for results',
+  );
 }
 
 export function tooLarge(): ApiError {
@@ -34,6 +45,7 @@ export function tooLarge(): ApiError {
 class Tally {
   readonly #expected: ExpectedFile;
   readonly #hash = createHash('sha256');
+  #start = '';
   #bytes = 0;
 
   constructor(expected: ExpectedFile) {
@@ -47,10 +59,18 @@ class Tally {
       throw wrong(`the file is larger than the ${this.#expected.sizeBytes} bytes announced`);
     }
     this.#hash.update(piece);
+    if (this.#expected.isEncrypted) this.#requireEncrypted(piece);
+  }
+
+  #requireEncrypted(piece: Buffer): void {
+    const missing = encryptedFileStart.length - this.#start.length;
+    this.#start += piece.toString('latin1', 0, missing);
+    if (!encryptedFileStart.startsWith(this.#start)) throw notEncrypted();
   }
 
   finish(): void {
-    const { sizeBytes, digest } = this.#expected;
+    const { sizeBytes, digest, isEncrypted } = this.#expected;
+    if (isEncrypted && this.#start !== encryptedFileStart) throw notEncrypted();
     if (this.#bytes !== sizeBytes) {
       throw wrong(`the file has ${this.#bytes} bytes; ${sizeBytes} were announced`);
     }

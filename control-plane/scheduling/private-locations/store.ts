@@ -50,6 +50,21 @@ export function lockLocation(
   return lockRows(byId(db, accountId, id)).executeTakeFirst();
 }
 
+/** True for a location with keys for results. */
+export async function encryptsResults(
+  db: Kysely<Database>,
+  { accountId, location }: { accountId: string; location: string },
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('private_locations')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('slug_name', '=', location)
+    .where('encrypted_since', 'is not', null)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Numbers of checks and groups that use a location. */
 export async function usesOf(
   db: Kysely<Database>,

@@ -1,11 +1,15 @@
 import type { LiveLogLine } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Services } from '../../core/services.ts';
 import { notFound } from '../../errors/api-error.ts';
+import { encryptsResults } from '../../scheduling/index.ts';
 
 /** Of one run; its result holds more. */
 const maxLogBytes = 4_194_304;
 
-/** Stores what a run has printed since, for the client that watches it. Throws 404 when none does. */
+/**
+ * Stores what a run has printed since, for the client that watches it. Throws 404 when none does, and where
+ * results are encrypted: an agent may have begun the run before it knew the keys.
+ */
 export async function storeTestLogs(
   services: Services,
   { accountId, location }: { accountId: string; location: string },
@@ -14,6 +18,7 @@ export async function storeTestLogs(
   const { clock, commits, runs } = services;
   const text = JSON.stringify(lines);
   await commits.run(async (db) => {
+    if (await encryptsResults(db, { accountId, location })) throw notFound('watched run', runId);
     const { numUpdatedRows } = await db
       .updateTable('test_results')
       .set((set) => ({ log_bytes: set('log_bytes', '+', text.length) }))

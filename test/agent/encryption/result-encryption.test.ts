@@ -88,8 +88,7 @@ function submissionOf(body = 'x'): ResultSubmission {
 }
 
 function envelopeOf({ encryptedResult }: ResultSubmission): Envelope {
-  assert.ok(encryptedResult != null);
-  return encryptedResult.envelope;
+  return encryptedResult?.envelope ?? assert.fail();
 }
 
 async function decrypted(bytes: Buffer, key: OpenKey, pieceBytes = 10_000): Promise<Buffer> {
@@ -162,7 +161,7 @@ test('an envelope opens in no other result, location or attempt, and not when ch
   }
   const changed: Envelope[] = [
     { ...envelope, accountId: 'another' },
-    { ...envelope, salt: envelope.salt.replace(/^../, 'zz') },
+    { ...envelope, nonce: envelope.nonce.replace(/^../, 'zz') },
     { ...envelope, session: envelope.session.replace(/^../, 'zz') },
     { ...envelope, ciphertext: Buffer.alloc(50, 7).toString('base64') },
   ];
@@ -190,7 +189,7 @@ test('content that somebody forged is bounded, and replaces nothing but details'
 test('what is no envelope is refused in words', async () => {
   const key = await newKey();
   const envelope = envelopeOf((await encrypterFor([key])).result(submissionOf()));
-  for (const each of [{}, { ...envelope, recipients: null }, { ...envelope, salt: 5 }]) {
+  for (const each of [{}, { ...envelope, recipients: null }, { ...envelope, nonce: 5 }]) {
     await assert.rejects(openResult(each as Envelope, context, key), /it is no encrypted result/);
   }
 });

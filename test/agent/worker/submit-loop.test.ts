@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { buffer } from 'node:stream/consumers';
 import test from 'node:test';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync } from 'node:zlib';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { ControlPlaneClient } from '../../../agent/link/control-plane-client.ts';
 import { createDispatcher } from '../../../agent/link/dispatcher.ts';
@@ -125,8 +125,8 @@ async function deliver(
   const ended = Promise.withResolvers<undefined>();
   await using server = await httpServer((request, response) => {
     void buffer(request).then((body) => {
-      const isZipped = request.headers['content-encoding'] === 'gzip';
-      const text = (isZipped ? gunzipSync(body) : body).toString();
+      const isZipped = request.headers['content-encoding'] === 'br';
+      const text = (isZipped ? brotliDecompressSync(body) : body).toString();
       const { items } = JSON.parse(text) as { items: ResultSubmission[] };
       onBatch(
         items.map(({ name, attempt }) => (attempt > 1 ? `${name}#${attempt}` : name)),

@@ -1,5 +1,6 @@
 /** What the control plane takes from agents of a location that has keys for results. */
 import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
 import test from 'node:test';
 import type {
   CheckInAnswer,
@@ -18,6 +19,7 @@ interface Place {
   id: string;
   checkId: string;
   agent: FakeAgent;
+  key: string;
   publicKey: string;
 }
 
@@ -34,7 +36,8 @@ async function openPlace(cp: TestControlPlane): Promise<Place> {
   });
   const { publicKey } = await createKeyFile(null);
   const { id: checkId } = check.body as { id: string };
-  return { id, checkId, agent: new FakeAgent(cp, keys[0].rawKey), publicKey };
+  const key = keys[0].rawKey;
+  return { id, checkId, agent: new FakeAgent(cp, key), key, publicKey };
 }
 
 async function switchOn(cp: TestControlPlane, { id, publicKey }: Place): Promise<void> {
@@ -87,22 +90,85 @@ async function allSaid(cp: TestControlPlane, checkId: string): Promise<string> {
   return JSON.stringify([results.body, groups.body]);
 }
 
-test('readable results are refused once a location has keys, and runs in progress lose their content', async () => {
+test('results that come readable after all are recorded once, with verdict and metrics, and without content', async () => {
   const clock = new TestClock(now);
   await using cp = await startTestControlPlane({ clock });
   const place = await openPlace(cp);
-  clock.advance(10 * minute);
-  const before = clock.now() - 5 * minute;
   await switchOn(cp, place);
-  const inProgress = await outcomeOf(place.agent, failedRun(place, before));
-  assert.equal(inProgress.outcome, 'accepted', JSON.stringify(inProgress));
-  clock.advance(10 * minute);
-  const later = await outcomeOf(place.agent, failedRun(place, clock.now() - minute));
-  assert.equal(later.outcome, 'refused');
-  assert.match(later.reason ?? '', /^encryptedResult: is required, since cellar has keys/);
-  const said = await allSaid(cp, place.checkId);
-  assert.doesNotMatch(said, /nightingale/);
-  assert.match(said, /"isPayloadDropped":true/);
+  // The agent was cut off all the time, and knows of no key.
+  clock.advance(6 * 60 * minute);
+  const plain = failedRun(place, clock.now() - minute);
+  assert.equal((await outcomeOf(place.agent, plain)).outcome, 'accepted');
+  assert.equal((await outcomeOf(place.agent, plain)).outcome, 'duplicate');
+  assert.doesNotMatch(await allSaid(cp, place.checkId), /nightingale/);
+  const { body } = await cp.api('GET', `/v1/check-results/${place.checkId}`);
+  const [result, ...more] = body as Record<string, unknown>[];
+  assert.equal(more.length, 0);
+  assert.deepEqual(
+    [result?.['hasFailures'], result?.['isPayloadDropped'], result?.['encryptedResult']],
+    [true, true, { envelope: null, response: { status: 503, timingPhases: { dns: 2 } } }],
+  );
+  const alerts = await cp.api('GET', `/v1/check-statuses/${place.checkId}`);
+  assert.equal(alerts.body.hasFailures, true);
+});
+
+test('files, names in certificates and live logs that come readable are not stored', async () => {
+  const clock = new TestClock(now);
+  await using cp = await startTestControlPlane({ clock });
+  const place = await openPlace(cp);
+  const { agent, checkId } = place;
+  const sessions = await cp.api('POST', '/v1/test-sessions/run', {
+    ...{ name: 'shop', streamLogs: true, runLocation: { type: 'PRIVATE', slugName: 'cellar' } },
+    checkRunJobs: [
+      {
+        ...{ checkType: 'URL', logicalId: 'shop', name: 'Shop', frequency: 10 },
+        ...{ request: { url: 'https://a.example/' }, filePath: '/checks/shop.check.ts' },
+        sourceInfo: { checkRunSuiteId: randomUUID(), checkRunId: randomUUID() },
+      },
+    ],
+  });
+  assert.equal(sessions.status, 202, JSON.stringify(sessions.body));
+  const job = (await agent.checkIn()).jobs.find(({ streamsLogs }) => streamsLogs === true);
+  const body = Buffer.from('nightingale');
+  const digest = createHash('sha256').update(body).digest('base64');
+  const upload = async (): Promise<number> => {
+    const path = `/v1/agent/artifacts/${before.id}/nightingale.txt`;
+    const headers = { authorization: `Bearer ${place.key}`, digest: `sha-256=${digest}` };
+    return (await fetch(`${cp.url}${path}`, { method: 'PUT', headers, body })).status;
+  };
+  const before = resultOf(checkId, {
+    ...{ slotLocation: 'cellar', runLocation: 'cellar', scheduledFor: now - minute },
+    ...{ startedAt: now - minute, stoppedAt: now - minute + 20 },
+    artifacts: [
+      {
+        ...{ name: 'nightingale.txt', type: 'log', contentType: 'text/plain' },
+        ...{ size: body.length, digest, withheld: null },
+      },
+    ],
+  });
+  assert.equal((await outcomeOf(agent, before)).outcome, 'accepted');
+  const print = (message: string, position: number, status: number): Promise<unknown> => {
+    const lines = [{ timestamp: now, message }];
+    return agent.call('logs', { agentId: agent.id, runId: job?.runId, position, lines }, status);
+  };
+  await print('started', 0, 204);
+  await switchOn(cp, place);
+  assert.equal(await upload(), 409);
+  await print('nightingale', 1, 404);
+  const certificate = {
+    ...{ kind: 'certificate', id: randomUUID(), checkId, host: 'a.example', port: 443 },
+    ...{ measuredAt: now, validFrom: now - minute, validTo: now + 50 * 24 * 60 * minute },
+    ...{ issuer: 'CN=nightingale', subject: 'CN=nightingale', fingerprint256: 'nightingale' },
+    problem: null,
+  };
+  assert.equal((await outcomeOf(agent, certificate)).outcome, 'accepted');
+  const { db } = cp.controlPlane.services;
+  const stored = [
+    await db.selectFrom('check_certificates').selectAll().execute(),
+    await db.selectFrom('test_logs').selectAll().execute(),
+  ];
+  assert.equal(stored[0]?.length, 1);
+  assert.doesNotMatch(JSON.stringify(stored), /nightingale/);
 });
 
 test('an encrypted result is stored with its metrics alone, and is refused with anything readable', async () => {
@@ -125,8 +191,8 @@ test('an encrypted result is stored with its metrics alone, and is refused with 
       { artifacts: [{ ...file, name: 'file-0123456789abcdef', withheld: 'nightingale' }] },
     ],
     [
-      /^encryptedResult\.envelope\.salt: /,
-      { encryptedResult: { envelope: { ...envelope, salt: 'nightingale' }, metrics: {} } },
+      /^encryptedResult\.envelope\.nonce: /,
+      { encryptedResult: { envelope: { ...envelope, nonce: 'nightingale' }, metrics: {} } },
     ],
     [
       /^encryptedResult\.envelope\.recipients: /,
