@@ -3,7 +3,7 @@
  * alerts go in; a list for each thing that must not be comes out.
  */
 import { overlaps, type Interval, type Subject } from './lane.ts';
-import type { Visit } from './targets.ts';
+import type { Stall, Visit } from './targets.ts';
 import { slotsUntil } from './system.ts';
 
 /** A run as the API lists it. */
@@ -60,7 +60,7 @@ export interface Facts {
   messages: readonly Message[];
   visits: ReadonlyMap<string, readonly Visit[]>;
   /** When the targets themselves were held up. */
-  stalls: readonly Interval[];
+  stalls: readonly Stall[];
   /** When a control plane or the receiver of messages was disturbed: messages may arrive again. */
   interruptions: readonly Interval[];
   /** Whether slots that a fault took count before the control plane has recorded them, after 90 s. */
@@ -119,6 +119,8 @@ const aftermathMs = 60_000;
 const clockToleranceMs = 3_000;
 /** A busy agent may run a slot so much later. */
 const latestRunMs = 30_000;
+/** A target takes up a connection, reads it and answers: each may be held up. */
+const turnsOfAnswer = 3;
 /** A receiver that was interrupted is tried again after a while. */
 const repeatsWithinMs = 180_000;
 
@@ -302,15 +304,22 @@ class Counting {
     if (visits.length === 0) {
       // A connection that the target's machine was too busy to take is a failure that is true.
       if (said === 'passed') this.#add('results invented', subject, `${where}: nobody visited`);
-      else if (overlaps(this.#facts.stalls, from, to)) this.#doubt(subject);
+      else if (this.#isExcused(subject, from, to)) this.#doubt(subject);
       else this.#add('wrong verdicts', subject, `${where}: nobody visited`);
       return;
     }
     const isTrue =
       said === 'failed' ? visits.some(({ isUp }) => !isUp) : visits.some(({ isUp }) => isUp);
     if (isTrue && said !== 'degraded') return;
-    if (said !== 'passed' && overlaps(this.#facts.stalls, from, to)) this.#doubt(subject);
+    if (said !== 'passed' && this.#isExcused(subject, from, to)) this.#doubt(subject);
     else this.#add('wrong verdicts', subject, where);
+  }
+
+  /** Whether the target was held up for so long that its answer may have been too late. */
+  #isExcused({ spareMs }: Subject, from: number, to: number): boolean {
+    return this.#facts.stalls.some(
+      (stall) => overlaps([stall], from, to) && turnsOfAnswer * stall.heldMs >= spareMs,
+    );
   }
 
   #doubt(subject: Subject): void {

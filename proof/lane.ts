@@ -10,6 +10,8 @@ export interface Subject {
   kind: SubjectKind;
   path: string;
   lane: Lane;
+  /** How much longer an answer may take than it does, before the check says so; 0 where it has no limit. */
+  spareMs: number;
   /** Of heartbeats: the job has stopped, which must be found. */
   isDead?: boolean;
 }

@@ -23,6 +23,7 @@ export interface CheckWire {
   name: string;
   frequency: number;
   frequencyOffset: number;
+  degradedResponseTime?: number | null;
   created_at: string;
 }
 
@@ -173,11 +174,25 @@ export class System implements AsyncDisposable {
   }
 
   createUrlCheck(url: string, body: Record<string, unknown>): Promise<CheckWire> {
-    return this.api<CheckWire>('POST', '/v1/checks/url', {
-      frequency: 0,
-      frequencyOffset: 10,
-      doubleCheck: false,
-      request: { url },
+    return this.#createCheck('url', { url }, body);
+  }
+
+  /** Asks a name server on 127.0.0.1 for the address of a name. */
+  createDnsCheck(query: string, port: number, body: Record<string, unknown>): Promise<CheckWire> {
+    return this.#createCheck(
+      'dns',
+      { query, recordType: 'A', nameServer: '127.0.0.1', port },
+      body,
+    );
+  }
+
+  #createCheck(
+    type: string,
+    request: Record<string, unknown>,
+    body: Record<string, unknown>,
+  ): Promise<CheckWire> {
+    return this.api<CheckWire>('POST', `/v1/checks/${type}`, {
+      ...{ frequency: 0, frequencyOffset: 10, doubleCheck: false, request },
       ...body,
     });
   }

@@ -15,7 +15,7 @@ import { Lane, LaneAgent, open, type Interval, type Subject, type SubjectKind } 
 import { surroundings } from './program.ts';
 import { seededRandom } from './random.ts';
 import { System, type CheckWire, type Programs } from './system.ts';
-import { drawOutages, openTargets, type Targets } from './targets.ts';
+import { drawOutages, nameOfPath, openTargets, type Targets } from './targets.ts';
 import { openWebhook, type Webhook } from './webhook.ts';
 
 export interface WorldOptions {
@@ -37,6 +37,8 @@ interface LaneOptions {
 
 interface NewSubject {
   kind: SubjectKind;
+  /** Asked for at the name server, not at the website. */
+  isName?: boolean;
   /** Fields of its check. */
   body?: Record<string, unknown>;
 }
@@ -130,7 +132,7 @@ export class World implements AsyncDisposable {
   }
 
   async addSubjects(lane: Lane, wanted: readonly NewSubject[]): Promise<void> {
-    for (const { kind, body = {} } of wanted) {
+    for (const { kind, isName = false, body = {} } of wanted) {
       const path = `/${lane.name}/${lane.subjects.length}`;
       const outages: Interval[] = [];
       if (kind === 'flapping') this.#outages.push(outages);
@@ -141,8 +143,9 @@ export class World implements AsyncDisposable {
         flapping: (at: number) => !outages.some(({ from, to }) => from <= at && at < to),
         heartbeat: () => true,
       }[kind];
-      this.targets.pages.set(path, { answersAfterMs: kind === 'slow' ? slowAnswerMs : 0, isUp });
-      const check = await this.system.createUrlCheck(this.targets.url + path, {
+      const answersAfterMs = kind === 'slow' ? slowAnswerMs : 0;
+      this.targets.pages.set(path, { answersAfterMs, isUp });
+      const check = await this.#createCheck(path, isName, {
         name: `${lane.name} ${lane.subjects.length} (${kind})`,
         frequencyOffset: slotsEverySeconds,
         privateLocations: [lane.name],
@@ -150,8 +153,15 @@ export class World implements AsyncDisposable {
         ...{ degradedResponseTime: null, maxResponseTime: null },
         ...body,
       });
-      lane.subjects.push({ check, kind, path, lane });
+      const limitMs = check.degradedResponseTime ?? null;
+      const spareMs = limitMs === null ? 0 : limitMs - answersAfterMs;
+      lane.subjects.push({ check, kind, path, lane, spareMs });
     }
+  }
+
+  #createCheck(path: string, isName: boolean, body: Record<string, unknown>): Promise<CheckWire> {
+    if (!isName) return this.system.createUrlCheck(this.targets.url + path, body);
+    return this.system.createDnsCheck(nameOfPath(path), this.targets.dnsPort, body);
   }
 
   /** The checks that most lanes have: of each kind, and one that tries again. */

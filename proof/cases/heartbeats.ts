@@ -30,7 +30,7 @@ export const heartbeats: ProofCase = {
         },
       });
       const isDead = index === 0;
-      lane.subjects.push({ check, kind: 'heartbeat', path: '', lane, isDead });
+      lane.subjects.push({ check, kind: 'heartbeat', path: '', lane, spareMs: 0, isDead });
       let pings = 0;
       // A job pings once, on time, and does not try again.
       const ping = (): void => {

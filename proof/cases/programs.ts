@@ -25,9 +25,13 @@ export const suspension: ProofCase = {
     // Far above what the page takes, far below what a stop takes.
     const limits = { degradedResponseTime: 4_000, maxResponseTime: 5_000 };
     await world.addUsualSubjects(lane);
+    // The kernel knows how long an answer over TCP has waited for the agent, but not one over UDP: about names
+    // only the agent's own account of the stop keeps it from a false alert.
     await world.addSubjects(
       lane,
-      Array.from({ length: 8 }, () => ({ kind: 'slow' as const, body: limits })),
+      Array.from({ length: 12 }, (_, index) => ({
+        ...{ kind: 'slow' as const, isName: index % 3 > 0, body: limits },
+      })),
     );
     const [agent] = lane.agents;
     return async ({ random, isShort, pause, note }) => {
