@@ -113,8 +113,6 @@ const declaredByAgents = new Set(['agent-overloaded', 'agent-suspended']);
 const enoughPresenceMs = 5_000;
 /** How long after a visit its result may not be on disk yet. */
 const untilDurableMs = 3_000;
-/** How long a disturbance may show after its end. */
-const aftermathMs = 60_000;
 /** An agent corrects its clock by that of the control plane, as precisely as a busy connection allows. */
 const clockToleranceMs = 3_000;
 /** A busy agent may run a slot so much later. */
@@ -133,7 +131,7 @@ const ms = (text: string | null): number => (text === null ? NaN : Date.parse(te
 const endOf = (slot: number, { check }: Subject): number => slot + check.frequencyOffset * 1_000;
 
 /** A fault that explains that a slot has no result. */
-function hasCause(subject: Subject, slot: number, afterMs = aftermathMs): boolean {
+function hasCause(subject: Subject, slot: number, afterMs = subject.lane.aftermathMs): boolean {
   const { lane } = subject;
   const end = endOf(slot, subject);
   return (

@@ -89,8 +89,10 @@ export class Lane {
   readonly subjects: Subject[] = [];
   /** When results of this lane may be lost: a file is damaged, a disk is full. */
   readonly lossy: Interval[] = [];
-  /** When slots may be missed although an agent runs, for a time around each. */
+  /** When slots may be missed although an agent runs. */
   readonly disturbed: Interval[] = [];
+  /** How long a disturbance may show before and after it. */
+  aftermathMs = 60_000;
   /** False where a clock was moved: the times of results are not those of the visits. */
   hasTrueTimes = true;
 

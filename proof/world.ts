@@ -31,6 +31,8 @@ interface LaneOptions {
   agents?: number;
   /** Of its agents. */
   settings?: Record<string, string>;
+  /** Of one of them, by its place. */
+  settingsOf?: (place: number) => Record<string, string>;
   /** Further fields of the private location. */
   location?: Record<string, unknown>;
 }
@@ -117,16 +119,16 @@ export class World implements AsyncDisposable {
     return this.#owned.use(thing);
   }
 
-  /** Makes a location with agents. Their settings may depend on their place. */
+  /** Makes a location with agents. */
   async makeLane(
     name: string,
-    { agents = 1, settings = {}, location = {} }: LaneOptions = {},
+    { agents = 1, settings = {}, settingsOf = () => settings, location = {} }: LaneOptions = {},
   ): Promise<Lane> {
     const lane = new Lane(name);
     this.lanes.push(lane);
     const key = agents === 0 ? '' : await this.system.makeLocation(name, location);
     for (let index = 0; index < agents; index += 1) {
-      lane.agents.push(new LaneAgent(this.system, `${name}-${index}`, key, settings));
+      lane.agents.push(new LaneAgent(this.system, `${name}-${index}`, key, settingsOf(index)));
     }
     return lane;
   }
@@ -203,6 +205,15 @@ export class World implements AsyncDisposable {
         ...begun.map(({ from, to }) => ({ from, to: Math.min(to, now) })),
       );
     }
+  }
+
+  /** How many agents serve a location, as the control plane has it; null while it does not say. */
+  async serving({ name }: Lane): Promise<number | null> {
+    const all = await this.system
+      .api<{ location: string; isServing: boolean }[]>('GET', '/v1/agents')
+      .catch(() => null);
+    if (all === null) return null;
+    return all.filter(({ location, isServing }) => location === name && isServing).length;
   }
 
   async disturbReceiver(answer: { status: number; afterMs: number }, work: () => Promise<void>) {

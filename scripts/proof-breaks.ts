@@ -69,6 +69,25 @@ const breaks: readonly Break[] = [
     args: ['--short', '--case', 'connection', '--rounds', '12'],
   },
   {
+    name: 'no-fencing',
+    breaks:
+      'a late result of an agent whose slot another one has run counts beside the result of that one',
+    file: 'control-plane/results/ingest-plan.ts',
+    // Both agents give the run, its attempt and its result the same names: each of these fences alone.
+    from: '    const stored = known?.attempts.get(item.attempt);\n    const isLast',
+    to: `    const stored = known?.attempts.get(item.attempt);
+    const givers: Map<string, string> = ((globalThis as Record<string, unknown>)['givers'] ??= new Map()) as never;
+    const giver = givers.get(item.id) ?? from.agentId;
+    givers.set(item.id, giver);
+    if (known?.row.state === 'FINAL' && giver !== from.agentId) {
+      const again = { ...item, id: crypto.randomUUID(), attempt: item.attempt + 1 };
+      this.#store(accountId, known, again, payload, 'FINAL');
+      return { id: item.id, outcome: 'accepted' };
+    }
+    const isLast`,
+    args: ['--short', '--case', 'fencing', '--rounds', '6'],
+  },
+  {
     name: 'missed-unrecorded',
     breaks: 'slots that nobody ran are not recorded as missed',
     file: 'control-plane/results/sweep-slots.ts',
