@@ -101,6 +101,10 @@ export interface Tally {
   /** The same message again, after an interruption. */
   repeated: number;
   late: number;
+  /** Attempts that failed and were made again. */
+  retries: number;
+  /** Results that were known already when they came. */
+  sentAgain: number;
   /** Slots whose end a fault has delayed beyond the time of this proof. */
   delayed: number;
   /** Results whose times are seconds away from the visit: a clock could not be compared precisely. */
@@ -180,7 +184,7 @@ class Counting {
     for (const subject of subjects) {
       const own = resultsOf.get(subject.check.id) ?? [];
       if (subject.kind !== 'heartbeat') {
-        this.#countSlots(subject, runsOf.get(subject.check.id) ?? []);
+        this.#countSlots(subject, runsOf.get(subject.check.id) ?? [], own);
         this.#countResults(subject, own);
       }
       this.#countAlerts(subject, own);
@@ -198,6 +202,8 @@ class Counting {
       messages: new Set(messages.map(({ id }) => id)).size,
       repeated: this.#repeated,
       late: results.filter(({ isLate }) => isLate).length,
+      retries: results.filter(({ resultType }) => resultType === 'ATTEMPT').length,
+      sentAgain: 0,
       delayed: this.#delayed,
       shifted: this.#shifted,
     };
@@ -207,7 +213,8 @@ class Counting {
     this.#findings[line].push(`${subject.check.name}: ${what}`);
   }
 
-  #countSlots(subject: Subject, runs: readonly ApiRun[]): void {
+  #countSlots(subject: Subject, runs: readonly ApiRun[], results: readonly ApiResult[]): void {
+    const ids = new Set(results.map(({ id }) => id));
     const { until } = this.#facts;
     const due = [...slotsUntil([subject.check], until)].map((slot) => Number(slot.split('@')[1]));
     const expected = new Set(slotsUntil([subject.check], until + 3_600_000));
@@ -225,8 +232,11 @@ class Counting {
         continue;
       this.#slots += 1;
       const run = bySlot.get(slot)?.[0];
-      if (run?.state === 'FINAL') this.#finals += 1;
-      else if (run?.state === 'MISSED') this.#countMissed(subject, run, slot);
+      if (run?.state === 'FINAL') {
+        this.#finals += 1;
+        if (subject.lane.hasTrueTimes && !ids.has(run.resultId ?? ''))
+          this.#add('results lost', subject, `slot ${timeOf(slot)} has a result that is not there`);
+      } else if (run?.state === 'MISSED') this.#countMissed(subject, run, slot);
       else if (isDelayed(subject, run, slot, this.#facts.isShort)) this.#delayed += 1;
       else {
         const state = run === undefined ? 'nothing is known' : 'its run does not end';

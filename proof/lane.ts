@@ -71,6 +71,21 @@ export class LaneAgent {
     absence.close();
   }
 
+  /** Resolves when it has checked in once more than so far. */
+  checkedInAgain(): Promise<unknown> {
+    const text = '"msg":"checked in"';
+    const before = this.program.lines.filter((line) => line.includes(text)).length;
+    return this.program.line(text, before + 1);
+  }
+
+  /** Asks it to end, which hands over its checks and delivers what it measured. */
+  async end(): Promise<void> {
+    this.program.signal('SIGTERM');
+    const { code, signal } = await this.program.exited;
+    if (code !== 0)
+      throw new Error(`${this.name} was asked to end, and ended with ${code ?? signal}`);
+  }
+
   async suspend(work: () => Promise<void>): Promise<void> {
     const absence = open(this.away);
     this.program.signal('SIGSTOP');
@@ -96,8 +111,33 @@ export class Lane {
   /** False where a clock was moved: the times of results are not those of the visits. */
   hasTrueTimes = true;
 
-  constructor(name: string) {
+  readonly #start: (place: number) => LaneAgent;
+  #started = 0;
+
+  constructor(name: string, start: (place: number) => LaneAgent) {
     this.name = name;
+    this.#start = start;
+  }
+
+  #startNext(): LaneAgent {
+    this.#started += 1;
+    return this.#start(this.#started - 1);
+  }
+
+  addAgent(): void {
+    this.agents.push(this.#startNext());
+  }
+
+  /** One more agent serves, and the first one is asked to end: nothing may be lost by that. */
+  async replaceFirst(): Promise<void> {
+    const [old] = this.agents;
+    const agent = this.#startNext();
+    await agent.arrived();
+    this.agents.push(agent);
+    // Nobody counted on it before.
+    agent.away.length = 0;
+    await old?.end();
+    this.agents.shift();
   }
 
   /** Longest time in a part of time in which some agent ran. */

@@ -73,6 +73,8 @@ function sum(tallies: readonly Tally[]): Tally {
       messages: 0,
       repeated: 0,
       late: 0,
+      retries: 0,
+      sentAgain: 0,
       delayed: 0,
       shifted: 0,
     },
@@ -114,7 +116,7 @@ async function pauseUntil(
     if (await isSo()) return true;
     await pause(askEveryMs, signal);
   }
-  return false;
+  return signal.aborted;
 }
 
 class Run {

@@ -139,6 +139,15 @@ export class System implements AsyncDisposable {
     await this.controlPlane.log('serving');
   }
 
+  /** Asks the control plane to end, as an update does it, and starts the next one. */
+  async replaceControlPlane(): Promise<void> {
+    this.controlPlane.signal('SIGTERM');
+    const { code, signal } = await this.controlPlane.exited;
+    if (code !== 0)
+      throw new Error(`the control plane was asked to end, and ended with ${code ?? signal}`);
+    await this.restartControlPlane();
+  }
+
   /** Starts another control plane on the same database. */
   async startReplica(port: number): Promise<Program> {
     const program = this.#spawnControlPlane({ PORT: String(port) });

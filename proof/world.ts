@@ -124,12 +124,13 @@ export class World implements AsyncDisposable {
     name: string,
     { agents = 1, settings = {}, settingsOf = () => settings, location = {} }: LaneOptions = {},
   ): Promise<Lane> {
-    const lane = new Lane(name);
-    this.lanes.push(lane);
     const key = agents === 0 ? '' : await this.system.makeLocation(name, location);
-    for (let index = 0; index < agents; index += 1) {
-      lane.agents.push(new LaneAgent(this.system, `${name}-${index}`, key, settingsOf(index)));
-    }
+    const lane = new Lane(
+      name,
+      (place) => new LaneAgent(this.system, `${name}-${place}`, key, settingsOf(place)),
+    );
+    this.lanes.push(lane);
+    for (let index = 0; index < agents; index += 1) lane.addAgent();
     return lane;
   }
 
@@ -332,10 +333,28 @@ export class World implements AsyncDisposable {
       const tally = count(await this.#facts(until, runs));
       const waits =
         tally.findings['missing alerts'].length + tally.findings['missing messages'].length;
-      if (waits === 0 || performance.now() > deadline) return this.#verified(tally);
+      if (waits === 0 || performance.now() > deadline) {
+        tally.sentAgain = await this.#countSentAgain();
+        return this.#verified(tally);
+      }
       this.#sayOnce(say, `${waits} alerts or messages still to come`);
       await wait(1_000);
     }
+  }
+
+  /** Results that agents say they had to send again, since the answer to the first time was lost. */
+  async #countSentAgain(): Promise<number> {
+    let sum = 0;
+    for (const { name, program } of this.lanes.flatMap((lane) => lane.agents)) {
+      if (program.hasEnded) {
+        this.failures.push(`${name} has ended by itself`);
+        continue;
+      }
+      const { healthPort } = await program.log('agent has started');
+      const metrics = await (await fetch(`http://127.0.0.1:${Number(healthPort)}/metrics`)).text();
+      sum += Number(/submissions_total\{outcome="duplicate"\} (\d+)/.exec(metrics)?.[1] ?? 0);
+    }
+    return sum;
   }
 
   /** Looks for damage in the database, as an operator does. */

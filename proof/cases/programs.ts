@@ -71,7 +71,7 @@ export const fencing: ProofCase = {
       const untilReturn = async (): Promise<void> => {
         await pauseUntil(async () => (await world.serving(lane)) === 1, lastsMs);
         disturbance.close();
-        await pause(until - Date.now());
+        await pause(Math.max(0, until - Date.now()));
       };
       const disturbance = open(lane.disturbed);
       isCut = !isCut;
