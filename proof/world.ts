@@ -217,6 +217,16 @@ export class World implements AsyncDisposable {
     return all.filter(({ location, isServing }) => location === name && isServing).length;
   }
 
+  /** Whether the control plane says of a location that an agent there is overloaded. */
+  async isOverloaded({ name }: Lane): Promise<boolean> {
+    const all = await this.system
+      .api<{ location: string; overloadedSince: string | null }[]>('GET', '/v1/location-states')
+      .catch(() => []);
+    return all.some(
+      ({ location, overloadedSince }) => location === name && overloadedSince !== null,
+    );
+  }
+
   async disturbReceiver(answer: { status: number; afterMs: number }, work: () => Promise<void>) {
     const interruption = open(this.interruptions);
     Object.assign(this.#receiver, answer);
