@@ -20,7 +20,7 @@ const cases = [
   ...['killed-agent', 'control-plane', 'suspension', 'fencing', 'connection', 'proxy'],
   ...['receiver', 'damage', ...(isLong ? ['full-disk', 'starvation'] : [])],
 ];
-const rounds = isLong ? 50 : 6;
+const rounds = isLong ? 50 : 4;
 
 test(`${rounds} kills, stops, cuts and damages of each kind lose, double and misjudge nothing, and the report says so`, async (t) => {
   using folder = temporaryFolder();
