@@ -375,7 +375,8 @@ class Counting {
         : this.#expectedAlerts(results);
     const own = alerts.filter(({ checkId }) => checkId === subject.check.id);
     const sent = messages.filter(({ checkId }) => checkId === subject.check.id);
-    if (this.#doubtful.has(subject)) return;
+    if (subject.isDoubtful === true) this.#notJudged += 1;
+    if (subject.isDoubtful === true || this.#doubtful.has(subject)) return;
     const mayAlert = ['failing', 'flapping'].includes(subject.kind) || subject.isDead === true;
     const kinds = [
       ['ALERT_FAILURE', expected.failures],
@@ -388,7 +389,12 @@ class Counting {
         sent.filter((message) => message.type === type && message.isTaken).map(({ id }) => id),
       );
       if (!mayAlert) {
-        if (raised + ids.size > 0) this.#add('false alerts', subject, `${type}, ${raised} times`);
+        if (raised + ids.size > 0) {
+          const at = own
+            .filter(({ alertType }) => alertType === type)
+            .map((each) => each.created_at);
+          this.#add('false alerts', subject, `${type} at ${at.join(', ')}`);
+        }
         continue;
       }
       const described = `${type}: ${raised} instead of ${wanted}`;

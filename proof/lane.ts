@@ -14,6 +14,8 @@ export interface Subject {
   spareMs: number;
   /** Of heartbeats: the job has stopped, which must be found. */
   isDead?: boolean;
+  /** Whether the control plane is right to say that it fails cannot be known. */
+  isDoubtful?: boolean;
 }
 
 export interface Interval {
@@ -34,8 +36,10 @@ export const overlaps = (intervals: readonly Interval[], from: number, to: numbe
 /** An agent that can be taken away and brought back. */
 export class LaneAgent {
   readonly name: string;
-  /** When it did not run. */
+  /** When it did not run, though it should have. */
   readonly away: Interval[] = [];
+  /** From its first check-in until it was asked to end; all the time for those that are there from the start. */
+  readonly served: Interval = { from: 0, to: Infinity };
   readonly #system: System;
   readonly #key: string;
   readonly #settings: Record<string, string>;
@@ -78,8 +82,15 @@ export class LaneAgent {
     return this.program.line(text, before + 1);
   }
 
+  /** It was not expected before: until now it was not away. */
+  joins(): void {
+    this.away.length = 0;
+    this.served.from = Date.now();
+  }
+
   /** Asks it to end, which hands over its checks and delivers what it measured. */
   async end(): Promise<void> {
+    this.served.to = Date.now();
     this.program.signal('SIGTERM');
     const { code, signal } = await this.program.exited;
     if (code !== 0)
@@ -112,6 +123,8 @@ export class Lane {
   hasTrueTimes = true;
 
   readonly #start: (place: number) => LaneAgent;
+  /** Those that were replaced. */
+  readonly #former: LaneAgent[] = [];
   #started = 0;
 
   constructor(name: string, start: (place: number) => LaneAgent) {
@@ -133,31 +146,33 @@ export class Lane {
     const [old] = this.agents;
     const agent = this.#startNext();
     await agent.arrived();
+    agent.joins();
     this.agents.push(agent);
-    // Nobody counted on it before.
-    agent.away.length = 0;
-    await old?.end();
+    if (old === undefined) return;
+    this.#former.push(old);
     this.agents.shift();
+    await old.end();
   }
 
   /** Longest time in a part of time in which some agent ran. */
   longestPresence(from: number, to: number): number {
     return Math.max(
       0,
-      ...this.agents.map(({ away }) => {
+      ...[...this.#former, ...this.agents].map(({ away, served }) => {
         let longest = 0;
-        let since = from;
+        let since = Math.max(from, served.from);
+        const until = Math.min(to, served.to);
         for (const absence of away.toSorted((one, other) => one.from - other.from)) {
-          if (absence.to <= since || absence.from >= to) continue;
+          if (absence.to <= since || absence.from >= until) continue;
           longest = Math.max(longest, absence.from - since);
           since = absence.to;
         }
-        return Math.max(longest, to - since);
+        return Math.max(longest, until - since);
       }),
     );
   }
 
   isAway(from: number, to: number): boolean {
-    return this.agents.some(({ away }) => overlaps(away, from, to));
+    return [...this.#former, ...this.agents].some(({ away }) => overlaps(away, from, to));
   }
 }
