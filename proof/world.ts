@@ -298,16 +298,18 @@ export class World implements AsyncDisposable {
     return [...known.values()].flat();
   }
 
+  /** What follows is read first: what came in between is then missing, which is waited for, and not too much. */
   async #facts(until: number, runs: ApiRun[]): Promise<Facts> {
     const subjects = this.subjects();
-    const results: ApiResult[] = [];
-    for (const { check, kind } of subjects)
-      if (kind !== 'heartbeat') results.push(...(await this.#resultsOf(check)));
+    const messages = this.#messages();
     const alerts = await this.#pages<ApiAlert>(
       (number) => `/v1/check-alerts?limit=${page}&page=${number}`,
     );
+    const results: ApiResult[] = [];
+    for (const { check, kind } of subjects)
+      if (kind !== 'heartbeat') results.push(...(await this.#resultsOf(check)));
     return {
-      ...{ subjects, until, runs, results, alerts, messages: this.#messages() },
+      ...{ subjects, until, runs, results, alerts, messages },
       visits: this.targets.visits,
       stalls: this.targets.stalls,
       interruptions: this.interruptions,
