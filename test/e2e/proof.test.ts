@@ -42,7 +42,7 @@ test(`${rounds} kills, stops, cuts and damages of each kind lose, double and mis
   );
   assert.ok(report.isPassed, JSON.stringify(report.cases));
   for (const each of report.cases) assert.ok(each.rounds >= rounds, JSON.stringify(each));
-  // Faults that met nothing would prove nothing.
+  // A disturbance that hits nothing proves nothing.
   const { slots, retries, sentAgain, missed, alerts, messages } = report.tally;
   const happened = { slots, retries, sentAgain, alerts, messages };
   const suspended = missed['agent-suspended'] ?? 0;
@@ -102,7 +102,12 @@ test('without the other program the proof says what to install', async () => {
   assert.match(error, /--control-plane: there is no \/nowhere/);
 });
 
-test('the proof finds a result that is acknowledged before it is durable', inLongTier, async () => {
-  const { stdout } = await run(process.execPath, ['scripts/proof-breaks.ts', 'early-answer']);
-  assert.match(stdout, /1 of 1 breaks found/);
-});
+test(
+  'the proof finds a result that is acknowledged too early, a doubled alert, and a verdict that ignores a stop',
+  inLongTier,
+  async () => {
+    const names = ['early-answer', 'alert-twice', 'suspension-ignored'];
+    const { stdout } = await run(process.execPath, ['scripts/proof-breaks.ts', ...names]);
+    assert.match(stdout, /3 of 3 breaks found/);
+  },
+);
