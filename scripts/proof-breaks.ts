@@ -30,6 +30,11 @@ const breaks: readonly Break[] = [
     from: '      if (this.#working === 0) void this.#work();\n      else this.#workBeside();',
     to: `      resolve(batch.items.map((item) => ({ id: (item as { id: string }).id, outcome: 'accepted' })));
       setTimeout(() => { if (this.#working === 0) void this.#work(); }, 1_500);`,
+    // Each of some kills has to come within that time after some results.
+    args: [
+      ...['--short', '--case', 'control-plane', '--case', 'connection', '--case', 'receiver'],
+      ...['--rounds', '8'],
+    ],
   },
   {
     name: 'alert-twice',
