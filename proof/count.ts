@@ -31,6 +31,9 @@ export interface ApiResult {
   stoppedAt: string | null;
   created_at: string;
   attempts: number;
+  responseTime?: number;
+  /** How long the agent itself was held up. */
+  agentWaitMs?: number;
   scheduledFor: string | null;
 }
 
@@ -303,7 +306,8 @@ class Counting {
       if (visits.length > 0) this.#shifted += 1;
     }
     const said = result.hasFailures ? 'failed' : result.isDegraded === true ? 'degraded' : 'passed';
-    const where = `${said} at ${timeOf(ms(result.startedAt))}, result ${result.id}`;
+    const took = `${result.responseTime ?? '?'} ms, of which the agent says that it waited ${result.agentWaitMs ?? '?'}`;
+    const where = `${said} at ${timeOf(ms(result.startedAt))} after ${took}, result ${result.id}`;
     if (!subject.lane.hasTrueTimes) {
       const isWrong = subject.kind === 'failing' ? said === 'passed' : said !== 'passed';
       if (isWrong) this.#add('wrong verdicts', subject, where);
