@@ -6,6 +6,8 @@ export interface Stage {
   readonly isShort: boolean;
   /** Ends at once when the play is over, so that every fault is taken away again. */
   pause(ms: number): Promise<void>;
+  /** Pauses until something is so. False when it was not so within that time. */
+  pauseUntil(isSo: () => Promise<boolean>, ms: number): Promise<boolean>;
   /** Says which fault is played. */
   note(fault: string): void;
 }

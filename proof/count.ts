@@ -3,7 +3,7 @@
  * alerts go in; a list for each thing that must not be comes out.
  */
 import { overlaps, type Interval, type Subject } from './lane.ts';
-import type { Visit } from './targets.ts';
+import type { Stall, Visit } from './targets.ts';
 import { slotsUntil } from './system.ts';
 
 /** A run as the API lists it. */
@@ -31,6 +31,9 @@ export interface ApiResult {
   stoppedAt: string | null;
   created_at: string;
   attempts: number;
+  responseTime?: number;
+  /** How long the agent itself was held up. */
+  agentWaitMs?: number;
   scheduledFor: string | null;
 }
 
@@ -60,7 +63,7 @@ export interface Facts {
   messages: readonly Message[];
   visits: ReadonlyMap<string, readonly Visit[]>;
   /** When the targets themselves were held up. */
-  stalls: readonly Interval[];
+  stalls: readonly Stall[];
   /** When a control plane or the receiver of messages was disturbed: messages may arrive again. */
   interruptions: readonly Interval[];
   /** Whether slots that a fault took count before the control plane has recorded them, after 90 s. */
@@ -101,6 +104,10 @@ export interface Tally {
   /** The same message again, after an interruption. */
   repeated: number;
   late: number;
+  /** Attempts that failed and were made again. */
+  retries: number;
+  /** Results that were known already when they came. */
+  sentAgain: number;
   /** Slots whose end a fault has delayed beyond the time of this proof. */
   delayed: number;
   /** Results whose times are seconds away from the visit: a clock could not be compared precisely. */
@@ -113,12 +120,12 @@ const declaredByAgents = new Set(['agent-overloaded', 'agent-suspended']);
 const enoughPresenceMs = 5_000;
 /** How long after a visit its result may not be on disk yet. */
 const untilDurableMs = 3_000;
-/** How long a disturbance may show after its end. */
-const aftermathMs = 60_000;
 /** An agent corrects its clock by that of the control plane, as precisely as a busy connection allows. */
 const clockToleranceMs = 3_000;
 /** A busy agent may run a slot so much later. */
 const latestRunMs = 30_000;
+/** A target takes up a connection, reads it and answers: each may be held up. */
+const turnsOfAnswer = 3;
 /** A receiver that was interrupted is tried again after a while. */
 const repeatsWithinMs = 180_000;
 
@@ -131,7 +138,7 @@ const ms = (text: string | null): number => (text === null ? NaN : Date.parse(te
 const endOf = (slot: number, { check }: Subject): number => slot + check.frequencyOffset * 1_000;
 
 /** A fault that explains that a slot has no result. */
-function hasCause(subject: Subject, slot: number, afterMs = aftermathMs): boolean {
+function hasCause(subject: Subject, slot: number, afterMs = subject.lane.aftermathMs): boolean {
   const { lane } = subject;
   const end = endOf(slot, subject);
   return (
@@ -180,7 +187,7 @@ class Counting {
     for (const subject of subjects) {
       const own = resultsOf.get(subject.check.id) ?? [];
       if (subject.kind !== 'heartbeat') {
-        this.#countSlots(subject, runsOf.get(subject.check.id) ?? []);
+        this.#countSlots(subject, runsOf.get(subject.check.id) ?? [], own);
         this.#countResults(subject, own);
       }
       this.#countAlerts(subject, own);
@@ -198,6 +205,8 @@ class Counting {
       messages: new Set(messages.map(({ id }) => id)).size,
       repeated: this.#repeated,
       late: results.filter(({ isLate }) => isLate).length,
+      retries: results.filter(({ resultType }) => resultType === 'ATTEMPT').length,
+      sentAgain: 0,
       delayed: this.#delayed,
       shifted: this.#shifted,
     };
@@ -207,7 +216,8 @@ class Counting {
     this.#findings[line].push(`${subject.check.name}: ${what}`);
   }
 
-  #countSlots(subject: Subject, runs: readonly ApiRun[]): void {
+  #countSlots(subject: Subject, runs: readonly ApiRun[], results: readonly ApiResult[]): void {
+    const ids = new Set(results.map(({ id }) => id));
     const { until } = this.#facts;
     const due = [...slotsUntil([subject.check], until)].map((slot) => Number(slot.split('@')[1]));
     const expected = new Set(slotsUntil([subject.check], until + 3_600_000));
@@ -225,8 +235,11 @@ class Counting {
         continue;
       this.#slots += 1;
       const run = bySlot.get(slot)?.[0];
-      if (run?.state === 'FINAL') this.#finals += 1;
-      else if (run?.state === 'MISSED') this.#countMissed(subject, run, slot);
+      if (run?.state === 'FINAL') {
+        this.#finals += 1;
+        if (subject.lane.hasTrueTimes && !ids.has(run.resultId ?? ''))
+          this.#add('results lost', subject, `slot ${timeOf(slot)} has a result that is not there`);
+      } else if (run?.state === 'MISSED') this.#countMissed(subject, run, slot);
       else if (isDelayed(subject, run, slot, this.#facts.isShort)) this.#delayed += 1;
       else {
         const state = run === undefined ? 'nothing is known' : 'its run does not end';
@@ -293,7 +306,8 @@ class Counting {
       if (visits.length > 0) this.#shifted += 1;
     }
     const said = result.hasFailures ? 'failed' : result.isDegraded === true ? 'degraded' : 'passed';
-    const where = `${said} at ${timeOf(ms(result.startedAt))}, result ${result.id}`;
+    const took = `${result.responseTime ?? '?'} ms, of which the agent says that it waited ${result.agentWaitMs ?? '?'}`;
+    const where = `${said} at ${timeOf(ms(result.startedAt))} after ${took}, result ${result.id}`;
     if (!subject.lane.hasTrueTimes) {
       const isWrong = subject.kind === 'failing' ? said === 'passed' : said !== 'passed';
       if (isWrong) this.#add('wrong verdicts', subject, where);
@@ -302,15 +316,22 @@ class Counting {
     if (visits.length === 0) {
       // A connection that the target's machine was too busy to take is a failure that is true.
       if (said === 'passed') this.#add('results invented', subject, `${where}: nobody visited`);
-      else if (overlaps(this.#facts.stalls, from, to)) this.#doubt(subject);
+      else if (this.#isExcused(subject, from, to)) this.#doubt(subject);
       else this.#add('wrong verdicts', subject, `${where}: nobody visited`);
       return;
     }
     const isTrue =
       said === 'failed' ? visits.some(({ isUp }) => !isUp) : visits.some(({ isUp }) => isUp);
     if (isTrue && said !== 'degraded') return;
-    if (said !== 'passed' && overlaps(this.#facts.stalls, from, to)) this.#doubt(subject);
+    if (said !== 'passed' && this.#isExcused(subject, from, to)) this.#doubt(subject);
     else this.#add('wrong verdicts', subject, where);
+  }
+
+  /** Whether the target was held up for so long that its answer may have been too late. */
+  #isExcused({ spareMs }: Subject, from: number, to: number): boolean {
+    return this.#facts.stalls.some(
+      (stall) => overlaps([stall], from, to) && turnsOfAnswer * stall.heldMs >= spareMs,
+    );
   }
 
   #doubt(subject: Subject): void {
@@ -358,7 +379,8 @@ class Counting {
         : this.#expectedAlerts(results);
     const own = alerts.filter(({ checkId }) => checkId === subject.check.id);
     const sent = messages.filter(({ checkId }) => checkId === subject.check.id);
-    if (this.#doubtful.has(subject)) return;
+    if (subject.isDoubtful === true) this.#notJudged += 1;
+    if (subject.isDoubtful === true || this.#doubtful.has(subject)) return;
     const mayAlert = ['failing', 'flapping'].includes(subject.kind) || subject.isDead === true;
     const kinds = [
       ['ALERT_FAILURE', expected.failures],
@@ -371,7 +393,12 @@ class Counting {
         sent.filter((message) => message.type === type && message.isTaken).map(({ id }) => id),
       );
       if (!mayAlert) {
-        if (raised + ids.size > 0) this.#add('false alerts', subject, `${type}, ${raised} times`);
+        if (raised + ids.size > 0) {
+          const at = own
+            .filter(({ alertType }) => alertType === type)
+            .map((each) => each.created_at);
+          this.#add('false alerts', subject, `${type} at ${at.join(', ')}`);
+        }
         continue;
       }
       const described = `${type}: ${raised} instead of ${wanted}`;

@@ -119,7 +119,11 @@ export class Program implements AsyncDisposable {
     await this.exited;
   }
 
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) await this.kill9();
+    if (!this.hasEnded) await this.kill9();
   }
 }

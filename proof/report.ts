@@ -63,6 +63,8 @@ export function markdownOf(report: Report): string {
           ['results whose times are seconds away from their visit', tally.shifted],
           ['visits of the targets', tally.visits],
           ['results that say that the agent could not measure', tally.internalErrors],
+          ['attempts that failed and were made again', tally.retries],
+          ['results that were sent again, since their answer was lost', tally.sentAgain],
           ['results after the end of their slot, which count for nothing', tally.late],
           ['verdicts that nobody can judge, since the target itself was held up', tally.notJudged],
           ['alerts', tally.alerts],

@@ -61,6 +61,7 @@ interface Playing {
 }
 
 const progressEveryMs = 5_000;
+const askEveryMs = 500;
 
 function sum(tallies: readonly Tally[]): Tally {
   const total: Tally = {
@@ -72,6 +73,8 @@ function sum(tallies: readonly Tally[]): Tally {
       messages: 0,
       repeated: 0,
       late: 0,
+      retries: 0,
+      sentAgain: 0,
       delayed: 0,
       shifted: 0,
     },
@@ -102,6 +105,18 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(end, ms);
     signal.addEventListener('abort', end);
   });
+}
+
+async function pauseUntil(
+  isSo: () => Promise<boolean>,
+  ms: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (const until = Date.now() + ms; Date.now() < until && !signal.aborted;) {
+    if (await isSo()) return true;
+    await pause(askEveryMs, signal);
+  }
+  return signal.aborted;
 }
 
 class Run {
@@ -205,6 +220,7 @@ class Run {
       random: seededRandom(seed * 1_000 + numberOf(name)),
       isShort,
       pause: (ms) => pause(ms, signal),
+      pauseUntil: (isSo, ms) => pauseUntil(isSo, ms, signal),
       note: (fault) => {
         playing.rounds += 1;
         this.#faults[fault] = (this.#faults[fault] ?? 0) + 1;

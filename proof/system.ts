@@ -23,6 +23,7 @@ export interface CheckWire {
   name: string;
   frequency: number;
   frequencyOffset: number;
+  degradedResponseTime?: number | null;
   created_at: string;
 }
 
@@ -138,6 +139,15 @@ export class System implements AsyncDisposable {
     await this.controlPlane.log('serving');
   }
 
+  /** Asks the control plane to end, as an update does it, and starts the next one. */
+  async replaceControlPlane(): Promise<void> {
+    this.controlPlane.signal('SIGTERM');
+    const { code, signal } = await this.controlPlane.exited;
+    if (code !== 0)
+      throw new Error(`the control plane was asked to end, and ended with ${code ?? signal}`);
+    await this.restartControlPlane();
+  }
+
   /** Starts another control plane on the same database. */
   async startReplica(port: number): Promise<Program> {
     const program = this.#spawnControlPlane({ PORT: String(port) });
@@ -177,11 +187,25 @@ export class System implements AsyncDisposable {
   }
 
   createUrlCheck(url: string, body: Record<string, unknown>): Promise<CheckWire> {
-    return this.api<CheckWire>('POST', '/v1/checks/url', {
-      frequency: 0,
-      frequencyOffset: 10,
-      doubleCheck: false,
-      request: { url },
+    return this.#createCheck('url', { url }, body);
+  }
+
+  /** Asks a name server on 127.0.0.1 for the address of a name. */
+  createDnsCheck(query: string, port: number, body: Record<string, unknown>): Promise<CheckWire> {
+    return this.#createCheck(
+      'dns',
+      { query, recordType: 'A', nameServer: '127.0.0.1', port },
+      body,
+    );
+  }
+
+  #createCheck(
+    type: string,
+    request: Record<string, unknown>,
+    body: Record<string, unknown>,
+  ): Promise<CheckWire> {
+    return this.api<CheckWire>('POST', `/v1/checks/${type}`, {
+      ...{ frequency: 0, frequencyOffset: 10, doubleCheck: false, request },
       ...body,
     });
   }

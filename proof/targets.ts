@@ -1,8 +1,10 @@
-/** The websites that the checks of a proof visit. They remember every visit and what they answered. */
+/** The websites and names that the checks of a proof ask for. They remember every visit and what they answered. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Interval } from './lane.ts';
+import { openNameServer } from './name-server.ts';
 
 /** Instants are milliseconds since the epoch. */
 export interface Visit {
@@ -17,19 +19,25 @@ export interface Page {
   isUp: (at: number) => boolean;
 }
 
-export interface Stall {
-  from: number;
-  to: number;
+export interface Stall extends Interval {
+  /** The longest time in it in which nothing was answered. */
+  heldMs: number;
 }
 
 export interface Targets extends AsyncDisposable {
   url: string;
+  /** Of the name server, on 127.0.0.1. */
+  dnsPort: number;
   pages: Map<string, Page>;
   /** By path. */
   visits: Map<string, Visit[]>;
   /** When this process itself was held up, so that its pages were slow. */
   stalls: Stall[];
 }
+
+/** A page of the name server is at the path that its name spells: `3.suspension` at `/suspension/3`. */
+export const nameOfPath = (path: string): string => path.slice(1).split('/').reverse().join('.');
+const pathOfName = (name: string): string => `/${name.split('.').reverse().join('/')}`;
 
 const lookEveryMs = 250;
 /** A shorter one is lost in what the pages take by themselves. */
@@ -39,20 +47,27 @@ export async function openTargets(): Promise<Targets> {
   const pages = new Map<string, Page>();
   const visits = new Map<string, Visit[]>();
   const stalls: Stall[] = [];
-  const server = createServer((request, response) => {
-    const path = request.url ?? '/';
+  const arrive = (path: string, answer: (visit: Visit) => void): void => {
     const page = pages.get(path);
     const at = Date.now();
     const visit: Visit = { at, endedAt: null, isUp: page?.isUp(at) ?? false };
     const known = visits.get(path);
     if (known === undefined) visits.set(path, [visit]);
     else known.push(visit);
-    response.once('finish', () => (visit.endedAt = Date.now()));
-    const answer = (): void => {
+    if (page === undefined || page.answersAfterMs === 0) answer(visit);
+    else setTimeout(answer, page.answersAfterMs, visit);
+  };
+  const server = createServer((request, response) => {
+    arrive(request.url ?? '/', (visit) => {
+      response.once('finish', () => (visit.endedAt = Date.now()));
       response.writeHead(visit.isUp ? 200 : 503).end('body');
-    };
-    if (page === undefined || page.answersAfterMs === 0) answer();
-    else setTimeout(answer, page.answersAfterMs);
+    });
+  });
+  const names = await openNameServer((name, answer) => {
+    arrive(pathOfName(name), (visit) => {
+      answer(visit.isUp);
+      visit.endedAt = Date.now();
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -62,12 +77,14 @@ export async function openTargets(): Promise<Targets> {
   const looking = setInterval(() => {
     const now = Date.now();
     const lateMs = Math.max(delay.max / 1e6, now - lookedAt - lookEveryMs);
-    if (lateMs > noticeableStallMs) stalls.push({ from: lookedAt - lateMs, to: now });
+    if (lateMs > noticeableStallMs)
+      stalls.push({ from: lookedAt - lateMs, to: now, heldMs: lateMs });
     delay.reset();
     lookedAt = now;
   }, lookEveryMs);
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    dnsPort: names.port,
     pages,
     visits,
     stalls,
@@ -77,6 +94,7 @@ export async function openTargets(): Promise<Targets> {
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
+      await names[Symbol.asyncDispose]();
     },
   };
 }
@@ -85,8 +103,8 @@ export async function openTargets(): Promise<Targets> {
 export function drawOutages(
   random: () => number,
   { from, lastEndAt, isShort }: { from: number; lastEndAt: number; isShort: boolean },
-): Stall[] {
-  const outages: Stall[] = [];
+): Interval[] {
+  const outages: Interval[] = [];
   const [shortestUpMs, shortestDownMs, spreadMs] = isShort
     ? [500, 10_500, 1_500]
     : [20_000, 21_000, 40_000];

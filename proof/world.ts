@@ -15,7 +15,7 @@ import { Lane, LaneAgent, open, type Interval, type Subject, type SubjectKind } 
 import { surroundings } from './program.ts';
 import { seededRandom } from './random.ts';
 import { System, type CheckWire, type Programs } from './system.ts';
-import { drawOutages, openTargets, type Targets } from './targets.ts';
+import { drawOutages, nameOfPath, openTargets, type Targets } from './targets.ts';
 import { openWebhook, type Webhook } from './webhook.ts';
 
 export interface WorldOptions {
@@ -31,12 +31,16 @@ interface LaneOptions {
   agents?: number;
   /** Of its agents. */
   settings?: Record<string, string>;
+  /** Of one of them, by its place. */
+  settingsOf?: (place: number) => Record<string, string>;
   /** Further fields of the private location. */
   location?: Record<string, unknown>;
 }
 
 interface NewSubject {
   kind: SubjectKind;
+  /** Asked for at the name server, not at the website. */
+  isName?: boolean;
   /** Fields of its check. */
   body?: Record<string, unknown>;
 }
@@ -115,22 +119,23 @@ export class World implements AsyncDisposable {
     return this.#owned.use(thing);
   }
 
-  /** Makes a location with agents. Their settings may depend on their place. */
+  /** Makes a location with agents. */
   async makeLane(
     name: string,
-    { agents = 1, settings = {}, location = {} }: LaneOptions = {},
+    { agents = 1, settings = {}, settingsOf = () => settings, location = {} }: LaneOptions = {},
   ): Promise<Lane> {
-    const lane = new Lane(name);
-    this.lanes.push(lane);
     const key = agents === 0 ? '' : await this.system.makeLocation(name, location);
-    for (let index = 0; index < agents; index += 1) {
-      lane.agents.push(new LaneAgent(this.system, `${name}-${index}`, key, settings));
-    }
+    const lane = new Lane(
+      name,
+      (place) => new LaneAgent(this.system, `${name}-${place}`, key, settingsOf(place)),
+    );
+    this.lanes.push(lane);
+    for (let index = 0; index < agents; index += 1) lane.addAgent();
     return lane;
   }
 
   async addSubjects(lane: Lane, wanted: readonly NewSubject[]): Promise<void> {
-    for (const { kind, body = {} } of wanted) {
+    for (const { kind, isName = false, body = {} } of wanted) {
       const path = `/${lane.name}/${lane.subjects.length}`;
       const outages: Interval[] = [];
       if (kind === 'flapping') this.#outages.push(outages);
@@ -141,8 +146,9 @@ export class World implements AsyncDisposable {
         flapping: (at: number) => !outages.some(({ from, to }) => from <= at && at < to),
         heartbeat: () => true,
       }[kind];
-      this.targets.pages.set(path, { answersAfterMs: kind === 'slow' ? slowAnswerMs : 0, isUp });
-      const check = await this.system.createUrlCheck(this.targets.url + path, {
+      const answersAfterMs = kind === 'slow' ? slowAnswerMs : 0;
+      this.targets.pages.set(path, { answersAfterMs, isUp });
+      const check = await this.#createCheck(path, isName, {
         name: `${lane.name} ${lane.subjects.length} (${kind})`,
         frequencyOffset: slotsEverySeconds,
         privateLocations: [lane.name],
@@ -150,8 +156,15 @@ export class World implements AsyncDisposable {
         ...{ degradedResponseTime: null, maxResponseTime: null },
         ...body,
       });
-      lane.subjects.push({ check, kind, path, lane });
+      const limitMs = check.degradedResponseTime ?? null;
+      const spareMs = limitMs === null ? 0 : limitMs - answersAfterMs;
+      lane.subjects.push({ check, kind, path, lane, spareMs });
     }
+  }
+
+  #createCheck(path: string, isName: boolean, body: Record<string, unknown>): Promise<CheckWire> {
+    if (!isName) return this.system.createUrlCheck(this.targets.url + path, body);
+    return this.system.createDnsCheck(nameOfPath(path), this.targets.dnsPort, body);
   }
 
   /** The checks that most lanes have: of each kind, and one that tries again. */
@@ -193,6 +206,25 @@ export class World implements AsyncDisposable {
         ...begun.map(({ from, to }) => ({ from, to: Math.min(to, now) })),
       );
     }
+  }
+
+  /** How many agents serve a location, as the control plane has it; null while it does not say. */
+  async serving({ name }: Lane): Promise<number | null> {
+    const all = await this.system
+      .api<{ location: string; isServing: boolean }[]>('GET', '/v1/agents')
+      .catch(() => null);
+    if (all === null) return null;
+    return all.filter(({ location, isServing }) => location === name && isServing).length;
+  }
+
+  /** Whether the control plane says of a location that an agent there is overloaded. */
+  async isOverloaded({ name }: Lane): Promise<boolean> {
+    const all = await this.system
+      .api<{ location: string; overloadedSince: string | null }[]>('GET', '/v1/location-states')
+      .catch(() => []);
+    return all.some(
+      ({ location, overloadedSince }) => location === name && overloadedSince !== null,
+    );
   }
 
   async disturbReceiver(answer: { status: number; afterMs: number }, work: () => Promise<void>) {
@@ -266,16 +298,18 @@ export class World implements AsyncDisposable {
     return [...known.values()].flat();
   }
 
+  /** What follows is read first: what came in between is then missing, which is waited for, and not too much. */
   async #facts(until: number, runs: ApiRun[]): Promise<Facts> {
     const subjects = this.subjects();
-    const results: ApiResult[] = [];
-    for (const { check, kind } of subjects)
-      if (kind !== 'heartbeat') results.push(...(await this.#resultsOf(check)));
+    const messages = this.#messages();
     const alerts = await this.#pages<ApiAlert>(
       (number) => `/v1/check-alerts?limit=${page}&page=${number}`,
     );
+    const results: ApiResult[] = [];
+    for (const { check, kind } of subjects)
+      if (kind !== 'heartbeat') results.push(...(await this.#resultsOf(check)));
     return {
-      ...{ subjects, until, runs, results, alerts, messages: this.#messages() },
+      ...{ subjects, until, runs, results, alerts, messages },
       visits: this.targets.visits,
       stalls: this.targets.stalls,
       interruptions: this.interruptions,
@@ -311,10 +345,28 @@ export class World implements AsyncDisposable {
       const tally = count(await this.#facts(until, runs));
       const waits =
         tally.findings['missing alerts'].length + tally.findings['missing messages'].length;
-      if (waits === 0 || performance.now() > deadline) return this.#verified(tally);
+      if (waits === 0 || performance.now() > deadline) {
+        tally.sentAgain = await this.#countSentAgain();
+        return this.#verified(tally);
+      }
       this.#sayOnce(say, `${waits} alerts or messages still to come`);
       await wait(1_000);
     }
+  }
+
+  /** Results that agents say they had to send again, since the answer to the first time was lost. */
+  async #countSentAgain(): Promise<number> {
+    let sum = 0;
+    for (const { name, program } of this.lanes.flatMap((lane) => lane.agents)) {
+      if (program.hasEnded) {
+        this.failures.push(`${name} has ended by itself`);
+        continue;
+      }
+      const { healthPort } = await program.log('agent has started');
+      const metrics = await (await fetch(`http://127.0.0.1:${Number(healthPort)}/metrics`)).text();
+      sum += Number(/submissions_total\{outcome="duplicate"\} (\d+)/.exec(metrics)?.[1] ?? 0);
+    }
+    return sum;
   }
 
   /** Looks for damage in the database, as an operator does. */

@@ -16,6 +16,8 @@ const kinds: readonly DamageKind[] = [
   'delete',
 ];
 const diskMegabytes = 24;
+/** After a start of its own, a control plane waits so long for agents of before, and a busy one longer. */
+const longestAdoptionMs = 60_000;
 
 export const damage: ProofCase = {
   name: 'damage',
@@ -28,7 +30,7 @@ export const damage: ProofCase = {
     await world.addUsualSubjects(lane);
     const folder = join(world.options.folder, 'damage-0');
     const [agent] = lane.agents;
-    return async ({ random, isShort, pause, note }) => {
+    return async ({ random, isShort, pause, pauseUntil, note }) => {
       await pause(between(random, 2_000, isShort ? 4_000 : 25_000));
       // What was measured shortly before may not have been delivered yet.
       const loss = { from: Date.now() - 10_000, to: Infinity };
@@ -43,6 +45,9 @@ export const damage: ProofCase = {
         damageFile(join(folder, file), kind, random);
         await link.heal();
       });
+      // With its file it may have lost its name: its checks wait until the one of that name is given up.
+      await agent?.program.log('checked in');
+      await pauseUntil(async () => (await world.serving(lane)) === 1, longestAdoptionMs);
       loss.to = Date.now() + 5_000;
     };
   },

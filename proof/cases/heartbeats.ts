@@ -1,10 +1,13 @@
 /** Jobs that ping while the control plane is killed and stopped, and one that has ended for real. */
 import { between, type ProofCase } from '../case.ts';
+import type { Subject } from '../lane.ts';
 import type { CheckWire } from '../system.ts';
 
 const jobs = 20;
 const periodSeconds = 30;
 const graceSeconds = 5;
+/** A job without a ping for so many periods has failed, whatever took its pings. */
+const excusedPeriods = 3;
 /** One job ends after its second ping. */
 const pingsOfDead = 2;
 
@@ -30,17 +33,24 @@ export const heartbeats: ProofCase = {
         },
       });
       const isDead = index === 0;
-      lane.subjects.push({ check, kind: 'heartbeat', path: '', lane, isDead });
+      const subject: Subject = { check, kind: 'heartbeat', path: '', lane, spareMs: 0, isDead };
+      lane.subjects.push(subject);
       let pings = 0;
+      let unansweredInARow = 0;
       // A job pings once, on time, and does not try again.
       const ping = (): void => {
         pings += 1;
         if (isDead && pings > pingsOfDead) return;
         const { pathname } = new URL(check.heartbeat.pingUrl);
-        void fetch(world.system.baseUrl + pathname, { method: 'POST' }).then(
-          (answer) => answer.text(),
-          () => {},
-        );
+        void fetch(world.system.baseUrl + pathname, { method: 'POST' })
+          .then(
+            (answer) => answer.ok,
+            () => false,
+          )
+          .then((isAnswered) => {
+            unansweredInARow = isAnswered ? 0 : unansweredInARow + 1;
+            subject.isDoubtful ||= unansweredInARow >= excusedPeriods;
+          });
       };
       ping();
       const timer = setInterval(ping, periodSeconds * 1_000);

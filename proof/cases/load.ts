@@ -3,24 +3,26 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import { join } from 'node:path';
-import { between, pick, type Play, type ProofCase } from '../case.ts';
+import { between, pick, type Play, type ProofCase, type Stage } from '../case.ts';
 import { open, type Lane } from '../lane.ts';
 import { libFaketime, moveClock, type MovedClock } from '../moved-clock.ts';
 import type { World } from '../world.ts';
 
 const quotaShare = 0.1;
+/** So little for so long is an overload, which the location must say, on a busy machine and after a check-in. */
+const overload = { share: 0.04, lastsMs: 45_000, isSaidWithinMs: 120_000 };
 const limits = { degradedResponseTime: 300, maxResponseTime: 300 };
 const withoutFaketime =
   'libfaketime is not installed (Debian: faketime); it moves the clock of one process';
 const shortestPresentMs = 60_000;
 
 /** Puts a process into a control group with a CPU quota; null where that is not possible. */
-function limitCpu(pid: number): Disposable | null {
+function limitCpu(pid: number, share: number): Disposable | null {
   const folder = `/sys/fs/cgroup/cpu/proof-${pid}`;
   try {
     mkdirSync(folder);
     writeFileSync(`${folder}/cpu.cfs_period_us`, '100000');
-    writeFileSync(`${folder}/cpu.cfs_quota_us`, String(100_000 * quotaShare));
+    writeFileSync(`${folder}/cpu.cfs_quota_us`, String(100_000 * share));
     writeFileSync(`${folder}/cgroup.procs`, String(pid));
   } catch {
     return null;
@@ -55,7 +57,7 @@ function preferTargets(): void {
 export const starvation: ProofCase = {
   name: 'starvation',
   plays:
-    'an agent gets too little CPU: a quota of its control group where there is one, and busy processes',
+    'an agent gets too little CPU: a quota of its control group where there is one, and busy processes; a long time of it is said of its location',
   async join(world) {
     const lane = await world.makeLane('starvation');
     await world.addUsualSubjects(lane);
@@ -64,14 +66,33 @@ export const starvation: ProofCase = {
       Array.from({ length: 8 }, () => ({ kind: 'healthy' as const, body: limits })),
     );
     preferTargets();
-    const [agent] = lane.agents;
-    return async ({ random, isShort, pause, note }) => {
+    const pid = lane.agents[0]?.program.child.pid ?? 0;
+    let turn = 0;
+    const playOverload = async ({ note, pause, pauseUntil }: Stage): Promise<void> => {
+      {
+        using quota = limitCpu(pid, overload.share);
+        if (quota === null) return;
+        note('overload');
+        const disturbance = open(lane.disturbed);
+        await pause(overload.lastsMs);
+        disturbance.close();
+      }
+      if (!(await pauseUntil(() => world.isOverloaded(lane), overload.isSaidWithinMs)))
+        throw new Error('its location does not say that an agent there is overloaded');
+    };
+    return async (stage) => {
+      const { random, isShort, pause, note } = stage;
       await pause(between(random, 2_000, isShort ? 5_000 : 40_000));
+      turn += 1;
+      if (!isShort && turn % 2 === 0) {
+        await playOverload(stage);
+        return;
+      }
       note('starvation');
       const disturbance = open(lane.disturbed);
       {
         using stack = new DisposableStack();
-        const quota = limitCpu(agent?.program.child.pid ?? 0);
+        const quota = limitCpu(pid, quotaShare);
         if (quota !== null) stack.use(quota);
         for (let each = 0; each < 3 * availableParallelism(); each += 1) stack.use(keepBusy());
         await pause(between(random, 2_000, isShort ? 4_000 : 20_000));

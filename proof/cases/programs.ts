@@ -1,6 +1,10 @@
 /** Programs that are killed and stopped: agents and the control plane. */
 import { between, type ProofCase } from '../case.ts';
+import { FaultProxy } from '../fault-proxy.ts';
 import { open } from '../lane.ts';
+
+/** An agent that was away is back before the next one goes. */
+const returnWithinMs = 60_000;
 
 export const killedAgent: ProofCase = {
   name: 'killed-agent',
@@ -25,9 +29,13 @@ export const suspension: ProofCase = {
     // Far above what the page takes, far below what a stop takes.
     const limits = { degradedResponseTime: 4_000, maxResponseTime: 5_000 };
     await world.addUsualSubjects(lane);
+    // The kernel knows how long an answer over TCP has waited for the agent, but not one over UDP: about names
+    // only the agent's own account of the stop keeps it from a false alert.
     await world.addSubjects(
       lane,
-      Array.from({ length: 8 }, () => ({ kind: 'slow' as const, body: limits })),
+      Array.from({ length: 12 }, (_, index) => ({
+        ...{ kind: 'slow' as const, isName: index % 3 > 0, body: limits },
+      })),
     );
     const [agent] = lane.agents;
     return async ({ random, isShort, pause, note }) => {
@@ -38,20 +46,45 @@ export const suspension: ProofCase = {
   },
 };
 
-/** Two agents in one location: a late result of the one that was stopped must not count a second time. */
+/** Two agents in one location: late results of the one that was away must not count a second time. */
 export const fencing: ProofCase = {
   name: 'fencing',
-  plays: 'SIGSTOP of one of two agents of a location until the other takes over, and SIGCONT',
+  plays:
+    'one of two agents of a location is stopped, or cut off while it goes on, until the other takes over, and comes back',
   async join(world) {
-    const lane = await world.makeLane('fencing', { agents: 2 });
+    const { port } = new URL(world.system.baseUrl);
+    const link = world.owns(await FaultProxy.start(Number(port)));
+    const lane = await world.makeLane('fencing', {
+      agents: 2,
+      settingsOf: (place): Record<string, string> =>
+        place === 0 ? { CONTROL_PLANE_URL: link.url } : {},
+    });
+    // Who has taken over runs every slot, and so does the one that has come back.
+    lane.aftermathMs = 0;
     await world.addUsualSubjects(lane);
-    return async ({ random, isShort, pause, note }) => {
+    let isCut = false;
+    return async ({ random, isShort, pause, pauseUntil, note }) => {
       await pause(between(random, 1_000, isShort ? 3_000 : 20_000));
-      note('suspension of one of two agents');
-      const agent = lane.agents[Math.floor(random() * 2)];
+      const agent = lane.agents[Math.floor(random() * lane.agents.length)];
+      const lastsMs = between(random, isShort ? 8_000 : 15_000, isShort ? 12_000 : 120_000);
+      const until = Date.now() + lastsMs;
+      const untilReturn = async (): Promise<void> => {
+        await pauseUntil(async () => (await world.serving(lane)) === 1, lastsMs);
+        disturbance.close();
+        await pause(Math.max(0, until - Date.now()));
+      };
       const disturbance = open(lane.disturbed);
-      await agent?.suspend(() => pause(between(random, 4_000, isShort ? 12_000 : 120_000)));
-      disturbance.close();
+      isCut = !isCut;
+      if (isCut) {
+        note('one of two agents is cut off');
+        await link.fail({ kind: 'down' });
+        await untilReturn();
+        await link.heal();
+      } else {
+        note('suspension of one of two agents');
+        await agent?.suspend(untilReturn);
+      }
+      await pauseUntil(async () => (await world.serving(lane)) === 2, returnWithinMs);
     };
   },
 };

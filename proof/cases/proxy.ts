@@ -54,7 +54,7 @@ export const proxy: ProofCase = {
       note('proxy of a location that is away');
       const disturbance = open(lane.disturbed);
       await server.close();
-      await pause(between(random, isShort ? 4_000 : 10_000, isShort ? 12_000 : 60_000));
+      await pause(between(random, isShort ? 6_000 : 10_000, isShort ? 12_000 : 60_000));
       await server.openAgain();
       disturbance.close();
     };

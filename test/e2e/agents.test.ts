@@ -4,13 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
-import {
-  assertEverySlotOnce,
-  assertNothingDoubled,
-  unfinishedSlots,
-} from '../support/accounting.ts';
+import { assertNothingDoubled, unfinishedSlots } from '../support/accounting.ts';
 import type { Program } from '../../proof/program.ts';
-import { isLong } from '../support/random.ts';
 import { eventually, openTarget, slotsUntil, System, temporaryFolder } from '../support/system.ts';
 
 async function probe(port: number, path: string): Promise<number> {
@@ -22,32 +17,6 @@ async function probe(port: number, path: string): Promise<number> {
 async function healthPortOf(agent: Program): Promise<number> {
   return Number((await agent.log('agent has started'))['healthPort']);
 }
-
-test('agents that join and leave share the slots without losing one', async () => {
-  using folder = temporaryFolder();
-  await using target = await openTarget();
-  await using system = await System.start(folder.path);
-  const key = await system.makeLocation('here');
-  const stays = system.startAgent('stays', key);
-  await stays.log('checked in');
-  const checks = [];
-  for (let index = 0; index < 20; index += 1) {
-    checks.push(
-      await system.createUrlCheck(`${target.url}/ok/${index}`, {
-        name: `check ${index}`,
-        privateLocations: ['here'],
-      }),
-    );
-  }
-  for (let round = 0; round < (isLong ? 4 : 2); round += 1) {
-    const comesAndGoes = system.startAgent(`guest-${round}`, key);
-    await comesAndGoes.log('checked in');
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
-    comesAndGoes.signal('SIGTERM');
-    assert.deepEqual(await comesAndGoes.exited, { code: 0, signal: null });
-  }
-  await assertEverySlotOnce(system.databaseFile, checks, Date.now(), 60_000);
-});
 
 test('an agent alone: its data directory is its own, SIGTERM lets its run finish, a second one ends it at once', async (t) => {
   using folder = temporaryFolder();

@@ -29,11 +29,8 @@ async function ask(port: number, path: string): Promise<number | null> {
   }
 }
 
-const hasEnded = ({ agent: { child } }: Pod): boolean =>
-  child.exitCode !== null || child.signalCode !== null;
-
 async function watch(pod: Pod): Promise<void> {
-  while (!hasEnded(pod)) {
+  while (!pod.agent.hasEnded) {
     const alive = await ask(pod.port, '/-/liveness');
     if (alive !== 200 && alive !== null) pod.failedLiveness.push(`liveness: ${alive}`);
     const ready = await ask(pod.port, '/-/readiness');

@@ -13,6 +13,7 @@ import type { NextHops } from '../next-hop/next-hop.ts';
 import { exchangeHttp, type Exchange, type ExchangeResponse } from './exchange.ts';
 import { withDefaults, withoutHeaders, type Headers } from './headers.ts';
 import {
+  assertProxyStillReachable,
   basicCredentials,
   decodedOrAsIs,
   parseHttpProxy,
@@ -196,6 +197,9 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
       ? {}
       : { serverName: request.serverName }),
   });
+  if (proxy !== null && exchange.failure !== null) {
+    await assertProxyStillReachable(proxy, resolution.address, { clock, signal });
+  }
   if (proxy === null && exchange.failure !== null && surroundings.network !== undefined) {
     const { network } = surroundings;
     const place = { address: resolution.address.address, subject: url.host };

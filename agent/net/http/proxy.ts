@@ -6,9 +6,10 @@
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import type { Clock } from '@monitor/shared/clock.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../../errors.ts';
-import { failureOf } from '../failure.ts';
+import { codeOf, failureOf } from '../failure.ts';
 import { resolveByOs, type Address } from '../dns/resolve.ts';
 import { defaultSecureContext } from '../tls/secure-context.ts';
 
@@ -83,6 +84,34 @@ export function connectToProxy(proxy: HttpProxy, address: Address, onReady: () =
     },
     onReady,
   );
+}
+
+const reachableWithinMs = 1_500;
+
+/**
+ * Throws an AgentError when the proxy takes no connections any more. A request by it that broke off then
+ * says nothing about the target.
+ */
+export async function assertProxyStillReachable(
+  proxy: HttpProxy,
+  address: Address,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const socket = connectToProxy(proxy, address, () => {
+    resolve(null);
+  });
+  socket.on('error', (error) => {
+    resolve(codeOf(error));
+  });
+  const cancel = clock.after(reachableWithinMs, () => {
+    resolve(`no answer in ${reachableWithinMs} ms`);
+  });
+  const problem = await promise;
+  cancel();
+  socket.destroy();
+  if (problem !== null) throw proxyProblem(proxy, `went away during the request (${problem})`);
 }
 
 /** Headers for the proxy only. */

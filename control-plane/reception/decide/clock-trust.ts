@@ -68,6 +68,8 @@ export class ClockTrust {
     const before = this.#doubtedSince === null ? 0 : this.#doubtMs;
     this.#doubtMs = Math.max(0, before + stepMs + (isLongPause ? lostMs : 0));
     if (before > 0 && stepMs < 0 && this.#doubtMs < doubtfulStepMs) this.#wasAhead = true;
+    // Set back without having been ahead, it may be behind, and all that is stored looks like the future.
+    else if (before === 0 && stepMs <= -doubtfulStepMs) this.#wasAhead = false;
     if (this.#doubtMs < doubtfulStepMs) this.#doubtedSince = null;
     else if (stepMs >= doubtfulStepMs || isLongPause) this.#doubtedSince = receivableMs;
   }

@@ -205,6 +205,26 @@ suite('the proxy of a location', () => {
     }
   });
 
+  test('a proxy that goes away in the middle of a request is an agent error, and a target that does is not', async () => {
+    const proxy = await proxyServer();
+    await using target = await httpServer((request, response) => {
+      if (request.url === '/cut') response.destroy();
+      // Nobody answers any more.
+      else void proxy[Symbol.asyncDispose]();
+    });
+    const proxyUrl = proxy.url;
+    const cut = await runCheck({ url: `${target.url}/cut` }, { proxyUrl });
+    assert.equal(cut.failure, null);
+    assert.equal(cut.response?.['status'], 502);
+    await assert.rejects(
+      runCheck({ url: target.url }, { proxyUrl }),
+      (error) =>
+        error instanceof AgentError &&
+        error.code === 'NETWORK_UNAVAILABLE' &&
+        /went away during the request \(ECONNREFUSED\)/.test(error.message),
+    );
+  });
+
   test('that cannot reach the target says so about the target', async () => {
     await using proxy = await proxyServer({ refusesWith: 502 });
     const seen = await runCheck({ url: 'https://localhost:1' }, { proxyUrl: proxy.url });

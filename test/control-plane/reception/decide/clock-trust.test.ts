@@ -87,3 +87,14 @@ test('after a small step, agents are heard again before a day without them count
   assert.equal(trust.isTrusted(3 * day), false);
   assert.match(trust.problem(3 * day) ?? '', /365 days ahead of the agents of one location/);
 });
+
+test('what is stored comes from a clock that was ahead, but not for one that is set back beyond that', () => {
+  const trust = new ClockTrust();
+  for (const each of [step(3 * hour), step(-3 * hour)]) trust.onGap(each, 0);
+  assert.equal(trust.wasAhead, true);
+  trust.onGap(step(-10 * minute), minute);
+  assert.equal(trust.wasAhead, true, 'a small correction');
+  // With this clock, everything lies in the future.
+  trust.onGap(step(-year), 2 * minute);
+  assert.equal(trust.wasAhead, false);
+});
