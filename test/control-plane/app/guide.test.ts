@@ -84,13 +84,8 @@ test('an address that leads nowhere is answered with the page that says so, whos
     ['none/', '../'],
     ['a/b/none.html?q=1', '../../'],
     ['a%2Fb%22%3E', ''],
-    ['%ZZ', null],
   ] as const) {
     const answer = await fetch(`${server.url}/guide/${path}`);
-    if (up === null) {
-      assert.equal(answer.status, 400);
-      continue;
-    }
     assert.equal(answer.status, path === '404.html' ? 200 : 404, path);
     assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
     assert.match(answer.headers.get('content-security-policy') ?? '', /default-src 'none'/);
