@@ -205,7 +205,7 @@ const settings = {
     fallback: () => join(tmpdir(), `monitor-agent-runs-${process.getuid?.() ?? 'own'}`),
     fallbackShown: '`monitor-agent-runs-<user id>` in the folder for temporary files',
     meaning:
-      'Folder for the files of runs, which are deleted after each; only the user of the agent, or root, may own it and write to it',
+      'Folder for the files of runs, which are deleted after each; in a folder where all may write, it must belong to the user of the agent, or to root',
   },
   AGENT_CHROMIUM_PATH: {
     schema: z.string().min(1, { error: 'must be the path of a browser' }),

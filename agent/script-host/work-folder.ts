@@ -3,7 +3,7 @@
  * that says whose it is; what agents that are dead have left is swept when another one starts.
  */
 import { randomBytes } from 'node:crypto';
-import { lstatSync, readFileSync, readlinkSync, readdirSync, utimesSync } from 'node:fs';
+import { lstatSync, readFileSync, readlinkSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import {
   access,
   chmod,
@@ -77,17 +77,16 @@ async function openWayTo(path: string, made: string): Promise<void> {
   }
 }
 
-/** Why runs may not use a folder that is there: another user could replace their files. Null when they may. */
+/**
+ * Why runs may not use a folder that is there: another user made it where all may, and could replace their
+ * files. Null when they may. Volumes belong to root, and whoever names a folder elsewhere knows whose it is.
+ */
 export function distrustOf(path: string): string | null {
   const uid = process.getuid?.() ?? 0;
-  const facts = lstatSync(path);
-  if (facts.isSymbolicLink()) return 'it is a symbolic link';
-  if (!facts.isDirectory()) return 'it is no folder';
-  if (facts.uid !== uid && facts.uid !== 0) {
-    return `it belongs to the user with the id ${facts.uid}; this is ${uid}`;
-  }
-  const mode = facts.mode & 0o777;
-  return (mode & 0o022) === 0 ? null : `others may write to it (mode ${mode.toString(8)})`;
+  const { uid: owner } = lstatSync(path);
+  if (owner === uid || owner === 0) return null;
+  const isMadeByAnyone = (statSync(dirname(path)).mode & 0o002) !== 0;
+  return isMadeByAnyone ? `it belongs to the user with the id ${owner}; this is ${uid}` : null;
 }
 
 async function makeShared(path: string): Promise<void> {
@@ -98,7 +97,7 @@ async function makeShared(path: string): Promise<void> {
     const distrust = distrustOf(path);
     if (distrust !== null) throw new Error(distrust);
     // Only root gives runs a user of their own, who must get through to their folders.
-    if (lstatSync(path).uid === uid) await chmod(path, uid === 0 ? 0o711 : 0o700);
+    if (statSync(path).uid === uid) await chmod(path, uid === 0 ? 0o711 : 0o700);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

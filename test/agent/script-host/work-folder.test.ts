@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
-  chownSync,
+  lchownSync,
   mkdirSync,
   readdirSync,
   statSync,
@@ -35,22 +35,21 @@ test('by default each user has a folder of their own, which others can neither r
   assert.deepEqual(readdirSync(shared), []);
 });
 
-test('a folder that another user could change is refused with the reason, and nothing is written there', async () => {
+test('a folder that another user made where all may is refused, and nothing is written there', async () => {
   using folder = temporaryFolder();
   const at = (name: string): string => join(folder.path, name);
-  for (const name of ['open', 'target', 'foreign']) mkdirSync(at(name));
-  chmodSync(at('open'), 0o777);
+  for (const name of ['foreign', 'target']) mkdirSync(at(name));
   symlinkSync(at('target'), at('link'));
   writeFileSync(at('file'), '');
-  const rows: [string, RegExp][] = [
-    ['open', /others may write to it \(mode 777\)/],
-    ['link', /it is a symbolic link/],
-    ['file', /file already exists/],
-  ];
+  const rows: [string, RegExp][] = [['file', /file already exists/]];
   if (uid === 0) {
-    chownSync(at('foreign'), 65_534, 65_534);
-    rows.push(['foreign', /it belongs to the user with the id 65534; this is 0/]);
+    const reason = /it belongs to the user with the id 65534; this is 0/;
+    for (const name of ['foreign', 'link']) {
+      lchownSync(at(name), 65_534, 65_534);
+      rows.push([name, reason]);
+    }
   }
+  chmodSync(folder.path, 0o1777);
   for (const [name, reason] of rows) {
     await assert.rejects(
       openWorkFolder(at(name), nothingToSweep),
@@ -61,9 +60,18 @@ test('a folder that another user could change is refused with the reason, and no
       name,
     );
   }
-  assert.deepEqual(
-    ['open', 'target', 'foreign'].flatMap((name) => readdirSync(at(name))),
-    [],
-  );
-  assert.equal(distrustOf(folder.path), null);
+  assert.deepEqual([...readdirSync(at('foreign')), ...readdirSync(at('target'))], []);
+  // Outside of such a folder, somebody named it.
+  chmodSync(folder.path, 0o755);
+  assert.equal(distrustOf(at('foreign')), null);
+});
+
+test('volumes that all may write to are used, and what the agent owns is closed to others', async () => {
+  using folder = temporaryFolder();
+  const shared = join(folder.path, 'volume');
+  mkdirSync(shared);
+  chmodSync(shared, 0o777);
+  await using opened = await openWorkFolder(shared, nothingToSweep);
+  assert.deepEqual(readdirSync(shared), [opened.path.slice(shared.length + 1)]);
+  assert.equal(modeOf(shared), uid === 0 ? 0o711 : 0o700);
 });

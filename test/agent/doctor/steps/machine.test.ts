@@ -129,9 +129,9 @@ test('the work directory: not writable, noexec, full', () => {
   );
   assertSays(judgeWork({ ...sound, ...problem('EROFS') }), 'fail', /mount a tmpfs/);
   assertSays(
-    judgeWork({ ...sound, distrust: 'it is a symbolic link' }),
+    judgeWork({ ...sound, distrust: 'it belongs to the user with the id 7; this is 0' }),
     'fail',
-    /\/work cannot be used: it is a symbolic link -> remove it.*AGENT_WORK_DIR/,
+    /\/work cannot be used: it belongs to .* -> remove it.*AGENT_WORK_DIR/,
   );
   assertSays(
     judgeWork({ ...sound, isNoExec: true, point: '/tmp' }),
