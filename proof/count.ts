@@ -301,7 +301,8 @@ class Counting {
     let visits = all.filter(({ at }) => at >= from && at <= to);
     const slot = ms(result.scheduledFor);
     if (visits.length === 0 && subject.lane.hasTrueTimes) {
-      const end = endOf(slot, subject) + latestRunMs;
+      // One that was stopped after it had connected sends its request when it goes on.
+      const end = subject.lane.backBy(slot, endOf(slot, subject)) + latestRunMs;
       visits = all.filter(({ at }) => at >= slot && at <= end);
       if (visits.length > 0) this.#shifted += 1;
     }

@@ -172,6 +172,13 @@ export class Lane {
     );
   }
 
+  /** The end of a part of time, or of the last absence in it. */
+  backBy(from: number, to: number): number {
+    const absences = this.agents.flatMap(({ away }) => away);
+    const ends = absences.filter((absence) => overlaps([absence], from, to)).map((each) => each.to);
+    return Math.max(to, ...ends);
+  }
+
   isAway(from: number, to: number): boolean {
     return [...this.#former, ...this.agents].some(({ away }) => overlaps(away, from, to));
   }
