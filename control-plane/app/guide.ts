@@ -50,11 +50,15 @@ const notBuilt = `<!doctype html>
 
 type Files = ReadonlyMap<string, Representation>;
 
+/** Deeper addresses are nobody's mistake: with thousands of slashes, each link would become as long. */
+const deepestBelow = 20;
+
 /** A page of the site. Its links are relative to its folder, so they are amended for an address below that. */
 function pageNotFound(site: Files, address: string): Representation | undefined {
   const page = site.get('404.html');
   const below = address.split('/').length - '/guide/page'.split('/').length;
-  if (page === undefined || below <= 0) return page === undefined ? page : { ...page, status: 404 };
+  if (page === undefined || below > deepestBelow) return undefined;
+  if (below <= 0) return { ...page, status: 404 };
   const html = page.body
     .toString()
     .replaceAll(/ (href|src)="(?!#|\w+:)/g, `$&${'../'.repeat(below)}`);

@@ -93,12 +93,24 @@ test('of a key that is there twice, each entry keeps its own value', async () =>
   const { environmentVariables } = body;
   await cp.api('PUT', `/v1/checks/browser/${body.id}`, { environmentVariables });
   const { db, secrets } = cp.controlPlane.services;
-  const row = await db.selectFrom('checks').select('body_json').executeTakeFirstOrThrow();
-  const stored = JSON.parse(row.body_json) as { environmentVariables: { value: string }[] };
-  const opened = stored.environmentVariables.map(({ value }) =>
-    secrets.decrypt(value, cp.accountId),
-  );
-  assert.deepEqual(opened, ['s3cr3t-value', 'plain']);
+  const opened = async (): Promise<string[]> => {
+    const row = await db.selectFrom('checks').select('body_json').executeTakeFirstOrThrow();
+    const stored = JSON.parse(row.body_json) as { environmentVariables: { value: string }[] };
+    return stored.environmentVariables.map(({ value }) => secrets.decrypt(value, cp.accountId));
+  };
+  assert.deepEqual(await opened(), ['s3cr3t-value', 'plain']);
+  // The entries in another order, and one as what it was not: the secret is not revealed.
+  const swapped = [
+    { key: 'TOKEN', value: null },
+    { key: 'TOKEN', value: null, secret: true },
+  ];
+  await cp.api('PUT', `/v1/checks/browser/${body.id}`, { environmentVariables: swapped });
+  const shown = await cp.api('GET', `/v1/checks/${body.id}`);
+  assert.doesNotMatch(JSON.stringify(shown.body), /s3cr3t-value/);
+  // Without the first entry, the second one keeps the value that runs got.
+  const last = [{ key: 'TOKEN', value: null, secret: true }];
+  await cp.api('PUT', `/v1/checks/browser/${body.id}`, { environmentVariables: last });
+  assert.deepEqual(await opened(), ['plain']);
 });
 
 test('locked values are hidden from keys that may not write', async () => {

@@ -86,7 +86,8 @@ export function connectToProxy(proxy: HttpProxy, address: Address, onReady: () =
   );
 }
 
-const reachableWithinMs = 1_500;
+/** Enough for one lost packet and a TLS handshake over a satellite; else failures by such a proxy would never count. */
+const reachableWithinMs = 3_500;
 
 /**
  * Throws an AgentError when the proxy takes no connections any more. A request by it that broke off then
@@ -108,8 +109,13 @@ export async function assertProxyStillReachable(
   const cancel = clock.after(reachableWithinMs, () => {
     resolve(`no answer in ${reachableWithinMs} ms`);
   });
+  const onAbort = (): void => {
+    resolve(null);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
   const problem = await promise;
   cancel();
+  signal.removeEventListener('abort', onAbort);
   socket.destroy();
   if (problem !== null) throw proxyProblem(proxy, `went away during the request (${problem})`);
 }

@@ -9,7 +9,11 @@ function Whole({ link, name, onClose }) {
   return html`<dialog ref=${dialog} aria-label=${name} onClose=${onClose}>
     <div class="actions">
       <button type="button" onClick=${() => dialog.current?.close()}>Close</button>
-      <a class="button" href=${link} target="_blank" rel="noopener">Open by itself</a>
+      ${
+        // Browsers open no data URL by itself.
+        !link.startsWith('data:') &&
+        html`<a class="button" href=${link} target="_blank" rel="noopener">Open by itself</a>`
+      }
     </div>
     <img src=${link} alt=${name} />
   </dialog>`;

@@ -2,7 +2,7 @@
 /** @import { CheckResult } from '@monitor/shared/contract/check-result-routes.ts' */
 /** @import { Shown } from '../decryption.js' */
 import { useDecrypted, useDecryptedShots } from '../decryption.js';
-import { html } from '../dom.js';
+import { html, useEffect, useErrorBoundary } from '../dom.js';
 import { duration, typeName } from '../format.js';
 import { Decisions } from '../parts/decisions.js';
 import { State } from '../parts/icons.js';
@@ -140,6 +140,8 @@ export function ResultView({ checkId, resultId }) {
     `v1/check-results/${encodeURIComponent(checkId)}/${encodeURIComponent(resultId)}`,
   );
   const shown = useDecrypted(read.data);
+  const [error, reset] = useErrorBoundary();
+  useEffect(reset, [resultId]);
   const result = shown?.result;
   const crumbs = html`<p class="crumbs">
     <a href=${link('checks')}>Checks</a>${' / '}
@@ -153,6 +155,14 @@ export function ResultView({ checkId, resultId }) {
           ? html`<${Loading} what="Loading the result" />`
           : html`<${Failure} problem=${read.problem} reload=${read.reload} />`
       }`;
+  }
+  if (error !== undefined) {
+    // Nothing signs what is decrypted: somebody may have forged what no view can show.
+    return html`${crumbs}
+      <${Verdict} result=${read.data} />
+      <p class="notice failure" role="alert">
+        What this run saw cannot be shown: it is not the content of a result.
+      </p>`;
   }
   return html`${crumbs}
     <${Verdict} result=${result} />

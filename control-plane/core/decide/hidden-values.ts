@@ -101,13 +101,17 @@ export function presentTriggerToken(token: string, role: Role): string {
 
 /**
  * Each given variable with the stored one that it replaces. Clients may repeat a key, so the second entry
- * of a key replaces the second stored one.
+ * of a key replaces the second stored one. When entries of a key were removed, the last ones stay: runs get
+ * the last one.
  */
 export function withStored(
   given: readonly EnvironmentVariable[],
   before: readonly EnvironmentVariable[],
 ): { variable: EnvironmentVariable; old: EnvironmentVariable | undefined }[] {
   const byKey = Map.groupBy(before, ({ key }) => key);
+  for (const [key, { length }] of Map.groupBy(given, (variable) => variable.key)) {
+    byKey.set(key, byKey.get(key)?.slice(-length) ?? []);
+  }
   return given.map((variable) => ({ variable, old: byKey.get(variable.key)?.shift() }));
 }
 

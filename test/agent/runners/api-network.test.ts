@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import test, { suite } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import {
   brotliCompressSync,
@@ -12,13 +13,15 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 import { AgentError } from '../../../agent/errors.ts';
+import { assertProxyStillReachable, parseHttpProxy } from '../../../agent/net/http/proxy.ts';
 import { runUrl } from '../../../agent/runners/url.ts';
 import { echoOf, echoServer, runCheck, verdictOn } from '../../support/api-check.ts';
 import { makeAuthority, selfSigned, type Authority } from '../../support/certificates.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { scaledClock } from '../../support/scaled-clock.ts';
-import { httpServer, httpsServer, type TestServer } from '../../support/servers.ts';
+import { httpServer, httpsServer, tcpServer, type TestServer } from '../../support/servers.ts';
+import { TestClock } from '../../support/test-clock.ts';
 
 const text = 'compressed and read again';
 
@@ -223,6 +226,31 @@ suite('the proxy of a location', () => {
         error.code === 'NETWORK_UNAVAILABLE' &&
         /went away during the request \(ECONNREFUSED\)/.test(error.message),
     );
+  });
+
+  test('is asked for a few seconds whether it still answers, and no longer than the run goes on', async () => {
+    // It takes connections, and never ends a handshake.
+    const connected = new EventEmitter();
+    await using silent = await tcpServer(() => connected.emit('connection'));
+    const proxy = parseHttpProxy(silent.url.replace('tcp:', 'https:'));
+    const address = { address: '127.0.0.1', family: 'IPv4' } as const;
+    const ask = (clock: TestClock, signal: AbortSignal): Promise<void> =>
+      assertProxyStillReachable(proxy, address, { clock, signal });
+    const clock = new TestClock(0);
+    let isDecided = false;
+    const asked = ask(clock, new AbortController().signal).finally(() => (isDecided = true));
+    await once(connected, 'connection');
+    // Two round trips over a satellite take longer than a second.
+    clock.advance(2_000);
+    await setImmediate();
+    assert.equal(isDecided, false);
+    clock.advance(10_000);
+    await assert.rejects(asked, /went away during the request \(no answer in 3500 ms\)/);
+    const controller = new AbortController();
+    const ended = ask(clock, controller.signal);
+    controller.abort();
+    await ended;
+    assert.equal(clock.pending, 0);
   });
 
   test('that cannot reach the target says so about the target', async () => {

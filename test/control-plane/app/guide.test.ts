@@ -96,6 +96,9 @@ test('an address that leads nowhere is answered with the page that says so, whos
   }
   const head = await fetch(`${server.url}/guide/none`, { method: 'HEAD' });
   assert.deepEqual([head.status, await head.text()], [404, '']);
+  const deep = await fetch(`${server.url}/guide/${'/'.repeat(10_000)}`);
+  assert.equal(deep.status, 404);
+  assert.ok((await deep.text()).length < 12_000, 'the links do not multiply a long address');
 });
 
 test('it needs no key, and a control plane serves it beside the API', async () => {

@@ -177,6 +177,30 @@ for (const scheme of ['light', 'dark'] as const) {
   });
 }
 
+test('content that somebody forged, and that is no result, is said to be that', async () => {
+  const forged = { type: 'PLAYWRIGHT_TEST', pages: null, errors: 5 } as unknown;
+  const at = consoleNow - 120_000;
+  const where = await submitEncrypted(
+    world.journey,
+    {
+      ...{ checkType: 'BROWSER', name: 'Buying a book' },
+      ...{ scheduledFor: at, startedAt: at, stoppedAt: at + 20 },
+      browserCheckResult: forged as BrowserCheckResult,
+    },
+    [],
+  );
+  await using opened = await console.visit(where);
+  const { page } = opened;
+  await page.getByLabel('Key file', { exact: true }).setInputFiles(keyPath);
+  await page.getByLabel('Passphrase').fill(passphrase);
+  await page.getByRole('button', { name: 'Decrypt', exact: true }).click();
+  await page.getByText('it is not the content of a result').waitFor();
+  await page.getByText('Failed', { exact: true }).first().waitFor();
+  const views = page.getByRole('navigation', { name: 'Views' });
+  await views.getByRole('link', { name: 'Checks', exact: true }).click();
+  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+});
+
 test('a browser result shows all of 24 canaries and its screenshots, and no picture of another kind', async () => {
   const canaries = Array.from(
     { length: 24 },
@@ -249,6 +273,11 @@ test('a browser result shows all of 24 canaries and its screenshots, and no pict
   await page.getByRole('button', { name: /Screenshot 1 of/ }).waitFor();
   await page.evaluate("document.querySelector('.shot img').decode()");
   assert.equal(await page.locator('.shot').count(), 1);
+  await page.locator('.shot').click();
+  await page.getByRole('dialog').waitFor();
+  // Browsers refuse to open what was decrypted here by itself.
+  assert.equal(await page.getByRole('link', { name: 'Open by itself' }).count(), 0);
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
   const row = page.getByRole('row', { name: `${canary(21)}.txt` });
   const download = page.waitForEvent('download');
   await row.getByRole('button', { name: 'Decrypt and download' }).click();
