@@ -279,9 +279,14 @@ export class Reception implements Disposable {
     return receivableSince(instant, this.#clock.now(), this.#gaps);
   }
 
-  /** True once a doubtful clock was set back: stored future instants came from it. */
+  /** True once a doubtful clock was set back and agents agree with it: stored future instants came from it. */
   get wasAhead(): boolean {
     return this.#trust.wasAhead;
+  }
+
+  /** True where agents say that the clock is behind, and until they agree with one that was set far back. */
+  get mayBeBehind(): boolean {
+    return this.#trust.mayBeBehind;
   }
 
   /** Call it when no future instants are left. */

@@ -61,6 +61,7 @@ async function rename(services: Services, db: Kysely<Database>, runId: number): 
 /** One pass. True when there may be more. */
 export async function renameFutureRuns(services: Services): Promise<boolean> {
   const { clock, reception } = services;
+  if (reception.mayBeBehind) return false;
   const now = clock.now();
   const until = reception.wasAhead ? Number.MAX_SAFE_INTEGER : now + aheadMs;
   const window = (db: Kysely<Database>) =>

@@ -41,6 +41,7 @@ export class ClockTrust {
   /** Start of the doubt in receivable ms; null when the clock is trusted. */
   #doubtedSince: number | null = null;
   #wasAhead = false;
+  #wasSetBack = false;
   /** Offset of this clock against the newest agent, by account and location. */
   readonly #votes = new Map<string, Map<string, number>>();
   /** Arrival of the first vote, in receivable ms. */
@@ -48,9 +49,18 @@ export class ClockTrust {
   /** Start of the voting time, in receivable ms; a while before the first vote. */
   #listensSince: number | null = null;
 
-  /** True once a doubtful clock was set back: stored future instants came from it. */
+  /**
+   * True once a doubtful clock was set back and agents agree with it since: stored future instants came from it.
+   * Without them it may be behind, and what is stored only looks like the future.
+   */
   get wasAhead(): boolean {
-    return this.#wasAhead;
+    return this.#wasAhead && this.#presentVotes() > 0;
+  }
+
+  /** True where agents say that the clock is behind, and until they agree with one that was set far back. */
+  get mayBeBehind(): boolean {
+    const votes = this.#presentVotes();
+    return votes < 0 || (votes === 0 && this.#wasSetBack);
   }
 
   /** Call it when no future instants are left. */
@@ -64,12 +74,11 @@ export class ClockTrust {
     this.#votes.clear();
     this.#heardSince = null;
     this.#listensSince = null;
+    if (stepMs <= -doubtfulStepMs) this.#wasSetBack = true;
     // A clock that is corrected in several steps is right only after the last one.
     const before = this.#doubtedSince === null ? 0 : this.#doubtMs;
     this.#doubtMs = Math.max(0, before + stepMs + (isLongPause ? lostMs : 0));
     if (before > 0 && stepMs < 0 && this.#doubtMs < doubtfulStepMs) this.#wasAhead = true;
-    // Set back without having been ahead, it may be behind, and all that is stored looks like the future.
-    else if (before === 0 && stepMs <= -doubtfulStepMs) this.#wasAhead = false;
     if (this.#doubtMs < doubtfulStepMs) this.#doubtedSince = null;
     else if (stepMs >= doubtfulStepMs || isLongPause) this.#doubtedSince = receivableMs;
   }
@@ -101,6 +110,17 @@ export class ClockTrust {
       else if (contradicting > 0) count.contradict += 1;
     }
     return count;
+  }
+
+  /** Accounts whose agents find the clock right or ahead, less those that find it behind. */
+  #presentVotes(): number {
+    let sum = 0;
+    for (const ofAccount of this.#votes.values()) {
+      const ahead = [...ofAccount.values()];
+      const behind = ahead.filter((ms) => ms < -agreementMs).length;
+      sum += Math.sign(ahead.length - 2 * behind);
+    }
+    return sum;
   }
 
   isTrusted(receivableMs: number): boolean {

@@ -141,8 +141,15 @@ test('slots that a step skipped are not missed, and those of a future that was c
   await passTime(clock, 20 * minute);
   while (await sweepSlots(services));
   assert.ok((await runs()).some(({ state }) => state === 'MISSED'));
+  const stored = await runs();
   clock.setWall(clock.now() - 3 * hour);
-  await passTime(clock, minute);
+  // What agents say soon after a step is from before it.
+  await passTime(clock, 2 * minute);
+  const place = { accountId: cp.accountId, location: 'eu-west-1' };
+  services.reception.hearClock(place, -3 * hour);
+  await renameFutureRuns(services);
+  assert.deepEqual(await runs(), stored, 'the agent says that the clock is behind');
+  services.reception.hearClock(place, 0);
   while (await renameFutureRuns(services));
   assert.deepEqual(
     (await runs()).filter((run) => (run.scheduled_for ?? 0) > clock.now() + minute),

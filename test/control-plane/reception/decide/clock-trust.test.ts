@@ -88,13 +88,28 @@ test('after a small step, agents are heard again before a day without them count
   assert.match(trust.problem(3 * day) ?? '', /365 days ahead of the agents of one location/);
 });
 
-test('what is stored comes from a clock that was ahead, but not for one that is set back beyond that', () => {
+test('a clock that was set back was ahead only when agents agree with it now', () => {
   const trust = new ClockTrust();
+  const hear = (aheadMs: number): void => {
+    trust.hear({ accountId: 'a', location: 'here' }, aheadMs, 0);
+  };
   for (const each of [step(3 * hour), step(-3 * hour)]) trust.onGap(each, 0);
-  assert.equal(trust.wasAhead, true);
-  trust.onGap(step(-10 * minute), minute);
-  assert.equal(trust.wasAhead, true, 'a small correction');
-  // With this clock, everything lies in the future.
-  trust.onGap(step(-year), 2 * minute);
-  assert.equal(trust.wasAhead, false);
+  assert.deepEqual([trust.wasAhead, trust.mayBeBehind], [false, true], 'nobody has said anything');
+  hear(20);
+  assert.deepEqual([trust.wasAhead, trust.mayBeBehind], [true, false]);
+  trust.onGap(step(-10 * minute), 0);
+  hear(0);
+  assert.deepEqual([trust.wasAhead, trust.mayBeBehind], [true, false], 'a small correction');
+  trust.onGap(step(-year), 0);
+  hear(-year);
+  assert.deepEqual([trust.wasAhead, trust.mayBeBehind], [false, true]);
+});
+
+test('a clock that is set back twice within a minute was never ahead', () => {
+  const trust = new ClockTrust();
+  for (const each of [-3, 3, -3]) {
+    trust.onGap(step(each * hour), 0);
+    trust.hear({ accountId: 'a', location: 'here' }, each < 0 ? -3 * hour : 0, 0);
+  }
+  assert.deepEqual([trust.wasAhead, trust.mayBeBehind], [false, true]);
 });
