@@ -199,6 +199,18 @@ test('the line of a release in the changelog becomes a list', () => {
   );
 });
 
+test('a program that does not start ends the step in words', async () => {
+  using folder = temporaryFolder();
+  const command = { name: 'none', words: ['no-such-program', 'x'], folder: folder.path };
+  await assert.rejects(
+    runLogged(contextIn(folder.path), { ...command, limitMs: 60_000, next: 'install it' }),
+    (error) =>
+      error instanceof StepFailure &&
+      /^"no-such-program x" does not start: .*ENOENT/.test(error.message) &&
+      error.next === 'install it',
+  );
+});
+
 test('what was not checked is no pass: the report says so, and is ready once somebody accepts it', () => {
   const step = (name: string, facts: Partial<StepReport> = {}): StepReport => ({
     ...{ name, outcome: 'passed', seconds: 1, summary: 'fine' },
