@@ -50,7 +50,7 @@ const notBuilt = `<!doctype html>
 
 type Files = ReadonlyMap<string, Representation>;
 
-/** Deeper addresses are nobody's mistake: with thousands of slashes, each link would become as long. */
+/** No link is as deep. With thousands of slashes, each link of the page would become as long. */
 const deepestBelow = 20;
 
 /** A page of the site. Its links are relative to its folder, so they are amended for an address below that. */

@@ -136,7 +136,7 @@ export function useDecrypted(result) {
 }
 
 /**
- * A file of a result, decrypted. What type it has, its agent said, or who forged it: it is bytes here.
+ * A file of a result, decrypted. It has no type: the given one may be forged.
  * @param {CheckResult} result
  * @param {string} url
  * @param {NamedFile} file

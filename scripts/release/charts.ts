@@ -38,7 +38,10 @@ export async function makeCharts(context: ReleaseContext): Promise<Finding> {
 
 export async function tryOnCluster(context: ReleaseContext): Promise<Finding> {
   if (!hasCluster()) {
-    return { summary: 'no cluster saw the manifests', notChecked: 'kubectl reaches no cluster' };
+    return {
+      summary: 'no cluster was asked about the manifests',
+      notChecked: 'kubectl reaches no cluster',
+    };
   }
   // Its namespace is made first: a server that only looks does not make it.
   const strictly = ['--dry-run=server', '--validate=strict', '-f', 'deploy/kubernetes'];

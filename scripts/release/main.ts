@@ -20,7 +20,7 @@ import { readJson } from './packages.ts';
 import { packTwice } from './packing.ts';
 import { prove } from './proof.ts';
 import { writeProvenance } from './provenance.ts';
-import { asMarkdown, isReady, type ReleaseReport, type StepReport } from './report.ts';
+import { accepted, asMarkdown, isReady, type ReleaseReport, type StepReport } from './report.ts';
 import { runLogged, StepFailure, type Finding, type ReleaseContext, type Step } from './step.ts';
 import { upgradeAndBack } from './upgrade.ts';
 import { checkVersion } from './version.ts';
@@ -122,16 +122,6 @@ async function take({ name, run }: Step, context: ReleaseContext): Promise<StepR
   }
 }
 
-/** What was found stays on record, also when somebody releases without it. */
-function accept(kept: StepReport): StepReport {
-  if (kept.outcome === 'passed') return kept;
-  const isFound = kept.outcome === 'not checked';
-  return {
-    ...(isFound ? kept : { name: kept.name, outcome: 'left out', seconds: 0, summary: '' }),
-    isAccepted: true,
-  };
-}
-
 const marks = { passed: '✔', failed: '✖', 'not checked': '?', 'left out': '-', 'not run yet': ' ' };
 
 async function main(): Promise<void> {
@@ -173,7 +163,7 @@ async function main(): Promise<void> {
     const kept = report.steps[at];
     if (kept === undefined) continue;
     if (without.has(name)) {
-      keep(accept(kept));
+      keep(accepted(kept));
       continue;
     }
     if (!isWanted(name, kept)) continue;

@@ -63,6 +63,16 @@ interface Command {
   next: string;
 }
 
+function killTree(root: number): void {
+  for (const pid of treePids(root)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself meanwhile.
+    }
+  }
+}
+
 /** Runs a program to its end, with what it prints in a log. One that fails ends the step. */
 export async function runLogged(
   { checkout, logs }: ReleaseContext,
@@ -75,10 +85,12 @@ export async function runLogged(
     ...{ cwd: folder, env: { ...process.env, ...environment } },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const end = (): void => {
-    for (const pid of treePids(child.pid ?? 0)) process.kill(pid, 'SIGKILL');
-  };
-  const timer = limitMs === undefined ? undefined : setTimeout(end, limitMs);
+  const { pid } = child;
+  if (pid === undefined) {
+    const [error] = (await once(child, 'error')) as [Error];
+    throw new StepFailure(`"${words.join(' ')}" does not start: ${error.message}`, next);
+  }
+  const timer = limitMs === undefined ? undefined : setTimeout(() => killTree(pid), limitMs);
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];

@@ -28,7 +28,7 @@ export async function findVulnerabilities({ checkout }: ReleaseContext): Promise
   if (vulnerabilities === undefined) {
     const why = [error?.summary, message].find(Boolean) ?? 'without a reason';
     return {
-      summary: 'nobody knows of which packages vulnerabilities are known',
+      summary: 'known vulnerabilities were not looked for',
       notChecked: `the registry does not answer (${why.split('\n')[0]})`,
     };
   }

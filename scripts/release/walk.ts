@@ -6,7 +6,8 @@ import { goStrangersPath, strangerProblem } from './stranger.ts';
 
 export async function walk({ checkout, out, say }: ReleaseContext): Promise<Finding> {
   const problem = await strangerProblem();
-  if (problem !== null) return { summary: 'nobody followed the page', notChecked: problem };
+  if (problem !== null)
+    return { summary: 'the commands of docs/install.md were not run', notChecked: problem };
   const page = readFileSync(join(checkout, 'docs/install.md'), 'utf8');
   const run = await goStrangersPath(page, join(out, 'packages'), say);
   if (run.problem !== null) {

@@ -1,7 +1,7 @@
 // Own process: it replaces a method of SQLite.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { cpSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import test from 'node:test';
@@ -409,4 +409,41 @@ test('on a disk too full to delete from, what is done with is neither given agai
     again.take(0, 9, 9, 1e6).map(({ seq }) => seq),
     [5],
   );
+});
+
+test('what is to be encrypted is encrypted once, and is never on disk as it was', async (t) => {
+  using folder = temporaryFolder();
+  let calls = 0;
+  const put = (outbox: Outbox, name: string): void => {
+    void outbox.put({
+      submission: { ...submission('nightingale'), errorMessages: ['nightingale'] },
+      encrypt: () => {
+        calls += 1;
+        return submission(name);
+      },
+    });
+  };
+  const onDisk = (): string =>
+    readdirSync(folder.path)
+      .map((name) => readFileSync(join(folder.path, name), 'latin1'))
+      .join();
+  {
+    await using outbox = open(folder.path);
+    put(outbox, 'one');
+    outbox.commit();
+    // What fails is written once more, in room that was made for it.
+    const full = t.mock.method(StatementSync.prototype, 'run', () => {
+      full.mock.restore();
+      throw new Error('database or disk is full');
+    });
+    put(outbox, 'two');
+    outbox.commit();
+    // The last of it is written when the outbox closes.
+    put(outbox, 'three');
+    assert.doesNotMatch(onDisk(), /nightingale/);
+  }
+  await using again = open(folder.path);
+  assert.deepEqual(namesIn(again), ['one', 'two', 'three']);
+  assert.equal(calls, 3);
+  assert.doesNotMatch(onDisk(), /nightingale/);
 });

@@ -11,7 +11,7 @@ import { figuresIn, isWorse, looksWorse, pairOf } from '../../../scripts/release
 import { isAllowed } from '../../../scripts/release/licences.ts';
 import { previousReleases } from '../../../scripts/release/previous.ts';
 import { statementOf, writeProvenance } from '../../../scripts/release/provenance.ts';
-import { asMarkdown, isReady, type StepReport } from '../../../scripts/release/report.ts';
+import { accepted, asMarkdown, isReady, type StepReport } from '../../../scripts/release/report.ts';
 import { runLogged, StepFailure, type ReleaseContext } from '../../../scripts/release/step.ts';
 import { asList, changesOf, checkVersion } from '../../../scripts/release/version.ts';
 import { eventually, temporaryFolder } from '../../support/system.ts';
@@ -199,6 +199,18 @@ test('the line of a release in the changelog becomes a list', () => {
   );
 });
 
+test('a program that does not start ends the step in words', async () => {
+  using folder = temporaryFolder();
+  const command = { name: 'none', words: ['no-such-program', 'x'], folder: folder.path };
+  await assert.rejects(
+    runLogged(contextIn(folder.path), { ...command, limitMs: 60_000, next: 'install it' }),
+    (error) =>
+      error instanceof StepFailure &&
+      /^"no-such-program x" does not start: .*ENOENT/.test(error.message) &&
+      error.next === 'install it',
+  );
+});
+
 test('what was not checked is no pass: the report says so, and is ready once somebody accepts it', () => {
   const step = (name: string, facts: Partial<StepReport> = {}): StepReport => ({
     ...{ name, outcome: 'passed', seconds: 1, summary: 'fine' },
@@ -216,9 +228,8 @@ test('what was not checked is no pass: the report says so, and is ready once som
     asMarkdown(of(open)),
     /^\| cluster \| \*\*not checked\*\* .* fine; not checked: kubectl reaches none \|$/m,
   );
-  const accepted = { ...open, isAccepted: true };
-  assert.ok(isReady(of(accepted)));
-  assert.equal(titleOf(accepted), '# Release 1.2.3: ready to be published; without cluster');
+  assert.ok(isReady(of(accepted(open))));
+  assert.equal(titleOf(accepted(open)), '# Release 1.2.3: ready to be published; without cluster');
   const waiting = step('suite', { outcome: 'not run yet' });
   assert.equal(titleOf(waiting), '# Release 1.2.3: NOT ready: suite (not run yet)');
   const failed = step('suite', { outcome: 'failed', summary: 'one | two\nthree', next: 'mend it' });
@@ -226,6 +237,13 @@ test('what was not checked is no pass: the report says so, and is ready once som
   assert.match(broken, /^# Release 1\.2\.3: NOT ready: suite \(failed\)$/m);
   assert.match(broken, /\| one \\\| two \|$/m);
   assert.match(broken, /^Next: mend it\.$/m);
+  // Somebody may release without it, but the report goes on saying what failed.
+  assert.match(
+    asMarkdown(of(accepted(failed))),
+    /^\| suite \| \*\*failed\*\*, accepted .* one \\\| two \|$/m,
+  );
+  assert.equal(accepted(waiting).outcome, 'left out');
+  assert.deepEqual(accepted(step('clone')), step('clone'));
 });
 
 /** Younger than the linter: an image of runners, and what may sign provenance. */
