@@ -78,12 +78,14 @@ async function openWayTo(path: string, made: string): Promise<void> {
 }
 
 /**
- * Why runs may not use a folder that is there: another user made it where all may, and could replace their
- * files. Null when they may. Volumes belong to root, and whoever names a folder elsewhere knows whose it is.
+ * Why runs may not use a folder that is there: it is a link, or another user made it where all may, and could
+ * replace their files. Null when they may. Volumes belong to root, and whoever names a folder knows whose it is.
  */
 export function distrustOf(path: string): string | null {
   const uid = process.getuid?.() ?? 0;
-  const { uid: owner } = lstatSync(path);
+  const facts = lstatSync(path);
+  if (facts.isSymbolicLink()) return 'it is a symbolic link';
+  const { uid: owner } = facts;
   if (owner === uid || owner === 0) return null;
   const isMadeByAnyone = (statSync(dirname(path)).mode & 0o002) !== 0;
   return isMadeByAnyone ? `it belongs to the user with the id ${owner}; this is ${uid}` : null;
@@ -97,7 +99,7 @@ async function makeShared(path: string): Promise<void> {
     const distrust = distrustOf(path);
     if (distrust !== null) throw new Error(distrust);
     // Only root gives runs a user of their own, who must get through to their folders.
-    if (statSync(path).uid === uid) await chmod(path, uid === 0 ? 0o711 : 0o700);
+    if (lstatSync(path).uid === uid) await chmod(path, uid === 0 ? 0o711 : 0o700);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
-  lchownSync,
+  chownSync,
   mkdirSync,
   readdirSync,
   statSync,
@@ -41,13 +41,13 @@ test('a folder that another user made where all may is refused, and nothing is w
   for (const name of ['foreign', 'target']) mkdirSync(at(name));
   symlinkSync(at('target'), at('link'));
   writeFileSync(at('file'), '');
-  const rows: [string, RegExp][] = [['file', /file already exists/]];
+  const rows: [string, RegExp][] = [
+    ['file', /file already exists/],
+    ['link', /it is a symbolic link/],
+  ];
   if (uid === 0) {
-    const reason = /it belongs to the user with the id 65534; this is 0/;
-    for (const name of ['foreign', 'link']) {
-      lchownSync(at(name), 65_534, 65_534);
-      rows.push([name, reason]);
-    }
+    chownSync(at('foreign'), 65_534, 65_534);
+    rows.push(['foreign', /it belongs to the user with the id 65534; this is 0/]);
   }
   chmodSync(folder.path, 0o1777);
   for (const [name, reason] of rows) {
