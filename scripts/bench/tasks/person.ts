@@ -13,6 +13,7 @@ export class Person {
   readonly page: Page;
   #clicks = 0;
   #fields = 0;
+  #field: Locator | null = null;
 
   constructor(page: Page) {
     this.page = page;
@@ -26,13 +27,15 @@ export class Person {
     this.#clicks += 1;
   }
 
+  /** In the field that was filled last, also when the page has drawn it anew since. */
   async press(key: string): Promise<void> {
-    await this.page.keyboard.press(key);
+    await this.#field?.press(key);
     this.#clicks += 1;
   }
 
   async fill(what: Locator, text: string): Promise<void> {
     await what.fill(text);
+    this.#field = what;
     this.#fields += 1;
   }
 
