@@ -243,8 +243,9 @@ export class ProcessTime implements Disposable {
   #read(): TimeSample {
     const kernel = this.#kernel;
     const monotonic = this.#clock.monotonic();
-    const main = kernel.main();
-    return { monotonic, boot: this.#bootAt(monotonic), main, poolWaitMs: kernel.poolWaitMs() };
+    // First: a stop while the rest is read belongs to the next interval.
+    const boot = this.#bootAt(monotonic);
+    return { monotonic, boot, main: kernel.main(), poolWaitMs: kernel.poolWaitMs() };
   }
 
   /**
@@ -263,11 +264,14 @@ export class ProcessTime implements Disposable {
 
   /** Sets the timer of the next tick. */
   #arm(): void {
+    const now = this.#clock.monotonic();
+    // A process that is stopped within a tick would otherwise be on time for the next one.
+    if (now > this.#dueAt + tickSlackMs) this.#tick();
     this.#cancelTick?.();
     this.#cancelTick = null;
     if (this.#measuring === 0 && !this.#isWatching) return;
     const everyMs = this.#measuring > 0 ? measuringEveryMs : idleEveryMs;
-    this.#dueAt = this.#clock.monotonic() + everyMs;
+    this.#dueAt = now + everyMs;
     this.#cancelTick = this.#clock.after(everyMs, () => {
       this.#tick();
       this.#arm();

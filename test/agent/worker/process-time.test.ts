@@ -55,6 +55,30 @@ test('an attempt that was open while the process was stopped knows for how long'
   assert.equal(processTime.wasSuspendedWithin(10), false);
 });
 
+test('a stop in the middle of a tick, or before the end of an attempt, is not lost', () => {
+  const { clock, kernel, processTime, suspensions } = open();
+  clock.advance(3_000);
+  const measuring = processTime.begin();
+  clock.advance(50);
+  // The kernel's accounts are read within a tick, after the clock.
+  const { main } = kernel;
+  kernel.main = () => {
+    kernel.main = main;
+    clock.stop(6_000);
+    return main();
+  };
+  clock.advance(40);
+  const { suspendedMs } = measuring.facts(true);
+  assert.ok(Math.abs(suspendedMs - 6_000) < 50, `${suspendedMs}`);
+  clock.stop(4_000);
+  measuring.end();
+  clock.advance(2_000);
+  assert.deepEqual(
+    suspensions.map((ms) => Math.round(ms / 1_000)),
+    [6, 4],
+  );
+});
+
 test('work of its own and waiting for a CPU are no suspension, however long', () => {
   const { clock, kernel, processTime, suspensions } = open();
   clock.advance(2_000);
