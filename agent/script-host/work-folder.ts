@@ -79,7 +79,7 @@ async function openWayTo(path: string, made: string): Promise<void> {
 
 /**
  * Why runs may not use a folder that is there: it is a link, or another user made it where all may, and could
- * replace their files. Null when they may. Volumes belong to root, and whoever names a folder knows whose it is.
+ * replace their files. Null when they may. Volumes belong to root, and a folder in another place was chosen.
  */
 export function distrustOf(path: string): string | null {
   const uid = process.getuid?.() ?? 0;
