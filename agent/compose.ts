@@ -40,6 +40,7 @@ import { openKernelTime } from './worker/kernel-time.ts';
 import { OpenRunReports } from './worker/open-runs.ts';
 import { Outbox } from './worker/outbox.ts';
 import { RunIds } from './worker/run-ids.ts';
+import { Overload } from './worker/overload.ts';
 import { ProcessTime } from './worker/process-time.ts';
 import { ScheduleCache } from './worker/schedule-cache.ts';
 import { AgentSession } from './worker/agent-session.ts';
@@ -101,6 +102,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   const processTime = stack.use(
     new ProcessTime({ clock: systemClock, now: () => clock.now(), kernel }),
   );
+  const overload = new Overload({
+    clock: { now: () => clock.now(), monotonic: () => systemClock.monotonic() },
+    processTime,
+  });
   const startedAt = rawClock.now();
   const metrics = createMetrics(new Registry(), version);
   tightenTree(
@@ -197,6 +202,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     network,
     leases,
     processTime,
+    overload,
     missedReason: (lateMs) =>
       processTime.wasSuspendedWithin(lateMs) ? 'agent-suspended' : 'agent-overloaded',
     outbox,
@@ -271,7 +277,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     capacity: { light: config.UPTIME_CONCURRENCY, heavy: config.JOB_CONCURRENCY },
     running: () => executor.running,
     outboxState: () => outbox.state(),
-    load: () => processTime.load,
+    load: () => overload.load,
     onAnswer: (answer) => {
       session.answer(answer);
     },
@@ -312,7 +318,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   metrics.outboxMaxBytes.set(config.OUTBOX_MAX_BYTES);
   setAbilities(metrics, network, code?.browsers ?? []);
   const observe = (): void => {
-    updateGauges(metrics, { clock, outbox, executor, uploads, processTime });
+    updateGauges(metrics, { clock, outbox, executor, uploads, overload });
   };
   // Logs and refusals hold no secret by the rules of the house; here they leave by other doors.
   const scrubber = createScrubber({ secrets: secretsOf(config), detect: true });
@@ -324,7 +330,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
           scheduler.overdueMs() > stuckAfterMs ? 'the scheduler does not wake up' : null,
         observe,
         remarks: () =>
-          healthRemarks(checkIns.history, processTime.load, damages.noted, (text) =>
+          healthRemarks(checkIns.history, overload.load, damages.noted, (text) =>
             scrubber.text(text),
           ),
         probe: await openProbeEndpoint({
@@ -344,7 +350,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
       status: () =>
         collectStatus({
           ...{ config, clock, rawClock, network, session },
-          ...{ outbox, spool, executor, checkIns, submitLoop, metrics, processTime },
+          ...{ outbox, spool, executor, checkIns, submitLoop, metrics, overload },
           damages: damages.noted,
           startedAt,
           healthPort: probes.port,

@@ -5,7 +5,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { wrapped } from '@monitor/shared/wrapped-text.ts';
 import { cases } from './cases/index.ts';
-import { markdownOf, reportOf, type Report } from './report.ts';
+import { markdownOf, reportOf, shareText, type Report } from './report.ts';
 import { prove } from './run.ts';
 import type { Programs } from './system.ts';
 
@@ -133,12 +133,14 @@ function say(line: string): void {
   process.stderr.write(`${styleText('dim', at, { stream: process.stderr })} ${line}\n`);
 }
 
-function summaryOf({ counts, isPassed, tally, repeat }: Report): string {
+function summaryOf(report: Report): string {
+  const { counts, isPassed, tally, repeat } = report;
   const rows = Object.entries(counts).map(([line, count]) => {
     const text = `${String(count).padStart(6)}  ${line}`;
     return styleText(count === 0 ? 'green' : 'red', text, { stream: process.stdout });
   });
   return [
+    shareText(report),
     ...rows,
     `${tally.slots} slots, ${tally.visits} visits, ${tally.alerts} alerts`,
     isPassed ? 'Every line is zero.' : `Not every line is zero. The same faults again: ${repeat}`,
@@ -152,12 +154,12 @@ function write(folder: string, report: Report): void {
   say(`report: ${join(folder, 'proof.md')} and proof.json`);
 }
 
-/** Plays the proof; true when every line is zero. `command` is what the reader calls to repeat it. */
+/** Plays the proof. Gives an exit code: 1 when a line is not zero, 2 when it could not judge enough. `command` is what the reader calls to repeat it. */
 export async function runProof(
   given: ProofArguments,
   programs: Programs,
   command: string,
-): Promise<boolean> {
+): Promise<number> {
   const only = given.case ?? [];
   const unknown = only.find((name) => cases.every((each) => each.name !== name));
   if (unknown !== undefined) {
@@ -201,7 +203,7 @@ export async function runProof(
     write(resolve(given.out ?? 'proof-report'), report);
     if (!report.isPassed || endsAt === null || Date.now() > endsAt) {
       console.log(given.json === true ? JSON.stringify(report, null, 2) : summaryOf(report));
-      return report.isPassed;
+      return report.isPassed ? (report.isConclusive ? 0 : 2) : 1;
     }
   }
 }

@@ -66,8 +66,6 @@ export interface Facts {
   stalls: readonly Stall[];
   /** When a control plane or the receiver of messages was disturbed: messages may arrive again. */
   interruptions: readonly Interval[];
-  /** Whether slots that a fault took count before the control plane has recorded them, after 90 s. */
-  isShort: boolean;
 }
 
 /** Each line names what must not be, one text for each time that it was. */
@@ -78,6 +76,8 @@ export const lines = [
   'slots doubled',
   'results invented',
   'wrong verdicts',
+  'slow targets not called slow',
+  'hanging targets not called down',
   'false alerts',
   'missing alerts',
   'doubled alerts',
@@ -114,6 +114,12 @@ export interface Tally {
   shifted: number;
 }
 
+/** Targets whose every run must fail, and what it is when one does not. */
+const missedFaults: Partial<Record<Subject['kind'], Line>> = {
+  'over-limit': 'slow targets not called slow',
+  hanging: 'hanging targets not called down',
+};
+
 /** An agent says so itself, and a machine that is busy makes it true. */
 const declaredByAgents = new Set(['agent-overloaded', 'agent-suspended']);
 /** With less time than this an agent cannot be expected to start a slot. */
@@ -128,6 +134,10 @@ const latestRunMs = 30_000;
 const turnsOfAnswer = 3;
 /** A receiver that was interrupted is tried again after a while. */
 const repeatsWithinMs = 180_000;
+
+/** The share of the slots of which a proof cannot say whether they ended as they should. */
+export const unjudgedShare = ({ slots, internalErrors, notJudged, delayed }: Tally): number =>
+  slots === 0 ? 1 : (internalErrors + notJudged + delayed) / slots;
 
 export const noFindings = (): Findings =>
   Object.fromEntries(lines.map((line) => [line, [] as string[]])) as unknown as Findings;
@@ -149,18 +159,12 @@ function hasCause(subject: Subject, slot: number, afterMs = subject.lane.afterma
 }
 
 /**
- * A slot that a fault took is recorded as missed after 90 s. A run of which one attempt is known and the
+ * A run of which one attempt is known and the
  * next was lost ends with that attempt after 25 minutes, since a retry may take that long.
  */
-function isDelayed(
-  subject: Subject,
-  run: ApiRun | undefined,
-  slot: number,
-  isShort: boolean,
-): boolean {
-  const isBegun = run?.state === 'RUNNING';
-  const isCut = subject.lane.isAway(slot, endOf(slot, subject)) && isBegun;
-  return (isShort || isBegun) && (isCut || hasCause(subject, slot, 0));
+function isDelayed(subject: Subject, run: ApiRun | undefined, slot: number): boolean {
+  if (run?.state !== 'RUNNING') return false;
+  return subject.lane.isAway(slot, endOf(slot, subject)) || hasCause(subject, slot, 0);
 }
 
 class Counting {
@@ -240,7 +244,7 @@ class Counting {
         if (subject.lane.hasTrueTimes && !ids.has(run.resultId ?? ''))
           this.#add('results lost', subject, `slot ${timeOf(slot)} has a result that is not there`);
       } else if (run?.state === 'MISSED') this.#countMissed(subject, run, slot);
-      else if (isDelayed(subject, run, slot, this.#facts.isShort)) this.#delayed += 1;
+      else if (isDelayed(subject, run, slot)) this.#delayed += 1;
       else {
         const state = run === undefined ? 'nothing is known' : 'its run does not end';
         this.#add('slots lost', subject, `slot ${timeOf(slot)}: ${state}`);
@@ -306,9 +310,14 @@ class Counting {
       visits = all.filter(({ at }) => at >= slot && at <= end);
       if (visits.length > 0) this.#shifted += 1;
     }
+    const line = missedFaults[subject.kind];
     const said = result.hasFailures ? 'failed' : result.isDegraded === true ? 'degraded' : 'passed';
     const took = `${result.responseTime ?? '?'} ms, of which the agent says that it waited ${result.agentWaitMs ?? '?'}`;
     const where = `${said} at ${timeOf(ms(result.startedAt))} after ${took}, result ${result.id}`;
+    if (line !== undefined) {
+      if (said !== 'failed') this.#add(line, subject, where);
+      return;
+    }
     if (!subject.lane.hasTrueTimes) {
       const isWrong = subject.kind === 'failing' ? said === 'passed' : said !== 'passed';
       if (isWrong) this.#add('wrong verdicts', subject, where);
@@ -382,7 +391,10 @@ class Counting {
     const sent = messages.filter(({ checkId }) => checkId === subject.check.id);
     if (subject.isDoubtful === true) this.#notJudged += 1;
     if (subject.isDoubtful === true || this.#doubtful.has(subject)) return;
-    const mayAlert = ['failing', 'flapping'].includes(subject.kind) || subject.isDead === true;
+    const mayAlert =
+      ['failing', 'flapping'].includes(subject.kind) ||
+      missedFaults[subject.kind] !== undefined ||
+      subject.isDead === true;
     const kinds = [
       ['ALERT_FAILURE', expected.failures],
       ['ALERT_RECOVERY', expected.recoveries],
@@ -440,14 +452,13 @@ export function openSlots({
   subjects,
   until,
   runs,
-  isShort,
-}: Pick<Facts, 'subjects' | 'until' | 'runs' | 'isShort'>): number {
+}: Pick<Facts, 'subjects' | 'until' | 'runs'>): number {
   const known = new Map(runs.map((run) => [`${run.checkId}@${ms(run.scheduledFor)}`, run]));
   const ofSubject = (subject: Subject): number =>
     [...slotsUntil([subject.check], until)].filter((key) => {
       const run = known.get(key);
       if (run !== undefined && run.state !== 'RUNNING') return false;
-      return !isDelayed(subject, run, Number(key.split('@')[1]), isShort);
+      return !isDelayed(subject, run, Number(key.split('@')[1]));
     }).length;
   return subjects
     .filter(({ kind }) => kind !== 'heartbeat')

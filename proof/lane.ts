@@ -3,7 +3,16 @@ import type { Program } from './program.ts';
 import type { CheckWire, System } from './system.ts';
 
 /** What a page does, and so what may be said of it. */
-export type SubjectKind = 'healthy' | 'slow' | 'failing' | 'flapping' | 'heartbeat';
+export type SubjectKind =
+  | 'healthy'
+  | 'slow'
+  /** Answers later than its check allows, each time. */
+  | 'over-limit'
+  /** Takes the request and never answers. */
+  | 'hanging'
+  | 'failing'
+  | 'flapping'
+  | 'heartbeat';
 
 export interface Subject {
   check: CheckWire;

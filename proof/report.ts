@@ -1,11 +1,15 @@
 /** The report of a proof, as Markdown and for programs. */
-import { lines, type Line } from './count.ts';
+import { lines, unjudgedShare, type Line } from './count.ts';
 import type { Proof } from './run.ts';
 
 const shownOfEach = 20;
+const mostUnjudged = 0.1;
 
 export interface Report extends Proof {
   isPassed: boolean;
+  /** Of the slots due: the proof cannot say whether they ended as they should. Above a tenth it proves nothing. */
+  unjudgedShare: number;
+  isConclusive: boolean;
   /** Plays the same faults again. */
   repeat: string;
   counts: Record<Line, number>;
@@ -17,8 +21,13 @@ export function reportOf(proof: Proof, repeat: string): Report {
   ) as Record<Line, number>;
   const hasPlayed = proof.cases.length > 0 && proof.cases.every(({ rounds }) => rounds > 0);
   const isPassed = hasPlayed && Object.values(counts).every((count) => count === 0);
-  return { isPassed, repeat, counts, ...proof };
+  const unjudged = unjudgedShare(proof.tally);
+  const isConclusive = unjudged <= mostUnjudged;
+  return { isPassed, unjudgedShare: unjudged, isConclusive, repeat, counts, ...proof };
 }
+
+export const shareText = ({ unjudgedShare: share, isConclusive }: Report): string =>
+  `${(share * 100).toFixed(1)} % of the slots could not be judged${isConclusive ? '' : ', above a tenth: this proves nothing'}`;
 
 const table = (head: readonly [string, string], rows: readonly (readonly [string, unknown])[]) =>
   [
@@ -39,6 +48,7 @@ export function markdownOf(report: Report): string {
   return (
     [
       `# Proof: ${report.isPassed ? 'every line is zero' : 'not every line is zero'}`,
+      `${shareText(report)}.`,
       `Seed ${report.seed}, started ${report.startedAt}, ${Math.round(report.durationMs / 1_000)} s. The same faults again: \`${report.repeat}\``,
       '## What must be zero',
       table(

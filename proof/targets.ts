@@ -15,6 +15,7 @@ export interface Visit {
 }
 
 export interface Page {
+  /** By a timer of its own; Infinity for one that takes the request and never answers. */
   answersAfterMs: number;
   isUp: (at: number) => boolean;
 }
@@ -55,7 +56,7 @@ export async function openTargets(): Promise<Targets> {
     if (known === undefined) visits.set(path, [visit]);
     else known.push(visit);
     if (page === undefined || page.answersAfterMs === 0) answer(visit);
-    else setTimeout(answer, page.answersAfterMs, visit);
+    else if (page.answersAfterMs < Infinity) setTimeout(answer, page.answersAfterMs, visit);
   };
   const server = createServer((request, response) => {
     arrive(request.url ?? '/', (visit) => {

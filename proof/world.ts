@@ -48,8 +48,16 @@ interface NewSubject {
 /** How long slots and messages may take after the last fault, whatever this machine does beside. */
 const settleWithinMs = 240_000;
 const shortSettleWithinMs = 120_000;
-const slowAnswerMs = 1_500;
+const answersAfter: Partial<Record<SubjectKind, number>> = {
+  slow: 1_500,
+  'over-limit': 1_500,
+  hanging: Infinity,
+};
+/** They are over their limits by as little, and by as much. */
+const overLimits = [1_250, 800, 400];
 const slotsEverySeconds = 10;
+/** A run of a target that hangs takes half a minute. */
+const hangingEverySeconds = 30;
 /** Outages of pages end so long before the end, so that their recovery has a slot. */
 const lastRecoveryMs = 11_000;
 const page = 100;
@@ -142,11 +150,13 @@ export class World implements AsyncDisposable {
       const isUp = {
         healthy: () => true,
         slow: () => true,
+        'over-limit': () => true,
+        hanging: () => true,
         failing: () => false,
         flapping: (at: number) => !outages.some(({ from, to }) => from <= at && at < to),
         heartbeat: () => true,
       }[kind];
-      const answersAfterMs = kind === 'slow' ? slowAnswerMs : 0;
+      const answersAfterMs = answersAfter[kind] ?? 0;
       this.targets.pages.set(path, { answersAfterMs, isUp });
       const check = await this.#createCheck(path, isName, {
         name: `${lane.name} ${lane.subjects.length} (${kind})`,
@@ -165,6 +175,21 @@ export class World implements AsyncDisposable {
   #createCheck(path: string, isName: boolean, body: Record<string, unknown>): Promise<CheckWire> {
     if (!isName) return this.system.createUrlCheck(this.targets.url + path, body);
     return this.system.createDnsCheck(nameOfPath(path), this.targets.dnsPort, body);
+  }
+
+  /** Targets that are slow and that hang by themselves, which no trouble of the agent may hide. */
+  async addFaultyTargets(lane: Lane): Promise<void> {
+    await this.addSubjects(lane, [
+      ...overLimits.flatMap((maxResponseTime) =>
+        [false, true].map((isName) => ({
+          ...{ kind: 'over-limit' as const, isName },
+          body: { degradedResponseTime: maxResponseTime, maxResponseTime },
+        })),
+      ),
+      ...[false, true].map((isName) => ({
+        ...{ kind: 'hanging' as const, isName, body: { frequencyOffset: hangingEverySeconds } },
+      })),
+    ]);
   }
 
   /** The checks that most lanes have: of each kind, and one that tries again. */
@@ -288,11 +313,7 @@ export class World implements AsyncDisposable {
     for (const subject of this.subjects()) {
       if (subject.kind === 'heartbeat') continue;
       const runs = known.get(subject.check.id);
-      if (
-        runs !== undefined &&
-        openSlots({ subjects: [subject], until, runs, isShort: this.options.isShort }) === 0
-      )
-        continue;
+      if (runs !== undefined && openSlots({ subjects: [subject], until, runs }) === 0) continue;
       known.set(subject.check.id, await this.#runsOf(subject.check));
     }
     return [...known.values()].flat();
@@ -313,7 +334,6 @@ export class World implements AsyncDisposable {
       visits: this.targets.visits,
       stalls: this.targets.stalls,
       interruptions: this.interruptions,
-      isShort: this.options.isShort,
     };
   }
 
@@ -334,7 +354,6 @@ export class World implements AsyncDisposable {
         subjects: this.subjects(),
         until,
         runs,
-        isShort: this.options.isShort,
       });
       if (left === 0 || performance.now() > deadline) break;
       this.#sayOnce(say, `${left} slots still without an end`);

@@ -50,8 +50,8 @@ const breaks: readonly Break[] = [
     name: 'suspension-ignored',
     breaks: 'a verdict ignores that the agent was suspended',
     file: 'agent/worker/decide-attempt.ts',
-    from: '  if (time.suspendedMs >= noticeableSuspensionMs) {',
-    to: '  if (time.suspendedMs >= noticeableSuspensionMs) return stands(measured);\n  if (time.suspendedMs >= noticeableSuspensionMs) {',
+    from: '  if (severity(measured) === 0) return null;',
+    to: '  if (severity(measured) === 0 || time.suspendedMs >= noticeableSuspensionMs) return null;',
     args: ['--short', '--case', 'suspension', '--rounds', '8'],
   },
   {

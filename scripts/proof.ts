@@ -26,7 +26,7 @@ try {
     await server.query('create database proof');
     given.postgres = server.url('proof');
   }
-  process.exitCode = (await runProof(given, programs, 'npm run proof --')) ? 0 : 1;
+  process.exitCode = await runProof(given, programs, 'npm run proof --');
 } catch (error) {
   if (error instanceof ProofInterrupted) error.exit();
   if (!(error instanceof ProofUsageError || error instanceof TypeError)) throw error;

@@ -14,6 +14,7 @@ import { AgentError } from '../errors.ts';
 import type { FoundBrowser } from './find-browser.ts';
 import type { InstalledRuntime } from '../runtimes/installed-runtime.ts';
 import type { AllowedClient } from '../net/gateway/allowed-clients.ts';
+import type { CpuWaits } from '../script-host/cpu-waits.ts';
 import type { ScriptHost } from '../script-host/script-host.ts';
 import { browsersFolder } from './browsers-folder.ts';
 
@@ -22,6 +23,7 @@ export interface BrowserLease {
   readonly endpoint: string;
   /** By what the kernel knows its processes; no other run has the browser meanwhile. */
   readonly allowedClient: AllowedClient;
+  readonly waits: CpuWaits;
   /** Resolves when the browser has ended, with whether it had used more memory than a run may. */
   readonly ended: Promise<{ isOutOfMemory: boolean }>;
   /** `isClean` is false after a run that ended in any unusual way: the browser is then thrown away. */
@@ -59,6 +61,7 @@ const openMs = 7 * 24 * 3_600_000;
 interface WarmBrowser {
   readonly openedAt: number;
   readonly allowedClient: BrowserLease['allowedClient'];
+  readonly waits: CpuWaits;
   runs: number;
   /** Resolves with the endpoint when it has passed its check, rejects when it is broken. */
   ready(): Promise<string>;
@@ -123,6 +126,7 @@ async function openBrowser(
   return {
     openedAt: tools.clock.monotonic(),
     allowedClient: workspace.allowedClient,
+    waits: workspace.waits,
     runs: 0,
     ready: () => answer.promise,
     check() {
@@ -218,6 +222,7 @@ export function createBrowserPool(tools: BrowserPoolTools): BrowserPool {
           return {
             endpoint,
             allowedClient: browser.allowedClient,
+            waits: browser.waits,
             ended: browser.ended,
             release(isClean) {
               if (isReleased) return;

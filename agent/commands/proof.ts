@@ -10,7 +10,6 @@ import {
   type ProofArguments,
 } from '../../proof/command.ts';
 import { AgentError } from '../errors.ts';
-import { exitCodes } from '../exit-codes.ts';
 
 /** `monitor-agent proof`: plays faults on agents and a control plane of this machine. */
 export function registerProof(program: Command): void {
@@ -22,8 +21,7 @@ export function registerProof(program: Command): void {
     try {
       const own = join(import.meta.dirname, '..');
       const programs = findPrograms({ agent: own, ...given }, own);
-      const isPassed = await runProof(given, programs, 'monitor-agent proof');
-      process.exitCode = isPassed ? exitCodes.ok : exitCodes.failed;
+      process.exitCode = await runProof(given, programs, 'monitor-agent proof');
     } catch (error) {
       if (error instanceof ProofInterrupted) error.exit();
       if (error instanceof ProofUsageError) throw new AgentError('CONFIG_INVALID', error.message);

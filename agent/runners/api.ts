@@ -187,7 +187,7 @@ async function observe(
     failure: outcome.failure,
     request: shownRequest(prepared, outcome, run),
     requests: tracedRequests(outcome),
-    heldMs: outcome.heldMs,
+    unexplainedMs: outcome.unexplainedMs,
     ...evidenceOf(outcome.failure, run.trail, context),
     ...(await withResponse(run, outcome, sent)),
   };

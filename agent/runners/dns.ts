@@ -85,6 +85,7 @@ export const runDns: Runner<DnsRequest> = async ({ request }, context) => {
   const options: AskServerOptions = {
     clock,
     signal,
+    kernelTimes: context.network,
     deadline: began + timeoutMs,
     log: (message, level) => {
       context.log(message, level);
@@ -103,11 +104,12 @@ export const runDns: Runner<DnsRequest> = async ({ request }, context) => {
   if ('failure' in asked) {
     return { ...base, responseTime: null, failure: asked.failure, response: null };
   }
-  const { answer, server, sentAt, receivedAt } = asked;
+  const { answer, server, sentAt, receivedAt, unexplainedMs } = asked;
   const total = roundMs(receivedAt - sentAt);
   return {
     ...base,
     responseTime: total,
+    unexplainedMs,
     failure: null,
     response: {
       returnCode: answer.returnCode,

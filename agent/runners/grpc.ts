@@ -19,6 +19,7 @@ import { storedText } from '../net/http/response-body.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
+import { afterTargetTime } from '../net/deadline.ts';
 import { OwnDelay } from '../net/own-delay.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { identityFor, type Identity } from '../net/tls/client-identity.ts';
@@ -105,11 +106,12 @@ async function observe(
     };
   }
   const { address } = resolution;
-  const delay = new OwnDelay(clock, network.tcpTimes);
+  const delay = new OwnDelay(clock, network.tcpTimes, readyAt);
   const tls = identity === null ? null : { ...identity, skipVerify: request.skipSSL };
-  const channel = new GrpcChannel({ address, host, port, tls, readyAt }, { clock, delay, trail });
+  const channel = new GrpcChannel({ address, host, port, tls }, { clock, delay, trail });
   const leftMs = () => Math.max(1, timeoutMs - (clock.monotonic() - start));
-  const cancelTimeout = clock.after(leftMs(), () => {
+  const ownMs = (): number => delay.ms + Math.min(delay.unexplainedMs, context.waitedMs());
+  const cancelTimeout = afterTargetTime(clock, leftMs(), ownMs, () => {
     channel.fail(timedOut(channel.phase, subject, timeoutMs));
   });
   const onAbort = (): void => {
@@ -142,7 +144,7 @@ async function observe(
     startedAt,
     stoppedAt: startedAt + Math.ceil(stoppedAt - start),
     responseTime: timingPhases.total,
-    heldMs: delay.ms,
+    unexplainedMs: readyAt - start + delay.unexplainedMs,
     ...{ failure, request: shown },
     ...responseOf(run, answered, { address, timingPhases }),
     ...evidenceOf(failure, trail, context),

@@ -83,6 +83,8 @@ export async function runIcmp(
     startedAt,
     stoppedAt: startedAt + Math.ceil(stopped - start),
     responseTime: latency?.avg ?? null,
+    // Replies are stamped by the kernel, and read once more at the end.
+    ...(network.icmp.way === 'ping' ? {} : { unexplainedMs: 0 }),
     failure: null,
     request: { hostname, targetIp: address, ipFamily: request.ipFamily, pingCount },
     response: {

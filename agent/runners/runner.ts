@@ -35,16 +35,21 @@ import type { ScriptHost, ScriptLimits } from '../script-host/script-host.ts';
 /** What runs of code saw; each type fills its own. */
 type Details = Partial<Omit<ResultDetails, ExchangeField>>;
 
-/** A measurement before the worker adds whether the agent was too busy to time it well. */
-export type Observation = Omit<Measurement, 'underLoad'> & {
+/** A measurement, and what the worker needs to judge it and to describe the run. */
+export type Observation = Measurement & {
   /** In place of an exchange, for types that saw something else. */
   details?: Details;
   /** What error groups are made of; by default the reason of the verdict. */
   errorMessages?: string[];
   /** What the next runs of the check can use. */
   learnedScript?: LearnedScript;
-  /** The agent's own delay in ms, which `responseTime` leaves out already. */
-  heldMs?: number;
+  /**
+   * Part of `responseTime`, in ms, in which the target may have waited for the agent: no event of the
+   * kernel explains it. Absent for all of it.
+   */
+  unexplainedMs?: number;
+  /** How long the processes of a run of code waited for a CPU in its last so many ms. Absent without any. */
+  processesWaitedMs?: (lastMs: number) => number;
   /** The HTTP requests it made, for traces. */
   requests?: readonly TracedRequest[];
   /**
@@ -119,7 +124,10 @@ export interface RunnerContext {
   readonly signal: AbortSignal;
   /** Ceiling of this attempt; reaching it is an observation (`failure.code` TIMEOUT), not an error. */
   readonly timeoutMs: number;
+  /** Its delays end after sockets were read once more. */
   readonly clock: Clock;
+  /** How long the agent has waited in this attempt, for a CPU or while it was stopped, in ms. */
+  waitedMs(): number;
   /** The log of the run, shown with its result. `section` matters to API checks alone. */
   log(
     message: string,

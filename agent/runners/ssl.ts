@@ -201,7 +201,7 @@ async function observe(
     return { ...ended(lookedUpAt, failure), responseTime: null, response: null };
   }
   const { address } = resolution;
-  const { failure, seen, connectedAt, securedAt } = await shakeHands(
+  const { failure, seen, connectedAt, securedAt, unexplainedMs } = await shakeHands(
     {
       ...{ address, host, port, secureContext },
       serverName: (config.serverName ?? host).replace(/^\[|\]$/g, ''),
@@ -232,7 +232,8 @@ async function observe(
     ...{ now: clock.now(), furtherAuthority: context.clientCertificates[0]?.ca ?? null },
   });
   if ('failure' in read) {
-    return { ...ended(stoppedAt, read.failure), responseTime: handshakeMs, response: null };
+    const failed = ended(stoppedAt, read.failure);
+    return { ...failed, responseTime: handshakeMs, unexplainedMs, response: null };
   }
   const phases = {
     dns: roundMs(lookedUpAt - start),
@@ -243,6 +244,7 @@ async function observe(
   return {
     ...ended(stoppedAt, failure),
     responseTime: handshakeMs,
+    unexplainedMs,
     response: {
       ...read.response,
       timings: {

@@ -17,6 +17,7 @@ import { failureOf, observeError, timedOut } from '../net/failure.ts';
 import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
+import { afterTargetTime } from '../net/deadline.ts';
 import { OwnDelay } from '../net/own-delay.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { resolveByOs, resolveByQuery, type Address } from '../net/dns/resolve.ts';
@@ -30,7 +31,7 @@ interface Conversation {
   lastByteAt: number | null;
   data: string | null;
   failure: Failure | null;
-  heldMs: number;
+  unexplainedMs: number;
 }
 
 /** True when every assertion on the data holds for what has come so far. */
@@ -44,7 +45,6 @@ function isSatisfied(request: TcpRequest, data: string): boolean {
     failure: null,
     request: {},
     response: { data },
-    underLoad: false,
   };
   return evaluateAssertions(assertions, tcpMonitor.judging, measurement).every(
     ({ error }) => error === undefined,
@@ -61,14 +61,14 @@ function converse(
   trail: ConnectionTrail,
 ): Promise<Conversation> {
   const { clock, network, signal } = context;
-  const delay = new OwnDelay(clock, network.tcpTimes);
+  const delay = new OwnDelay(clock, network.tcpTimes, readyAt);
   const subject = `${request.hostname}:${request.port}`;
   const expectsData =
     (request.data !== null && request.data !== '') ||
     request.assertions.some(({ source }) => source === 'RESPONSE_DATA');
   return new Promise((resolve, reject) => {
     const seen: Conversation = {
-      ...{ connectedAt: null, lastByteAt: null, data: null, failure: null, heldMs: 0 },
+      ...{ connectedAt: null, lastByteAt: null, data: null, failure: null, unexplainedMs: 0 },
     };
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -95,7 +95,7 @@ function converse(
       // What the peer still says is of no interest, and it must not keep us.
       socket.destroySoon();
       seen.failure = failure;
-      seen.heldMs = delay.ms;
+      seen.unexplainedMs = delay.unexplainedMs;
       if (expectsData && seen.connectedAt !== null)
         seen.data = Buffer.concat(chunks).toString('utf8');
       resolve(seen);
@@ -103,7 +103,8 @@ function converse(
     const onAbort = (): void => {
       settle(failureOf('connect', 'CANCELLED', subject, 'the run was cancelled'));
     };
-    const cancelTimeout = clock.after(timeoutMs, () => {
+    const ownMs = (): number => delay.ms + Math.min(delay.unexplainedMs, context.waitedMs());
+    const cancelTimeout = afterTargetTime(clock, timeoutMs, ownMs, () => {
       if (bytes > 0) settle(null);
       else
         settle(
@@ -118,7 +119,7 @@ function converse(
     signal.addEventListener('abort', onAbort, { once: true });
 
     socket.on('connect', () => {
-      seen.connectedAt = delay.connectedAt(socket, readyAt);
+      seen.connectedAt = delay.connectedAt(socket);
       if (!expectsData) {
         settle(null);
         return;
@@ -198,7 +199,9 @@ async function observe(
       ...evidenceOf(resolution.failure, trail, context),
     };
   }
-  const leftMs = Math.max(1, context.timeoutMs - (lookedUpAt - start));
+  const lookupMs = lookedUpAt - start;
+  const ownMs = Math.min(lookupMs, context.waitedMs());
+  const leftMs = Math.max(1, context.timeoutMs + ownMs - lookupMs);
   const seen = await converse(request, resolution.address, context, lookedUpAt, leftMs, trail);
   const stoppedAt = clock.monotonic();
   const { hostname: host, port } = request;
@@ -224,7 +227,7 @@ async function observe(
     startedAt,
     stoppedAt: startedAt + Math.ceil(stoppedAt - start),
     responseTime: phases.total,
-    heldMs: seen.heldMs,
+    unexplainedMs: lookedUpAt - start + seen.unexplainedMs,
     failure: seen.failure,
     request: asked,
     response:

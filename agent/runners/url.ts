@@ -108,7 +108,7 @@ export async function runUrl(
     },
     response: shownResponse(outcome, secrets),
     requests: tracedRequests(outcome),
-    heldMs: outcome.heldMs,
+    unexplainedMs: outcome.unexplainedMs,
     ...evidenceOf(outcome.failure, trail, context),
   };
 }

@@ -104,7 +104,7 @@ export function launch(order: Order, sandbox: Sandbox, graceMs: number): Launche
     child.pid === undefined
       ? null
       : watcher.watch(
-          { pid: child.pid, wrappers, uid, folder, hasNamespaces, limits },
+          { pid: child.pid, wrappers, uid, folder, hasNamespaces, limits, waits: order.waits },
           (excess) => {
             stop(excess, 0);
           },

@@ -19,6 +19,7 @@ import {
   signalTo,
   type ProcessFacts,
 } from './processes.ts';
+import { readPressure } from './cpu-waits.ts';
 import { isUserOfRuns } from './user-ids.ts';
 import { WatchedRun, type Excess, type ProcessTable, type RunSpec } from './watched-run.ts';
 
@@ -108,8 +109,10 @@ export class RunWatch {
 
   readonly #look = (): void => {
     const table = this.#processes();
+    const pressure = readPressure();
     for (const [run, onExcess] of this.#runs) {
       const pids = run.withoutWrappers(run.members(table), table);
+      run.waits.look(pids, performance.now(), pressure);
       const excess = run.excess(pids);
       if (excess !== null) onExcess(excess);
       else {
@@ -181,6 +184,7 @@ export class RunWatch {
 
   /** Stops what there is until nothing new appears, then kills it, until none is left. */
   async #end(run: WatchedRun): Promise<number> {
+    run.waits.look(null, performance.now(), readPressure());
     if (!this.#hasProc) signalTo(-run.spec.pid, 'SIGKILL');
     let emptyRounds = 0;
     for (let round = 0; ; round += 1) {

@@ -3,6 +3,7 @@
  * environment that is given explicitly. Whatever it starts ends with it.
  */
 import type { FileHandle } from 'node:fs/promises';
+import type { CpuWaits } from './cpu-waits.ts';
 import type { AllowedClient } from '../net/gateway/allowed-clients.ts';
 
 /** Ceilings of one run; reaching one ends it with a named reason. */
@@ -35,6 +36,7 @@ export interface Program {
 /** A program with everything in its place: absolute folder, whole environment. */
 export type Order = Pick<Program, 'command' | 'args' | 'environment' | 'timeoutMs'> & {
   readonly cwd: string;
+  readonly waits: CpuWaits;
 };
 
 export interface ProgramEnd {
@@ -90,6 +92,8 @@ export interface Workspace extends AsyncDisposable {
    */
   read(path: string): Promise<FileHandle | null>;
   start(program: Program): RunningProgram;
+  /** When its processes waited for a CPU. */
+  readonly waits: CpuWaits;
   /** Deletes all that was written to it. Only while what runs in it is held: it must not write meanwhile. */
   clear(): Promise<void>;
 }

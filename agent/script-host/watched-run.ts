@@ -8,6 +8,7 @@ import {
   type ProcessFacts,
 } from './processes.ts';
 import type { ScriptLimits } from './script-host.ts';
+import { readPressure, WaitCounter, type CpuWaits } from './cpu-waits.ts';
 import { lookAtDisk, memoryOf } from './usage.ts';
 
 /** What is watched. */
@@ -21,6 +22,8 @@ export interface RunSpec {
   readonly folder: string;
   readonly hasNamespaces: boolean;
   readonly limits: ScriptLimits;
+  /** Takes when its processes waited for a CPU. */
+  readonly waits: CpuWaits;
 }
 
 export type Excess = 'memory' | 'processes' | 'disk';
@@ -41,6 +44,7 @@ export interface ProcessTable {
 
 export class WatchedRun {
   readonly spec: RunSpec;
+  readonly waits: WaitCounter;
   /** Most memory that was seen, in bytes. */
   peakBytes = 0;
   readonly #sessions: Set<number>;
@@ -52,6 +56,7 @@ export class WatchedRun {
 
   constructor(spec: RunSpec, ownSession: number) {
     this.spec = spec;
+    this.waits = new WaitCounter(spec.waits, performance.now(), readPressure());
     this.#ownSession = ownSession;
     this.#sessions = new Set([spec.pid]);
     const root = readProcess(spec.pid);

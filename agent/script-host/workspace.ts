@@ -1,6 +1,7 @@
 /** The folder of one run, and the programs in it. */
 import { join } from 'node:path';
 import { AgentError } from '../errors.ts';
+import { CpuWaits } from './cpu-waits.ts';
 import { makeFolderInside, openInside, stepsOf, writeInside, type Owner } from './inside.ts';
 import type { Order, Program, RunningProgram, Workspace } from './script-host.ts';
 import type { TrustOfRuns } from './trust-of-runs.ts';
@@ -29,9 +30,11 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   };
   await fill();
   const running = new Map<RunningProgram, AbortController>();
+  const waits = new CpuWaits();
   let isClosed = false;
   return {
     folder,
+    waits,
     isolation: parts.isolation,
     allowedClient: {
       uid: owner?.uid ?? null,
@@ -62,6 +65,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
           ...given.environment,
         },
         timeoutMs: given.timeoutMs,
+        waits,
       });
       running.set(started, closing);
       void started.done.then(() => running.delete(started));

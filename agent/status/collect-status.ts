@@ -11,7 +11,7 @@ import type { AgentSession } from '../worker/agent-session.ts';
 import type { CheckInLoop } from '../worker/check-in-loop.ts';
 import type { Executor } from '../worker/executor.ts';
 import type { Outbox } from '../worker/outbox.ts';
-import type { ProcessTime } from '../worker/process-time.ts';
+import type { Overload } from '../worker/overload.ts';
 import type { PoolState } from '../worker/run-queue.ts';
 import type { SubmitLoop } from '../worker/submit-loop.ts';
 import type { AgentStatus } from './agent-status.ts';
@@ -34,7 +34,7 @@ export interface StatusParts {
   checkIns: CheckInLoop;
   submitLoop: SubmitLoop;
   metrics: AgentMetrics;
-  processTime: ProcessTime;
+  overload: Overload;
   damages: readonly NotedDamage[];
 }
 
@@ -94,7 +94,7 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
       capture: capture === null ? (captureProblem ?? 'none') : 'packets',
       traceroute: traceroute === null ? (tracerouteProblem ?? 'none') : 'works',
     },
-    load: parts.processTime.load,
+    load: parts.overload.load,
     damages: parts.damages.map(({ lostSlots, ...damage }) => ({
       ...damage,
       lostSlots: [...lostSlots],

@@ -5,19 +5,19 @@ import type { NetworkAccess } from '../net/network-access.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import type { Executor } from '../worker/executor.ts';
 import type { Outbox } from '../worker/outbox.ts';
-import type { ProcessTime } from '../worker/process-time.ts';
+import type { Overload } from '../worker/overload.ts';
 
 export interface ObservedParts {
   clock: Clock;
   outbox: Outbox;
   executor: Executor;
   uploads: UploadLoop;
-  processTime: ProcessTime;
+  overload: Overload;
 }
 
 /** Brings them up to date; call it before metrics are read. */
 export function updateGauges(metrics: AgentMetrics, parts: ObservedParts): void {
-  const { clock, outbox, executor, uploads, processTime } = parts;
+  const { clock, outbox, executor, uploads, overload } = parts;
   const { depth, bytes, oldestAt, droppedTotal } = outbox.state();
   metrics.outboxRecords.set(depth);
   metrics.outboxBytes.set(bytes);
@@ -25,7 +25,7 @@ export function updateGauges(metrics: AgentMetrics, parts: ObservedParts): void 
   metrics.outboxDropped.set(droppedTotal);
   executor.observe();
   uploads.observe();
-  const { overloadedSince, cpuWaitRatio } = processTime.load;
+  const { overloadedSince, cpuWaitRatio } = overload.load;
   metrics.overloaded.set(overloadedSince === null ? 0 : 1);
   metrics.cpuWait.set(cpuWaitRatio ?? 0);
 }

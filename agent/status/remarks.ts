@@ -2,7 +2,7 @@
 import { printable } from '../printable.ts';
 import { describeDamage, type NotedDamage } from '../damage.ts';
 import type { LinkHistory } from '../worker/check-in-loop.ts';
-import type { Load } from '../worker/process-time.ts';
+import type { Load } from '../worker/overload.ts';
 
 /** The reason is another program's text: no more of it than a sentence takes. */
 const maxReason = 300;

@@ -28,6 +28,7 @@ import type { NetworkAccess } from '../net/network-access.ts';
 import type { RunFacts } from '../script-host/run-variables.ts';
 import { createScrubber } from '../scrub/create-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
+import { socketsFirst } from '../net/deadline.ts';
 import { droppedBody, withScrubbedBody } from './stored-body.ts';
 import type { AttemptEvidence } from './evidence-budget.ts';
 import { decideAttempt, mayRepeat, type VoidCause } from './decide-attempt.ts';
@@ -160,11 +161,6 @@ function agentWait({ suspendedMs, waitedMs }: TimeFacts): number {
   return Math.round((suspendedMs + waitedMs) * 10) / 10;
 }
 
-/** Without the part of the wait that the response time leaves out already. */
-function withoutHeld(time: TimeFacts, heldMs: number): TimeFacts {
-  return { ...time, waitedMs: Math.max(0, time.waitedMs - heldMs) };
-}
-
 /** The exchange of a monitor or an API check, in the result field of its type. */
 function exchangeDetails(
   type: AgentCheckType,
@@ -197,7 +193,6 @@ function fromObservation(
   type: AgentCheckType,
   observation: Observation,
   measurement: Measurement,
-  time: TimeFacts,
   verdict: Verdict,
   jobLog: JobLog,
   evidence: Evidence | undefined,
@@ -213,8 +208,8 @@ function fromObservation(
     hasErrors: false,
     isDegraded,
     overMaxResponseTime,
-    underLoad: measurement.underLoad,
-    agentWaitMs: agentWait(time),
+    underLoad: false,
+    agentWaitMs: 0,
     isNetworkError: measurement.failure?.isNetworkError ?? false,
     reason,
     faultCode: null,
@@ -299,8 +294,8 @@ function errorOfVoid({ cause, time }: VoidAttempt, tries: number): AgentError {
   }
   return new AgentError(
     'AGENT_OVERLOADED',
-    `a time limit was exceeded, but the agent itself was held up for ${Math.round(time.waitedMs)} ms of that attempt${attempts}: ` +
-      'this says nothing about the target. Give the agent more CPU, or fewer checks; "monitor-agent status" shows its load.',
+    `a time limit was exceeded by less than the ${Math.round(time.waitedMs)} ms that the agent itself waited in that attempt${attempts}: ` +
+      'whether the target was too slow is undecided. Give the agent more CPU, or fewer checks; "monitor-agent status" shows its load.',
   );
 }
 
@@ -332,8 +327,8 @@ async function nothingOf(artifacts: RunArtifacts): Promise<[]> {
 
 interface Tried {
   outcome: AttemptOutcome;
-  /** Set for a void attempt; `outcome` applies if there is no better one. */
-  isVoid: { cause: VoidCause; time: TimeFacts; isPass: boolean } | null;
+  /** Set for a void attempt, of which nothing else counts. */
+  isVoid: { cause: VoidCause; time: TimeFacts } | null;
 }
 
 async function tryAttempt(
@@ -375,7 +370,11 @@ async function tryAttempt(
       const context: RunnerContext = {
         signal,
         timeoutMs: entry.timeoutMs ?? type.maxRunMs,
-        clock: processTime.patient(clock),
+        clock: socketsFirst(clock),
+        waitedMs() {
+          const { suspendedMs, waitedMs } = measuring.facts(true);
+          return suspendedMs + waitedMs;
+        },
         network,
         run,
         environment,
@@ -410,36 +409,35 @@ async function tryAttempt(
         errorMessages: _e,
         learnedScript: _l,
         requests: _r,
-        heldMs = 0,
+        unexplainedMs = Number.POSITIVE_INFINITY,
+        processesWaitedMs,
         evidence: collect,
-        ...measured
+        ...measurement
       } = observation;
-      const judged = judge(judging, definition, { ...measured, underLoad: false });
-      const isQuestioned = judged.hasFailures || judged.isDegraded;
-      const time = withoutHeld(measuring.facts(isQuestioned), heldMs);
-      const measurement = { ...measured, underLoad: time.isLagging };
-      const isCode = poolOf(entry, check) === 'heavy';
-      const decision = decideAttempt({ judging, definition, measurement, time, isCode }, judged);
-      const verdict = decision.kind === 'stands' ? decision.verdict : (decision.instead ?? judged);
-      if (decision.kind === 'void') {
-        seen.isVoid = { cause: decision.cause, time, isPass: decision.instead !== null };
-      } else if (decision.isCorrected) {
-        const waited = `of ${Math.round(measured.responseTime ?? 0)} ms the agent waited ${Math.round(time.waitedMs)} ms: limits of time are judged without it`;
-        context.log(waited, 'WARN');
-      }
+      const verdict = judge(judging, definition, measurement);
+      const own = measuring.facts(verdict.hasFailures || verdict.isDegraded);
+      const time =
+        processesWaitedMs === undefined
+          ? own
+          : {
+              ...{ suspendedMs: own.suspendedMs, waitedWithin: processesWaitedMs },
+              waitedMs: processesWaitedMs(measurement.stoppedAt - measurement.startedAt),
+            };
+      const facts = { judging, definition, measurement, time, unexplainedMs };
+      const cause = decideAttempt(facts, verdict);
+      if (cause !== null) seen.isVoid = { cause, time };
       const evidence =
         seen.isVoid === null && verdict.hasFailures && collect !== undefined
           ? await collect(begin(), deadline)
           : undefined;
       return fromObservation(
-        ...([type, observation, measurement, time, verdict, jobLog, evidence] as const),
+        ...([type, observation, measurement, verdict, jobLog, evidence] as const),
       );
     } catch (error) {
       const fault = fromAgentError(error, check, startedAt, clock.now(), jobLog);
       const time = measuring.facts(true);
-      if (time.suspendedMs >= minSuspensionMs)
-        seen.isVoid = { cause: 'suspended', time, isPass: false };
-      return { ...fault, agentWaitMs: agentWait(time) };
+      if (time.suspendedMs >= minSuspensionMs) seen.isVoid = { cause: 'suspended', time };
+      return fault;
     } finally {
       measuring.end();
     }
@@ -447,7 +445,7 @@ async function tryAttempt(
   const outcome = await measure();
   const { isVoid } = seen;
   try {
-    const isDiscarded = signal.aborted || (isVoid !== null && !isVoid.isPass);
+    const isDiscarded = signal.aborted || isVoid !== null;
     // Files first: secrets that are found in them are removed from the result too.
     const declared = isDiscarded ? await nothingOf(artifacts) : await artifacts.finish();
     const isWhole = !isDiscarded && declared.every(({ withheld }) => withheld === null);
@@ -482,7 +480,7 @@ export async function makeAttempt(
   for (;;) {
     const { outcome, isVoid } = await tryAttempt(attempt, tools, signal, evidence);
     if (isVoid === null || signal.aborted) return outcome;
-    const { cause, time, isPass } = isVoid;
+    const { cause, time } = isVoid;
     const pace = tools.pace?.(check) ?? { isStopping: false, isCrowded: false };
     const isRepeated = mayRepeat({ ...pace, cause, before, now: tools.clock.now(), latestStart });
     const voided: VoidAttempt = { cause, time, isRepeated };
@@ -492,13 +490,12 @@ export async function makeAttempt(
       attempt.onRepeat?.();
       continue;
     }
-    if (isPass) return outcome;
     const fault = errorOfVoid(voided, before.suspended + before.overloaded);
-    const { startedAt, stoppedAt, agentWaitMs } = outcome;
+    const { startedAt, stoppedAt } = outcome;
     const jobLog = exchangeOf(outcome)?.jobLog ?? { setup: [], request: [], teardown: [] };
     return {
       ...fromAgentError(fault, check, startedAt, stoppedAt, jobLog),
-      ...{ underLoad: true, agentWaitMs },
+      ...{ underLoad: true, agentWaitMs: agentWait(time) },
     };
   }
 }

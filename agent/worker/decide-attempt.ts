@@ -1,11 +1,13 @@
 /**
  * Judges an attempt in which this process did not have all of its time. Pure.
  *
- * stands  the verdict holds: no time was missing, or the missing time does not explain it
- *   void    the attempt says nothing: it is made again, or ends in an error of the agent
+ *   stands  the verdict holds however long the agent waited
+ *   void    the agent's wait may be the cause: the attempt is made again, or ends in an agent error
  *
- * Only time limits are in question. A status, a refused connection, a wrong body, and an assertion
- * about them hold however busy the agent was.
+ * A measured time is an interval: at most what was measured, at least that without the time in which
+ * the agent waited and no event of the kernel shows that the target did. A limit is kept where the
+ * longest time keeps it, broken where the shortest one breaks it, and undecided in between. A status,
+ * a refused connection, a wrong body, and an assertion about them hold however busy the agent was.
  */
 import type {
   CheckDefinition,
@@ -17,117 +19,63 @@ import type { TimeFacts } from './process-time.ts';
 
 export type VoidCause = 'suspended' | 'overloaded';
 
-export type AttemptDecision =
-  | {
-      kind: 'stands';
-      verdict: Verdict;
-      /** True when a time limit holds only without the time that the agent waited. */
-      isCorrected: boolean;
-    }
-  | {
-      kind: 'void';
-      cause: VoidCause;
-      /** The verdict when the attempt cannot be repeated: a pass without its time; null for none. */
-      instead: Verdict | null;
-    };
-
 export interface AttemptFacts {
   judging: Judging;
   definition: CheckDefinition;
   measurement: Measurement;
+  /** Of the processes that measured. */
   time: TimeFacts;
-  /** Customer code: too expensive, and with too many side effects, to repeat a pass. */
-  isCode: boolean;
+  /** Part of the response time in which the target may have waited for the agent, in ms. */
+  unexplainedMs: number;
 }
 
 /** A shorter overlap with a suspension disturbs nothing. */
 const noticeableSuspensionMs = 500;
-const minWaitMs = 1;
-/** On a starved machine, other processes may wait unnoticed, such as a target on the same machine. */
-const hiddenFactor = 3;
-/** Safety factor for the measured waiting time. */
-const doubtFactor = 2;
+/** Timers of customer code cannot be extended: with less than this part of them lost, they count. */
+const doubtfulShare = 0.25;
 
-/** Deadlines of the agent itself, which extends them by its waiting time. */
-const ownTimeouts = new Set(['TIMEOUT', 'SOCKET_TIMEOUT', 'CONNECT_TIMEOUT']);
-/** The deadline of the resolver: in this process, but not extended. */
-const resolverTimeout = 'ETIMEOUT';
-/** Deadlines of other processes: scripts and test runners. */
-const otherTimeouts = new Set(['SCRIPT_TIMEOUT', 'GLOBAL_TIMEOUT']);
 /** Messages of test runners and scripts about a time limit. */
-const timeoutWords =
-  /\bTimeoutError\b|\btimeout of \d+\s?ms|\btimeout \d+\s?ms exceeded|timed out/i;
+const timeoutWords = /\bTimeoutError\b|\btimed out\b/i;
 
 const severity = ({ hasFailures, isDegraded }: Verdict): number =>
   hasFailures ? 2 : isDegraded ? 1 : 0;
 
-const isCleanPass = (verdict: Verdict): boolean => severity(verdict) === 0;
-
-/** The verdict with a shorter time; never a worse one. */
-function judgeSooner(
-  { judging, definition, measurement }: AttemptFacts,
-  ms: number,
-  measured: Verdict,
-): Verdict {
+/** The verdict had the target taken the shortest time that can be. */
+function judgeShortest(facts: AttemptFacts, measured: Verdict): Verdict {
+  const { judging, definition, measurement, time, unexplainedMs } = facts;
+  const ms = Math.min(unexplainedMs, time.waitedMs + time.suspendedMs);
+  if (ms === 0) return measured;
   const { responseTime } = measurement;
-  const sooner = judging.sooner?.(measurement, ms) ?? {
+  const shortest = judging.sooner?.(measurement, ms) ?? {
     ...measurement,
     responseTime: responseTime === null ? null : Math.max(0, responseTime - ms),
   };
-  const verdict = judge(judging, definition, sooner);
-  return severity(verdict) < severity(measured) ? verdict : measured;
+  return judge(judging, definition, shortest);
 }
 
-/** True when the attempt hit a deadline that it might have met without the agent's wait. */
-function isDoubtfulTimeout({ judging, measurement, time }: AttemptFacts): boolean {
+/** The time limit of a script or test runner that was reached, in ms; null for another failure. */
+function reachedLimit({ judging, measurement }: AttemptFacts): number | null {
   const { failure, startedAt, stoppedAt } = measurement;
-  if (failure === null) return false;
-  const isTimedByOther = judging.isTimedByOtherProcess === true;
-  const isMostlyWait = (ms: number): boolean => 4 * ms > stoppedAt - startedAt;
-  if (failure.code === resolverTimeout) {
-    return isMostlyWait(Math.max(time.waitedMs, time.isStarved ? time.hiddenWaitMs : 0));
-  }
-  if (ownTimeouts.has(failure.code) && !isTimedByOther) {
-    // Deadlines were extended by the wait, at most to twice their length.
-    return 2 * time.waitedMs > stoppedAt - startedAt;
-  }
-  const isTimeout =
-    ownTimeouts.has(failure.code) ||
-    otherTimeouts.has(failure.code) ||
-    (isTimedByOther && timeoutWords.test(failure.message));
-  return isTimeout && (time.isStarved || isMostlyWait(time.waitedMs));
+  if (failure === null || judging.isTimedByOtherProcess !== true) return null;
+  const limit = /\btimeout (?:of )?(\d+)\s?ms/i.exec(failure.message)?.[1];
+  const isTimeout = /TIMEOUT$/.test(failure.code) || timeoutWords.test(failure.message);
+  if (limit === undefined && !isTimeout) return null;
+  const wholeMs = stoppedAt - startedAt;
+  return limit === undefined ? wholeMs : Math.min(Number(limit), wholeMs);
 }
 
-/** Judges one attempt with its measured verdict. */
-export function decideAttempt(facts: AttemptFacts, measured: Verdict): AttemptDecision {
-  const { judging, time, isCode } = facts;
-  const stands = (verdict: Verdict): AttemptDecision => ({
-    kind: 'stands',
-    verdict,
-    isCorrected: verdict !== measured,
-  });
-  if (time.suspendedMs >= noticeableSuspensionMs) {
-    const knownMs = time.suspendedMs + time.waitedMs;
-    const instead =
-      [knownMs, Number.POSITIVE_INFINITY]
-        .map((ms) => judgeSooner(facts, ms, measured))
-        .find(isCleanPass) ?? null;
-    return isCode && instead !== null
-      ? stands(instead)
-      : { kind: 'void', cause: 'suspended', instead };
-  }
-  if (isCleanPass(measured) || (time.waitedMs < minWaitMs && !time.isStarved)) {
-    return stands(measured);
-  }
-  const overloaded: AttemptDecision = { kind: 'void', cause: 'overloaded', instead: null };
-  if (isDoubtfulTimeout(facts)) return overloaded;
-  const corrected =
-    judging.isTimedByOtherProcess === true ? measured : judgeSooner(facts, time.waitedMs, measured);
-  const doubtMs = time.isStarved
-    ? Math.max(hiddenFactor * time.waitedMs, time.hiddenWaitMs)
-    : doubtFactor * time.waitedMs;
-  const atBest = judgeSooner(facts, doubtMs, measured);
-  return severity(atBest) < severity(corrected) ? overloaded : stands(corrected);
+/** Why an attempt with this measured verdict says nothing about the target; null when it stands. */
+export function decideAttempt(facts: AttemptFacts, measured: Verdict): VoidCause | null {
+  const { measurement, time } = facts;
+  if (severity(measured) === 0) return null;
+  const isSuspended = time.suspendedMs >= noticeableSuspensionMs;
+  // The other side may have given up meanwhile.
+  if (isSuspended && measurement.failure !== null) return 'suspended';
+  const limitMs = reachedLimit(facts);
+  const isDoubtful = limitMs !== null && time.waitedWithin(limitMs) > doubtfulShare * limitMs;
+  const isDecided = severity(judgeShortest(facts, measured)) === severity(measured);
+  if (isDecided && !isDoubtful) return null;
+  return isSuspended ? 'suspended' : 'overloaded';
 }
 
 /** Limit of repeats, by the cause of the void attempt. */

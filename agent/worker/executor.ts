@@ -36,11 +36,16 @@ import { EvidenceBudget } from './evidence-budget.ts';
 import type { ResultEncryption, ResultEncrypter } from '../encryption/result-encryption.ts';
 import type { LeaseBook } from './lease-book.ts';
 import type { LiveLogs } from './live-logs.ts';
+import type { Overload } from './overload.ts';
 import type { Outbox, OutboxEntry, PendingRetry } from './outbox.ts';
 import type { RunIds } from './run-ids.ts';
 import { RunQueue, type PoolName, type PoolState, type Turn } from './run-queue.ts';
 import { run, runOfJob, runOfSlot, type Run } from './run.ts';
 
+/** States of the agent as a whole: all checks have them. */
+const ofAgent = new Set(['AGENT_OVERLOADED', 'AGENT_SUSPENDED']);
+/** The agent error of a check, or of the agent, is logged once in this time. */
+const sameErrorMs = 60_000;
 /** A slot that waited longer for a permit would measure another moment. */
 const maxQueueMs = 60_000;
 /** Runs without a slot: an attempt in which the agent was suspended is made again this long. */
@@ -67,6 +72,8 @@ export interface ExecutorOptions extends AttemptTools {
   onStored: (submission: ResultSubmission) => void;
   /** The reason why a slot is missed that was due so many milliseconds ago. */
   missedReason: (lateMs: number) => MissedReason;
+  /** Learns how runs fare. */
+  overload: Pick<Overload, 'ran'>;
   /** Takes what watched runs print. */
   liveLogs?: Pick<LiveLogs, 'add' | 'finish'>;
   /** Called with each attempt once its result is stored. */
@@ -78,6 +85,8 @@ export class Executor {
   readonly #tools: AttemptTools;
   readonly #queue: RunQueue;
   readonly #evidence = new EvidenceBudget();
+  /** By state, on the monotonic clock. */
+  readonly #errorsLoggedAt = new Map<string, number>();
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
@@ -131,6 +140,7 @@ export class Executor {
     const reason = missedReason(lateMs);
     const runId = ids.ofSlot({ checkId: check.id, location, scheduledFor });
     metrics.missedSlots.inc({ reason });
+    this.#seen(lateMs, false);
     const stored = outbox.put({
       submission: {
         ...{ kind: 'missed', id: ids.ofAttempt(runId, 0), runId, checkId: check.id },
@@ -180,14 +190,15 @@ export class Executor {
     const { scheduledFor } = current;
     let startedAt = clock.now();
     let begunAt = clock.monotonic();
+    const lateMs = scheduledFor === null || current.attempt > 1 ? 0 : startedAt - scheduledFor;
     if (signal.aborted) {
       turn.end();
       if (turn.isCancelled()) await this.#recordCancelled(current);
       return;
     }
-    if (scheduledFor !== null && current.attempt === 1 && startedAt - scheduledFor > maxQueueMs) {
+    if (scheduledFor !== null && lateMs > maxQueueMs) {
       turn.end();
-      this.miss(current.check, scheduledFor, current.slotLocation, startedAt - scheduledFor);
+      this.miss(current.check, scheduledFor, current.slotLocation, lateMs);
       return;
     }
     let attemptEnded: { at: number; tookMs: number } | null = null;
@@ -223,6 +234,7 @@ export class Executor {
       const isCancelled = turn.isCancelled();
       if (signal.aborted && !isCancelled) return;
       const { at, tookMs } = attemptEndedAt();
+      this.#seen(lateMs, outcome.faultCode === 'AGENT_OVERLOADED');
       if (!isCancelled) this.#count(current, outcome, tookMs, encrypter !== null);
       const ended = {
         ...{ run: current, outcome, resultId: attempt.run.resultId, isCancelled, endedAt: at },
@@ -237,7 +249,7 @@ export class Executor {
   readonly #onVoid: NonNullable<AttemptTools['onVoid']> = (run, { cause, time, isRepeated }) => {
     const { metrics, logger } = this.#options;
     metrics.voidAttempts.inc({ cause });
-    logger.warn(
+    logger.debug(
       {
         ...{ checkId: run.checkId, runId: run.runId, attempt: run.attempt, cause, isRepeated },
         ...{ suspendedMs: Math.round(time.suspendedMs), waitedMs: Math.round(time.waitedMs) },
@@ -252,11 +264,11 @@ export class Executor {
   });
 
   #count(current: Run, outcome: AttemptOutcome, tookMs: number, isEncrypted: boolean): void {
-    const { metrics, logger, runners } = this.#options;
-    const state = outcome.hasErrors ? 'error' : outcome.hasFailures ? 'failed' : 'passed';
+    const { clock, metrics, logger, runners } = this.#options;
+    const result = outcome.hasErrors ? 'error' : outcome.hasFailures ? 'failed' : 'passed';
     // A type this agent does not know is whatever the control plane says it is.
     const check_type = Object.hasOwn(runners, current.check.type) ? current.check.type : 'unknown';
-    metrics.runs.inc({ check_type, outcome: state });
+    metrics.runs.inc({ check_type, outcome: result });
     metrics.runDuration.observe({ check_type }, tookMs / 1000);
     if (outcome.underLoad) metrics.underLoad.inc();
     if (outcome.faultCode !== null) metrics.internalErrors.inc({ code: outcome.faultCode });
@@ -267,14 +279,29 @@ export class Executor {
     }
     const { check, runId, attempt } = current;
     const facts = {
-      ...{ checkId: check.id, runId, attempt, type: check.type, outcome: state },
+      ...{ checkId: check.id, runId, attempt, type: check.type, outcome: result },
       ...{ tookMs: Math.round(tookMs), responseTime: outcome.responseTime },
       // It quotes what the target answered, and logs are read by others than results.
       reason: isEncrypted && outcome.reason !== null ? encryptedText : outcome.reason,
     };
-    if (outcome.hasErrors) {
-      logger.warn({ ...facts, code: outcome.faultCode }, 'run ended in an agent error');
-    } else logger.debug(facts, 'attempt made');
+    if (!outcome.hasErrors) {
+      logger.debug(facts, 'attempt made');
+      return;
+    }
+    const code = outcome.faultCode ?? 'RUNNER_BROKEN';
+    const now = clock.monotonic();
+    const state = ofAgent.has(code) ? code : `${code} ${check.id}`;
+    const isNews = now - (this.#errorsLoggedAt.get(state) ?? -Infinity) >= sameErrorMs;
+    if (isNews) this.#errorsLoggedAt.set(state, now);
+    // One line for a state; the metric counts the rest.
+    logger[isNews ? 'warn' : 'debug']({ ...facts, code }, 'run ended in an agent error');
+  }
+
+  /** A late begin after a suspension is no sign of too little CPU. */
+  #seen(lateMs: number, isUndecided: boolean): void {
+    const { missedReason, overload } = this.#options;
+    const isOwn = lateMs > 0 && missedReason(lateMs) === 'agent-overloaded';
+    overload.ran({ lateMs: isOwn ? lateMs : 0, isUndecided });
   }
 
   /** The end of a run that was cancelled before its next attempt began. */

@@ -6,7 +6,7 @@ import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:f
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { kernelReader, throttledMs } from '../control-group.ts';
-import type { ThreadTimes } from './time-ledger.ts';
+import { parseSchedstat, type ThreadTimes } from '../native/schedstat.ts';
 
 export interface KernelTime extends Disposable {
   /** Milliseconds since the machine was started, including its sleep. */
@@ -17,8 +17,6 @@ export interface KernelTime extends Disposable {
   poolWaitMs(): number[];
   /** Finds threads of the pool; they start with their first work. */
   findThreads(): void;
-  /** Share of the last ten seconds in which a task waited for a CPU. */
-  pressure(): number | null;
   /** Milliseconds in which the control groups were throttled; monotonic. */
   throttledMs(): number;
 }
@@ -28,7 +26,6 @@ const poolThread = 'libuv-worker';
 /** Each search reads the names of all threads; the pool has started by then. */
 const searches = 12;
 const buffer = Buffer.alloc(256);
-const nsPerMs = 1e6;
 
 /** A small file of the kernel; null when it is missing. */
 class KernelFile implements Disposable {
@@ -59,19 +56,6 @@ class KernelFile implements Disposable {
   }
 }
 
-/** `<ns on a CPU> <ns waited for one> <turns>`. */
-export function parseSchedstat(text: string | null): ThreadTimes | null {
-  const [run, wait, turns] = (text ?? '').trim().split(' ');
-  if (run === undefined || wait === undefined || run === '') return null;
-  return { runMs: Number(run) / nsPerMs, waitMs: Number(wait) / nsPerMs, turns: Number(turns) };
-}
-
-/** The share in `some avg10=12.50 …`. */
-export function parsePressure(text: string | null): number | null {
-  const percent = /^some avg10=([\d.]+)/.exec(text ?? '')?.[1];
-  return percent === undefined ? null : Number(percent) / 100;
-}
-
 function poolThreads(): string[] {
   try {
     return readdirSync(threads).filter(
@@ -85,7 +69,6 @@ function poolThreads(): string[] {
 /** The real kernel. */
 export function openKernelTime(): KernelTime {
   const main = new KernelFile('/proc/self/schedstat');
-  const pressure = new KernelFile('/proc/pressure/cpu');
   const pool = new Map<string, KernelFile>();
   let searchesLeft = searches;
   const own = (): ThreadTimes | null => parseSchedstat(main.text());
@@ -95,7 +78,7 @@ export function openKernelTime(): KernelTime {
     main() {
       if (hasSchedstat) return own();
       const { user, system } = process.threadCpuUsage();
-      return { runMs: (user + system) / 1_000, waitMs: 0, turns: 0 };
+      return { runMs: (user + system) / 1_000, waitMs: 0 };
     },
     poolWaitMs: () => [...pool.values()].map((file) => parseSchedstat(file.text())?.waitMs ?? 0),
     findThreads() {
@@ -105,10 +88,9 @@ export function openKernelTime(): KernelTime {
         if (!pool.has(id)) pool.set(id, new KernelFile(join(threads, id, 'schedstat')));
       }
     },
-    pressure: () => parsePressure(pressure.text()),
     throttledMs: () => throttledMs(kernelReader),
     [Symbol.dispose]() {
-      for (const file of [main, pressure, ...pool.values()]) file[Symbol.dispose]();
+      for (const file of [main, ...pool.values()]) file[Symbol.dispose]();
       pool.clear();
     },
   };

@@ -1,125 +1,101 @@
 /**
- * Decides whether this agent has too little CPU for its work. Pure.
- *
- *   well        measurements are as good as they can be
- *   overloaded  threads of the agent waited so much over the last half minute that its times say more
- *               about this machine than about targets; ends after a whole minute without
+ * Decides by harm whether this agent has too little CPU for its work: runs that it had to give up since
+ * their times could be its own, and runs that began late. A busy machine that harms no run is no
+ * overload.
  */
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { CpuShares, ProcessTime } from './process-time.ts';
 
-/** Measurements of about a second. Milliseconds. */
-export interface LoadSample {
-  /** Its end on the monotonic clock. */
-  at: number;
-  /** Its length, without suspension. */
-  lengthMs: number;
-  waitedMs: number;
-  runMs: number;
-  cpuWaitMs: number;
-  /** How often the main thread got a CPU. */
-  turns: number;
-  /** Time in which the control group was throttled. */
-  throttledMs: number;
-  /** Share of the last ten seconds in which a task of the machine waited; null if unknown. */
-  pressure: number | null;
+/** What became of a run. */
+export interface SeenRun {
+  /** How long after its time it began. */
+  lateMs: number;
+  isUndecided: boolean;
 }
 
-/** Shares from 0 to 1. */
-export interface LoadShares {
-  /** Time in which the agent waited or was late. */
-  waited: number;
-  /** Time in which the main thread was runnable without a CPU. */
-  cpuWait: number;
-  throttled: number;
-  pressure: number | null;
+/** The load for status and check-ins; instants on the wall clock. */
+export interface Load {
+  overloadedSince: number | null;
+  reason: string | null;
+  cpuWaitRatio: number | null;
+  lastSuspension: { endedAt: number; lastedMs: number } | null;
 }
 
-export type LoadState = { overloadedSince: number; reason: string } | null;
-
-export const overloadWindowMs = 60_000;
-const noticeWithinMs = 30_000;
-/** A shorter time is not judged. */
-const minSeenMs = 10_000;
-
-interface Limits {
-  waited: number;
-  throttled: number;
-  /** Pressure of the machine, together with a waiting share of this process. */
-  pressure: number;
-  cpuWait: number;
+interface Overloaded {
+  overloadedSince: number;
+  reason: string;
 }
 
-const begins: Limits = { waited: 0.1, throttled: 0.1, pressure: 0.5, cpuWait: 0.4 };
-const lasts: Limits = { waited: 0.05, throttled: 0.05, pressure: 0.4, cpuWait: 0.25 };
-
-const sum = (samples: readonly LoadSample[], of: (sample: LoadSample) => number): number =>
-  samples.reduce((total, sample) => total + of(sample), 0);
-
-/** The shares of the samples after an instant; null for too little time. */
-export function loadShares(
-  samples: readonly LoadSample[],
-  after: number,
-  minMs = minSeenMs,
-): LoadShares | null {
-  const seen = samples.filter(({ at }) => at > after);
-  const lengthMs = sum(seen, (sample) => sample.lengthMs);
-  if (lengthMs < minMs || lengthMs === 0) return null;
-  const cpuWaitMs = sum(seen, (sample) => sample.cpuWaitMs);
-  const wantedMs = cpuWaitMs + sum(seen, (sample) => sample.runMs);
-  const pressures = seen.flatMap(({ pressure }) => (pressure === null ? [] : [pressure]));
-  return {
-    waited: Math.min(1, sum(seen, (sample) => sample.waitedMs) / lengthMs),
-    cpuWait: wantedMs === 0 ? 0 : cpuWaitMs / wantedMs,
-    throttled: Math.min(1, sum(seen, (sample) => sample.throttledMs) / lengthMs),
-    pressure:
-      pressures.length === 0
-        ? null
-        : pressures.reduce((total, each) => total + each, 0) / pressures.length,
-  };
+export interface OverloadOptions {
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+  processTime: Pick<ProcessTime, 'load'>;
 }
+
+const windowMs = 60_000;
+/** Starting takes CPU, and the first slots of all checks come together. */
+const startupMs = 60_000;
+const lateMs = 5_000;
+/** It begins with so many harmed runs within the window that are such a share of all. */
+const minHarmed = 3;
+const minShare = 0.05;
+
+const counted = (count: number, what: string): string =>
+  `${count} run${count === 1 ? '' : 's'} ${what}`;
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-function reasonBy(shares: LoadShares, limits: Limits): string | null {
-  const { waited, cpuWait, throttled, pressure } = shares;
-  if (throttled >= limits.throttled) {
+function causeOf({ cpuWait, throttled }: CpuShares): string {
+  if (throttled >= 0.05) {
     return `its control group was throttled ${percent(throttled)} of the time: the CPU limit is too low`;
   }
-  if (waited >= limits.waited) {
-    return `it waited for a CPU, or its event loop was late, ${percent(waited)} of the time`;
-  }
-  if (pressure !== null && pressure >= limits.pressure && cpuWait >= limits.cpuWait) {
+  if (cpuWait !== null && cpuWait >= 0.25) {
     return `it waited ${percent(cpuWait)} of the time in which it wanted a CPU: other processes use the machine`;
   }
-  return null;
+  return 'it has more checks than permits or CPU';
 }
 
-/** CPU time of others that is invisible in an attempt: of the kernel, of a target on the same machine. */
-const hiddenTurns = 25;
+export class Overload {
+  readonly #options: OverloadOptions;
+  readonly #startedAt: number;
+  #runs: (SeenRun & { at: number })[] = [];
+  #state: Overloaded | null = null;
 
-/** Possible waiting time of other processes in an attempt, from the cost of a turn since an instant. */
-export function hiddenWaitMs(samples: readonly LoadSample[], after: number): number {
-  const seen = samples.filter(({ at }) => at > after);
-  const turns = sum(seen, (sample) => sample.turns);
-  return turns === 0 ? 0 : (hiddenTurns * sum(seen, (sample) => sample.cpuWaitMs)) / turns;
-}
+  constructor(options: OverloadOptions) {
+    this.#options = options;
+    this.#startedAt = options.clock.monotonic();
+  }
 
-/** True when times measured since an instant are in doubt. */
-export function isStarved(samples: readonly LoadSample[], after: number): boolean {
-  const shares = loadShares(samples, after, 1);
-  return shares !== null && reasonBy(shares, begins) !== null;
-}
+  ran(run: SeenRun): void {
+    const at = this.#options.clock.monotonic();
+    if (at - this.#startedAt >= startupMs) this.#runs.push({ ...run, at });
+  }
 
-/** The state after a new sample. `now` is on the monotonic clock, `wall` the time of day. */
-export function stepLoad(
-  state: LoadState,
-  samples: readonly LoadSample[],
-  { now, wall }: { now: number; wall: number },
-): LoadState {
-  const recent = loadShares(samples, now - noticeWithinMs);
-  const begun = recent === null ? null : reasonBy(recent, begins);
-  if (begun !== null) return { overloadedSince: state?.overloadedSince ?? wall, reason: begun };
-  if (state === null) return null;
-  const whole = loadShares(samples, now - overloadWindowMs);
-  const stays = whole === null ? null : reasonBy(whole, lasts);
-  return stays === null ? null : { ...state, reason: stays };
+  get load(): Load {
+    const { shares, lastSuspension } = this.#options.processTime.load;
+    const { overloadedSince = null, reason = null } = this.#judge(shares) ?? {};
+    return { overloadedSince, reason, cpuWaitRatio: shares.cpuWait, lastSuspension };
+  }
+
+  /** An overload ends after a window without harm. */
+  #judge(shares: CpuShares): Overloaded | null {
+    const { clock } = this.#options;
+    const from = clock.monotonic() - windowMs;
+    this.#runs = this.#runs.filter(({ at }) => at > from);
+    const undecided = this.#runs.filter(({ isUndecided }) => isUndecided).length;
+    const late = this.#runs.filter((run) => !run.isUndecided && run.lateMs >= lateMs).length;
+    const harmed = undecided + late;
+    const isHarmed = harmed >= minHarmed && harmed >= minShare * this.#runs.length;
+    if (harmed === 0) this.#state = null;
+    else if (isHarmed || this.#state !== null) {
+      const what = [
+        ...(undecided === 0 ? [] : [counted(undecided, 'could not be judged')]),
+        ...(late === 0 ? [] : [counted(late, `began more than ${lateMs / 1_000} s late`)]),
+      ].join(' and ');
+      this.#state = {
+        overloadedSince: this.#state?.overloadedSince ?? clock.now(),
+        reason: `in the last minute ${what} of ${this.#runs.length}; ${causeOf(shares)}`,
+      };
+    }
+    return this.#state;
+  }
 }

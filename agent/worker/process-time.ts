@@ -3,16 +3,8 @@
  * a second otherwise, and records intervals in a ledger, from which each attempt gets its share.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
+import { afterTargetTime, socketsFirst } from '../net/deadline.ts';
 import { openKernelTime, type KernelTime } from './kernel-time.ts';
-import {
-  hiddenWaitMs,
-  isStarved,
-  overloadWindowMs,
-  stepLoad,
-  loadShares,
-  type LoadSample,
-  type LoadState,
-} from './overload.ts';
 import {
   measureInterval,
   minSuspensionMs,
@@ -28,8 +20,8 @@ const loadEveryMs = 1_000;
 /** Interval of readings of the boot-time clock; also read after a jump of the wall clock. */
 const bootEveryMs = 1_000;
 const minJumpMs = 500;
-/** Load before an attempt that counts too, so that a short attempt is not judged alone. */
-const starvedWithinMs = 10_000;
+/** CPU shares are of so much time. */
+const loadWindowMs = 60_000;
 /** Later ticks are handled without waiting for the timer. */
 const tickSlackMs = 5;
 /** Smaller delays are not extended. */
@@ -39,14 +31,10 @@ const timerNoiseMs = 5;
 export interface TimeFacts {
   /** The process was stopped, or the machine slept. */
   suspendedMs: number;
-  /** The agent waited for a CPU, or was late because it was busy. */
+  /** It waited for a CPU, or was late because it was busy. */
   waitedMs: number;
-  /** Other processes of this machine may have waited too: times are in doubt. */
-  isStarved: boolean;
-  /** The possible waiting time of these processes. */
-  hiddenWaitMs: number;
-  /** The event loop lagged noticeably. */
-  isLagging: boolean;
+  /** How much of that lay in the last so many ms, at most. */
+  waitedWithin: (lastMs: number) => number;
 }
 
 export interface Suspension {
@@ -64,13 +52,26 @@ export interface Measuring {
   end(): void;
 }
 
-export interface Load {
-  /** Start of the overload, on the wall clock; null without one. */
-  overloadedSince: number | null;
-  reason: string | null;
-  /** Share of the last minute in which the main thread was runnable without a CPU. */
-  cpuWaitRatio: number | null;
+/** What the agent lacked of the processors of late, from 0 to 1; null where it is not known. */
+export interface CpuShares {
+  /** Of the time in which the main thread wanted a CPU: without one. */
+  cpuWait: number | null;
+  /** Of all time: its control group was throttled. */
+  throttled: number;
+}
+
+export interface CpuLoad {
+  /** Of the last minute. */
+  shares: CpuShares;
   lastSuspension: { endedAt: number; lastedMs: number } | null;
+}
+
+interface LoadSample {
+  at: number;
+  lengthMs: number;
+  runMs: number;
+  cpuWaitMs: number;
+  throttledMs: number;
 }
 
 export interface ProcessTimeOptions {
@@ -91,8 +92,7 @@ export class ProcessTime implements Disposable {
   #last: TimeSample;
   #boot: { wall: number; monotonic: number; boot: number | null };
   /** Sums since the last sample of load. */
-  #sum = { at: 0, lengthMs: 0, waitedMs: 0, runMs: 0, cpuWaitMs: 0, turns: 0, throttledMs: 0 };
-  #loadState: LoadState = null;
+  #sum: LoadSample = { at: 0, lengthMs: 0, runMs: 0, cpuWaitMs: 0, throttledMs: 0 };
   #lastSuspension: Suspension | null = null;
   #measuring = 0;
   #isWatching = false;
@@ -129,15 +129,20 @@ export class ProcessTime implements Disposable {
     this.#listeners.add(listener);
   }
 
-  /** The load for status and check-ins. */
-  get load(): Load {
-    const { monotonic } = this.#last;
-    const shares = loadShares(this.#samples, monotonic - overloadWindowMs, loadEveryMs);
+  /** How the process fared in the last minute. */
+  get load(): CpuLoad {
+    const from = this.#last.monotonic - loadWindowMs;
+    const seen = this.#samples.filter(({ at }) => at > from);
+    const sumOf = (of: (sample: LoadSample) => number): number =>
+      seen.reduce((total, sample) => total + of(sample), 0);
+    const [waited, ran] = [sumOf(({ cpuWaitMs }) => cpuWaitMs), sumOf(({ runMs }) => runMs)];
+    const lengthMs = sumOf((sample) => sample.lengthMs);
     const last = this.#lastSuspension;
     return {
-      overloadedSince: this.#loadState?.overloadedSince ?? null,
-      reason: this.#loadState?.reason ?? null,
-      cpuWaitRatio: shares?.cpuWait ?? null,
+      shares: {
+        cpuWait: waited + ran === 0 ? null : waited / (waited + ran),
+        throttled: lengthMs === 0 ? 0 : Math.min(1, sumOf((one) => one.throttledMs) / lengthMs),
+      },
       lastSuspension:
         last === null ? null : { endedAt: last.endedAtWall, lastedMs: Math.round(last.lastedMs) },
     };
@@ -165,14 +170,8 @@ export class ProcessTime implements Disposable {
       facts: (isExact) => {
         if (isExact) this.#tick();
         else this.#refresh();
-        const { suspendedMs, waitedMs, laggedMs } = this.#ledger.since(mark, from);
-        const recently = from - starvedWithinMs;
-        return {
-          ...{ suspendedMs, waitedMs },
-          isStarved: isExact && (this.#loadState !== null || isStarved(this.#samples, recently)),
-          hiddenWaitMs: isExact ? hiddenWaitMs(this.#samples, recently) : 0,
-          isLagging: laggedMs > 0 || suspendedMs > 0,
-        };
+        const { suspendedMs, waitedMs } = this.#ledger.since(mark, from);
+        return { suspendedMs, waitedMs, waitedWithin: () => waitedMs };
       },
       end: () => {
         if (isOver) return;
@@ -184,58 +183,31 @@ export class ProcessTime implements Disposable {
   }
 
   /**
-   * A clock whose delays exclude time in which this process did not run: a delay is extended by
-   * suspensions, and by waiting time up to twice its length. Sockets are read before an extended
-   * delay ends.
-   */
-  patient(clock: Clock): Clock {
-    return {
-      now: () => clock.now(),
-      monotonic: () => clock.monotonic(),
-      after: (delayMs, callback) => {
-        const from = clock.monotonic();
-        const begunAt = this.#clock.monotonic();
-        const { mark } = this.#ledger;
-        let cancel: () => void;
-        let isCancelled = false;
-        let given = 0;
-        const fire = (): void => {
-          this.#refresh();
-          const now = clock.monotonic();
-          const { stoppedMs, waitedMs } = this.#ledger.since(mark, begunAt);
-          const owedMs = stoppedMs + Math.min(waitedMs, delayMs);
-          const moreMs = from + delayMs + owedMs - now;
-          if (owedMs - given < timerNoiseMs) {
-            callback();
-            return;
-          }
-          given = owedMs;
-          setImmediate(() => {
-            if (isCancelled) return;
-            if (moreMs >= 1) cancel = clock.after(moreMs, fire);
-            else callback();
-          });
-        };
-        cancel = clock.after(delayMs, fire);
-        return () => {
-          isCancelled = true;
-          cancel();
-        };
-      },
-    };
-  }
-
-  /**
-   * A clock of the running time of this process: its monotonic time stops during suspensions, and
-   * its delays are extended. For protocols whose other side could not be heard meanwhile.
+   * A clock of the running time of this process: its monotonic time stops during suspensions, and its
+   * delays are extended by them, and by waiting time up to twice their length. For protocols whose other
+   * side could not be heard meanwhile.
    */
   running(clock: Clock): Clock {
-    const patient = this.patient(clock);
     return {
-      ...patient,
+      now: () => clock.now(),
       monotonic: () => {
         this.#refresh();
         return clock.monotonic() - this.#ledger.mark.stoppedMs;
+      },
+      after: (delayMs, callback) => {
+        const begunAt = this.#clock.monotonic();
+        const { mark } = this.#ledger;
+        return afterTargetTime(
+          socketsFirst(clock),
+          delayMs,
+          () => {
+            this.#refresh();
+            const { stoppedMs, waitedMs } = this.#ledger.since(mark, begunAt);
+            const owedMs = stoppedMs + Math.min(waitedMs, delayMs);
+            return owedMs < timerNoiseMs ? 0 : owedMs;
+          },
+          callback,
+        );
       },
     };
   }
@@ -304,30 +276,16 @@ export class ProcessTime implements Disposable {
     }
   }
 
-  #addLoad({ lengthMs, stoppedMs, waitedMs, runMs, cpuWaitMs, turns }: Interval, at: number): void {
+  #addLoad({ lengthMs, stoppedMs, runMs, cpuWaitMs }: Interval, at: number): void {
     const sum = this.#sum;
     sum.lengthMs += lengthMs - stoppedMs;
-    sum.waitedMs += waitedMs;
     sum.runMs += runMs;
     sum.cpuWaitMs += cpuWaitMs;
-    sum.turns += turns;
     if (at - sum.at < loadEveryMs) return;
-    const kernel = this.#kernel;
-    kernel.findThreads();
-    const throttledMs = kernel.throttledMs();
-    this.#samples = this.#samples.filter((sample) => sample.at > at - overloadWindowMs);
-    this.#samples.push({
-      at,
-      lengthMs: sum.lengthMs,
-      waitedMs: sum.waitedMs,
-      runMs: sum.runMs,
-      cpuWaitMs: sum.cpuWaitMs,
-      turns: sum.turns,
-      throttledMs: Math.max(0, throttledMs - sum.throttledMs),
-      pressure: kernel.pressure(),
-    });
-    this.#sum = { at, throttledMs, lengthMs: 0, waitedMs: 0, runMs: 0, cpuWaitMs: 0, turns: 0 };
-    const wall = this.#now();
-    this.#loadState = stepLoad(this.#loadState, this.#samples, { now: at, wall });
+    this.#kernel.findThreads();
+    const throttledMs = this.#kernel.throttledMs();
+    this.#samples = this.#samples.filter((sample) => sample.at > at - loadWindowMs);
+    this.#samples.push({ ...sum, at, throttledMs: Math.max(0, throttledMs - sum.throttledMs) });
+    this.#sum = { at, throttledMs, lengthMs: 0, runMs: 0, cpuWaitMs: 0 };
   }
 }

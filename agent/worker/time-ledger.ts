@@ -8,13 +8,7 @@
  * A stopped thread neither runs nor waits for a CPU, which distinguishes the two.
  */
 
-/** Milliseconds; monotonic counters. */
-export interface ThreadTimes {
-  runMs: number;
-  waitMs: number;
-  /** How often it got a CPU. */
-  turns: number;
-}
+import type { ThreadTimes } from '../native/schedstat.ts';
 
 /** The clocks and kernel counters at one moment. Milliseconds. */
 export interface TimeSample {
@@ -34,19 +28,15 @@ export interface Interval {
   /** The part that the monotonic clock counted: the process was stopped, but not the machine. */
   stoppedMs: number;
   waitedMs: number;
-  /** Lag of the event loop, if noticeable. */
-  laggedMs: number;
   /** Running and waiting time of the main thread. */
   runMs: number;
   cpuWaitMs: number;
-  turns: number;
 }
 
 /** A shorter stop is a delay like any other. */
 export const minSuspensionMs = 1_000;
 /** Timers have a resolution of a millisecond. */
 const timerSlackMs = 1.5;
-const noticeableLagMs = 20;
 
 const since = (before: number | undefined, after: number | undefined): number =>
   Math.max(0, (after ?? 0) - (before ?? after ?? 0));
@@ -70,10 +60,8 @@ export function measureInterval(before: TimeSample, after: TimeSample, dueAt: nu
     stoppedMs,
     // They overlap mostly: the loop is late because its thread waited.
     waitedMs: Math.min(lengthMs - stoppedMs, Math.max(lateMs, cpuWaitMs, ...poolMs)),
-    laggedMs: lateMs > noticeableLagMs ? lateMs : 0,
     runMs,
     cpuWaitMs,
-    turns: since(before.main?.turns, after.main?.turns),
   };
 }
 
@@ -81,7 +69,6 @@ export interface TimeUsage {
   suspendedMs: number;
   stoppedMs: number;
   waitedMs: number;
-  laggedMs: number;
 }
 
 /** Totals since the ledger was opened; `next` keeps later entries for intervals that began here. */
@@ -100,7 +87,6 @@ const combine = (
   suspendedMs: by(left.suspendedMs, right.suspendedMs),
   stoppedMs: by(left.stoppedMs, right.stoppedMs),
   waitedMs: by(left.waitedMs, right.waitedMs),
-  laggedMs: by(left.laggedMs, right.laggedMs),
 });
 
 /** The usage at an instant between two entries, interpolated linearly. */
@@ -115,7 +101,7 @@ export class TimeLedger {
   #last: Entry;
 
   constructor(at: number) {
-    this.#last = { at, suspendedMs: 0, stoppedMs: 0, waitedMs: 0, laggedMs: 0, next: null };
+    this.#last = { at, suspendedMs: 0, stoppedMs: 0, waitedMs: 0, next: null };
   }
 
   /** The newest entry, from which a new interval is counted. */

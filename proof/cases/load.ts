@@ -65,6 +65,7 @@ export const starvation: ProofCase = {
       lane,
       Array.from({ length: 8 }, () => ({ kind: 'healthy' as const, body: limits })),
     );
+    await world.addFaultyTargets(lane);
     preferTargets();
     const pid = lane.agents[0]?.program.child.pid ?? 0;
     let turn = 0;

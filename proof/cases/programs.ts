@@ -37,6 +37,7 @@ export const suspension: ProofCase = {
         ...{ kind: 'slow' as const, isName: index % 3 > 0, body: limits },
       })),
     );
+    await world.addFaultyTargets(lane);
     const [agent] = lane.agents;
     return async ({ random, isShort, pause, note }) => {
       await pause(between(random, 1_000, isShort ? 3_000 : 20_000));

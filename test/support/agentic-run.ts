@@ -101,6 +101,7 @@ export async function runAgenticCheck(run: AgenticRun): Promise<AgenticOutcome> 
     signal: run.signal ?? new AbortController().signal,
     timeoutMs: run.timeoutMs ?? 60_000,
     clock: run.clock ?? systemClock,
+    waitedMs: () => 0,
     log: (message) => logged.push(message),
     network: plainNetwork,
     run: {

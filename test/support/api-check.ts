@@ -52,6 +52,5 @@ export function verdictOn(
   if (judging === null) throw new Error('API checks are judged');
   return judge(judging, definitionOf('API', request, further), {
     ...observation,
-    underLoad: false,
   });
 }

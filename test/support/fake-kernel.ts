@@ -8,21 +8,18 @@ export interface FakeKernel extends KernelTime {
   waited(ms: number): void;
   slept(ms: number): void;
   throttled(ms: number): void;
-  pressureIs(share: number): void;
 }
 
 export function fakeKernel(clock: Clock): FakeKernel {
-  let [runMs, waitMs, turns, sleptMs, throttledMs, pressure] = [0, 0, 0, 0, 0, 0];
+  let [runMs, waitMs, sleptMs, throttledMs] = [0, 0, 0, 0];
   return {
     boot: () => clock.monotonic() + sleptMs,
-    main: () => ({ runMs, waitMs, turns }),
+    main: () => ({ runMs, waitMs }),
     poolWaitMs: () => [],
     findThreads: () => undefined,
-    pressure: () => pressure,
     throttledMs: () => throttledMs,
     ran(ms) {
       runMs += ms;
-      turns += 1;
     },
     waited(ms) {
       waitMs += ms;
@@ -32,9 +29,6 @@ export function fakeKernel(clock: Clock): FakeKernel {
     },
     throttled(ms) {
       throttledMs += ms;
-    },
-    pressureIs(share) {
-      pressure = share;
     },
     [Symbol.dispose]: () => undefined,
   };

@@ -23,6 +23,7 @@ export function runnerContext(
     signal: new AbortController().signal,
     timeoutMs,
     clock: systemClock,
+    waitedMs: () => 0,
     log: (message) => logged.push(message),
     logged,
     network: { ...plainNetwork, ...network },

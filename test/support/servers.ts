@@ -41,12 +41,13 @@ export function httpServer(listener: RequestListener): Promise<TestServer> {
   return listening(createHttpServer(listener), 'http');
 }
 
-/** An HTTPS server that answers 200, with this key and certificate in PEM. */
-export function httpsServer(key: string, cert: string): Promise<TestServer> {
-  return listening(
-    createHttpsServer({ key, cert }, (_request, response) => response.end('secure')),
-    'https',
-  );
+/** An HTTPS server with this key and certificate in PEM, which answers 200 unless it is told otherwise. */
+export function httpsServer(
+  key: string,
+  cert: string,
+  listener: RequestListener = (_request, response) => response.end('secure'),
+): Promise<TestServer> {
+  return listening(createHttpsServer({ key, cert }, listener), 'https');
 }
 
 /** A TCP server with this behaviour. */

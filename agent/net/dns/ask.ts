@@ -30,13 +30,17 @@ async function exchangeWith(
 ): Promise<Exchange> {
   const { clock, signal } = options;
   const deadline = Math.min(options.deadline, clock.monotonic() + serverMs);
-  const limits = { clock, signal, deadline };
+  const { kernelTimes } = options;
+  const limits = { clock, signal, deadline, ...(kernelTimes === undefined ? {} : { kernelTimes }) };
   if (protocol === 'TCP') return askOverTcp(query, server, limits);
   const exchange = await askOverUdp(query, server, limits);
   if (!('truncated' in exchange)) return exchange;
   options.log(`the answer of ${textOf(server)} did not fit a datagram, asking again over TCP`);
   const overTcp = await askOverTcp(query, server, limits);
-  return 'answer' in overTcp ? { ...overTcp, sentAt: exchange.sentAt } : overTcp;
+  if (!('answer' in overTcp)) return overTcp;
+  const { sentAt } = exchange;
+  const unexplainedMs = overTcp.unexplainedMs + overTcp.sentAt - sentAt;
+  return { ...overTcp, sentAt, unexplainedMs };
 }
 
 /** An answer that did not fit a datagram is asked for again over TCP, and timed as a whole. */

@@ -2,6 +2,7 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../../errors.ts';
+import type { NetworkAccess } from '../network-access.ts';
 import type { DnsAnswer } from './answer.ts';
 import type { DnsProtocol } from './registry.ts';
 import { codeOf, isAgentErrorCode, type Sent } from '../failure.ts';
@@ -19,6 +20,8 @@ export interface AskOptions {
   readonly signal: AbortSignal;
   /** Monotonic time at which the exchange is over. */
   readonly deadline: number;
+  /** What the kernel knows about times; absent for callers that time nothing. */
+  readonly kernelTimes?: Pick<NetworkAccess, 'tcpTimes' | 'receiveAge'>;
 }
 
 export interface Answered {
@@ -27,6 +30,8 @@ export interface Answered {
   /** Monotonic, as it left and as the answer came. */
   sentAt: number;
   receivedAt: number;
+  /** Time in which the server may have waited for the agent, in ms. */
+  unexplainedMs: number;
 }
 
 export interface Unanswered {

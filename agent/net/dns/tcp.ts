@@ -1,5 +1,8 @@
 /** One query over TCP: each message is preceded by its length (RFC 7766 section 8). */
 import { connect } from 'node:net';
+import { noTcpTimes } from '../../native/tcp-times.ts';
+import { afterTargetTime } from '../deadline.ts';
+import { OwnDelay } from '../own-delay.ts';
 import { readAnswer } from './answer.ts';
 import {
   converse,
@@ -52,41 +55,52 @@ class MessageCollector {
 export function askOverTcp(
   query: DnsQuery,
   server: NameServer,
-  { clock, signal, deadline }: AskOptions,
+  { clock, signal, deadline, kernelTimes }: AskOptions,
 ): Promise<Exchange> {
   return converse<Exchange>(signal, ({ end }) => {
     const startedAt = clock.monotonic();
     const socket = connect({ host: server.host, port: server.port, noDelay: true });
     const collector = new MessageCollector();
+    const delay = new OwnDelay(clock, kernelTimes?.tcpTimes ?? noTcpTimes, startedAt);
     let isConnected = false;
     let hasLeft = false;
 
-    const cancelTimer = clock.after(deadline - startedAt, () => {
-      const waitedMs = Math.round(clock.monotonic() - startedAt);
-      const { progress } = collector;
-      if (progress !== null) end(malformed(server, `stopped after ${progress}`));
-      else {
-        const phase = isConnected ? 'answer' : 'connect';
-        const did = isConnected ? 'answer' : 'accept a connection';
-        end(networkFailure(phase, 'TIMEOUT', server, `did not ${did} in ${waitedMs} ms, over TCP`));
-      }
-    });
+    const cancelTimer = afterTargetTime(
+      clock,
+      deadline - startedAt,
+      () => delay.ms,
+      () => {
+        const waitedMs = Math.round(clock.monotonic() - startedAt);
+        const { progress } = collector;
+        if (progress !== null) end(malformed(server, `stopped after ${progress}`));
+        else {
+          const phase = isConnected ? 'answer' : 'connect';
+          const did = isConnected ? 'answer' : 'accept a connection';
+          end(
+            networkFailure(phase, 'TIMEOUT', server, `did not ${did} in ${waitedMs} ms, over TCP`),
+          );
+        }
+      },
+    );
     socket.once('connectionAttempt', () => {
       // Without a route no local port was chosen.
       process.nextTick(() => (hasLeft = (socket.localPort ?? 0) > 0));
     });
     socket.on('connect', () => {
       isConnected = true;
+      delay.connectedAt(socket);
       const length = Buffer.alloc(lengthSize);
       length.writeUInt16BE(query.message.length);
       socket.write(Buffer.concat([length, query.message]));
     });
     socket.on('data', (chunk: Buffer) => {
-      const receivedAt = clock.monotonic();
       if (!collector.add(chunk)) return;
+      const receivedAt = delay.dataAt(socket, true);
+      const { unexplainedMs } = delay;
       const reading = readAnswer(collector.message, query, 'TCP');
       if (reading.kind === 'answer') {
-        end({ answer: reading.answer, protocol: 'TCP', sentAt: startedAt, receivedAt });
+        const { answer } = reading;
+        end({ answer, protocol: 'TCP', sentAt: startedAt, receivedAt, unexplainedMs });
       } else if (reading.kind !== 'truncated') end(malformed(server, reading.why));
     });
     socket.on('end', () => {

@@ -23,12 +23,15 @@ const maxForeign = 100;
 export function askOverUdp(
   query: DnsQuery,
   server: NameServer,
-  { clock, signal, deadline }: AskOptions,
+  { clock, signal, deadline, kernelTimes }: AskOptions,
 ): Promise<Exchange | { truncated: true; sentAt: number }> {
   return converse(signal, ({ end }) => {
     const type = isIPv6(server.host) ? 'udp6' : 'udp4';
     const socket = createSocket({ type, lookup: literalLookup });
     let sentAt = 0;
+    /** How much later than planned it was asked again. */
+    let lateMs = 0;
+    let dueAt = 0;
     let sent = 0;
     let foreign = 0;
     let whyForeign = '';
@@ -46,6 +49,7 @@ export function askOverUdp(
     const send = (): void => {
       const now = clock.monotonic();
       if (sent === 0) sentAt = now;
+      else lateMs = now - dueAt;
       sent += 1;
       // An ICMP error about one datagram is reported when the next one is sent.
       const hasLeft = sent > 1;
@@ -53,6 +57,7 @@ export function askOverUdp(
         if (error !== null) end(observe('send', error, server, { hasLeft }));
       });
       const leftMs = deadline - now;
+      dueAt = now + tryMs;
       const isLast = sent === tries || leftMs <= tryMs;
       cancelTimer = clock.after(Math.min(tryMs, leftMs), isLast ? giveUp : send);
     };
@@ -60,13 +65,18 @@ export function askOverUdp(
     socket.on('error', (error) => {
       end(observe('connect', error, server, { hasLeft: sent > 0 }));
     });
-    socket.on('connect', send);
+    socket.on('connect', () => {
+      kernelTimes?.receiveAge(socket);
+      send();
+    });
     socket.on('message', (message) => {
-      const receivedAt = clock.monotonic();
+      const ageMs = kernelTimes?.receiveAge(socket) ?? null;
+      const receivedAt = Math.max(sentAt, clock.monotonic() - (ageMs ?? 0));
+      const unexplainedMs = ageMs === null ? receivedAt - sentAt : lateMs;
       const reading = readAnswer(message, query, 'UDP');
       switch (reading.kind) {
         case 'answer':
-          end({ answer: reading.answer, protocol: 'UDP', sentAt, receivedAt });
+          end({ answer: reading.answer, protocol: 'UDP', sentAt, receivedAt, unexplainedMs });
           break;
         case 'truncated':
           end({ truncated: true, sentAt });
@@ -85,7 +95,7 @@ export function askOverUdp(
     return () => {
       cancelTimer();
       // A closed socket may still emit `connect`.
-      socket.off('connect', send);
+      socket.removeAllListeners('connect');
       socket.close();
     };
   });

@@ -21,8 +21,6 @@ export interface ChannelTarget {
   port: number;
   /** Null for a connection without TLS. */
   tls: (Identity & { skipVerify: boolean }) | null;
-  /** When the address was known, on the monotonic clock. */
-  readyAt: number;
 }
 
 interface TcpTarget {
@@ -89,7 +87,7 @@ export class GrpcChannel {
 
   /** Connects. Rejects only with an AgentError. */
   async open(): Promise<ClientHttp2Session | Failure> {
-    const { tls, address, port, host, readyAt } = this.#target;
+    const { tls, address, port, host } = this.#target;
     const { trail, delay, clock } = this.#tools;
     const errors = Promise.withResolvers<never>();
     errors.promise.catch(() => undefined);
@@ -117,12 +115,12 @@ export class GrpcChannel {
       const socket = secure ?? watched(connectTcp(target));
       const early = await happened(socket, 'connect');
       if (early !== null) return early;
-      delay.connectedAt(socket, readyAt);
+      delay.connectedAt(socket);
       if (secure !== null) {
         this.#phase = 'tls';
         const ended = await happened(secure, 'secureConnect');
         if (ended !== null) return ended;
-        delay.steppedAt(secure);
+        delay.securedAt(secure);
         trail.add('tls', describeHandshake(secure, certificateFacts(secure, clock.now())));
         if (secure.alpnProtocol !== 'h2') {
           const detail = 'the server does not offer HTTP/2, which gRPC needs (ALPN "h2")';

@@ -56,6 +56,8 @@ export interface HttpSurroundings {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly clock: Clock;
+  /** How long the agent has waited in this attempt, in ms; absent where nobody counts it. */
+  waitedMs?(): number;
   readonly proxyUrl: string | null;
   readonly clientCertificates: readonly AssignedCertificate[];
   /** Absent for callers without time to check the next hop of a silent target. */
@@ -95,8 +97,8 @@ export interface HttpOutcome {
   timing: HttpTimings;
   /** Milliseconds of the whole chain, on the monotonic clock. */
   durationMs: number;
-  /** The agent's own delay in ms, which `timing` leaves out. */
-  heldMs: number;
+  /** Part of `timing`, in ms, in which the target may have waited for the agent. */
+  unexplainedMs: number;
 }
 
 /** The constant parts of a chain. */
@@ -104,6 +106,7 @@ interface Journey {
   request: HttpRequest;
   surroundings: HttpSurroundings;
   proxy: HttpProxy | null;
+  /** Later by what the agent took of the time. */
   deadline: number;
 }
 
@@ -152,8 +155,9 @@ async function resolve(url: URL, journey: Journey): Promise<Resolution> {
 }
 
 async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
-  const { request, surroundings, proxy, deadline } = journey;
+  const { request, surroundings, proxy } = journey;
   const { clock, signal, timeoutMs } = surroundings;
+  const waitedMs = (): number => surroundings.waitedMs?.() ?? 0;
   const { url } = leg;
   const begunAt = clock.monotonic();
   const resolution = await resolve(url, journey);
@@ -178,7 +182,8 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
       : { secureContext: request.secureContext, shownFor: null };
   if ('phase' in identity) return { ...hop, failure: identity };
   const { secureContext, shownFor } = identity;
-  const leftMs = deadline - lookedUpAt;
+  journey.deadline += Math.min(lookedUpAt - begunAt, waitedMs());
+  const leftMs = journey.deadline - lookedUpAt;
   if (leftMs <= 0) return { ...hop, failure: timedOut('resolve', url.host, timeoutMs) };
   const exchange = await exchangeHttp({
     ...{ method: leg.method, url, headers, body: leg.body },
@@ -188,6 +193,7 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
     skipSsl: request.skipSsl,
     readyAt: lookedUpAt,
     timeoutMs: leftMs,
+    waitedMs,
     limitMs: timeoutMs,
     trail: request.trail,
     keepBytes: request.keepBytes,
@@ -197,6 +203,7 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
       ? {}
       : { serverName: request.serverName }),
   });
+  journey.deadline += exchange.heldMs;
   if (proxy !== null && exchange.failure !== null) {
     await assertProxyStillReachable(proxy, resolution.address, { clock, signal });
   }
@@ -299,6 +306,10 @@ export async function requestHttp(
   const end = hop.exchange?.times.end ?? clock.monotonic();
   const { url, remoteAddress, ipFamily, exchange } = hop;
   const heldMs = hops.reduce((sum, each) => sum + (each.exchange?.heldMs ?? 0), 0);
+  const unexplainedMs = hops.reduce(
+    (sum, each) => sum + each.lookedUpAt - each.begunAt + (each.exchange?.unexplainedMs ?? 0),
+    0,
+  );
   return {
     ...{ failure, sentHeaders, url, redirects, remoteAddress, ipFamily, hops, startedAt },
     response: exchange?.response ?? null,
@@ -308,7 +319,7 @@ export async function requestHttp(
       end,
     ),
     durationMs: end - start,
-    heldMs,
+    unexplainedMs,
   };
 }
 

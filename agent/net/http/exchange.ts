@@ -27,6 +27,7 @@ import {
 import { readBody, type BodyLimits, type BodyReading } from './read-body.ts';
 import type { Address } from '../dns/resolve.ts';
 import type { ReadTcpTimes } from '../../native/tcp-times.ts';
+import { afterTargetTime } from '../deadline.ts';
 import { OwnDelay } from '../own-delay.ts';
 import { connectVerified } from '../tls/connect-verified.ts';
 import {
@@ -57,6 +58,8 @@ export interface ExchangeRequest extends BodyLimits {
   readyAt: number;
   /** Timeout from now, in ms. */
   timeoutMs: number;
+  /** How long the agent has waited in this attempt, in ms. */
+  waitedMs: () => number;
   /** The configured timeout, for messages. */
   limitMs: number;
   signal: AbortSignal;
@@ -92,6 +95,8 @@ export interface Exchange {
   times: ExchangeTimes;
   /** The agent's own delay, in ms. */
   heldMs: number;
+  /** Time in which the target may have waited for the agent, in ms. */
+  unexplainedMs: number;
   response: ExchangeResponse | null;
   failure: Failure | null;
 }
@@ -136,7 +141,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     response: null,
     end: null,
   };
-  const delay = new OwnDelay(clock, exchange.tcpTimes);
+  const delay = new OwnDelay(clock, exchange.tcpTimes, exchange.readyAt);
   return new Promise((resolve, reject) => {
     let response: Omit<ExchangeResponse, 'bytes' | 'size' | 'isStopped'> | null = null;
     let reading: BodyReading | undefined;
@@ -168,6 +173,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       resolve({
         times,
         heldMs: delay.ms,
+        unexplainedMs: delay.unexplainedMs,
         response: response === null ? null : { ...response, ...body },
         failure,
       });
@@ -199,7 +205,8 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     const onAbort = (): void => {
       settle(failureOf(phaseOf(times, isSecure), 'CANCELLED', subject, 'the run was cancelled'));
     };
-    const cancelTimeout = clock.after(exchange.timeoutMs, () => {
+    const ownMs = (): number => delay.ms + Math.min(delay.unexplainedMs, exchange.waitedMs());
+    const cancelTimeout = afterTargetTime(clock, exchange.timeoutMs, ownMs, () => {
       if (proxy !== null && !isProxyReached) {
         rejectWith(proxyProblem(proxy, `cannot be reached within ${exchange.limitMs} ms`));
       } else {
@@ -279,7 +286,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         });
       }
       opened.once('secureConnect', () => {
-        times.secureConnect = delay.steppedAt(opened);
+        times.secureConnect = delay.securedAt(opened);
         exchange.onSecure?.(opened);
         certificate = certificateFacts(opened, clock.now());
         trail.add('tls', describeHandshake(opened, certificate));
@@ -294,7 +301,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       const opened = isSecure ? secured(target) : connectTcp(target);
       trail.watch(opened, { ...address, port, isProxy: false });
       opened.once('connect', () => {
-        times.connect = delay.connectedAt(opened, exchange.readyAt);
+        times.connect = delay.connectedAt(opened);
       });
       send(opened);
     };

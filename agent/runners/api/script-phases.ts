@@ -9,6 +9,7 @@ import type {
   ScriptedResponse,
 } from '../../script-host/request-scripts/messages.ts';
 import {
+  longestFactor,
   RequestScripts,
   type ScriptError,
   type ScriptPhase,
@@ -42,7 +43,10 @@ export function openScripts(
     host: context.scripting().host,
     proxyServer: proxySession?.server ?? null,
     onPlace: (allowedClient) => proxySession?.admit(allowedClient),
-    lifetimeMs: (setup.length + teardown.length + 1) * timeoutMs + context.timeoutMs + roomMs,
+    lifetimeMs:
+      (setup.length + teardown.length + 1) * longestFactor * timeoutMs +
+      2 * context.timeoutMs +
+      roomMs,
     log: (message, level, phase) => {
       context.log(message, level, phase);
     },

@@ -249,11 +249,13 @@ export async function runPlaywright(
   if (seen.failure !== null) log.add(seen.failure.message, 'ERROR');
   log.close();
   const outcome = outcomeOfSuite(seen.events);
+  const end = performance.now();
   const stoppedAt = startedAt + Math.ceil(context.clock.monotonic() - start);
   return {
     startedAt,
     stoppedAt,
     responseTime: log.durations.get('test') ?? null,
+    processesWaitedMs: (lastMs) => workspace.waits.between(end - lastMs, end),
     failure: seen.failure,
     request: { testCommand: settings.testCommand, workingDir: settings.workingDir },
     response: seen.failure === null ? { degraded: seen.degraded } : null,

@@ -22,6 +22,7 @@ import {
   type RunEvent,
   type SeenStep,
 } from './run-events.ts';
+import type { CpuWaits } from '../../script-host/cpu-waits.ts';
 import { openProxySession } from './proxy-session.ts';
 import { failureOfBrowser, failureOfRun, isOnlySoft } from './run-failure.ts';
 import { testRunnerConfig, writeScript } from './run-files.ts';
@@ -107,6 +108,8 @@ interface Ended {
   readonly degraded: string | null;
   readonly artifacts: CollectedArtifacts;
   readonly lines: CommonDetails['jobLog'];
+  /** Of its own processes. */
+  readonly waits: CpuWaits | null;
 }
 
 const invalid = (message: string): Failure => ({
@@ -123,6 +126,7 @@ const beforeStart = (failure: Failure): Ended => ({
   degraded: null,
   artifacts: noArtifacts,
   lines: [],
+  waits: null,
 });
 
 interface Surroundings {
@@ -193,6 +197,7 @@ async function runInSession(
     key: keyOf(definition, surroundings),
   });
   const { workspace } = session;
+  const { waits } = workspace;
   proxySession?.admit(workspace.allowedClient);
   if (lease !== null) proxySession?.admit(lease.allowedClient);
   const written = await writeScript(workspace, {
@@ -251,7 +256,7 @@ async function runInSession(
       ...invalid(`the script did not end within ${seconds} seconds and was stopped`),
       code: 'TIMEOUT',
     };
-    return { ...beforeStart(failure), events, isTest: written.isTest, lines };
+    return { ...beforeStart(failure), events, isTest: written.isTest, lines, waits };
   }
   const failure =
     (await failureOfMemory(lease, events, context.clock)) ??
@@ -272,6 +277,7 @@ async function runInSession(
     degraded: failure === null || isForgiven ? marked : null,
     artifacts: await collectArtifacts(workspace, events, context.artifacts),
     lines,
+    waits,
   };
 }
 
@@ -309,6 +315,7 @@ export async function runScript(
     // Whatever was thrown on the way here came unexpectedly; a second release has no effect.
     lease?.release(false);
   }
+  const end = performance.now();
   const responseTime = clock.monotonic() - start;
   const stoppedAt = startedAt + Math.ceil(responseTime);
   const { events, failure, artifacts } = ended;
@@ -350,6 +357,11 @@ export async function runScript(
     request: {},
     response: ended.degraded === null ? {} : { degraded: ended.degraded },
     details: details({ events, artifacts, common, isTest: ended.isTest }),
+    processesWaitedMs: (lastMs) =>
+      [ended.waits, lease?.waits].reduce(
+        (sum, waits) => sum + (waits?.between(end - lastMs, end) ?? 0),
+        0,
+      ),
     ...(failure === null ? {} : { errorMessages: errors.map(({ message }) => message) }),
   };
 }

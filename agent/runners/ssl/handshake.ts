@@ -10,6 +10,7 @@ import {
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { ConnectionTrail } from '../../net/connection-trail.ts';
 import { failureOf, observeError, timedOut } from '../../net/failure.ts';
+import { OwnDelay } from '../../net/own-delay.ts';
 import type { Address } from '../../net/dns/resolve.ts';
 import type { RunnerContext } from '../runner.ts';
 
@@ -35,6 +36,8 @@ export interface Handshake {
   /** On the monotonic clock; null where it was not reached. */
   connectedAt: number | null;
   securedAt: number | null;
+  /** Part of the handshake in which the server may have waited for the agent, in ms. */
+  unexplainedMs: number;
   seen: SeenServer | null;
   failure: Failure | null;
 }
@@ -90,12 +93,15 @@ function ofNetwork(phase: string, failure: Failure): Failure {
 /** Connects, shakes hands and disconnects. Rejects with an AgentError for a problem of this machine. */
 export function shakeHands(
   { address, host, port, serverName, secureContext, timeoutMs }: HandshakeOptions,
-  { clock, signal }: Pick<RunnerContext, 'clock' | 'signal'>,
+  { clock, network, signal }: Pick<RunnerContext, 'clock' | 'network' | 'signal'>,
   trail: ConnectionTrail,
 ): Promise<Handshake> {
   const subject = `${host}:${port}`;
   return new Promise((resolve, reject) => {
-    const result: Handshake = { connectedAt: null, securedAt: null, seen: null, failure: null };
+    const result: Handshake = {
+      ...{ connectedAt: null, securedAt: null, unexplainedMs: 0, seen: null, failure: null },
+    };
+    const delay = new OwnDelay(clock, network.tcpTimes, clock.monotonic());
     const opened: Socket[] = [];
     let staple: Uint8Array | null = null;
     let isSettled = false;
@@ -150,7 +156,8 @@ export function shakeHands(
     raw.once('close', onClose);
     raw.once('connect', () => {
       if (isSettled) return;
-      result.connectedAt = clock.monotonic();
+      result.connectedAt = delay.connectedAt(raw);
+      const unexplainedMs = delay.unexplainedMs;
       limit(timeoutMs);
       const secure = connectTls({
         ...{ socket: raw, secureContext, rejectUnauthorized: false, requestOCSP: true },
@@ -165,7 +172,8 @@ export function shakeHands(
       });
       secure.once('secureConnect', () => {
         if (isSettled) return;
-        result.securedAt = clock.monotonic();
+        result.securedAt = delay.securedAt(secure);
+        result.unexplainedMs = delay.unexplainedMs - unexplainedMs;
         try {
           result.seen = seenOf(secure, staple);
         } catch (error) {

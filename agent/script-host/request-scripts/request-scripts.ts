@@ -4,6 +4,7 @@
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
+import { afterTargetTime } from '../../net/deadline.ts';
 import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
 import { secretName } from '@monitor/shared/domain/secret-variable.ts';
 import type { AllowedClient } from '../../net/gateway/allowed-clients.ts';
@@ -19,6 +20,9 @@ import {
   type ScriptReport,
 } from './messages.ts';
 import { childFile, writeScriptFiles, type RequestScriptFiles } from './write-files.ts';
+
+/** A process that waits for a CPU gets so many times the time of a script. */
+export const longestFactor = 3;
 
 export type ScriptPhase = 'setup' | 'teardown';
 
@@ -159,7 +163,15 @@ export class RequestScripts implements AsyncDisposable {
     const program = this.#program;
     if (program === undefined) throw new AgentError('RUNNER_BROKEN', 'no scripts are open');
     return new Promise((resolve) => {
-      const cancelTimer = this.#options.clock.after(this.#options.timeoutMs, () => {
+      const from = performance.now();
+      const { clock, timeoutMs } = this.#options;
+      // A process that waited all that time had code to run all that time.
+      const ownMs = (): number =>
+        Math.min(
+          this.#workspace.waits.between(from, performance.now()),
+          (longestFactor - 1) * timeoutMs,
+        );
+      const cancelTimer = afterTargetTime(clock, timeoutMs, ownMs, () => {
         resolve('timeout');
       });
       this.#onReport = (report) => {

@@ -9,7 +9,6 @@ import {
   runProof,
   type ProofArguments,
 } from '../../../proof/command.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 
 /** `control-plane proof`: plays faults on a control plane and agents of this machine. */
@@ -22,8 +21,7 @@ export function registerProof(program: Command): void {
     try {
       const own = join(import.meta.dirname, '..', '..');
       const programs = findPrograms({ controlPlane: own, ...given }, own);
-      const isPassed = await runProof(given, programs, 'control-plane proof');
-      process.exitCode = isPassed ? exitCodes.ok : exitCodes.failed;
+      process.exitCode = await runProof(given, programs, 'control-plane proof');
     } catch (error) {
       if (error instanceof ProofInterrupted) error.exit();
       if (error instanceof ProofUsageError) throw new OperatorError(error.message, { usage: true });

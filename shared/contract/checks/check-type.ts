@@ -37,8 +37,6 @@ export interface Measurement {
   request: Record<string, unknown>;
   /** The response for the result and for assertions; null without one. */
   response: Record<string, unknown> | null;
-  /** The agent was too busy for exact times. */
-  underLoad: boolean;
   /** The whole body for assertions when `response.body` is only its beginning. Never stored. */
   wholeBody?: string;
   /** A failure after a completed exchange, such as a teardown script; assertions are evaluated too. */
@@ -90,9 +88,9 @@ export interface Judging<Request extends JudgedRequest = JudgedRequest> {
   hasResponseTimeLimits: boolean;
   /** True when reaching a limit already exceeds it. */
   areLimitsInclusive?: boolean;
-  /** True when another process measures the time: how long that process waited for a CPU is unknown. */
+  /** True when customer code has time limits of its own, which its messages name. */
   isTimedByOtherProcess?: boolean;
-  /** The measurement shortened by `ms`. Absent: only `responseTime` is shortened. */
+  /** The measurement had the target taken `ms` less. Absent: only `responseTime` is shortened. */
   sooner?(measurement: Measurement, ms: number): Measurement;
 }
 

@@ -118,7 +118,6 @@ export const icmpMonitor: AgentCheckType<IcmpRequest> = {
   },
   judging: {
     hasResponseTimeLimits: false,
-    isTimedByOtherProcess: true,
     sooner: withoutDelay,
     readSource(assertion, measurement, extract) {
       const response = measurement.response;

@@ -203,7 +203,6 @@ export const tracerouteMonitor: AgentCheckType<TracerouteRequest> = {
   },
   judging: {
     hasResponseTimeLimits: true,
-    isTimedByOtherProcess: true,
     sooner: withoutDelay,
     readSource: sourceOf,
     ownVerdict({ response }) {

@@ -43,7 +43,7 @@ async function look(
   );
   const observation = await runGrpc(definition, runnerContext(60_000, {}, context));
   const { evidence: _evidence, requests: _requests, ...measured } = observation;
-  const verdict = judge(grpcMonitor.judging, definition, { ...measured, underLoad: false });
+  const verdict = judge(grpcMonitor.judging, definition, { ...measured });
   return {
     ...{ observation, verdict, failure: observation.failure },
     response: observation.response ?? {},

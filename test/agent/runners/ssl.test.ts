@@ -41,7 +41,7 @@ async function look(
     runnerContext(30_000, {}, { clientCertificates, clock }),
   );
   const { evidence: _evidence, requests: _requests, ...measured } = observation;
-  const measurement = { ...measured, underLoad: false };
+  const measurement = { ...measured };
   return {
     observation,
     verdict: judge(sslMonitor.judging, definition, measurement),

@@ -34,7 +34,6 @@ function assertFails(url: string, observation: Observation): void {
   assert.ok(judging !== null);
   const verdict = judge(judging, definitionOf('URL', { url }), {
     ...observation,
-    underLoad: false,
   });
   assert.equal(verdict.hasFailures, true);
 }

@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
+import { CpuWaits } from '../../../agent/script-host/cpu-waits.ts';
 import { listProcesses } from '../../../agent/script-host/processes.ts';
 import { RunWatch } from '../../../agent/script-host/run-watch.ts';
 import { faultyLibc } from '../../support/faulty-libc.ts';
@@ -38,7 +39,10 @@ for (const [title, watch] of [
     const session = child.pid ?? 0;
     const ended = once(child, 'close');
     const watched = watch.watch(
-      { pid: session, wrappers: 0, uid: null, folder: tmpdir(), hasNamespaces: false, limits },
+      {
+        ...{ pid: session, wrappers: 0, uid: null, folder: tmpdir(), hasNamespaces: false, limits },
+        waits: new CpuWaits(),
+      },
       () => undefined,
     );
     watched.askToEnd();

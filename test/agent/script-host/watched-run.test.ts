@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CpuWaits } from '../../../agent/script-host/cpu-waits.ts';
 import type { ProcessFacts } from '../../../agent/script-host/processes.ts';
 import { WatchedRun, type ProcessTable } from '../../../agent/script-host/watched-run.ts';
 
@@ -18,7 +19,10 @@ function tableOf(...rows: [pid: number, parent: number, session: number, start: 
 }
 
 function watched(): WatchedRun {
-  const spec = { pid: root, wrappers: 0, uid: null, folder: '/none', hasNamespaces: false, limits };
+  const spec = {
+    ...{ pid: root, wrappers: 0, uid: null, folder: '/none', hasNamespaces: false, limits },
+    waits: new CpuWaits(),
+  };
   return new WatchedRun(spec, agent);
 }
 

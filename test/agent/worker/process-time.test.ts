@@ -88,11 +88,10 @@ test('work of its own and waiting for a CPU are no suspension, however long', ()
   kernel.ran(2_000);
   kernel.waited(3_000);
   clock.advance(20);
-  const { suspendedMs, waitedMs, isLagging } = measuring.facts(true);
+  const { suspendedMs, waitedMs } = measuring.facts(true);
   assert.deepEqual(suspensions, []);
   assert.equal(suspendedMs, 0);
   assert.ok(waitedMs > 4_900, `${waitedMs}`);
-  assert.equal(isLagging, true);
 });
 
 test('sleep of the machine is a suspension, a clock that is set is none', () => {
@@ -113,7 +112,7 @@ test('a delay leaves out time in which the process was stopped, and sockets are 
   const { clock, processTime } = open();
   clock.advance(2_000);
   const measuring = processTime.begin();
-  const patient = processTime.patient(clock);
+  const patient = processTime.running(clock);
   const ended: string[] = [];
   patient.after(1_000, () => ended.push('deadline'));
   const cancel = patient.after(1_000, () => ended.push('answered'));
@@ -134,7 +133,7 @@ test('a delay is extended by what the agent waited, at most to twice its length'
   const measuring = processTime.begin();
   const begun = clock.monotonic();
   let endedAt = 0;
-  processTime.patient(clock).after(1_000, () => {
+  processTime.running(clock).after(1_000, () => {
     endedAt = clock.monotonic() - begun;
   });
   for (let step = 0; step < 400 && endedAt === 0; step += 1) {
@@ -155,21 +154,19 @@ test('time of a running clock stands still while the process is stopped', () => 
   assert.ok(running.monotonic() - before < 2_000);
 });
 
-test('too little CPU shows within a minute, also while nothing is measured, and passes', () => {
+test('the shares of the last minute say what the process lacked, also while nothing is measured', () => {
   const { clock, kernel, processTime } = open();
   clock.advance(60_000);
-  assert.equal(processTime.load.overloadedSince, null);
+  assert.deepEqual(processTime.load.shares, { cpuWait: null, throttled: 0 });
   for (let second = 0; second < 60; second += 1) {
     kernel.ran(20);
     kernel.waited(80);
-    kernel.pressureIs(0.95);
+    kernel.throttled(300);
     clock.advance(1_000);
   }
-  const { overloadedSince, reason, cpuWaitRatio } = processTime.load;
-  assert.ok(overloadedSince !== null && overloadedSince < clock.now());
-  assert.match(reason ?? '', /wanted a CPU/);
-  assert.ok((cpuWaitRatio ?? 0) > 0.7);
-  kernel.pressureIs(0);
+  const { cpuWait, throttled } = processTime.load.shares;
+  assert.ok(Math.abs((cpuWait ?? 0) - 0.8) < 0.01, `${cpuWait}`);
+  assert.ok(Math.abs(throttled - 0.3) < 0.02, `${throttled}`);
   clock.advance(120_000);
-  assert.equal(processTime.load.overloadedSince, null);
+  assert.deepEqual(processTime.load.shares, { cpuWait: null, throttled: 0 });
 });

@@ -13,7 +13,6 @@ const nothing: Measurement = {
   failure: null,
   request: {},
   response: null,
-  underLoad: false,
 };
 
 /** Whether a comparison of a value holds. */

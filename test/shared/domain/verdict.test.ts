@@ -13,7 +13,6 @@ function measured(fields: Partial<Measurement>): Measurement {
     failure: null,
     request: {},
     response: {},
-    underLoad: false,
     ...fields,
   };
 }

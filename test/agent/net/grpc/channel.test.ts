@@ -11,11 +11,11 @@ test('limits and routes of this machine are agent errors, what the target does i
   const channel = new GrpcChannel(
     {
       address: { address: '127.0.0.1', family: 'IPv4' },
-      ...{ host: 'localhost', port: 1, tls: null, readyAt: 0 },
+      ...{ host: 'localhost', port: 1, tls: null },
     },
     {
       clock: systemClock,
-      delay: new OwnDelay(systemClock, noTcpTimes),
+      delay: new OwnDelay(systemClock, noTcpTimes, systemClock.monotonic()),
       trail: new ConnectionTrail(systemClock),
     },
   );

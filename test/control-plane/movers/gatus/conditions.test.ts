@@ -17,7 +17,7 @@ function planOfCondition(condition: string) {
 function measured(body: string, status: number, responseTime: number): Measurement {
   return {
     ...{ startedAt: 0, stoppedAt: responseTime, responseTime, failure: null, request: {} },
-    ...{ response: { status, body, headers: {} }, underLoad: false },
+    ...{ response: { status, body, headers: {} } },
   };
 }
 
