@@ -71,6 +71,9 @@ const sentences: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is signed by an unknown authority',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is signed by an unknown authority',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
+  TOO_MANY_INTERIM: 'more interim responses (1xx) came than a server has reason to send',
+  CHUNK_OVERHEAD: 'the chunks of the body hold far more framing than data',
+  ENCODING_BOMB: 'the body decodes to far more encoded data than content',
   HPE_HEADER_OVERFLOW: 'the response headers are too large',
 };
 

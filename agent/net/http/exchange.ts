@@ -102,6 +102,8 @@ export interface Exchange {
 }
 
 const maxHeaderBytes = 65_536;
+/** A server sends a few of them: 100, 103. */
+const maxInterim = 100;
 /** A body below this leaves with its headers, without waiting for the other side. */
 const sentAtOnceBytes = 4_096;
 
@@ -257,6 +259,11 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         setHost: false,
         maxHeaderSize: maxHeaderBytes,
         createConnection: () => opened,
+      });
+      let interim = 0;
+      sent.on('information', () => {
+        interim += 1;
+        if (interim > maxInterim) fail(Object.assign(new Error(), { code: 'TOO_MANY_INTERIM' }));
       });
       sent.once('response', onResponse);
       sent.on('error', fail);

@@ -31,6 +31,11 @@ interface Listener {
   onError(error: unknown): void;
 }
 
+/** What chunks may hold beside data, and for each byte of it. */
+const maxFraming = { bytes: 1_048_576, perByte: 16 };
+
+const failed = (code: string): Error => Object.assign(new Error(code), { code });
+
 /** Starts to read; calls `onDone` or `onError` once. */
 export function readBody(
   message: IncomingMessage,
@@ -41,7 +46,9 @@ export function readBody(
   const kept: Buffer[] = [];
   let keptBytes = 0;
   let size = 0;
-  let wireBytes = 0;
+  const readBefore = message.socket.bytesRead;
+  /** Without framing, as it was sent. */
+  let dataBytes = 0;
   let isStopped = false;
   let close = (): void => undefined;
 
@@ -58,10 +65,15 @@ export function readBody(
     size += chunk.length;
     if (size >= stopBytes) stop();
   };
-  const count = (chunk: Buffer): void => {
-    wireBytes += chunk.length;
-    if (wireBytes >= stopBytes) stop();
+  const count = (): void => {
+    if (dataBytes >= stopBytes) stop();
   };
+  message.on('data', (chunk: Buffer) => {
+    dataBytes += chunk.length;
+    const framing = message.socket.bytesRead - readBefore - dataBytes;
+    if (framing > maxFraming.bytes + maxFraming.perByte * dataBytes)
+      listener.onError(failed('CHUNK_OVERHEAD'));
+  });
   message.once('data', (first: Buffer) => {
     const decoders = openDecoders(message.headers['content-encoding'], first);
     const last = decoders.at(-1);
@@ -80,20 +92,26 @@ export function readBody(
     for (const [index, decoder] of decoders.entries()) {
       decoder.on('error', listener.onError);
       const next = decoders[index + 1];
-      if (next !== undefined) decoder.pipe(next);
+      if (next === undefined) continue;
+      decoder.pipe(next);
+      let encodedBytes = 0;
+      decoder.on('data', (chunk: Buffer) => {
+        encodedBytes += chunk.length;
+        if (encodedBytes > stopBytes) listener.onError(failed('ENCODING_BOMB'));
+      });
     }
     last.on('data', take);
     last.once('end', () => {
       if (!isStopped) listener.onDone();
     });
-    count(first);
+    count();
     decoders[0].write(first);
     message.on('data', count);
     message.pipe(decoders[0]);
   });
   message.once('end', () => {
     listener.onArrived();
-    if (wireBytes === 0 && size === 0 && !isStopped) listener.onDone();
+    if (dataBytes === 0 && !isStopped) listener.onDone();
   });
   message.once('error', listener.onError);
   return {
