@@ -1,0 +1,164 @@
+// Own process: it starts busy processes.
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import test, { after, before } from 'node:test';
+import { systemClock } from '@monitor/shared/clock.ts';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
+import type { AgentType } from '@monitor/shared/contract/checks/index.ts';
+import { openNetwork } from '../../../agent/network.ts';
+import type { NetworkAccess } from '../../../agent/net/network-access.ts';
+import { runners } from '../../../agent/runners/index.ts';
+import { makeAttempt, type AttemptOutcome } from '../../../agent/worker/attempt.ts';
+import { ProcessTime } from '../../../agent/worker/process-time.ts';
+import { withoutCode } from '../../support/plain.ts';
+import { isLong, tries } from '../../support/random.ts';
+import { definitionOf, runnerContext } from '../../support/runner-context.ts';
+import { tookMs, type SlowTargets } from '../../support/slow-targets.ts';
+
+const count = tries(500);
+const atOnce = 10;
+/** So many times over its limit is a slow target. */
+const overBy = [1.2, 2, 4];
+/** Neither a busy machine nor a slow test makes a healthy target this slow. */
+const generousMs = 5_000;
+
+let targets: SlowTargets;
+let network: NetworkAccess & AsyncDisposable;
+const processTime = new ProcessTime({ clock: systemClock });
+let child: ChildProcessByStdio<Writable, Readable, null>;
+
+before(async () => {
+  const program = new URL('../../support/slow-targets.ts', import.meta.url).pathname;
+  child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  targets = JSON.parse(line) as SlowTargets;
+  network = await openNetwork(
+    {
+      ...{ USE_OS_DNS_RESOLVER: false, PACKET_CAPTURE: false, PACKET_CAPTURE_BUFFER_MB: 1 },
+      TRACEROUTE: false,
+    },
+    process.env,
+  );
+  processTime.watch();
+});
+
+after(async () => {
+  child.kill('SIGKILL');
+  processTime[Symbol.dispose]();
+  await network[Symbol.asyncDispose]();
+});
+
+type Kind = keyof typeof tookMs;
+
+/** The request of a check that asks a target of a kind. */
+const requests = {
+  URL: (kind: Kind) => ({ url: `http://127.0.0.1:${targets.http}/${kind}` }),
+  API: (kind: Kind) => ({ method: 'GET', url: `http://127.0.0.1:${targets.http}/${kind}` }),
+  TCP: (kind: Kind) => ({
+    ...{ hostname: '127.0.0.1', port: targets.tcp, data: kind },
+    assertions: [{ source: 'RESPONSE_DATA', comparison: 'CONTAINS', target: 'ready' }],
+  }),
+  DNS: (kind: Kind) => ({
+    ...{ query: `${kind}.example`, recordType: 'A', nameServer: '127.0.0.1', port: targets.dns },
+  }),
+  SSL: (kind: Kind) => ({
+    sslConfig: {
+      hostname: 'localhost',
+      port: targets.tls[kind],
+      skipChainValidation: true,
+      handshakeTimeoutMs: 2_000,
+    },
+  }),
+  GRPC: (kind: Kind) => ({
+    ...{ url: 'localhost', port: targets.grpc, timeout: 2 },
+    grpcConfig: {
+      ...{ tls: false, mode: 'BEHAVIOR', method: 'shop.v1.Orders/Get' },
+      message: JSON.stringify({ orderId: kind }),
+    },
+  }),
+} satisfies Partial<Record<AgentType, (kind: Kind) => Record<string, unknown>>>;
+
+type Type = keyof typeof requests;
+
+function ask(type: Type, kind: Kind, limitMs: number): Promise<AttemptOutcome> {
+  const check: AssignedCheck = {
+    ...{ id: '6d1c2a34-58a4-4f0e-9b9e-2f1f6f1f0a01', revision: 1, type, name: kind },
+    ...{ frequency: 1, frequencyOffset: 1, runParallel: false, locations: ['here'] },
+    ...{ scheduleFrom: 0, retryStrategy: null, proxyUrl: null, ...withoutCode },
+    definition: {
+      ...definitionOf(type, requests[type](kind)),
+      ...{ degradedResponseTime: limitMs, maxResponseTime: limitMs },
+    },
+  };
+  return makeAttempt(
+    { check, run: runnerContext().run, environmentUrl: null, latestStart: Infinity },
+    {
+      ...{ clock: systemClock, network, processTime, scripting: null, scriptingProblem: null },
+      // A target that hangs is given up sooner than users' are.
+      runners: { [type]: { ...runners[type], timeoutMs: 2_000 } },
+      artifactsOf: () => ({
+        ...{ add: () => Promise.resolve(''), finish: () => Promise.resolve([]) },
+        discard: () => Promise.resolve(),
+      }),
+    },
+    new AbortController().signal,
+  );
+}
+
+const wordOf = ({ hasErrors, hasFailures, isDegraded }: AttemptOutcome): string =>
+  hasErrors ? 'undecided' : hasFailures ? 'failed' : isDegraded ? 'degraded' : 'passed';
+
+/** How many of some runs ended how. */
+async function tally(type: Type, kind: Kind, limitsMs: readonly number[], runs = count) {
+  const words: Record<string, number> = {};
+  let left = runs;
+  const work = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      const outcome = await ask(type, kind, limitsMs[left % limitsMs.length] ?? 0);
+      const word = wordOf(outcome);
+      words[word] = (words[word] ?? 0) + 1;
+      if (word === 'undecided')
+        assert.equal(outcome.faultCode, 'AGENT_OVERLOADED', `${outcome.reason}`);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return words;
+}
+
+/** With so many busy processes beside. */
+async function judgeAll(type: Type, busy: number, report: (line: string) => void) {
+  const others = Array.from({ length: busy }, () =>
+    spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
+  );
+  try {
+    const slow = await tally(
+      type,
+      'slow',
+      overBy.map((factor) => tookMs.slow / factor),
+    );
+    const fast = await tally(type, 'fast', [generousMs]);
+    const silent = await tally(type, 'silent', [generousMs], Math.min(count, 2 * atOnce));
+    report(JSON.stringify({ busy, slow, fast, silent }));
+    assert.equal(slow['passed'], undefined, 'a slow target is no pass');
+    assert.deepEqual(Object.keys(fast), ['passed'], 'a healthy target is neither slow nor down');
+    assert.deepEqual(Object.keys(silent), ['failed'], 'a target that hangs is down');
+    if (isLong) assert.ok((slow['failed'] ?? 0) >= 0.8 * count, 'most slow targets are found slow');
+  } finally {
+    for (const other of others) other.kill('SIGKILL');
+  }
+}
+
+for (const type of Object.keys(requests) as Type[]) {
+  test(`${type}: a slow target never passes, and a healthy one always does, however busy the machine`, async (t) => {
+    for (const busy of isLong ? [0, 10 * availableParallelism()] : [2 * availableParallelism()]) {
+      await judgeAll(type, busy, (line) => {
+        t.diagnostic(line);
+      });
+    }
+  });
+}

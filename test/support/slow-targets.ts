@@ -1,0 +1,96 @@
+/**
+ * Targets that answer by a timer of their own, in a process that gets its CPU before others. Prints its
+ * ports as a line of JSON, and ends when its input does.
+ */
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { connect, createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import { constants, setPriority } from 'node:os';
+import { createServer as createTlsServer } from 'node:tls';
+import { openNameServer } from '../../proof/name-server.ts';
+import { selfSigned } from './certificates.ts';
+import { grpcServer } from './grpc-server.ts';
+
+export interface SlowTargets {
+  readonly http: number;
+  readonly tcp: number;
+  readonly dns: number;
+  /** TLS, by the time that it takes. */
+  readonly tls: Readonly<Record<'fast' | 'slow' | 'silent', number>>;
+  readonly grpc: number;
+}
+
+/** How long each kind of target takes, in ms; `silent` never answers. */
+export const tookMs = { fast: 0, slow: 300, silent: Infinity };
+
+type Kind = keyof typeof tookMs;
+
+function answerAfter(kind: string, answer: () => void): void {
+  const ms = tookMs[kind as Kind];
+  if (ms < Infinity) setTimeout(answer, ms);
+}
+
+async function portOf(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+async function open(): Promise<SlowTargets> {
+  const http = createHttpServer(({ url = '' }, response) => {
+    answerAfter(url.slice(1), () => response.end('ok'));
+  });
+  const tcp = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (kind) => {
+      answerAfter(kind.toString(), () => socket.write('ready'));
+    });
+  });
+  const names = await openNameServer((name, answer) => {
+    answerAfter(name.split('.')[0] ?? '', () => {
+      answer(true);
+    });
+  });
+  const { key, cert } = await selfSigned({ host: 'localhost', validForDays: 365 });
+  const tls = createTlsServer({ key, cert }, (socket) => socket.on('error', () => undefined));
+  tls.on('tlsClientError', () => undefined);
+  const tlsPort = await portOf(tls);
+  const slowed = (kind: Kind): Promise<number> =>
+    portOf(
+      createTcpServer((socket) => {
+        const behind = connect(tlsPort, '127.0.0.1');
+        behind.on('error', () => socket.destroy());
+        socket.on('error', () => behind.destroy());
+        behind.pipe(socket);
+        // From the hello of the client on, which a busy client sends late.
+        socket.once('readable', () => {
+          answerAfter(kind, () => socket.pipe(behind));
+        });
+      }),
+    );
+  const grpc = await grpcServer({
+    reflection: ['v1'],
+    get({ request }, answer) {
+      answerAfter(request.orderId, () => {
+        answer(null, {});
+      });
+    },
+  });
+  return {
+    http: await portOf(http),
+    tcp: await portOf(tcp),
+    dns: names.port,
+    tls: { fast: await slowed('fast'), slow: await slowed('slow'), silent: await slowed('silent') },
+    grpc: grpc.port,
+  };
+}
+
+if (import.meta.main) {
+  try {
+    setPriority(constants.priority.PRIORITY_HIGHEST);
+  } catch {
+    // Where this user may not, targets are as busy as the machine: that is their own time, too.
+  }
+  console.log(JSON.stringify(await open()));
+  process.stdin.once('end', () => process.exit(0)).resume();
+}
