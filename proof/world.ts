@@ -302,10 +302,12 @@ export class World implements AsyncDisposable {
 
   async #resultsOf({ id, created_at: created }: CheckWire): Promise<ApiResult[]> {
     const from = Math.floor(Date.parse(created) / 1_000) - 60;
-    return this.#pages(
+    // What comes while pages are read moves the rest: the same result may be on two of them.
+    const listed = await this.#pages<ApiResult>(
       (number) =>
         `/v1/check-results/${id}?limit=${page}&page=${number}&resultType=ALL&from=${from}`,
     );
+    return [...new Map(listed.map((result) => [result.id, result])).values()];
   }
 
   /** Runs of all checks, those of a check that is complete read once. */

@@ -115,7 +115,7 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     ),
     underLoad: counter(
       'runs_under_load_total',
-      'Attempts during which the event loop lagged, so that their times are too long',
+      'Attempts of which it is undecided whether they broke a time limit, since the agent waited',
     ),
     voidAttempts: counter(
       'void_attempts_total',

@@ -49,10 +49,10 @@ export const checkResult = z
       .meta({ description: 'The slot this run belongs to; null for a triggered run' }),
     underLoad: z
       .boolean()
-      .meta({ description: 'The agent was too busy to time this result precisely' }),
+      .meta({ description: 'Whether a time limit was broken is undecided: the agent waited too long' }),
     agentWaitMs: z.number().min(0).nullable().meta({
       description:
-        'Milliseconds of the attempt in which the agent waited for a CPU, was busy or was stopped. Response time limits are judged without them; `responseTime` includes them. Null for results of older agents',
+        'Milliseconds of an undecided attempt in which the agent waited for a CPU, was busy or was stopped. 0 where that does not touch the verdict; null for results of older agents',
       example: 0,
     }),
     isCancelled: z.boolean().meta({ description: 'Cancelled by a user; counts for nothing' }),

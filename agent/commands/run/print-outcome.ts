@@ -196,6 +196,4 @@ export function printDetails(
   }
   if (seen.networkDiagnostics !== null) printEvidence(seen.networkDiagnostics, colors);
   if (typeof response['answer'] === 'string') console.log(`\n${response['answer']}`);
-  if (outcome.underLoad)
-    console.log(colors.yellow('\nthis machine was busy; times may be too long'));
 }

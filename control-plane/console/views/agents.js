@@ -81,12 +81,6 @@ function Agent({ agent }) {
         ['Started', html`<${Time} at=${agent.startedAt} />`],
         ['Running now', inNumbers(agent.running)],
         [
-          'Waits for a processor',
-          agent.load?.cpuWaitRatio == null
-            ? null
-            : `${Math.round(100 * agent.load.cpuWaitRatio)} %`,
-        ],
-        [
           'Last suspended',
           agent.load?.lastSuspension == null
             ? null

@@ -65,12 +65,6 @@ function Row({ result }) {
           html`<span class="tag">after ${result.attempts} attempts</span>`
         }
         ${result.scheduledFor === null && html`<span class="tag">on demand</span>`}
-        ${
-          result.underLoad &&
-          html`<span class="tag" title="The agent was too busy to time it precisely"
-            >under load</span
-          >`
-        }
       </span>
     </th>
     <td class="wide-only">${result.runLocation}</td>

@@ -76,7 +76,6 @@ function Verdict({ result }) {
               : html`<${Time} at=${result.scheduledFor} />`,
           ],
           ['Limit', result.overMaxResponseTime ? 'slower than its maximum' : null],
-          ['Precision', result.underLoad ? 'the agent was busy: times are rough' : null],
         ]}
       />
     </div>`;
