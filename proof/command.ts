@@ -51,7 +51,8 @@ keeps all processors busy for some seconds.
 ${wrapped(`Cases: ${cases.map(({ name }) => name).join(', ')}.`, 78).join('\n')}
 
 Exit codes: 0 every line of the report is zero, 1 some are not, and the report
-says which and how to play the same faults again, 2 an option is unusable.
+says which and how to play the same faults again, 2 an option is unusable
+or too much could not be judged.
 `;
 
 /** A signal ended the proof before its report. */
