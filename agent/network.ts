@@ -1,6 +1,6 @@
 /** Everything that runners use to reach targets, opened and closed together. */
 import type { AgentConfig } from './config.ts';
-import { openReceiveAge } from './native/receive-age.ts';
+import { openReceiveStamps } from './native/receive-stamp.ts';
 import { openTcpTimes } from './native/tcp-times.ts';
 import { openNextHops } from './net/next-hop/kernel.ts';
 import { openIcmp } from './net/icmp/open-icmp.ts';
@@ -38,7 +38,7 @@ export async function openNetwork(
     tracerouteProblem: 'problem' in tracing ? tracing.problem : null,
     nextHops: openNextHops(),
     tcpTimes: openTcpTimes(),
-    receiveAge: openReceiveAge(),
+    receiveStamps: openReceiveStamps(),
     async [Symbol.asyncDispose]() {
       echo.icmp?.close();
       packets.capture?.[Symbol.dispose]();

@@ -50,8 +50,8 @@ const breaks: readonly Break[] = [
     name: 'suspension-ignored',
     breaks: 'a verdict ignores that the agent was suspended',
     file: 'agent/worker/decide-attempt.ts',
-    from: '  if (severity(measured) === 0) return null;',
-    to: '  if (severity(measured) === 0 || time.suspendedMs >= noticeableSuspensionMs) return null;',
+    from: '  if (severity(measured) === 0) {',
+    to: '  if (time.suspendedMs >= noticeableSuspensionMs) return null;\n  if (severity(measured) === 0) {',
     args: ['--short', '--case', 'suspension', '--rounds', '8'],
   },
   {

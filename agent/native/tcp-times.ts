@@ -15,8 +15,6 @@ export interface TcpTimes {
   readonly sinceSent: number;
   /** Right after `connect`: how long it took to be accepted, to the microsecond. Null when it is not known. */
   readonly roundTrip: number | null;
-  /** Something was lost on the way, and the kernel sent it again. */
-  readonly hasSentAgain: boolean;
   /** By so much may an age be wrong, either way. */
   readonly tick: number;
 }
@@ -59,7 +57,6 @@ export function openTcpTimes(opened: OpenedLibc = openLibc()): ReadTcpTimes {
       sinceSent: info.readUInt32LE(at.sinceSent),
       // The kernel times nothing that it sent twice.
       roundTrip: roundTrip > 0 && !hasSentAgain ? roundTrip : null,
-      hasSentAgain,
       tick,
     };
   };

@@ -1,4 +1,4 @@
-import type { ReadReceiveAge } from '../native/receive-age.ts';
+import type { ReceiveStamps } from '../native/receive-stamp.ts';
 import type { ReadTcpTimes } from '../native/tcp-times.ts';
 import type { PacketCapture } from './capture/packet-capture.ts';
 import type { IcmpTransport } from './icmp/icmp.ts';
@@ -22,6 +22,6 @@ export interface NetworkAccess {
   readonly nextHops: NextHops;
   /** What the kernel knows about the times of a connection. */
   readonly tcpTimes: ReadTcpTimes;
-  /** How long a datagram waited to be read. */
-  readonly receiveAge: ReadReceiveAge;
+  /** When the kernel received datagrams. */
+  readonly receiveStamps: ReceiveStamps;
 }

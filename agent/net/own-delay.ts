@@ -13,6 +13,11 @@ import type { ReadTcpTimes } from '../native/tcp-times.ts';
 /** What a sender may send before this side reads any of it. */
 const unreadBytes = 65_535;
 
+/** A target does not get more time than this for a step that it may not have begun. */
+const maxPendingMs = 30_000;
+/** Of the groups that Node knows, those for which its hello has a key. */
+const offeredKeys = new Set(['X25519', 'X25519MLKEM768']);
+
 export class OwnDelay {
   readonly #clock: Clock;
   readonly #read: ReadTcpTimes;
@@ -25,8 +30,6 @@ export class OwnDelay {
   ms = 0;
   /** Time up to the latest instant in which the target may have waited for the agent. */
   unexplainedMs = 0;
-  /** When it went on from the last step, by the clock; null before the first one. */
-  #wentOnAt: number | null = null;
 
   /** `begunAt` is when the connection was begun, on the monotonic clock. */
   constructor(clock: Clock, read: ReadTcpTimes, begunAt: number) {
@@ -40,16 +43,26 @@ export class OwnDelay {
     return this.#reach(this.#clock.monotonic(), this.#sentLateMs, 0);
   }
 
+  /**
+   * How much of the time so far the agent took from the target, when it has waited so long. The target may
+   * wait for it also in a step `isOwn` that is not over: a handshake has turns that the kernel does not show.
+   */
+  takenMs(waitedMs: number, isOwn = false): number {
+    const pendingMs = isOwn ? this.#clock.monotonic() - this.ms - this.#instant : 0;
+    const ownMs = Math.min(Math.max(0, pendingMs), maxPendingMs);
+    return this.ms + Math.min(this.unexplainedMs + ownMs, waitedMs);
+  }
+
   /** Ends a step, of which the kernel shows that the target took at least `shownMs`. */
   #reach(now: number, lateMs: number, shownMs: number): number {
     const before = this.#instant;
     this.#instant = Math.max(before, now - lateMs);
-    this.unexplainedMs += Math.max(0, this.#instant - before - shownMs);
+    this.unexplainedMs += Math.max(0, this.#instant - before - Math.max(0, shownMs));
     this.ms = now - this.#instant;
     return this.#instant;
   }
 
-  /** When the other side accepted the connection. */
+  /** When the other side accepted the connection. Read it before anything is sent. */
   connectedAt(socket: Socket): number {
     const times = this.#read(socket);
     const now = this.#clock.monotonic();
@@ -63,29 +76,23 @@ export class OwnDelay {
   securedAt(socket: TLSSocket): number {
     const times = this.#read(socket);
     const heldMs = times === null ? 0 : Math.max(0, times.sinceData - times.tick);
-    // Of TLS 1.3 the target sends all at once; before, the agent has to answer in between.
-    const isOneTurn = times !== null && socket.getProtocol() === 'TLSv1.3';
+    // The target answers at once where TLS 1.3 takes a key that was offered; else the agent answers in between.
+    const { name } = socket.getEphemeralKeyInfo() as { name?: string };
+    const isOneTurn =
+      times !== null && socket.getProtocol() === 'TLSv1.3' && offeredKeys.has(name ?? '');
     return this.#goOn(this.#clock.monotonic(), heldMs, isOneTurn ? Infinity : 0);
   }
 
   #goOn(now: number, heldMs: number, shownMs: number): number {
-    this.#wentOnAt = now;
     this.#sentLateMs += heldMs;
     return this.#reach(now, this.#sentLateMs, shownMs);
   }
 
-  /**
-   * When the newest data came. Not for an end without data, which may come long after it. With
-   * `isSentAtOnce` the agent had little to send, and no reason but its own to send it later than the last step.
-   */
-  dataAt(socket: Socket, isSentAtOnce = false): number {
+  /** When the newest data came. Not for an end without data, which may come long after it. */
+  dataAt(socket: Socket): number {
     const times = this.#read(socket);
     const now = this.#clock.monotonic();
     if (times === null) return this.now();
-    if (isSentAtOnce && this.#wentOnAt !== null && !times.hasSentAgain) {
-      this.#sentLateMs += Math.max(0, now - times.sinceSent - times.tick - this.#wentOnAt);
-    }
-    this.#wentOnAt = null;
     const lateMs = this.#sentLateMs + Math.max(0, times.sinceData - times.tick);
     // A sender of more than the window holds waits for its reader.
     const isFree = socket.bytesRead - this.#bytesRead <= unreadBytes;

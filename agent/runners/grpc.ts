@@ -110,7 +110,7 @@ async function observe(
   const tls = identity === null ? null : { ...identity, skipVerify: request.skipSSL };
   const channel = new GrpcChannel({ address, host, port, tls }, { clock, delay, trail });
   const leftMs = () => Math.max(1, timeoutMs - (clock.monotonic() - start));
-  const ownMs = (): number => delay.ms + Math.min(delay.unexplainedMs, context.waitedMs());
+  const ownMs = (): number => delay.takenMs(context.waitedMs(), channel.phase === 'tls');
   const cancelTimeout = afterTargetTime(clock, leftMs(), ownMs, () => {
     channel.fail(timedOut(channel.phase, subject, timeoutMs));
   });

@@ -91,9 +91,9 @@ function converse(
       if (isSettled) return;
       release();
       if (failure !== null) trail.failed(failure, socket);
-      if (failure === null) socket.end();
       // What the peer still says is of no interest, and it must not keep us.
-      socket.destroySoon();
+      if (failure === null) socket.end().destroySoon();
+      else socket.destroy();
       seen.failure = failure;
       seen.unexplainedMs = delay.unexplainedMs;
       if (expectsData && seen.connectedAt !== null)
@@ -103,7 +103,7 @@ function converse(
     const onAbort = (): void => {
       settle(failureOf('connect', 'CANCELLED', subject, 'the run was cancelled'));
     };
-    const ownMs = (): number => delay.ms + Math.min(delay.unexplainedMs, context.waitedMs());
+    const ownMs = (): number => delay.takenMs(context.waitedMs());
     const cancelTimeout = afterTargetTime(clock, timeoutMs, ownMs, () => {
       if (bytes > 0) settle(null);
       else
@@ -128,7 +128,7 @@ function converse(
     });
     socket.on('data', (chunk: Buffer) => {
       if (isSettled) return;
-      seen.lastByteAt = delay.dataAt(socket, true);
+      seen.lastByteAt = delay.dataAt(socket);
       chunks.push(chunk);
       bytes += chunk.length;
       cancelQuiet?.();

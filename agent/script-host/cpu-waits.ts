@@ -1,35 +1,44 @@
 /** When the processes of a run waited for a CPU. Instants are of `performance.now()`, in ms. */
 import { readFileSync } from 'node:fs';
-import { parseSchedstat } from '../native/schedstat.ts';
+import { parseSchedstat, type ThreadTimes } from '../native/schedstat.ts';
 import { readOf } from './processes.ts';
 
 /** No run takes longer. */
 const keptMs = 3_600_000;
 const minWaitMs = 1;
 
-interface Wait {
+interface Look {
   from: number;
   to: number;
+  ranMs: number;
   waitedMs: number;
 }
 
 /** Of all programs in one folder. */
 export class CpuWaits {
-  #waits: Wait[] = [];
+  #looks: Look[] = [];
 
-  add(wait: Wait): void {
-    if (wait.waitedMs < minWaitMs) return;
-    if ((this.#waits[0]?.to ?? Infinity) < wait.to - keptMs) this.#waits.shift();
-    this.#waits.push(wait);
+  add(look: Look): void {
+    if (look.waitedMs < minWaitMs) return;
+    if ((this.#looks[0]?.to ?? Infinity) < look.to - keptMs) this.#looks.shift();
+    this.#looks.push(look);
   }
 
   /** How long some process waited between two instants, at most. */
   between(from: number, to: number): number {
-    const sum = this.#waits.reduce((total, wait) => {
-      const overlapMs = Math.min(to, wait.to) - Math.max(from, wait.from);
-      return total + Math.max(0, Math.min(overlapMs, wait.waitedMs));
+    return this.#sum(from, to, ({ waitedMs }) => waitedMs);
+  }
+
+  /** How long they ran in looks in which some process waited as well. */
+  ranBetween(from: number, to: number): number {
+    return this.#sum(from, to, ({ ranMs }) => ranMs);
+  }
+
+  #sum(from: number, to: number, of: (look: Look) => number): number {
+    return this.#looks.reduce((total, look) => {
+      const overlapMs = Math.min(to, look.to) - Math.max(from, look.from);
+      return total + Math.max(0, Math.min(overlapMs, of(look)));
     }, 0);
-    return Math.min(sum, Math.max(0, to - from));
   }
 }
 
@@ -43,12 +52,12 @@ export function readPressure(): number | null {
   }
 }
 
-/** Counts the waits of one program from look to look. */
+/** Counts what the main threads of one program ran and waited, from look to look. */
 export class WaitCounter {
   readonly #waits: CpuWaits;
   #at: number;
   #pressure: number | null;
-  #seen = new Map<number, number>();
+  #seen = new Map<number, ThreadTimes>();
 
   constructor(waits: CpuWaits, at: number, pressure: number | null) {
     this.#waits = waits;
@@ -56,23 +65,35 @@ export class WaitCounter {
     this.#pressure = pressure;
   }
 
-  /**
-   * Looks at the main threads of processes. After their end, with null, they may have waited for as long
-   * as anything of the machine did.
-   */
-  look(pids: readonly number[] | null, at: number, pressure: number | null): void {
-    let waitedMs = pids === null ? Infinity : 0;
-    if (pids !== null) {
-      const seen = new Map(
-        pids.map((pid) => [pid, parseSchedstat(readOf(pid, 'schedstat'))?.waitMs ?? 0]),
-      );
-      for (const [pid, ms] of seen) waitedMs += Math.max(0, ms - (this.#seen.get(pid) ?? 0));
-      this.#seen = seen;
+  /** Processes that wait for each other are busy by themselves: only what others took counts. */
+  look(pids: readonly number[], at: number, pressure: number | null): void {
+    const sum = { runMs: 0, waitMs: 0 };
+    const seen = new Map<number, ThreadTimes>();
+    for (const pid of pids) {
+      const times = parseSchedstat(readOf(pid, 'schedstat'));
+      if (times === null) continue;
+      seen.set(pid, times);
+      const before = this.#seen.get(pid) ?? { runMs: 0, waitMs: 0 };
+      sum.runMs += Math.max(0, times.runMs - before.runMs);
+      sum.waitMs += Math.max(0, times.waitMs - before.waitMs);
     }
+    this.#seen = seen;
+    this.#add(sum, at, pressure);
+  }
+
+  /** After their end they may have waited since the last look for as long as anything of the machine did. */
+  end(at: number, pressure: number | null): void {
+    this.#add({ runMs: 0, waitMs: pressure === null ? 0 : Infinity }, at, pressure);
+  }
+
+  #add({ runMs: ranMs, waitMs }: ThreadTimes, at: number, pressure: number | null): void {
     const passedMs = at - this.#at;
     const pressedMs =
-      pressure === null || this.#pressure === null ? passedMs : pressure - this.#pressure;
-    this.#waits.add({ from: this.#at, to: at, waitedMs: Math.min(waitedMs, passedMs, pressedMs) });
+      pressure === null || this.#pressure === null
+        ? passedMs
+        : Math.max(0, pressure - this.#pressure - ranMs);
+    const waitedMs = Math.min(waitMs, passedMs, pressedMs);
+    this.#waits.add({ from: this.#at, to: at, ranMs, waitedMs });
     this.#at = at;
     this.#pressure = pressure;
   }

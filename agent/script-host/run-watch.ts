@@ -184,7 +184,7 @@ export class RunWatch {
 
   /** Stops what there is until nothing new appears, then kills it, until none is left. */
   async #end(run: WatchedRun): Promise<number> {
-    run.waits.look(null, performance.now(), readPressure());
+    run.waits.end(performance.now(), readPressure());
     if (!this.#hasProc) signalTo(-run.spec.pid, 'SIGKILL');
     let emptyRounds = 0;
     for (let round = 0; ; round += 1) {

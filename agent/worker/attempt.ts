@@ -420,8 +420,10 @@ async function tryAttempt(
         processesWaitedMs === undefined
           ? own
           : {
-              ...{ suspendedMs: own.suspendedMs, waitedWithin: processesWaitedMs },
-              waitedMs: processesWaitedMs(measurement.stoppedAt - measurement.startedAt),
+              ...own,
+              waitedWithin: processesWaitedMs,
+              // The agent starts and ends the run, and may forward its requests.
+              waitedMs: own.waitedMs + processesWaitedMs(Infinity),
             };
       const facts = { judging, definition, measurement, time, unexplainedMs };
       const cause = decideAttempt(facts, verdict);

@@ -40,17 +40,16 @@ const timeoutWords = /\bTimeoutError\b|\btimed out\b/i;
 const severity = ({ hasFailures, isDegraded }: Verdict): number =>
   hasFailures ? 2 : isDegraded ? 1 : 0;
 
-/** The verdict had the target taken the shortest time that can be. */
-function judgeShortest(facts: AttemptFacts, measured: Verdict): Verdict {
-  const { judging, definition, measurement, time, unexplainedMs } = facts;
-  const ms = Math.min(unexplainedMs, time.waitedMs + time.suspendedMs);
-  if (ms === 0) return measured;
+/** The verdict had the target taken so much less time, or more. */
+function judgeSooner(facts: AttemptFacts, ms: number, measured: Verdict): Verdict {
+  const { judging, definition, measurement } = facts;
+  if (Math.abs(ms) === 0) return measured;
   const { responseTime } = measurement;
-  const shortest = judging.sooner?.(measurement, ms) ?? {
+  const sooner = judging.sooner?.(measurement, ms) ?? {
     ...measurement,
     responseTime: responseTime === null ? null : Math.max(0, responseTime - ms),
   };
-  return judge(judging, definition, shortest);
+  return judge(judging, definition, sooner);
 }
 
 /** The time limit of a script or test runner that was reached, in ms; null for another failure. */
@@ -67,13 +66,17 @@ function reachedLimit({ judging, measurement }: AttemptFacts): number | null {
 /** Why an attempt with this measured verdict says nothing about the target; null when it stands. */
 export function decideAttempt(facts: AttemptFacts, measured: Verdict): VoidCause | null {
   const { measurement, time } = facts;
-  if (severity(measured) === 0) return null;
+  if (severity(measured) === 0) {
+    const isKept = severity(judgeSooner(facts, -time.asleepMs, measured)) === 0;
+    return isKept ? null : 'suspended';
+  }
   const isSuspended = time.suspendedMs >= noticeableSuspensionMs;
   // The other side may have given up meanwhile.
   if (isSuspended && measurement.failure !== null) return 'suspended';
   const limitMs = reachedLimit(facts);
   const isDoubtful = limitMs !== null && time.waitedWithin(limitMs) > doubtfulShare * limitMs;
-  const isDecided = severity(judgeShortest(facts, measured)) === severity(measured);
+  const ownMs = Math.min(facts.unexplainedMs, time.waitedMs + time.suspendedMs - time.asleepMs);
+  const isDecided = severity(judgeSooner(facts, ownMs, measured)) === severity(measured);
   if (isDecided && !isDoubtful) return null;
   return isSuspended ? 'suspended' : 'overloaded';
 }

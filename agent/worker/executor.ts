@@ -292,7 +292,12 @@ export class Executor {
     const now = clock.monotonic();
     const state = ofAgent.has(code) ? code : `${code} ${check.id}`;
     const isNews = now - (this.#errorsLoggedAt.get(state) ?? -Infinity) >= sameErrorMs;
-    if (isNews) this.#errorsLoggedAt.set(state, now);
+    if (isNews) {
+      for (const [known, at] of this.#errorsLoggedAt) {
+        if (now - at >= sameErrorMs) this.#errorsLoggedAt.delete(known);
+      }
+      this.#errorsLoggedAt.set(state, now);
+    }
     // One line for a state; the metric counts the rest.
     logger[isNews ? 'warn' : 'debug']({ ...facts, code }, 'run ended in an agent error');
   }

@@ -76,7 +76,7 @@ export class Overload {
     return { overloadedSince, reason, cpuWaitRatio: shares.cpuWait, lastSuspension };
   }
 
-  /** An overload ends after a window without harm. */
+  /** An overload ends after a window with no more than one harmed run. */
   #judge(shares: CpuShares): Overloaded | null {
     const { clock } = this.#options;
     const from = clock.monotonic() - windowMs;
@@ -85,7 +85,7 @@ export class Overload {
     const late = this.#runs.filter((run) => !run.isUndecided && run.lateMs >= lateMs).length;
     const harmed = undecided + late;
     const isHarmed = harmed >= minHarmed && harmed >= minShare * this.#runs.length;
-    if (harmed === 0) this.#state = null;
+    if (harmed <= 1) this.#state = null;
     else if (isHarmed || this.#state !== null) {
       const what = [
         ...(undecided === 0 ? [] : [counted(undecided, 'could not be judged')]),

@@ -31,6 +31,8 @@ const timerNoiseMs = 5;
 export interface TimeFacts {
   /** The process was stopped, or the machine slept. */
   suspendedMs: number;
+  /** The part of it that no measured time has: the machine slept. */
+  asleepMs: number;
   /** It waited for a CPU, or was late because it was busy. */
   waitedMs: number;
   /** How much of that lay in the last so many ms, at most. */
@@ -170,8 +172,9 @@ export class ProcessTime implements Disposable {
       facts: (isExact) => {
         if (isExact) this.#tick();
         else this.#refresh();
-        const { suspendedMs, waitedMs } = this.#ledger.since(mark, from);
-        return { suspendedMs, waitedMs, waitedWithin: () => waitedMs };
+        const { suspendedMs, stoppedMs, waitedMs } = this.#ledger.since(mark, from);
+        const asleepMs = suspendedMs - stoppedMs;
+        return { suspendedMs, asleepMs, waitedMs, waitedWithin: () => waitedMs };
       },
       end: () => {
         if (isOver) return;

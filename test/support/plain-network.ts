@@ -1,5 +1,5 @@
 /** What runners have where a test gives them nothing more: TCP and names, no evidence. */
-import { noReceiveAge } from '../../agent/native/receive-age.ts';
+import { noReceiveStamps } from '../../agent/native/receive-stamp.ts';
 import { noTcpTimes } from '../../agent/native/tcp-times.ts';
 import type { NetworkAccess } from '../../agent/net/network-access.ts';
 
@@ -15,5 +15,5 @@ export const plainNetwork: NetworkAccess = {
   tracerouteProblem: notGiven,
   nextHops: { problem: notGiven, to: () => Promise.resolve(null) },
   tcpTimes: noTcpTimes,
-  receiveAge: noReceiveAge,
+  receiveStamps: noReceiveStamps,
 };

@@ -3,7 +3,8 @@
  * ports as a line of JSON, and ends when its input does.
  */
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { connect, createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { createServer as createTlsServer } from 'node:tls';
@@ -13,6 +14,9 @@ import { grpcServer } from './grpc-server.ts';
 
 export interface SlowTargets {
   readonly http: number;
+  readonly https: number;
+  /** As `https`, with TLS 1.2 alone. */
+  readonly oldHttps: number;
   readonly tcp: number;
   readonly dns: number;
   /** TLS, by the time that it takes. */
@@ -37,9 +41,9 @@ async function portOf(server: Server): Promise<number> {
 }
 
 async function open(): Promise<SlowTargets> {
-  const http = createHttpServer(({ url = '' }, response) => {
+  const onRequest: RequestListener = ({ url = '' }, response) => {
     answerAfter(url.slice(1), () => response.end('ok'));
-  });
+  };
   const tcp = createTcpServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', (kind) => {
@@ -77,7 +81,9 @@ async function open(): Promise<SlowTargets> {
     },
   });
   return {
-    http: await portOf(http),
+    http: await portOf(createHttpServer(onRequest)),
+    https: await portOf(createHttpsServer({ key, cert }, onRequest)),
+    oldHttps: await portOf(createHttpsServer({ key, cert, maxVersion: 'TLSv1.2' }, onRequest)),
     tcp: await portOf(tcp),
     dns: names.port,
     tls: { fast: await slowed('fast'), slow: await slowed('slow'), silent: await slowed('silent') },

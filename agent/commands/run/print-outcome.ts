@@ -123,13 +123,6 @@ function printAgentic(
   }
 }
 
-function timeOf({ responseTime, agentWaitMs }: AttemptOutcome): string {
-  const waited = Math.round(agentWaitMs);
-  return waited === 0
-    ? `${responseTime} ms`
-    : `${responseTime} ms (this machine was held up for ${waited} ms during the run)`;
-}
-
 /** The result of a script, for types that run one. */
 export function scriptResultOf(outcome: AttemptOutcome): ScriptResult | null {
   return (
@@ -140,7 +133,7 @@ export function scriptResultOf(outcome: AttemptOutcome): ScriptResult | null {
 /** The verdict in one line. */
 export function printHead(check: AssignedCheck, outcome: AttemptOutcome, colors: Colors): void {
   const verdict = paint(colors, verdictOf(outcome));
-  console.log(`${verdict}  ${check.name}  ${colors.dim(timeOf(outcome))}`);
+  console.log(`${verdict}  ${check.name}  ${colors.dim(`${outcome.responseTime} ms`)}`);
 }
 
 /** What was seen, below the verdict. */

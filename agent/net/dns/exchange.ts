@@ -21,7 +21,7 @@ export interface AskOptions {
   /** Monotonic time at which the exchange is over. */
   readonly deadline: number;
   /** What the kernel knows about times; absent for callers that time nothing. */
-  readonly kernelTimes?: Pick<NetworkAccess, 'tcpTimes' | 'receiveAge'>;
+  readonly kernelTimes?: Pick<NetworkAccess, 'tcpTimes' | 'receiveStamps'>;
 }
 
 export interface Answered {

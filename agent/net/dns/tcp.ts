@@ -95,7 +95,7 @@ export function askOverTcp(
     });
     socket.on('data', (chunk: Buffer) => {
       if (!collector.add(chunk)) return;
-      const receivedAt = delay.dataAt(socket, true);
+      const receivedAt = delay.dataAt(socket);
       const { unexplainedMs } = delay;
       const reading = readAnswer(collector.message, query, 'TCP');
       if (reading.kind === 'answer') {

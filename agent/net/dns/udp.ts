@@ -1,6 +1,7 @@
 /** One query over UDP: sent, and once more when nothing came for five seconds. */
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
+import { noReceiveStamps, roundTrip, type Instant } from '../../native/receive-stamp.ts';
 import { readAnswer } from './answer.ts';
 import {
   converse,
@@ -28,8 +29,9 @@ export function askOverUdp(
   return converse(signal, ({ end }) => {
     const type = isIPv6(server.host) ? 'udp6' : 'udp4';
     const socket = createSocket({ type, lookup: literalLookup });
-    let sentAt = 0;
-    /** How much later than planned it was asked again. */
+    const stamps = kernelTimes?.receiveStamps ?? noReceiveStamps;
+    let sentAt: Instant = { monotonic: 0, wall: null };
+    /** By how much it was asked later than it says, or again than planned. */
     let lateMs = 0;
     let dueAt = 0;
     let sent = 0;
@@ -39,7 +41,7 @@ export function askOverUdp(
 
     const giveUp = (): void => {
       const times = sent === 1 ? '' : `, asked ${sent} times`;
-      const waitedMs = Math.round(clock.monotonic() - sentAt);
+      const waitedMs = Math.round(clock.monotonic() - sentAt.monotonic);
       if (foreign > 0) end(malformed(server, whyForeign));
       else
         end(
@@ -48,14 +50,15 @@ export function askOverUdp(
     };
     const send = (): void => {
       const now = clock.monotonic();
-      if (sent === 0) sentAt = now;
-      else lateMs = now - dueAt;
+      if (sent === 0) sentAt = { monotonic: now, wall: stamps.wall() };
+      else lateMs += now - dueAt;
       sent += 1;
       // An ICMP error about one datagram is reported when the next one is sent.
       const hasLeft = sent > 1;
       socket.send(query.message, (error) => {
         if (error !== null) end(observe('send', error, server, { hasLeft }));
       });
+      lateMs += clock.monotonic() - now;
       const leftMs = deadline - now;
       dueAt = now + tryMs;
       const isLast = sent === tries || leftMs <= tryMs;
@@ -66,20 +69,24 @@ export function askOverUdp(
       end(observe('connect', error, server, { hasLeft: sent > 0 }));
     });
     socket.on('connect', () => {
-      kernelTimes?.receiveAge(socket);
+      stamps.want(socket);
       send();
     });
     socket.on('message', (message) => {
-      const ageMs = kernelTimes?.receiveAge(socket) ?? null;
-      const receivedAt = Math.max(sentAt, clock.monotonic() - (ageMs ?? 0));
-      const unexplainedMs = ageMs === null ? receivedAt - sentAt : lateMs;
+      const read = { monotonic: clock.monotonic(), wall: stamps.wall() };
+      const elapsedMs = read.monotonic - sentAt.monotonic;
+      const tookMs = roundTrip(sentAt, read, stamps.of(socket));
       const reading = readAnswer(message, query, 'UDP');
       switch (reading.kind) {
         case 'answer':
-          end({ answer: reading.answer, protocol: 'UDP', sentAt, receivedAt, unexplainedMs });
+          end({
+            ...{ answer: reading.answer, protocol: 'UDP', sentAt: sentAt.monotonic },
+            receivedAt: sentAt.monotonic + tookMs,
+            unexplainedMs: tookMs === elapsedMs ? elapsedMs : lateMs,
+          });
           break;
         case 'truncated':
-          end({ truncated: true, sentAt });
+          end({ truncated: true, sentAt: sentAt.monotonic });
           break;
         case 'malformed':
           end(malformed(server, reading.why));

@@ -113,9 +113,12 @@ export class GrpcChannel {
       const target = { host: address.address, port, autoSelectFamily: false };
       const secure = tls === null ? null : watched(this.#secured(tls, target));
       const socket = secure ?? watched(connectTcp(target));
+      // Node sends the hello of TLS when it hears of the connection.
+      socket.prependOnceListener('connect', () => {
+        delay.connectedAt(socket);
+      });
       const early = await happened(socket, 'connect');
       if (early !== null) return early;
-      delay.connectedAt(socket);
       if (secure !== null) {
         this.#phase = 'tls';
         const ended = await happened(secure, 'secureConnect');

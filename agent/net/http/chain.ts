@@ -203,7 +203,7 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
       ? {}
       : { serverName: request.serverName }),
   });
-  journey.deadline += exchange.heldMs;
+  journey.deadline += exchange.heldMs + Math.min(exchange.unexplainedMs, waitedMs());
   if (proxy !== null && exchange.failure !== null) {
     await assertProxyStillReachable(proxy, resolution.address, { clock, signal });
   }
@@ -306,10 +306,12 @@ export async function requestHttp(
   const end = hop.exchange?.times.end ?? clock.monotonic();
   const { url, remoteAddress, ipFamily, exchange } = hop;
   const heldMs = hops.reduce((sum, each) => sum + (each.exchange?.heldMs ?? 0), 0);
-  const unexplainedMs = hops.reduce(
-    (sum, each) => sum + each.lookedUpAt - each.begunAt + (each.exchange?.unexplainedMs ?? 0),
-    0,
-  );
+  let unexplainedMs = 0;
+  let endedAt = start;
+  for (const { lookedUpAt, exchange: made } of hops) {
+    unexplainedMs += lookedUpAt - endedAt + (made?.unexplainedMs ?? 0);
+    endedAt = (made?.times.end ?? lookedUpAt) + (made?.heldMs ?? 0);
+  }
   return {
     ...{ failure, sentHeaders, url, redirects, remoteAddress, ipFamily, hops, startedAt },
     response: exchange?.response ?? null,

@@ -104,8 +104,6 @@ export interface Exchange {
 const maxHeaderBytes = 65_536;
 /** A server sends a few of them: 100, 103. */
 const maxInterim = 100;
-/** A body below this leaves with its headers, without waiting for the other side. */
-const sentAtOnceBytes = 4_096;
 
 function phaseOf(times: ExchangeTimes, isSecure: boolean): string {
   if (times.response !== null) return 'body';
@@ -207,7 +205,11 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     const onAbort = (): void => {
       settle(failureOf(phaseOf(times, isSecure), 'CANCELLED', subject, 'the run was cancelled'));
     };
-    const ownMs = (): number => delay.ms + Math.min(delay.unexplainedMs, exchange.waitedMs());
+    const ownMs = (): number => {
+      const isInHandshake = isSecure && times.connect !== null && times.secureConnect === null;
+      // What has come whole may still be decoded.
+      return delay.takenMs(exchange.waitedMs(), isInHandshake || times.end !== null);
+    };
     const cancelTimeout = afterTargetTime(clock, exchange.timeoutMs, ownMs, () => {
       if (proxy !== null && !isProxyReached) {
         rejectWith(proxyProblem(proxy, `cannot be reached within ${exchange.limitMs} ms`));
@@ -217,9 +219,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     });
     exchange.signal.addEventListener('abort', onAbort, { once: true });
 
-    const isSentAtOnce = (exchange.body?.length ?? 0) < sentAtOnceBytes;
-    const dataAt = (): number =>
-      socket === undefined ? delay.now() : delay.dataAt(socket, isSentAtOnce);
+    const dataAt = (): number => (socket === undefined ? delay.now() : delay.dataAt(socket));
     const onResponse = (message: IncomingMessage): void => {
       times.response = dataAt();
       trail.add('headers', `response with status ${message.statusCode ?? 0}`);
@@ -301,13 +301,14 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       return opened;
     };
     const onConnect = (): void => {
-      times.connect = clock.monotonic();
+      times.connect = delay.now();
     };
     const openDirect = (): void => {
       const target = { host: address.address, port, autoSelectFamily: false };
       const opened = isSecure ? secured(target) : connectTcp(target);
       trail.watch(opened, { ...address, port, isProxy: false });
-      opened.once('connect', () => {
+      // Node sends the hello of TLS when it hears of the connection.
+      opened.prependOnceListener('connect', () => {
         times.connect = delay.connectedAt(opened);
       });
       send(opened);

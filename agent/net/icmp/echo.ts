@@ -7,6 +7,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
 import { SystemCallError, type Libc } from '../../native/libc.ts';
+import { roundTrip, type Instant } from '../../native/receive-stamp.ts';
 import { interfaceIndex, KernelClock, socketAddress } from '../../native/sockets.ts';
 import { openEchoSocket, type EchoSocket, type HeardEcho } from './echo-socket.ts';
 import { noReply, type EchoReply, type EchoRequest, type IcmpTransport } from './icmp.ts';
@@ -17,27 +18,6 @@ const lostCodes: ReadonlySet<string> = new Set(['EHOSTUNREACH', 'EHOSTDOWN']);
 /** How often a full socket is tried again, and after how long. */
 const fullTries = 50;
 const fullWaitMs = 20;
-/** A wall clock that was set by less changes no round trip by more. */
-const clockStepMs = 1;
-
-/** The same instant by both clocks, in milliseconds; `wall` is null where it cannot be read. */
-export interface Instant {
-  monotonic: number;
-  wall: number | null;
-}
-
-/**
- * The round trip of a reply that the kernel stamped with the wall clock, in milliseconds. Without a stamp,
- * or when that clock was set meanwhile, it is the time until the reply was read, which is never less.
- */
-export function roundTrip(sent: Instant, read: Instant, stamp: number | null): number {
-  const elapsed = read.monotonic - sent.monotonic;
-  if (sent.wall === null || read.wall === null || stamp === null) return elapsed;
-  const wasSet = Math.abs(read.wall - sent.wall - elapsed) > clockStepMs;
-  const stamped = stamp - sent.wall;
-  return wasSet || stamped < 0 || stamped > elapsed ? elapsed : stamped;
-}
-
 /** A series of requests that waits for replies. */
 interface Series {
   address: string;

@@ -108,8 +108,10 @@ interface Ended {
   readonly degraded: string | null;
   readonly artifacts: CollectedArtifacts;
   readonly lines: CommonDetails['jobLog'];
-  /** Of its own processes. */
+  /** When its own processes waited. */
   readonly waits: CpuWaits | null;
+  /** The end of the script itself, of `performance.now()`. */
+  readonly endedAt: number;
 }
 
 const invalid = (message: string): Failure => ({
@@ -127,6 +129,7 @@ const beforeStart = (failure: Failure): Ended => ({
   artifacts: noArtifacts,
   lines: [],
   waits: null,
+  endedAt: performance.now(),
 });
 
 interface Surroundings {
@@ -244,6 +247,7 @@ async function runInSession(
       if (lines.length < 4_000) lines.push({ time: context.clock.now(), msg: line, level });
     },
   });
+  const endedAt = performance.now();
   await live?.end();
   // Before anything that it was admitted by can be another's.
   await proxySession?.[Symbol.asyncDispose]();
@@ -256,7 +260,7 @@ async function runInSession(
       ...invalid(`the script did not end within ${seconds} seconds and was stopped`),
       code: 'TIMEOUT',
     };
-    return { ...beforeStart(failure), events, isTest: written.isTest, lines, waits };
+    return { ...beforeStart(failure), events, isTest: written.isTest, lines, waits, endedAt };
   }
   const failure =
     (await failureOfMemory(lease, events, context.clock)) ??
@@ -278,6 +282,7 @@ async function runInSession(
     artifacts: await collectArtifacts(workspace, events, context.artifacts),
     lines,
     waits,
+    endedAt,
   };
 }
 
@@ -315,7 +320,6 @@ export async function runScript(
     // Whatever was thrown on the way here came unexpectedly; a second release has no effect.
     lease?.release(false);
   }
-  const end = performance.now();
   const responseTime = clock.monotonic() - start;
   const stoppedAt = startedAt + Math.ceil(responseTime);
   const { events, failure, artifacts } = ended;
@@ -359,7 +363,7 @@ export async function runScript(
     details: details({ events, artifacts, common, isTest: ended.isTest }),
     processesWaitedMs: (lastMs) =>
       [ended.waits, lease?.waits].reduce(
-        (sum, waits) => sum + (waits?.between(end - lastMs, end) ?? 0),
+        (sum, waits) => sum + (waits?.between(ended.endedAt - lastMs, ended.endedAt) ?? 0),
         0,
       ),
     ...(failure === null ? {} : { errorMessages: errors.map(({ message }) => message) }),

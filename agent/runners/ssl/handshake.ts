@@ -9,6 +9,7 @@ import {
 } from 'node:tls';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { ConnectionTrail } from '../../net/connection-trail.ts';
+import { afterTargetTime } from '../../net/deadline.ts';
 import { failureOf, observeError, timedOut } from '../../net/failure.ts';
 import { OwnDelay } from '../../net/own-delay.ts';
 import type { Address } from '../../net/dns/resolve.ts';
@@ -93,7 +94,12 @@ function ofNetwork(phase: string, failure: Failure): Failure {
 /** Connects, shakes hands and disconnects. Rejects with an AgentError for a problem of this machine. */
 export function shakeHands(
   { address, host, port, serverName, secureContext, timeoutMs }: HandshakeOptions,
-  { clock, network, signal }: Pick<RunnerContext, 'clock' | 'network' | 'signal'>,
+  {
+    clock,
+    network,
+    signal,
+    waitedMs,
+  }: Pick<RunnerContext, 'clock' | 'network' | 'signal' | 'waitedMs'>,
   trail: ConnectionTrail,
 ): Promise<Handshake> {
   const subject = `${host}:${port}`;
@@ -126,7 +132,9 @@ export function shakeHands(
     };
     const limit = (ms: number): void => {
       cancelTimeout();
-      cancelTimeout = clock.after(ms, () => {
+      const waitedBefore = waitedMs();
+      const ownMs = (): number => delay.takenMs(waitedMs() - waitedBefore, phase() === 'handshake');
+      cancelTimeout = afterTargetTime(clock, ms, ownMs, () => {
         settle(ofNetwork(phase(), timedOut(phase(), subject, ms)));
       });
     };

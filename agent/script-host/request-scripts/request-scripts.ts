@@ -24,6 +24,9 @@ import { childFile, writeScriptFiles, type RequestScriptFiles } from './write-fi
 /** A process that waits for a CPU gets so many times the time of a script. */
 export const longestFactor = 3;
 
+/** One that ran for this part of its time got what it needs for anything but a loop. */
+const busyShare = 0.25;
+
 export type ScriptPhase = 'setup' | 'teardown';
 
 export interface RequestScriptsOptions extends RequestScriptFiles {
@@ -50,7 +53,7 @@ export interface ScriptError {
 }
 
 type Finished = Extract<ScriptReport, { kind: 'done' | 'failed' }>;
-type Ended = { report: Finished | { kind: 'ready' } } | { end: ProgramEnd } | 'timeout';
+type Ended = { report: Finished | { kind: 'ready' } } | { end: ProgramEnd } | 'timeout' | 'starved';
 
 /** A pattern as the process understands it. */
 const secretPattern = secretName.source;
@@ -126,8 +129,9 @@ export class RequestScripts implements AsyncDisposable {
       modules: `${runtime.folder}/node_modules`,
       secrets: secretPattern,
     });
-    if (ended !== 'timeout' && 'report' in ended && ended.report.kind === 'ready') return;
-    const isGone = ended !== 'timeout' && 'end' in ended;
+    const isLate = typeof ended === 'string';
+    if (!isLate && 'report' in ended && ended.report.kind === 'ready') return;
+    const isGone = !isLate && 'end' in ended;
     if (isGone && ended.end.reason === 'cancelled') return;
     if (isGone) assertMachineMemory('the process of the scripts', ended.end);
     const reason = isGone
@@ -165,14 +169,13 @@ export class RequestScripts implements AsyncDisposable {
     return new Promise((resolve) => {
       const from = performance.now();
       const { clock, timeoutMs } = this.#options;
-      // A process that waited all that time had code to run all that time.
-      const ownMs = (): number =>
-        Math.min(
-          this.#workspace.waits.between(from, performance.now()),
-          (longestFactor - 1) * timeoutMs,
-        );
+      const { waits } = this.#workspace;
+      const mostMs = (longestFactor - 1) * timeoutMs;
+      const ownMs = (): number => Math.min(waits.between(from, performance.now()), mostMs);
       const cancelTimer = afterTargetTime(clock, timeoutMs, ownMs, () => {
-        resolve('timeout');
+        // A script that burns CPU waits for it all the time, and it is the script that burns it.
+        const isBusy = waits.ranBetween(from, performance.now()) > busyShare * timeoutMs;
+        resolve(ownMs() < mostMs || isBusy ? 'timeout' : 'starved');
       });
       this.#onReport = (report) => {
         cancelTimer();
@@ -196,9 +199,15 @@ export class RequestScripts implements AsyncDisposable {
     this.#phase = phase;
     const name = this.#options[phase][index]?.name ?? `${phase} script`;
     const ended = await this.#ask(command);
-    if (ended === 'timeout') {
+    if (ended === 'timeout' || ended === 'starved') {
       this.#killing.abort();
       await this.#program?.done;
+      if (ended === 'starved') {
+        throw new AgentError(
+          'AGENT_OVERLOADED',
+          `${name} waited for a CPU for most of ${longestFactor} times its limit, so that it is undecided whether it would have ended: give the agent more CPU, or fewer checks`,
+        );
+      }
       const message = `${name} did not end within ${this.#options.timeoutMs / 1000} seconds`;
       return { code: 'SCRIPT_TIMEOUT', message };
     }

@@ -19,17 +19,6 @@ import { Files } from './result-files.js';
 import { NetworkDetail } from './result-network.js';
 import { ScriptDetail } from './result-script.js';
 
-/**
- * The duration, and how long the agent itself was held up during the run.
- * @param {CheckResult} result
- */
-function took({ responseTime, agentWaitMs }) {
-  const waited = Math.round(agentWaitMs ?? 0);
-  return waited === 0
-    ? duration(responseTime)
-    : `${duration(responseTime)} (the agent was held up for ${duration(waited)} during the run)`;
-}
-
 /** @param {{ result: CheckResult }} props */
 function Verdict({ result }) {
   const letter = outcomeOf(result);
@@ -56,7 +45,7 @@ function Verdict({ result }) {
       <${Facts}
         entries=${[
           ['Started', html`<${Time} at=${result.startedAt} />`],
-          ['Took', took(result)],
+          ['Took', duration(result.responseTime)],
           ['Location', result.runLocation],
           ['Type', typeName(result.checkType)],
           [

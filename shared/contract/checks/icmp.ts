@@ -51,10 +51,7 @@ export const icmpRequest = z
   .meta({ id: 'IcmpRequest' });
 export type IcmpRequest = z.output<typeof icmpRequest>;
 
-/**
- * Latencies without the delay of the agent; late replies count as lost, so without the delay none
- * is late.
- */
+/** Latencies without the delay of the agent. A reply that is missing after seconds is lost without it, too. */
 function withoutDelay(measurement: Measurement, ms: number): Measurement {
   const { response } = measurement;
   const latency = response?.['latency'] as Record<string, number> | null | undefined;
@@ -63,7 +60,7 @@ function withoutDelay(measurement: Measurement, ms: number): Measurement {
   const sooner = Object.entries(latency).map(([name, value]) => [name, Math.max(0, value - ms)]);
   return {
     ...measurement,
-    response: { ...response, latency: Object.fromEntries(sooner), packetLoss: 0 },
+    response: { ...response, latency: Object.fromEntries(sooner) },
   };
 }
 

@@ -346,7 +346,9 @@ async function disturbed(
     made += 1;
     return Promise.resolve(observations[Math.min(made, observations.length) - 1] ?? seen);
   };
-  const calm: TimeFacts = { suspendedMs: 0, waitedMs: 0, waitedWithin: () => 0 };
+  const calm: TimeFacts = {
+    ...{ suspendedMs: 0, asleepMs: 0, waitedMs: 0, waitedWithin: () => 0 },
+  };
   class Disturbed extends ProcessTime {
     override begin(): Measuring {
       const inner = super.begin();

@@ -6,7 +6,9 @@ import { judge } from '@monitor/shared/domain/verdict.ts';
 import { decideAttempt, mayRepeat } from '../../../agent/worker/decide-attempt.ts';
 import type { TimeFacts } from '../../../agent/worker/process-time.ts';
 
-const calm: TimeFacts = { suspendedMs: 0, waitedMs: 0, waitedWithin: () => 0 };
+const calm: TimeFacts = {
+  ...{ suspendedMs: 0, asleepMs: 0, waitedMs: 0, waitedWithin: () => 0 },
+};
 
 const answer: Measurement = {
   ...{ startedAt: 0, stoppedAt: 100, responseTime: 100, failure: null },
@@ -135,22 +137,11 @@ for (const [name, given, expected] of [
     'pass',
   ],
   [
-    'lost echo replies that another program may not have read',
+    'lost echo replies, which no wait explains',
     {
       type: 'ICMP',
       seen: { responseTime: 30, response: { packetLoss: 50, latency: { avg: 30 } } },
       time: { waitedMs: 200 },
-      limits: { maxPacketLossThreshold: 20, degradedPacketLossThreshold: 10 } as never,
-    },
-    'overloaded',
-  ],
-  [
-    'lost echo replies that the kernel has not received',
-    {
-      type: 'ICMP',
-      seen: { responseTime: 30, response: { packetLoss: 50, latency: { avg: 30 } } },
-      time: { waitedMs: 200 },
-      unexplainedMs: 0,
       limits: { maxPacketLossThreshold: 20, degradedPacketLossThreshold: 10 } as never,
     },
     'failed',
@@ -251,6 +242,20 @@ for (const [name, given, expected] of [
     'an answer across a suspension is no pass that is slow only as measured',
     { seen: took(9_000), time: { suspendedMs: 8_900 } },
     'suspended',
+  ],
+  [
+    'a pass that leaves out the sleep of the machine, with which it would be slow',
+    { seen: took(150), time: { suspendedMs: 29_500, asleepMs: 29_500 } },
+    'suspended',
+  ],
+  [
+    'a pass across a sleep of the machine, of a check without limits of time',
+    {
+      seen: took(150),
+      time: { suspendedMs: 29_500, asleepMs: 29_500 },
+      limits: { degradedResponseTime: null, maxResponseTime: null } as never,
+    },
+    'pass',
   ],
   [
     'a pass across a suspension stands',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import test from 'node:test';
-import { roundTrip } from '../../../../agent/net/icmp/echo.ts';
+import { roundTrip } from '../../../../agent/native/receive-stamp.ts';
 import { decodeEcho, encodeEcho } from '../../../../agent/net/icmp/packet.ts';
 import { openIcmp } from '../../../../agent/net/icmp/open-icmp.ts';
 import { systemClock } from '@monitor/shared/clock.ts';
