@@ -73,7 +73,7 @@ export interface ExecutorOptions extends AttemptTools {
   /** The reason why a slot is missed that was due so many milliseconds ago. */
   missedReason: (lateMs: number) => MissedReason;
   /** Learns how runs fare. */
-  overload: Pick<Overload, 'ran'>;
+  overload: Pick<Overload, 'began' | 'gaveUp'>;
   /** Takes what watched runs print. */
   liveLogs?: Pick<LiveLogs, 'add' | 'finish'>;
   /** Called with each attempt once its result is stored. */
@@ -97,6 +97,7 @@ export class Executor {
       attempt: (current, turn) => this.#attempt(current, turn),
       onPermit: (pool, queuedMs) => {
         metrics.queueWait.observe({ pool }, queuedMs / 1000);
+        options.overload.began(queuedMs);
       },
       onBroken: (error) => {
         logger.error({ err: error }, 'run broke');
@@ -136,11 +137,11 @@ export class Executor {
 
   /** Records that a slot was not run, which was due so many milliseconds ago. */
   miss(check: AssignedCheck, scheduledFor: number, location: string, lateMs: number): void {
-    const { ids, metrics, outbox, missedReason } = this.#options;
+    const { ids, metrics, outbox, missedReason, overload } = this.#options;
     const reason = missedReason(lateMs);
     const runId = ids.ofSlot({ checkId: check.id, location, scheduledFor });
     metrics.missedSlots.inc({ reason });
-    this.#seen(lateMs, false);
+    if (reason === 'agent-overloaded') overload.began(lateMs);
     const stored = outbox.put({
       submission: {
         ...{ kind: 'missed', id: ids.ofAttempt(runId, 0), runId, checkId: check.id },
@@ -190,15 +191,14 @@ export class Executor {
     const { scheduledFor } = current;
     let startedAt = clock.now();
     let begunAt = clock.monotonic();
-    const lateMs = scheduledFor === null || current.attempt > 1 ? 0 : startedAt - scheduledFor;
     if (signal.aborted) {
       turn.end();
       if (turn.isCancelled()) await this.#recordCancelled(current);
       return;
     }
-    if (scheduledFor !== null && lateMs > maxQueueMs) {
+    if (scheduledFor !== null && current.attempt === 1 && startedAt - scheduledFor > maxQueueMs) {
       turn.end();
-      this.miss(current.check, scheduledFor, current.slotLocation, lateMs);
+      this.miss(current.check, scheduledFor, current.slotLocation, startedAt - scheduledFor);
       return;
     }
     let attemptEnded: { at: number; tookMs: number } | null = null;
@@ -234,7 +234,6 @@ export class Executor {
       const isCancelled = turn.isCancelled();
       if (signal.aborted && !isCancelled) return;
       const { at, tookMs } = attemptEndedAt();
-      this.#seen(lateMs, outcome.faultCode === 'AGENT_OVERLOADED');
       if (!isCancelled) this.#count(current, outcome, tookMs, encrypter !== null);
       const ended = {
         ...{ run: current, outcome, resultId: attempt.run.resultId, isCancelled, endedAt: at },
@@ -264,13 +263,14 @@ export class Executor {
   });
 
   #count(current: Run, outcome: AttemptOutcome, tookMs: number, isEncrypted: boolean): void {
-    const { clock, metrics, logger, runners } = this.#options;
+    const { clock, metrics, logger, runners, overload } = this.#options;
     const result = outcome.hasErrors ? 'error' : outcome.hasFailures ? 'failed' : 'passed';
     // A type this agent does not know is whatever the control plane says it is.
     const check_type = Object.hasOwn(runners, current.check.type) ? current.check.type : 'unknown';
     metrics.runs.inc({ check_type, outcome: result });
     metrics.runDuration.observe({ check_type }, tookMs / 1000);
     if (outcome.underLoad) metrics.underLoad.inc();
+    if (outcome.faultCode === 'AGENT_OVERLOADED') overload.gaveUp();
     if (outcome.faultCode !== null) metrics.internalErrors.inc({ code: outcome.faultCode });
     const evidence = exchangeOf(outcome)?.networkDiagnostics ?? null;
     if (evidence !== null) {
@@ -300,13 +300,6 @@ export class Executor {
     }
     // One line for a state; the metric counts the rest.
     logger[isNews ? 'warn' : 'debug']({ ...facts, code }, 'run ended in an agent error');
-  }
-
-  /** A late begin after a suspension is no sign of too little CPU. */
-  #seen(lateMs: number, isUndecided: boolean): void {
-    const { missedReason, overload } = this.#options;
-    const isOwn = lateMs > 0 && missedReason(lateMs) === 'agent-overloaded';
-    overload.ran({ lateMs: isOwn ? lateMs : 0, isUndecided });
   }
 
   /** The end of a run that was cancelled before its next attempt began. */

@@ -1,17 +1,13 @@
 /**
  * Decides by harm whether this agent has too little CPU for its work: runs that it had to give up since
- * their times could be its own, and runs that began late. A busy machine that harms no run is no
+ * their times could be its own, and runs that waited long for a permit. A busy machine that harms no run is no
  * overload.
  */
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { CpuShares, ProcessTime } from './process-time.ts';
 
-/** What became of a run. */
-export interface SeenRun {
-  /** How long after its time it began. */
-  lateMs: number;
-  isUndecided: boolean;
-}
+/** How the agent harmed a run; null for one that it did not. */
+type Harm = 'undecided' | 'late' | null;
 
 /** The load for status and check-ins; instants on the wall clock. */
 export interface Load {
@@ -57,7 +53,7 @@ function causeOf({ cpuWait, throttled }: CpuShares): string {
 export class Overload {
   readonly #options: OverloadOptions;
   readonly #startedAt: number;
-  #runs: (SeenRun & { at: number })[] = [];
+  #runs: { at: number; harm: Harm }[] = [];
   #state: Overloaded | null = null;
 
   constructor(options: OverloadOptions) {
@@ -65,9 +61,19 @@ export class Overload {
     this.#startedAt = options.clock.monotonic();
   }
 
-  ran(run: SeenRun): void {
+  /** A run began, or was given up, after it had waited so long for a permit. */
+  began(queuedMs: number): void {
+    this.#add(queuedMs >= lateMs ? 'late' : null);
+  }
+
+  /** A run ended undecided, since its times could be those of the agent. */
+  gaveUp(): void {
+    this.#add('undecided');
+  }
+
+  #add(harm: Harm): void {
     const at = this.#options.clock.monotonic();
-    if (at - this.#startedAt >= startupMs) this.#runs.push({ ...run, at });
+    if (at - this.#startedAt >= startupMs) this.#runs.push({ at, harm });
   }
 
   get load(): Load {
@@ -81,15 +87,16 @@ export class Overload {
     const { clock } = this.#options;
     const from = clock.monotonic() - windowMs;
     this.#runs = this.#runs.filter(({ at }) => at > from);
-    const undecided = this.#runs.filter(({ isUndecided }) => isUndecided).length;
-    const late = this.#runs.filter((run) => !run.isUndecided && run.lateMs >= lateMs).length;
+    const countOf = (wanted: Harm): number =>
+      this.#runs.filter(({ harm }) => harm === wanted).length;
+    const [undecided, late] = [countOf('undecided'), countOf('late')];
     const harmed = undecided + late;
     const isHarmed = harmed >= minHarmed && harmed >= minShare * this.#runs.length;
     if (harmed <= 1) this.#state = null;
     else if (isHarmed || this.#state !== null) {
       const what = [
         ...(undecided === 0 ? [] : [counted(undecided, 'could not be judged')]),
-        ...(late === 0 ? [] : [counted(late, `began more than ${lateMs / 1_000} s late`)]),
+        ...(late === 0 ? [] : [counted(late, `waited more than ${lateMs / 1_000} s for a permit`)]),
       ].join(' and ');
       this.#state = {
         overloadedSince: this.#state?.overloadedSince ?? clock.now(),

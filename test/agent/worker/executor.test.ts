@@ -55,7 +55,7 @@ function open(t: TestContext, encryption = noEncryption) {
     ...{ clock: systemClock, outbox, logger, ids: new RunIds(), leases },
     processTime: new ProcessTime({ clock: systemClock }),
     missedReason: () => 'agent-overloaded' as const,
-    overload: { ran: () => undefined },
+    overload: { began: () => undefined, gaveUp: () => undefined },
     runners: { URL: { ...entry, timeoutMs: 1_000 } },
     network: runnerContext().network,
     metrics,

@@ -1,15 +1,23 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Overload, type SeenRun } from '../../../agent/worker/overload.ts';
+import { Overload } from '../../../agent/worker/overload.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
-const well: SeenRun = { lateMs: 20, isUndecided: false };
-const late: SeenRun = { lateMs: 6_000, isUndecided: false };
-const undecided: SeenRun = { lateMs: 0, isUndecided: true };
+type Run = (overload: Overload) => void;
+
+const well: Run = (overload) => {
+  overload.began(20);
+};
+const late: Run = (overload) => {
+  overload.began(6_000);
+};
+const undecided: Run = (overload) => {
+  overload.gaveUp();
+};
 
 /** Plays runs, one a second, and gives whether the agent is overloaded after each. */
 function play(
-  stretches: readonly [SeenRun, number][],
+  stretches: readonly [Run, number][],
   shares: { cpuWait: number | null; throttled: number } = { cpuWait: 0.9, throttled: 0 },
 ) {
   const clock = new TestClock(1_000_000_000_000);
@@ -19,7 +27,7 @@ function play(
   const states = stretches.flatMap(([run, count]) =>
     Array.from({ length: count }, () => {
       clock.advance(1_000);
-      overload.ran(run);
+      run(overload);
       return overload.load;
     }),
   );
@@ -34,7 +42,7 @@ test('an agent that waits for a CPU most of the time, and harms no run, is not o
 
 for (const [name, run, words] of [
   ['gives runs up', undecided, /runs could not be judged of \d+; .*wanted a CPU/],
-  ['begins runs late', late, /runs began more than 5 s late of \d+; /],
+  ['makes runs wait', late, /runs waited more than 5 s for a permit of \d+; /],
 ] as const) {
   test(`an agent that ${name} is overloaded soon, says why, and recovers after a minute without`, () => {
     const { since, states } = play([
@@ -51,7 +59,7 @@ for (const [name, run, words] of [
 
 test('nothing is said in the first minute, nor of two runs among many', () => {
   assert.equal(play([[late, 59]]).since, -1);
-  const rare = Array.from({ length: 6 }, (): [SeenRun, number][] => [
+  const rare = Array.from({ length: 6 }, (): [Run, number][] => [
     [well, 45],
     [undecided, 1],
   ]).flat();
@@ -59,7 +67,7 @@ test('nothing is said in the first minute, nor of two runs among many', () => {
 });
 
 test('the state does not flap while harm comes and goes', () => {
-  const waves = Array.from({ length: 20 }, (_, index): [SeenRun, number] => [
+  const waves = Array.from({ length: 20 }, (_, index): [Run, number] => [
     index % 2 === 0 ? undecided : well,
     15,
   ]);
