@@ -55,6 +55,8 @@ export interface AgentParts {
   config: AgentConfig;
   /** Files that hold secrets; no run may see them. */
   secretFiles?: readonly string[];
+  /** Runs no code where runs could see them all the same. */
+  mustHideFiles?: boolean;
   logger: Logger;
   network: NetworkAccess;
   /** The last lines of the log, for support bundles. */
@@ -169,6 +171,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
           logger,
           clock: rawClock,
           hidden: [config.AGENT_DATA_DIR, ...secretFiles],
+          mustHide: parts.mustHideFiles === true,
           metrics,
           downloadCodeBundle: (checkId, file, signal) =>
             client.downloadCodeBundle(checkId, file, signal),

@@ -17,6 +17,7 @@ import { publicBaseUrls } from './runners/agentic/model-client.ts';
 import { openRuntimes } from './runtimes/runtimes.ts';
 import type { ModelSettings, Scripting } from './runners/runner.ts';
 import { createScriptHost } from './script-host/create-script-host.ts';
+import { ways } from './script-host/isolation.ts';
 import { trustOfRuns } from './script-host/trust-of-runs.ts';
 
 const megabyte = 1_048_576;
@@ -69,6 +70,8 @@ export interface ScriptingParts {
   clock: Clock;
   /** What no run may see: the data of the agent, files with its keys. */
   hidden: readonly string[];
+  /** Runs no code where it would see it all the same. */
+  mustHide?: boolean;
   downloadCodeBundle: Scripting['downloadCodeBundle'];
   /** A command that makes a single run has no metrics. */
   metrics?: Pick<AgentMetrics, 'browserLaunches' | 'browserEnds'>;
@@ -80,6 +83,7 @@ export async function openScripting({
   logger,
   clock,
   hidden,
+  mustHide = false,
   downloadCodeBundle,
   metrics,
 }: ScriptingParts): Promise<OpenScripting> {
@@ -123,6 +127,7 @@ export async function openScripting({
       trust: await trustOfRuns(extra.certificates, gateway.certificate),
       limits,
       hidden,
+      ...(mustHide ? { ways: ways.filter(({ isolation }) => isolation !== 'process-group') } : {}),
       logger: logger.child({ subsystem: 'script-host' }),
     }),
   );

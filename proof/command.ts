@@ -1,10 +1,11 @@
 /** The command `proof` of both programs, and of this repository. */
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { wrapped } from '@monitor/shared/wrapped-text.ts';
 import { cases } from './cases/index.ts';
+import { findProgram, programs } from './find-program.ts';
 import { markdownOf, reportOf, shareText, type Report } from './report.ts';
 import { prove } from './run.ts';
 import type { Programs } from './system.ts';
@@ -74,38 +75,16 @@ export class ProofInterrupted extends Error {
 /** What the person at the terminal has to change. */
 export class ProofUsageError extends Error {}
 
-interface Found {
-  command: string;
-  package: string;
-  folder: string;
-  file: string;
-  option: string;
-}
-
-const known = {
-  agent: {
-    ...{ command: 'monitor-agent', package: '@monitor/agent', folder: 'agent' },
-    ...{ file: 'monitor-agent.js', option: '--agent' },
-  },
-  controlPlane: {
-    ...{ command: 'control-plane', package: '@monitor/control-plane', folder: 'control-plane' },
-    ...{ file: 'control-plane.js', option: '--control-plane' },
-  },
-} as const satisfies Record<keyof Programs, Found>;
-
-/** The file that starts a program: as given, beside the package of the other one, or on the PATH. */
-function findProgram(wanted: Found, given: string | undefined, besides: string): string {
+/** The file that starts a program: as given, or as found. */
+function programOf(name: keyof Programs, given: string | undefined, besides: string): string {
+  const wanted = programs[name];
   if (given !== undefined) {
     const file = existsSync(join(given, wanted.file)) ? join(given, wanted.file) : given;
     if (existsSync(file)) return realpathSync(file);
     throw new ProofUsageError(`${wanted.option}: there is no ${given}; name ${wanted.file}`);
   }
-  const sibling = join(besides, '..', wanted.folder, wanted.file);
-  if (existsSync(sibling)) return realpathSync(sibling);
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
-    const file = join(folder, wanted.command);
-    if (folder !== '' && existsSync(file)) return realpathSync(file);
-  }
+  const found = findProgram(wanted, besides);
+  if (found !== null) return found;
   throw new ProofUsageError(
     `the proof starts both programs, and there is no ${wanted.command} beside this one or on the PATH: ` +
       `install ${wanted.package}, or name its file with ${wanted.option} <path>`,
@@ -118,8 +97,8 @@ export function findPrograms(
   folder: string,
 ): Programs {
   return {
-    agent: findProgram(known.agent, given.agent, folder),
-    controlPlane: findProgram(known.controlPlane, given.controlPlane, folder),
+    agent: programOf('agent', given.agent, folder),
+    controlPlane: programOf('controlPlane', given.controlPlane, folder),
   };
 }
 

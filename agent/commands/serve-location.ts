@@ -12,8 +12,10 @@ import { version } from '../version.ts';
 const forcedExitWithinMs = 3_000;
 
 /** Waits for signals: the first drains, the second leaves at once. */
-async function serveUntilSignalled(agent: RunningAgent): Promise<number> {
+async function serveUntilSignalled(agent: RunningAgent, endsWithInput: boolean): Promise<number> {
   const { promise: first, resolve: stop } = Promise.withResolvers<void>();
+  // The kernel closes it for a program that was killed, too.
+  if (endsWithInput) process.stdin.once('close', stop).on('error', stop).resume();
   let count = 0;
   for (const [name, code] of [
     ['SIGTERM', exitCodes.terminated],
@@ -36,12 +38,14 @@ async function serveUntilSignalled(agent: RunningAgent): Promise<number> {
   return exitCodes.ok;
 }
 
-/** Serves a location until it is asked to stop, and sets the exit code. */
-export async function serveLocation({
-  config,
-  warnings,
-  secretFiles,
-}: ReturnType<typeof readConfig>): Promise<void> {
+/**
+ * Serves a location until it is asked to stop, and sets the exit code. `folder` is that of a control plane
+ * that has started this agent.
+ */
+export async function serveLocation(
+  { config, warnings, secretFiles }: ReturnType<typeof readConfig>,
+  folder?: string,
+): Promise<void> {
   guardDescriptors();
   const logRing = new LogRing();
   const logger = createLogger(config, logRing.before(process.stdout));
@@ -60,13 +64,15 @@ export async function serveLocation({
     },
     'agent is starting',
   );
-  const agent = await startAgent({ config, secretFiles, logger, network, logRing }).catch(
-    async (error: unknown) => {
-      // Open sockets would keep the process from ending.
-      await network[Symbol.asyncDispose]();
-      throw error;
-    },
-  );
+  const agent = await startAgent({
+    ...{ config, logger, network, logRing },
+    secretFiles: folder === undefined ? secretFiles : [...secretFiles, folder],
+    mustHideFiles: folder !== undefined,
+  }).catch(async (error: unknown) => {
+    // Open sockets would keep the process from ending.
+    await network[Symbol.asyncDispose]();
+    throw error;
+  });
   logger.info({ agentId: agent.agentId, healthPort: agent.healthPort }, 'agent has started');
   process.on('unhandledRejection', (error) => {
     logger.fatal({ err: error }, 'bug: a promise was not handled');
@@ -74,6 +80,6 @@ export async function serveLocation({
     setTimeout(() => process.exit(exitCodes.bug), forcedExitWithinMs).unref();
     void Promise.resolve(agent[Symbol.asyncDispose]()).finally(() => process.exit(exitCodes.bug));
   });
-  process.exitCode = await serveUntilSignalled(agent);
+  process.exitCode = await serveUntilSignalled(agent, folder !== undefined);
   await network[Symbol.asyncDispose]();
 }

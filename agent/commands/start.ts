@@ -26,6 +26,10 @@ export function registerStart(program: Command): void {
   for (const { flag, meaning, default: value } of describeSettings()) {
     command.option(`${flag} <value>`, value === '' ? meaning : `${meaning} (default: ${value})`);
   }
+  command.option(
+    '--for-control-plane <folder>',
+    'used by `control-plane serve --with-agent`: end with the standard input, and show no run this folder',
+  );
   command.addHelpText('after', examples).action(async (options: Record<string, string>) => {
     const flags = Object.fromEntries(
       describeSettings().flatMap(({ name, flag, isSecret }) => {
@@ -42,6 +46,6 @@ export function registerStart(program: Command): void {
     relaunch(environment, given.config.JOB_CONCURRENCY);
     // What follows takes a while to load: once, after the new start.
     const { serveLocation } = await import('./serve-location.ts');
-    await serveLocation(given);
+    await serveLocation(given, options['forControlPlane']);
   });
 }

@@ -42,6 +42,7 @@ export { moveSchedule } from './move-schedule.ts';
 export { cancelOpenRuns, recordOpenRuns } from './open-runs.ts';
 export { openRunHandlers } from './open-runs/handlers.ts';
 export { loadOf, type Overload, overloadOf } from './overload.ts';
+export { keyOfMachine, machineSlug } from './private-locations/machine-location.ts';
 export { givenKeysOf } from './private-locations/result-keys.ts';
 export { encryptsResults } from './private-locations/store.ts';
 export { privateLocationHandlers } from './private-locations/handlers.ts';

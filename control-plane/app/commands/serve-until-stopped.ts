@@ -4,6 +4,7 @@ import type { Config } from '../../core/config.ts';
 import type { Services } from '../../core/services.ts';
 import { nameOfDatabase } from '../../integrity/index.ts';
 import { makeSetupLink } from '../../people/index.ts';
+import { findAgent, startAgentHere } from '../agent-here.ts';
 import { startControlPlane } from '../compose.ts';
 
 /** Statements of a frozen server end much later; orchestrators kill after 30 s. */
@@ -24,11 +25,15 @@ async function logSetupLink(services: Services): Promise<void> {
 }
 
 /** Serves until SIGTERM or SIGINT, then finishes the work in progress. */
-export async function serveUntilStopped(config: Config, acceptNewKey: boolean): Promise<void> {
+export async function serveUntilStopped(
+  config: Config,
+  { newKey = false, withAgent = false }: { newKey?: boolean; withAgent?: boolean },
+): Promise<void> {
+  const agentProgram = withAgent ? findAgent() : null;
   const logger = pino({ level: config.LOG_LEVEL, base: null });
   const controlPlane = await startControlPlane({
     ...{ config, logger },
-    acceptNewKey,
+    acceptNewKey: newKey,
   });
   // Before the ready message: a caller that waits for it may stop the process at once.
   const stopped = new Promise<string>((resolve) => {
@@ -42,8 +47,17 @@ export async function serveUntilStopped(config: Config, acceptNewKey: boolean): 
     );
   }
   await logSetupLink(controlPlane.services);
+  const agent =
+    agentProgram === null
+      ? null
+      : await startAgentHere(agentProgram, { config, ...controlPlane }).catch(async (error) => {
+          await controlPlane[Symbol.asyncDispose]();
+          throw error;
+        });
   const signal = await stopped;
   logger.info({ signal }, 'stopping');
+  // While it is served, it hands in what it has measured.
+  await agent?.[Symbol.asyncDispose]();
   const timeLimit =
     config.DATABASE_URL === undefined
       ? undefined

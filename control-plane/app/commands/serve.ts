@@ -24,14 +24,15 @@ export function registerServe(program: Command): void {
     .command('serve')
     .description('serve the API until SIGTERM or SIGINT')
     .option('--new-key', 'go on without what was encrypted with a key that is lost')
+    .option('--with-agent', 'start an agent on this machine, which ends with this program')
     .addHelpText('after', ({ command }) =>
       settingsHelp(command.configureOutput().getOutHelpWidth?.() ?? 80),
     )
-    .action(async (options: { newKey?: boolean }) => {
+    .action(async (options: { newKey?: boolean; withAgent?: boolean }) => {
       const config = readConfig(processEnvironment);
       relaunch(processEnvironment, { mark: 'CONTROL_PLANE_RELAUNCHED', flags, allocator });
       // What follows takes a while to load: once, after the new start.
       const { serveUntilStopped } = await import('./serve-until-stopped.ts');
-      await serveUntilStopped(config, options.newKey === true);
+      await serveUntilStopped(config, options);
     });
 }
