@@ -6,7 +6,7 @@ if (major < needed) {
   process.stderr.write(
     `control-plane needs Node ${needed} or newer; this is ${process.versions.node} (${process.execPath}).\n` +
       'On Linux, install the package @monitor/node beside it, as docs/install.md shows; inside the\n' +
-      'repository, "npx control-plane" uses the right one.\n',
+      'repository, run the one in node_modules/.bin with that folder first in the PATH.\n',
   );
   process.exit(2);
 }

@@ -14,7 +14,9 @@ import {
 import { passkeyAssertion } from '@monitor/shared/contract/passkey.ts';
 import type { RateLimit } from '@monitor/shared/contract/route.ts';
 import { ApiError, badToken } from '../errors/api-error.ts';
+import type { Config } from '../core/config.ts';
 import { sha256Hex } from '../core/keys.ts';
+import { version } from '../core/version.ts';
 import {
   endConsoleSession,
   type KeyStore,
@@ -114,7 +116,7 @@ export function serveConsoleSessions(
   people: PeopleDeps,
   keys: KeyStore,
   cookie: ConsoleCookie,
-  openId: OpenIdSettings,
+  settings: OpenIdSettings & Pick<Config, 'AGENT_IMAGE' | 'AGENT_CHART'>,
 ): Router {
   const { clock, db, logger, attempts: limiter } = people;
   const devices = new KnownDevices(people);
@@ -225,7 +227,7 @@ export function serveConsoleSessions(
   };
 
   const ofProvider = serveOpenId({
-    ...{ settings: openId, clock, secrets: people.secrets, publicUrl: people.publicUrl },
+    ...{ settings, clock, secrets: people.secrets, publicUrl: people.publicUrl },
     limit: (request) => {
       limitRoute(request, 'openid');
     },
@@ -237,7 +239,7 @@ export function serveConsoleSessions(
       return given === undefined ? null : sha256Hex(given);
     },
     onIdentity: async (request, response, identity, session) => {
-      const { OIDC_ROLES: roles } = openId;
+      const { OIDC_ROLES: roles } = settings;
       const joined = await joinByIdentity(people, identity, roles).catch(async (error: unknown) => {
         const of = { operation: 'signInWithOpenId', outcome: 'REFUSED' as const };
         await noteOfAddress(request, identity.email, of);
@@ -273,9 +275,12 @@ export function serveConsoleSessions(
       isSignedIn: found !== undefined,
       hasPeople: await hasPeople(db),
       canMail: people.canMail,
-      openId: ofProvider === null ? null : openId.OIDC_NAME,
+      openId: ofProvider === null ? null : settings.OIDC_NAME,
       passkeyProblem: passkeyProblem(people.publicUrl),
       refusal: refusals.read(request),
+      agentImage: settings.AGENT_IMAGE ?? null,
+      agentChart: settings.AGENT_CHART ?? null,
+      version,
     });
   });
 

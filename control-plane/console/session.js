@@ -23,6 +23,10 @@ let installation = {
   refusal: /** @type {string | null} */ (null),
   /** Why there are no passkeys here; null where they work. */
   passkeyProblem: /** @type {string | null} */ (null),
+  /** What agents are started from; null where it is not set. */
+  agentImage: /** @type {string | null} */ (null),
+  agentChart: /** @type {string | null} */ (null),
+  version: '',
 };
 
 /** @typedef {{ path: string, message: string }} Issue */

@@ -115,6 +115,11 @@ function parseRoles(text: string, context: z.RefinementCtx): GroupRole[] {
   });
 }
 
+/** It becomes a part of lines for a shell. */
+const imageName = z.string().regex(/^[\w.:/@-]+$/, {
+  error: 'must be a name such as registry.example/monitor-agent:7.0.2-uptime',
+});
+
 const settings = {
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000).describe('Port of the API'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
@@ -338,6 +343,12 @@ const settings = {
     .min(8)
     .optional()
     .describe('Bearer token that scrapers of /metrics must send'),
+  AGENT_IMAGE: imageName
+    .optional()
+    .describe('Image of the agent in your registry, for the lines that the console shows'),
+  AGENT_CHART: imageName
+    .optional()
+    .describe('Chart of the agent, as oci://registry.example/monitor-agent, for the same lines'),
   OIDC_ISSUER: webUrl('https://login.example.com')
     .optional()
     .describe(

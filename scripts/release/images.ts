@@ -2,8 +2,24 @@
 import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildah, buildahProblem } from '../images/buildah.ts';
-import { chooseTargets } from '../images/targets.ts';
+import { chooseTargets, type ImageTarget } from '../images/targets.ts';
 import { runLogged, type Finding, type ReleaseContext } from './step.ts';
+
+/** The file of an image, and the name that an engine loads from it: that of charts, compose files and the console. */
+export function publishedAs(
+  { name, file }: Pick<ImageTarget, 'name' | 'file'>,
+  version: string,
+): { archive: string; reference: string } {
+  return file === 'Dockerfile.agent'
+    ? {
+        archive: `monitor-agent-${name}-${version}.tar`,
+        reference: `monitor-agent:${version}-${name}`,
+      }
+    : {
+        archive: `monitor-control-plane-${version}.tar`,
+        reference: `monitor-control-plane:${version}`,
+      };
+}
 
 export async function makeImages(context: ReleaseContext): Promise<Finding> {
   const problem = await buildahProblem();
@@ -18,9 +34,7 @@ export async function makeImages(context: ReleaseContext): Promise<Finding> {
   mkdirSync(folder, { recursive: true });
   const made: Record<string, number> = {};
   for (const { name, image, file } of chooseTargets([])) {
-    const program = file === 'Dockerfile.agent' ? `monitor-agent-${name}` : 'monitor-control-plane';
-    const archive = `${program}-${context.version}.tar`;
-    const reference = `${image.replace(/^localhost\//, '').split(':')[0]}:${context.version}`;
+    const { archive, reference } = publishedAs({ name, file }, context.version);
     await buildah('push', image, `docker-archive:${join(folder, archive)}:${reference}`);
     made[archive] = statSync(join(folder, archive)).size;
   }

@@ -13,45 +13,20 @@ import { Ask } from '../parts/ask.js';
 import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
+import { installationFacts } from '../session.js';
+import { isOfThisMachine, keyLine, ways } from './agent-lines.js';
 import { RemoveButton } from './remove.js';
 import { ResultKeys } from './result-keys.js';
 import { takeOnce } from './shown-once.js';
 
 /** @typedef {DataAt<`v1/private-locations/${string}`>} PrivateLocation */
 
-/** How to start an agent. `key` is shown as a word until there is one. */
-/** @type {[name: string, word: string, lines: (key: string, url: string, slug: string) => string][]} */
-const ways = [
-  [
-    'docker',
-    'Docker',
-    (key, url, slug) =>
-      `docker run --detach --restart unless-stopped --name monitor-agent-${slug} \\
-  --env API_KEY=${key} --env CONTROL_PLANE_URL=${url} \\
-  --volume monitor-agent-${slug}:/data monitor-agent`,
-  ],
-  [
-    'helm',
-    'Kubernetes',
-    (key, url, slug) =>
-      `helm install ${slug.toLowerCase()} deploy/charts/monitor-agent --namespace monitor --create-namespace \\
-  --set controlPlaneUrl=${url} --set location=${slug} --set apiKeySecret.apiKey=${key}`,
-  ],
-  ['npx', 'Node', (key, url) => `API_KEY=${key} CONTROL_PLANE_URL=${url} npx monitor-agent start`],
-  [
-    'systemd',
-    'systemd',
-    (key, url) =>
-      `printf %s ${key} | sudo install -D --mode 0400 /dev/stdin /etc/monitor-agent/api-key
-echo CONTROL_PLANE_URL=${url} | sudo tee /etc/monitor-agent/agent.env
-sudo systemctl enable --now monitor-agent`,
-  ],
-];
-
 /** @param {{ location: PrivateLocation, secret: string | null }} props */
 function Start({ location, secret }) {
   const [way, setWay] = useState('docker');
   const url = besideConsole('').replace(/\/$/, '');
+  const { agentImage: image, agentChart: chart, version } = installationFacts();
+  const facts = { url, slug: location.slugName, version, image, chart };
   const [, , lines] = ways.find(([name]) => name === way) ?? ways[0] ?? [];
   const isServed = (location.agentCount ?? 0) > 0;
   return html`<${Section} title="Start an agent">
@@ -64,22 +39,36 @@ function Start({ location, secret }) {
                 green when it reports.`
         }
       </p>
+      ${
+        secret === null
+          ? html`<p class="muted">
+              An agent needs a key of this location. A key is shown once, when it is made: make one
+              below.
+            </p>`
+          : html`<p class="notice warning">Copy the key now: it is not shown again.</p>
+              <${Code} label="Key" text=${secret} />`
+      }
+      <p>Run this line alone, then paste the key and press Enter:</p>
+      <${Code} label="The key, into a file" text=${keyLine(facts)} />
+      <p>In the same folder, start the agent:</p>
       <${Choice}
         label="Way"
         value=${way}
         options=${ways.map(([name, word]) => [name, word])}
         onChange=${setWay}
       />
-      <${Code} label="Lines" text=${lines?.(secret ?? '$KEY', url, location.slugName) ?? ''} />
+      <${Code} label="Lines" text=${lines?.(facts) ?? ''} />
       ${
-        secret === null
-          ? html`<p class="muted">
-              ${'$KEY is a key of this location. A key is shown once, when it is made: make one below.'}
-            </p>`
-          : html`<p class="notice warning">
-              The key is in these lines. Copy them now: it is not shown again.
-            </p>`
+        isOfThisMachine(url) &&
+        html`<p class="notice warning">
+          ${`${url} is of this machine only. Agents on other machines and in clusters need an address that they reach: set HOST and PUBLIC_URL of the control plane, and open the console there.`}
+        </p>`
       }
+      <p class="muted">
+        The files in these lines are those of the release ${version}. An image or a chart in a
+        registry of yours is named by the settings AGENT_IMAGE and AGENT_CHART of the control plane;
+        a cluster needs the image from a registry.
+      </p>
     </div>
   <//>`;
 }

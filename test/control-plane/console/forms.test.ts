@@ -366,10 +366,13 @@ test('a location gets a key, the lines that start an agent, and its state', asyn
   await save(page).click();
   await page.getByRole('heading', { name: 'Halle 7 (Köln)', level: 1, exact: true }).waitFor();
   await page.getByText('Waiting for an agent').waitFor();
-  await page.getByText('The key is in these lines').waitFor();
-  const lines = await page.locator('.code pre').innerText();
-  const key = /API_KEY=(pl_\S+)/.exec(lines)?.[1] ?? '';
-  assert.match(lines, new RegExp(`CONTROL_PLANE_URL=${cp.url}`));
+  await page.getByText('Copy the key now').waitFor();
+  const key = await page.getByRole('region', { name: 'Key', exact: true }).innerText();
+  assert.match(key, /^pl_\S+$/);
+  const text = await page.getByRole('region', { name: 'Lines' }).innerText();
+  assert.match(text, new RegExp(`CONTROL_PLANE_URL=${cp.url}`));
+  assert.ok(!text.includes(key), 'the key stands in a line that people run');
+  await page.getByText(`${cp.url} is of this machine only`).waitFor();
   const { body } = await cp.api('GET', '/v1/private-locations');
   const location = (body as { slugName: string }[]).find(
     ({ slugName }) => slugName === 'halle-7-koln',

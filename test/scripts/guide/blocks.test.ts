@@ -70,6 +70,21 @@ test('a block that is not run says why', () => {
   }
 });
 
+test('nothing says to fetch a program of ours by a name that anybody may take in the registry', () => {
+  const { stdout } = spawnSync(
+    'git',
+    ['grep', '-InE', '(npx|npm exec|pnpm dlx|yarn dlx) (-\\S+ )*(monitor-agent|control-plane)\\b'],
+    { encoding: 'utf8' },
+  );
+  assert.equal(stdout, '');
+});
+
+test('the key of a location stands in no command, where every user of the machine may read it', () => {
+  for (const block of ofShell) {
+    assert.doesNotMatch(block.text, /\s--?[\w-]+[= ]\S*(?:API_KEY|apiKey)=["']?\$/, place(block));
+  }
+});
+
 test('every block of shell commands is one that a shell can read', () => {
   for (const block of ofShell) {
     const { status, stderr } = spawnSync('bash', ['-n'], { input: block.text, encoding: 'utf8' });
