@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { wrapped } from '@monitor/shared/wrapped-text.ts';
 import { cases } from './cases/index.ts';
-import { findProgram, programs } from '@monitor/shared/find-program.ts';
+import { findProgram, programs } from './find-program.ts';
 import { markdownOf, reportOf, shareText, type Report } from './report.ts';
 import { prove } from './run.ts';
 import type { Programs } from './system.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { sleep } from '@monitor/shared/clock.ts';
-import { findProgram, programs } from '@monitor/shared/find-program.ts';
+import { findProgram, programs } from '../../proof/find-program.ts';
 import { findOrCreateAccount } from '../accounts/index.ts';
 import { describeSettings, processEnvironment, type Config } from '../core/config.ts';
 import type { Services } from '../core/services.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import test from 'node:test';
 import { callApi, type ApiCall } from '../../../proof/api.ts';
-import { findProgram, programs } from '@monitor/shared/find-program.ts';
+import { findProgram, programs } from '../../../proof/find-program.ts';
 import { freePort, Program, surroundings } from '../../../proof/program.ts';
 import { controlPlaneProgram } from '../../support/programs.ts';
 import { temporaryFolder } from '../../support/system.ts';
