@@ -32,3 +32,18 @@ export function saveView(view) {
 export function forgetView(name) {
   store(savedViews().filter((view) => view.name !== name));
 }
+
+const stepsKey = 'console.first-steps';
+
+/** True once the first steps led to an alert that was received. */
+export function areFirstStepsDone() {
+  try {
+    return localStorage.getItem(stepsKey) !== null;
+  } catch {
+    return false;
+  }
+}
+
+export function endFirstSteps() {
+  localStorage.setItem(stepsKey, 'done');
+}

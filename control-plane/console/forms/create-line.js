@@ -16,14 +16,23 @@ export function subscriptionsOfNew(channels) {
 }
 
 /**
- * What checks of lines begin with. Who has one location wants it.
+ * Where a new check runs: in the only location, or in one that has an agent.
+ * @param {DataAt<'v1/private-locations'>} places
+ */
+export function placesOfNew(places) {
+  const [one] =
+    places.length === 1 ? places : places.filter(({ agentCount }) => (agentCount ?? 0) > 0);
+  return one === undefined ? [] : [one.slugName];
+}
+
+/**
+ * What checks of lines begin with.
  * @param {DataAt<'v1/private-locations'>} places
  * @param {DataAt<'v1/alert-channels'>} channels
  * @returns {Record<string, unknown>}
  */
 export function sharedByLines(places, channels) {
-  const [only] = places;
-  const privateLocations = places.length === 1 && only !== undefined ? [only.slugName] : [];
+  const privateLocations = placesOfNew(places);
   const alertChannelSubscriptions = subscriptionsOfNew(channels);
   return { frequency: 1, privateLocations, tags: [], alertChannelSubscriptions };
 }

@@ -14,7 +14,7 @@ import { choosing, link } from '../router.js';
 import { afterSaving, listOf } from './after.js';
 import { adjustments, beginnings } from './adjust.js';
 import { belowForm } from './below.js';
-import { subscriptionsOfNew } from './create-line.js';
+import { placesOfNew, subscriptionsOfNew } from './create-line.js';
 import { besideForm } from './beside.js';
 import { marksOf } from './code-marks.js';
 import { Form } from './form.js';
@@ -98,14 +98,10 @@ function NewEntry({ name, query, from, places, channels }) {
   const form = forms[formName];
   if (form === undefined) return html`<${Empty} title="There is no such form" />`;
   const fresh = newValues(form);
-  const [only] = places;
   const initial = {
     ...fresh,
     ...beginnings[name]?.(query),
-    // Who has one location wants it.
-    ...('privateLocations' in fresh &&
-      places.length === 1 &&
-      only !== undefined && { privateLocations: [only.slugName] }),
+    ...('privateLocations' in fresh && { privateLocations: placesOfNew(places) }),
     ...('alertChannelSubscriptions' in fresh && {
       alertChannelSubscriptions: subscriptionsOfNew(channels),
     }),

@@ -26,7 +26,7 @@ import { Ago } from '../parts/time.js';
 import { blockRows, useSettled, useWindow } from '../parts/window.js';
 import { useQuery } from '../query.js';
 import { changeQuery, choosing, link } from '../router.js';
-import { forgetView, saveView, savedViews } from '../saved-views.js';
+import { areFirstStepsDone, forgetView, saveView, savedViews } from '../saved-views.js';
 import { isPinged, stateOfCheck, states } from '../state.js';
 
 /** @typedef {{ check: CheckOverview, state: CheckState, text: string }} Entry */
@@ -36,9 +36,11 @@ import { isPinged, stateOfCheck, states } from '../state.js';
 
 const BulkBar = late(() => import('./bulk.js').then((module) => module.BulkBar));
 
-const FirstCheck = late(() =>
-  import('../forms/first-check.js').then((module) => module.FirstCheck),
+const FirstSteps = late(() =>
+  import('../forms/first-steps.js').then((module) => module.FirstSteps),
 );
+/** More checks are no beginning. */
+const mostAtFirst = 3;
 
 const manyChecks = 300;
 /** The server says what changes; this is only in case that a message was lost. */
@@ -588,6 +590,10 @@ export function ChecksView({ query }) {
   const amount = read.data?.length ?? 0;
   useEffect(() => setEvery(amount > manyChecks ? 60_000 : 15_000), [amount > manyChecks]);
   const { mayWrite } = useMe();
+  // Steps that have just been done stay until the view is left.
+  const isBeginning = useRef(!areFirstStepsDone()).current && mayWrite && amount <= mostAtFirst;
+  const steps = (/** @type {CheckOverview[]} */ checks) =>
+    isBeginning && html`<${FirstSteps} checks=${checks} />`;
   return html`<div class="title-line">
       <h1>Checks</h1>
       ${
@@ -602,8 +608,8 @@ export function ChecksView({ query }) {
       read,
       what: 'Loading checks',
       isEmpty: (checks) => checks.length === 0,
-      empty: html`<${Empty} title="There are no checks yet" />
-        ${mayWrite && html`<${FirstCheck} />`}`,
-      children: (checks) => html`<${List} checks=${checks} query=${query} everyMs=${everyMs} />`,
+      empty: isBeginning ? steps([]) : html`<${Empty} title="There are no checks yet" />`,
+      children: (checks) => html`${steps(checks)}
+        <${List} checks=${checks} query=${query} everyMs=${everyMs} />`,
     })}`;
 }
