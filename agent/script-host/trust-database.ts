@@ -5,10 +5,10 @@
  * named by its number in hexadecimal. Numbers: pkcs11t.h and pkcs11n.h of NSS.
  */
 import { createHash, type X509Certificate } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeTemporaryFolder } from '../temporary-folder.ts';
 
 const attributes = {
   class: 'a0',
@@ -103,7 +103,7 @@ function objectsOf(certificate: X509Certificate): Attributes[] {
 
 /** The bytes of a database in which these certificates are trusted for servers. */
 export async function trustDatabase(certificates: readonly X509Certificate[]): Promise<Uint8Array> {
-  const folder = await mkdtemp(join(tmpdir(), 'trust-'));
+  const folder = await makeTemporaryFolder('trust-');
   try {
     const file = join(folder, 'cert9.db');
     const database = new DatabaseSync(file);

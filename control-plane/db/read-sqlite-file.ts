@@ -1,8 +1,8 @@
 /** Reads a database of another product, which stays as it is. */
-import { constants, copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
+import { makeTemporaryFolder } from './temporary-folder.ts';
 
 export type SourceRow = Readonly<Record<string, unknown>>;
 export type SourceTables = Readonly<Record<string, readonly SourceRow[]>>;
@@ -26,7 +26,7 @@ export function readSqliteFile(
   tables: readonly string[],
   aggregates: Readonly<Record<string, string>>,
 ): SourceTables {
-  const folder = mkdtempSync(join(tmpdir(), 'import-'));
+  const folder = makeTemporaryFolder('import-');
   let database: SqliteDatabase.Database | undefined;
   try {
     const opened = new SqliteDatabase(copyOf(path, folder), { readonly: true });

@@ -1,16 +1,5 @@
 /** Where `monitor-agent run` puts the files of a run: a folder of the user's, or nowhere. */
-import {
-  access,
-  constants,
-  copyFile,
-  mkdir,
-  mkdtemp,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, constants, copyFile, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { ArtifactDeclaration } from '@monitor/shared/contract/agent-protocol.ts';
 import { artifactReference } from '@monitor/shared/contract/check-result.ts';
@@ -18,6 +7,7 @@ import type { RunArtifacts } from '../../artifacts/run-artifacts.ts';
 import { AgentError } from '../../errors.ts';
 import { codeOf } from '../../net/failure.ts';
 import type { Scrubber } from '../../scrub/scrubber.ts';
+import { makeTemporaryFolder } from '../../temporary-folder.ts';
 
 function unusable(folder: string, cause: unknown): AgentError {
   return new AgentError(
@@ -73,12 +63,15 @@ export async function keepFilesIn(
       throw unusable(folder, error);
     });
   }
-  const waiting = await mkdtemp(join(tmpdir(), 'monitor-run-'));
+  let made: Promise<string> | null = null;
+  // Most runs have no files, and need no place for them.
+  const waitingFolder = (): Promise<string> => (made ??= makeTemporaryFolder('monitor-run-'));
   return {
     of(scrubber) {
       const files: { name: string; type: ArtifactDeclaration['type']; contentType: string }[] = [];
       return {
         async add({ name, type, contentType, ...given }) {
+          const waiting = await waitingFolder();
           if ('bytes' in given) await writeFile(join(waiting, name), given.bytes);
           else await move(given.path, join(waiting, name));
           files.push({ name, type, contentType });
@@ -87,7 +80,7 @@ export async function keepFilesIn(
         async finish() {
           const kept: ArtifactDeclaration[] = [];
           for (const file of files) {
-            const from = join(waiting, file.name);
+            const from = join(await waitingFolder(), file.name);
             await scrubber.file(from, file.contentType);
             const { size } = await stat(from);
             if (folder !== null) await move(from, join(folder, file.name));
@@ -96,10 +89,14 @@ export async function keepFilesIn(
           return kept;
         },
         async discard() {
-          for (const { name } of files) await rm(join(waiting, name), { force: true });
+          for (const { name } of files)
+            await rm(join(await waitingFolder(), name), { force: true });
         },
       };
     },
-    [Symbol.asyncDispose]: () => rm(waiting, { recursive: true, force: true }),
+    async [Symbol.asyncDispose]() {
+      const waiting = await made?.catch(() => null);
+      if (waiting != null) await rm(waiting, { recursive: true, force: true });
+    },
   };
 }

@@ -1,6 +1,5 @@
 /** The browser that checks would get: found, complete, and really started. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { AgentError } from '../../errors.ts';
 import type { FoundBrowser } from '../../browsers/find-browser.ts';
@@ -8,6 +7,7 @@ import { missingLibraries, packagesFor } from '../browser-libraries.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Ended, Machine } from '../machine.ts';
 import type { Step } from '../step.ts';
+import { makeTemporaryFolder } from '../../temporary-folder.ts';
 
 const only = 'only checks that drive a browser are affected';
 const startWithinMs = 10_000;
@@ -130,7 +130,7 @@ async function lookForLibraries(
 
 /** As runs start it: a browser that prints a page by itself takes another way, which may hang. */
 async function start(machine: Machine, found: FoundBrowser): Promise<Ended> {
-  const home = mkdtempSync(join(tmpdir(), 'doctor-browser-'));
+  const home = await makeTemporaryFolder('doctor-browser-');
   const { executablePath, args, environment } = found;
   const settings = { executablePath, args, environment, timeoutMs: launchWithinMs };
   try {

@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemClock } from '@monitor/shared/clock.ts';
 import type { Config } from '../../core/config.ts';
 import type { ArtifactStore } from '../../core/artifact-store.ts';
+import { makeTemporaryFolder } from '../../db/temporary-folder.ts';
 import { openFolderStore } from './folder-store.ts';
 
 type StoreConfig = Pick<
@@ -42,7 +42,7 @@ export async function openArtifactStore(config: StoreConfig): Promise<ArtifactSt
   if (config.DATABASE_FILE !== ':memory:') {
     return openFolderStore(join(dirname(config.DATABASE_FILE), 'artifacts'));
   }
-  const folder = await mkdtemp(join(tmpdir(), 'control-plane-artifacts-'));
+  const folder = makeTemporaryFolder('control-plane-artifacts-');
   const store = await openFolderStore(folder);
   return {
     put: (key, chunks) => store.put(key, chunks),
