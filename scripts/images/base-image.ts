@@ -2,7 +2,7 @@
  * The base image, for machines that reach no image registry: Debian's own packages, and Node from npm.
  * Tagged as the Dockerfiles name it, so that they need not know.
  */
-import { execFileSync, type StdioOptions } from 'node:child_process';
+import { execFileSync, spawnSync, type StdioOptions } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { architectureOf, thisArchitecture, type Architecture } from './architecture.ts';
-import { buildah } from './buildah.ts';
+import { buildah, missingProgram } from './buildah.ts';
 
 const suite = 'bookworm';
 const mirror = process.env['DEBIAN_MIRROR'] ?? 'http://deb.debian.org/debian';
@@ -61,6 +61,9 @@ function installNode(root: string, version: string, arch: Architecture): void {
 
 /** Debian for another architecture is set up by its own programs: the kernel must know who runs them. */
 function debootstrap(root: string, arch: Architecture): void {
+  if (spawnSync('debootstrap', ['--version']).error !== undefined) {
+    throw new Error(missingProgram('debootstrap'));
+  }
   const quiet: StdioOptions = ['ignore', 'ignore', 'inherit'];
   const words = ['--variant=minbase', `--arch=${arch}`];
   if (arch === thisArchitecture) {

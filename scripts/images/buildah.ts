@@ -45,6 +45,11 @@ function environment(): Promise<Record<string, string>> {
   return settled;
 }
 
+/** Debian's packages have the names of these programs. */
+export function missingProgram(name: string): string {
+  return `the program ${name} is missing; on Debian: apt-get install ${name}`;
+}
+
 /** Why images cannot be built on this machine; null where they can. */
 export async function buildahProblem(): Promise<string | null> {
   if (process.platform !== 'linux') return 'buildah needs Linux; use docker build here';
@@ -52,7 +57,7 @@ export async function buildahProblem(): Promise<string | null> {
     await execute('buildah', ['--version']);
     return null;
   } catch {
-    return 'the program buildah is missing; on Debian: apt-get install buildah';
+    return missingProgram('buildah');
   }
 }
 
