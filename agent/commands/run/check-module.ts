@@ -11,7 +11,12 @@ const program = `
 const [url] = process.argv.slice(1);
 const send = (message) => process.send(message, () => process.exit(0));
 import(url).then(
-  (module) => send({ exports: Object.entries(module) }),
+  (module) => {
+    // In a folder without "type": "module" it has become CommonJS, which has its exports in one.
+    const whole = module.default?.__esModule === true ? module.default : module;
+    const names = Object.keys(whole).filter((name) => name !== 'module.exports' && name !== '__esModule');
+    send({ exports: names.map((name) => [name, whole[name]]) });
+  },
   (error) => send({ error: { message: String(error?.message ?? error), stack: error?.stack ?? null } }),
 );
 `;
@@ -27,14 +32,27 @@ export interface ExportedCheck {
   fields: Record<string, unknown>;
 }
 
+/** What reads all of TypeScript, where it is installed beside the agent; Node itself only leaves types out. */
+function typescriptLoader(): string[] {
+  try {
+    return ['--import', import.meta.resolve('tsx')];
+  } catch {
+    return [];
+  }
+}
+
 /** Throws CONFIG_INVALID where the module fails, exports no checks, or something else than checks. */
 export async function checksOfModule(
   source: ScriptSource & { path: string },
 ): Promise<ExportedCheck[]> {
   const { path: file } = source;
+  const loader = typescriptLoader();
   const child = spawn(
     process.execPath,
-    ['--no-warnings', '--input-type=module', '--eval', program, pathToFileURL(file).href],
+    [
+      ...['--no-warnings', ...loader],
+      ...['--input-type=module', '--eval', program, pathToFileURL(file).href],
+    ],
     { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], timeout: maxMs, killSignal: 'SIGKILL' },
   );
   child.stdout?.pipe(process.stderr, { end: false });
@@ -51,7 +69,11 @@ export async function checksOfModule(
       place === null
         ? ''
         : `, line ${place.line}, column ${place.column}\n${codeFrame(source.text, place.line, place.column)}`;
-    throw refuse(`it failed while it was loaded: ${message}${lines}`);
+    const hint =
+      loader.length === 0 && /\.[cm]?tsx?$/.test(file)
+        ? '\nNode itself reads a part of TypeScript; with the package tsx beside the agent, all of it is read.'
+        : '';
+    throw refuse(`it failed while it was loaded: ${message}${lines}${hint}`);
   }
   if (answer.exports === undefined) {
     const how =
