@@ -186,7 +186,7 @@ export async function compareWithPrevious(context: ReleaseContext): Promise<Find
     const load = `load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} processors`;
     throw new StepFailure(
       `worse than ${release.version} by more than ${bound * 100} % (${load}): ${stopping.join('; ')}`,
-      'repeat it alone on the machine; mend it, or name the row and the reason in the line of this version in agent/CHANGELOG.md',
+      'repeat it alone on the machine; mend it, or name the row and the reason in the section of this version in CHANGELOG.md',
     );
   }
   const more = [

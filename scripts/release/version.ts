@@ -14,15 +14,13 @@ const charts = [
   'deploy/charts/monitor-agent/Chart.yaml',
   'deploy/charts/monitor-control-plane/Chart.yaml',
 ];
-const changelog = 'agent/CHANGELOG.md';
+const changelog = 'CHANGELOG.md';
 
-/** What the changelog says of a release; undefined where it has no line for it. */
+/** The list of changes of a release; undefined where the changelog has no section for it. */
 export function changesOf(text: string, release: string): string | undefined {
-  return text
-    .split('\n')
-    .filter((line) => line.startsWith('|'))
-    .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
-    .find(([, name]) => name === release)?.[2];
+  const [, ...sections] = text.split(/^## /m);
+  const section = sections.find((each) => each.startsWith(`${release}\n`));
+  return section === undefined ? undefined : `${section.slice(release.length).trim()}\n`;
 }
 
 export function readChanges(checkout: string, release: string): string | undefined {
@@ -39,14 +37,6 @@ function differing(checkout: string, version: string): string[] {
   });
 }
 
-/** One line for each change: the changelog has them in a cell of a table. */
-export function asList(changes: string): string {
-  return changes
-    .split(/; (?![^(]*\))/)
-    .map((change) => `- ${change.replace(/^[a-z](?=[a-z ])/, (letter) => letter.toUpperCase())}\n`)
-    .join('');
-}
-
 /** Writes what the version changes beside the artefacts. */
 export function checkVersion({ checkout, out, version }: ReleaseContext): Promise<Finding> {
   const next = 'follow "A release" in CONTRIBUTING.md, and commit it';
@@ -59,11 +49,10 @@ export function checkVersion({ checkout, out, version }: ReleaseContext): Promis
   }
   const changes = readChanges(checkout, version);
   if (changes === undefined) {
-    throw new StepFailure(`${changelog} has no line for ${version}`, next);
+    throw new StepFailure(`${changelog} has no section for ${version}`, next);
   }
-  const list = asList(changes);
-  writeFileSync(join(out, 'CHANGELOG.md'), `# ${version}\n\n${list}`);
-  const count = list.split('\n').length - 1;
+  writeFileSync(join(out, 'CHANGELOG.md'), `# ${version}\n\n${changes}`);
+  const count = changes.split(/^- /m).length - 1;
   return Promise.resolve({
     summary: `manifests, charts and changelog say ${version}, which has ${count} changes`,
   });

@@ -13,7 +13,7 @@ import { previousReleases } from '../../../scripts/release/previous.ts';
 import { statementOf, writeProvenance } from '../../../scripts/release/provenance.ts';
 import { accepted, asMarkdown, isReady, type StepReport } from '../../../scripts/release/report.ts';
 import { runLogged, StepFailure, type ReleaseContext } from '../../../scripts/release/step.ts';
-import { asList, changesOf, checkVersion } from '../../../scripts/release/version.ts';
+import { changesOf, checkVersion } from '../../../scripts/release/version.ts';
 import { eventually, temporaryFolder } from '../../support/system.ts';
 
 function contextIn(folder: string, facts: Partial<ReleaseContext> = {}): ReleaseContext {
@@ -189,14 +189,13 @@ test('a version that files do not say is refused, with what to do', async () => 
   });
 });
 
-test('the line of a release in the changelog becomes a list', () => {
+test('the section of a release is found in the changelog, and no other', () => {
   const text =
-    '| Release | Changes |\n| --- | --- |\n| 1.2.3 | runs (fast; slow) are kept; `a` is gone |\n';
+    '# Changelog\n\nWords.\n\n## Pending\n\n- a\n\n## 1.2.30\n\n- b\n\n## 1.2.3\n\n- c\n- `d`\n';
   assert.equal(changesOf(text, '1.2.4'), undefined);
-  assert.equal(
-    asList(changesOf(text, '1.2.3') ?? ''),
-    '- Runs (fast; slow) are kept\n- `a` is gone\n',
-  );
+  assert.equal(changesOf(text, '1.2.3'), '- c\n- `d`\n');
+  assert.equal(changesOf(text, '1.2.30'), '- b\n');
+  assert.equal(changesOf(text, 'Pending'), '- a\n');
 });
 
 test('a program that does not start ends the step in words', async () => {
