@@ -204,6 +204,54 @@ function base64(bytes: Buffer): string[] {
   });
 }
 
+const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+/** The same of base32, with groups of five bytes. */
+function base32(bytes: Buffer): string[] {
+  const bits = eachByte(bytes, (byte) => byte.toString(2).padStart(8, '0'));
+  return [0, 1, 2, 3, 4].map((offset) => {
+    const first = Math.ceil((offset * 8) / 5) * 5 - offset * 8;
+    const groups = bits.slice(first).match(/.{5}/g) ?? [];
+    return groups.map((group) => base32Alphabet[Number.parseInt(group, 2)]).join('');
+  });
+}
+
+/** Line ends as they are, and as JSON writes them. */
+const breaks = ['\n', '\r\n', '\\n', '\\r\\n'];
+const [leastPiece, mostPiece, stepOfPieces] = [16, 32, 4];
+/** Of longer values, line ends in their midst leave a step on either side. */
+const mostBroken = 512;
+
+/**
+ * What a value in base64 becomes where lines end, wherever that is, and pieces of a value of 24 bytes or more,
+ * since half of it is a secret, too. `joint` is where the line ends.
+ */
+export function base64Pieces(text: string): { piece: string; joint?: number }[] {
+  return base64(Buffer.from(text)).flatMap((whole) => {
+    const { length } = whole;
+    const isLong = length >= 2 * leastPiece - 1;
+    const size = isLong
+      ? Math.min(mostPiece, Math.max(leastPiece, Math.floor(length / 2)))
+      : length;
+    const broken = Array.from({ length: Math.max(0, length - 1) }, (_, index) => index + 1)
+      .filter((at) => length <= mostBroken || at < size || at > length - size)
+      .flatMap((at) => {
+        const before = whole.slice(Math.max(0, at - size), at);
+        const after = whole.slice(at, at + size);
+        return breaks.map((end) => ({
+          piece: `${before}${end}${after}`,
+          joint: before.length + (end === '\r\n' ? 1 : 0),
+        }));
+      });
+    const starts = isLong ? Math.ceil((length - size) / stepOfPieces) + 1 : 0;
+    const pieces = Array.from({ length: starts }, (_, index) => {
+      const at = Math.min(index * stepOfPieces, length - size);
+      return whole.slice(at, at + size);
+    });
+    return [...broken, ...[...pieces, ...pieces.map(toUrlAlphabet)].map((piece) => ({ piece }))];
+  });
+}
+
 /** Base64 of base64, whatever stands around either of them. */
 const base64Twice = (bytes: Buffer): string[] =>
   base64(bytes)
@@ -334,6 +382,7 @@ export const encodings: Readonly<Record<string, Encode>> = {
   ],
   base64: (text) => bytesOf(text).flatMap(base64),
   base64url: (text) => bytesOf(text).flatMap(base64).map(toUrlAlphabet),
+  base32: (text) => bytesOf(text).flatMap(base32),
   'base64 in url': (text) =>
     bytesOf(text)
       .flatMap(base64)

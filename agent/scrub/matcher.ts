@@ -18,6 +18,8 @@ export interface Needle {
   readonly bytes: Buffer;
   /** ASCII letters are found in either case; `bytes` then holds the lower ones. */
   readonly anyCase: boolean;
+  /** Where a line ends in it, at its "\\n" or backslash: it is looked for at line ends alone. */
+  readonly joint?: number;
 }
 
 /** Pairs of numbers: where a region begins, and the position after its end. */
@@ -187,6 +189,59 @@ class NeedleTable {
   }
 }
 
+const [lineFeed, carriageReturn, backslash, letterR] = [0x0a, 0x0d, 0x5c, 0x72];
+
+/**
+ * Needles in which a line ends. There are many of a secret, which would slow down the search for all others;
+ * the characters on both sides of the end of a line say whether there may be one.
+ */
+class JointTable {
+  /** By the characters before and after the end of the line. */
+  readonly #beside = new Map<number, Needle[]>();
+  /** By the character before it alone, in both cases: most ends of lines are behind another one. */
+  readonly #before = new Uint8Array(256);
+
+  constructor(needles: readonly Needle[]) {
+    for (const needle of needles) {
+      const key = this.#key(needle.bytes, needle.joint ?? 0);
+      for (let byte = 0; byte < 256; byte += 1)
+        if (lowerCase[byte] === key >> 8) this.#before[byte] = 1;
+      const same = this.#beside.get(key);
+      if (same === undefined) this.#beside.set(key, [needle]);
+      else same.push(needle);
+    }
+    this.#before[carriageReturn] = 1;
+  }
+
+  #key(text: Uint8Array, at: number): number {
+    const isEscaped = text[at] === backslash;
+    const before = !isEscaped && text[at - 1] === carriageReturn ? at - 2 : at - 1;
+    const after = isEscaped ? (text[at + 1] === letterR && text[at + 2] === backslash ? 4 : 2) : 1;
+    const lower = (index: number): number => lowerCase[text[index] ?? 0] ?? 0;
+    return (lower(before) << 8) | lower(at + after);
+  }
+
+  search(text: Uint8Array, from: number, to: number, found: number[], onlyFirst: boolean): boolean {
+    const searched = new Searched(text);
+    const hits: [start: number, end: number][] = [];
+    for (const mark of [lineFeed, backslash]) {
+      let at = text.indexOf(mark, from);
+      for (; at !== -1 && at < to; at = text.indexOf(mark, at + 1)) {
+        if (this.#before[text[at - 1] ?? 0] === 0) continue;
+        for (const needle of this.#beside.get(this.#key(text, at)) ?? []) {
+          const start = at - (needle.joint ?? 0);
+          const end = start + needle.bytes.length;
+          if (start < from || end > to || !standsAt(searched, start, needle, to)) continue;
+          if (onlyFirst) return true;
+          hits.push([start, end]);
+        }
+      }
+    }
+    found.push(...hits.sort(([left], [right]) => left - right).flat());
+    return found.length > 0;
+  }
+}
+
 /** Both in the order of their beginnings, as each of them is. */
 function inOrder(left: readonly number[], right: readonly number[]): readonly number[] {
   if (left.length === 0) return right;
@@ -219,7 +274,7 @@ function merged(occurrences: readonly number[]): Regions {
 export class Matcher {
   /** The length of the longest needle; 0 without needles. */
   readonly longest: number;
-  readonly #tables: NeedleTable[];
+  readonly #tables: (NeedleTable | JointTable)[];
   /** Needles by their first three bytes: what may begin where a text breaks off. */
   readonly #byBeginning = new Map<number, Needle[]>();
   readonly #firstBytes = new Uint8Array(256);
@@ -232,11 +287,14 @@ export class Matcher {
       .map((needle) => (Buffer.isBuffer(needle) ? { bytes: needle, anyCase: false } : needle))
       .sort((a, b) => b.bytes.length - a.bytes.length);
     this.longest = sorted[0]?.bytes.length ?? 0;
-    const long = sorted.filter(({ bytes }) => bytes.length >= shortNeedle);
-    const short = sorted.filter(({ bytes }) => bytes.length < shortNeedle);
-    this.#tables = [long, short]
-      .filter(({ length }) => length > 0)
-      .map((list) => new NeedleTable(list));
+    const plain = sorted.filter(({ joint }) => joint === undefined);
+    const joined = sorted.filter(({ joint }) => joint !== undefined);
+    const long = plain.filter(({ bytes }) => bytes.length >= shortNeedle);
+    const short = plain.filter(({ bytes }) => bytes.length < shortNeedle);
+    this.#tables = [
+      ...[long, short].filter(({ length }) => length > 0).map((list) => new NeedleTable(list)),
+      ...(joined.length > 0 ? [new JointTable(joined)] : []),
+    ];
     for (const needle of sorted) {
       const [first, second, third] = this.#beginning(needle.bytes, 0);
       this.#firstBytes[first] = 1;

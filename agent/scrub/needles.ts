@@ -5,7 +5,7 @@
  * protocols or a small number: replacing `/`, `123` or `true` wherever they stand would destroy
  * what is scrubbed and still hide nothing. Such secrets are counted and reported instead.
  */
-import { encodings } from './encodings.ts';
+import { base64Pieces, encodings } from './encodings.ts';
 import type { Needle } from './matcher.ts';
 import { mask } from './scrubber.ts';
 
@@ -18,6 +18,8 @@ const minAnyCaseLength = 8;
 const minLeftLength = 6;
 /** Beyond so many characters, only the value itself is searched for in every encoding. */
 const maxMisreadLength = 1_024;
+/** Longer secrets are found in base64 as a whole and line by line only. */
+const maxPiecesLength = 4_096;
 /** Beyond so many lines, lines are searched for as they are: a file of lines is not a password. */
 const maxEncodedLines = 200;
 
@@ -97,12 +99,12 @@ function encodedForms(text: string, into: Map<string, Needle>): void {
   }
 }
 
-function enter({ bytes, anyCase }: Needle, into: Map<string, Needle>): void {
+function enter({ bytes, anyCase, ...joint }: Needle, into: Map<string, Needle>): void {
   const text = bytes.toString('latin1');
-  if (!anyCase) into.set(text, { bytes, anyCase });
+  if (!anyCase) into.set(text, { bytes, anyCase, ...joint });
   else {
     const lower = text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-    into.set(`any ${lower}`, { bytes: Buffer.from(lower, 'latin1'), anyCase });
+    into.set(`any ${lower}`, { bytes: Buffer.from(lower, 'latin1'), anyCase, ...joint });
   }
 }
 
@@ -113,6 +115,15 @@ export function needlesOf(secret: string): Needle[] {
   const written = spellings(secret);
   for (const spelling of new Set([...written].flatMap((text) => [text, ...misread(text)]))) {
     encodedForms(spelling, needles);
+  }
+  if (secret.length <= maxPiecesLength) {
+    const anyCase = secret.length >= minAnyCaseLength;
+    for (const text of new Set([secret, secret.trim().replaceAll('\r\n', '\n')]))
+      for (const { piece, joint } of base64Pieces(text))
+        enter(
+          { bytes: Buffer.from(piece), anyCase, ...(joint === undefined ? {} : { joint }) },
+          needles,
+        );
   }
   const parts = partsOf(secret).filter(isRemovable);
   for (const part of parts) {
