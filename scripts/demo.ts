@@ -184,8 +184,13 @@ function reasonOf(result: Result): string {
   return seen.requestError ?? assertion ?? (status === undefined ? '' : `status ${status}`);
 }
 
-/** Shows every new FINAL result until the signal aborts. */
-async function watch(api: ApiCall, checks: readonly Check[], signal: AbortSignal): Promise<void> {
+/** Shows every FINAL result of a run since this start, until the signal aborts. */
+async function watch(
+  api: ApiCall,
+  checks: readonly Check[],
+  since: number,
+  signal: AbortSignal,
+): Promise<void> {
   const shown = new Map<string, number>();
   while (!signal.aborted) {
     const statuses = await callApi<Status[]>(api, 'GET', '/v1/check-statuses').catch(() => []);
@@ -199,10 +204,9 @@ async function watch(api: ApiCall, checks: readonly Check[], signal: AbortSignal
         'GET',
         `/v1/check-results/${checkId}?limit=20`,
       ).catch(() => []);
-      const fresh =
-        last === undefined
-          ? results.slice(0, 1)
-          : results.filter((result) => result.checkRunId > last);
+      const fresh = results.filter(
+        ({ checkRunId, startedAt }) => checkRunId > (last ?? -1) && Date.parse(startedAt) >= since,
+      );
       for (const result of fresh.reverse()) {
         shown.set(checkId, Math.max(shown.get(checkId) ?? 0, result.checkRunId));
         showResult({
@@ -236,26 +240,19 @@ async function showFiles(
   for (const { type, url } of files.links) console.log(`  ${type.padEnd(11)}${url}`);
 }
 
-function introduction(
-  api: ApiCall,
-  checks: readonly Check[],
-  healthPort: number,
-  pagePath: string,
-  password: string,
-): string {
-  const [first] = checks;
-  const id = first?.id ?? '';
-  const authorization = `-H "Authorization: Bearer ${api.apiKey}"`;
+function introduction(baseUrl: string, pagePath: string, password: string): string {
   return [
     colors.bold('The control plane, two agents and their targets are running.'),
     '',
-    `results    curl -s ${authorization} ${api.baseUrl}/v1/check-results/${id}`,
-    `status     curl -s ${authorization} ${api.baseUrl}/v1/check-statuses/${id}`,
-    `readiness  curl -si http://127.0.0.1:${healthPort}/-/readiness`,
-    `console    ${api.baseUrl}/console/   (sign in as ${demoEmail} with ${password})`,
-    `for all    ${api.baseUrl}${pagePath}   (the status page)`,
-    `the API    ${api.baseUrl}/docs`,
-    `the guide  ${api.baseUrl}/guide/`,
+    `${baseUrl}/console/`,
+    '',
+    `Sign in as ${demoEmail} with ${password}`,
+    'Four checks are not well on purpose: the failing website, the flapping website (every other 40 s),',
+    'the slow website, which is degraded, and the checkout in a browser. Their tag is "on-purpose".',
+    '',
+    `status page  ${baseUrl}${pagePath}`,
+    `API          ${baseUrl}/docs`,
+    `guide        ${baseUrl}/guide/`,
     '',
     colors.dim('Ctrl-C ends it all; the next start finds the same keys, checks and results.'),
     '',
@@ -263,6 +260,7 @@ function introduction(
 }
 
 async function main(): Promise<void> {
+  const begunAt = Date.now();
   const dataDirectory = process.env['DEMO_DATA_DIR'] ?? '.data';
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const port = portFrom('PORT', 3000);
@@ -352,7 +350,7 @@ async function main(): Promise<void> {
   const password = await ensurePerson(api, keptFile, kept);
   const checks = await ensureChecks(api, ports, serviceId);
 
-  console.log(introduction(api, checks, healthPort, pagePath, password));
+  console.log(introduction(baseUrl, pagePath, password));
   hear = ({ type, checkName, reason }) => {
     console.log(`webhook heard ${type} ${checkName}${reason === '' ? '' : `: ${reason}`}`);
   };
@@ -362,7 +360,7 @@ async function main(): Promise<void> {
   };
   ping();
   const pings = setInterval(ping, pingEveryMs);
-  const watching = watch(api, checks, stopping.signal);
+  const watching = watch(api, checks, begunAt, stopping.signal);
   const showing = Promise.all([
     showFiles(api, checks, browserName, ['screenshot'], stopping.signal),
     showFiles(api, checks, brokenBrowserName, ['screenshot', 'trace'], stopping.signal),

@@ -10,6 +10,8 @@ export interface DemoCheck {
 export const demoTag = 'demo';
 export const privateSlug = 'demo-network';
 export const dataCenter = 'eu-central-1';
+/** Everybody is to see what a failure looks like. */
+const onPurposeTag = 'on-purpose';
 export const heartbeatName = 'nightly job (heartbeat)';
 export const browserName = 'shop in a browser';
 export const brokenBrowserName = 'checkout in a browser';
@@ -97,6 +99,7 @@ export function demoChecks(ports: TargetPorts, serviceId: string): DemoCheck[] {
       body: {
         ...common,
         name: 'slow website',
+        tags: [demoTag, onPurposeTag],
         degradedResponseTime: 200,
         maxResponseTime: 2000,
         request: website('/slow'),
@@ -107,6 +110,7 @@ export function demoChecks(ports: TargetPorts, serviceId: string): DemoCheck[] {
       body: {
         ...common,
         name: 'failing website',
+        tags: [demoTag, onPurposeTag],
         retryStrategy: { type: 'FIXED', baseBackoffSeconds: 1, maxRetries: 1 },
         request: website('/failing'),
       },
@@ -116,6 +120,7 @@ export function demoChecks(ports: TargetPorts, serviceId: string): DemoCheck[] {
       body: {
         ...common,
         name: 'flapping website',
+        tags: [demoTag, onPurposeTag],
         request: website('/flapping'),
         triggerIncident: {
           serviceId,
@@ -208,7 +213,12 @@ export function demoChecks(ports: TargetPorts, serviceId: string): DemoCheck[] {
     { pathPart: 'browser', body: { ...scripted, name: browserName, script: shopScript } },
     {
       pathPart: 'browser',
-      body: { ...scripted, name: brokenBrowserName, script: checkoutScript },
+      body: {
+        ...scripted,
+        tags: [demoTag, onPurposeTag],
+        name: brokenBrowserName,
+        script: checkoutScript,
+      },
     },
     {
       pathPart: 'heartbeat',
