@@ -24,7 +24,7 @@ export function findAgent(own = join(import.meta.dirname, '..')): string {
   const found = findProgram(programs.agent, own);
   if (found !== null) return found;
   throw new OperatorError(
-    `--with-agent needs the agent, and it is not installed here: install ${programs.agent.package} beside this program, or leave the option out and start an agent on another machine`,
+    `--with-agent needs the agent, and it is not installed here: install the file of its package beside this program (npm install -g ./monitor-agent-*.tgz), or leave the option out and start an agent on another machine`,
     { usage: true },
   );
 }

@@ -138,7 +138,10 @@ test('without the agent beside it or on the PATH, serve --with-agent says which 
   try {
     assert.equal(findProgram(programs.agent, join(folder.path, 'control-plane')), null);
     const { findAgent } = await import('../../../control-plane/app/agent-here.ts');
-    assert.throws(() => findAgent(join(folder.path, 'control-plane')), /install @monitor\/agent/);
+    assert.throws(
+      () => findAgent(join(folder.path, 'control-plane')),
+      /npm install -g \.\/monitor-agent-/,
+    );
   } finally {
     process.env['PATH'] = path ?? surroundings().PATH ?? '';
   }
