@@ -2,7 +2,8 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../../errors.ts';
-import type { NetworkAccess } from '../network-access.ts';
+import type { ReceiveStamps } from '../../native/receive-stamp.ts';
+import type { ReadTcpTimes } from '../../native/tcp-times.ts';
 import type { DnsAnswer } from './answer.ts';
 import type { DnsProtocol } from './registry.ts';
 import { codeOf, isAgentErrorCode, type Sent } from '../failure.ts';
@@ -21,7 +22,7 @@ export interface AskOptions {
   /** Monotonic time at which the exchange is over. */
   readonly deadline: number;
   /** What the kernel knows about times; absent for callers that time nothing. */
-  readonly kernelTimes?: Pick<NetworkAccess, 'tcpTimes' | 'receiveStamps'>;
+  readonly kernelTimes?: { readonly tcpTimes: ReadTcpTimes; readonly receiveStamps: ReceiveStamps };
 }
 
 export interface Answered {

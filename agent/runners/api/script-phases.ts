@@ -9,7 +9,7 @@ import type {
   ScriptedResponse,
 } from '../../script-host/request-scripts/messages.ts';
 import {
-  longestFactor,
+  maxTimeFactor,
   RequestScripts,
   type ScriptError,
   type ScriptPhase,
@@ -44,7 +44,7 @@ export function openScripts(
     proxyServer: proxySession?.server ?? null,
     onPlace: (allowedClient) => proxySession?.admit(allowedClient),
     lifetimeMs:
-      (setup.length + teardown.length + 1) * longestFactor * timeoutMs +
+      (setup.length + teardown.length + 1) * maxTimeFactor * timeoutMs +
       2 * context.timeoutMs +
       roomMs,
     log: (message, level, phase) => {

@@ -22,7 +22,7 @@ import {
 import { childFile, writeScriptFiles, type RequestScriptFiles } from './write-files.ts';
 
 /** A process that waits for a CPU gets so many times the time of a script. */
-export const longestFactor = 3;
+export const maxTimeFactor = 3;
 
 /** One that ran for this part of its time got what it needs for anything but a loop. */
 const busyShare = 0.25;
@@ -170,7 +170,7 @@ export class RequestScripts implements AsyncDisposable {
       const from = performance.now();
       const { clock, timeoutMs } = this.#options;
       const { waits } = this.#workspace;
-      const mostMs = (longestFactor - 1) * timeoutMs;
+      const mostMs = (maxTimeFactor - 1) * timeoutMs;
       const ownMs = (): number => Math.min(waits.between(from, performance.now()), mostMs);
       const cancelTimer = afterTargetTime(clock, timeoutMs, ownMs, () => {
         // A script that burns CPU waits for it all the time, and it is the script that burns it.
@@ -205,7 +205,7 @@ export class RequestScripts implements AsyncDisposable {
       if (ended === 'starved') {
         throw new AgentError(
           'AGENT_OVERLOADED',
-          `${name} waited for a CPU for most of ${longestFactor} times its limit, so that it is undecided whether it would have ended: give the agent more CPU, or fewer checks`,
+          `${name} waited for a CPU for most of ${maxTimeFactor} times its limit, so that it is undecided whether it would have ended: give the agent more CPU, or fewer checks`,
         );
       }
       const message = `${name} did not end within ${this.#options.timeoutMs / 1000} seconds`;
