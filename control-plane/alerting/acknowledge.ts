@@ -10,7 +10,6 @@ import { nextEvaluationAt } from './decide/timing.ts';
 import { stopEscalation } from './escalate.ts';
 import { Mutes } from './mutes.ts';
 import { readStates, writeState } from './state-rows.ts';
-import type { AlertAcknowledgementsTable } from './tables.ts';
 
 export interface Outage {
   checkId: string;
@@ -18,7 +17,7 @@ export interface Outage {
 }
 
 export interface Acknowledgement {
-  kind: AlertAcknowledgementsTable['kind'];
+  kind: 'ACKNOWLEDGED' | 'SNOOZED';
   /** Null for one without an end. */
   untilAt: number | null;
   madeBy: string;
@@ -120,12 +119,36 @@ export async function acknowledge(
 }
 
 /** True while people have not been notified of its end. */
-export async function isOpen(
-  db: Kysely<Database>,
-  { checkId, incidentKey }: Outage,
-): Promise<boolean> {
+async function isOpen(db: Kysely<Database>, { checkId, incidentKey }: Outage): Promise<boolean> {
   const alert = (await readStates(db, [checkId])).get(checkId)?.alert ?? null;
   return alert?.key === incidentKey && !alert.isOver;
+}
+
+/**
+ * Whether a link may still mute the check of an outage. One link does it once: who unmutes the check
+ * afterwards must not be overruled by an old mail.
+ */
+export async function muteOf(db: Kysely<Database>, accountId: string, outage: Outage, use: string) {
+  const { checkId, incidentKey } = outage;
+  const id = namedUuid(`${checkId}/${incidentKey}/${use}`);
+  const used = db.selectFrom('alert_acknowledgements').select('id').where('id', '=', id);
+  return {
+    // A recovery that comes meanwhile is as one that comes just after.
+    state: !(await isOpen(db, outage))
+      ? ('over' as const)
+      : (await used.executeTakeFirst()) === undefined
+        ? ('open' as const)
+        : ('used' as const),
+    note: (madeBy: string, now: number) =>
+      db
+        .insertInto('alert_acknowledgements')
+        .values({
+          ...{ id, account_id: accountId, check_id: checkId, incident_key: incidentKey },
+          ...{ kind: 'MUTED', made_by: madeBy, created_at: now, until_at: null },
+        })
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .execute(),
+  };
 }
 
 /** The newest acknowledgement of an outage. */
@@ -135,6 +158,7 @@ export async function acknowledgementOf(db: Kysely<Database>, { checkId, inciden
     .select(['kind', 'made_by', 'created_at', 'until_at'])
     .where('check_id', '=', checkId)
     .where('incident_key', '=', incidentKey)
+    .where('kind', '!=', 'MUTED')
     .orderBy('created_at', 'desc')
     .limit(1)
     .executeTakeFirst();

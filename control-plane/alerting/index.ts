@@ -1,5 +1,5 @@
 /** What other modules may use. */
-export { acknowledge, isOpen, outageOfAlert, outagesOfGroup, type Outage } from './acknowledge.ts';
+export { acknowledge, muteOf, outageOfAlert, outagesOfGroup, type Outage } from './acknowledge.ts';
 export { alertAcknowledgementHandlers } from './alert-acknowledgements/handlers.ts';
 export { alertChannelHandlers } from './alert-channels/handlers.ts';
 export { preferencesOf } from './alert-channels/store.ts';

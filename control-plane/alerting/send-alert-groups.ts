@@ -330,6 +330,7 @@ class ChannelSweep {
       .distinct()
       .where('check_id', 'in', eachOf(rows.map((row) => row.check_id)))
       .where('incident_key', 'in', eachOf(rows.map((row) => row.incident_key)))
+      .where('kind', '!=', 'MUTED')
       .orderBy('made_by')
       .limit(maxPeople)
       .execute();

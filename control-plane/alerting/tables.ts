@@ -114,7 +114,8 @@ export interface AlertAcknowledgementsTable {
   account_id: string;
   check_id: string;
   incident_key: string;
-  kind: 'ACKNOWLEDGED' | 'SNOOZED';
+  /** MUTED is the use of a link that mutes once; it acknowledges nothing. */
+  kind: 'ACKNOWLEDGED' | 'SNOOZED' | 'MUTED';
   /** Name of the person, of the key, or of the channel whose link it was. */
   made_by: string;
   created_at: number;

@@ -20,7 +20,7 @@ import {
 } from '../notifications/index.ts';
 import {
   acknowledge,
-  isOpen,
+  muteOf,
   outageOfAlert,
   outagesOfGroup,
   type Outage,
@@ -163,16 +163,17 @@ const pages: Record<AlertAction, Page> = {
   },
 };
 
-/** Mutes the check of an alert that is open. False when it is over. */
+/** Mutes the check of an alert that is open, once for each link. */
 async function mute(
   services: Services,
   accountId: string,
   outages: readonly Outage[],
-  by: { name: string; address: string | null },
-): Promise<boolean> {
+  by: { name: string; address: string | null; use: string },
+): Promise<'done' | 'over' | 'used'> {
   const [outage] = outages;
-  // A recovery that comes meanwhile is as one that comes just after.
-  if (outage === undefined || !(await isOpen(services.db, outage))) return false;
+  if (outage === undefined) return 'over';
+  const { state, note } = await muteOf(services.db, accountId, outage, by.use);
+  if (state !== 'open') return state;
   const { checkId } = outage;
   if (await muteCheck(services, accountId, checkId)) {
     await recordDone(services, {
@@ -186,8 +187,17 @@ async function mute(
       after: { muted: true },
     });
   }
-  return true;
+  await note(by.name, services.clock.now());
+  return 'done';
 }
+
+const endings = {
+  over: ['It is over already', 'Nothing had to be done.'],
+  used: [
+    'Muted before',
+    'This link mutes the check once. If somebody has unmuted it since, mute it in the console.',
+  ],
+} as const;
 
 /** `onChange` gets the first word of the path at which the API shows what has changed. */
 export function serveAlertLinks(
@@ -231,17 +241,22 @@ export function serveAlertLinks(
     const madeBy = `a link sent to ${sentTo}`;
     const outages = await outagesOf(services, link);
     const isSnooze = action === 'snooze';
-    const isDone =
+    const use = `${action}/${Object.values(link.recipient).join()}/${link.expiresAt}`;
+    const by = { name: madeBy, address: request.ip ?? null, use };
+    const outcome =
       action === 'mute'
-        ? await mute(services, accountId, outages, { name: madeBy, address: request.ip ?? null })
+        ? await mute(services, accountId, outages, by)
         : (await acknowledge(services, accountId, outages, {
-            kind: isSnooze ? 'SNOOZED' : 'ACKNOWLEDGED',
-            untilAt: isSnooze ? clock.now() + linkSnoozeMs : null,
-            madeBy,
-            occasion: `${action}/${Object.values(link.recipient).join()}/${link.expiresAt}`,
-          })) > 0;
-    if (!isDone) {
-      send(response, 200, 'It is over already', html`<p>Nothing had to be done.</p>`);
+              kind: isSnooze ? 'SNOOZED' : 'ACKNOWLEDGED',
+              untilAt: isSnooze ? clock.now() + linkSnoozeMs : null,
+              madeBy,
+              occasion: use,
+            })) > 0
+          ? 'done'
+          : 'over';
+    if (outcome !== 'done') {
+      const [title, text] = endings[outcome];
+      send(response, 200, title, html`<p>${text}</p>`);
       return;
     }
     onChange(accountId, action === 'mute' ? 'checks' : 'check-alerts');

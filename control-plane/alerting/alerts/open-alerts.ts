@@ -44,6 +44,8 @@ async function acknowledgementsOf(db: Kysely<Database>, rows: readonly Row[]) {
     .select(['incident_key', 'kind', 'made_by', 'created_at', 'until_at'])
     .where('check_id', 'in', eachOf(rows.map((row) => row.check_id)))
     .where('incident_key', 'in', eachOf(rows.flatMap((row) => row.incident_key ?? [])))
+    .where('kind', '!=', 'MUTED')
+    .$narrowType<{ kind: 'ACKNOWLEDGED' | 'SNOOZED' }>()
     .orderBy('created_at')
     .execute();
   return new Map(found.map((row) => [row.incident_key, row]));

@@ -292,10 +292,10 @@ test('a link mutes the check of an open alert, names itself in the audit log, an
   assert.match(await (await fetch(link)).text(), /<form method="post"><button>Mute/);
   assert.equal((await fetch(link.replace('/alert/', '/group/'), { method: 'POST' })).status, 404);
   assert.equal(await isMuted(), false);
-  for (let replay = 0; replay < 2; replay += 1) {
-    assert.match(await (await fetch(link, { method: 'POST' })).text(), /Muted/);
+  for (const answer of [/<h1>Muted</, /<h1>Muted before</]) {
+    assert.match(await (await fetch(link, { method: 'POST' })).text(), answer);
+    assert.equal(await isMuted(), true);
   }
-  assert.equal(await isMuted(), true);
   const { body: log } = await it.cp.api('GET', `/v1/audit-log?resourceId=${check}`);
   const [entry, ...before] = log.entries;
   assert.match(entry.actor.name, /^a link sent to channel \d+ \(EMAIL\)$/);
@@ -304,16 +304,25 @@ test('a link mutes the check of an open alert, names itself in the audit log, an
     ['updateCheck', { muted: true }, ['createURLMonitor']],
   );
   await it.cp.api('PUT', `/v1/checks/${check}`, { muted: false });
+  assert.match(await (await fetch(link, { method: 'POST' })).text(), /mute it in the console/);
+  assert.equal(await isMuted(), false, 'a link mutes once');
+  const open = (await it.cp.api('GET', `/v1/check-alerts/${check}?open=true`)).body;
+  assert.equal(open[0].acknowledgement, null, 'muting acknowledges nothing');
   await it.report([check], false);
   assert.match(await (await fetch(link, { method: 'POST' })).text(), /It is over already/);
   assert.equal(await isMuted(), false);
+  await it.wait(minute);
+  await it.report([check], true);
+  await it.mails(3);
+  await fetch(linkIn(it.mail, 'Mute the check'), { method: 'POST' });
+  assert.equal(await isMuted(), true, 'the link of another outage is another one');
 
   const grouped = await makeChannel(it.cp, { grouping });
   await it.report([await makeCheck(it.cp, [grouped]), await makeCheck(it.cp, [grouped])], true);
   await it.wait(minute);
-  const subjects = await it.mails(3);
-  assert.match(subjects[2] ?? '', /2 checks/);
-  assert.doesNotMatch(it.mail.received[2]?.text ?? '', /Mute the check/);
+  const subjects = await it.mails(4);
+  assert.match(subjects.at(-1) ?? '', /2 checks/);
+  assert.doesNotMatch(it.mail.received.at(-1)?.text ?? '', /Mute the check/);
 });
 
 test('links of a deleted channel do nothing', async () => {
