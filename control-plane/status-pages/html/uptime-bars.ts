@@ -3,7 +3,6 @@
  * are drawn on top, taller, so that they are visible without colour.
  */
 import type { Locale } from '../languages/locale.ts';
-import type { ServiceState } from '../view/states.ts';
 import type { DayView } from '../view/uptime.ts';
 import type { ServiceView } from '../view/view.ts';
 import type { Markup } from '../../core/html.ts';
@@ -27,9 +26,11 @@ export function quietDays(days: readonly DayView[], locale: Locale): Markup {
   </svg>`;
 }
 
-function dayText({ startsAt, downMs }: DayView, state: ServiceState, locale: Locale): string {
-  const share = downMs === 0 ? '' : ` – ${locale.duration(downMs)}`;
-  return `${locale.day(startsAt)}: ${locale.state(state)}${share}`;
+function dayText({ startsAt, parts }: DayView, locale: Locale): string {
+  const words = parts.map(({ state, ms }) =>
+    ms === 0 ? locale.state(state) : `${locale.state(state)} – ${locale.duration(ms)}`,
+  );
+  return `${locale.day(startsAt)}: ${words.join(', ')}`;
 }
 
 /** The bars of a service as text, for screen readers. */
@@ -61,7 +62,7 @@ export function uptimeBars(service: ServiceView, locale: Locale): Markup {
       day.state !== null &&
       day.state !== 'operational' &&
       html`<rect class="f${rank(day.state)}" x="${index * dayWidth}"
-        ><title>${dayText(day, day.state, locale)}</title></rect
+        ><title>${dayText(day, locale)}</title></rect
       >`,
   );
   return html`<svg

@@ -1,5 +1,10 @@
 /** Incidents for visitors: only what is public at an instant. */
-import { duration, type IncidentStatus, inOrder } from '../../incidents/decide/incident.ts';
+import {
+  duration,
+  type IncidentStatus,
+  inOrder,
+  openStretches,
+} from '../../incidents/decide/incident.ts';
 import type { IncidentFacts, Severity, ServiceFacts } from './facts.ts';
 import { stateOfSeverity, type ServiceState } from './states.ts';
 
@@ -26,6 +31,8 @@ export interface IncidentView {
   /** Time of the closing update; null while it is open. */
   endedAt: number | null;
   durationMs: number;
+  /** Without the time between a resolution and a re-opening. */
+  open: { from: number; to: number | null }[];
   createdAt: number;
   /** Time of its newest update. */
   updatedAt: number;
@@ -65,6 +72,7 @@ export function viewIncident(
     startedAt: first.publicAt,
     endedAt: isOpen ? null : first.publicAt + durationMs,
     durationMs,
+    open: openStretches(known),
     createdAt: facts.createdAt,
     updatedAt: last.publicAt,
   };

@@ -6,7 +6,7 @@
  */
 import { DateTime } from 'luxon';
 import type { IncidentView } from './incidents.ts';
-import { worstState, type ServiceState } from './states.ts';
+import { serviceStates, worstState, type ServiceState } from './states.ts';
 
 export const shownDays = 90;
 
@@ -15,8 +15,8 @@ export interface DayView {
   startsAt: number;
   /** Worst state of the day; null before the service existed. */
   state: ServiceState | null;
-  /** Time in incidents. */
-  downMs: number;
+  /** Time in each state that incidents brought, worst first: the worst one counts at each moment. */
+  parts: { state: ServiceState; ms: number }[];
 }
 
 export interface UptimeView {
@@ -29,10 +29,7 @@ export interface UptimeView {
 }
 
 /** Share of the time that counts as down; other states count as up. */
-const weights: readonly (readonly [ServiceState, number])[] = [
-  ['major_outage', 1],
-  ['partial_outage', 0.3],
-];
+const weights: Partial<Record<ServiceState, number>> = { major_outage: 1, partial_outage: 0.3 };
 
 interface Stretch {
   from: number;
@@ -76,16 +73,17 @@ function lengthOfUnion(stretches: readonly Stretch[]): number {
   return total;
 }
 
-/** Weighted time of incidents outside of gaps; the worst incident counts at each moment. */
-function countedDown(stretches: readonly Trouble[], gaps: readonly Stretch[]): number {
-  let counted = 0;
-  let worse: Stretch[] = [...gaps];
-  for (const [state, weight] of weights) {
-    const next = [...worse, ...stretches.filter((one) => one.state === state)];
-    counted += weight * (lengthOfUnion(next) - lengthOfUnion(worse));
+/** Time of incidents in each state outside of gaps, worst first; the worst incident counts at each moment. */
+function timeByState(stretches: readonly Trouble[], gaps: readonly Stretch[]): DayView['parts'] {
+  let worse: readonly Stretch[] = gaps;
+  return serviceStates.flatMap((state) => {
+    const own = stretches.filter((one) => one.state === state);
+    if (own.length === 0) return [];
+    const next = [...worse, ...own];
+    const ms = lengthOfUnion(next) - lengthOfUnion(worse);
     worse = next;
-  }
-  return counted;
+    return [{ state, ms }];
+  });
 }
 
 /** The parts of stretches in a range. */
@@ -102,17 +100,15 @@ export function uptimeOf(
   now: number,
 ): UptimeView {
   const since = starts[0] ?? now;
-  const all = incidents.map(({ startedAt, endedAt, state }) => ({
-    from: startedAt,
-    to: endedAt ?? now,
-    state,
-  }));
+  const all = incidents.flatMap(({ open, state }) =>
+    open.map(({ from, to }) => ({ from, to: to ?? now, state })),
+  );
   // Incidents may be dated before the creation of the service.
   const born = Math.min(createdAt, ...all.map(({ from }) => from));
   const days = starts.slice(0, -1).map((startsAt, index): DayView => {
     const next = starts[index + 1] ?? now;
     const endsAt = Math.min(next, now);
-    if (next <= born) return { startsAt, state: null, downMs: 0 };
+    if (next <= born) return { startsAt, state: null, parts: [] };
     const within = all
       .filter(({ from, to }) => from < next && (to > startsAt || from >= startsAt))
       .map(({ from, to, state }) => ({
@@ -123,7 +119,7 @@ export function uptimeOf(
     return {
       startsAt,
       state: worstState(within.map(({ state }) => state)),
-      downMs: lengthOfUnion(within),
+      parts: timeByState(within, []),
     };
   });
   const from = Math.max(since, born);
@@ -133,7 +129,10 @@ export function uptimeOf(
     now,
   );
   const total = now - from - lengthOfUnion(gaps);
-  const down = countedDown(clipped(all, from, now), gaps);
+  const down = timeByState(clipped(all, from, now), gaps).reduce(
+    (sum, { state, ms }) => sum + (weights[state] ?? 0) * ms,
+    0,
+  );
   return {
     days,
     uptime: total <= 0 ? null : Math.min(1, Math.max(0, 1 - down / total)),

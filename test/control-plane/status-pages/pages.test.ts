@@ -52,6 +52,29 @@ test('a page tells the state of its services, what is said of incidents, and the
   assert.equal(headers.get('set-cookie'), null);
 });
 
+test('a day says how long each state lasted, without the time in which an incident was resolved', async () => {
+  await using visitor = await PageVisitor.open();
+  const [search] = await visitor.services('Search');
+  assert.ok(search);
+  await visitor.page([search]);
+  await visitor.incident([search], 'MEDIUM', [
+    { at: -60 * minute, description: 'Slow.' },
+    { at: -30 * minute, status: 'RESOLVED', description: 'Fast.' },
+  ]);
+  await visitor.incident([search], 'MAJOR', [
+    { at: -50 * minute, description: 'Searches fail.' },
+    { at: -48 * minute, status: 'RESOLVED', description: 'They work.' },
+    { at: -9 * minute, description: 'They fail again.' },
+    { at: -8 * minute, status: 'RESOLVED', description: 'They work.' },
+  ]);
+  const { text } = await visitor.see('/');
+  assert.match(
+    text,
+    /21 Nov: Partial outage – 3 minutes, Degraded performance – 28 minutes</,
+    /21 Nov: [^<]*/.exec(text)?.[0],
+  );
+});
+
 test('twenty services weigh less than 8 KB compressed, also on a bad day', async () => {
   await using visitor = await PageVisitor.open();
   const services = await visitor.services(

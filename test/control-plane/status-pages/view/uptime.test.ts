@@ -33,6 +33,7 @@ function incident(
     startedAt,
     endedAt,
     durationMs: (endedAt ?? now) - startedAt,
+    open: [{ from: startedAt, to: endedAt }],
     createdAt: startedAt,
     updatedAt: startedAt,
   };
@@ -73,7 +74,7 @@ test('ninety days end with today, which counts as far as it has come', () => {
   assert.equal(days.length, shownDays);
   assert.equal(new Date(days.at(-1)?.startsAt ?? 0).toISOString(), '2026-11-21T00:00:00.000Z');
   assert.equal(uptime, 1);
-  assert.ok(days.every(({ state, downMs }) => state === 'operational' && downMs === 0));
+  assert.ok(days.every(({ state, parts }) => state === 'operational' && parts.length === 0));
 });
 
 test('days begin at midnight of the page, and last as long as they do there', () => {
@@ -94,7 +95,7 @@ test('an incident over midnight takes its share of both days', () => {
     now,
   );
   assert.deepEqual(
-    days.slice(-4).map(({ state, downMs }) => [state, downMs / hour]),
+    days.slice(-4).map(({ state, parts }) => [state, (parts[0]?.ms ?? 0) / hour]),
     [
       ['operational', 0],
       ['major_outage', 1],
@@ -115,7 +116,11 @@ test('what overlaps counts once, and the worst of a day is its state', () => {
     dayStarts(now, 'UTC'),
     now,
   );
-  assert.deepEqual([days.at(-1)?.state, days.at(-1)?.downMs], ['major_outage', 4 * hour]);
+  assert.equal(days.at(-1)?.state, 'major_outage');
+  assert.deepEqual(days.at(-1)?.parts, [
+    { state: 'major_outage', ms: 3 * hour },
+    { state: 'partial_outage', ms: hour },
+  ]);
   assert.equal(uptime, 1 - (3.3 * hour) / (89 * day + 8 * hour));
 });
 
@@ -129,7 +134,7 @@ test('a degraded service is up, a partial outage counts for three tenths of its 
   assert.ok(Math.abs((of('major_outage').uptime ?? 0) - 1 / 3) < 1e-9);
   // The day still says that something was wrong, and for how long.
   const today = of('degraded_performance').days.at(-1);
-  assert.deepEqual([today?.state, today?.downMs], ['degraded_performance', 2 * minutes]);
+  assert.deepEqual(today?.parts, [{ state: 'degraded_performance', ms: 2 * minutes }]);
   assert.equal(of('major_outage').countedSince, born);
   assert.equal(uptimeOf([], longAgo, dayStarts(now, 'UTC'), now).countedSince, null);
 });
@@ -177,6 +182,6 @@ test('days add up to the uptime, however incidents lie', () => {
     const { uptime, days } = uptimeOf(incidents, longAgo, dayStarts(now, 'UTC'), now);
     const total = (now - shownSince(now, 'UTC')) / 60_000;
     assert.ok(Math.abs((uptime ?? 0) - (1 - down / total)) < 1e-9);
-    assert.equal(days.reduce((sum, { downMs }) => sum + downMs, 0) / 60_000, down);
+    assert.equal(days.reduce((sum, { parts }) => sum + (parts[0]?.ms ?? 0), 0) / 60_000, down);
   }
 });
