@@ -74,6 +74,7 @@ import {
   withExistingNames,
 } from '../compat/index.ts';
 import { type Deployments, projectHandlers, projectImportHandlers } from '../projects/index.ts';
+import { deletionHandlers } from '../deletions/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
 import { incidentHandlers } from '../incidents/index.ts';
@@ -151,6 +152,7 @@ export function bindApi({
     statusPage: statusPageHandlers(services),
     service: serviceHandlers(services),
     incident: incidentHandlers(services),
+    deletion: deletionHandlers(services),
     dashboard: dashboardHandlers(services),
     dashboardIncident: dashboardIncidentHandlers(services),
     clientCertificate: clientCertificateHandlers(services),

@@ -1,4 +1,5 @@
 /** Composes the control plane, top to bottom. Closing it undoes the steps in reverse order. */
+import { HeldDeletions } from '../deletions/index.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -458,42 +459,42 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   };
   const deployments = new Deployments(services);
   await deployments.abandon();
-  const api = implement(
-    bindApi({
-      services,
-      config,
-      intake,
-      codeBundles,
-      locationKeys: {
-        create: (db, accountId, location, privateLocationId) =>
-          createLocationKey({ ...services, db }, accountId, location, privateLocationId),
-        forget,
-      },
-      apiKeys: {
-        create: (db, accountId, key) => createApiKey({ ...services, db }, accountId, key),
-        forget,
-      },
-      people,
-      deployments,
-    }),
-    {
-      keys,
-      consoleCookie,
-      now: () => clock.now(),
-      monotonic: () => clock.monotonic(),
-      shareOfLimit: () => replicas.shareOfLimit(),
-      checkResponses: config.CHECK_RESPONSES,
-      requestsPerMinute: config.REQUESTS_PER_MINUTE,
-      bodyWithinMs: requestTimeout,
-      audit: ({ principal, ...call }) =>
-        recordDone(services, {
-          ...call,
-          accountId: principal.accountId,
-          actor: actorOf(principal),
-        }),
-      onChange,
+  const routes = bindApi({
+    services,
+    config,
+    intake,
+    codeBundles,
+    locationKeys: {
+      create: (db, accountId, location, privateLocationId) =>
+        createLocationKey({ ...services, db }, accountId, location, privateLocationId),
+      forget,
     },
-  );
+    apiKeys: {
+      create: (db, accountId, key) => createApiKey({ ...services, db }, accountId, key),
+      forget,
+    },
+    people,
+    deployments,
+  });
+  const deletions = new HeldDeletions(services, routes, onChange);
+  const api = implement(routes, {
+    deletions,
+    keys,
+    consoleCookie,
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    shareOfLimit: () => replicas.shareOfLimit(),
+    checkResponses: config.CHECK_RESPONSES,
+    requestsPerMinute: config.REQUESTS_PER_MINUTE,
+    bodyWithinMs: requestTimeout,
+    audit: ({ principal, ...call }) =>
+      recordDone(services, {
+        ...call,
+        accountId: principal.accountId,
+        actor: actorOf(principal),
+      }),
+    onChange,
+  });
   const events = stack.use(new ConsoleEvents({ db, clock, bus, hub, keys, logger }));
   const broker = stack.use(new ResultBroker({ server, services, keys, bus, logger }));
   const statusPages = serveStatusPages({
@@ -649,6 +650,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       run: trusted(() => pruneCodeBundles(codeBundles, clock)),
     },
     { name: 'adopt-code-bundles', on: 'all', everyMs: 60_000, run: () => adoptFolder(bundleParts) },
+    { name: 'sweep-deletions', on: 'one', everyMs: 1_000, run: () => deletions.sweep() },
     { name: 'verify-domains', on: 'one', everyMs: 60_000, run: () => verifyDomains(services) },
     { name: 'abandon-deployments', on: 'all', everyMs: 5_000, run: () => deployments.abandon() },
     {

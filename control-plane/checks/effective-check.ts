@@ -141,6 +141,6 @@ export async function checkOfGroup(
   role: Role,
 ): Promise<Record<string, unknown>> {
   const row = await findCheck(services.db, group.account_id, checkId);
-  if (row?.group_id !== group.id) throw notFound('check', checkId);
+  if (row?.group_id !== group.id || row.is_trial === 2) throw notFound('check', checkId);
   return presentCheck(services, row, { role, applyGroupSettings: true });
 }

@@ -125,7 +125,7 @@ export function checkHandlers(services: Services): Handlers<typeof checkRoutes> 
 
     getCheck: async ({ params, query }, { principal }) => {
       const row = await findCheck(services.db, principal.accountId, params.id);
-      if (row === undefined) throw notFound('check', params.id);
+      if (row === undefined || row.is_trial === 2) throw notFound('check', params.id);
       return (await presentCheck(services, row, { role: principal.role, ...query })) as never;
     },
 

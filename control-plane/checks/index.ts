@@ -31,7 +31,9 @@ export {
   createCheck,
   decryptedFields,
   deleteCheck,
+  hideCheck,
   muteCheck,
+  showCheck,
   type Trial,
   updateCheck,
 } from './save-check.ts';

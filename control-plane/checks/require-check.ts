@@ -9,7 +9,8 @@ const checkOfAccount = prepareQuery<{ accountId: string; checkId: string }, { id
       .selectFrom('checks')
       .select('id')
       .where('account_id', '=', argument('accountId'))
-      .where('id', '=', argument('checkId')),
+      .where('id', '=', argument('checkId'))
+      .where('is_trial', '!=', 2),
 );
 
 /** True when the account has this check. */

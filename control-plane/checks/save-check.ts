@@ -10,7 +10,7 @@ import {
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { chooseFrequencyOffset, frequencyOffsetProblem } from '@monitor/shared/domain/frequency.ts';
 import { changedMeanwhile, invalidField, notFound } from '../errors/api-error.ts';
-import { toFlag } from '../db/columns.ts';
+import { fromFlag, toFlag } from '../db/columns.ts';
 import { keepRows } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
@@ -211,8 +211,8 @@ export async function updateCheck(
   const { after, steps } = await services.commits.run(async (db) => {
     await lockChecks(db, [id]);
     const known = await findCheck(db, accountId, id);
-    // A trial stays what it was: it would run and alert while it is in no list.
-    if (known?.type !== definition.type || known.is_trial === 1) throw notFound('check', id);
+    // One that is in no list stays what it was: it would run and alert.
+    if (known?.type !== definition.type || known.is_trial !== 0) throw notFound('check', id);
     requireRevision(known, expected);
     const before = decryptedFields(services, known);
     const fields = { ...before, ...changes } as CheckFields & Partial<ScheduledFields>;
@@ -267,6 +267,47 @@ export async function muteCheck(
   if (definition === undefined) return false;
   await updateCheck(services, accountId, definition, id, { muted: true });
   return true;
+}
+
+/** Changes what a check is in a list for, as its consumers see a check that is activated or deactivated. */
+async function relist(
+  services: Services,
+  db: Kysely<Database>,
+  { accountId, id, from }: { accountId: string; id: string; from: number },
+  next: Pick<CheckRow, 'is_trial' | 'activated'>,
+) {
+  await lockChecks(db, [id]);
+  const known = await findCheck(db, accountId, id);
+  if (known?.is_trial !== from) throw notFound('check', id);
+  const row = { ...known, ...next, revision: known.revision + 1 };
+  await db.updateTable('checks').set(row).where('id', '=', id).execute();
+  const group = await groupOf(db, known);
+  const change = { before: effectiveFields(known, group), effective: effectiveFields(row, group) };
+  return { known, steps: await publishCheck(services, db, 'changed', { row, ...change }) };
+}
+
+/** Takes a check out of schedule and lists, as if it were deleted. Throws 404. */
+export async function hideCheck(
+  services: Services,
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+) {
+  const hidden = { is_trial: 2, activated: 0 };
+  const { known, steps } = await relist(services, db, { accountId, id, from: 0 }, hidden);
+  return { wasActive: fromFlag(known.activated), steps };
+}
+
+/** Brings a hidden check back. Throws 404. */
+export async function showCheck(
+  services: Services,
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+  wasActive: boolean,
+) {
+  const shown = { is_trial: 0, activated: toFlag(wasActive) };
+  return (await relist(services, db, { accountId, id, from: 2 }, shown)).steps;
 }
 
 /** Deletes a check and everything that belongs to it. Throws 404. */

@@ -155,13 +155,13 @@ export async function deleteGroup(
         { checkIds: members.map((row) => row.id) },
       );
     }
-    // Nobody sees a trial, and it is forgotten within the hour.
+    // Nobody sees a trial, and it is forgotten within the hour. A deletion that is undone brings no group back.
     await db
       .updateTable('checks')
       .set({ group_id: null })
       .where('account_id', '=', accountId)
       .where('group_id', '=', id)
-      .where('is_trial', '=', 1)
+      .where('is_trial', '!=', 0)
       .execute();
     await db
       .deleteFrom('check_groups')

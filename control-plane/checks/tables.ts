@@ -30,7 +30,10 @@ export interface ChecksTable {
   body_json: string;
   /** Grows with every change. */
   revision: number;
-  /** Somebody tries it before saving: it is in no list, never on schedule, and deleted soon. */
+  /**
+   * 1: somebody tries it before saving, it is in no list, never on schedule, and deleted soon. 2: the same of
+   * one that was deleted within the last minute, and is not there to be read either.
+   */
   is_trial: Generated<number>;
   created_at: number;
   updated_at: number | null;

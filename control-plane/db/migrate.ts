@@ -51,6 +51,7 @@ import * as testSessions from './migrations/0040-test-sessions.ts';
 import * as slackMessages from './migrations/0041-slack-messages.ts';
 import * as webhookSubscriptions from './migrations/0042-webhook-subscriptions.ts';
 import * as resultKeys from './migrations/0043-result-keys.ts';
+import * as heldDeletions from './migrations/0045-held-deletions.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -115,6 +116,7 @@ const onBoth = {
   '0041-slack-messages': slackMessages,
   '0042-webhook-subscriptions': webhookSubscriptions,
   '0043-result-keys': resultKeys,
+  '0045-held-deletions': heldDeletions,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {

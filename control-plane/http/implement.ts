@@ -30,6 +30,7 @@ import {
   authenticate,
   checkAccount,
   holderOf,
+  type ApiPrincipal,
   type KeyFinder,
   type KeyHolder,
   type Principal,
@@ -88,6 +89,11 @@ export interface ImplementOptions {
   bodyWithinMs?: number;
   /** Notes changing calls, and refusals of keys and for want of a role, before the answer. */
   audit?: Audit;
+  /** Without it, `Prefer: respond-async` is ignored, and every DELETE acts at once. */
+  deletions?: {
+    hold(deletion: Deletion): Promise<void>;
+    forget(accountId: string, path: string): Promise<void>;
+  };
   /**
    * Called when an account has changed something, before the answer; `what` is the first word of the
    * path, such as `checks`. Null for a POST that only reads.
@@ -519,12 +525,22 @@ async function refuseIfChanged(
   expected: string,
   reader: BoundRoute | undefined,
   params: Record<string, string | undefined>,
-  { principal, receivedAt }: Pick<CallContext, 'principal' | 'receivedAt'>,
+  call: Pick<CallContext, 'principal' | 'receivedAt'>,
 ): Promise<void> {
   if (reader === undefined) {
     throw invalidHeader('if-match', 'must be absent: what this changes is not read with an ETag');
   }
-  const { route, handle } = reader;
+  const body = Buffer.from(textOfAnswer(reader.route, await readEntry(reader, params, call)));
+  if (isNamed(expected, etagOf(body))) return;
+  throw changedMeanwhile({ etag: etagOf(body) });
+}
+
+/** What the reader of an entry answers. Throws 404. */
+function readEntry(
+  { route, handle }: BoundRoute,
+  params: Record<string, string | undefined>,
+  { principal, receivedAt }: Pick<CallContext, 'principal' | 'receivedAt'>,
+): Promise<unknown> {
   const input = {
     params: route.params && validate(route.params, params, 'params'),
     query: route.query && validate(route.query, {}, 'query'),
@@ -532,9 +548,7 @@ async function refuseIfChanged(
   };
   // Not the call itself: headers and status of the answer belong to the change.
   const context = readingContext(principal, receivedAt);
-  const body = Buffer.from(textOfAnswer(route, await handle(input as never, context as never)));
-  if (isNamed(expected, etagOf(body))) return;
-  throw changedMeanwhile({ etag: etagOf(body) });
+  return handle(input as never, context as never);
 }
 
 function serve(
@@ -667,14 +681,32 @@ function serve(
         throw error;
       }
     };
+    const path = pathOf(request).slice(1);
+    const act = async (): Promise<unknown> => {
+      const { deletions } = options;
+      if (deletions === undefined || route.method !== 'DELETE' || principal.kind !== 'apiKey') {
+        return carryOut();
+      }
+      if (reader === undefined || request.headers['prefer'] !== 'respond-async') {
+        const answer = await carryOut();
+        await deletions.forget(principal.accountId, path);
+        return answer;
+      }
+      const seen = valueOfAnswer(await readEntry(reader, params, call)) as { name?: unknown };
+      const name = typeof seen.name === 'string' ? seen.name : (Object.values(params)[0] ?? '');
+      await deletions.hold({ principal, operation: operationId, path, input, name });
+      response.setHeader('Preference-Applied', 'respond-async');
+      call.setStatus(202);
+      return undefined;
+    };
     const change = async (): Promise<unknown> => {
       if (expected !== undefined && isOfPeople && changing.has(route.method)) {
         call.requireUnchanged = () => refuseIfChanged(expected, reader, params, call);
         await call.requireUnchanged();
       }
       return isAudited && principal.kind === 'apiKey' && !onlyAsks(input.query)
-        ? audited.note(route, { request, params, principal, receivedAt }, carryOut)
-        : carryOut();
+        ? audited.note(route, { request, params, principal, receivedAt }, act)
+        : act();
     };
     const answer =
       principal.kind === 'apiKey' && takesTurns
@@ -696,6 +728,16 @@ function serve(
     else await send(route, request, response, call.status, answer);
   };
   return run;
+}
+
+/** What is deleted later; `input` as the route has parsed it. */
+export interface Deletion {
+  principal: ApiPrincipal;
+  operation: string;
+  /** Of the entry, without a slash at the beginning. */
+  path: string;
+  input: { params?: unknown };
+  name: string;
 }
 
 interface Bound {

@@ -26,6 +26,7 @@ import { clientStorageRoutes } from './compatibility/storage.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
 import { codeBundleRoutes } from './code-bundle.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from './dashboard.ts';
+import { deletionRoutes } from './deletion.ts';
 import { errorGroupRoutes } from './error-group.ts';
 import { escalationPolicyRoutes } from './escalation-policy.ts';
 import { fleetRoutes } from './fleet.ts';
@@ -83,6 +84,7 @@ export const routeGroups = {
   statusPage: statusPageRoutes,
   service: serviceRoutes,
   incident: incidentRoutes,
+  deletion: deletionRoutes,
   dashboard: dashboardRoutes,
   dashboardIncident: dashboardIncidentRoutes,
   clientCertificate: clientCertificateRoutes,

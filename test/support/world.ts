@@ -327,6 +327,26 @@ function policyOf(name: string, channelId: number) {
   return { name, steps: [{ delayMinutes: 5, alertChannelIds: [channelId] }] };
 }
 
+/** Of a variable that is not there, so that nothing comes of it. */
+async function insertDeletion(
+  { db, clock, newId }: Services,
+  accountId: string,
+  marker: string,
+): Promise<string> {
+  const id = newId();
+  const input = { params: { key: marker } };
+  const principal = { kind: 'apiKey', accountId, keyId: id, role: 'OWNER' };
+  await db
+    .insertInto('held_deletions')
+    .values({
+      ...{ id, account_id: accountId, path: `v1/variables/${id}`, name: marker, was_active: 0 },
+      ...{ operation: 'deleteVariable', input_json: JSON.stringify(input), problem: null },
+      ...{ principal_json: JSON.stringify(principal), due_at: clock.now() + 86_400_000 },
+    })
+    .execute();
+  return id;
+}
+
 async function insertAlertGroup(
   { db, clock, newId }: Services,
   accountId: string,
@@ -374,6 +394,7 @@ export const kinds = [
   'endedSession',
   'checkTrial',
   'fileName',
+  'deletion',
   'group',
   'groupBadge',
   'snippet',
@@ -507,6 +528,7 @@ export async function buildWorld(
   const tried = await call(target, checkTrialRoutes.createCheckTrial, { body: trial as never });
   ids.checkTrial.push(tried.id);
   ids.fileName.push('trace.zip');
+  ids.deletion.push(await insertDeletion(services, accountId, marker));
 
   const { resultId, errorGroupId, alertId } = await insertRecords(
     services,
@@ -621,6 +643,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/\{testResultId\}$/, 'testResult'],
   [/^\/v1\/test-session-error-groups\/\{id\}$/, 'errorGroup'],
   [/\/completion$/, 'endedSession'],
+  [/^\/v1\/deletions\/\{id\}$/, 'deletion'],
   [/check-trials\/\{id\}$/, 'checkTrial'],
   [/\{checkSessionId\}$/, 'session'],
   [/\{(checkResultId|resultId)\}$/, 'checkResult'],

@@ -99,6 +99,7 @@ export function badgeHandlers({ readPool, db: primary }: Services): Handlers<typ
         .selectFrom('checks')
         .select(['id', 'account_id', 'name'])
         .where('id', '=', params.checkId)
+        .where('is_trial', '=', 0)
         .executeTakeFirst();
       if (check === undefined || !(await hasBadges(primary, check.account_id))) {
         throw notFound('badge', params.checkId);

@@ -1,0 +1,169 @@
+/**
+ * Holds deletions for a minute, in which they can be undone from anywhere, and carries them out by the
+ * handlers of their routes. What must not wait takes effect at once: a check runs no more.
+ */
+import type { Kysely } from 'kysely';
+import type { deletionRoutes } from '@monitor/shared/contract/deletion.ts';
+import { hideCheck, showCheck } from '../checks/index.ts';
+import type { Services } from '../core/services.ts';
+import type { AfterCommit } from '../db/after-commit.ts';
+import { fromFlag, fromJson, toFlag, toTimestamp } from '../db/columns.ts';
+import type { Database } from '../db/tables.ts';
+import { ApiError, notFound } from '../errors/api-error.ts';
+import type { ApiPrincipal } from '../http/authenticate.ts';
+import { readingContext } from '../http/call-context.ts';
+import type { BoundRoute, Deletion, Handlers } from '../http/implement.ts';
+
+const heldMs = 60_000;
+const failedKeptMs = 600_000;
+const atOnce = 100;
+const maxListed = 1_000;
+
+interface Effect {
+  /** Gives whether it was active. */
+  begin(services: Services, db: Kysely<Database>, accountId: string, id: string): Promise<Begun>;
+  undo: typeof showCheck;
+}
+type Begun = Awaited<ReturnType<typeof hideCheck>>;
+
+/** By the operation that deletes. */
+const effects: Readonly<Record<string, Effect>> = {
+  deleteCheck: { begin: hideCheck, undo: showCheck },
+};
+
+const idIn = (input: { params?: unknown }): string => String((input.params as { id: unknown }).id);
+
+export class HeldDeletions {
+  readonly #services: Services;
+  readonly #handlers: ReadonlyMap<string, BoundRoute['handle']>;
+  readonly #onChange: (accountId: string, what: string) => void;
+
+  constructor(
+    services: Services,
+    routes: readonly BoundRoute[],
+    onChange: (accountId: string, what: string) => void,
+  ) {
+    this.#services = services;
+    this.#handlers = new Map(routes.map(({ route, handle }) => [route.operationId, handle]));
+    this.#onChange = onChange;
+  }
+
+  async hold({ principal, operation, path, input, name }: Deletion): Promise<void> {
+    const { commits, clock, newId } = this.#services;
+    const { accountId } = principal;
+    const steps = await commits.run(async (db) => {
+      const begun = await effects[operation]?.begin(this.#services, db, accountId, idIn(input));
+      await db
+        .insertInto('held_deletions')
+        .values({
+          ...{ id: newId(), account_id: accountId, path, name, operation },
+          input_json: JSON.stringify(input),
+          principal_json: JSON.stringify(principal),
+          was_active: toFlag(begun?.wasActive ?? false),
+          problem: null,
+          due_at: clock.now() + heldMs,
+        })
+        // One that has failed is tried again.
+        .onConflict((conflict) =>
+          conflict
+            .columns(['account_id', 'path'])
+            .doUpdateSet({ is_begun: 0, problem: null, due_at: clock.now() + heldMs }),
+        )
+        .execute();
+      return begun?.steps ?? [];
+    });
+    commits.after(steps);
+    this.#onChange(accountId, 'deletions');
+  }
+
+  /** The entry was deleted at once. */
+  async forget(accountId: string, path: string): Promise<void> {
+    const { numDeletedRows } = await this.#services.db
+      .deleteFrom('held_deletions')
+      .where('account_id', '=', accountId)
+      .where('path', '=', path)
+      .executeTakeFirstOrThrow();
+    if (numDeletedRows > 0n) this.#onChange(accountId, 'deletions');
+  }
+
+  /** Carries out what is due. What was carried out before a crash is not there any more. */
+  async sweep(): Promise<void> {
+    const { db, clock } = this.#services;
+    const due = await db
+      .selectFrom('held_deletions')
+      .selectAll()
+      .where('due_at', '<=', clock.now())
+      .orderBy('due_at')
+      .limit(atOnce)
+      .execute();
+    for (const row of due) {
+      const begun = await db
+        .updateTable('held_deletions')
+        .set({ is_begun: 1 })
+        .where('id', '=', row.id)
+        .returning('id')
+        .executeTakeFirst();
+      if (begun === undefined) continue;
+      const problem = row.problem === null ? await this.#carryOut(row) : null;
+      const failed = { problem, due_at: clock.now() + failedKeptMs };
+      await (problem === null
+        ? db.deleteFrom('held_deletions').where('id', '=', row.id).execute()
+        : db.updateTable('held_deletions').set(failed).where('id', '=', row.id).execute());
+      for (const what of ['deletions', row.path.split('/')[1] ?? '']) {
+        this.#onChange(row.account_id, what);
+      }
+    }
+  }
+
+  async #carryOut(row: { operation: string; input_json: string; principal_json: string }) {
+    const context = readingContext(
+      fromJson<ApiPrincipal>(row.principal_json),
+      this.#services.clock.now(),
+    );
+    try {
+      await this.#handlers.get(row.operation)?.(
+        fromJson(row.input_json) as never,
+        context as never,
+      );
+      return null;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return error.statusCode === 404 ? null : error.message;
+    }
+  }
+}
+
+export function deletionHandlers(services: Services): Handlers<typeof deletionRoutes> {
+  const { db, commits } = services;
+  return {
+    listDeletions: async (_input, { principal }) => {
+      const rows = await db
+        .selectFrom('held_deletions')
+        .select(['id', 'path', 'name', 'due_at', 'problem'])
+        .where('account_id', '=', principal.accountId)
+        .orderBy('due_at', 'desc')
+        .orderBy('id')
+        .limit(maxListed)
+        .execute();
+      return rows.map(({ due_at: dueAt, ...row }) => ({ ...row, dueAt: toTimestamp(dueAt) }));
+    },
+
+    undoDeletion: async ({ params }, { principal: { accountId } }) => {
+      const steps = await commits.run(async (unit): Promise<AfterCommit[]> => {
+        const row = await unit
+          .deleteFrom('held_deletions')
+          .where('account_id', '=', accountId)
+          .where('id', '=', params.id)
+          .where((where) => where.or([where('is_begun', '=', 0), where('problem', 'is not', null)]))
+          .returningAll()
+          .executeTakeFirst();
+        if (row === undefined) throw notFound('deletion', params.id);
+        const id = idIn(fromJson(row.input_json));
+        const undo = effects[row.operation]?.undo;
+        return undo?.(services, unit, accountId, id, fromFlag(row.was_active)) ?? [];
+      });
+      commits.after(steps);
+      return undefined;
+    },
+  };
+}

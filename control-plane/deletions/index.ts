@@ -1,0 +1,2 @@
+/** What other modules may use. */
+export { deletionHandlers, HeldDeletions } from './held-deletions.ts';

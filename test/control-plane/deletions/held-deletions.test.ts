@@ -1,0 +1,166 @@
+/** What people delete can be undone for a minute, from anywhere; what API clients delete is gone at once. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import {
+  type Answer,
+  passTime,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../support/control-plane.ts';
+import { FakeAgent, resultOf } from '../../support/fake-agent.ts';
+import { minute, now } from '../../support/results.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const later = { prefer: 'respond-async' };
+
+interface Listed {
+  id: string;
+  path: string;
+  name: string;
+  dueAt: string;
+  problem: string | null;
+}
+
+async function bench() {
+  const clock = new TestClock(now);
+  const cp = await startTestControlPlane({ clock, requestsPerMinute: 0 });
+  return { cp, clock, [Symbol.asyncDispose]: () => cp[Symbol.asyncDispose]() };
+}
+
+const holdDeletion = (cp: TestControlPlane, path: string) =>
+  cp.api('DELETE', path, undefined, later);
+const held = async (cp: TestControlPlane): Promise<Listed[]> =>
+  (await cp.api('GET', '/v1/deletions')).body as Listed[];
+const undo = async (cp: TestControlPlane, id = ''): Promise<Answer> =>
+  cp.api('DELETE', `/v1/deletions/${id}`);
+
+/** A check of a group, with a channel and a result. */
+async function addCheck(cp: TestControlPlane) {
+  const made = async (path: string, body: unknown) => (await cp.api('POST', path, body)).body.id;
+  const groupId = await made('/v2/check-groups', { name: 'Shops' });
+  const channelId = await made('/v1/alert-channels', {
+    ...{ type: 'WEBHOOK', config: { name: 'a', url: 'https://hooks.example/' } },
+  });
+  const id = (await made('/v1/checks/url', {
+    ...{ name: 'Shop', tags: ['a'], locations: ['eu-west-1'], groupId, frequency: 10 },
+    alertChannelSubscriptions: [{ alertChannelId: channelId, activated: true }],
+    request: { url: 'https://shop.example/' },
+  })) as string;
+  const agent = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
+  await agent.submit(resultOf(id, { scheduledFor: now, startedAt: now, stoppedAt: now + 20 }));
+  return { id, groupId: Number(groupId), path: `/v1/checks/${id}`, agent };
+}
+
+/** Whether an agent that knows nothing yet gets the check. */
+const isOn = async (agent: FakeAgent, id: string): Promise<boolean> => {
+  agent.snapshot = null;
+  const { upserts, jobs } = await agent.checkIn();
+  return [...upserts.map((check) => check.id), ...jobs.map(({ check }) => check.id)].includes(id);
+};
+
+test('a held check runs no more, is nowhere, and comes back as it was', async () => {
+  await using it = await bench();
+  const { cp, clock } = it;
+  const { id, groupId, path, agent } = await addCheck(cp);
+  const seen = async () => {
+    // The results of a check are read by its id until the minute is over.
+    const paths = [path, '/v1/checks', '/v1/check-overview', '/v1/check-statuses'];
+    const all = [...paths, `/v1/check-groups/${groupId}/checks`];
+    return Promise.all(all.map(async (one) => [one, (await cp.api('GET', one)).body]));
+  };
+  assert.equal(await isOn(agent, id), true);
+  const before = await seen();
+  const answer = await holdDeletion(cp, path);
+  assert.deepEqual(
+    [answer.status, answer.headers.get('preference-applied')],
+    [202, 'respond-async'],
+  );
+  assert.deepEqual(
+    (await held(cp)).map(({ id: _id, ...rest }) => rest),
+    [
+      {
+        ...{ path: `v1/checks/${id}`, name: 'Shop', problem: null },
+        dueAt: new Date(now + minute).toISOString(),
+      },
+    ],
+  );
+  for (const [one, body] of await seen()) {
+    assert.ok(!JSON.stringify(body).includes(`"${id}"`), `${one} still shows it`);
+  }
+  assert.equal(await isOn(agent, id), false, 'it runs no more');
+  for (const method of ['GET', 'PUT']) {
+    const refused = await cp.api(method, path, method === 'PUT' ? { name: 'x' } : undefined);
+    assert.equal(refused.status, 404, method);
+  }
+  assert.equal((await holdDeletion(cp, path)).status, 404, 'it is deleted once');
+
+  await passTime(clock, 50_000);
+  const [deletion] = await held(cp);
+  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
+  const theirs = await cp.api('DELETE', `/v1/deletions/${deletion?.id}`, undefined, foreign);
+  assert.equal(theirs.status, 404);
+  assert.deepEqual((await cp.api('GET', '/v1/deletions', undefined, foreign)).body, []);
+  assert.equal((await undo(cp, deletion?.id)).status, 204);
+  assert.equal(await isOn(agent, id), true, 'it runs again');
+  assert.deepEqual(await seen(), before);
+  await passTime(clock, 2 * minute);
+  assert.equal((await cp.api('GET', path)).status, 200, 'it stays');
+  assert.equal((await undo(cp, deletion?.id)).status, 404);
+});
+
+test('an inactive check comes back inactive, and without a group that is gone', async () => {
+  await using it = await bench();
+  const { cp } = it;
+  const { path, groupId } = await addCheck(cp);
+  await cp.api('PUT', path, { activated: false });
+  await holdDeletion(cp, path);
+  assert.equal((await cp.api('DELETE', `/v1/check-groups/${groupId}`)).status, 204);
+  assert.equal((await undo(cp, (await held(cp))[0]?.id)).status, 204);
+  const { body } = await cp.api('GET', path);
+  assert.deepEqual([body.activated, body.groupId, body.tags], [false, null, ['a']]);
+});
+
+test('after the minute it is deleted, without anybody, and by whom stands in the audit log', async () => {
+  await using it = await bench();
+  const { cp, clock } = it;
+  const { id, path } = await addCheck(cp);
+  const { body: service } = await cp.api('POST', '/v1/status-pages/services', { name: 'Shop' });
+  await holdDeletion(cp, path);
+  await holdDeletion(cp, `/v1/status-pages/services/${service.id}`);
+  const [first] = await held(cp);
+  await passTime(clock, minute + 2_000);
+  assert.deepEqual(await held(cp), []);
+  assert.equal((await undo(cp, first?.id)).status, 404);
+  const { db } = cp.controlPlane.services;
+  assert.deepEqual(await db.selectFrom('checks').select('id').execute(), []);
+  assert.equal((await cp.api('GET', `/v1/status-pages/services/${service.id}`)).status, 404);
+  const { body: log } = await cp.api('GET', `/v1/audit-log?resourceId=${id}`);
+  assert.deepEqual([log.entries[0].operation, log.entries[0].before.name], ['deleteCheck', 'Shop']);
+});
+
+test('a deletion that is refused after the minute says why, and can be put away', async () => {
+  await using it = await bench();
+  const { cp, clock } = it;
+  const { groupId } = await addCheck(cp);
+  await holdDeletion(cp, `/v1/check-groups/${groupId}`);
+  await passTime(clock, minute + 2_000);
+  const [refused] = await held(cp);
+  assert.match(refused?.problem ?? '', /still has 1 check; move or delete them first/);
+  assert.equal((await undo(cp, refused?.id)).status, 204);
+  assert.deepEqual(await held(cp), []);
+  assert.equal((await cp.api('GET', `/v1/check-groups/${groupId}`)).status, 200);
+});
+
+test('without the header everything is gone at once, also what was held', async () => {
+  await using it = await bench();
+  const { cp } = it;
+  const { path } = await addCheck(cp);
+  assert.equal((await cp.api('DELETE', path)).status, 204);
+  assert.equal((await cp.api('GET', path)).status, 404);
+  assert.equal((await cp.api('DELETE', path)).status, 404);
+  await cp.api('POST', '/v1/variables', { key: 'TOKEN', value: 'a' });
+  assert.equal((await holdDeletion(cp, '/v1/variables/TOKEN')).status, 202);
+  assert.equal((await cp.api('GET', '/v1/variables/TOKEN')).status, 200);
+  assert.equal((await cp.api('DELETE', '/v1/variables/TOKEN')).status, 204);
+  assert.deepEqual(await held(cp), []);
+});
