@@ -31,17 +31,16 @@ export function toProblem(error) {
 }
 
 /**
- * @param {unknown} body
- * @param {string | null} known
- * @param {string | null} expected
+ * @param {Request} request
  * @returns {Record<string, string>}
  */
-function headersOf(body, known, expected) {
+function headersOf({ body, known, ifMatch, isHeld = false }) {
   return {
     // The server accepts the session cookie only with this header.
     'x-console': '1',
-    ...(known === null ? {} : { 'if-none-match': known }),
-    ...(expected === null ? {} : { 'if-match': expected }),
+    ...(known?.etag == null ? {} : { 'if-none-match': known.etag }),
+    ...(ifMatch == null ? {} : { 'if-match': ifMatch }),
+    ...(isHeld ? { prefer: 'respond-async' } : {}),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   };
 }
@@ -91,8 +90,10 @@ const timeoutMs = 60_000;
  *   signal?: AbortSignal,
  *   known?: Answer<unknown> | undefined,
  *   ifMatch?: string | null,
+ *   isHeld?: boolean,
  * }} Request
- * With `ifMatch`, an entry that was changed since then is refused with status 412.
+ * With `ifMatch`, an entry that was changed since then is refused with status 412. A deletion that is held
+ * can be undone.
  */
 
 /**
@@ -102,13 +103,14 @@ const timeoutMs = 60_000;
  * @param {Request} request
  * @returns {Promise<Answer<any>>}
  */
-export async function send(path, { method, query, body, signal, known, ifMatch } = {}) {
+export async function send(path, request = {}) {
+  const { method, query, body, signal, known } = request;
   let response;
   try {
     const limits = [AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])];
     response = await fetch(urlOf(path, query ?? {}), {
       method: method ?? 'GET',
-      headers: headersOf(body, known?.etag ?? null, ifMatch ?? null),
+      headers: headersOf(request),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       cache: 'no-store',
       credentials: 'same-origin',
@@ -126,7 +128,7 @@ export async function send(path, { method, query, body, signal, known, ifMatch }
     }
     throw problem;
   }
-  const data = response.status === 204 ? undefined : await response.json();
+  const data = [202, 204].includes(response.status) ? undefined : await response.json();
   return { data, total: totalOf(response), etag: response.headers.get('etag') };
 }
 
@@ -140,6 +142,43 @@ export async function send(path, { method, query, body, signal, known, ifMatch }
  */
 export function call(path, options = {}) {
   return send(path, options);
+}
+
+/**
+ * Waits where the server asks for it, as often as it does.
+ * @template T
+ * @param {() => Promise<T>} act
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<T>}
+ */
+export async function patiently(act, signal) {
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      const { status, retryAfterMs } = toProblem(error);
+      if (status !== 429 || signal?.aborted) throw error;
+      await new Promise((resolve) => setTimeout(resolve, retryAfterMs ?? 1_000));
+    }
+  }
+}
+
+/**
+ * Puts what follows from an entry as it is now, again when it was changed meanwhile.
+ * @template {PathOf<'GET'>} Path
+ * @param {Path} path
+ * @param {(now: DataAt<Path>) => object} changeOf
+ */
+export async function changeNow(path, changeOf) {
+  for (let triesLeft = 4; ; triesLeft -= 1) {
+    const { data, etag } = await send(path);
+    try {
+      await send(path, { method: 'PUT', body: changeOf(data), ifMatch: etag });
+      return;
+    } catch (error) {
+      if (toProblem(error).status !== 412 || triesLeft === 0) throw error;
+    }
+  }
 }
 
 /**

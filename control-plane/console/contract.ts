@@ -39,6 +39,7 @@ type Resource =
   | 'checkResult'
   | 'checkSession'
   | 'checkTrial'
+  | 'deletion'
   | 'clientCertificate'
   | 'errorGroup'
   | 'escalationPolicy'

@@ -44,8 +44,16 @@ function settled(before, next) {
 /** What else shows a change, by the first word of the path that is read. */
 /** @type {Record<string, string[]>} */
 const sources = {
+  checks: ['deletions'],
   'check-overview': [
-    ...['checks', 'check-groups', 'maintenance-windows', 'private-locations', 'agents'],
+    ...[
+      'checks',
+      'deletions',
+      'check-groups',
+      'maintenance-windows',
+      'private-locations',
+      'agents',
+    ],
   ],
   'location-states': ['agents', 'private-locations'],
 };

@@ -55,15 +55,5 @@ export const adjustments = {
 export const beginnings = {
   // Nobody makes a channel in order not to be notified.
   channel: () => ({ autoSubscribe: true }),
-  page: ({ services = '' }) => ({
-    cards: [
-      {
-        name: 'Services',
-        services: services
-          .split(',')
-          .filter((id) => id !== '')
-          .map((id) => ({ id })),
-      },
-    ],
-  }),
+  page: () => ({ cards: [{ name: 'Services', services: [] }] }),
 };

@@ -6,6 +6,7 @@ import { besideConsole, call, send, toProblem } from '../api.js';
 import { inWords } from '../format.js';
 import { useMe } from '../me.js';
 import { Code } from '../parts/code.js';
+import { Ask } from '../parts/ask.js';
 import { Action, Table } from '../parts/layout.js';
 import { Answer, Empty, wordsOf } from '../parts/notices.js';
 import { useQuery } from '../query.js';
@@ -75,6 +76,7 @@ function PagePassword({ id, entry }) {
   const [isPrivate, setPrivate] = useState(entry.isPrivate === true);
   const [password, setPassword] = useState('');
   const [problem, attempt] = useAttempt();
+  const [question, setQuestion] = useState(/** @type {'close' | 'open' | null} */ (null));
   const close = attempt(async () => {
     const { data } = await call(`v1/status-pages/${id}/password`, { method: 'POST' });
     setPassword(data.password);
@@ -95,17 +97,30 @@ function PagePassword({ id, entry }) {
         <${Code} label="Password" text=${password} />`
     }
     <div class="actions">
-      <${Action}
-        word=${isPrivate ? 'Make a new password' : 'Ask for a password'}
-        busy="Making"
-        run=${close}
-        disabled=${!mayWrite}
-      />
+      <button type="button" disabled=${!mayWrite} onClick=${() => setQuestion('close')}>
+        ${isPrivate ? 'Change the password' : 'Ask for a password'}
+      </button>
       ${
         isPrivate &&
-        html`<${Action} word="Open it to everybody" busy="Opening" run=${open} disabled=${!mayWrite} />`
+        html`<button type="button" disabled=${!mayWrite} onClick=${() => setQuestion('open')}>
+          Open it to everybody
+        </button>`
       }
     </div>
+    ${
+      question !== null &&
+      html`<${Ask}
+        title=${question === 'open' ? 'Open the page to everybody?' : 'Make a new password?'}
+        yes=${question === 'open' ? 'Open it' : 'Make it'}
+        onYes=${async () => {
+          setQuestion(null);
+          await (question === 'open' ? open() : close());
+        }}
+        onNo=${() => setQuestion(null)}
+      >
+        At once, without saving the form. ${question === 'close' && 'Nobody sees the page without the password.'}
+      <//>`
+    }
   </section>`;
 }
 

@@ -18,6 +18,7 @@ import { placesOfNew, subscriptionsOfNew } from './create-line.js';
 import { besideForm } from './beside.js';
 import { marksOf } from './code-marks.js';
 import { Form } from './form.js';
+import { usePageOfChecks } from './page-of-checks.js';
 import { RemoveButton } from './remove.js';
 import { askedOf, newValues } from './values.js';
 
@@ -93,6 +94,7 @@ function TypeChoice({ type, onPick }) {
  * }} props
  */
 function NewEntry({ name, query, from, places, channels }) {
+  const ofChecks = usePageOfChecks(name === 'page' ? query.checks : undefined);
   const type = String(query.type?.toUpperCase() ?? from?.data.checkType ?? firstType);
   const formName = formNameOf(name, type);
   const form = forms[formName];
@@ -111,7 +113,7 @@ function NewEntry({ name, query, from, places, channels }) {
     <${Form}
       key=${formName}
       form=${form}
-      draftKey=${`new ${formName} ${query.from ?? ''}`}
+      draftKey=${`new ${formName} ${query.from ?? ''}${query.checks ?? ''}`}
       initial=${initial}
       adjust=${adjustments[name]}
       onSaved=${(/** @type {Values} */ saved) => afterSaving(name, saved, go)}
@@ -120,8 +122,9 @@ function NewEntry({ name, query, from, places, channels }) {
       above=${
         name === 'check'
           ? () => html`<${TypeChoice} type=${type} onPick=${choosing('type')} />`
-          : undefined
+          : ofChecks.above
       }
+      create=${ofChecks.create}
     />`;
 }
 

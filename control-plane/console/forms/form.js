@@ -8,6 +8,7 @@ import { html, useEffect, useMemo, useRef, useState } from '../dom.js';
 import { send, toProblem } from '../api.js';
 import { roles } from '../facts.js';
 import { useMe } from '../me.js';
+import { Ask } from '../parts/ask.js';
 import { Icon } from '../parts/icons.js';
 import { wordsOf } from '../parts/notices.js';
 import { isAsked } from './conditions.js';
@@ -80,8 +81,8 @@ function Conflict({ form, names, theirs, take }) {
 function restore(draftKey, initial, isNew) {
   const draft = draftOf(draftKey);
   if (draft === undefined) return { values: initial, conflicts: [] };
-  if (isNew) return { values: draft.values, conflicts: [] };
-  return merge(draft.base, draft.values, initial);
+  const joined = merge(draft.base, draft.values, initial);
+  return isNew ? { ...joined, conflicts: [] } : joined;
 }
 
 /**
@@ -91,18 +92,21 @@ function restore(draftKey, initial, isNew) {
  *   initial: Values,
  *   entry?: Entry | null,
  *   id?: string,
- *   onSaved: (saved: Values) => void,
+ *   onSaved: (saved: Values) => unknown,
  *   onCancel: () => void,
  *   adjust?: (values: Values, changed: Values) => Values,
  *   above?: (typed: { values: Values, change: (changes: Values) => void }) => ComponentChildren,
  *   beside?: (values: Values) => ComponentChildren,
+ *   create?: (values: Values, post: (values: Values) => Promise<any>) => Promise<any>,
+ *   asks?: (values: Values) => string | null,
  *   marked?: CodeMark[],
  * }} props
- * `adjust` may change other values with a change.
+ * `adjust` may change other values with a change; `create` may write more than the entry; `asks` gives a question
+ * before saving.
  */
 export function Form(props) {
   const { form, draftKey, initial, entry = null, id, onSaved, onCancel } = props;
-  const { adjust, above, beside, marked = noMarks } = props;
+  const { adjust, above, beside, create, asks, marked = noMarks } = props;
   const isNew = entry === null;
   const { mayAct } = useMe();
   const [restored] = useState(() => restore(draftKey, initial, entry === null));
@@ -117,6 +121,7 @@ export function Form(props) {
     ),
   );
   const [isBusy, setBusy] = useState(false);
+  const [question, setQuestion] = useState(/** @type {string | null} */ (null));
   const [marks, setMarks] = useState(marked);
   useEffect(() => setMarks(marked), [marked]);
   const element = useRef(/** @type {HTMLFormElement | null} */ (null));
@@ -137,6 +142,14 @@ export function Form(props) {
     const place = at ?? element.current?.querySelector('.form-problem');
     if (problem !== null && place instanceof HTMLElement) place.focus();
   }, [problem]);
+
+  // What a new entry begins with may follow from something that changes meanwhile, or is read again after saving.
+  const start = JSON.stringify(initial);
+  useEffect(() => {
+    if (!isNew || isSame(initial, base)) return;
+    setBase(initial);
+    setValues((mine) => merge(base, mine, initial).values);
+  }, [start]);
 
   const put = async (/** @type {string | null} */ ifMatch) => {
     const { method = '', path = '' } = form.update ?? {};
@@ -164,7 +177,9 @@ export function Form(props) {
   const save = async () => {
     if (isNew) {
       const body = { ...form.always, ...values };
-      return send(form.create, { method: 'POST', query: form.createQuery, body });
+      const post = (/** @type {Values} */ body) =>
+        send(form.create, { method: 'POST', query: form.createQuery, body });
+      return create === undefined ? post(body) : create(body, post);
     }
     try {
       return await put(etag);
@@ -178,6 +193,13 @@ export function Form(props) {
 
   const submit = async (/** @type {Event} */ event) => {
     event.preventDefault();
+    const question = asks?.(values) ?? null;
+    setQuestion(question);
+    if (question === null) await store();
+  };
+
+  const store = async () => {
+    setQuestion(null);
     setBusy(true);
     setProblem(null);
     setConflict(null);
@@ -185,7 +207,7 @@ export function Form(props) {
       const saved = await save();
       if (saved !== null) {
         dropDraft(draftKey);
-        onSaved(saved.data ?? values);
+        await onSaved(saved.data ?? values);
       }
     } catch (error) {
       setProblem(toProblem(error));
@@ -292,6 +314,10 @@ export function Form(props) {
         </div>
       </form>
       ${beside?.(values)}
+      ${
+        question !== null &&
+        html`<${Ask} title=${question} yes="Yes" onYes=${store} onNo=${() => setQuestion(null)} />`
+      }
     </div>
   <//>`;
 }

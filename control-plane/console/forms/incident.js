@@ -11,7 +11,7 @@ import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
 import { Form } from './form.js';
-import { RemoveButton } from './remove.js';
+import { RemoveButton, RevokeButton } from './remove.js';
 import { newValues } from './values.js';
 
 /** @typedef {DataAt<`v1/status-pages/incidents/${string}`>} Incident */
@@ -58,11 +58,15 @@ function NextUpdate({ incident, onAdded }) {
     form=${form}
     draftKey=${`update ${incident.id}`}
     initial=${{ ...newValues(form), status: incident.lastUpdateStatus }}
-    onSaved=${() => {
+    onSaved=${async () => {
+      await onAdded();
       again();
-      void onAdded();
     }}
     onCancel=${again}
+    asks=${(/** @type {Values} */ { status }) =>
+      incident.lastUpdateStatus === 'RESOLVED' && status !== 'RESOLVED'
+        ? `Re-open ${incident.name}?`
+        : null}
     above=${Templates}
   />`;
 }
@@ -77,10 +81,11 @@ function Update({ incident, update, reload }) {
       ${update.notifySubscribers && html`<span class="tag">subscribers notified</span>`}
       ${
         incident.incidentUpdates.length > 1 &&
-        html`<${RemoveButton}
+        html`<${RevokeButton}
           form=${{ ...incidentUpdateForm, remove }}
           id=${update.id}
           title=${inWords(update.status)}
+          word="Delete"
           onRemoved=${reload}
         />`
       }

@@ -2,7 +2,7 @@
 /** @import { Form } from '../form-facts.ts' */
 import { html, useState } from '../dom.js';
 import { send, toProblem } from '../api.js';
-import { holdDeletion, useHeldDeletions } from '../held-deletions.js';
+import { holdDeletion, undoDeletion, useHeldDeletions } from '../held-deletions.js';
 import { useMe } from '../me.js';
 import { Ask } from '../parts/ask.js';
 import { wordsOf } from '../parts/notices.js';
@@ -15,59 +15,43 @@ function pathOf({ form, id }) {
 }
 
 /**
- * `onHeld` is called when the deletion waits, `onRemoved` when it was tried.
- * @param {{
- *   form: Form,
- *   id: string,
- *   title: unknown,
- *   onHeld?: () => void,
- *   onRemoved?: () => unknown,
- * }} props
+ * `onHeld` is called when the entry will be deleted.
+ * @param {{ form: Form, id: string, title: unknown, onHeld?: () => void }} props
  */
-export function RemoveButton({ onHeld, onRemoved, ...entry }) {
+export function RemoveButton({ onHeld, ...entry }) {
   const { form, title } = entry;
   const { mayAct } = useMe();
+  const [problem, setProblem] = useState('');
   const path = pathOf(entry);
-  const held = useHeldDeletions().find(
-    ({ state, paths }) => state !== 'failed' && paths.includes(path),
-  );
+  const held = useHeldDeletions().find((one) => one.path === path && one.problem === null);
+  const attempt = (/** @type {() => Promise<unknown>} */ work) => async () => {
+    setProblem('');
+    await work().catch((error) => setProblem(wordsOf(toProblem(error))));
+  };
   if (held !== undefined) {
     return html`<button
       type="button"
-      disabled=${held.state !== 'held'}
       aria-label=${`Undo the deletion of ${title}`}
-      onClick=${held.undo}
+      onClick=${attempt(() => undoDeletion(held))}
     >
       Undo
     </button>`;
   }
-  const remove = () => {
-    holdDeletion({
-      title: `${form.title} ${title}`,
-      paths: [path],
-      run: () =>
-        send(path, { method: 'DELETE' }).then(
-          () => null,
-          (error) => wordsOf(toProblem(error)),
-        ),
-      ...(onRemoved && { onDone: onRemoved }),
-    });
-    onHeld?.();
-  };
   return html`<button
-    type="button"
-    disabled=${!mayAct(form.role)}
-    aria-label=${`Delete ${title}`}
-    onClick=${remove}
-  >
-    Delete
-  </button>`;
+      type="button"
+      disabled=${!mayAct(form.role)}
+      aria-label=${`Delete ${title}`}
+      onClick=${attempt(() => holdDeletion(path).then(() => onHeld?.()))}
+    >
+      Delete
+    </button>
+    ${problem !== '' && html`<span class="issue" role="alert">${problem}</span>`}`;
 }
 
 /**
- * @param {{ form: Form, id: string, title: unknown, onRemoved: () => void }} props
+ * @param {{ form: Form, id: string, title: unknown, word?: string, onRemoved: () => unknown }} props
  */
-export function RevokeButton({ onRemoved, ...entry }) {
+export function RevokeButton({ onRemoved, word = 'Revoke', ...entry }) {
   const { form, title } = entry;
   const { mayAct } = useMe();
   const [isAsking, setAsking] = useState(false);
@@ -84,16 +68,16 @@ export function RevokeButton({ onRemoved, ...entry }) {
   return html`<button
       type="button"
       disabled=${!mayAct(form.role)}
-      aria-label=${`Revoke ${title}`}
+      aria-label=${`${word} ${title}`}
       onClick=${() => setAsking(true)}
     >
-      Revoke
+      ${word}
     </button>
     ${
       isAsking &&
       html`<${Ask}
-        title=${`Revoke ${title}?`}
-        yes="Revoke"
+        title=${`${word} ${title}?`}
+        yes=${word}
         onYes=${revoke}
         onNo=${() => setAsking(false)}
         problem=${problem}

@@ -1,42 +1,79 @@
-/** The deletions that wait, below every view: what is under the pointer does not move. */
+/** The deletions that can be undone, below every view: what is under the pointer does not move. */
 /** @import { Held } from '../held-deletions.js' */
-import { html, useEffect, useState } from '../dom.js';
-import { useHeldDeletions } from '../held-deletions.js';
+import { patiently, send, toProblem } from '../api.js';
+import { html, useState } from '../dom.js';
+import { forms } from '../form-facts.js';
+import { undoDeletion, useHeldDeletions } from '../held-deletions.js';
+import { Action } from './layout.js';
+import { wordsOf } from './notices.js';
+
+/** More than these are one notice. */
+const maxSingle = 3;
+
+const isCheck = (/** @type {Held} */ { path }) => path.startsWith('v1/checks/');
 
 /** @param {Held} held */
-function wordsOf({ title, state, paths, done, why }) {
-  if (state === 'failed') return `Not deleted: ${title}. ${why}`;
-  if (state === 'held') return `${title} will be deleted in a minute, if this page stays open.`;
-  return `Deleting ${title}${paths.length > 1 ? `, ${done} of ${paths.length}` : ''} …`;
+function titleOf(held) {
+  const form = Object.values(forms).find(
+    ({ remove }) => remove !== null && held.path.startsWith(remove.split('{')[0] ?? remove),
+  );
+  return `${isCheck(held) ? 'Check' : (form?.title ?? '')} ${held.name}`;
 }
 
-/** @param {{ held: Held }} props */
-function Row({ held }) {
-  const { state, until, undo, go } = held;
-  const [, redraw] = useState(0);
-  useEffect(() => {
-    if (state !== 'held') return undefined;
-    const timer = setInterval(() => redraw((count) => count + 1), 1_000);
-    return () => clearInterval(timer);
-  }, [state]);
-  const left = Math.max(0, Math.ceil((until - Date.now()) / 1000));
-  return html`<div class=${`notice ${state === 'failed' ? 'failure' : 'warning'}`}>
-    <p role="status">${wordsOf(held)}</p>
-    <div class="actions">
-      ${
-        state === 'held' &&
-        html`<button type="button" class="primary" onClick=${undo}>Undo</button>
-          <button type="button" onClick=${go}>Delete now (${left} s)</button>`
+/** @param {Held[]} rows */
+function textOf(rows) {
+  const [first] = rows;
+  if (first === undefined) return '';
+  const more = rows.length > maxSingle ? ` and ${rows.length - maxSingle} more` : '';
+  const titles = rows.slice(0, maxSingle).map(titleOf).join(', ') + more;
+  if (first.problem !== null) return `Not deleted: ${titles}. ${first.problem}`;
+  if (!rows.every(isCheck)) return `${titles} will be deleted in a minute.`;
+  return `Deleted: ${titles}. It can be undone for a minute.`;
+}
+
+/** @param {{ rows: Held[] }} props */
+function Notice({ rows }) {
+  const [problem, setProblem] = useState('');
+  const forAll = (/** @type {(held: Held) => Promise<unknown>} */ work) => async () => {
+    for (const held of rows) {
+      try {
+        await patiently(() => work(held));
+      } catch (error) {
+        const found = toProblem(error);
+        // The minute is over, or somebody else was faster.
+        if (found.status !== 404) setProblem(wordsOf(found));
       }
-      ${state === 'failed' && html`<button type="button" onClick=${undo}>Close</button>`}
+    }
+  };
+  const hasFailed = rows.some((row) => row.problem !== null);
+  return html`<div class=${`notice ${hasFailed ? 'failure' : 'warning'}`}>
+    <p role="status">${textOf(rows)} ${problem}</p>
+    <div class="actions">
+      <${Action}
+        word=${hasFailed ? 'Close' : rows.length > 1 ? 'Undo all' : 'Undo'}
+        busy="Working"
+        kind="primary"
+        run=${forAll(undoDeletion)}
+      />
+      ${
+        !hasFailed &&
+        html`<${Action}
+          word="Delete now"
+          busy="Deleting"
+          run=${forAll(({ path }) => send(path, { method: 'DELETE' }))}
+        />`
+      }
     </div>
   </div>`;
 }
 
 export function HeldDeletions() {
-  const rows = useHeldDeletions();
-  if (rows.length === 0) return null;
+  const held = useHeldDeletions();
+  if (held.length === 0) return null;
+  const open = held.filter(({ problem }) => problem === null);
+  const single = held.filter(({ problem }) => problem !== null || open.length <= maxSingle);
   return html`<section class="held" aria-label="Deletions">
-    ${rows.map((held) => html`<${Row} key=${held.id} held=${held} />`)}
+    ${open.length > maxSingle && html`<${Notice} rows=${open} />`}
+    ${single.map((row) => html`<${Notice} key=${row.id} rows=${[row]} />`)}
   </section>`;
 }

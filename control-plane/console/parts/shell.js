@@ -14,6 +14,7 @@ import { ChecksView } from '../views/checks.js';
 import { IncidentsView } from '../views/incidents.js';
 import { ResultView } from '../views/result.js';
 import { TestSessionsView, TestSessionView } from '../views/test-sessions.js';
+import { Deletions } from '../held-deletions.js';
 import { HeldDeletions } from './held.js';
 import { late } from './late.js';
 import { Empty, UnreachableNotice } from './notices.js';
@@ -30,6 +31,9 @@ const IncidentView = late(() =>
   import('../forms/incident.js').then((module) => module.IncidentView),
 );
 const PasteView = late(() => import('../forms/paste.js').then((module) => module.PasteView));
+
+/** @type {[]} */
+const none = [];
 
 /** @type {[name: string, word: string][]} */
 const places = [
@@ -83,6 +87,7 @@ function viewOf({ parts, query }) {
 export function Shell() {
   const route = useRoute();
   const me = useQuery('v1/users/me');
+  const held = useQuery('v1/deletions', { everyMs: 10_000, liveMs: 60_000 });
   const main = useRef(/** @type {HTMLElement | null} */ (null));
   const place = route.parts.join('/');
   const isFirst = useRef(true);
@@ -149,7 +154,9 @@ export function Shell() {
     </header>
     <${UnreachableNotice} />
     ${problem && html`<p class="notice failure unreachable" role="alert">${problem}</p>`}
-    <main id="main" ref=${main} tabindex="-1">${viewOf(route)}</main>
-    <${HeldDeletions} />
+    <${Deletions.Provider} value=${held.data ?? none}>
+      <main id="main" ref=${main} tabindex="-1">${viewOf(route)}</main>
+      <${HeldDeletions} />
+    <//>
   <//>`;
 }

@@ -4,33 +4,19 @@
 /** @typedef {(check: CheckOverview) => Promise<unknown>} Act */
 /** @typedef {DataAt<`v1/checks/${string}`>} Check */
 import { html, useEffect, useRef, useState } from '../dom.js';
-import { call, send, toProblem } from '../api.js';
+import { call, changeNow, patiently, toProblem } from '../api.js';
 import { count } from '../format.js';
-import { holdDeletion, useHeldPaths } from '../held-deletions.js';
+import { holdDeletion } from '../held-deletions.js';
 import { wordsOf } from '../parts/notices.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
 
 const atOnce = 4;
 const maxRefusedShown = 5;
+/** Their ids fit into the address of the form. */
+const maxOnPage = 50;
 
-/**
- * Waits where the server asks for it, as often as it does.
- * @param {() => Promise<unknown>} act
- * @param {AbortSignal} signal
- * @returns {Promise<unknown>}
- */
-async function patiently(act, signal) {
-  for (;;) {
-    try {
-      return await act();
-    } catch (error) {
-      const { status, retryAfterMs } = toProblem(error);
-      if (status !== 429 || signal.aborted) throw error;
-      await new Promise((resolve) => setTimeout(resolve, retryAfterMs ?? 1_000));
-    }
-  }
-}
+const pathOf = (/** @type {CheckOverview} */ { id }) => /** @type {const} */ (`v1/checks/${id}`);
 
 /**
  * Gives the checks that were refused; those that were not begun before the signal are left out.
@@ -65,87 +51,15 @@ async function forEach(checks, act, onDone, signal) {
 const putting = (change) => (check) =>
   call(`v1/checks/${check.id}`, { method: 'PUT', body: { ...change } });
 
-/**
- * Puts what follows from the check as it is now, again when it was changed meanwhile.
- * @param {{ id: string }} check
- * @param {(now: Check) => object} changeOf
- */
-async function putOn({ id }, changeOf) {
-  for (let triesLeft = 4; ; triesLeft -= 1) {
-    const path = `v1/checks/${id}`;
-    const { data, etag } = await send(path);
-    try {
-      await send(path, { method: 'PUT', body: changeOf(data), ifMatch: etag });
-      return;
-    } catch (error) {
-      if (toProblem(error).status !== 412 || triesLeft === 0) throw error;
-    }
-  }
-}
-
 /** @type {(tag: string, isAdded: boolean) => Act} */
 const tagging = (tag, isAdded) => (check) =>
-  putOn(check, (now) => {
+  changeNow(pathOf(check), (now) => {
     const tags = now.tags.filter((one) => one !== tag);
     return { tags: isAdded ? [...tags, tag] : tags };
   });
 
-async function readServices() {
-  const { data } = await call('v1/status-pages/services', { query: { paginated: false } });
-  return new Map(data.entries.map(({ name, id }) => [name, id]));
-}
-
-/**
- * A service of the name of the check, of which its failures open incidents. The id of the service is added
- * to the list.
- * @type {(reading: Promise<Map<string, string>>, ids: string[]) => Act}
- */
-const showing = (reading, ids) => async (check) => {
-  const services = await reading;
-  const { data } = await call(`v1/checks/${check.id}`);
-  if (data.triggerIncident !== null) {
-    ids.push(data.triggerIncident.serviceId);
-    return;
-  }
-  let serviceId = services.get(check.name);
-  if (serviceId === undefined) {
-    const body = { name: check.name };
-    serviceId = (await call('v1/status-pages/services', { method: 'POST', body })).data.id;
-    services.set(check.name, serviceId);
-  }
-  const triggerIncident = {
-    serviceId,
-    ...{ severity: 'MAJOR', name: `${check.name} is down`, notifySubscribers: true },
-    description: 'We see failures and look into them.',
-  };
-  await putting({ triggerIncident })(check);
-  ids.push(serviceId);
-};
-
 /** @type {Act} */
-const removing = (check) => call(`v1/checks/${check.id}`, { method: 'DELETE' });
-
-const pathOf = (/** @type {CheckOverview} */ { id }) => `v1/checks/${id}`;
-
-/** @param {CheckOverview[]} checks */
-function hold(checks) {
-  const [only] = checks;
-  holdDeletion({
-    title:
-      checks.length === 1
-        ? `Check ${only?.name}`
-        : `${count(checks.length, 'check')} with all results`,
-    paths: checks.map(pathOf),
-    run: async (signal, onDone) => {
-      const refused = await forEach(checks, removing, onDone, signal);
-      if (refused.length === 0) return null;
-      const shown = refused
-        .slice(0, maxRefusedShown)
-        .map(({ check, why }) => `${check.name}: ${why}`);
-      return `${refused.length} of ${checks.length} were refused. ${shown.join(' ')}`;
-    },
-  });
-}
+const removing = (check) => holdDeletion(pathOf(check));
 
 /** @param {{ word: string, amount: number, refused: Refused[] }} props */
 function Outcome({ word, amount, refused }) {
@@ -170,7 +84,6 @@ export function BulkBar({ checks, onClear }) {
   const [phase, setPhase] = useState(/** @type {Phase} */ ({ kind: 'idle' }));
   const tag = useRef(/** @type {HTMLInputElement | null} */ (null));
   const gone = useRef(new AbortController());
-  const held = useHeldPaths();
   useEffect(() => () => gone.current.abort(), []);
 
   const act = async (/** @type {string} */ word, /** @type {Act} */ change) => {
@@ -200,19 +113,13 @@ export function BulkBar({ checks, onClear }) {
     event.currentTarget.value = '';
   };
 
-  const show = async () => {
-    /** @type {string[]} */
-    const ids = [];
-    const refused = await act('Shown by services', showing(readServices(), ids));
-    if (refused.length > 0) return;
-    location.hash = `${link('new', 'page')}?services=${[...new Set(ids)].join(',')}`;
+  const newPage = () => {
+    location.hash = `${link('new', 'page')}?checks=${checks.map(({ id }) => id).join(',')}`;
   };
 
-  const remove = () => {
-    // Held twice, a check would be deleted though one of the two is undone.
-    const left = checks.filter((check) => !held.has(pathOf(check)));
-    if (left.length > 0) hold(left);
-    onClear();
+  const remove = async () => {
+    const refused = await act('Deleted', removing);
+    if (refused.length === 0) onClear();
   };
 
   const isBusy = phase.kind === 'working';
@@ -246,7 +153,7 @@ export function BulkBar({ checks, onClear }) {
         <option value="none">No group</option>
         ${known.map(({ id, name }) => html`<option key=${id} value=${id}>${name}</option>`)}
       </select>
-      ${button('New status page', show)}
+      ${checks.length <= maxOnPage && button('New status page', newPage)}
       ${button('Delete', remove, 'danger')}
       <button type="button" class="plain-button" disabled=${isBusy} onClick=${onClear}>
         Select none

@@ -15,7 +15,6 @@ import {
 } from '../dom.js';
 import { figuresOf, useFigures } from '../figures.js';
 import { count, duration, every, inNumbers, nothing, percent, typeName } from '../format.js';
-import { useHeldPaths } from '../held-deletions.js';
 import { useMe } from '../me.js';
 import { Bars } from '../parts/bars.js';
 import { Icon, State } from '../parts/icons.js';
@@ -138,14 +137,13 @@ function toneOf(availability) {
  *   state: CheckState,
  *   index: number,
  *   isPicked: boolean,
- *   isHeld: boolean,
  *   onPick: ((id: string, isRange: boolean) => void) | null,
  * }} RowFacts
  */
 const Row = memo(
   (
     /** @type {RowFacts & { figures: Figures | undefined, latest: Latest | undefined }} */
-    { check, state, figures, latest, index, isPicked, isHeld, onPick },
+    { check, state, figures, latest, index, isPicked, onPick },
   ) => {
     const { word, tone } = states[state];
     const places = check.locations.length;
@@ -166,7 +164,6 @@ const Row = memo(
       <a href=${link('checks', check.id)}>${check.name}</a>
       <span class="under">
         ${check.groupName !== null && html`<span>${check.groupName}</span>`}
-        ${isHeld && html`<span class="tag bad">will be deleted</span>`}
         ${check.muted && html`<span class="tag">muted</span>`}
         ${
           check.unservedLocations.length > 0 &&
@@ -388,7 +385,6 @@ function Rows({ rows, order, isReversed, everyMs, picked, onPick, onPickAll }) {
   // Only an order by figures needs those of rows that are not shown.
   useFigures(ofFigures.has(order) ? rows.map(({ check }) => check.id) : ids);
   const latest = useLatest(ids, everyMs);
-  const held = useHeldPaths();
   useRowKeys(table, rows.length, reveal);
   const spacer = (/** @type {string} */ name, /** @type {number} */ height) =>
     height > 0 &&
@@ -417,7 +413,6 @@ function Rows({ rows, order, isReversed, everyMs, picked, onPick, onPickAll }) {
                   check=${check}
                   state=${state}
                   isPicked=${picked.has(check.id)}
-                  isHeld=${held.has(`v1/checks/${check.id}`)}
                   onPick=${onPick}
                   figures=${figuresOf(check.id)}
                   latest=${latest.get(check.id)}

@@ -44,7 +44,7 @@ export function OpenRuns({ checkId }) {
             <td>${run.runSource === 'SCHEDULER' ? 'scheduled' : 'on demand'}</td>
             <td class="right">
               <${Action}
-                word=${run.isCancelRequested ? 'Being cancelled' : 'Cancel'}
+                word=${run.isCancelRequested ? 'Being cancelled' : 'Cancel the run'}
                 busy="Cancelling"
                 run=${cancel(run.sequenceId)}
                 disabled=${!me.mayRun || run.isCancelRequested}

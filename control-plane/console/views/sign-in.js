@@ -1,7 +1,6 @@
 /** The sign-in page: with an e-mail address and a password, or with an API key. */
 /** @import { Issue } from '../session.js' */
 import { html, useEffect, useState } from '../dom.js';
-import { droppedDeletions } from '../held-deletions.js';
 import { UnreachableNotice } from '../parts/notices.js';
 import { link } from '../router.js';
 import {
@@ -70,13 +69,7 @@ function WithPassword({ onOther }) {
     }
     return refusal;
   });
-  const dropped = droppedDeletions();
-  const reason = [
-    signOutNotice() || (refusal && `You are not signed in: ${refusal}.`),
-    dropped.length > 0 && `Not deleted, since you were signed out before: ${dropped.join(', ')}.`,
-  ]
-    .filter(Boolean)
-    .join(' ');
+  const reason = signOutNotice() || (refusal ? `You are not signed in: ${refusal}.` : '');
   return html`<form onSubmit=${form.onSubmit} novalidate>
     <${Mark} />
     <h1>Sign in to the console</h1>

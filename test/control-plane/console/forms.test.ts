@@ -419,6 +419,7 @@ test('a check gets a link that runs it, and a page its password and subscribers'
   });
   await page.goto(`${cp.url}/console/#/edit/page/${made.id}`);
   await page.getByRole('button', { name: 'Ask for a password' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Make it' }).click();
   await page.getByText('People with its password.').waitFor();
   await page.getByLabel('Mail address').fill('ann@shop.example');
   await page.getByRole('button', { name: 'Invite' }).click();

@@ -1,0 +1,86 @@
+/** What a status page of selected checks writes besides itself, once it is saved. */
+/** @import { CheckOverview } from '../contract.ts' */
+/** @import { Values } from './values.js' */
+import { call, changeNow } from '../api.js';
+import { html, useRef, useState } from '../dom.js';
+import { count } from '../format.js';
+import { useQuery } from '../query.js';
+import { isValues } from './values.js';
+
+/** @param {CheckOverview} check */
+function triggerOf({ name }, /** @type {string} */ serviceId) {
+  return {
+    ...{ serviceId, severity: 'MAJOR', name: `${name} is down`, notifySubscribers: false },
+    description: 'We see failures and look into them.',
+  };
+}
+
+/**
+ * The page with the services in its first card.
+ * @param {Values} page
+ * @param {string[]} ids
+ */
+function withServices(page, ids) {
+  const [first, ...others] = Array.isArray(page.cards) ? page.cards : [];
+  const card = isValues(first) ? first : { name: 'Services' };
+  const own = Array.isArray(card.services) ? card.services : [];
+  const services = [...own, ...[...new Set(ids)].map((id) => ({ id }))];
+  return { ...page, cards: [{ ...card, services }, ...others] };
+}
+
+/**
+ * What the form of a new page says and does about these checks; nothing without any.
+ * @param {string | undefined} ids
+ */
+export function usePageOfChecks(ids = '') {
+  const wanted = ids.split(',').filter(Boolean);
+  const read = useQuery(wanted.length === 0 ? null : 'v1/check-overview', {
+    query: { checkId: wanted },
+  });
+  const [opens, setOpens] = useState(false);
+  // A second try makes nothing twice.
+  const made = useRef({ services: /** @type {Map<string, string>} */ (new Map()), page: null });
+  if (wanted.length === 0) return {};
+  const checks = read.data ?? [];
+  const names = checks.map(({ name }) => name).join(', ');
+  const above = () => html`<section class="card">
+    <p>
+      Saving makes ${count(checks.length, 'service')}, one for each check, in the first card of the page:${' '}
+      ${names}. A check that already opens incidents brings the service on which it does. Until you save,
+      nothing is written.
+    </p>
+    <label class="check">
+      <input
+        type="checkbox"
+        checked=${opens}
+        onChange=${(/** @type {Event & { currentTarget: HTMLInputElement }} */ { currentTarget }) => setOpens(currentTarget.checked)}
+      />
+      Saving also changes these checks: a failure opens a major incident on the service, which the page
+      shows. Subscribers are not notified of it. Without it, the page shows the incidents that people write.
+    </label>
+  </section>`;
+  /** @type {(page: Values, post: (page: Values) => Promise<any>) => Promise<any>} */
+  const create = async (page, post) => {
+    const { services } = made.current;
+    /** @type {CheckOverview[]} */
+    const without = [];
+    for (const check of checks) {
+      const { data } = await call(`v1/checks/${check.id}`);
+      if (data.triggerIncident !== null) services.set(check.id, data.triggerIncident.serviceId);
+      else without.push(check);
+      if (services.has(check.id)) continue;
+      const body = { name: check.name };
+      const service = await call('v1/status-pages/services', { method: 'POST', body });
+      services.set(check.id, service.data.id);
+    }
+    made.current.page ??= await post(withServices(page, [...services.values()]));
+    for (const check of opens ? without : []) {
+      const triggerIncident = triggerOf(check, services.get(check.id) ?? '');
+      await changeNow(`v1/checks/${check.id}`, (now) =>
+        now.triggerIncident === null ? { triggerIncident } : {},
+      );
+    }
+    return made.current.page;
+  };
+  return { above, create };
+}

@@ -1,0 +1,233 @@
+// Own process: it starts browsers.
+/**
+ * Whatever is pressed in the console and then left by Cancel, Escape or Back has written nothing. Views and
+ * buttons are found by walking: a new one is pressed without being named here, unless its word is an act.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from 'kysely';
+import type { Browser, Page, Request } from 'playwright-core';
+import { routeGroups } from '@monitor/shared/contract/index.ts';
+import type { Route } from '@monitor/shared/contract/route.ts';
+import { type ConsoleWorld, openConsoleWorld } from '../../support/console-world.ts';
+import { launchBrowser } from '../../support/found-browser.ts';
+import { TestConsole } from '../../support/test-console.ts';
+
+/** Buttons that are the act itself, by their word. They are not pressed. */
+const acts: readonly (readonly [RegExp, string])[] = [
+  [/^(Save|Create|Invite)$/, 'ends a form'],
+  [/^(Activate|Deactivate|Mute|Unmute|Add tag|Remove tag|Move to group)$/, 'changes a selection'],
+  [/^Delete( now|$| (?!Investigating|Identified|Monitoring|Resolved))/, 'can be undone'],
+  [/^(Run now|Try it|Cancel the run)$/, 'starts or ends a run'],
+  [/^(Acknowledge|Snooze until|For an hour|Until tomorrow|Mute )/, 'says who takes an alert on'],
+  [/^Send (again|a test)$/, 'sends a message'],
+  [/^Archive$/, 'can be taken back beside it'],
+  [/^Make a /, 'makes a key or password, which it shows'],
+  [/^Sign out/, 'ends a session'],
+];
+
+let world: ConsoleWorld;
+let browser: Browser;
+
+before(async () => {
+  world = await openConsoleWorld();
+  browser = await launchBrowser();
+});
+after(async () => {
+  await browser.close();
+  await world[Symbol.asyncDispose]();
+});
+
+/** Rows of all tables; when a session or key was last used is not what a button writes. */
+async function readRows(): Promise<Map<string, string>> {
+  const { db } = world.cp.controlPlane.services;
+  const tables = await db.introspection.getTables();
+  const rows = await Promise.all(
+    tables.map(async ({ name }) => {
+      const found = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(
+        db,
+      );
+      const told = found.rows.map(({ last_used_at: _used, last_seen_at: _seen, ...row }) =>
+        JSON.stringify(row),
+      );
+      return [name, told.sort().join('\n')] as const;
+    }),
+  );
+  return new Map(rows);
+}
+
+const harmless = Object.values(routeGroups)
+  .flatMap((group) => Object.values<Route>(group))
+  .filter(({ method, onlyReads }) => method === 'GET' || onlyReads === true)
+  .map(({ method, path }) => ({
+    method,
+    is: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }));
+
+/** True for a request that may change something. */
+function mayWrite(request: Request): boolean {
+  const { pathname } = new URL(request.url());
+  const method = request.method();
+  return (
+    method !== 'GET' && !harmless.some((one) => one.method === method && one.is.test(pathname))
+  );
+}
+
+const pressable = 'button:enabled, summary, select:enabled, input[type=checkbox]:enabled';
+/** Runs in the page: what can be pressed, those of a dialog alone while one is open, and what people call it. */
+const namedElements = `() => {
+  const open = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document;
+  return [...open.querySelectorAll('${pressable}')]
+    .filter((element) => element.checkVisibility())
+    .map((element) => {
+      const label = element.labels?.[0]?.querySelector('span') ?? element.labels?.[0];
+      const text = element.getAttribute('aria-label') ?? (label ?? element).textContent;
+      return { element, name: (text.trim() || element.title).split('\\n')[0].trim() };
+    });
+}`;
+
+interface Control {
+  /** What people call it, and which of those with that name it is. */
+  name: string;
+  ordinal: number;
+  /** The name without what differs from entry to entry. */
+  kind: string;
+}
+
+/** Presses and notes what was sent; what is in the page is found by name, since it is drawn anew. */
+class Walker {
+  readonly page: Page;
+  readonly #open = new Set<Request>();
+  readonly writes: string[] = [];
+
+  constructor(page: Page) {
+    this.page = page;
+    page.on('request', (request) => {
+      if (/\/console\/events/.test(request.url())) return;
+      this.#open.add(request);
+      if (mayWrite(request)) this.writes.push(`${request.method()} ${request.url()}`);
+    });
+    page.on('requestfinished', (request) => this.#open.delete(request));
+    page.on('requestfailed', (request) => this.#open.delete(request));
+    page.on('dialog', (dialog) => void dialog.accept());
+  }
+
+  /** Until nothing is asked or drawn any more. */
+  async settle(): Promise<void> {
+    for (let quiet = 0; quiet < 2; quiet = this.#open.size === 0 ? quiet + 1 : 0) {
+      await this.page.evaluate(
+        'new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))',
+      );
+    }
+  }
+
+  async goTo(hash: string): Promise<void> {
+    await this.page.evaluate(`location.hash = '#/settings/none'`);
+    await this.settle();
+    await this.page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    await this.settle();
+  }
+
+  async controls(): Promise<Control[]> {
+    const named = await this.page.evaluate<{ name: string; isAnswer: boolean }[]>(
+      `(${namedElements})().map(({ element, name }) => ({
+        name,
+        isAnswer: element.closest('dialog') !== null && element.className === 'danger',
+      }))`,
+    );
+    const seen = new Map<string, number>();
+    return named.flatMap(({ name, isAnswer }) => {
+      const ordinal = seen.get(name) ?? 0;
+      seen.set(name, ordinal + 1);
+      if (isAnswer || acts.some(([word]) => word.test(name))) return [];
+      return [{ name, ordinal, kind: kindOf(name) }];
+    });
+  }
+
+  async press({ name, ordinal }: Control): Promise<void> {
+    await this.page.evaluate(`{
+      const named = (${namedElements})().filter(({ name }) => name === ${JSON.stringify(name)});
+      const element = named[${ordinal}]?.element;
+      element?.focus();
+      if (element instanceof HTMLSelectElement) {
+        element.selectedIndex = element.options.length - 1;
+        for (const type of ['input', 'change']) element.dispatchEvent(new Event(type, { bubbles: true }));
+      } else element?.click();
+    }`);
+    await this.settle();
+  }
+
+  /** Leaves as people do: the dialog, then what is typed, then the view. */
+  async leave(hash: string): Promise<void> {
+    for (const place of ['dialog[open] button', 'form button']) {
+      const cancel = this.page.locator(place, { hasText: /^Cancel$/ }).last();
+      if (!(await cancel.isVisible())) continue;
+      await cancel.dispatchEvent('click');
+      await this.settle();
+    }
+    await this.page.keyboard.press('Escape');
+    await this.settle();
+    if (new URL(this.page.url()).hash === hash) return;
+    await this.page.evaluate('history.back()');
+    await this.settle();
+  }
+
+  links(): Promise<string[]> {
+    return this.page.evaluate(
+      `[...document.querySelectorAll('a[href^="#/"]')].map((link) => link.getAttribute('href'))`,
+    );
+  }
+}
+
+const kindOf = (name: string): string => name.replaceAll(/[\da-f]{8}-[\da-f-]{27}|\d+/g, '*');
+/** Views of one shape are alike: what was pressed in one is not pressed in the next. A form is one, new or not. */
+const shapeOf = (hash: string): string =>
+  kindOf(hash)
+    .replace(/\?.*/, '')
+    .replace(/^#\/edit\/(\w+)\/\*$/, '#/new/$1');
+
+const viewsOfShape = 8;
+const deepest = 3;
+
+test('every button of every view, then Cancel, Escape or Back: no row is changed', async () => {
+  const opened = await new TestConsole(world.cp, browser).visit('#/checks', {
+    refusals: [400, 404, 409],
+  });
+  const { page } = opened;
+  const walker = new Walker(page);
+  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await walker.settle();
+  const first = await readRows();
+  const views = new Set<string>();
+  /** By the shape of views: how many were seen, and what was pressed in them. */
+  const shapes = new Map<string, { seen: number; tried: Set<string> }>();
+  const queue = ['#/checks'];
+  const found: string[] = [];
+
+  /** Presses all that a path of presses leads to. */
+  const press = async (hash: string, path: Control[], tried: Set<string>): Promise<void> => {
+    await walker.goTo(hash);
+    walker.writes.length = 0;
+    for (const control of path) await walker.press(control);
+    queue.push(...(await walker.links()));
+    const next = path.length < deepest ? await walker.controls() : [];
+    await walker.leave(hash);
+    const words = [hash, ...path.map(({ name }) => name)].join(' > ');
+    found.push(...new Set(walker.writes.map((write) => `${words}: ${write}`)));
+    const fresh = next.filter(({ kind }) => !tried.has(kind) && tried.add(kind));
+    for (const control of fresh) await press(hash, [...path, control], tried);
+  };
+
+  for (let hash = queue.shift(); hash !== undefined; hash = queue.shift()) {
+    const shape = shapes.get(shapeOf(hash)) ?? { seen: 0, tried: new Set() };
+    if (views.has(hash) || shape.seen >= viewsOfShape) continue;
+    views.add(hash);
+    shapes.set(shapeOf(hash), { ...shape, seen: shape.seen + 1 });
+    await press(hash, [], shape.tried);
+  }
+  const now = await readRows();
+  const changed = [...now.keys()].filter((table) => now.get(table) !== first.get(table));
+  assert.deepEqual({ found, changed }, { found: [], changed: [] });
+  const all = [...shapes.values()].flatMap(({ tried }) => [...tried]);
+  assert.ok(views.size > 40 && all.length > 200, `${views.size} views, ${all.length} buttons`);
+});
