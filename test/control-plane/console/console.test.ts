@@ -11,7 +11,6 @@ import { TestConsole, type Opening, type Visit } from '../../support/test-consol
 import { launchBrowser } from '../../support/found-browser.ts';
 import { nothingSeen } from '../../support/plain.ts';
 import { fillKey } from '../../support/people.ts';
-import { eventually } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { assertPleasant } from '../../support/pleasant-page.ts';
 
@@ -627,9 +626,8 @@ test('selected checks are muted, tagged, moved and deleted together, and a delet
   }
   for (const left of [1, 0]) {
     await deletions.getByRole('button', { name: 'Undo' }).first().click();
-    await eventually(
-      async () => (await deletions.getByRole('button', { name: 'Undo' }).count()) === left,
-    );
+    const undo = deletions.getByRole('button', { name: 'Undo' });
+    await undo.nth(left).waitFor({ state: 'detached' });
   }
   assert.deepEqual((await cp.api('GET', '/v1/checks')).body.length, 4);
   await page.goto(`${page.url().split('#')[0]}#/checks?sort=name`);

@@ -445,6 +445,130 @@ test('an incident is opened, goes on with a template, and ends', async () => {
   assert.equal(body.entries[0].lastUpdateStatus, 'RESOLVED');
 });
 
+test('the next update begins with the status that is, and re-opening an incident is asked for', async () => {
+  const { body: service } = await cp.api('POST', '/v1/status-pages/services', { name: 'Mail' });
+  const { body: incident } = await cp.api('POST', '/v1/status-pages/incidents', {
+    ...{ name: 'Mail is late', severity: 'MAJOR', services: [{ id: service.id }] },
+    incidentUpdates: [{ description: 'We look into it.' }],
+  });
+  const path = `/v1/status-pages/incidents/${incident.id}`;
+  const state = async () => {
+    const { body } = await cp.api('GET', path);
+    return [body.lastUpdateStatus, body.incidentUpdates.length];
+  };
+  await using opened = await console.visit(`#/incidents/${incident.id}`);
+  const { page } = opened;
+  const status = page.getByRole('combobox', { name: 'Status' });
+  const shows = (word: string) =>
+    eventually(
+      async () => (await status.inputValue()) === word,
+      60_000,
+      () => `the status ${word}`,
+    );
+  await page.getByRole('button', { name: 'Resolved' }).click();
+  await save(page).click();
+  await page.getByRole('region', { name: 'Updates' }).getByText('This is resolved.').waitFor();
+  await shows('RESOLVED');
+  assert.deepEqual(await state(), ['RESOLVED', 2]);
+
+  await page.getByLabel('Description').fill('The report follows.');
+  await save(page).click();
+  await page.getByRole('region', { name: 'Updates' }).getByText('The report follows.').waitFor();
+  assert.deepEqual(await state(), ['RESOLVED', 3], 'a remark re-opens nothing');
+
+  await page.getByRole('button', { name: 'Monitoring' }).click();
+  await save(page).click();
+  const question = page.getByRole('dialog', { name: 'Re-open Mail is late?' });
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await question.waitFor({ state: 'detached' });
+  assert.deepEqual(await state(), ['RESOLVED', 3]);
+  await save(page).click();
+  await question.getByRole('button', { name: 'Yes' }).click();
+  await page.getByRole('region', { name: 'Updates' }).getByText('A fix is in place').waitFor();
+  assert.deepEqual(await state(), ['MONITORING', 4]);
+
+  // A colleague resolves it while somebody types.
+  await shows('MONITORING');
+  await page.getByLabel('Description').fill('Nearly done.');
+  const resolved = { description: 'Done.', status: 'RESOLVED' };
+  await cp.api('POST', `${path}/incident-updates`, resolved);
+  await shows('RESOLVED');
+  assert.equal(await page.getByLabel('Description').inputValue(), 'Nearly done.');
+  // Also of what was typed before the view was left.
+  await page.goto(`${cp.url}/console/#/alerts`);
+  await cp.api('POST', `${path}/incident-updates`, { description: 'Again.', status: 'IDENTIFIED' });
+  await page.goto(`${cp.url}/console/#/incidents/${incident.id}`);
+  await shows('IDENTIFIED');
+  assert.equal(await page.getByLabel('Description').inputValue(), 'Nearly done.');
+});
+
+test('a status page of selected checks says what it writes, and writes it when it is saved', async () => {
+  const make = async (name: string) => {
+    const request = { hostname: 'a.example', port: 25 };
+    const { body } = await cp.api('POST', '/v1/checks/tcp', { name, tags: ['paged'], request });
+    return body.id as string;
+  };
+  const ids = [await make('Paged one'), await make('Paged two')];
+  // The public service of another team.
+  const { body: theirs } = await cp.api('POST', '/v1/status-pages/services', { name: 'Paged one' });
+  await cp.api('POST', '/v1/status-pages', { name: 'Taken', url: 'taken', cards: [] });
+  const services = async () =>
+    (
+      (await cp.api('GET', '/v1/status-pages/services?paginated=false')).body.entries as {
+        name: string;
+        id: string;
+      }[]
+    ).filter(({ name }) => name.startsWith('Paged'));
+  const triggers = async () =>
+    Promise.all(
+      ids.map(async (id) => (await cp.api('GET', `/v1/checks/${id}`)).body.triggerIncident),
+    );
+  await using opened = await console.visit('#/checks?tag=paged', { refusals: [400, 409] });
+  const { page } = opened;
+  const open = async () => {
+    await page.getByLabel('Select all that were found').check();
+    await page.getByRole('button', { name: 'New status page' }).click();
+    await page.getByText('Saving makes 2 services').waitFor();
+  };
+  await open();
+  await page.getByText('Paged one, Paged two').waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
+  assert.deepEqual([(await services()).length, await triggers()], [1, [null, null]]);
+
+  await page.goto(`${cp.url}/console/#/checks?tag=paged`);
+  await open();
+  await page.getByLabel('Name', { exact: true }).first().fill('Paged');
+  await page.getByLabel('URL', { exact: true }).fill('taken');
+  await save(page).click();
+  await page.locator('.form-problem').waitFor();
+  await page.getByLabel('URL', { exact: true }).fill('paged');
+  await save(page).click();
+  await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
+  const { body: pages } = await cp.api('GET', '/v1/status-pages');
+  const made = pages.entries.find(({ url }: { url: string }) => url === 'paged');
+  const shown = made.cards[0].services.map(({ id }: { id: string }) => id) as string[];
+  const all = (await services()).map(({ id }) => id);
+  assert.deepEqual([shown.length, shown.includes(theirs.id), all.length], [2, false, 3]);
+  assert.deepEqual(await triggers(), [null, null], 'nothing is switched on unasked');
+
+  await page.goto(`${cp.url}/console/#/checks?tag=paged`);
+  await open();
+  await page.getByLabel('Name', { exact: true }).first().fill('Paged again');
+  await page.getByLabel('URL', { exact: true }).fill('paged-again');
+  await page.getByLabel('Saving also changes these checks').check();
+  await save(page).click();
+  await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
+  const set = await triggers();
+  assert.deepEqual(
+    set.map((each) => [each.severity, each.notifySubscribers]),
+    [
+      ['MAJOR', false],
+      ['MAJOR', false],
+    ],
+  );
+});
+
 test('a key is shown once, and a variable keeps its secret when another field is changed', async () => {
   await using opened = await console.visit('#/new/key');
   const { page } = opened;
