@@ -9,25 +9,65 @@
 /** @typedef {keyof typeof ranges} Range */
 
 const hour = 60;
+const dayMs = 86_400_000;
 
 /**
  * Bucket widths are chosen so that an answer fits into one page.
- * @satisfies {Partial<Record<QuickRange, { word: string, interval: number }>>}
+ * @satisfies {Partial<Record<QuickRange, { word: string, interval: number, ms: number }>>}
  */
 export const ranges = {
-  last24Hours: { word: '24 hours', interval: hour / 4 },
-  last7Days: { word: '7 days', interval: 2 * hour },
-  last30Days: { word: '30 days', interval: 8 * hour },
+  last24Hours: { word: '24 hours', interval: hour / 4, ms: dayMs },
+  last7Days: { word: '7 days', interval: 2 * hour, ms: 7 * dayMs },
+  last30Days: { word: '30 days', interval: 8 * hour, ms: 30 * dayMs },
 };
+
+/**
+ * How long a check can have been watched within a range, in milliseconds: nothing is known of the rest.
+ * @param {CheckOverview} check
+ * @param {Range} range
+ */
+export function watchedMs({ createdAt, recentRuns }, range) {
+  const since = Math.min(Date.parse(createdAt), Date.parse(recentRuns.oldestAt ?? createdAt));
+  return Math.min(ranges[range].ms, Math.max(1, Date.now() - since));
+}
+
+/**
+ * What availability says of the whole range, of which only a part was watched: what is not known is not
+ * down, and not up either.
+ * @param {number | null | undefined} availability in percent of what was watched
+ * @param {number} share that was watched, in (0, 1]
+ */
+export function toneOf(availability, share) {
+  if (availability == null) return '';
+  const down = (100 - availability) * share;
+  if (down <= 0.1) return '';
+  return down > 1 ? 'bad' : 'warn';
+}
+
+/**
+ * The axis of the charts of a check: as long as it was watched, with buckets of so many minutes. `spacing` is
+ * the normal distance of two runs of a line.
+ * @typedef {{ sinceMs: number, interval: number, spacing: number }} Axis
+ */
+/**
+ * @param {CheckOverview} check
+ * @param {Range} range
+ * @returns {Axis}
+ */
+export function axisOf(check, range) {
+  const watched = watchedMs(check, range);
+  const interval = Math.ceil((ranges[range].interval * watched) / ranges[range].ms);
+  return { sinceMs: Date.now() - watched, interval, spacing: runsEveryMs(check) };
+}
 
 /**
  * The queries of the page of a check, by purpose.
  * @param {NumberFacts} facts
  * @param {Range} range
+ * @param {number} interval
  * @param {string} statistic
  */
-export function queriesOf(facts, range, statistic) {
-  const { interval } = ranges[range];
+export function queriesOf(facts, range, interval, statistic) {
   const times = ['p50', 'p95', 'p99'].map((one) => `${facts.time}_${one}`);
   const window = { quickRange: range, limit: 100 };
   return {
@@ -82,29 +122,27 @@ function withHoles(instants, values, holeMs) {
 }
 
 /**
- * Lines over common instants (seconds, ascending), one point per `intervalMinutes`. `runsEveryMs`
- * is the normal distance of two runs of a line.
+ * Lines over common instants (seconds, ascending), one point per bucket.
  * @param {Analytics} answer
- * @param {number} intervalMinutes
- * @param {number} runsEveryMs
+ * @param {Axis} axis
  * @param {{ points: Point[], metric: string }[]} lines
  * @returns {Lines}
  */
-export function toLines(answer, intervalMinutes, runsEveryMs, lines) {
-  const stepMs = intervalMinutes * 60_000;
+export function toLines(answer, { sinceMs, interval, spacing }, lines) {
+  const stepMs = interval * 60_000;
   const valuesOf = lines.map(
     ({ points, metric }) =>
       new Map(
         points.map((point) => [Date.parse(String(point['startedAt'])), numberIn(point, metric)]),
       ),
   );
-  const from = Date.parse(answer.from);
+  const from = Math.max(Date.parse(answer.from), sinceMs - stepMs);
   const [anchor = from] = valuesOf.flatMap((values) => [...values.keys()].slice(0, 1));
   const first = anchor - Math.floor((anchor - from) / stepMs) * stepMs;
   /** @type {number[]} */
   const instants = [];
   for (let at = first; at < Date.parse(answer.to); at += stepMs) instants.push(at);
-  const holeMs = 3 * Math.max(stepMs, runsEveryMs);
+  const holeMs = 3 * Math.max(stepMs, spacing);
   return [
     instants.map((at) => at / 1000),
     ...valuesOf.map((values) => withHoles(instants, values, holeMs)),
@@ -115,7 +153,7 @@ export function toLines(answer, intervalMinutes, runsEveryMs, lines) {
  * Time between two runs of a check in one location when locations take turns.
  * @param {CheckOverview} check
  */
-export function runsEveryMs({ frequency, frequencyOffset, locations }) {
+function runsEveryMs({ frequency, frequencyOffset, locations }) {
   const everyMs = frequency === 0 ? frequencyOffset * 1000 : frequency * 60_000;
   return everyMs * Math.max(1, locations.length);
 }

@@ -19,17 +19,8 @@ const failedKeptMs = 600_000;
 const atOnce = 100;
 const maxListed = 1_000;
 
-interface Effect {
-  /** Gives whether it was active. */
-  begin(services: Services, db: Kysely<Database>, accountId: string, id: string): Promise<Begun>;
-  undo: typeof showCheck;
-}
-type Begun = Awaited<ReturnType<typeof hideCheck>>;
-
-/** By the operation that deletes. */
-const effects: Readonly<Record<string, Effect>> = {
-  deleteCheck: { begin: hideCheck, undo: showCheck },
-};
+/** A check takes effect at once; other entries are there until the minute is over. */
+const hides = (operation: string): boolean => operation === 'deleteCheck';
 
 const idIn = (input: { params?: unknown }): string => String((input.params as { id: unknown }).id);
 
@@ -52,14 +43,16 @@ export class HeldDeletions {
     const { commits, clock, newId } = this.#services;
     const { accountId } = principal;
     const steps = await commits.run(async (db) => {
-      const begun = await effects[operation]?.begin(this.#services, db, accountId, idIn(input));
+      const hidden = hides(operation)
+        ? await hideCheck(this.#services, db, accountId, idIn(input))
+        : { wasActive: false, steps: [] };
       await db
         .insertInto('held_deletions')
         .values({
           ...{ id: newId(), account_id: accountId, path, name, operation },
           input_json: JSON.stringify(input),
           principal_json: JSON.stringify(principal),
-          was_active: toFlag(begun?.wasActive ?? false),
+          was_active: toFlag(hidden.wasActive),
           problem: null,
           due_at: clock.now() + heldMs,
         })
@@ -70,7 +63,7 @@ export class HeldDeletions {
             .doUpdateSet({ is_begun: 0, problem: null, due_at: clock.now() + heldMs }),
         )
         .execute();
-      return begun?.steps ?? [];
+      return hidden.steps;
     });
     commits.after(steps);
     this.#onChange(accountId, 'deletions');
@@ -158,9 +151,9 @@ export function deletionHandlers(services: Services): Handlers<typeof deletionRo
           .returningAll()
           .executeTakeFirst();
         if (row === undefined) throw notFound('deletion', params.id);
+        if (!hides(row.operation)) return [];
         const id = idIn(fromJson(row.input_json));
-        const undo = effects[row.operation]?.undo;
-        return undo?.(services, unit, accountId, id, fromFlag(row.was_active)) ?? [];
+        return showCheck(services, unit, accountId, id, fromFlag(row.was_active));
       });
       commits.after(steps);
       return undefined;

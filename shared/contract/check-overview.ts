@@ -27,6 +27,7 @@ export const checkOverview = z
       description: 'The newest run ended with an agent error, which says nothing about the target',
     }),
     lastRunAt: timestamp.nullable(),
+    createdAt: timestamp,
     sslDaysRemaining: z.number().nullable(),
     maintenance: z.object({ name: z.string(), endsAt: timestamp }).nullable().meta({
       description: 'The maintenance window that the check is in',

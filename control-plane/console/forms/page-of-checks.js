@@ -49,14 +49,14 @@ export function usePageOfChecks(ids = '') {
       ${names}. A check that already opens incidents brings the service on which it does. Until you save,
       nothing is written.
     </p>
-    <label class="check">
+    <label class="check-field">
       <input
         type="checkbox"
         checked=${opens}
         onChange=${(/** @type {Event & { currentTarget: HTMLInputElement }} */ { currentTarget }) => setOpens(currentTarget.checked)}
       />
-      Saving also changes these checks: a failure opens a major incident on the service, which the page
-      shows. Subscribers are not notified of it. Without it, the page shows the incidents that people write.
+      <span>Saving also changes these checks: a failure opens a major incident on the service, which the page
+      shows. Subscribers are not notified of it. Without it, the page shows the incidents that people write.</span>
     </label>
   </section>`;
   /** @type {(page: Values, post: (page: Values) => Promise<any>) => Promise<any>} */

@@ -1,10 +1,10 @@
 /** Availability and times of a check, as figures and charts. */
-/** @import { Range } from '../analytics.js' */
+/** @import { Axis, Range } from '../analytics.js' */
 /** @import { Analytics, CheckOverview, NumberFacts, Read } from '../contract.ts' */
 import { html, useMemo } from '../dom.js';
 import { checkTypes } from '../facts.js';
-import { numberIn, queriesOf, ranges, runsEveryMs, toLines } from '../analytics.js';
-import { duration, inNumbers, percent } from '../format.js';
+import { axisOf, numberIn, queriesOf, ranges, toLines, toneOf, watchedMs } from '../analytics.js';
+import { duration, inNumbers, percent, span } from '../format.js';
 import { Bars } from '../parts/bars.js';
 import { Chart } from '../parts/chart.js';
 import { Choice, Section, Tile } from '../parts/layout.js';
@@ -26,23 +26,18 @@ const statistics = [
  */
 const isRange = (name) => name in ranges;
 
-/** @param {number | null} availability */
-function toneOf(availability) {
-  if (availability == null) return '';
-  if (availability >= 99.9) return 'good';
-  return availability >= 99 ? 'warn' : 'bad';
-}
-
-/** @param {{ facts: NumberFacts, read: Read<Analytics>, overview: CheckOverview }} props */
-function Figures({ facts, read, overview }) {
+/** @param {{ facts: NumberFacts, read: Read<Analytics>, overview: CheckOverview, range: Range }} props */
+function Figures({ facts, read, overview, range }) {
   const point = read.data?.series[0]?.data[0];
   const time = (/** @type {string} */ name) => duration(numberIn(point, `${facts.time}_${name}`));
   const availability = numberIn(point, 'availability');
+  const watched = watchedMs(overview, range);
+  const isWhole = watched === ranges[range].ms;
   return html`<div class="tiles">
     <${Tile}
-      name="Availability"
+      name=${isWhole ? 'Availability' : `Availability of ${span(watched)}`}
       value=${percent(availability)}
-      tone=${toneOf(availability)}
+      tone=${toneOf(availability, watched / ranges[range].ms) || (isWhole && availability !== null ? 'good' : '')}
       title="Share of runs that did not fail; runs with agent errors are not counted"
     />
     ${
@@ -63,12 +58,11 @@ function Figures({ facts, read, overview }) {
  * @param {{
  *   facts: NumberFacts,
  *   answer: Analytics,
- *   interval: number,
+ *   axis: Axis,
  *   statistic: string,
- *   spacing: number,
  * }} props
  */
-function ByLocation({ facts, answer, interval, statistic, spacing }) {
+function ByLocation({ facts, answer, axis, statistic }) {
   const lines = useMemo(() => {
     const metric = `${facts.time}_${statistic}`;
     const series = answer.series.filter(({ data }) => data.length > 0);
@@ -76,8 +70,7 @@ function ByLocation({ facts, answer, interval, statistic, spacing }) {
       names: series.map(({ runLocation }) => runLocation ?? ''),
       data: toLines(
         answer,
-        interval,
-        spacing,
+        axis,
         series.map(({ data }) => ({ points: data, metric })),
       ),
     };
@@ -86,15 +79,14 @@ function ByLocation({ facts, answer, interval, statistic, spacing }) {
   return html`<${Chart} title="Time by location" unit="milliseconds" ...${lines} />`;
 }
 
-/** @param {{ facts: NumberFacts, answer: Analytics, interval: number, spacing: number }} props */
-function Parts({ facts, answer, interval, spacing }) {
+/** @param {{ facts: NumberFacts, answer: Analytics, axis: Axis }} props */
+function Parts({ facts, answer, axis }) {
   const lines = useMemo(() => {
     const points = answer.series[0]?.data ?? [];
     const of = (/** @type {string[]} */ metrics) =>
       toLines(
         answer,
-        interval,
-        spacing,
+        axis,
         metrics.map((metric) => ({ points, metric })),
       );
     const parts = facts.parts.filter(({ name }) =>
@@ -131,9 +123,8 @@ function Parts({ facts, answer, interval, spacing }) {
 /** @param {{ facts: NumberFacts, overview: CheckOverview, range: Range, statistic: string }} props */
 function Numbers({ facts, overview, range, statistic }) {
   const path = /** @type {const} */ (`v1/analytics/${facts.path}/${overview.id}`);
-  const queries = queriesOf(facts, range, statistic);
-  const { interval } = ranges[range];
-  const spacing = runsEveryMs(overview);
+  const axis = axisOf(overview, range);
+  const queries = queriesOf(facts, range, axis.interval, statistic);
   const summary = useQuery(path, { query: queries.summary, everyMs: refreshMs });
   const byLocation = useQuery(facts.time === null ? null : path, {
     query: queries.byLocation,
@@ -142,7 +133,7 @@ function Numbers({ facts, overview, range, statistic }) {
   const parts = useQuery(path, { query: queries.parts, everyMs: refreshMs });
   const problem = summary.problem ?? byLocation.problem ?? parts.problem;
   const hasData = parts.data?.series.some(({ data }) => data.length > 0);
-  return html`<${Figures} facts=${facts} read=${summary} overview=${overview} />
+  return html`<${Figures} facts=${facts} read=${summary} overview=${overview} range=${range} />
     ${
       problem !== null &&
       html`<${Failure}
@@ -156,12 +147,11 @@ function Numbers({ facts, overview, range, statistic }) {
         html`<${ByLocation}
           facts=${facts}
           answer=${byLocation.data}
-          interval=${interval}
-          spacing=${spacing}
+          axis=${axis}
           statistic=${statistic}
         />`
       }
-      ${hasData && html`<${Parts} facts=${facts} answer=${parts.data} interval=${interval} spacing=${spacing} />`}
+      ${hasData && html`<${Parts} facts=${facts} answer=${parts.data} axis=${axis} />`}
       ${
         hasData === false &&
         html`<${Empty} title="No runs in this time">

@@ -13,8 +13,9 @@ import {
   useRef,
   useState,
 } from '../dom.js';
+import { ranges, toneOf, watchedMs } from '../analytics.js';
 import { figuresOf, useFigures } from '../figures.js';
-import { count, duration, every, inNumbers, nothing, percent, typeName } from '../format.js';
+import { count, duration, every, inNumbers, nothing, percent, span, typeName } from '../format.js';
 import { useMe } from '../me.js';
 import { Bars } from '../parts/bars.js';
 import { Icon, State } from '../parts/icons.js';
@@ -124,12 +125,6 @@ function filterOf({ q = '', state: wanted, type, tag }) {
     words.every((word) => text.includes(word));
 }
 
-/** @param {number | null | undefined} availability */
-function toneOf(availability) {
-  if (availability == null || availability >= 99.9) return '';
-  return availability >= 99 ? 'warn' : 'bad';
-}
-
 /**
  * `onPick` is null for roles that may not change checks.
  * @typedef {{
@@ -146,7 +141,9 @@ const Row = memo(
     { check, state, figures, latest, index, isPicked, onPick },
   ) => {
     const { word, tone } = states[state];
+    const { ms: day } = ranges.last24Hours;
     const places = check.locations.length;
+    const watched = watchedMs(check, 'last24Hours');
     return html`<tr aria-rowindex=${index + 2}>
     ${
       onPick &&
@@ -189,7 +186,10 @@ const Row = memo(
     <td class="wide-only right">${isPinged(check) ? nothing : every(check)}</td>
     <td class="wide-only nowrap"><${Ago} at=${latest?.lastRunAt ?? check.lastRunAt} fallback="not yet" /></td>
     <td>${latest && html`<${Bars} runs=${latest.recentRuns} slots=${slots} />`}</td>
-    <td class=${`right ${toneOf(figures?.availability)}`}>${percent(figures?.availability)}</td>
+    <td class=${`right ${toneOf(figures?.availability, watched / day)}`}>
+      ${percent(figures?.availability)}
+      ${figures?.availability != null && watched < day && html`<span class="under">of ${span(watched)}</span>`}
+    </td>
     <td class="wide-only right">${duration(figures?.p95)}</td>
   </tr>`;
   },

@@ -79,6 +79,7 @@ export function checkOverviewHandlers({
           state: stateOf(row),
           hasErrors: row.has_errors === 1,
           lastRunAt: toTimestampOrNull(row.last_started_at),
+          createdAt: toTimestamp(row.created_at),
           sslDaysRemaining: row.ssl_days_remaining,
           maintenance:
             window === undefined ? null : { name: window.name, endsAt: toTimestamp(window.endsAt) },

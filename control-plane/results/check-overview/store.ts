@@ -39,6 +39,7 @@ export async function overviewRows(
       'checks.frequency',
       'checks.frequency_offset',
       'checks.group_id',
+      'checks.created_at',
       'check_groups.name as group_name',
       'check_groups.activated as group_activated',
       'check_statuses.has_failures',
