@@ -47,13 +47,13 @@ export function duration(updates: readonly TimelineUpdate[], now: number): numbe
 }
 
 /** When it was open: from an update that opens it to the RESOLVED one; `to` is null while it still is. */
-export function openStretches(updates: readonly TimelineUpdate[]) {
-  const stretches: { from: number; to: number | null }[] = [];
+export function openRanges(updates: readonly TimelineUpdate[]) {
+  const ranges: { from: number; to: number | null }[] = [];
   for (const { status, publicAt } of inOrder(updates)) {
-    const last = stretches.at(-1);
+    const last = ranges.at(-1);
     const isOpen = last?.to === null;
-    if (status !== 'RESOLVED' && !isOpen) stretches.push({ from: publicAt, to: null });
+    if (status !== 'RESOLVED' && !isOpen) ranges.push({ from: publicAt, to: null });
     else if (status === 'RESOLVED' && isOpen) last.to = publicAt;
   }
-  return stretches;
+  return ranges;
 }

@@ -3,7 +3,7 @@ import {
   duration,
   type IncidentStatus,
   inOrder,
-  openStretches,
+  openRanges,
 } from '../../incidents/decide/incident.ts';
 import type { IncidentFacts, Severity, ServiceFacts } from './facts.ts';
 import { stateOfSeverity, type ServiceState } from './states.ts';
@@ -72,7 +72,7 @@ export function viewIncident(
     startedAt: first.publicAt,
     endedAt: isOpen ? null : first.publicAt + durationMs,
     durationMs,
-    open: openStretches(known),
+    open: openRanges(known),
     createdAt: facts.createdAt,
     updatedAt: last.publicAt,
   };

@@ -539,10 +539,10 @@ test('a status page of selected checks says what it writes, and writes it when i
   await page.goto(`${cp.url}/console/#/checks?tag=paged`);
   await open();
   await page.getByLabel('Name', { exact: true }).first().fill('Paged');
-  await page.getByLabel('URL', { exact: true }).fill('taken');
+  await page.getByLabel('Address on this installation').fill('taken');
   await save(page).click();
   await page.locator('.form-problem').waitFor();
-  await page.getByLabel('URL', { exact: true }).fill('paged');
+  await page.getByLabel('Address on this installation').fill('paged');
   await save(page).click();
   await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
   const { body: pages } = await cp.api('GET', '/v1/status-pages');
@@ -555,7 +555,7 @@ test('a status page of selected checks says what it writes, and writes it when i
   await page.goto(`${cp.url}/console/#/checks?tag=paged`);
   await open();
   await page.getByLabel('Name', { exact: true }).first().fill('Paged again');
-  await page.getByLabel('URL', { exact: true }).fill('paged-again');
+  await page.getByLabel('Address on this installation').fill('paged-again');
   await page.getByLabel('Saving also changes these checks').check();
   await save(page).click();
   await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
