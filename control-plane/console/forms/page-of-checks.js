@@ -34,18 +34,16 @@ function withServices(page, ids) {
  */
 export function usePageOfChecks(ids = '') {
   const wanted = ids.split(',').filter(Boolean);
-  const read = useQuery(wanted.length === 0 ? null : 'v1/check-overview', {
-    query: { checkId: wanted },
-  });
+  const query = { checkId: wanted };
+  const read = useQuery(wanted.length === 0 ? null : 'v1/check-overview', { query });
   const [opens, setOpens] = useState(false);
   // A second try makes nothing twice.
   const made = useRef({ services: /** @type {Map<string, string>} */ (new Map()), page: null });
   if (wanted.length === 0) return {};
-  const checks = read.data ?? [];
-  const names = checks.map(({ name }) => name).join(', ');
+  const names = (read.data ?? []).map(({ name }) => name).join(', ');
   const above = () => html`<section class="card">
     <p>
-      Saving makes ${count(checks.length, 'service')}, one for each check, in the first card of the page:${' '}
+      Saving makes ${count(wanted.length, 'service')}, one for each check, in the first card of the page:${' '}
       ${names}. A check that already opens incidents brings the service on which it does. Until you save,
       nothing is written.
     </p>
@@ -62,6 +60,7 @@ export function usePageOfChecks(ids = '') {
   /** @type {(page: Values, post: (page: Values) => Promise<any>) => Promise<any>} */
   const create = async (page, post) => {
     const { services } = made.current;
+    const { data: checks } = await call('v1/check-overview', { query });
     /** @type {CheckOverview[]} */
     const without = [];
     for (const check of checks) {

@@ -31,6 +31,7 @@ export function RemoveButton({ onHeld, ...entry }) {
   if (held !== undefined) {
     return html`<button
       type="button"
+      disabled=${!mayAct(form.role)}
       aria-label=${`Undo the deletion of ${title}`}
       onClick=${attempt(() => undoDeletion(held))}
     >

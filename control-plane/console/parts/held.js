@@ -4,6 +4,7 @@ import { patiently, send, toProblem } from '../api.js';
 import { html, useState } from '../dom.js';
 import { forms } from '../form-facts.js';
 import { undoDeletion, useHeldDeletions } from '../held-deletions.js';
+import { useMe } from '../me.js';
 import { Action } from './layout.js';
 import { wordsOf } from './notices.js';
 
@@ -33,6 +34,7 @@ function textOf(rows) {
 
 /** @param {{ rows: Held[] }} props */
 function Notice({ rows }) {
+  const { mayWrite } = useMe();
   const [problem, setProblem] = useState('');
   const forAll = (/** @type {(held: Held) => Promise<unknown>} */ work) => async () => {
     for (const held of rows) {
@@ -52,6 +54,7 @@ function Notice({ rows }) {
       <${Action}
         word=${hasFailed ? 'Close' : rows.length > 1 ? 'Undo all' : 'Undo'}
         busy="Working"
+        disabled=${!mayWrite}
         kind="primary"
         run=${forAll(undoDeletion)}
       />
@@ -60,6 +63,7 @@ function Notice({ rows }) {
         html`<${Action}
           word="Delete now"
           busy="Deleting"
+          disabled=${!mayWrite}
           run=${forAll(({ path }) => send(path, { method: 'DELETE' }))}
         />`
       }
