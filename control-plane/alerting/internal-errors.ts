@@ -107,9 +107,9 @@ async function standingStreaks(
     .where('location', '=', location)
     .executeTakeFirst();
   const servedSince = state?.served_since ?? 0;
-  const assigned = new Map(checks.map(({ id, assignedAt }) => [id, assignedAt]));
+  const scheduled = new Map(checks.map(({ id, scheduledAt }) => [id, scheduledAt]));
   const fresh = streaks.filter(
-    ({ checkId, lastAt }) => lastAt >= Math.max(servedSince, assigned.get(checkId) ?? Infinity),
+    ({ checkId, lastAt }) => lastAt >= Math.max(servedSince, scheduled.get(checkId) ?? Infinity),
   );
   const ids = fresh.map(({ checkId }) => checkId);
   const from = Math.min(now, ...fresh.map(({ lastAt }) => lastAt));

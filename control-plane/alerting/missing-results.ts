@@ -14,6 +14,7 @@ import type { Services } from '../core/services.ts';
 import { maintenanceBetween } from '../maintenance/index.ts';
 import {
   type Finding,
+  type HealthAlert,
   type HealthCondition,
   keyOfPlace,
   type Place,
@@ -39,6 +40,7 @@ async function candidatesOf(db: Kysely<Database>, now: number) {
     .select([
       'checks.id as checkId',
       'checks.account_id as accountId',
+      'checks.created_at as createdAt',
       'checks.type',
       'schedule_periods.frequency',
       'schedule_periods.frequency_offset as frequencyOffset',
@@ -46,7 +48,6 @@ async function candidatesOf(db: Kysely<Database>, now: number) {
       'check_statuses.updated_at as heardAt',
     ])
     .where('schedule_periods.ends_at', 'is', null)
-    .where('schedule_periods.starts_at', '<=', now - minMs)
     .where(({ eb, fn, lit }) =>
       eb(fn.coalesce('check_statuses.updated_at', lit(0)), '<=', now - minMs),
     )
@@ -88,8 +89,8 @@ async function hasRunGoingOn(db: Kysely<Database>, checkId: string, now: number)
 }
 
 /**
- * Checks without results for too long. Checks in maintenance or with a run in progress are not
- * notified, but they do not end an alert either, because they have no results.
+ * Checks without results for too long. Checks in maintenance, with a run in progress or whose schedule has just
+ * been changed are not notified, but they do not end an alert either, because they have no results.
  */
 async function silentChecks(
   services: Services,
@@ -103,23 +104,37 @@ async function silentChecks(
     const { checkId, accountId } = check;
     const limitMs = missingAfterMs(check.type as CheckType, scheduleOf(check).intervalMs);
     const lastAt = Math.max(check.startsAt, check.heardAt ?? 0);
-    if (reception.since(lastAt) < limitMs) continue;
+    if (reception.since(check.heardAt ?? check.createdAt) < limitMs) continue;
     const [first, ...others] = await servedPlaces(services, db, check);
     if (first === undefined) continue;
     const servedSince = Math.min(...[first, ...others].map((place) => place.servedSince));
     const since = Math.max(lastAt, servedSince);
-    if (reception.since(since) < limitMs) continue;
     const windows = await maintenanceBetween(db, accountId, [checkId], {
       ...{ from: now - limitMs, to: now + 1 },
     });
     // The time after a maintenance counts from its end.
     const isExcused =
+      reception.since(since) < limitMs ||
       windows.get(checkId)?.some(({ endsAt }) => endsAt > now - limitMs) === true ||
       (await hasRunGoingOn(db, checkId, now));
     const found = { accountId, checkId, location: first.location, since };
     (isExcused ? excused : silent).push(found);
   }
   return { silent, excused };
+}
+
+/** Whether a check of the location had a result after it was found silent. */
+async function isHeardSince(db: Kysely<Database>, alert: HealthAlert): Promise<boolean> {
+  const heard = await db
+    .selectFrom('check_locations')
+    .innerJoin('check_statuses', 'check_statuses.check_id', 'check_locations.check_id')
+    .select('check_locations.check_id')
+    .where('check_locations.account_id', '=', alert.accountId)
+    .where('check_locations.location', '=', alert.location)
+    .where('check_statuses.updated_at', '>', alert.since)
+    .limit(1)
+    .executeTakeFirst();
+  return heard !== undefined;
 }
 
 async function explain(
@@ -184,12 +199,15 @@ export function missingResults(services: Services): HealthCondition {
           })),
         ),
         // Without an agent there is another alert, and there are no results.
-        endOf: (_unit, alert) =>
-          Promise.resolve(
-            !withoutResults.has(keyOfPlace(alert)) && hub.isServed(alert.accountId, alert.location)
-              ? { isConclusive: true }
-              : null,
-          ),
+        endOf: async (unit, alert) => {
+          const goesOn =
+            withoutResults.has(keyOfPlace(alert)) || !hub.isServed(alert.accountId, alert.location);
+          if (goesOn) return null;
+          const isConclusive = await isHeardSince(unit, alert);
+          // A check that may now be silent for longer, say, has no results because of that.
+          const isWaiting = !isConclusive && (await checksWaitingIn(unit, alert)).length > 0;
+          return isWaiting ? null : { isConclusive };
+        },
       };
     },
   };

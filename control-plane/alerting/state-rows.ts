@@ -86,3 +86,12 @@ export async function writeState(
 export async function forgetState(db: Kysely<Database>, checkId: string): Promise<void> {
   await remove.run(db, { checkId });
 }
+
+/** Has the state of a check evaluated again at once, where it has one. */
+export async function wakeState(db: Kysely<Database>, checkId: string, now: number): Promise<void> {
+  await db
+    .updateTable('alert_states')
+    .set({ wake_at: now })
+    .where('check_id', '=', checkId)
+    .execute();
+}

@@ -15,7 +15,7 @@ import { insertDecision } from './decision-rows.ts';
 import { followPolicy, isEscalated } from './escalate.ts';
 import { raiseAlert } from './raise-alert.ts';
 import { Mutes } from './mutes.ts';
-import { forgetState, readStates } from './state-rows.ts';
+import { forgetState, readStates, wakeState } from './state-rows.ts';
 import { subscribedChannels } from './subscribed-channels.ts';
 
 type Withdrawal = 'deactivated' | 'deleted';
@@ -127,6 +127,8 @@ export const alertsOfChecks: CheckConsumer = {
     if (isDeactivated(change)) return withdrawFor('deactivated')(services, db, change);
     const { account_id: accountId, id: checkId } = change.row;
     await followPolicy(services, db, { accountId, checkId });
+    // Its next timer was computed by the rules before; a missed ping is followed by no run that would do it.
+    await wakeState(db, checkId, services.clock.now());
     return null;
   },
   deleted: withdrawFor('deleted'),

@@ -4,19 +4,24 @@ import {
   heartbeatDurationMs,
   type HeartbeatSettings,
 } from '@monitor/shared/contract/checks/heartbeat.ts';
-import { type CheckConsumer, type CheckFields, runsOnAgents } from '../checks/index.ts';
+import {
+  type ChangedCheck,
+  type CheckConsumer,
+  runsOnAgents,
+  type SavedCheck,
+} from '../checks/index.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { sha256Hex } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import type { Database } from '../db/tables.ts';
+import { withSettings } from './decide/heartbeat.ts';
 
-/** Keeps the running timer unless the period, the grace time or the activation changed. */
+type Saved = SavedCheck & Partial<Pick<ChangedCheck, 'before'>>;
+
 async function writeHeartbeat(
-  { secrets }: Services,
+  { secrets, clock }: Services,
   db: Kysely<Database>,
-  accountId: string,
-  checkId: string,
-  fields: CheckFields,
+  { row: { account_id: accountId, id: checkId }, effective: fields, before: old }: Saved,
 ): Promise<void> {
   const settings = fields['heartbeat'] as HeartbeatSettings & { pingToken: string };
   const periodMs = heartbeatDurationMs(settings.period, settings.periodUnit);
@@ -34,37 +39,34 @@ async function writeHeartbeat(
       keys: ['heartbeat.pingToken'],
     });
   }
-  const values = { ping_token: tokenHash, period_ms: periodMs, grace_ms: graceMs };
   const before = await db
     .selectFrom('heartbeats')
     .selectAll()
     .where('check_id', '=', checkId)
     .executeTakeFirst();
-  const restarts =
-    !fields.activated || before?.period_ms !== periodMs || before.grace_ms !== graceMs;
-  const timer = restarts ? { last_ping_at: null, expected_at: null, fails_at: null } : {};
+  const { lastPingAt, expectedAt, failsAt } = withSettings(
+    {
+      ...{ periodMs: before?.period_ms ?? periodMs, graceMs: before?.grace_ms ?? graceMs },
+      lastPingAt: before?.last_ping_at ?? null,
+      ...{ expectedAt: before?.expected_at ?? null, failsAt: before?.fails_at ?? null },
+    },
+    { periodMs, graceMs },
+    { wasActive: old?.activated ?? fields.activated, isActive: fields.activated },
+    clock.now(),
+  );
+  const values = {
+    ...{ ping_token: tokenHash, period_ms: periodMs, grace_ms: graceMs },
+    ...{ last_ping_at: lastPingAt, expected_at: expectedAt, fails_at: failsAt },
+  };
   await db
     .insertInto('heartbeats')
-    .values({
-      check_id: checkId,
-      account_id: accountId,
-      ...values,
-      last_ping_at: null,
-      expected_at: null,
-      fails_at: null,
-    })
-    .onConflict((conflict) => conflict.column('check_id').doUpdateSet({ ...values, ...timer }))
+    .values({ check_id: checkId, account_id: accountId, ...values })
+    .onConflict((conflict) => conflict.column('check_id').doUpdateSet(values))
     .execute();
 }
 
-const keepTimer: NonNullable<CheckConsumer['created']> = async (
-  services,
-  db,
-  { row, effective },
-) => {
-  if (!runsOnAgents(row.type)) {
-    await writeHeartbeat(services, db, row.account_id, row.id, effective);
-  }
+const keepTimer = async (services: Services, db: Kysely<Database>, saved: Saved): Promise<null> => {
+  if (!runsOnAgents(saved.row.type)) await writeHeartbeat(services, db, saved);
   return null;
 };
 

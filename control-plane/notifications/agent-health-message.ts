@@ -45,6 +45,7 @@ function titleOf({ code, isOver, isConclusive, ...facts }: AgentHealthFacts): st
   const location = `location "${oneLine(facts.locationName)}"`;
   const wording = wordingOf(code);
   if (wording !== undefined) {
+    if (isOver && !isConclusive) return `No check without results runs at ${location} any more`;
     return isOver
       ? `${wording.over} ${location}`
       : wording.title(location, count(facts.checks.length, 'check'));
@@ -67,11 +68,12 @@ export function agentHealthMessage(
   publicUrl: string,
   timezone: string | null,
 ) {
-  const { isOver, since, runs, checks, at, location, mostCommonCode: code } = facts;
+  const { isOver, isConclusive, since, runs, checks, at, location, mostCommonCode: code } = facts;
   const name = oneLine(facts.locationName);
   const said = oneLine(facts.message ?? '');
   const wording = wordingOf(facts.code);
   const labels = wording ?? { label: 'NOT MEASURING', overLabel: 'MEASURING AGAIN' };
+  const hasEnded = wording === undefined || isConclusive;
   const lines: [string, string][] = [
     ['Location', name === location ? name : `${name} (${location})`],
     [isOver ? 'Began' : 'Since', instantText(since, timezone)],
@@ -89,7 +91,7 @@ export function agentHealthMessage(
   const isOne = checks.length === 1;
   return {
     tone: isOver ? ('recovered' as const) : ('failing' as const),
-    label: isOver ? labels.overLabel : labels.label,
+    label: isOver ? (hasEnded ? labels.overLabel : 'NOTHING RUNS') : labels.label,
     title: titleOf(facts),
     subject: name,
     reason: isOver

@@ -7,6 +7,8 @@ export interface WaitingCheck {
   name: string;
   groupId: number | null;
   /** Start of its present schedule. */
+  scheduledAt: number;
+  /** Since when it runs at the location, under this schedule or others before it. */
   assignedAt: number;
 }
 
@@ -15,6 +17,7 @@ export async function checksWaitingIn(
   db: Kysely<Database>,
   { accountId, location }: { accountId: string; location: string },
 ): Promise<WaitingCheck[]> {
+  const named = `%${JSON.stringify(location)}%`;
   const rows = await db
     .selectFrom('check_locations')
     .innerJoin('checks', 'checks.id', 'check_locations.check_id')
@@ -24,7 +27,27 @@ export async function checksWaitingIn(
         .on('schedule_periods.ends_at', 'is', null),
     )
     .selectAll('checks')
-    .select('schedule_periods.starts_at as assigned_at')
+    .select('schedule_periods.starts_at as scheduled_at')
+    // A period with the location that follows none of the check with it.
+    .select((select) =>
+      select
+        .selectFrom('schedule_periods as first')
+        .select((of) => of.fn.max('first.starts_at').as('at'))
+        .whereRef('first.check_id', '=', 'checks.id')
+        .where('first.locations_json', 'like', named)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('schedule_periods as before')
+                .select('before.id')
+                .whereRef('before.check_id', '=', 'first.check_id')
+                .whereRef('before.ends_at', '=', 'first.starts_at')
+                .where('before.locations_json', 'like', named),
+            ),
+          ),
+        )
+        .as('assigned_at'),
+    )
     .where('check_locations.account_id', '=', accountId)
     .where('check_locations.location', '=', location)
     .orderBy('checks.name')
@@ -37,6 +60,6 @@ export async function checksWaitingIn(
       id: row.id,
       name: row.name,
       groupId: row.group_id,
-      assignedAt: row.assigned_at,
+      ...{ scheduledAt: row.scheduled_at, assignedAt: row.assigned_at ?? row.scheduled_at },
     }));
 }

@@ -3,7 +3,11 @@ import { join } from 'node:path';
 import test from 'node:test';
 import fc from 'fast-check';
 import { availabilityWithin } from '../../control-plane/heartbeats/decide/heartbeat-times.ts';
-import { stepHeartbeat, type Heartbeat } from '../../control-plane/heartbeats/decide/heartbeat.ts';
+import {
+  stepHeartbeat,
+  withSettings,
+  type Heartbeat,
+} from '../../control-plane/heartbeats/decide/heartbeat.ts';
 import { sweepHeartbeats } from '../../control-plane/heartbeats/heartbeats.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { temporaryFolder } from '../support/system.ts';
@@ -116,19 +120,109 @@ test('pings and their absence become events, results and a status', async () => 
   assert.equal((await fetch(`${cp.url}/ping/unknown-token-1234`)).status, 404);
 });
 
-test('an update with another period starts anew; a deactivated monitor hears nothing', async () => {
+/** Saves at minutes after the only ping, and the minute from which the monitor fails; null for never. */
+const saves: [
+  name: string,
+  saves: (readonly [at: number, change: Record<string, unknown>])[],
+  failsAt: number | null,
+][] = [
+  ['nothing is saved', [], 12],
+  ['equal values and a name', [[5, { name: 'other', heartbeat: body.heartbeat }]], 12],
+  ['a longer period', [[5, { heartbeat: { ...body.heartbeat, period: 20 } }]], 22],
+  ['a longer grace', [[5, { heartbeat: { ...body.heartbeat, grace: 9 } }]], 19],
+  ['a longer grace within the old one', [[11, { heartbeat: { ...body.heartbeat, grace: 9 } }]], 19],
+  ['a shorter period that is not over', [[3, { heartbeat: { ...body.heartbeat, period: 5 } }]], 7],
+  ['a shorter period that is over', [[9, { heartbeat: { ...body.heartbeat, period: 5 } }]], 16],
+  ['a shorter grace that is over', [[11, { heartbeat: { ...body.heartbeat, grace: 0 } }]], 11],
+  [
+    'a change every few minutes',
+    [3, 6, 9, 11].map((at) => [at, { heartbeat: { ...body.heartbeat, grace: at % 2 } }] as const),
+    11,
+  ],
+  ['a pause', [[5, { activated: false }]], null],
+  [
+    'a pause that ends',
+    [
+      [5, { activated: false }],
+      [30, { activated: true }],
+    ],
+    42,
+  ],
+  [
+    'a pause with another period',
+    [
+      [5, { activated: false }],
+      [8, { heartbeat: { ...body.heartbeat, period: 5 } }],
+      [30, { activated: true }],
+    ],
+    37,
+  ],
+  [
+    'a pause of one that fails',
+    [
+      [15, { activated: false }],
+      [30, { activated: true }],
+    ],
+    42,
+  ],
+];
+
+test('a save is no ping: it keeps what was heard, and computes the deadline anew', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  for (const [name, changes, failsAt] of saves) {
+    const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', body);
+    await fetch(check.heartbeat.pingUrl);
+    const pingedAt = clock.now();
+    for (let at = 0; at <= 60; at += 1) {
+      for (const [when, change] of changes) {
+        if (when !== at) continue;
+        const saved = await cp.api('PUT', `/v1/checks/heartbeat/${check.id}`, change);
+        assert.equal(saved.status, 200, name);
+        assert.equal(saved.body.heartbeat.pingUrl, check.heartbeat.pingUrl);
+        // One of a deactivated monitor counts for nothing.
+        if (change['activated'] === false) await fetch(check.heartbeat.pingUrl);
+      }
+      await sweepHeartbeats(cp.controlPlane.services);
+      clock.advance(minute);
+    }
+    const { body: events } = await cp.api('GET', `/v1/checks/heartbeats/${check.id}/events`);
+    const failing = (events[0].events as { state: string; timestamp: string }[])
+      .filter(({ state }) => state === 'FAILING')
+      .map(({ timestamp }) => Math.round((Date.parse(timestamp) - pingedAt) / minute));
+    assert.equal(failing[0] ?? null, failsAt, `${name}: ${failing.join()}`);
+    await cp.api('DELETE', `/v1/checks/${check.id}`);
+  }
+});
+
+test('what a gap of ours has put off stays put off when settings are saved', () => {
+  const excused = { ...waiting, lastPingAt: 0, expectedAt: 10 * minute, failsAt: 90 * minute };
+  const active = { wasActive: true, isActive: true };
+  for (const [periodMs, graceMs, failsAt] of [
+    [10 * minute, minute, 89],
+    [20 * minute, 2 * minute, 100],
+    [minute, 2 * minute, 81],
+  ] as const) {
+    const saved = withSettings(excused, { periodMs, graceMs }, active, 80 * minute);
+    assert.equal(saved.failsAt, failsAt * minute);
+  }
+});
+
+test('one that never pinged waits for its first ping, whatever is saved', async () => {
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({ clock });
   const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', body);
-  await fetch(check.heartbeat.pingUrl);
-  const path = `/v1/checks/heartbeat/${check.id}`;
-  const changed = await cp.api('PUT', path, { heartbeat: { ...body.heartbeat, period: 5 } });
-  assert.equal(changed.body.heartbeat.pingUrl, check.heartbeat.pingUrl);
-  await cp.api('PUT', path, { activated: false });
-  assert.equal((await fetch(check.heartbeat.pingUrl)).status, 200);
-  clock.advance(60 * minute);
-  await sweepHeartbeats(cp.controlPlane.services);
-  assert.equal((await cp.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures, false);
+  for (const change of [
+    { heartbeat: { ...body.heartbeat, period: 5 } },
+    { activated: false },
+    { activated: true },
+  ]) {
+    await cp.api('PUT', `/v1/checks/heartbeat/${check.id}`, change);
+    clock.advance(60 * minute);
+    await sweepHeartbeats(cp.controlPlane.services);
+  }
+  const { body: events } = await cp.api('GET', `/v1/checks/heartbeats/${check.id}/events`);
+  assert.deepEqual(events[0]?.events ?? [], []);
 });
 
 test('our own outage fails no heartbeat', async () => {
@@ -185,8 +279,12 @@ test('a monitor whose group is switched off hears nothing and never fails', asyn
   assert.deepEqual(await events(), ['RECEIVED']);
   await cp.api('PUT', `/v2/check-groups/${group.id}`, { name: 'g', activated: true });
   await sweepHeartbeats(cp.controlPlane.services);
+  clock.advance(10 * minute);
   await ping();
   assert.deepEqual(await events(), ['RECEIVED', 'RECEIVED']);
+  clock.advance(12 * minute);
+  await sweepHeartbeats(cp.controlPlane.services);
+  assert.deepEqual(await events(), ['FAILING', 'RECEIVED', 'RECEIVED']);
 });
 
 test('pings that a full disk refused are not missed: the time without room does not count', async () => {

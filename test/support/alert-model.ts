@@ -13,6 +13,8 @@ export interface ModelSettings {
   reminders: number;
   reminderEveryMs: number;
   percentage: number | null;
+  /** A heartbeat: no run follows a missed ping. */
+  isPinged: boolean;
   mute: { reason: 'MUTED' } | { reason: 'MAINTENANCE'; until: number } | null;
 }
 
@@ -247,6 +249,8 @@ export class AlertModel {
       }
     } else if (settings.runs === null) {
       due = (this.#streak()[0]?.at ?? 0) + settings.minutes * 60_000 + this.#lag;
+    } else if (settings.isPinged) {
+      due = (this.#streak()[0]?.at ?? 0) + this.#lag;
     }
     return due === null ? null : Math.max(due, this.#heldUntil ?? 0);
   }

@@ -14,6 +14,8 @@ export interface AlertRules {
   isParallel: boolean;
   /** The share of locations that must fail, in percent; null without such a threshold. */
   parallelPercentage: number | null;
+  /** After a missed deadline no run follows that could show it again. */
+  isPinged?: boolean;
   mute: Mute | null;
 }
 
@@ -64,6 +66,7 @@ export function rulesOf(settings: AlertSettings, check: RuledCheck): AlertRules 
           },
     reminders: { amount, intervalMs: interval * 60_000 },
     isParallel,
+    ...(check.isPinged && { isPinged: true }),
     parallelPercentage: isParallel && enabled ? percentage : null,
     mute: check.mute,
   };

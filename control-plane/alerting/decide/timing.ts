@@ -19,10 +19,11 @@ export function timedDueAt(state: AlertState, rules: AlertRules): number | null 
   const { condition, stretchSince, alert, lagMs, unheardMs } = state;
   if (condition === 'passing' || stretchSince === null) return null;
   if (notifiedCondition(state) !== condition) {
-    const { escalation } = rules;
-    return escalation.type === 'TIME_BASED'
-      ? stretchSince + escalation.minutes * 60_000 + lagMs + unheardMs
-      : null;
+    const { escalation, isPinged } = rules;
+    if (escalation.type === 'TIME_BASED') {
+      return stretchSince + escalation.minutes * 60_000 + lagMs + unheardMs;
+    }
+    return isPinged === true ? stretchSince + lagMs : null;
   }
   const { amount, intervalMs } = rules.reminders;
   const { acknowledged } = alert ?? {};

@@ -104,3 +104,29 @@ export function postponeHeartbeat(
   const postponed = maintenanceEndsAt + graceMs;
   return postponed > failsAt ? { expectedAt: maintenanceEndsAt, failsAt: postponed } : null;
 }
+
+/**
+ * The timer after a save. A change of settings is no ping: whoever was expected stays expected, at the moment that
+ * the new settings say. A job that is late only by a period it did not know has one from the save on, and
+ * after a pause from the activation. One that never pinged, or fails, waits for its next ping; a pause ends its
+ * failure.
+ */
+export function withSettings(
+  before: Heartbeat,
+  settings: Pick<Heartbeat, 'periodMs' | 'graceMs'>,
+  { wasActive, isActive }: { wasActive: boolean; isActive: boolean },
+  now: number,
+): Heartbeat {
+  const { lastPingAt, expectedAt, failsAt } = before;
+  const { periodMs, graceMs } = settings;
+  const waiting = { ...settings, lastPingAt, expectedAt: null, failsAt: null };
+  const fromNow = { ...waiting, expectedAt: now + periodMs, failsAt: now + periodMs + graceMs };
+  if (!isActive || lastPingAt === null) return waiting;
+  if (!wasActive) return fromNow;
+  if (expectedAt === null || failsAt === null) return waiting;
+  const longerMs = periodMs - before.periodMs;
+  // Moved, not counted from the ping: what a gap or a maintenance has put off stays put off.
+  const moved = failsAt + longerMs + graceMs - before.graceMs;
+  if (longerMs < 0 && moved <= now) return fromNow;
+  return { ...waiting, expectedAt: expectedAt + longerMs, failsAt: moved };
+}

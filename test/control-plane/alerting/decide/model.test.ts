@@ -105,6 +105,7 @@ class Life {
       reminders: reminders.amount,
       reminderEveryMs: reminders.interval * minute,
       percentage: this.#mode === 'parallel' && threshold.enabled ? threshold.percentage : null,
+      isPinged: this.#mode === 'heartbeat',
       mute: this.#mute(),
     };
   }
