@@ -31,7 +31,9 @@ export async function tickEventOf(
     kind: 'tick',
     scheduledFor,
     results: await readTick(db, { accountId, checkId, scheduledFor }),
-    expected: check.locations.filter((location) => services.hub.isServed(accountId, location)),
+    expected: check.locations.filter(
+      (location) => services.hub.members(accountId, location).length > 0,
+    ),
     closesAt: known?.closesAt ?? Math.max(scheduledFor + check.tickLastsMs, soonest),
     isInMaintenance: await mutes.wasInMaintenance(accountId, checkId, scheduledFor),
     newest,

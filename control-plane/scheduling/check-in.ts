@@ -151,6 +151,33 @@ function serverTime(clock: Clock, receivedAt: number, arrivedAt: number) {
 }
 
 /**
+ * A check-in that offers nothing and waits for nothing, as `doctor` sends it, only asks whether it would be answered.
+ * It leaves no trace: whether the location is served, and since when, is what people look at then.
+ */
+function isVisit({ hub }: Services, caller: Caller, request: CheckInRequest): boolean {
+  const { agentId, capabilities, waitMs } = request;
+  return (
+    capabilities.checkTypes.length === 0 &&
+    waitMs === 0 &&
+    !hub.isServing(caller.accountId, caller.location, agentId)
+  );
+}
+
+function answerOfVisit(
+  { clock, ids }: Services,
+  { accountId, location }: Caller,
+  { protocol }: CheckInRequest,
+  receivedAt: number,
+): CheckInAnswer {
+  return {
+    serverTime: { receivedAt, sentAt: clock.now() },
+    ...{ location, epoch: 0, snapshot: '', full: true },
+    ...(protocol >= keyedIdsFrom && { idKey: ids.keyOf(accountId, location) }),
+    ...{ upserts: [], removals: [], jobs: [], cancellations: [] },
+  };
+}
+
+/**
  * Answers a check-in: at once when there are changes or jobs, otherwise at the next change or when
  * the wait is over. Aborting the signal (the agent disconnected) discards the answer.
  */
@@ -163,6 +190,8 @@ export async function checkIn(
 ): Promise<CheckInAnswer> {
   const { hub } = services;
   refuseWhenStopping(services);
+  if (isVisit(services, caller, request))
+    return answerOfVisit(services, caller, request, receivedAt);
   hub.arrive(caller, request.agentId);
   let how: Parameters<typeof hub.depart>[2] = 'failed';
   try {

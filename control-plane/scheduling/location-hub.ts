@@ -220,8 +220,9 @@ export class LocationHub {
     return [...(this.#entries.get(keyOfPlace({ accountId, location }))?.members.values() ?? [])];
   }
 
+  /** Whether an agent takes checks there. */
   isServed(accountId: string, location: string): boolean {
-    return (this.#entries.get(keyOfPlace({ accountId, location }))?.members.size ?? 0) > 0;
+    return this.members(accountId, location).some(({ checkTypes }) => checkTypes.size > 0);
   }
 
   isServing(accountId: string, location: string, agentId: string): boolean {

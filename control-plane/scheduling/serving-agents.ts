@@ -165,6 +165,21 @@ const servingRows = (db: Kysely<Database>) =>
     .select(['account_id', 'location', 'id', 'capacity_light', 'capabilities_json', 'replica_id'])
     .where('gone_at', 'is', null);
 
+const isIn =
+  ({ accountId, location }: Place) =>
+  (where: ExpressionBuilder<Database, 'agents'>) =>
+    where.and([where('account_id', '=', accountId), where('location', '=', location)]);
+
+/** Whether an agent there takes checks: one that drains offers no check type, and serves no more. */
+async function isServed(db: Kysely<Database>, place: Place): Promise<boolean> {
+  const rows = await servingRows(db)
+    .where(isIn(place))
+    .where('capabilities_json', 'not like', '%"checkTypes":[]%')
+    .limit(1)
+    .execute();
+  return rows.length > 0;
+}
+
 function areEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size === other.size && [...one].every((each) => other.has(each));
 }
@@ -232,7 +247,7 @@ export async function joinLocation(
       )
       .execute();
   }
-  if (news.size > 0) await raiseEpoch(db, before, true, now);
+  if (news.size > 0) await raiseEpoch(db, before, await isServed(db, place), now);
   return news;
 }
 
@@ -265,25 +280,24 @@ export async function leaveLocation(
   { replicaId, now }: { replicaId?: string; now: number },
 ): Promise<string[]> {
   const { accountId, location } = place;
+  // Who never joined changes nothing: not even a location that no agent ever served.
+  const ids = eachOf(agentIds);
+  const known = await servingRows(db).where(isIn(place)).where('id', 'in', ids).limit(1).execute();
+  if (known.length === 0) return [];
   const before = await lockState(db, place);
   let leaving = db
     .updateTable('agents')
     .set({ gone_at: now, open_runs_json: null, cancelled_runs_json: null })
     .where('account_id', '=', accountId)
     .where('location', '=', location)
-    .where('id', 'in', eachOf(agentIds))
+    .where('id', 'in', ids)
     .where('gone_at', 'is', null);
   if (replicaId !== undefined) {
     leaving = leaving.where('replica_id', '=', replicaId).where('last_seen_at', '<', now);
   }
   const gone = (await leaving.returning('id').execute()).map(({ id }) => id);
   if (gone.length === 0) return gone;
-  const left = await servingRows(db)
-    .where('account_id', '=', accountId)
-    .where('location', '=', location)
-    .limit(1)
-    .execute();
-  await raiseEpoch(db, before, left.length > 0, now);
+  await raiseEpoch(db, before, await isServed(db, place), now);
   await releaseJobsOf(db, { accountId, location, gone });
   await raiseJobs(db, accountId, [location]);
   return gone;

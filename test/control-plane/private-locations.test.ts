@@ -3,7 +3,7 @@ import test from 'node:test';
 import { startTestControlPlane } from '../support/control-plane.ts';
 import { checkInOf } from '../support/fake-agent.ts';
 
-const checkIn = checkInOf();
+const checkIn = checkInOf({}, ['URL']);
 
 test('a key is shown raw once, kept as a hash, and dead when it is revoked', async () => {
   await using cp = await startTestControlPlane();

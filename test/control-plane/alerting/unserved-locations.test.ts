@@ -119,6 +119,63 @@ test('agents that come and go within five minutes are not notified', async () =>
   assert.deepEqual(notified().length, 1, 'a planned stop counts the same');
 });
 
+test('doctor, and an agent that only ends its runs, serve nothing and hide no outage', async () => {
+  await using world = await setUp();
+  const { cp, agent, pass, notified } = world;
+  await makeCheck(cp, [await makeChannel(cp)]);
+  const key = await cp.locationKey(location);
+  /** As doctor does: an id that is thrown away, nothing offered, and goodbye, in either order. */
+  const visit = async (isOvertaken: boolean): Promise<void> => {
+    const visitor = new FakeAgent(cp, key);
+    const goodbye = () => visitor.call('goodbye', { agentId: visitor.id }, 204);
+    if (isOvertaken) await goodbye();
+    const answer = await visitor.checkIn([]);
+    assert.deepEqual([answer.location, answer.upserts, answer.jobs], [location, [], []]);
+    if (!isOvertaken) await goodbye();
+  };
+  const seen = async () =>
+    JSON.stringify([
+      (await cp.api('GET', '/v1/agents')).body,
+      await cp.controlPlane.services.db.selectFrom('location_states').selectAll().execute(),
+    ]);
+  const untouched = await seen();
+  await visit(true);
+  await visit(false);
+  assert.equal(await seen(), untouched, 'of a location that nobody ever served');
+  await pass(minute, [agent]);
+  // It drains: it goes on polling, and takes nothing.
+  await agent.checkIn([]);
+  await agent.call('goodbye', { agentId: agent.id }, 204);
+  const before = await seen();
+  for (let minutes = 0; minutes < 4; minutes += 1) {
+    await pass(minute);
+    await visit(minutes % 2 === 0);
+    assert.equal(await seen(), before);
+  }
+  assert.deepEqual(notified(), []);
+  await pass(minute);
+  await visit(false);
+  await pass(30 * second);
+  assert.equal(notified().length, 1);
+  await visit(false);
+  await pass(minute);
+  assert.deepEqual(notified(), [], 'a visit is no recovery');
+  await pass(minute, [agent]);
+  assert.deepEqual(notified().length, 1, 'an agent is one');
+});
+
+test('a location whose only agent drains for long is not served', async () => {
+  await using world = await setUp();
+  const { cp, agent, pass, notified } = world;
+  await makeCheck(cp, [await makeChannel(cp)]);
+  await pass(minute, [agent]);
+  const draining = { ...agent, checkIn: () => agent.checkIn([]) } as unknown as FakeAgent;
+  await pass(4 * minute + 50 * second, [draining]);
+  assert.deepEqual(notified(), []);
+  await pass(30 * second, [draining]);
+  assert.equal(notified().length, 1);
+});
+
 test('another agent of the location is enough', async () => {
   await using world = await setUp();
   const { cp, agent, pass, notified } = world;
