@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { leaseRenewMs, type Capabilities } from '@monitor/shared/contract/agent-protocol.ts';
 import { tightenTree } from '@monitor/shared/private-files.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import type { LogOutput } from '@monitor/shared/log-output.ts';
 import type { Logger } from 'pino';
 import { ArtifactSpool } from './artifacts/artifact-spool.ts';
 import { openRunArtifacts } from './artifacts/run-artifacts.ts';
@@ -59,6 +60,7 @@ export interface AgentParts {
   mustHideFiles?: boolean;
   logger: Logger;
   network: NetworkAccess;
+  log?: LogOutput;
   /** The last lines of the log, for support bundles. */
   logRing?: LogRing;
   clock?: Clock;
@@ -322,6 +324,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   setAbilities(metrics, network, code?.browsers ?? []);
   const observe = (): void => {
     updateGauges(metrics, { clock, outbox, executor, uploads, overload });
+    metrics.logDropped.set(parts.log?.dropped ?? 0);
   };
   // Logs and refusals hold no secret by the rules of the house; here they leave by other doors.
   const scrubber = createScrubber({ secrets: secretsOf(config), detect: true });
@@ -332,10 +335,12 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
         notAlive: () =>
           scheduler.overdueMs() > stuckAfterMs ? 'the scheduler does not wake up' : null,
         observe,
-        remarks: () =>
-          healthRemarks(checkIns.history, overload.load, damages.noted, (text) =>
+        remarks: () => ({
+          ...healthRemarks(checkIns.history, overload.load, damages.noted, (text) =>
             scrubber.text(text),
           ),
+          ...(parts.log?.problem == null ? {} : { log: parts.log.problem }),
+        }),
         probe: await openProbeEndpoint({
           ...{ config, network, metrics, clock: rawClock },
           logger: logger.child({ subsystem: 'probe' }),
@@ -355,6 +360,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
           ...{ config, clock, rawClock, network, session },
           ...{ outbox, spool, executor, checkIns, submitLoop, metrics, overload },
           damages: damages.noted,
+          logProblem: parts.log?.problem ?? null,
           startedAt,
           healthPort: probes.port,
           checks: scheduler.size,

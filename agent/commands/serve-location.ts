@@ -8,6 +8,7 @@ import { openNetwork } from '../network.ts';
 import { LogRing } from '../observability/log-ring.ts';
 import { createLogger } from '../observability/logger.ts';
 import { version } from '../version.ts';
+import { LogOutput } from '@monitor/shared/log-output.ts';
 
 const forcedExitWithinMs = 3_000;
 
@@ -48,7 +49,11 @@ export async function serveLocation(
 ): Promise<void> {
   guardDescriptors();
   const logRing = new LogRing();
-  const logger = createLogger(config, logRing.before(process.stdout));
+  const log = new LogOutput(process.stdout);
+  const logger = createLogger(config, logRing.before(log));
+  log.onRecovered = (facts) => {
+    logger.warn(facts, 'lines of the log were dropped, they could not be written');
+  };
   for (const warning of warnings) logger.warn({ warning }, 'setting ignored');
   for (const warning of applyTrust(config, processEnvironment, Date.now())) {
     logger.warn({ warning }, 'trust of this agent needs attention');
@@ -65,7 +70,7 @@ export async function serveLocation(
     'agent is starting',
   );
   const agent = await startAgent({
-    ...{ config, logger, network, logRing },
+    ...{ config, logger, log, network, logRing },
     secretFiles: folder === undefined ? secretFiles : [...secretFiles, folder],
     mustHideFiles: folder !== undefined,
   }).catch(async (error: unknown) => {
@@ -82,4 +87,5 @@ export async function serveLocation(
   });
   process.exitCode = await serveUntilSignalled(agent, folder !== undefined);
   await network[Symbol.asyncDispose]();
+  log.letEnd();
 }

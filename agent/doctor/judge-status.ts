@@ -48,6 +48,7 @@ export function degradations(status: AgentStatus): string[] {
       `overloaded for ${longTime(now - load.overloadedSince)}: ${load.reason ?? 'too little CPU'}`,
     );
   }
+  if (status.logProblem !== null) reasons.push(status.logProblem);
   for (const { at, file, found, lost, salvaged, aside } of status.damages) {
     if (now - at > damageShownMs) continue;
     const kept = aside === null ? '' : `; the damaged one is kept as ${aside}`;

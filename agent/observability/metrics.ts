@@ -24,6 +24,7 @@ export interface AgentMetrics {
   outboxMaxBytes: Gauge;
   outboxOldest: Gauge;
   outboxDropped: Gauge;
+  logDropped: Gauge;
   damages: Counter<'file'>;
   damagedRecords: Counter<'file'>;
   submissions: Counter<'outcome'>;
@@ -133,6 +134,7 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     outboxBytes: gauge('outbox_bytes', 'Size of the results not yet delivered'),
     outboxMaxBytes: gauge('outbox_max_bytes', 'Room for results not yet delivered'),
     outboxOldest: gauge('outbox_oldest_age_seconds', 'Age of the oldest result not yet delivered'),
+    logDropped: gauge('log_dropped_lines', 'Lines of the log that could not be written'),
     outboxDropped: gauge(
       'outbox_dropped_results',
       'Results that lost what they saw, since the outbox was made',

@@ -56,6 +56,8 @@ export const agentStatus = z.object({
     cpuWaitRatio: z.number().nullable(),
     lastSuspension: z.object({ endedAt: instant, lastedMs: z.number() }).nullable(),
   }),
+  /** Lines of the log that are being lost. */
+  logProblem: z.string().nullable().default(null),
   /** Files of the agent that were found damaged since the start; older agents do not say. */
   damages: z
     .array(

@@ -36,6 +36,7 @@ export interface StatusParts {
   metrics: AgentMetrics;
   overload: Overload;
   damages: readonly NotedDamage[];
+  logProblem: string | null;
 }
 
 function withoutLogin(address: string): string {
@@ -95,6 +96,7 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
       traceroute: traceroute === null ? (tracerouteProblem ?? 'none') : 'works',
     },
     load: parts.overload.load,
+    logProblem: parts.logProblem,
     damages: parts.damages.map(({ lostSlots, ...damage }) => ({
       ...damage,
       lostSlots: [...lostSlots],

@@ -9,6 +9,7 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
+import type { LogOutput } from '@monitor/shared/log-output.ts';
 import { actorOf, pruneAuditLog, recordDone } from '../audit/index.ts';
 import { forgetChallenges, forgetLinks, Passwords, type PeopleDeps } from '../people/index.ts';
 import { bindApi } from './api.ts';
@@ -171,6 +172,8 @@ export interface ControlPlaneParts {
   resolver?: DomainResolver;
   /** Accepts a key that does not fit the encrypted values of the database. */
   acceptNewKey?: boolean;
+  /** Where the log goes. */
+  log?: LogOutput;
 }
 
 export interface ControlPlane extends AsyncDisposable {
@@ -260,7 +263,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     logger: logger.child({ subsystem: 'reception' }),
   });
   stack.use(reception);
-  const metrics = createMetrics(new Registry(), version);
+  const metrics = createMetrics(new Registry(), version, () => parts.log?.dropped ?? 0);
   const commits = new CommitQueue(db, {
     clock,
     onCommit({ tookMs, writes, isDurable }) {
@@ -519,6 +522,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
           losses.problem ??
           reception.clockProblem ??
           databaseClock?.problem ??
+          parts.log?.problem ??
           null,
       ),
       statusPages,

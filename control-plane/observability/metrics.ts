@@ -45,7 +45,11 @@ export function boundedLabel(most: number = maxCodes): (value: string) => string
 }
 
 /** Declares all metrics on a registry, with the default metrics of Node. */
-export function createMetrics(registry: Registry, version: string): ControlPlaneMetrics {
+export function createMetrics(
+  registry: Registry,
+  version: string,
+  droppedLines = () => 0,
+): ControlPlaneMetrics {
   const registers = [registry];
   const name = (tail: string) => `monitor_control_plane_${tail}`;
   const counter = <L extends string>(tail: string, help: string, labelNames: L[] = []) =>
@@ -67,6 +71,14 @@ export function createMetrics(registry: Registry, version: string): ControlPlane
     labelNames: ['version', 'node'],
     registers,
   }).set({ version, node: process.versions.node }, 1);
+  new Gauge({
+    name: name('log_dropped_lines'),
+    help: 'Lines of the log that could not be written',
+    registers,
+    collect() {
+      this.set(droppedLines());
+    },
+  });
   return {
     registry,
     requests: counter(

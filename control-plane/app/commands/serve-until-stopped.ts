@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { pino } from 'pino';
+import { LogOutput } from '@monitor/shared/log-output.ts';
 import type { Config } from '../../core/config.ts';
 import type { Services } from '../../core/services.ts';
 import { nameOfDatabase } from '../../integrity/index.ts';
@@ -30,9 +31,13 @@ export async function serveUntilStopped(
   { newKey = false, withAgent = false }: { newKey?: boolean; withAgent?: boolean },
 ): Promise<void> {
   const agentProgram = withAgent ? findAgent() : null;
-  const logger = pino({ level: config.LOG_LEVEL, base: null });
+  const log = new LogOutput(process.stdout);
+  const logger = pino({ level: config.LOG_LEVEL, base: null }, log);
+  log.onRecovered = (facts) => {
+    logger.warn(facts, 'lines of the log were dropped, they could not be written');
+  };
   const controlPlane = await startControlPlane({
-    ...{ config, logger },
+    ...{ config, logger, log },
     acceptNewKey: newKey,
   });
   // Before the ready message: a caller that waits for it may stop the process at once.
@@ -68,4 +73,5 @@ export async function serveUntilStopped(
   await controlPlane[Symbol.asyncDispose]();
   clearTimeout(timeLimit);
   logger.info('stopped');
+  log.letEnd();
 }

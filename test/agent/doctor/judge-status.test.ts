@@ -21,6 +21,7 @@ const healthy: AgentStatus = {
   },
   artifacts: { files: 0, bytes: 0, maxBytes: 1_000, droppedTotal: 0 },
   ...{ runtimes: [], browsers: [], internalErrors: {}, damages: [] },
+  logProblem: null,
   load: { overloadedSince: null, reason: null, cpuWaitRatio: 0.01, lastSuspension: null },
   network: { icmp: 'datagram', capture: 'packets', traceroute: 'works' },
 };
