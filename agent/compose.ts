@@ -22,7 +22,7 @@ import { serveProbes } from './status/probes.ts';
 import { serveStatus } from './status/status-socket.ts';
 import { collectStatus } from './status/collect-status.ts';
 import { setAbilities, updateGauges } from './status/gauges.ts';
-import { healthRemarks } from './status/remarks.ts';
+import { describeSetAside, healthRemarks } from './status/remarks.ts';
 import { openTraces } from './observability/tracing/open-traces.ts';
 import { openProbeEndpoint } from './probe/probe-endpoint.ts';
 import { canRunCode, runnersFor, type RunnerRegistry } from './runners/index.ts';
@@ -339,6 +339,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
           ...healthRemarks(checkIns.history, overload.load, damages.noted, (text) =>
             scrubber.text(text),
           ),
+          ...describeSetAside(outbox.state()),
           ...(parts.log?.problem == null ? {} : { log: parts.log.problem }),
         }),
         probe: await openProbeEndpoint({

@@ -218,10 +218,11 @@ export class UploadLoop {
     }
     const status = failure.statusCode;
     const now = clock.monotonic();
-    if (status === 404) {
+    if (status === 404 || failure.isPage) {
       const waiting = this.#waiting.get(entry);
       if (waiting !== undefined && startedAt <= waiting.failedAt) return;
       const failures = (waiting?.failures ?? 0) + 1;
+      if (failure.isPage && failures === 1) logger.warn({ err: error }, 'file kept for later');
       const dueAt = now + backoffMs(failures, random);
       this.#waiting.set(entry, { failures, failedAt: now, dueAt });
       return;

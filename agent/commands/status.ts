@@ -51,6 +51,7 @@ function rows(status: AgentStatus): string[][] {
       ? 'none waits'
       : `${outbox.depth} wait (${bytesText(outbox.bytes)}), the oldest since ${ago(outbox.oldestAt)}`;
   const dropped = (count: number): string => (count === 0 ? '' : `, ${count} dropped`);
+  const setAside = outbox.setAsideTotal === 0 ? '' : `, ${outbox.setAsideTotal} refused`;
   const errors = Object.entries(status.internalErrors).map(([code, count]) => `${code} ${count}`);
   return [
     [
@@ -75,7 +76,7 @@ function rows(status: AgentStatus): string[][] {
     ['heavy runs', pool(pools.heavy)],
     [
       'results',
-      `${waiting}${dropped(outbox.droppedTotal)}, last delivered ${ago(outbox.lastDeliveredAt)}`,
+      `${waiting}${dropped(outbox.droppedTotal)}${setAside}, last delivered ${ago(outbox.lastDeliveredAt)}`,
     ],
     [
       'files',

@@ -27,6 +27,11 @@ export function degradations(status: AgentStatus): string[] {
       `${counted(outbox.depth, 'result')} wait, the oldest for ${longTime(now - outbox.oldestAt)}`,
     );
   }
+  if (outbox.setAsideAt !== null && now - outbox.setAsideAt <= damageShownMs) {
+    reasons.push(
+      `the control plane refused results, ${outbox.setAsideTotal} in all: they are set aside, see the log`,
+    );
+  }
   for (const [what, { bytes, maxBytes }] of [
     ['results', outbox],
     ['files of results', artifacts],

@@ -25,10 +25,12 @@ import {
   type LiveLogLine,
   type OpenRun,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import { errorBody, errorCatalogue, type ErrorBody } from '@monitor/shared/contract/errors.ts';
+import type { errorCatalogue} from '@monitor/shared/contract/errors.ts';
+import { errorBody, type ErrorBody } from '@monitor/shared/contract/errors.ts';
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { AgentError } from '../errors.ts';
+import { printable } from '../printable.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { LinkProblem } from './link-problem.ts';
 import { connectWithinMs } from './open-connection.ts';
@@ -73,15 +75,23 @@ const pieceBytes = 16_384;
 export class CallFailure extends AgentError {
   readonly statusCode: number | null;
   readonly retryAfterMs: number | null;
+  /** It is the answer of something in between, and decides nothing about what was sent. */
+  readonly isPage: boolean;
 
   constructor(
     code: AgentError['code'],
     message: string,
-    details: { statusCode?: number; retryAfterMs?: number | null; cause?: unknown },
+    details: {
+      statusCode?: number;
+      retryAfterMs?: number | null;
+      isPage?: boolean;
+      cause?: unknown;
+    },
   ) {
     super(code, message, { cause: details.cause });
     this.statusCode = details.statusCode ?? null;
     this.retryAfterMs = details.retryAfterMs ?? null;
+    this.isPage = details.isPage ?? false;
   }
 }
 
@@ -146,7 +156,7 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
  *   404       not a control plane, or one from before this protocol
  *   other 4xx this call is wrong and stays wrong
  *   5xx       an error of the control plane, which may pass
- * An error without a JSON message does not come from the control plane, but from a proxy.
+ * What is not an error as the control plane words it comes from a proxy or gateway: it says nothing about what was sent.
  */
 function failureOf(
   status: number,
@@ -154,23 +164,36 @@ function failureOf(
   text: string,
   headers: Record<string, string | string[] | undefined>,
 ): CallFailure {
-  const message = messageIn(text);
-  const details = { statusCode: status, retryAfterMs: retryAfterMs(headers['retry-after']) };
-  if (status === errorCatalogue.PROTOCOL_UNSUPPORTED.statusCode && isOfProtocol(text)) {
+  const own = ownError(status, text);
+  const isLater = status === 408 || status === 429 || status >= 500;
+  const details = {
+    statusCode: status,
+    retryAfterMs: retryAfterMs(headers['retry-after']),
+    isPage: own === null && !isLater,
+  };
+  const message = own?.message.slice(0, maxMessageLength) ?? '';
+  const said = own === null ? '' : `: ${message}`;
+  if (own?.attributes.code === ('PROTOCOL_UNSUPPORTED' satisfies keyof typeof errorCatalogue)) {
     return new CallFailure('PROTOCOL_REFUSED', message, details);
   }
-  const said = message === '' ? '' : `: ${message}`;
-  if (status === 400 && isOfHeaders(text)) {
+  if (status === 400 && own?.attributes.source === 'headers') {
     return new CallFailure(
       'CONTROL_PLANE_ANSWER',
       `${url} answered 400${said}; a proxy in between may change what this agent sends`,
       details,
     );
   }
-  if (message === '' && (status === 401 || status === 403)) {
+  if (status === 404) {
+    return new CallFailure(
+      'CONTROL_PLANE_REFUSED',
+      `${url} answered 404: there is no control plane at CONTROL_PLANE_URL, or it is older than this agent`,
+      details,
+    );
+  }
+  if (details.isPage) {
     return new CallFailure(
       'CONTROL_PLANE_ANSWER',
-      `${url} answered ${status}, but not as a control plane does; let the proxy or gateway in between pass it`,
+      `${url} answered ${status} with ${pageIn(text)}, not as a control plane does; let the proxy or gateway in between pass it`,
       details,
     );
   }
@@ -181,17 +204,32 @@ function failureOf(
       details,
     );
   }
-  if (status === 408 || status === 413 || status === 429 || status >= 500) {
-    return new CallFailure('CONTROL_PLANE_ANSWER', `${url} answered ${status}${said}`, details);
+  const code = isLater || status === 413 ? 'CONTROL_PLANE_ANSWER' : 'CONTROL_PLANE_REFUSED';
+  return new CallFailure(code, `${url} answered ${status}${said}`, details);
+}
+
+/** Longer than any message of the control plane. */
+const maxMessageLength = 1_000;
+
+/** The error as the control plane words it; null for any other answer. */
+function ownError(status: number, text: string): ErrorBody | null {
+  try {
+    const { data } = errorBody.safeParse(JSON.parse(text));
+    return data?.statusCode === status ? data : null;
+  } catch {
+    return null;
   }
-  if (status === 404) {
-    return new CallFailure(
-      'CONTROL_PLANE_REFUSED',
-      `${url} answered 404: there is no control plane at CONTROL_PLANE_URL, or it is older than this agent`,
-      details,
-    );
-  }
-  return new CallFailure('CONTROL_PLANE_REFUSED', `${url} answered ${status}${said}`, details);
+}
+
+/** The first words of a page, by which people find where it comes from. */
+function pageIn(text: string): string {
+  const words = text
+    .slice(0, maxMessageLength)
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ');
+  return words.trim() === ''
+    ? 'an empty page'
+    : `a page: "${printable(words.trim().slice(0, 80))}"`;
 }
 
 function unreachable(url: string, cause: unknown): CallFailure {
@@ -213,36 +251,6 @@ function unreachable(url: string, cause: unknown): CallFailure {
 /** `{name}` of a path by its value. */
 function fillPath(path: string, params: Readonly<Record<string, string>>): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-}
-
-function attributesIn(text: string): Partial<ErrorBody['attributes']> {
-  try {
-    const parsed = errorBody.pick({ attributes: true }).safeParse(JSON.parse(text));
-    return parsed.data?.attributes ?? {};
-  } catch {
-    return {};
-  }
-}
-
-function isOfProtocol(text: string): boolean {
-  const code: keyof typeof errorCatalogue = 'PROTOCOL_UNSUPPORTED';
-  return attributesIn(text).code === code;
-}
-
-function isOfHeaders(text: string): boolean {
-  return attributesIn(text).source === 'headers';
-}
-
-/** Longer than any message of the control plane. */
-const maxMessageLength = 1_000;
-
-function messageIn(text: string): string {
-  try {
-    const parsed = JSON.parse(text) as { message?: unknown };
-    return typeof parsed.message === 'string' ? parsed.message.slice(0, maxMessageLength) : '';
-  } catch {
-    return '';
-  }
 }
 
 /** Passes chunks on; throws beyond the limit. */

@@ -36,6 +36,8 @@ export const agentStatus = z.object({
     maxBytes: z.number(),
     oldestAt: instant.nullable(),
     droppedTotal: z.number(),
+    setAsideTotal: z.number().default(0),
+    setAsideAt: instant.nullable().default(null),
     lastDeliveredAt: instant.nullable(),
   }),
   artifacts: z.object({

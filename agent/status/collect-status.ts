@@ -62,7 +62,6 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
   const { config, network, outbox, spool, session, executor, checkIns, submitLoop } = parts;
   const { clock, rawClock } = parts;
   const { icmp, icmpProblem, capture, captureProblem, traceroute, tracerouteProblem } = network;
-  const { depth, bytes, oldestAt, droppedTotal } = outbox.state();
   // Deliveries are noted by the clock of this machine, all else by that of the control plane.
   const correctionMs = clock.now() - rawClock.now();
   const deliveredAt = submitLoop.lastDeliveredAt;
@@ -83,7 +82,7 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
     checks: parts.checks,
     pools: { light: poolStatus(executor.pools.light), heavy: poolStatus(executor.pools.heavy) },
     outbox: {
-      ...{ depth, bytes, oldestAt, droppedTotal },
+      ...outbox.state(),
       maxBytes: config.OUTBOX_MAX_BYTES,
       lastDeliveredAt: deliveredAt === null ? null : deliveredAt + correctionMs,
     },

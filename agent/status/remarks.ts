@@ -3,6 +3,7 @@ import { printable } from '../printable.ts';
 import { describeDamage, type NotedDamage } from '../damage.ts';
 import type { LinkHistory } from '../worker/check-in-loop.ts';
 import type { Load } from '../worker/overload.ts';
+import type { OutboxState } from '../worker/outbox.ts';
 
 /** The reason is another program's text: no more of it than a sentence takes. */
 const maxReason = 300;
@@ -42,4 +43,9 @@ export function healthRemarks(
     ...loadRemarks(load),
     ...(damage === null ? {} : { damage }),
   };
+}
+
+/** Results that the control plane refused. */
+export function describeSetAside({ setAsideTotal }: OutboxState): Record<string, string> {
+  return setAsideTotal === 0 ? {} : { setAside: `${setAsideTotal} results were refused` };
 }

@@ -127,7 +127,7 @@ export class CheckInLoop {
 
   #request(): CheckInRequest {
     const { agentId, version, capabilities, capacity, running, rawClock } = this.#options;
-    const { depth, oldestAt, droppedTotal } = this.#options.outboxState();
+    const { depth, oldestAt, droppedTotal, setAsideTotal } = this.#options.outboxState();
     return {
       agentId,
       protocol: protocolVersion,
@@ -138,7 +138,7 @@ export class CheckInLoop {
         : capabilities,
       capacity,
       running: running(),
-      outbox: { depth, oldestAt, droppedTotal },
+      outbox: { depth, oldestAt, droppedTotal: droppedTotal + setAsideTotal },
       snapshot: this.#snapshot,
       waitMs: this.#snapshot === null ? 0 : pollMs,
       clock: { sentAt: Math.round(rawClock.now()), offsetMs: this.#offsetMs },

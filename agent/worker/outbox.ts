@@ -70,6 +70,9 @@ export interface OutboxState {
   bytes: number;
   oldestAt: number | null;
   droppedTotal: number;
+  /** Those that the control plane refused, and when it refused one last. */
+  setAsideTotal: number;
+  setAsideAt: number | null;
 }
 
 interface Sums {
@@ -796,7 +799,16 @@ export class Outbox implements AsyncDisposable {
       bytes: this.#bytes + this.#tombstoneBytes,
       oldestAt: this.#depth === 0 ? null : this.#heal(() => this.#oldestAt()),
       droppedTotal: this.#dropped,
+      ...this.#heal(() => this.#setAside()),
     };
+  }
+
+  #setAside(): Pick<OutboxState, 'setAsideTotal' | 'setAsideAt'> {
+    const row = this.#db
+      .prepare('select max(seq) as n, max(refused_at) as at from dead_letters')
+      .get();
+    const at = row?.['at'] ?? null;
+    return { setAsideTotal: Number(row?.['n'] ?? 0), setAsideAt: at === null ? null : Number(at) };
   }
 
   #oldestAt(): number | null {

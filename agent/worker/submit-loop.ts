@@ -31,6 +31,8 @@ const replayPauseMs = 250;
 const backlogShare = 1 / 4;
 /** A single record that is refused this often is set aside. */
 const triesOfOne = 3;
+/** After so long, what something in between refused is tried again. */
+const passOverMs = 60_000;
 /** Smaller batches are no faster on any link. */
 const smallestBatch = 20;
 /** Random extra delay, so that agents that were refused together come back one after the other. */
@@ -57,6 +59,9 @@ export class SubmitLoop {
   #hasNews = false;
   #liveAfter: number;
   #backlogAfter = 0;
+  /** Records up to here wait, because something in between refuses one of them; 0 for none. */
+  #passedOver = 0;
+  #passedOverAt = 0;
   #failures = 0;
   /** Whether the control plane asked for a pause with its last refusal. */
   #wasAsked = false;
@@ -98,16 +103,20 @@ export class SubmitLoop {
 
   /** One batch. Gives the pause before the next turn, or null when there is nothing to do. */
   async #turn(): Promise<number | null> {
-    const { outbox } = this.#options;
+    const { outbox, clock } = this.#options;
+    if (this.#passedOver > 0 && clock.monotonic() - this.#passedOverAt > passOverMs) {
+      this.#passedOver = this.#backlogAfter = 0;
+      this.#batchLimit = 1;
+    }
     const limit = this.#batchLimit;
     const { backlog, live } = this.#choose();
     const records = this.#withAttempts([...backlog, ...live]);
-    if (records.length === 0) return null;
+    if (records.length === 0) return this.#passedOver > 0 ? submitEveryMs : null;
     const isSent = await this.#send(records);
     if (!isSent) {
       // Results after the reconnection are live again; the others are backlog.
       this.#liveAfter = outbox.newestSeq();
-      this.#backlogAfter = 0;
+      this.#backlogAfter = this.#passedOver;
       if (this.#failures === 0) return 0;
       const pauseMs = backoffMs(this.#failures, this.#options.random);
       return this.#wasAsked ? Math.min(pauseMs, maxBackoffWhenAskedMs) : pauseMs;
@@ -158,7 +167,7 @@ export class SubmitLoop {
 
   /** Sends a batch and settles its records. False when the batch must be sent again. */
   async #send(records: readonly StoredRecord[]): Promise<boolean> {
-    const { client, outbox, logger, metrics } = this.#options;
+    const { client, outbox, logger, metrics, clock } = this.#options;
     try {
       const outcomes = await client.submit(
         records.map(({ payload }) => payload),
@@ -170,10 +179,18 @@ export class SubmitLoop {
       const failure = error instanceof CallFailure ? error : null;
       metrics.submitFailures.inc({ code: failure?.code ?? 'RUNNER_BROKEN' });
       if (failure !== null && this.#isAboutTheBatch(failure)) return this.#narrow(records, failure);
+      const isPage = failure?.isPage === true;
+      if (isPage && records.length > 1 && this.#batchLimit > 1) {
+        this.#batchLimit = Math.max(1, Math.floor(records.length / 2));
+        return false;
+      }
       this.#failures += 1;
+      // What something in between does not let pass is never set aside; others go past it.
+      this.#passedOver = isPage ? Math.max(...records.map(({ seq }) => seq)) : 0;
+      this.#passedOverAt = clock.monotonic();
       if (this.#failures === 1) logger.warn({ err: error }, 'results could not be submitted, kept');
       // On a link that breaks often, smaller batches succeed.
-      this.#batchLimit = Math.max(smallestBatch, Math.floor(records.length / 2));
+      this.#batchLimit = isPage ? 1 : Math.max(smallestBatch, Math.floor(records.length / 2));
       this.#wasAsked = failure?.retryAfterMs != null;
       if (failure?.retryAfterMs != null) {
         const pauseMs = failure.retryAfterMs * (1 + spread * this.#options.random());
@@ -194,7 +211,7 @@ export class SubmitLoop {
     const { code, statusCode } = failure;
     const isRefused =
       code === 'CONTROL_PLANE_REFUSED' && (statusCode === 400 || statusCode === 422);
-    return isRefused || statusCode === 413;
+    return isRefused || (statusCode === 413 && !failure.isPage);
   }
 
   /** Halves the batch until the refused record is alone; it is set aside after a few tries. */

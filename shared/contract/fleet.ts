@@ -18,7 +18,10 @@ export const fleetAgent = z
     }),
     outbox: z
       .object({ depth: z.int(), oldestAt: timestamp.nullable(), droppedTotal: z.int() })
-      .meta({ description: 'Results that have not been accepted yet' }),
+      .meta({
+        description:
+          'Results that have not been accepted yet; `droppedTotal` are those that were dropped, or refused and set aside',
+      }),
     clockOffsetMs: z.number().nullable().meta({
       description: 'The clock of the control plane minus that of the agent',
     }),

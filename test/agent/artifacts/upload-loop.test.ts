@@ -17,7 +17,9 @@ const refuse =
   (status: number, headers: Record<string, string> = {}) =>
   (request: IncomingMessage, response: ServerResponse): void => {
     request.resume();
-    request.once('end', () => response.writeHead(status, headers).end('{"message":"no"}'));
+    const attributes = { code: 'REFUSED' };
+    const error = { statusCode: status, error: 'Refused', message: 'no', attributes };
+    request.once('end', () => response.writeHead(status, headers).end(JSON.stringify(error)));
   };
 
 interface Given {
@@ -171,6 +173,29 @@ test('a file that is refused as wrong is tried again, then given up and counted'
   await given.loop.stop();
   assert.equal(await given.metric('artifact_uploads_total{outcome="dropped"}'), '1');
 });
+
+for (const status of [302, 400, 401, 403, 404, 409, 413]) {
+  test(`a page with ${status} of something in between gives up no file, and the others go on`, async () => {
+    await using given = await setUp();
+    const blocked = 'blocked-result';
+    given.receiver.answer = (request, response) => {
+      request.resume();
+      const isBlocked = request.url?.includes(blocked) === true;
+      request.once('end', () => response.writeHead(isBlocked ? status : 204).end());
+    };
+    given.loop.start();
+    await given.add({ 'a.zip': 'a' }, 'application/zip', blocked);
+    await given.add({ 'b.zip': 'b', 'c.zip': 'c' });
+    await given.advanceUntil(() => given.receiver.requests >= 8);
+    assert.deepEqual(
+      [...given.spool.committed()].map((entry) => entry.resultId),
+      [blocked],
+    );
+    given.receiver.answer = null;
+    await given.advanceUntil(() => given.spool.state().files === 0);
+    assert.equal(given.spool.state().droppedTotal, 0);
+  });
+}
 
 test('files of a run that another agent made as well are removed, neither tried again nor counted as lost', async () => {
   await using given = await setUp();

@@ -17,7 +17,7 @@ const healthy: AgentStatus = {
   pools: { light: pool, heavy: pool },
   outbox: {
     ...{ depth: 0, bytes: 0, maxBytes: 1_000, oldestAt: null, droppedTotal: 0 },
-    lastDeliveredAt: null,
+    ...{ lastDeliveredAt: null, setAsideTotal: 0, setAsideAt: null },
   },
   artifacts: { files: 0, bytes: 0, maxBytes: 1_000, droppedTotal: 0 },
   ...{ runtimes: [], browsers: [], internalErrors: {}, damages: [] },
@@ -32,6 +32,8 @@ test('a healthy agent has no findings, and each problem has its sentence', () =>
   const lastFailure = { at: now, code: 'X', message: 'refused' };
   const rows: [Partial<AgentStatus>, RegExp][] = [
     [{ notReady: 'no schedule yet' }, /^no schedule yet$/],
+    [{ logProblem: '3 lines of the log were lost' }, /^3 lines/],
+    [{ outbox: { ...outbox, setAsideTotal: 3, setAsideAt: now } }, /refused results, 3 in all/],
     [{ link: { ...link, state: 'down', lastFailure } }, /is not reached for 60 seconds: refused/],
     [{ link: { ...link, state: 'refused', lastFailure } }, /refuses this agent/],
     [{ link: { ...link, state: 'unknown' } }, /has not answered yet/],

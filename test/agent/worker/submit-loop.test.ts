@@ -14,7 +14,7 @@ import { SubmitLoop } from '../../../agent/worker/submit-loop.ts';
 import { resultOf } from '../../support/fake-agent.ts';
 import { scaledClock } from '../../support/scaled-clock.ts';
 import { httpServer } from '../../support/servers.ts';
-import { temporaryFolder } from '../../support/system.ts';
+import { eventually, temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const logger = pino({ level: 'silent' });
@@ -107,6 +107,121 @@ test('results are tried again within five seconds while a control plane waits fo
   for (const pause of asked.pauses) assert.ok(pause <= 5_000, String(asked.pauses));
   const unasked = await submitted(away, 8);
   assert.ok(Math.max(...unasked.pauses) > 20_000, String(unasked.pauses));
+});
+
+/** What stands in between answers instead of the control plane, as it does it. */
+const page = (status: number, headers: object = {}) => ({
+  status,
+  headers: { 'content-type': 'text/html', ...headers },
+  text: `<html><title>${status}</title><body>Blocked by <b>gate</b></body></html>`,
+});
+const ownRefusal = (status: number, attributes: object) => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  text: JSON.stringify({ statusCode: status, error: 'Refused', message: 'no', attributes }),
+});
+const jsonOfGateway = { ...page(413), text: '{"message":"Request Too Long"}' };
+const errorOfAnother = ownRefusal(400, { code: 'VALIDATION' });
+const invalidPayload = ownRefusal(400, { code: 'VALIDATION', source: 'payload' });
+const tooLarge = ownRefusal(413, { code: 'PAYLOAD_TOO_LARGE' });
+
+type Answer = ReturnType<typeof page>;
+type Refuses = (names: readonly string[], calls: number) => Answer | null;
+
+const always =
+  (answer: Answer): Refuses =>
+  (_names, calls) =>
+    calls <= 40 ? answer : null;
+const bad =
+  (answer: Answer, until = Infinity): Refuses =>
+  (names, calls) =>
+    names.includes('bad') && calls <= until ? answer : null;
+
+/** Which of ten results, one of them bad, are delivered and which are set aside in the end. */
+const answers: [name: string, refuses: Refuses, setAside: string[]][] = [
+  ...[302, 400, 401, 403, 404, 409, 413, 418, 422].map((status): (typeof answers)[number] => [
+    `a page with ${status} for everything`,
+    always(page(status, { location: '/login' })),
+    [],
+  ]),
+  ['JSON of a gateway', always(jsonOfGateway), []],
+  ['an error that says another status', always({ ...errorOfAnother, status: 422 }), []],
+  ['a page with 413 for more than three', (names) => (names.length > 3 ? page(413) : null), []],
+  ['a page with 403 for one of them, for a while', bad(page(403), 30), []],
+  ['the control plane refuses one of them', bad(invalidPayload), ['bad']],
+  ['the control plane finds one of them too large', bad(tooLarge), ['bad']],
+];
+
+for (const [name, refuses, setAside] of answers) {
+  test(`an answer decides about a record only where it is the control plane's: ${name}`, async () => {
+    using folder = temporaryFolder();
+    const clock = scaledClock(20_000);
+    await using outbox = new Outbox({
+      ...{ directory: folder.path, maxBytes: 1e9, maxAgeMs: 1e12, clock, logger },
+    });
+    const names = ['1', '2', '3', '4', 'bad', '6', '7', '8', '9', '10'];
+    for (const [at, each] of names.entries()) {
+      void outbox.put({ submission: resultOf(checkId, { name: each, scheduledFor: at }) });
+    }
+    outbox.commit();
+    let calls = 0;
+    const delivered: string[] = [];
+    await using server = await httpServer((request, response) => {
+      void buffer(request).then((body) => {
+        const isZipped = request.headers['content-encoding'] === 'br';
+        const text = (isZipped ? brotliDecompressSync(body) : body).toString();
+        const { items } = JSON.parse(text) as { items: ResultSubmission[] };
+        const given = items.map((item) => item.name);
+        calls += 1;
+        const refusal = refuses(given, calls);
+        if (refusal === null) delivered.push(...given);
+        const taken = { items: items.map(({ id }) => ({ id, outcome: 'accepted' })) };
+        const { status, headers } = refusal ?? { status: 200, headers: {} };
+        response.writeHead(status, { 'content-type': 'application/json', ...headers });
+        response.end(refusal?.text ?? JSON.stringify(taken));
+      });
+    });
+    const dispatcher = createDispatcher({});
+    const client = new ControlPlaneClient({
+      ...{ baseUrl: server.url, apiKey: { reveal: () => 'pl_key' }, dispatcher },
+      ...{ agentId: checkId, version: '1' },
+    });
+    const metrics = createMetrics(new Registry(), '1');
+    const loop = new SubmitLoop({ outbox, client, clock, random: () => 0.5, logger, metrics });
+    loop.start();
+    await eventually(
+      () => outbox.state().depth === 0,
+      120_000,
+      () => `${calls} calls, ${outbox.state().depth} left`,
+    );
+    await loop.flush(0);
+    await dispatcher.destroy();
+    assert.deepEqual(
+      delivered.toSorted(),
+      names.filter((each) => !setAside.includes(each)).toSorted(),
+    );
+    assert.deepEqual(
+      outbox.deadLetters().map(({ payload }) => (JSON.parse(payload) as ResultSubmission).name),
+      setAside,
+    );
+    assert.equal(outbox.state().setAsideTotal, setAside.length);
+  });
+}
+
+test('a page is named by its first words', async () => {
+  await using server = await httpServer((_request, response) => {
+    response.writeHead(413).end(page(413).text);
+  });
+  const dispatcher = createDispatcher({});
+  const client = new ControlPlaneClient({
+    ...{ baseUrl: server.url, apiKey: { reveal: () => 'pl_key' }, dispatcher },
+    ...{ agentId: checkId, version: '1' },
+  });
+  await assert.rejects(client.submit(['{}']), {
+    code: 'CONTROL_PLANE_ANSWER',
+    message: `${server.url}/v1/agent/results answered 413 with a page: "413 Blocked by gate", not as a control plane does; let the proxy or gateway in between pass it`,
+  });
+  await dispatcher.destroy();
 });
 
 /** Takes every batch; calls back with the names in each, and adds what that gives to the outbox. */
