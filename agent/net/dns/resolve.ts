@@ -66,9 +66,9 @@ function isResolverGone(code: string): boolean {
  * True when a resolver answers at all. Every resolver answers a query for the root, or refuses it.
  * Then a missing answer about a name comes from the servers of the name.
  */
-async function isAnyoneThere(servers: readonly string[] | undefined): Promise<boolean> {
+async function isAnyoneThere(servers: readonly string[] = getServers()): Promise<boolean> {
   const resolver = new Resolver({ timeout: canaryMs, tries: 1 });
-  if (servers !== undefined) resolver.setServers([...servers]);
+  if (servers.length > 0) resolver.setServers([...servers]);
   return new Promise((resolve) => {
     resolver.resolveNs('.', (error) => {
       resolve(error === null || !isResolverGone(codeOf(error)));
@@ -205,6 +205,20 @@ async function lookUp(host: string, family: IpFamily): Promise<string> {
   }
 }
 
+/**
+ * The operating system's summary: of failing servers of the name or silent resolvers, or of all names that it made
+ * with search domains. Only a query for the name as written says what holds for it.
+ */
+const isSummary = (code: string): boolean => code === 'EAI_AGAIN' || code === 'ENOTFOUND';
+
+/** The error to judge by for one of a look-up. Throws an AgentError when it says nothing about the name. */
+export async function explainLookup(host: string, error: unknown): Promise<unknown> {
+  if (!isSummary(codeOf(error))) return error;
+  const found = await resolveByQuery(host, 'IPv4');
+  if ('failure' in found) return found.failure;
+  throw resolverGone(host, error);
+}
+
 /** Resolves a name through the operating system. */
 export async function resolveByOs(host: string, family: IpFamily): Promise<Resolution> {
   const direct = withoutResolver(host, family);
@@ -214,11 +228,8 @@ export async function resolveByOs(host: string, family: IpFamily): Promise<Resol
   } catch (error) {
     if (error instanceof AgentError) throw error;
     const code = codeOf(error);
-    // This code has two causes: failing servers of the name, or silent resolvers; a query
-    // distinguishes them.
-    if (code === 'EAI_AGAIN') return resolveByQuery(host, family);
-    if (code === 'ENOTFOUND') return { failure: failureOf('resolve', code, host) };
-    if (code === 'ETIMEOUT' && (await isAnyoneThere(undefined))) {
+    if (isSummary(code)) return resolveByQuery(host, family);
+    if (code === 'ETIMEOUT' && (await isAnyoneThere())) {
       return { failure: failureOf('resolve', code, host) };
     }
     throw resolverGone(host, error);

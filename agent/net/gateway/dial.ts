@@ -2,6 +2,7 @@
 import { lookup as lookupByOs, type LookupAddress } from 'node:dns';
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { AgentError } from '../../errors.ts';
+import { explainLookup } from '../dns/resolve.ts';
 import { codeOf, observeError } from '../failure.ts';
 import {
   connectToProxy,
@@ -82,7 +83,9 @@ function dialDirectly(target: Target, way: Way, ending: Ending): Promise<Socket>
     const socket = connect({ host: name, port, lookup: guardedLookup(host, way) });
     const fail = (error: unknown): void => {
       callOff();
-      reject(reasonOf(error, target));
+      explainLookup(name, error).then((explained) => {
+        reject(reasonOf(explained, target));
+      }, reject);
       socket.destroy();
     };
     socket.once('error', fail);

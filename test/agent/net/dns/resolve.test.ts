@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
-import { promises as dnsPromises } from 'node:dns';
+import dns, { promises as dnsPromises } from 'node:dns';
+import { syncBuiltinESMExports } from 'node:module';
 import test from 'node:test';
 import { AgentError } from '../../../../agent/errors.ts';
-import { resolveByOs } from '../../../../agent/net/dns/resolve.ts';
+import { codeOf } from '../../../../agent/net/failure.ts';
+import { explainLookup, resolveByOs, resolveByQuery } from '../../../../agent/net/dns/resolve.ts';
+import { answerTo, startDnsServer, type DnsScript } from '../../../support/dns-server.ts';
 
 test('a name that waits for lookups that hang is an agent error, and works when they end', async (t) => {
   const ends: ((error: Error) => void)[] = [];
@@ -25,7 +28,62 @@ test('a name that waits for lookups that hang is an agent error, and works when 
 
   assert.equal(ends.length, 3, 'lookups that hang');
   const next = resolveByOs('good.example', 'IPv4');
-  for (const end of ends) end(Object.assign(new Error('gone'), { code: 'ENOTFOUND' }));
-  for (const resolution of await Promise.all(hanging)) assert.ok('failure' in resolution);
+  for (const end of ends) end(Object.assign(new Error('gone'), { code: 'EBADNAME' }));
+  for (const each of await Promise.allSettled(hanging)) assert.equal(each.status, 'rejected');
   assert.deepEqual(await next, { address: { address: '10.0.0.1', family: 'IPv4' } });
 });
+
+const refused = 5;
+const isAsWritten = (name: string): boolean => name === 'shop.example';
+
+/** What the resolver says, of the name as written and of those with a search domain. */
+const resolvers: [name: string, script: DnsScript, expected: string][] = [
+  [
+    'it knows names of the search domain only, and refuses others',
+    (query) => answerTo(query, { rcode: isAsWritten(query.name) ? refused : 3 }),
+    'RESOLVER_UNAVAILABLE',
+  ],
+  [
+    'it is silent for other names, and for all else',
+    (query) => (query.name.endsWith('.corp.test') ? answerTo(query, { rcode: 3 }) : 'silence'),
+    'RESOLVER_UNAVAILABLE',
+  ],
+  ['it says that the name does not exist', (query) => answerTo(query, { rcode: 3 }), 'ENOTFOUND'],
+  ['the name has no address of this family', (query) => answerTo(query), 'ENODATA'],
+  ['the servers of the name fail', (query) => answerTo(query, { rcode: 2 }), 'ESERVFAIL'],
+  [
+    'it knows the name',
+    (query) =>
+      answerTo(query, { answers: [{ name: query.name, type: 'A', ttl: 5, data: '10.0.0.1' }] }),
+    '10.0.0.1',
+  ],
+];
+
+for (const [name, script, expected] of resolvers) {
+  test(`what the operating system could not find is as the name is answered: ${name}`, async (t) => {
+    await using server = await startDnsServer(script);
+    const before = dns.getServers();
+    dns.setServers([server.address]);
+    syncBuiltinESMExports();
+    // As getaddrinfo does, which speaks of the last name that it made with the search list.
+    const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
+    t.mock.method(dnsPromises, 'lookup', () => Promise.reject(notFound));
+    const outcome = (asking: ReturnType<typeof resolveByOs>): Promise<string> =>
+      asking.then(
+        (found) => ('failure' in found ? found.failure.code : found.address.address),
+        (error: unknown) => (error instanceof AgentError ? error.code : String(error)),
+      );
+    try {
+      assert.equal(await outcome(resolveByOs('shop.example', 'IPv4')), expected);
+      assert.equal(await outcome(resolveByQuery('shop.example', 'IPv4')), expected, 'by a query');
+      // Of connections for scripts and browsers. An address that only a query finds says nothing.
+      const explained = await explainLookup('shop.example', notFound).then(codeOf, codeOf);
+      assert.equal(explained, expected === '10.0.0.1' ? 'RESOLVER_UNAVAILABLE' : expected);
+      const another = new Error('another');
+      assert.equal(await explainLookup('shop.example', another), another);
+    } finally {
+      dns.setServers(before);
+      syncBuiltinESMExports();
+    }
+  });
+}
