@@ -59,7 +59,11 @@ async function joinGroup(
       effect: effectOf(facts),
       causes_json: JSON.stringify(causes),
       error: result?.error == null ? null : shorten(oneLine(result.error), maxError),
-      began_at: facts.since ?? now,
+      // Its failure, where the problem began as a degradation.
+      began_at:
+        (facts.alertType === 'ALERT_DEGRADED_FAILURE' ? result?.startedAt : null) ??
+        facts.since ??
+        now,
       facts_json: hasRecord ? null : JSON.stringify(facts),
       joined_at: now,
       due_at: now + windowSeconds * 1000,

@@ -17,8 +17,10 @@ export interface AlertOfGroup {
 export interface GroupState {
   /** Outages so far. */
   total: number;
-  /** When the first of them began; null before any. */
+  /** When the first failure of them began, or the first degradation while none fails; null before any. */
   since: number | null;
+  /** Whether one of them failed; groups of older builds do not say. */
+  hasFailed?: boolean;
   /** Outages that last, by incident key. */
   open: Record<string, { checkId: string; isDegraded: boolean }>;
 }
@@ -78,9 +80,17 @@ export function groupFacts(
     if (effect === 'PROBLEM' && !isKnown) began.set(incidentKey, alert);
   }
   const hasFailures = [...open.values()].some(({ isDegraded }) => !isDegraded);
-  const instants = alerts.map(({ beganAt }) => beganAt);
-  const since = Math.min(before.since ?? Infinity, ...instants);
-  const state = { total: before.total + fresh.size, since, open: Object.fromEntries(open) };
+  const problems = alerts.filter(({ effect }) => effect === 'PROBLEM');
+  const failures = problems.filter(({ alertType }) => subjectOf(alertType) === 'failing');
+  const hadFailed = before.hasFailed ?? Object.values(before.open).some((one) => !one.isDegraded);
+  const hasFailed = hadFailed || failures.length > 0;
+  const known = hasFailed === hadFailed ? before.since : null;
+  // A recovery or a reminder speaks of the whole problem of its check, which may have begun as a degradation.
+  const first = hasFailed ? failures : problems;
+  const counted = first.length === 0 && known === null ? alerts : first;
+  const since = Math.min(known ?? Infinity, ...counted.map(({ beganAt }) => beganAt));
+  const total = before.total + fresh.size;
+  const state = { total, since, hasFailed, open: Object.fromEntries(open) };
   return {
     state,
     facts: {

@@ -273,3 +273,39 @@ test('killed at any statement, every failure is decided once and is in one notif
   const names = checks.flatMap((_, index) => Array<string>(4).fill(`shop ${index}`));
   assert.deepEqual(named.sort(), names.sort());
 });
+
+test('a group of a check that was degraded before lasts since it fails', async () => {
+  const clock = new TestClock(now);
+  await using cp = await startTestControlPlane({ clock, requestsPerMinute: 0 });
+  const { services } = cp.controlPlane;
+  // Notifications stay in the outbox.
+  services.outbox.onWake(() => {});
+  const [one = '', other = ''] = await makeChecks(cp, [await makeChannel(cp, { grouping })], 2);
+  const failing = (id: string) => verdict(cp, id, clock.now(), true);
+  await report(cp, [{ ...verdict(cp, one, clock.now(), false), isDegraded: true }]);
+  await wait(cp, clock, minute);
+  await wait(cp, clock, hour);
+  const failedAt = clock.now();
+  await report(cp, [failing(one), failing(other)]);
+  await wait(cp, clock, 6 * minute);
+  await report(
+    cp,
+    [one, other].map((id) => verdict(cp, id, clock.now(), false)),
+  );
+  await wait(cp, clock, 6 * minute);
+  const rows = await services.db
+    .selectFrom('outbox')
+    .select('content_json')
+    .orderBy('seq')
+    .execute();
+  const groups = rows
+    .map((row) => JSON.parse(row.content_json) as { kind: string; since: number; open: number })
+    .filter(({ kind }) => kind === 'group');
+  assert.deepEqual(
+    groups.map(({ since, open }) => [since - failedAt, open]),
+    [
+      [0, 2],
+      [0, 0],
+    ],
+  );
+});

@@ -127,7 +127,7 @@ test('what a group keeps follows its open outages, however many alerts it had', 
     } as const;
     state = groupFacts(groupFacts(state, [began]).state, [ended]).state;
   }
-  assert.deepEqual(state, { total: 500, since: 0, open: {} });
+  assert.deepEqual(state, { total: 500, since: 0, hasFailed: true, open: {} });
 });
 
 test('a group that is over, or a day old when it may be updated, makes no other outage wait', () => {
@@ -303,4 +303,67 @@ test('a notification says what began, what ended and what lasts', () => {
     [began.count, ended.count, reminded, open, total, began.isFailing],
     [1, 2, 1, 2, 4, true],
   );
+});
+
+test('a group lasts since its first failure, also where its checks were degraded before', () => {
+  const began = {
+    'a degraded': ['ALERT_DEGRADED', 'PROBLEM'],
+    'a fails': ['ALERT_FAILURE', 'PROBLEM'],
+    'a fails after degraded': ['ALERT_DEGRADED_FAILURE', 'PROBLEM'],
+    'a degraded after failing': ['ALERT_FAILURE_DEGRADED', 'PROBLEM'],
+    'a reminder': ['ALERT_FAILURE_REMAIN', 'REMINDER'],
+    'a recovery': ['ALERT_RECOVERY', 'CLOSING'],
+  } as const;
+  /** What joins, of which check, and when that began; then since when the group lasts after each notification. */
+  const rows: [alerts: (readonly [keyof typeof began, string, number])[][], since: number[]][] = [
+    [
+      [[['a fails', 'a', 50]], [['a fails', 'b', 48]], [['a recovery', 'a', 50]]],
+      [50, 48, 48],
+    ],
+    [
+      [[['a degraded', 'a', 10]], [['a fails after degraded', 'a', 50]]],
+      [10, 50],
+    ],
+    [
+      [
+        [
+          ['a degraded', 'a', 10],
+          ['a fails', 'b', 50],
+        ],
+        [['a recovery', 'a', 10]],
+      ],
+      [50, 50],
+    ],
+    [
+      [[['a fails', 'b', 50]], [['a degraded', 'a', 10]], [['a fails', 'c', 49]]],
+      [50, 50, 49],
+    ],
+    [
+      [[['a fails after degraded', 'a', 50]], [['a reminder', 'a', 10]], [['a recovery', 'a', 10]]],
+      [50, 50, 50],
+    ],
+    [
+      [[['a fails', 'a', 20]], [['a degraded after failing', 'a', 20]], [['a fails', 'b', 60]]],
+      [20, 20, 20],
+    ],
+    [
+      [[['a degraded', 'a', 10]], [['a degraded', 'b', 5]], [['a recovery', 'b', 5]]],
+      [10, 5, 5],
+    ],
+    // Only its end was grouped.
+    [[[['a recovery', 'a', 30]]], [30]],
+  ];
+  for (const [messages, expected] of rows) {
+    let state = emptyGroup;
+    const since = messages.map((alerts) => {
+      const given = alerts.map(([what, key, beganAt]) => ({
+        ...{ id: key, checkId: key, checkName: key, incidentKey: key, error: 'x', beganAt },
+        ...{ alertType: began[what][0], effect: began[what][1] },
+      }));
+      const { facts, state: after } = groupFacts(state, given);
+      state = JSON.parse(JSON.stringify(after)) as typeof state;
+      return facts.since;
+    });
+    assert.deepEqual(since, expected, JSON.stringify(messages));
+  }
 });
