@@ -313,7 +313,8 @@ type OpenJob = Pick<
 >;
 
 /**
- * Ends waiting jobs at once; running ones are marked for the next check-in of their agent. Call
+ * Ends waiting jobs at once; running ones are marked for the next check-in of their agent. Both are seen as
+ * cancelled from here on, though a run that ended before its agent heard of it keeps its result. Call
  * `raiseJobs` for the notified locations at the end of the transaction.
  */
 async function callOffJobs(
@@ -330,8 +331,9 @@ async function callOffJobs(
   await endCancelled(db, waiting);
   for (const job of taken) {
     await requestCancellation(db, job.id, now);
+    await showCancelled(db, job.run_id);
   }
-  return { ended: waiting.map((job) => job.run_id), notified: taken.map((job) => job.location) };
+  return { ended: jobs.map((job) => job.run_id), notified: taken.map((job) => job.location) };
 }
 
 /** Cancels runs of a session: all, or those with the given ids. */
@@ -392,6 +394,14 @@ export async function cancelRuns(
   return ended.length + notified.length > 0;
 }
 
+async function showCancelled(db: Kysely<Database>, runId: string): Promise<void> {
+  await db
+    .updateTable('check_session_runs')
+    .set({ cancelled: 1 })
+    .where('run_id', '=', runId)
+    .execute();
+}
+
 async function endCancelled(
   db: Kysely<Database>,
   jobs: readonly { id: string; run_id: string }[],
@@ -399,11 +409,7 @@ async function endCancelled(
   for (const job of jobs) {
     await dropJob(db, job.id);
     await endCancelledRun(db, job.run_id);
-    await db
-      .updateTable('check_session_runs')
-      .set({ cancelled: 1 })
-      .where('run_id', '=', job.run_id)
-      .execute();
+    await showCancelled(db, job.run_id);
   }
 }
 

@@ -171,7 +171,7 @@ test('cancelling calls off what no agent has taken', async () => {
   assert.equal((await cp.api('POST', '/v1/cancel', { checkSessionId: 'x' })).status, 404);
 });
 
-test('cancelling what an agent has taken tells that agent, and ends with its answer', async () => {
+test('cancelling what an agent has taken is seen at once, and tells that agent', async () => {
   const { cp, agent } = await setUp();
   await using _cp = cp;
   const { db } = cp.controlPlane.services;
@@ -192,7 +192,7 @@ test('cancelling what an agent has taken tells that agent, and ends with its ans
   );
   const read = async () =>
     (await cp.api('GET', `/v2/check-sessions/${session.checkSessionId}`)).body;
-  assert.equal((await read()).status, 'STARTED', 'it runs until its agent has ended it');
+  assert.equal((await read()).status, 'CANCELLED', 'at once, though its agent has yet to end it');
   const result = resultOfJob(job, { hasFailures: true, isCancelled: true });
   await agent.submit(result);
   await db
