@@ -2,7 +2,8 @@
  * The log of a program that serves. A full disk, or a reader that is gone or reads no more, costs lines of the log and
  * nothing else: what only watches must not stop what works.
  */
-import type { Writable } from 'node:stream';
+/** What is used of a standard stream. */
+type Output = Pick<typeof process.stdout, 'writableLength' | 'write' | 'on' | 'removeAllListeners'>;
 
 /** Lines that wait for a reader. */
 const maxWaitingBytes = 1_000_000;
@@ -10,7 +11,7 @@ const maxWaitingBytes = 1_000_000;
 const endWithinMs = 1_000;
 
 export class LogOutput {
-  readonly #stream: Writable;
+  readonly #stream: Output;
   /** Since a line was written. */
   #lost = 0;
   #reason = '';
@@ -19,10 +20,11 @@ export class LogOutput {
   /** Called when lines can be written again. */
   onRecovered: (facts: { lines: number; reason: string }) => void = () => {};
 
-  constructor(stream: Writable) {
+  constructor(stream: Output) {
     this.#stream = stream;
     // Not as for a program whose result this is. Each write hears of its own error.
-    stream.removeAllListeners('error').on('error', () => undefined);
+    stream.removeAllListeners('error');
+    stream.on('error', () => undefined);
   }
 
   /** What is wrong now; null while lines are written. */

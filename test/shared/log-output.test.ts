@@ -5,7 +5,6 @@ import { EventEmitter, once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import test from 'node:test';
 import { LogOutput } from '../../shared/log-output.ts';
@@ -32,7 +31,7 @@ test('lines that cannot be written are counted, and that is said once, after the
       if (problem === null) written.push(line);
       setImmediate(done, problem);
     },
-  }) as unknown as Writable;
+  }) as unknown as typeof process.stdout;
   const output = new LogOutput(stream);
   output.onRecovered = ({ lines, reason }) => {
     output.write(`${lines} lost: ${reason}\n`);
