@@ -25,7 +25,7 @@ import {
   type LiveLogLine,
   type OpenRun,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type { errorCatalogue} from '@monitor/shared/contract/errors.ts';
+import type { errorCatalogue } from '@monitor/shared/contract/errors.ts';
 import { errorBody, type ErrorBody } from '@monitor/shared/contract/errors.ts';
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
