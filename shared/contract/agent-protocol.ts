@@ -219,6 +219,8 @@ export const checkInAnswer = z.object({
   removals: z.array(z.uuid()),
   jobs: z.array(job),
   cancellations: z.array(z.uuid()),
+  /** For an agent that offers no check type: whether the others know of the checks that it held. */
+  handedOver: z.boolean().exactOptional(),
 });
 export type CheckInAnswer = z.output<typeof checkInAnswer>;
 
