@@ -11,7 +11,7 @@ import { rowsOf } from '../db/rows.ts';
 import { daysOf, isOfDays, runDayIn, runDayOf } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import { type Gap, stepBackOver } from '../reception/index.ts';
-import { slotGridOf, type LeasedJob, type SlotGrid } from './decide/admission.ts';
+import { earlyMs, slotGridOf, type LeasedJob, type SlotGrid } from './decide/admission.ts';
 import {
   measurementColumns,
   type Measurement,
@@ -163,9 +163,6 @@ const measurementsOf = (item: ResultSubmission, { stepMs }: Gap): string[] =>
     }),
   );
 
-/** Agents may run a slot so early. */
-const earlyMs = 2_500;
-
 interface KnownCheck {
   accountId: string;
   type: string;
@@ -180,8 +177,8 @@ export class IngestFacts {
   readonly #checks = new Map<string, KnownCheck>();
   readonly #leases = new Map<string, LeasedJob>();
   readonly #encrypted = new Set<string>();
-  /** Ids of released results that were sent again; see `release-runs.ts`. */
-  readonly #released = new Set<string>();
+  /** Ids of results that are sent again and were stored before their slot came again. */
+  readonly released = new Set<string>();
 
   /**
    * Reads what is known about these items. Under the locks of their checks nothing of it changes before
@@ -259,10 +256,10 @@ export class IngestFacts {
       .where(isOneOf('id', eachIdIn(JSON.stringify(ids.map((each) => each.released)))))
       .execute();
     const known = new Set(released.map(({ id }) => id));
-    for (const each of ids) if (known.has(each.released)) this.#released.add(each.id);
+    for (const each of ids) if (known.has(each.released)) this.released.add(each.id);
     for (const { data, step, sender } of again) {
       const run = byRunId.get(data.runId);
-      if (run === undefined || run.state === 'MISSED' || this.#released.has(data.id)) continue;
+      if (run === undefined || run.state === 'MISSED' || this.released.has(data.id)) continue;
       const { account_id: accountId, check_id: checkId, location } = run;
       const isItsOwn = accountId === sender.accountId && checkId === data.checkId;
       if (!isItsOwn || location !== sender.location) continue;
@@ -278,11 +275,6 @@ export class IngestFacts {
       this.results.delete(run.id);
       byRunId.delete(run.run_id);
     }
-  }
-
-  /** True for a result that was stored before its slot came again. */
-  isReleased({ id }: { id: string }): boolean {
-    return this.#released.has(id);
   }
 
   async #readLeases(db: Kysely<Database>, items: readonly RunItem[]): Promise<void> {

@@ -120,7 +120,7 @@ export class IngestPlan {
     const slot = slotKey(slotOf(data));
     const known = run ?? (slot === null ? undefined : this.#bySlot.get(slot));
     if (data.kind === 'missed') return this.#takeMissed(item, data, known);
-    if (this.#facts.isReleased(data)) return { id: data.id, outcome: 'duplicate' };
+    if (this.#facts.released.has(data.id)) return { id: data.id, outcome: 'duplicate' };
     const stepMs = stepBackOver(data.scheduledFor ?? 0, stepsBack)?.stepMs;
     const isPlain =
       this.#facts.isEncrypted(item) && data.encryptedResult == null && hasContent(data);

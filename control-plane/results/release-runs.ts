@@ -17,7 +17,10 @@ import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
 const runsAtOnce = 500;
 
 export const measurementColumns = [
-  ...(['started_at', 'response_time_ms', 'has_failures', 'has_errors'] as const),
+  'started_at',
+  'response_time_ms',
+  'has_failures',
+  'has_errors',
 ] as const;
 export type Measurement = Pick<CheckResultsTable, (typeof measurementColumns)[number]>;
 
@@ -32,11 +35,6 @@ export const releasedId = (id: string, measurement: string): string =>
 export type ReleasedRun = Pick<Selectable<CheckRunsTable>, 'id' | 'run_id' | 'run_day' | 'state'>;
 /** The step that makes the slots due again: what begins after `to` was stamped before it. */
 export type StepBack = Pick<Gap, 'to' | 'stepMs'>;
-
-interface Renamed {
-  before: string;
-  after: string;
-}
 
 const namesResults = [
   ['check_results', 'id', 'id'],
@@ -53,34 +51,31 @@ async function release(
   { to, stepMs }: StepBack,
 ): Promise<void> {
   const days = daysOf(runs.map((run) => run.run_day));
-  const ofRuns = eachNumberOf(runs.map(({ id }) => id));
+  const ofRuns = isOneOf('check_run_id', eachNumberOf(runs.map(({ id }) => id)));
   const results = await db
     .selectFrom('check_results')
     .select(['id', 'check_run_id', ...measurementColumns])
-    .where(isOneOf('check_run_id', ofRuns))
+    .where(ofRuns)
     .where(isOfDays('check_results', days))
     .orderBy('seq')
     .execute();
-  const moved = (column: string, after: number) =>
-    sql<number>`case when ${sql.ref(column)} > ${after} then ${sql.ref(column)} + ${stepMs}
-      else ${sql.ref(column)} end`;
+  const moves = ['started_at', 'stopped_at', 'created_at'].map((column) => [
+    column,
+    sql`case when ${sql.ref(column)} > ${to} then ${sql.ref(column)} + ${stepMs}
+      else ${sql.ref(column)} end`,
+  ]);
   await db
     .updateTable('check_results')
-    .set({
-      scheduled_for: null,
-      started_at: moved('started_at', to),
-      stopped_at: moved('stopped_at', to),
-      created_at: moved('created_at', to),
-    })
-    .where(isOneOf('check_run_id', ofRuns))
+    .set({ scheduled_for: null, ...Object.fromEntries(moves) })
+    .where(ofRuns)
     .where(isOfDays('check_results', days))
     .execute();
-  const renamed: Renamed[] = results.map((result) => ({
+  const renamed = results.map((result) => ({
     ...{ before: result.id, after: releasedId(result.id, textOfMeasurement(result)) },
   }));
   for (const [table, column, kind] of namesResults) {
     await sql`update ${sql.table(table)} set ${sql.ref(column)} = given.after
-      from ${rowsOf<Renamed>({ before: kind, after: kind }, renamed)} as given
+      from ${rowsOf({ before: kind, after: kind }, renamed)} as given
       where ${sql.ref(`${table}.${column}`)} = given.before`.execute(db);
   }
   const beginnings = new Map(

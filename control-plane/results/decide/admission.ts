@@ -23,8 +23,8 @@ import {
 
 /** Clocks of agents follow the control plane: a larger offset into the future comes from another clock. */
 const clockToleranceMs = 5 * 60_000;
-/** An agent whose clock differs by more follows the control plane. */
-const stampToleranceMs = 2_500;
+/** Agents may be so much ahead; those whose clocks differ by more follow the control plane. */
+export const earlyMs = 2_500;
 /**
  * A wrong clock, of the agent or the control plane, is usually off by a time zone or a day. Agents
  * drop refused results, so slots within this range are accepted; see
@@ -152,7 +152,7 @@ export function withoutFuture(
   stepMs: number | undefined,
 ): ResultSubmission {
   const { startedAt, stoppedAt, scheduledFor } = item;
-  if (stepMs !== undefined && startedAt - now > stampToleranceMs) {
+  if (stepMs !== undefined && startedAt - now > earlyMs) {
     return { ...item, startedAt: startedAt + stepMs, stoppedAt: Math.min(stoppedAt, now) };
   }
   if (Math.max(startedAt, stoppedAt) - now <= clockToleranceMs) return item;
