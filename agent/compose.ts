@@ -285,6 +285,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     load: () => overload.load,
     onAnswer: (answer) => {
       session.answer(answer);
+      if (answer.lostUntil !== undefined) outbox.handInAgain(answer.lostUntil);
     },
   });
   const openRuns = stack.use(

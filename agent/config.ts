@@ -189,7 +189,7 @@ const settings = {
     // Kubernetes kills after 30 s by default: this leaves 5 s to submit results and say goodbye.
     fallback: '25',
     meaning:
-      'How long runs may take to end after SIGTERM; keep it 5 s below the grace period outside',
+      'How long handing over checks and ending runs may take after SIGTERM; keep it 5 s below the grace period outside',
   },
   AGENT_RUNTIMES_DIR: {
     schema: z.string().min(1, { error: 'must be a folder' }),

@@ -130,6 +130,8 @@ const untilDurableMs = 3_000;
 const clockToleranceMs = 3_000;
 /** A busy agent may run a slot so much later. */
 const latestRunMs = 30_000;
+/** Of visits, on a busy machine. */
+const voidShare = 0.1;
 /** A target takes up a connection, reads it and answers: each may be held up. */
 const turnsOfAnswer = 3;
 /** A receiver that was interrupted is tried again after a while. */
@@ -290,7 +292,18 @@ class Counting {
       if (new Set(all.map(({ attempts }) => attempts)).size < all.length)
         this.#add('slots doubled', subject, `run ${all[0]?.checkRunId} has an attempt twice`);
     }
+    if (!subject.lane.hasTrueTimes) this.#countSwallowed(subject, results);
     for (const result of results) this.#judge(subject, result);
+  }
+
+  /** Without true times only numbers can be compared. An attempt that was void has a visit and no result. */
+  #countSwallowed(subject: Subject, results: readonly ApiResult[]): void {
+    const visits = this.#facts.visits.get(subject.path) ?? [];
+    const down = visits.filter(({ isUp, endedAt }) => !isUp && endedAt !== null).length;
+    const failed = results.filter(({ hasFailures }) => hasFailures).length;
+    const swallowed = down - failed;
+    if (swallowed > Math.max(1, down * voidShare))
+      this.#add('results lost', subject, `${down} visits were refused, ${failed} results say so`);
   }
 
   /** Holds a verdict against what the target answered at that time. */
@@ -320,7 +333,7 @@ class Counting {
     }
     if (!subject.lane.hasTrueTimes) {
       const isWrong = subject.kind === 'failing' ? said === 'passed' : said !== 'passed';
-      if (isWrong) this.#add('wrong verdicts', subject, where);
+      if (isWrong && subject.kind !== 'flapping') this.#add('wrong verdicts', subject, where);
       return;
     }
     if (visits.length === 0) {

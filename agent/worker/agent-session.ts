@@ -202,16 +202,21 @@ export class AgentSession {
   }
 
   async #drain(): Promise<number> {
-    const { executor, checkIns, metrics, logger, rawClock } = this.#parts;
+    const { executor, checkIns, metrics, logger, rawClock, scheduler } = this.#parts;
     this.#enter('stop-asked');
     metrics.draining.set(1);
     logger.info({ running: executor.running }, 'draining');
-    this.#stopSchedule();
-    if (executor.running > 0) checkIns.standDown();
+    const timeout = Promise.withResolvers<void>();
     const cancelTimeout = rawClock.after(this.#parts.drainTimeoutMs, () => {
       logger.warn({ running: executor.running }, 'drain timeout reached, running checks are ended');
       void executor.abort();
+      timeout.resolve();
     });
+    // Until others have its checks, it runs them.
+    const handedOver = checkIns.handOver();
+    if (scheduler.size > 0) await Promise.race([handedOver, timeout.promise]);
+    scheduler.startDue();
+    this.#stopSchedule();
     await executor.drain();
     cancelTimeout();
     await checkIns.stop();

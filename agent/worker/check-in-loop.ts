@@ -26,6 +26,9 @@ import type { OutboxState } from './outbox.ts';
 const refusedPauseMs = 60_000;
 /** A less exact sample is used only when it adds information. */
 const vagueFromMs = 1_000;
+/** While it hands over its checks, an agent asks so often whether others know of them. */
+const handOverPauseMs = 250;
+const handOverRetryMs = 1_000;
 /** Random extra delay, so that agents that were refused together come back one after the other. */
 const spread = 0.25;
 
@@ -61,6 +64,8 @@ export class CheckInLoop {
   readonly #options: CheckInLoopOptions;
   readonly #stopping = new AbortController();
   readonly #standingDown = new AbortController();
+  readonly #handedOver = Promise.withResolvers<void>();
+  #isHandedOver = false;
   readonly #startedAt: number;
   #state: LinkState = 'unknown';
   #stateSince: number;
@@ -106,13 +111,15 @@ export class CheckInLoop {
 
   /**
    * Keeps polling for leases and cancellations, without taking work: an agent that offers no check
-   * type is assigned nothing, so its checks move to others while its last runs end.
+   * type is assigned nothing. Resolves when the agents that its checks move to know of them.
    */
-  standDown(): void {
+  handOver(): Promise<void> {
     this.#standingDown.abort();
+    return this.#handedOver.promise;
   }
 
   async stop(): Promise<void> {
+    this.#handedOver.resolve();
     this.#stopping.abort();
     await this.#finished;
   }
@@ -120,9 +127,20 @@ export class CheckInLoop {
   async #loop(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
+      const wasUp = !this.#standingDown.signal.aborted;
       const pauseMs = await this.#turn();
-      if (pauseMs > 0) await sleep(this.#options.rawClock, pauseMs, signal);
+      const signals = [signal, ...(wasUp ? [this.#standingDown.signal] : [])];
+      if (pauseMs > 0) await sleep(this.#options.rawClock, pauseMs, AbortSignal.any(signals));
     }
+  }
+
+  get #isHandingOver(): boolean {
+    return this.#standingDown.signal.aborted && !this.#isHandedOver;
+  }
+
+  #endHandOver(): void {
+    this.#isHandedOver = true;
+    this.#handedOver.resolve();
   }
 
   #request(): CheckInRequest {
@@ -140,7 +158,7 @@ export class CheckInLoop {
       running: running(),
       outbox: { depth, oldestAt, droppedTotal: droppedTotal + setAsideTotal },
       snapshot: this.#snapshot,
-      waitMs: this.#snapshot === null ? 0 : pollMs,
+      waitMs: this.#snapshot === null || this.#isHandingOver ? 0 : pollMs,
       clock: { sentAt: Math.round(rawClock.now()), offsetMs: this.#offsetMs },
       load: this.#options.load(),
     };
@@ -174,6 +192,10 @@ export class CheckInLoop {
       this.#failures = 0;
       this.#snapshot = answer.snapshot;
       this.#options.onAnswer(answer);
+      if (wasUp || this.#isHandedOver) return 0;
+      // compatibility: control planes before 0.9 do not say so, and have moved the checks.
+      if (answer.handedOver === false) return handOverPauseMs;
+      this.#endHandOver();
       return 0;
     } catch (error) {
       if (this.#stopping.signal.aborted) return 0;
@@ -210,7 +232,10 @@ export class CheckInLoop {
     };
     // A lost answer may have contained changes: ask for everything.
     this.#snapshot = null;
-    return pauseMs;
+    if (!this.#isHandingOver) return pauseMs;
+    // Without a valid key there is nobody to hand over to.
+    if (isRefused) this.#endHandOver();
+    return Math.min(pauseMs, handOverRetryMs);
   }
 
   #measureClock(answer: CheckInAnswer, tookMs: number): void {

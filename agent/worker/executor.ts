@@ -227,13 +227,18 @@ export class Executor {
           : {}),
       };
       const { deadline } = evidence;
-      const outcome = await makeAttempt(attempt, this.#tools, signal, { begin, deadline });
+      const measured = await makeAttempt(attempt, this.#tools, signal, { begin, deadline });
       turn.end();
       // What was printed comes before the result.
       if (current.streamsLogs === true) await liveLogs?.finish(current.runId);
       const isCancelled = turn.isCancelled();
       if (signal.aborted && !isCancelled) return;
       const { at, tookMs } = attemptEndedAt();
+      // The clock may have been set back meanwhile.
+      const outcome =
+        measured.startedAt > at
+          ? { ...measured, startedAt: Math.round(at - tookMs), stoppedAt: at }
+          : measured;
       if (!isCancelled) this.#count(current, outcome, tookMs, encrypter !== null);
       const ended = {
         ...{ run: current, outcome, resultId: attempt.run.resultId, isCancelled, endedAt: at },

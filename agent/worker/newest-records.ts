@@ -55,6 +55,10 @@ export class NewestRecords {
     }
   }
 
+  find(seq: number): NewRecord | undefined {
+    return this.#records.get(seq);
+  }
+
   /** The removed record; undefined when it is not here. */
   remove(seq: number): NewRecord | undefined {
     const record = this.#records.get(seq);

@@ -209,6 +209,9 @@ export class Outbox implements AsyncDisposable {
   #tombstonesUpTo = 0;
   /** Delivered records that are still on disk. They do not count, and are not given again. */
   readonly #delivered = new Set<number>();
+  /** The newest records that the control plane has stored, in memory only. */
+  readonly #handedIn = new NewestRecords(0);
+  #handedInAgain = Number.NEGATIVE_INFINITY;
   #cancelDelete: (() => void) | null = null;
 
   constructor(options: OutboxOptions) {
@@ -697,7 +700,17 @@ export class Outbox implements AsyncDisposable {
 
   /** The control plane has stored these records. */
   acknowledge(seqs: readonly number[]): void {
+    this.#handedIn.add(seqs.flatMap((seq) => this.#newest.find(seq) ?? []));
     this.#settle(seqs);
+  }
+
+  /** The control plane has lost what it had stored until an instant. Once for each loss. */
+  handInAgain(lostUntil: number): void {
+    if (lostUntil <= this.#handedInAgain) return;
+    this.#handedInAgain = lostUntil;
+    for (const { payload } of this.#handedIn.take(0, this.#newestSeq, Infinity, Infinity)) {
+      void this.put({ submission: JSON.parse(payload) as Submission });
+    }
   }
 
   /** The control plane will never accept this record: it is set aside, so that others are sent. */

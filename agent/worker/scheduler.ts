@@ -249,6 +249,13 @@ export class Scheduler {
     return Math.max(0, this.#options.clock.monotonic() - this.#wakeAt);
   }
 
+  /** Starts what is due at once. */
+  startDue(): void {
+    this.#wake();
+    this.#portion = this.#madeUp.length;
+    this.#makeUp();
+  }
+
   /** No slot starts any more. */
   stop(): void {
     this.#isRunning = false;

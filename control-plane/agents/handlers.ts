@@ -30,7 +30,9 @@ export function agentHandlers(
       const isKnown = hub.isServing(accountId, location, body.agentId);
       if (!isKnown) limit(`arrivals ${keyId}`, arrivalRateLimit);
       await losses.compare(body.acknowledged);
-      return checkIn(services, principal, body, receivedAt, signal);
+      const answer = await checkIn(services, principal, body, receivedAt, signal);
+      const lostUntil = losses.present?.until;
+      return { ...answer, ...(lostUntil !== undefined && { lostUntil }) };
     },
 
     submitResults: async ({ body }, { principal, bodyBytes }) => {

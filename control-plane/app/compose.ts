@@ -346,6 +346,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const links = new ArtifactLinks(secrets, publicUrl, viewerUrl);
   const losses = await RecordLosses.open({
     ...{ db, secrets, clock, metrics },
+    markFile: databaseFile === ':memory:' ? null : `${databaseFile}.mark`,
     logger: logger.child({ subsystem: 'integrity' }),
   });
   const forget = (): void => {
@@ -614,6 +615,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       everyMs: 60_000,
       run: () => renameFutureRuns(services),
     },
+    { name: 'keep-mark', on: 'all', everyMs: 60_000, run: () => losses.keep() },
     { name: 'sample-queues', on: 'one', everyMs: 60_000, run: () => sampleQueues(services) },
     {
       name: 'drop-cancelled-jobs',

@@ -1,6 +1,12 @@
 /** What other modules may use. */
 export { afterGracePeriod, whileClockTrusted } from './after-grace-period.ts';
-export { type Gap, losesRequests, lostSince, shiftOf } from './decide/receivable-time.ts';
+export {
+  type Gap,
+  losesRequests,
+  lostSince,
+  shiftOf,
+  stepBackOver,
+} from './decide/receivable-time.ts';
 export { clampInstants, type GapConsumer } from './gap-consumer.ts';
 export { noteAlive, noteAliveAndWritten, openReception } from './keep-reception.ts';
 export { machineClocks, type MachineClocks, noMachineClocks } from './machine-clocks.ts';

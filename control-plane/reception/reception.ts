@@ -312,6 +312,11 @@ export class Reception implements Disposable {
     return this.#trust.problem(this.#receivedMs());
   }
 
+  /** Steps back of the clock, in order: slots came again. */
+  get stepsBack(): Gap[] {
+    return this.#gaps.filter(({ stepMs }) => stepMs < 0);
+  }
+
   /** The newest step of the clock; null without one. */
   get lastStep(): Gap | null {
     return this.#gaps.findLast(({ stepMs }) => stepMs !== 0) ?? null;

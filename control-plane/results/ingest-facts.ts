@@ -4,13 +4,21 @@ import type {
   MissedSubmission,
   ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import { fromFlag, fromJson } from '../db/columns.ts';
+import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
 import { eachIdIn, eachNumberIn, eachTextIn, isOneOf } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
 import { daysOf, isOfDays, runDayIn, runDayOf } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
-import { slotGridOf, type LeasedJob, type SlotGrid } from './decide/admission.ts';
+import { type Gap, stepBackOver } from '../reception/index.ts';
+import { earlyMs, slotGridOf, type LeasedJob, type SlotGrid } from './decide/admission.ts';
+import {
+  measurementColumns,
+  type Measurement,
+  releasedId,
+  releaseRuns,
+  textOfMeasurement,
+} from './release-runs.ts';
 import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
 
 /** A submission about a run, with the key that sent it. */
@@ -26,7 +34,7 @@ export interface RunItem {
 export type RunRow = Omit<Selectable<CheckRunsTable>, 'created_at' | 'late_results'>;
 export type ResultRow = Pick<
   Selectable<CheckResultsTable>,
-  'seq' | 'id' | 'check_run_id' | 'attempt' | 'result_type'
+  'seq' | 'id' | 'check_run_id' | 'attempt' | 'result_type' | keyof Measurement
 >;
 
 const runColumns = [
@@ -54,6 +62,7 @@ const resultsOfRuns = prepareQuery<{ runs: string; days: string }, ResultRow>((d
   db
     .selectFrom('check_results')
     .select(['seq', 'id', 'check_run_id', 'attempt', 'result_type'])
+    .select(measurementColumns)
     .where(isOneOf('check_run_id', eachNumberIn(argument('runs'))))
     .where(isOfDays('check_results', argument('days'))),
 );
@@ -143,6 +152,17 @@ const daysOfItems = (items: readonly RunItem[]): string =>
     items.map(({ data }) => runDayOf({ run_id: data.runId, scheduled_for: data.scheduledFor })),
   );
 
+/** As it came, or moved by the step of the clock before which it was made. */
+const measurementsOf = (item: ResultSubmission, { stepMs }: Gap): string[] =>
+  [item.startedAt, item.startedAt + stepMs].map((startedAt) =>
+    textOfMeasurement({
+      started_at: startedAt,
+      response_time_ms: Math.floor(item.responseTime),
+      has_failures: toFlag(item.hasFailures),
+      has_errors: toFlag(item.hasErrors),
+    }),
+  );
+
 interface KnownCheck {
   accountId: string;
   type: string;
@@ -157,21 +177,24 @@ export class IngestFacts {
   readonly #checks = new Map<string, KnownCheck>();
   readonly #leases = new Map<string, LeasedJob>();
   readonly #encrypted = new Set<string>();
+  /** Ids of results that are sent again and were stored before their slot came again. */
+  readonly released = new Set<string>();
 
   /**
    * Reads what is known about these items. Under the locks of their checks nothing of it changes before
-   * the commit. `keptMs`: retention of results.
+   * the commit. `keptMs`: retention of results. Runs whose slots came again give way to newer ones.
    */
   static async read(
     db: Kysely<Database>,
     items: readonly RunItem[],
-    { now, keptMs }: { now: number; keptMs: number },
+    { now, keptMs, stepsBack }: { now: number; keptMs: number; stepsBack: readonly Gap[] },
   ): Promise<IngestFacts> {
     const facts = new IngestFacts();
     if (items.length === 0) return facts;
     const accountIds = distinct(items.map(({ accountId }) => accountId));
     const checkIds = distinct(items.map(({ data }) => data.checkId));
     await facts.#addRunsById(db, items);
+    if (stepsBack.length > 0) await facts.#giveWay(db, items, stepsBack, now);
     const continued = items.filter(
       ({ data }) => data.kind === 'result' && data.retryElsewhere !== null,
     );
@@ -200,6 +223,58 @@ export class IngestFacts {
       facts.#encrypted.add(`${row.account_id} ${row.slug_name}`);
     }
     return facts;
+  }
+
+  /**
+   * A slot that came again, because the clock was set back, may have been run twice. The run that was
+   * known gives way to another measurement, and what gave way already is not stored again.
+   */
+  async #giveWay(
+    db: Kysely<Database>,
+    items: readonly RunItem[],
+    stepsBack: readonly Gap[],
+    now: number,
+  ): Promise<void> {
+    const byRunId = new Map([...this.runs.values()].map((run) => [run.run_id, run]));
+    const again = items.flatMap(({ data, ...sender }) => {
+      const step = stepBackOver(data.scheduledFor ?? 0, stepsBack);
+      // A job has its own lease.
+      const isOfSlot = data.kind === 'result' && data.jobId === null;
+      return isOfSlot && step !== undefined ? [{ data, step, sender }] : [];
+    });
+    if (again.length === 0) return;
+    // What comes later may be the run of the slot itself, which must not be taken for an earlier one.
+    const early = again.filter(({ data }) => (data.scheduledFor ?? 0) > now + earlyMs);
+    const ids = early.flatMap(({ data, step }) =>
+      measurementsOf(data, step).map((each) => ({
+        ...{ id: data.id, released: releasedId(data.id, each) },
+      })),
+    );
+    const released = await db
+      .selectFrom('check_results')
+      .select('id')
+      .where(isOneOf('id', eachIdIn(JSON.stringify(ids.map((each) => each.released)))))
+      .execute();
+    const known = new Set(released.map(({ id }) => id));
+    for (const each of ids) if (known.has(each.released)) this.released.add(each.id);
+    for (const { data, step, sender } of again) {
+      const run = byRunId.get(data.runId);
+      if (run === undefined || run.state === 'MISSED' || this.released.has(data.id)) continue;
+      const { account_id: accountId, check_id: checkId, location } = run;
+      const isItsOwn = accountId === sender.accountId && checkId === data.checkId;
+      if (!isItsOwn || location !== sender.location) continue;
+      const results = this.results.get(run.id) ?? [];
+      const same = results.find(({ attempt }) => attempt === data.attempt);
+      const isAnother =
+        same === undefined
+          ? data.attempt === 1
+          : !measurementsOf(data, step).includes(textOfMeasurement(same));
+      if (!isAnother) continue;
+      await releaseRuns(db, [run], step);
+      this.runs.delete(run.id);
+      this.results.delete(run.id);
+      byRunId.delete(run.run_id);
+    }
   }
 
   async #readLeases(db: Kysely<Database>, items: readonly RunItem[]): Promise<void> {

@@ -2,6 +2,7 @@
  * Decides in memory what becomes of the submissions of a commit. Nothing is written before all of them
  * are decided, so that each table is written once.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type {
   ItemOutcome,
   MissedSubmission,
@@ -10,6 +11,7 @@ import type {
 import type { KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { encodePayload, type EncodedPayload } from '../db/columns.ts';
+import { type Gap, stepBackOver } from '../reception/index.ts';
 import type { FinishedJob, NewJob, RetryLocations } from '../scheduling/index.ts';
 import { whyRefused, withoutFuture } from './decide/admission.ts';
 import { encryptedPayload, hasContent, withoutContent } from './decide/encrypted-payload.ts';
@@ -59,6 +61,7 @@ export interface PlanOptions {
   /** Retention of results. */
   keptMs: number;
   retries: RetryLocations;
+  stepsBack: readonly Gap[];
 }
 
 export class IngestPlan {
@@ -105,7 +108,7 @@ export class IngestPlan {
   /** Decides one submission; `keyedSha256Hex` is of the location of its key. */
   take(item: RunItem, keyedSha256Hex: KeyedSha256Hex, payload: EncodedPayload | null): ItemOutcome {
     const { accountId, location, data } = item;
-    const { now, keptMs } = this.#options;
+    const { now, keptMs, stepsBack } = this.#options;
     const run = this.#byId.get(data.runId);
     const reason = whyRefused(data, {
       ...{ now, keptMs, accountId, location, keyedSha256Hex, sha256Hex },
@@ -117,13 +120,15 @@ export class IngestPlan {
     const slot = slotKey(slotOf(data));
     const known = run ?? (slot === null ? undefined : this.#bySlot.get(slot));
     if (data.kind === 'missed') return this.#takeMissed(item, data, known);
+    if (this.#facts.released.has(data.id)) return { id: data.id, outcome: 'duplicate' };
+    const stepMs = stepBackOver(data.scheduledFor ?? 0, stepsBack)?.stepMs;
     const isPlain =
       this.#facts.isEncrypted(item) && data.encryptedResult == null && hasContent(data);
-    if (!isPlain) return this.#takeResult(item, withoutFuture(data, now), payload, known);
+    if (!isPlain) return this.#takeResult(item, withoutFuture(data, now, stepMs), payload, known);
     // Its agent did not know the keys when the run began: the verdict counts, the content is not stored.
     const dropped = withoutContent(data);
     const metrics = encodePayload(encryptedPayload(data.checkType, dropped.encryptedResult));
-    return this.#takeResult(item, withoutFuture(dropped, now), metrics, known);
+    return this.#takeResult(item, withoutFuture(dropped, now, stepMs), metrics, known);
   }
 
   #takeMissed(item: RunItem, data: MissedSubmission, known: PlannedRun | undefined): ItemOutcome {
@@ -180,6 +185,7 @@ export class IngestPlan {
     );
     switch (decision.kind) {
       case 'duplicate':
+        if (stored !== undefined) this.#requireOneMeasurement(stored, item);
         // Another agent had the job before, and its result came first.
         this.#finishJob(from, item);
         return { id: item.id, outcome: 'duplicate' };
@@ -212,6 +218,14 @@ export class IngestPlan {
         return { id: item.id, outcome: 'accepted' };
       }
     }
+  }
+
+  /** Two runs of a slot that came again are committed one after the other: the first one gives way. */
+  #requireOneMeasurement(stored: PlannedResult, item: ResultSubmission): void {
+    const other = this.newResults.find((result) => result === stored);
+    if (other === undefined || isDeepStrictEqual(other.item, item)) return;
+    if (stepBackOver(item.scheduledFor ?? 0, this.#options.stepsBack) === undefined) return;
+    throw new Error('a slot that came again was run twice');
   }
 
   /** Plans the next attempt in another location, where the item asks for it. */

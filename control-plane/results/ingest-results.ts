@@ -111,11 +111,12 @@ class IngestUnit {
     // Others may have stored newer results while it waited: they are not from a clock that was set back.
     const now = this.#services.clock.now();
     const items = runItemsOf(this.#parsed);
-    const facts = await IngestFacts.read(this.#db, items, { now, keptMs });
+    const { stepsBack } = this.#services.reception;
+    const facts = await IngestFacts.read(this.#db, items, { now, keptMs, stepsBack });
     const attempted = items.flatMap(({ data }) => (data.kind === 'result' ? [data] : []));
     const retries = await RetryLocations.read(this.#services, this.#db, attempted);
     for (;;) {
-      const plan = new IngestPlan(facts, { now, keptMs, retries });
+      const plan = new IngestPlan(facts, { now, keptMs, retries, stepsBack });
       const outcomes = this.#decide(plan);
       const inTheWay = await storeRuns(this.#db, plan, now, this.#inserting);
       if (inTheWay.length === 0) return this.#store(plan, outcomes, now);

@@ -1,15 +1,17 @@
 /**
- * Detects stored and acknowledged results that are gone, because the log was cut off or an older
- * backup was restored. Each acknowledgement carries a signed mark with the position of the
- * database. Agents keep the newest mark and send it back, so a control plane that starts behind it
- * knows its losses.
+ * Detects commits that are gone, because the log was cut off or an older backup was restored. Each
+ * acknowledgement carries a signed mark with the position of the database. Agents keep the newest mark
+ * and send it back, and a file beside an SQLite database has it too, so a control plane that starts
+ * behind it knows its losses, and agents hand in again what they still have.
  */
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { sql, type Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { Gathered } from '../core/gathered.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
+import { readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import { missingSince, type RecordLoss, type StoredMark } from '../scheduling/index.ts';
 import type { ControlPlaneMetrics } from '../observability/metrics.ts';
@@ -17,6 +19,8 @@ import type { SecretCipher } from '../core/secret-cipher.ts';
 
 const shownMs = 86_400_000;
 const macBytes = 16;
+/** Counts the commits of `keep`: changes that store no result are lost too. */
+const countFact = 'mark_count';
 
 async function newestSeq(db: Kysely<Database>): Promise<number> {
   const { rows } = await byEngine({
@@ -35,6 +39,8 @@ export interface RecordLossesParts {
   clock: Clock;
   logger: Logger;
   metrics: Pick<ControlPlaneMetrics, 'lostResults'>;
+  /** The file that has the newest mark; null without one. */
+  markFile: string | null;
 }
 
 interface NoticedLoss extends RecordLoss {
@@ -50,6 +56,7 @@ export class RecordLosses {
   readonly #key: Buffer;
   readonly #start: { seq: number; at: number };
   #rowId: number | null = null;
+  #count = 0;
   /** The largest loss that this process has found. */
   #noticed = 0;
   #saved = Promise.resolve();
@@ -88,23 +95,55 @@ export class RecordLosses {
       .orderBy('id', 'desc')
       .limit(1)
       .executeTakeFirst();
-    return new RecordLosses(
+    const { since = 0, until = 0, results = 0, noticed_at: noticedAt = 0 } = last ?? {};
+    const losses = new RecordLosses(
       parts,
       { seq, at: newest?.created_at ?? 0 },
-      last === undefined
-        ? null
-        : {
-            noticedAt: last.noticed_at,
-            ...{ since: last.since, until: last.until, results: last.results },
-          },
+      last === undefined ? null : { noticedAt, since, until, results },
     );
+    await losses.#compareFile();
+    await losses.keep();
+    return losses;
+  }
+
+  /** Compares the file with the database, before anything is stored. */
+  async #compareFile(): Promise<void> {
+    const { db, markFile } = this.#parts;
+    let file = '';
+    try {
+      if (markFile !== null) file = readFileSync(markFile, 'utf8');
+    } catch {
+      // A new installation has none.
+    }
+    const [count, text = ''] = file.trim().split(' ');
+    const mark = this.#read(text);
+    this.#count = Number((await readFact(db, countFact)) ?? 0);
+    const { seq, at } = this.#start;
+    if (mark === null || (mark.seq <= seq && Number(count) <= this.#count)) return;
+    const since = Math.max(at, Number((await readFact(db, 'alive_at')) ?? 0));
+    const results = Math.max(0, mark.seq - seq);
+    await this.#note({ since, until: Math.max(mark.at, since), results });
+  }
+
+  /** Operation of a timer: what is lost before the next one is not noticed without a result. */
+  async keep(): Promise<void> {
+    if (this.#parts.markFile === null) return;
+    await writeFact(this.#parts.db, countFact, String(this.#count + 1));
+    this.#count += 1;
+    await this.mark();
   }
 
   /** The mark for an acknowledgement; opaque to agents. */
   async mark(): Promise<string> {
-    const { clock } = this.#parts;
+    const { clock, markFile } = this.#parts;
     const facts = `${this.#run}.${await this.#newestSeq.run(null)}.${clock.now()}`;
-    return `${facts}.${this.#macOf(facts)}`;
+    const mark = `${facts}.${this.#macOf(facts)}`;
+    try {
+      if (markFile !== null) writeFileSync(markFile, `${this.#count} ${mark}\n`, { mode: 0o600 });
+    } catch {
+      // The disk is full, which is reported; agents have the mark too.
+    }
+    return mark;
   }
 
   #macOf(facts: string): string {
@@ -132,13 +171,16 @@ export class RecordLosses {
       engineOf(db) === 'sqlite' ? this.#start : { ...this.#start, seq: await newestSeq(db) };
     const missing = mark === null ? null : missingSince(mark, this.#run, start);
     if (missing === null) return;
-    if (this.#noticed >= missing.results) return;
+    if (this.#noticed < missing.results) await this.#note(missing);
+  }
+
+  async #note(missing: RecordLoss): Promise<void> {
     this.#noticed = missing.results;
     const { clock, logger, metrics } = this.#parts;
     metrics.lostResults.set(missing.results);
     const noticedAt = clock.now();
     this.#known = { noticedAt, ...missing };
-    logger.error({ ...missing, start: start.seq, seen: mark?.seq }, this.problem ?? '');
+    logger.error(missing, this.problem ?? '');
     this.#saved = this.#saved
       .then(() => this.#save(noticedAt, missing))
       .catch((error: unknown) => {
@@ -163,12 +205,17 @@ export class RecordLosses {
     }
   }
 
-  /** The loss as text, for a day; null without one. */
+  /** The loss, for a day; null without one. */
+  get present(): RecordLoss | null {
+    const noticedAt = this.#known?.noticedAt ?? Number.NEGATIVE_INFINITY;
+    return this.#parts.clock.now() - noticedAt > shownMs ? null : this.#known;
+  }
+
   get problem(): string | null {
-    if (this.#known === null || this.#parts.clock.now() - this.#known.noticedAt > shownMs)
-      return null;
-    const { since, until, results } = this.#known;
+    if (this.present === null) return null;
+    const { since, until, results } = this.present;
     const from = since === 0 ? 'the beginning' : new Date(since).toISOString();
-    return `up to ${results} results that were stored between ${from} and ${new Date(until).toISOString()} are missing from the database: its log was cut off, or an older copy was restored`;
+    const what = results === 0 ? 'changes' : `up to ${results} results`;
+    return `${what} that were stored between ${from} and ${new Date(until).toISOString()} are missing from the database: its log was cut off, or an older copy was restored`;
   }
 }

@@ -1,14 +1,15 @@
 /**
- * Runs of future slots were made while a clock was ahead. Their results are kept under other ids,
- * so that the slots are run and recorded when they are due. Missed records of future slots are
- * deleted.
+ * Runs of future slots were made while a clock was ahead: the slots are released. After most steps of the
+ * clock `move-runs.ts` has done so at once; this is for large ones, which may be wrong, and for results
+ * that arrive afterwards, or from an agent whose own clock is ahead.
  */
-import { sql, type Kysely } from 'kysely';
-import { engineOf } from '../db/engine.ts';
-import { isOfWindow } from '../db/run-days.ts';
+import type { Kysely } from 'kysely';
+import { isOfWindow, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import type { Services } from '../core/services.ts';
+import { stepBackOver } from '../reception/index.ts';
+import { releaseRuns, type StepBack } from './release-runs.ts';
 
 /** Clocks of agents differ by less. */
 const toleranceMs = 30_000;
@@ -19,45 +20,6 @@ const toleranceMs = 30_000;
 const aheadMs = 10 * 60_000;
 const runsAtOnce = 200;
 
-async function rename(services: Services, db: Kysely<Database>, runId: number): Promise<void> {
-  const { newRunId } = services;
-  const results = await db
-    .selectFrom('check_results')
-    .select('id')
-    .where('check_run_id', '=', runId)
-    .execute();
-  for (const { id: before } of results) {
-    const id = newRunId();
-    await db
-      .updateTable('check_results')
-      .set({ id, scheduled_for: null })
-      .where('id', '=', before)
-      .execute();
-    for (const table of ['artifacts', 'check_result_error_groups'] as const) {
-      await db.updateTable(table).set({ result_id: id }).where('result_id', '=', before).execute();
-    }
-    for (const table of ['alert_decisions', 'alert_notifications'] as const) {
-      await db
-        .updateTable(table)
-        .set({ check_result_id: id })
-        .where('check_result_id', '=', before)
-        .execute();
-    }
-    await db
-      .updateTable('check_runs')
-      .set({ result_id: id })
-      .where('id', '=', runId)
-      .where('result_id', '=', before)
-      .execute();
-  }
-  // It does not belong to a slot any more. It stays on its day: nobody looks for its new id there.
-  await db
-    .updateTable('check_runs')
-    .set({ run_id: newRunId(), scheduled_for: null })
-    .where('id', '=', runId)
-    .execute();
-}
-
 /** One pass. True when there may be more. */
 export async function renameFutureRuns(services: Services): Promise<boolean> {
   const { clock, reception } = services;
@@ -67,7 +29,8 @@ export async function renameFutureRuns(services: Services): Promise<boolean> {
   const window = (db: Kysely<Database>) =>
     db
       .selectFrom('check_runs')
-      .select(['id', 'state'])
+      .select(['id', 'run_id', 'state', 'scheduled_for'])
+      .select(runDayIn('check_runs').as('run_day'))
       .where('scheduled_for', '>', now + toleranceMs)
       .where('scheduled_for', '<=', until)
       .where(isOfWindow('check_runs', now, until))
@@ -78,12 +41,14 @@ export async function renameFutureRuns(services: Services): Promise<boolean> {
     return false;
   }
   return inTransaction(services.db, async (db) => {
-    if (engineOf(db) === 'sqlite') await sql`pragma defer_foreign_keys = on`.execute(db);
     const runs = await window(db).execute();
-    for (const { id, state } of runs) {
-      if (state === 'MISSED') await db.deleteFrom('check_runs').where('id', '=', id).execute();
-      else await rename(services, db, id);
-    }
+    const unknown: StepBack = { to: now, stepMs: 0 };
+    const { stepsBack } = reception;
+    const bySteps = Map.groupBy(
+      runs,
+      (run) => stepBackOver(run.scheduled_for ?? 0, stepsBack) ?? unknown,
+    );
+    for (const [step, ofStep] of bySteps) await releaseRuns(db, ofStep, step);
     return runs.length === runsAtOnce;
   });
 }

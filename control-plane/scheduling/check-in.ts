@@ -276,6 +276,9 @@ async function answerOf(
       ...news,
       jobs,
       cancellations,
+      ...(request.capabilities.checkTypes.length === 0 && {
+        handedOver: hub.isHandedOver(caller, agentId),
+      }),
     };
   }
 }

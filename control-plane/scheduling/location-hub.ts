@@ -397,6 +397,16 @@ export class LocationHub {
     if (entry.members.has(agentId)) entry.lastAnswers.set(agentId, answer);
   }
 
+  /** True when every other agent that checks in here was answered with what it is to hold now. */
+  isHandedOver(place: Place, agentId: string): boolean {
+    const { view, members, attendances, lastAnswers } = this.#entry(place);
+    return [...members.keys()].every((id) => {
+      if (id === agentId || !attendances.has(id)) return true;
+      const digest = view?.holdingOf(id).digest;
+      return lastAnswers.get(id)?.snapshot.endsWith(`/${digest}`) === true;
+    });
+  }
+
   /**
    * What the agents of a location are to hold and its waiting jobs, for a poll of this agent, and a
    * mark for `changed`.

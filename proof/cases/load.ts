@@ -15,6 +15,8 @@ const limits = { degradedResponseTime: 300, maxResponseTime: 300 };
 const withoutFaketime =
   'libfaketime is not installed (Debian: faketime); it moves the clock of one process';
 const shortestPresentMs = 60_000;
+/** A page that goes down as a clock is put right comes back so long after the last slot that came again. */
+const overlapMs = 15_000;
 
 /** Puts a process into a control group with a CPU quota; null where that is not possible. */
 function limitCpu(pid: number, share: number): Disposable | null {
@@ -112,24 +114,32 @@ async function playClock(
   lane.hasTrueTimes = false;
   await world.addSubjects(
     lane,
-    (['healthy', 'healthy', 'slow', 'failing'] as const).map((kind) => ({ kind })),
+    (['healthy', 'healthy', 'slow', 'failing', 'flapping'] as const).map((kind) => ({ kind })),
   );
+  const page = world.targets.pages.get(lane.subjects.at(-1)?.path ?? '');
+  let isDown = false;
+  if (page !== undefined) page.isUp = () => !isDown;
   return async ({ random, pause, note }) => {
     await pause(between(random, shortestPresentMs, 2 * shortestPresentMs));
-    const step = pick(random, ['+3h', '-3h', '+365d', '-365d']);
+    const aheadSeconds = Math.round(between(random, 5, 300));
+    const step = pick(random, [`+${aheadSeconds}s`, '+3h', '-3h', '+365d', '-365d']);
     note(`clock of ${whose} ${step}`);
     const disturbance = open(lane.disturbed);
     moved.by(step);
     await pause(between(random, 10_000, 60_000));
     moved.by('+0');
     disturbance.close();
+    // The slots that were run ahead of their time come again: what is found then counts.
+    isDown = step.endsWith('s');
+    if (isDown) await pause(aheadSeconds * 1_000 + overlapMs);
+    isDown = false;
   };
 }
 
 export const clock: ProofCase = {
   name: 'clock',
   plays:
-    'the wall clock of an agent goes forward and back by hours and by a year, and is right again',
+    'the wall clock of an agent goes forward and back by seconds, hours and a year, and is right again; then a page goes down',
   missing: ({ isShort }) => {
     if (libFaketime() === undefined) return withoutFaketime;
     return isShort
@@ -146,7 +156,8 @@ export const clock: ProofCase = {
 /** All lanes have its wrong time, so it has a world of its own. */
 export const clockOfControlPlane: ProofCase = {
   name: 'clock-of-control-plane',
-  plays: 'the wall clock of the control plane goes forward and back, and is right again',
+  plays:
+    'the wall clock of the control plane goes forward and back, and is right again; then a page goes down',
   missing: (requirements) => clock.missing?.(requirements) ?? null,
   prepareWorld: (folder) => {
     const moved = moveClock(join(folder, 'clock-of-control-plane'));

@@ -2,8 +2,8 @@
 import { between, type ProofCase } from '../case.ts';
 import { open } from '../lane.ts';
 
-/** After each agent it is the turn of the control plane. */
-const turns = 3;
+/** After each agent it is the turn of the control plane, and then of an agent and the control plane at once. */
+const turns = 4;
 
 /** Nothing excuses a missed slot here, so it has a world of its own. */
 export const rollingUpdate: ProofCase = {
@@ -17,16 +17,18 @@ export const rollingUpdate: ProofCase = {
     return async ({ random, isShort, pause, note }) => {
       await pause(between(random, 500, isShort ? 2_500 : 20_000));
       turn += 1;
-      if (turn % turns > 0) {
+      const isOfBoth = turn % turns === 0;
+      if (!isOfBoth && turn % turns !== turns - 1) {
         note('update of an agent');
         await lane.replaceFirst();
         return;
       }
-      note('update of the control plane');
+      note(isOfBoth ? 'update of an agent and the control plane' : 'update of the control plane');
       const interruption = open(world.interruptions);
-      const returns = lane.agents.map((agent) => agent.checkedInAgain());
+      const returns = lane.agents.slice(isOfBoth ? 1 : 0).map((agent) => agent.checkedInAgain());
+      const replacement = isOfBoth ? lane.replaceFirst() : null;
       await world.system.replaceControlPlane();
-      await Promise.all(returns);
+      await Promise.all([...returns, replacement]);
       interruption.close();
     };
   },

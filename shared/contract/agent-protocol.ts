@@ -219,6 +219,10 @@ export const checkInAnswer = z.object({
   removals: z.array(z.uuid()),
   jobs: z.array(job),
   cancellations: z.array(z.uuid()),
+  /** The database has lost what was stored before: agents hand in again what they still have. */
+  lostUntil: instant.exactOptional(),
+  /** For an agent that offers no check type: whether the others know of the checks that it held. */
+  handedOver: z.boolean().exactOptional(),
 });
 export type CheckInAnswer = z.output<typeof checkInAnswer>;
 

@@ -98,6 +98,16 @@ export function gapsOverRestart(before: LastAlive, after: LastAlive): Gap[] {
   ];
 }
 
+/** Agents catch up on a slot that passed so long ago, also after a step back. */
+const caughtUpMs = 30_000;
+
+/** The newest step back after which a slot came again; undefined for none. */
+export function stepBackOver(slot: number, gaps: readonly Gap[]): Gap | undefined {
+  return gaps.findLast(
+    ({ stepMs, from, to }) => stepMs < 0 && slot > to - caughtUpMs && slot <= from + minGapMs,
+  );
+}
+
 /** Shift of wall clock deadlines in ms; negative after a step back. */
 export function shiftOf({ lostMs, stepMs }: Gap): number {
   return lostMs + stepMs;

@@ -23,6 +23,8 @@ import {
 
 /** Clocks of agents follow the control plane: a larger offset into the future comes from another clock. */
 const clockToleranceMs = 5 * 60_000;
+/** Agents may be so much ahead; those whose clocks differ by more follow the control plane. */
+export const earlyMs = 2_500;
 /**
  * A wrong clock, of the agent or the control plane, is usually off by a time zone or a day. Agents
  * drop refused results, so slots within this range are accepted; see
@@ -140,9 +142,19 @@ function whySlotRefused(item: About, known: Known): string | null {
     : 'runId: is not the id of its slot';
 }
 
-/** Moves a result with future times to its slot, or to end now, because later results must be newer. */
-export function withoutFuture(item: ResultSubmission, now: number): ResultSubmission {
+/**
+ * Moves a result with future times to its slot, or to end now, because later results must be newer. After
+ * a step back of the clock it is moved by the step.
+ */
+export function withoutFuture(
+  item: ResultSubmission,
+  now: number,
+  stepMs: number | undefined,
+): ResultSubmission {
   const { startedAt, stoppedAt, scheduledFor } = item;
+  if (stepMs !== undefined && startedAt - now > earlyMs) {
+    return { ...item, startedAt: startedAt + stepMs, stoppedAt: Math.min(stoppedAt, now) };
+  }
   if (Math.max(startedAt, stoppedAt) - now <= clockToleranceMs) return item;
   const tookMs = Math.max(0, stoppedAt - startedAt);
   const begunAt = Math.min(scheduledFor ?? now, now - tookMs);

@@ -447,3 +447,23 @@ test('what is to be encrypted is encrypted once, and is never on disk as it was'
   assert.equal(calls, 3);
   assert.doesNotMatch(onDisk(), /nightingale/);
 });
+
+test('what was delivered last is handed in again once for each loss of the control plane', async () => {
+  using folder = temporaryFolder();
+  const clock = new TestClock(1_000);
+  await using outbox = open(folder.path, clock);
+  const stored = ['a', 'b', 'c'].map((name) => outbox.put({ submission: submission(name) }));
+  clock.advance(1_000);
+  await Promise.all(stored);
+  const seqs = outbox.take(0, Infinity, 2, 1e9).map(({ seq }) => seq);
+  outbox.acknowledge(seqs);
+  assert.deepEqual(namesIn(outbox), ['c']);
+  const lose = (until: number): string[] => {
+    outbox.handInAgain(until);
+    outbox.commit();
+    return namesIn(outbox);
+  };
+  assert.deepEqual(lose(500), ['c', 'a', 'b']);
+  assert.deepEqual(lose(500), ['c', 'a', 'b'], 'the same loss, said at each check-in');
+  assert.deepEqual(lose(600), ['c', 'a', 'b', 'a', 'b']);
+});

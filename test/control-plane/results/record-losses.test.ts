@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
@@ -8,7 +8,7 @@ import {
   isRecordLost,
   missingSince,
 } from '../../../control-plane/scheduling/decide/record-loss.ts';
-import { startTestControlPlane } from '../../support/control-plane.ts';
+import { passTime, startTestControlPlane } from '../../support/control-plane.ts';
 import { withLeases } from '../../support/leased-runs.ts';
 import { Bench, minute, now } from '../../support/results.ts';
 import { temporaryFolder } from '../../support/system.ts';
@@ -68,7 +68,8 @@ test('a database that lost acknowledged results says how many, since when, and w
     clock.advance(minute);
     for (const at of [4, 3, 2]) mark = await submit(now - at * minute);
   }
-  for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true });
+  // Without the mark beside it, agents alone know.
+  for (const suffix of ['-wal', '-shm', '.mark']) rmSync(file + suffix, { force: true });
   cpSync(`${file}.then`, file);
   clock.advance(minute);
 
@@ -94,3 +95,91 @@ test('a database that lost acknowledged results says how many, since when, and w
     [{ since: now, until: now + minute, results: 3 }],
   );
 });
+
+const aliveAfter = 2 * minute;
+const copyOf = (file: string, name: string) => {
+  for (const suffix of ['', '-wal', '.key']) {
+    if (existsSync(file + suffix)) cpSync(file + suffix, name + suffix);
+  }
+};
+
+/** What is done to the files of a control plane that was killed, and what the next one says. */
+const losses: Record<
+  string,
+  { work: 'result' | 'check'; lose: (file: string) => void; says: RegExp }
+> = {
+  'is as it was': { work: 'result', lose: () => undefined, says: /^ok$/ },
+  'lost its log with a result': {
+    work: 'result',
+    lose: (file) => {
+      rmSync(`${file}-wal`, { force: true });
+    },
+    says: /^up to 1 results that were stored between .* are missing/,
+  },
+  'lost a half of its log with a check': {
+    work: 'check',
+    lose: (file) => {
+      truncateSync(`${file}-wal`, statSync(`${file}-wal`).size / 2);
+    },
+    says: /^changes that were stored between .* are missing/,
+  },
+  'is an older copy': {
+    work: 'check',
+    lose: (file) => {
+      rmSync(`${file}-wal`, { force: true });
+      copyOf(`${file}.before`, file);
+    },
+    says: /^changes that were stored between .* are missing/,
+  },
+  'is another one, with another key': {
+    work: 'result',
+    lose: (file) => {
+      for (const suffix of ['', '-wal', '-shm', '.key']) rmSync(file + suffix, { force: true });
+    },
+    says: /^ok$/,
+  },
+};
+
+for (const [what, { work, lose, says }] of Object.entries(losses)) {
+  test(`a database that ${what} is known by the mark beside it`, async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, 'cp.db');
+    const killed = join(folder.path, 'killed.db');
+    const clock = new TestClock(now);
+    {
+      await using cp = await startTestControlPlane({ clock, file });
+      const bench = new Bench(clock, cp);
+      const checkId = await bench.check('url');
+      const key = await cp.locationKey('eu-west-1');
+      copyOf(file, `${killed}.before`);
+      await passTime(clock, aliveAfter);
+      if (work === 'check') {
+        for (let index = 0; index < 20; index += 1) await bench.check('url');
+        await passTime(clock, aliveAfter);
+      } else {
+        const result = bench.result(checkId, 'URL', now);
+        const items = await withLeases(cp.controlPlane.services, cp.accountId, [result]);
+        const body = { agentId: randomUUID(), items };
+        await cp.api('POST', '/v1/agent/results', body, { authorization: `Bearer ${key}` });
+      }
+      copyOf(file, killed);
+      cpSync(`${file}.mark`, `${killed}.mark`);
+    }
+    lose(killed);
+    const said = async () => {
+      await using cp = await startTestControlPlane({ clock, file: killed });
+      const health = await fetch(`${cp.url}/health`);
+      const readiness = await fetch(`${cp.url}/-/readiness`);
+      const texts = await Promise.all([health, readiness].map((answer) => answer.json()));
+      assert.deepEqual(texts[0], texts[1]);
+      const rows = await cp.controlPlane.services.db
+        .selectFrom('record_losses')
+        .selectAll()
+        .execute();
+      return { status: (texts[0] as { status: string }).status, rows: rows.length };
+    };
+    const first = await said();
+    assert.match(first.status, says);
+    assert.deepEqual(await said(), first, 'a restart neither forgets nor repeats it');
+  });
+}

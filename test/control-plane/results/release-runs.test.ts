@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import { passTime, startTestControlPlane } from '../../support/control-plane.ts';
+import { KeyedAgent, slotsOf, type SlotCheck } from '../../support/keyed-agent.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const second = 1_000;
+const stepMs = 40 * second;
+const start = Date.parse('2026-11-21T08:00:00Z');
+
+type Step = [what: 'passes' | 'fails' | 'both' | 'again' | 'back' | 'slot', outcome?: string];
+
+/** `passes` is what was measured of the slot while the clock was ahead, `fails` what was when it came. */
+const plays: Record<string, { steps: Step[]; kept: string[]; ofSlot: string }> = {
+  'what was stored before': {
+    steps: [['passes', 'accepted'], ['back'], ['slot'], ['fails', 'accepted']],
+    kept: ['false -40', 'true 0'],
+    ofSlot: 'true 0',
+  },
+  'what was stored before and is sent again': {
+    steps: [
+      ['passes', 'accepted'],
+      ['back'],
+      ['again', 'duplicate'],
+      ['slot'],
+      ['fails', 'accepted'],
+    ],
+    kept: ['false -40', 'true 0'],
+    ofSlot: 'true 0',
+  },
+  'what was on its way': {
+    steps: [
+      ['back'],
+      ['passes', 'accepted'],
+      ['again', 'duplicate'],
+      ['slot'],
+      ['fails', 'accepted'],
+    ],
+    kept: ['false -40', 'true 0'],
+    ofSlot: 'true 0',
+  },
+  'what waited until the slot came': {
+    steps: [['back'], ['slot'], ['passes', 'accepted'], ['fails', 'accepted']],
+    kept: ['false -40', 'true 0'],
+    ofSlot: 'true 0',
+  },
+  'what comes with the slot': {
+    steps: [['back'], ['slot'], ['both', 'accepted,accepted']],
+    kept: ['false -40', 'true 0'],
+    ofSlot: 'true 0',
+  },
+  'a slot that is run twice while the clock is right': {
+    steps: [['slot'], ['passes', 'accepted'], ['fails', 'duplicate'], ['again', 'duplicate']],
+    kept: ['false 0'],
+    ofSlot: 'false 0',
+  },
+};
+
+for (const [what, { steps, kept, ofSlot }] of Object.entries(plays)) {
+  test(`the clock is set back: ${what}`, async () => {
+    const clock = new TestClock(start);
+    await using cp = await startTestControlPlane({ clock });
+    const { db } = cp.controlPlane.services;
+    const { body } = await cp.api('POST', '/v1/checks/url', {
+      ...{ name: 'a', locations: ['eu-west-1'], frequency: 0, frequencyOffset: 10 },
+      request: { url: 'https://a.example' },
+    });
+    const check = body as SlotCheck;
+    const agent = await KeyedAgent.open(cp, 'eu-west-1');
+    await passTime(clock, 30 * second);
+    // The slot that was run last before the step.
+    const ahead = steps.some(([step]) => step === 'back');
+    if (ahead) clock.setWall(clock.now() + stepMs);
+    await passTime(clock, 10 * second);
+    const slot = slotsOf(check, clock.now()).at(-1) ?? 0;
+    const result = (fields: Partial<ResultSubmission>) =>
+      agent.result(check.id, slot, { ...fields, startedAt: slot + 3, stoppedAt: slot + 23 });
+    const passes = result({});
+    const fails = result({ hasFailures: true });
+    const submit = async (...items: ResultSubmission[]) =>
+      (await agent.handIn(...items)).map(({ outcome }) => outcome).join();
+    for (const [step, expected] of steps) {
+      if (step === 'back') clock.setWall(clock.now() - stepMs);
+      else if (step === 'slot') await passTime(clock, Math.max(0, slot + second - clock.now()));
+      else if (step === 'both') assert.equal(await submit(passes, fails), expected);
+      else assert.equal(await submit(step === 'fails' ? fails : passes), expected, step);
+    }
+    const results = await db.selectFrom('check_results').selectAll().orderBy('seq').execute();
+    const line = (each: { has_failures: number; started_at: number }): string =>
+      `${each.has_failures === 1} ${Math.round((each.started_at - slot) / second)}`;
+    assert.deepEqual(results.map(line).sort(), kept);
+    const runs = await db.selectFrom('check_runs').selectAll().execute();
+    assert.equal(runs.length, results.length);
+    const run = runs.find((each) => each.scheduled_for === slot);
+    assert.deepEqual(results.filter(({ id }) => id === run?.result_id).map(line), [ofSlot]);
+    for (const { id } of results) {
+      const { status } = await cp.api('GET', `/v1/check-results/${check.id}/${id}`);
+      assert.equal(status, 200);
+    }
+  });
+}
+
+test('nobody takes a run of another location off its slot', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'a', frequency: 0, frequencyOffset: 10, runParallel: true },
+    ...{ locations: ['eu-west-1', 'us-east-1'], request: { url: 'https://a.example' } },
+  });
+  const check = body as SlotCheck;
+  const [agent, other] = [
+    await KeyedAgent.open(cp, 'eu-west-1'),
+    await KeyedAgent.open(cp, 'us-east-1'),
+  ];
+  await passTime(clock, 40 * second);
+  const slot = slotsOf(check, clock.now()).at(-1) ?? 0;
+  clock.setWall(clock.now() - 2 * stepMs);
+  await passTime(clock, 2 * stepMs + second);
+  const result = agent.result(check.id, slot);
+  assert.equal((await agent.handIn(result))[0]?.outcome, 'accepted');
+  const forged = { ...result, startedAt: slot + 5, hasFailures: true };
+  assert.equal((await other.handIn(forged))[0]?.outcome, 'refused');
+  assert.equal((await agent.handIn(result))[0]?.outcome, 'duplicate');
+});
