@@ -54,6 +54,12 @@ const postgresUrl = z
     { error: 'must name the file of the authority for sslmode=verify-ca: add sslrootcert=<file>' },
   );
 
+/** True for this machine, as it stands in a URL. */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
 const webUrl = (like: string): z.ZodURL => urlOf(/^https?$/, like);
 
 export interface StaticIp {
@@ -300,6 +306,12 @@ const settings = {
     .describe(
       'Private addresses that notifications may reach: 10.20.0.0/16,192.168.1.7. Without any they reach public addresses only',
     ),
+  SUBSCRIBER_ALLOWED_NETWORKS: z
+    .string()
+    .default('')
+    .describe(
+      'The same for webhooks that visitors of status pages subscribe; only where all of them may send requests there',
+    ),
   TRUSTED_PROXIES: z
     .string()
     .default('')
@@ -350,6 +362,10 @@ const settings = {
     .optional()
     .describe('Chart of the agent, as oci://registry.example/monitor-agent, for the same lines'),
   OIDC_ISSUER: webUrl('https://login.example.com')
+    .refine((text) => !text.startsWith('http:') || isLoopback(URL.parse(text)?.hostname ?? ''), {
+      error:
+        'must begin with https:, unless the provider is on this machine: on the way, anybody could answer in its place',
+    })
     .optional()
     .describe(
       'People sign in with this OpenID provider too; its redirect URI is PUBLIC_URL/console/session/oidc/callback',

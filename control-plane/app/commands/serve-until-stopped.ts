@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { pino } from 'pino';
-import type { Config } from '../../core/config.ts';
+import { isLoopback, type Config } from '../../core/config.ts';
 import type { Services } from '../../core/services.ts';
 import { nameOfDatabase } from '../../integrity/index.ts';
 import { makeSetupLink } from '../../people/index.ts';
@@ -9,8 +9,6 @@ import { startControlPlane } from '../compose.ts';
 
 /** Statements of a frozen server end much later; orchestrators kill after 30 s. */
 const stopWithinMs = 20_000;
-
-const isLoopback = (host: string): boolean => host === '::1' || host.startsWith('127.');
 
 /** While nobody can sign in, the log has a link that makes the first person, once. */
 async function logSetupLink(services: Services): Promise<void> {
