@@ -4,7 +4,7 @@ import type { Attempt } from './attempt.ts';
 import type { NotificationFacts } from './facts.ts';
 import type { Mailer } from './mailer.ts';
 import type { Message } from './message.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { EgressClass, Outgoing } from './outgoing.ts';
 import type { SlackApp } from './slack-app.ts';
 import type { SlackMessages } from './slack-messages.ts';
 
@@ -33,7 +33,7 @@ export interface PhoneService {
 
 /** What channel types need to send. */
 export interface Transports {
-  outgoing: Pick<Outgoing, 'guarded' | 'trusted'>;
+  outgoing: Pick<Outgoing, EgressClass>;
   /** Null without SMTP_URL. */
   mailer: Mailer | null;
   /** The provider, or the missing settings. */

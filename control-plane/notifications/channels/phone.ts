@@ -48,7 +48,7 @@ async function post(
   const pair = Buffer.from(`${accountSid}:${authToken}`).toString('base64');
   const base = url.replace(/\/+$/, '');
   return attemptByHttp({
-    send: outgoing.trusted,
+    send: outgoing.operator,
     request: {
       method: 'POST',
       url: new URL(
