@@ -36,6 +36,7 @@ export interface StatusParts {
   metrics: AgentMetrics;
   overload: Overload;
   damages: readonly NotedDamage[];
+  encryption: AgentStatus['encryption'];
 }
 
 function withoutLogin(address: string): string {
@@ -99,6 +100,7 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
       ...damage,
       lostSlots: [...lostSlots],
     })),
+    encryption: parts.encryption,
     internalErrors: await countsByCode(parts.metrics),
   };
 }

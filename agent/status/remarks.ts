@@ -34,6 +34,7 @@ export function healthRemarks(
   link: LinkHistory,
   load: Load,
   damages: readonly NotedDamage[],
+  recipients: readonly string[],
   scrub: (text: string) => string,
 ): Record<string, string> {
   const damage = describeDamage(damages);
@@ -41,5 +42,6 @@ export function healthRemarks(
     ...linkRemarks(link, scrub),
     ...loadRemarks(load),
     ...(damage === null ? {} : { damage }),
+    ...(recipients.length === 0 ? {} : { recipients: recipients.join('. ') }),
   };
 }
