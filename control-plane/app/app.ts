@@ -1,5 +1,6 @@
 /** The Express application: the order of middleware, routes and the last error handler. */
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import express, {
   type ErrorRequestHandler,
   type Express,
@@ -9,6 +10,7 @@ import express, {
 import type { Logger } from 'pino';
 import { databaseFailure } from '../db/failure.ts';
 import { ApiError, invalidHeader } from '../errors/api-error.ts';
+import { visitorOf } from '../http/visitor.ts';
 import type { WriteWatch } from '../core/write-watch.ts';
 
 interface AppParts {
@@ -92,6 +94,12 @@ const refuseWebSockets: RequestHandler = (request, _response, next) => {
   }
   next();
 };
+
+/** The address of a client whose request does not pass through the app: an upgrade. */
+export function visitorAt(app: Express, { headers, socket }: IncomingMessage): string {
+  const asRequest = { headers: { value: headers }, socket: { value: socket } };
+  return visitorOf(Object.create(app.request, asRequest) as Request);
+}
 
 export function buildApp(parts: AppParts): Express {
   const app = express();

@@ -2,7 +2,7 @@
 import { HeldDeletions } from '../deletions/index.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import type { Kysely } from 'kysely';
@@ -12,7 +12,7 @@ import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { actorOf, pruneAuditLog, recordDone } from '../audit/index.ts';
 import { forgetChallenges, forgetLinks, Passwords, type PeopleDeps } from '../people/index.ts';
 import { bindApi } from './api.ts';
-import { buildApp } from './app.ts';
+import { buildApp, visitorAt } from './app.ts';
 import {
   ArtifactLinks,
   expireJobs,
@@ -496,7 +496,6 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     onChange,
   });
   const events = stack.use(new ConsoleEvents({ db, clock, bus, hub, keys, logger }));
-  const broker = stack.use(new ResultBroker({ server, services, keys, bus, logger }));
   const statusPages = serveStatusPages({
     services,
     snapshots,
@@ -504,7 +503,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     host: config.HOST,
   });
   // Status pages come first: on its own domain, a page takes every path.
-  handle = buildApp({
+  const app = buildApp({
     steps: [
       measureRequests(metrics, clock),
       secureHeaders(publicUrl),
@@ -534,7 +533,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     logger,
     writes,
   });
+  handle = app;
   opening.resolve(handle);
+  const visitorOf = (request: IncomingMessage): string => visitorAt(app, request);
+  const broker = stack.use(new ResultBroker({ server, services, keys, bus, logger, visitorOf }));
   stack.defer(async () => {
     // Records the last moment of reception. Without it the next start would count from an
     // earlier one.

@@ -191,7 +191,9 @@ export const dataDirectory: Step = {
       fileSystemType: mountBelow(machine, path)?.type ?? null,
       wantedBytes: config.OUTBOX_MAX_BYTES + config.ARTIFACTS_MAX_BYTES,
     });
-    const fix = 'compare these ids with the keys that you gave to the location';
-    return [...found, ...changes.map((text) => warn(text, fix))];
+    return [
+      ...found,
+      ...changes.map((text) => warn(text, 'compare these ids with the keys of your location')),
+    ];
   },
 };
