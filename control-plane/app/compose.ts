@@ -424,6 +424,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const bundleParts = {
     ...{ db, clock, commits: services.commits, objects: ownedObjects(services) },
     folder: folderOfBundles(config),
+    quotaBytes: config.BUNDLE_MIB * 1_048_576,
   };
   const codeBundles = new CodeBundleStore(bundleParts);
   bus.on('k', () => {

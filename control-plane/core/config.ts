@@ -272,6 +272,9 @@ const settings = {
   RESULT_MIB_PER_HOUR: quota(8_192).describe('The same for the size of results, in MiB'),
   FILES_PER_HOUR: quota(100_000).describe('The same for files of results'),
   FILE_MIB_PER_HOUR: quota(51_200).describe('The same for the size of files, in MiB'),
+  BUNDLE_MIB: quota(1_024).describe(
+    'Code bundles and other uploaded files that an account may keep, in MiB; 0 for no limit',
+  ),
   SMTP_URL: urlOf(/^smtps?$/, 'smtp://user:password@host:587')
     .optional()
     .describe('Mail server: smtp://user:password@host:587, or smtps:// on port 465'),
