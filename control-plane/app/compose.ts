@@ -2,12 +2,13 @@
 import { HeldDeletions } from '../deletions/index.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
+import { hasOneHost, openServer } from '@monitor/shared/open-server.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { actorOf, pruneAuditLog, recordDone } from '../audit/index.ts';
 import { forgetChallenges, forgetLinks, Passwords, type PeopleDeps } from '../people/index.ts';
@@ -285,18 +286,19 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
 
   // Clients that send headers or bodies too slowly are disconnected.
   const requestTimeout = config.REQUEST_TIMEOUT_SECONDS * 1000;
-  const server: Server = createServer({
+  const limits: ServerOptions = {
     keepAliveTimeout: 65_000,
     headersTimeout: Math.min(30_000, requestTimeout),
     // Uploads may take longer than any other body: each route sets its own limit.
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(5_000, requestTimeout),
-    shouldUpgradeCallback: (request) => server.listenerCount('upgrade') > 0 && isForBroker(request),
-  });
+    shouldUpgradeCallback: (request) =>
+      server.listenerCount('upgrade') > 0 && hasOneHost(request) && isForBroker(request),
+  };
   // A client that connects before everything is open waits for it, instead of hanging for ever.
   const opening = Promise.withResolvers<RequestListener>();
   let handle: RequestListener | null = null;
-  server.on('request', (request, response) => {
+  const server: Server = openServer(limits, (request, response) => {
     if (handle === null) void opening.promise.then((opened) => opened(request, response));
     else handle(request, response);
   });
