@@ -70,7 +70,9 @@ test('600 half-open requests at the health port are cut off long before 20 secon
   };
   const sockets = await Promise.all(Array.from({ length: 600 }, () => halfOpen(health.port)));
   const last = await halfOpen((reference.address() as AddressInfo).port);
-  const closed = Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')));
+  const closed = Promise.all(
+    sockets.map(async (socket) => socket.closed || (await once(socket, 'close'))),
+  );
   const answer = await fetch(`http://127.0.0.1:${health.port}/health`);
   assert.equal(answer.status, 200);
   const first = await Promise.race([
