@@ -229,7 +229,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   );
   const replicaId = randomUUID();
   const db = await openWhole(config, integrity, {
-    ...{ replicaId, logger },
+    ...{ replicaId, logger, clock: ownClock },
     // Others would go on with the lost key, and what they encrypt would be lost as well.
     mustBeAlone: acceptNewKey,
   });

@@ -171,7 +171,7 @@ const settings = {
     .max(3_600)
     .default(60)
     .describe(
-      'How long work is repeated while the database is away or read-only, before the log has an error',
+      'How long work is repeated while the database is away or read-only, before the log has an error; a start tries as long',
     ),
   PUBLIC_URL: webUrl('https://monitor.example.com')
     .optional()
