@@ -297,6 +297,13 @@ const settings = {
   SLACK_API_URL: webUrl('https://slack.com/api')
     .default('https://slack.com/api')
     .describe('Where the Web API of Slack is'),
+  OPERATOR_CHANNEL_ACCOUNTS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(/[\s,]+/).filter((id) => id !== ''))
+    .describe(
+      'Ids of the accounts whose channels may use SLACK_APP_TOKEN and PHONE_…; where there are several accounts, nobody else may',
+    ),
   PAGERDUTY_EVENTS_URL: webUrl('https://events.pagerduty.com/v2/enqueue')
     .default('https://events.pagerduty.com/v2/enqueue')
     .describe('Where events of PAGERDUTY channels go'),

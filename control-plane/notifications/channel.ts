@@ -45,6 +45,8 @@ export interface Transports {
   pagerDutyUrl: string;
   /** Null means the API of the region of the channel. */
   opsgenieUrl: string | null;
+  /** Accounts that may use channels of the operator; empty for the only one. */
+  operatorChannelAccounts: readonly string[];
   publicUrl: string;
   clock: Pick<Clock, 'now'>;
   random: () => number;
@@ -61,6 +63,8 @@ export interface Channel<Config> {
   timeoutMs?: number;
   /** A paging system: it keeps an alert open until it is closed. */
   keepsOpen?: true;
+  /** It speaks with the one identity of the operator: his workspace, his number. */
+  isOfOperator?: true;
   /** Destination of a notification, for the limit of concurrent requests. */
   destination(config: Config): string;
   /** Makes one attempt. An exception is a final failure. */

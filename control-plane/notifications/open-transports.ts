@@ -20,6 +20,7 @@ export type NotifySettings = Pick<
   | 'OPSGENIE_API_URL'
   | 'SLACK_APP_TOKEN'
   | 'SLACK_API_URL'
+  | 'OPERATOR_CHANNEL_ACCOUNTS'
   | 'OUTGOING_ALLOWED_NETWORKS'
   | 'SUBSCRIBER_ALLOWED_NETWORKS'
 >;
@@ -68,6 +69,7 @@ export function openTransports({
     phone: phoneOf(config),
     pagerDutyUrl: config.PAGERDUTY_EVENTS_URL,
     opsgenieUrl: config.OPSGENIE_API_URL ?? null,
+    operatorChannelAccounts: config.OPERATOR_CHANNEL_ACCOUNTS,
     publicUrl,
     clock,
     random,
