@@ -6,16 +6,20 @@ import express, {
   type Express,
   type Request,
   type RequestHandler,
+  type Router,
 } from 'express';
 import type { Logger } from 'pino';
 import { databaseFailure } from '../db/failure.ts';
 import { ApiError, invalidHeader } from '../errors/api-error.ts';
 import { visitorOf } from '../http/visitor.ts';
+import type { doors } from '../core/doors.ts';
 import type { WriteWatch } from '../core/write-watch.ts';
 
 interface AppParts {
-  /** In the order they are tried. */
-  steps: readonly RequestHandler[];
+  /** What each request passes before it comes to a door. */
+  before: readonly RequestHandler[];
+  /** In the order they are tried. A door that has no row does not compile. */
+  doors: Readonly<Record<keyof typeof doors, RequestHandler | Router>>;
   /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. */
   trustedProxies: readonly string[];
   logger: Logger;
@@ -109,7 +113,7 @@ export function buildApp(parts: AppParts): Express {
   app.set('trust proxy', parts.trustedProxies);
   app.use(nameRequest);
   app.use(refuseWebSockets);
-  for (const step of parts.steps) app.use(step);
+  for (const step of [...parts.before, ...Object.values(parts.doors)]) app.use(step);
   app.use((request) => {
     throw notFound(request);
   });

@@ -507,11 +507,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   });
   // Status pages come first: on its own domain, a page takes every path.
   const app = buildApp({
-    steps: [
-      measureRequests(metrics, clock),
-      secureHeaders(publicUrl),
-      serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
-      serveHealth(
+    before: [measureRequests(metrics, clock), secureHeaders(publicUrl)],
+    doors: {
+      traceViewer: serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
+      health: serveHealth(
         db,
         clock,
         { reception, replicas },
@@ -525,13 +524,13 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       ),
       statusPages,
       api,
-      serveConsoleSessions(people, keys, consoleCookie, config),
-      serveConsoleEvents(events, keys, consoleCookie),
-      serveAlertLinks(services, onChange),
-      serveConsole(publicUrl),
-      serveDocs(publicUrl),
-      serveGuide(),
-    ],
+      session: serveConsoleSessions(people, keys, consoleCookie, config),
+      events: serveConsoleEvents(events, keys, consoleCookie),
+      alertLinks: serveAlertLinks(services, people.attempts, onChange),
+      console: serveConsole(publicUrl),
+      docs: serveDocs(publicUrl),
+      guide: serveGuide(),
+    },
     trustedProxies: config.TRUSTED_PROXIES,
     logger,
     writes,

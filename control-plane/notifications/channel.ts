@@ -4,7 +4,8 @@ import type { Attempt } from './attempt.ts';
 import type { NotificationFacts } from './facts.ts';
 import type { Mailer } from './mailer.ts';
 import type { Message } from './message.ts';
-import type { EgressClass, Outgoing } from './outgoing.ts';
+import type { EgressClass } from '../core/doors.ts';
+import type { Outgoing } from './outgoing.ts';
 import type { SlackApp } from './slack-app.ts';
 import type { SlackMessages } from './slack-messages.ts';
 

@@ -8,6 +8,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Agent, buildConnector, Dispatcher, request } from 'undici';
+import type { EgressClass } from '../core/doors.ts';
 import type { AddressRule } from './allowed-addresses.ts';
 
 /** Resolves a host name to addresses, in the order to try. */
@@ -149,8 +150,6 @@ function toOutgoingError(error: unknown, timeoutMs: number): OutgoingError {
   return new OutgoingError(text, false, { cause: error });
 }
 
-/** Who chose an address: each class has its own rule, and reuses no connection of another one. */
-export type EgressClass = 'operator' | 'customer' | 'visitor';
 export type Outgoing = Readonly<Record<EgressClass, Send>> & AsyncDisposable;
 
 interface Clients {

@@ -92,7 +92,13 @@ async function setUp({ inS3 = false, quotaBytes = 0 } = {}) {
   const server = createServer();
   server.on(
     'request',
-    buildApp({ steps: [api], trustedProxies: [], logger, writes: new WriteWatch(clock, logger) }),
+    buildApp({
+      before: [api],
+      doors: {} as never,
+      trustedProxies: [],
+      logger,
+      writes: new WriteWatch(clock, logger),
+    }),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   stack.defer(async () => {

@@ -8,14 +8,13 @@ import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import type { KeyStore } from '../../accounts/index.ts';
 import type { Bus } from '../../core/bus.ts';
+import { brokerConnections as maxConnections } from '../../core/doors.ts';
 import { sha256Hex } from '../../core/keys.ts';
 import type { Services } from '../../core/services.ts';
 import { readFilter } from '../decide/topics.ts';
 import { type Credentials, maxPacketBytes, MqttConnection, refusals } from './mqtt-connection.ts';
 import { ResultSender } from './result-sender.ts';
 
-/** `address` and `unauthenticated` count those whose key is not proved yet. */
-const maxConnections = { account: 200, process: 2_000, address: 50, unauthenticated: 200 };
 const tickMs = 5_000;
 const subprotocol = 'mqtt';
 
@@ -110,7 +109,7 @@ export class ResultBroker implements Disposable {
     const waiting = all.reduce((sum, { size }) => sum + size, 0);
     const own = this.#strangers.get(address);
     const isFull =
-      waiting >= maxConnections.unauthenticated || this.#connections.size >= maxConnections.process;
+      waiting >= maxConnections.strangers || this.#connections.size >= maxConnections.process;
     if ((own?.size ?? 0) >= maxConnections.address) this.#closeOldest(own);
     else if (isFull) this.#closeOldest(all.toSorted((a, b) => b.size - a.size)[0]);
   }
