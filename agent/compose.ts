@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { ArtifactSpool } from './artifacts/artifact-spool.ts';
 import { openRunArtifacts } from './artifacts/run-artifacts.ts';
 import { UploadLoop } from './artifacts/upload-loop.ts';
+import { recipientRemarks, Recipients } from './encryption/recipients.ts';
 import { ResultEncryption } from './encryption/result-encryption.ts';
 import { requireKey, type AgentConfig } from './config.ts';
 import { secretsOf } from './config-secrets.ts';
@@ -189,8 +190,14 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   );
 
   const ids = new RunIds();
+  const recipients = new Recipients({
+    ...{ directory: config.AGENT_DATA_DIR, clock, damages },
+    mayBecomeReadable: config.RESULTS_MAY_BECOME_READABLE,
+    logger: logger.child({ subsystem: 'encryption' }),
+  });
+  const pinned = config.RESULT_ENCRYPTION_KEYS?.reveal().split(',') ?? null;
   const encryption = new ResultEncryption({
-    pinned: config.RESULT_ENCRYPTION_KEYS?.reveal().split(',') ?? null,
+    ...(pinned === null ? { pinned, recipients } : { pinned }),
     clock: rawClock,
     logger: logger.child({ subsystem: 'encryption' }),
   });
@@ -337,8 +344,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
           scheduler.overdueMs() > stuckAfterMs ? 'the scheduler does not wake up' : null,
         observe,
         remarks: () => ({
-          ...healthRemarks(checkIns.history, overload.load, damages.noted, (text) =>
-            scrubber.text(text),
+          ...healthRemarks(
+            ...([checkIns.history, overload.load, damages.noted] as const),
+            recipientRemarks(recipients.status, clock.now()),
+            (text) => scrubber.text(text),
           ),
           ...describeSetAside(outbox.state()),
           ...(parts.log?.problem == null ? {} : { log: parts.log.problem }),
@@ -363,6 +372,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
           ...{ outbox, spool, executor, checkIns, submitLoop, metrics, overload },
           damages: damages.noted,
           logProblem: parts.log?.problem ?? null,
+          encryption: recipients.status,
           startedAt,
           healthPort: probes.port,
           checks: scheduler.size,

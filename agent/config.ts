@@ -342,6 +342,12 @@ const settings = {
     meaning:
       'Public keys (rk1_…), separated by commas, for which results are encrypted; those of the control plane then count for nothing',
   },
+  RESULTS_MAY_BECOME_READABLE: {
+    schema: flag('must be on or off'),
+    fallback: 'off',
+    meaning:
+      'on lets the control plane end the encryption of results; without it, an agent that has encrypted goes on to encrypt for the last recipients',
+  },
   HTTPS_PROXY: {
     schema: proxy,
     meaning:

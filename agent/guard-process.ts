@@ -1,4 +1,5 @@
 /** Keeps the secrets of this process from other processes of its user, and from those that it starts. */
+import { refuseDebugger } from '@monitor/shared/private-files.ts';
 import { ifPossible, openLibc, type OpenedLibc } from './native/libc.ts';
 import {
   guardFromOwnUser,
@@ -37,8 +38,7 @@ export function guardProcess({ libc }: OpenedLibc = openLibc()): void {
       guardFromOwnUser(libc);
     });
   }
-  // Without a listener Node opens its debugger, at which every user of the machine may read the memory.
-  process.on('SIGUSR1', () => undefined);
+  refuseDebugger();
 }
 
 /** Keeps descriptors that this process was started with from its children. Only after a relaunch: it would lose them. */

@@ -1,12 +1,13 @@
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { registerNamed, withVersionCommand } from '@monitor/shared/named-commands.ts';
-import { makeFilesPrivate } from '@monitor/shared/private-files.ts';
+import { makeFilesPrivate, refuseDebugger } from '@monitor/shared/private-files.ts';
 import { exitCodes } from './errors/exit-codes.ts';
 import { describeFailure, OperatorError } from './errors/operator-error.ts';
 import { commands, newProgram } from './app/program.ts';
 
 makeFilesPrivate();
+refuseDebugger();
 
 const program = newProgram();
 const given = withVersionCommand(process.argv.slice(2));

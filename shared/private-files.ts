@@ -1,5 +1,5 @@
 /**
- * Private files and folders. Programs set `umask 077` at their start; this repairs what earlier
+ * Private files, folders and memory. Programs set `umask 077` at their start; this repairs what earlier
  * versions or other users left readable. Links are not followed, and files of other users are left
  * alone.
  */
@@ -9,6 +9,11 @@ import { basename, dirname, join } from 'node:path';
 /** New files and folders are readable by their owner only. */
 export function makeFilesPrivate(): void {
   process.umask(0o077);
+}
+
+/** Without a listener, SIGUSR1 opens a debugger at which every program of the machine may read the memory. */
+export function refuseDebugger(): void {
+  process.on('SIGUSR1', () => undefined);
 }
 
 function statOf(path: string): Stats | null {

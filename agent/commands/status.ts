@@ -82,6 +82,7 @@ function rows(status: AgentStatus): string[][] {
       'files',
       `${artifacts.files} wait (${bytesText(artifacts.bytes)})${dropped(artifacts.droppedTotal)}`,
     ],
+    ['results for', status.encryption.recipients.join(', ') || 'everybody who sees the check'],
     ['load', loadText(status)],
     ['runtimes', status.runtimes.join(', ') || 'none'],
     ['browsers', status.browsers.join(', ') || 'none'],

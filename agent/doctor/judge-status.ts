@@ -1,5 +1,6 @@
 /** What an operator should know of a status: nothing, or why the agent is not as it should be. */
 import type { AgentStatus } from '../status/agent-status.ts';
+import { recipientRemarks } from '../encryption/recipients.ts';
 import { bytesText, counted, longTime } from './units.ts';
 
 const lateResultsMs = 5 * 60_000;
@@ -61,6 +62,7 @@ export function degradations(status: AgentStatus): string[] {
       `${file} was damaged (${found}): ${counted(salvaged, 'record')} kept, ${lost} lost${kept}`,
     );
   }
+  reasons.push(...recipientRemarks(status.encryption, now));
   for (const [name, { queued, places }] of Object.entries(pools)) {
     if (queued > places) reasons.push(`${queued} ${name} runs wait for one of ${places} permits`);
   }

@@ -39,6 +39,7 @@ import {
   type WrappedKey,
 } from '@monitor/shared/encryption/encryption.ts';
 import type { Logger } from 'pino';
+import type { Recipients } from './recipients.ts';
 
 /** HPKE costs more than a check: its work is done once for this long. */
 const sessionMs = 10 * 60_000;
@@ -214,12 +215,14 @@ const nothingLeaves: ResultEncrypter = {
 
 type Place = Pick<ResultContext, 'accountId' | 'location'>;
 
-export interface ResultEncryptionOptions {
-  /** RESULT_ENCRYPTION_KEYS; null leaves the choice to the control plane. */
-  pinned: readonly string[] | null;
+export type ResultEncryptionOptions = {
   clock: Pick<Clock, 'monotonic'>;
   logger: Logger;
-}
+} & (
+  | { /** RESULT_ENCRYPTION_KEYS. */ pinned: readonly string[] }
+  /** Null leaves the choice to the control plane. */
+  | { pinned: null; recipients: Recipients }
+);
 
 export class ResultEncryption {
   readonly #options: ResultEncryptionOptions;
@@ -237,12 +240,20 @@ export class ResultEncryption {
   }
 
   use(announced: readonly string[]): void {
-    // The same list stays the same object, which is what tells whether a session still fits.
-    if (announced.join() !== this.#announced.join()) this.#announced = announced;
+    this.#announced = announced;
+    if (this.#options.pinned === null) this.#options.recipients.use(announced);
   }
 
+  /** Goes on with what was announced before the start. */
+  resume(announced: readonly string[]): void {
+    this.#announced = announced;
+    if (this.#options.pinned === null) this.#options.recipients.resume(announced);
+  }
+
+  /** The same list stays the same object, which is what tells whether a session still fits. */
   get #keys(): readonly string[] {
-    return this.#options.pinned ?? this.#announced;
+    const options = this.#options;
+    return options.pinned === null ? options.recipients.keys : options.pinned;
   }
 
   get isOn(): boolean {

@@ -1,5 +1,6 @@
 /** What a running agent says of itself to its operator: no target, no URL of one, no secret. */
 import { z } from 'zod';
+import { recipientsStatus } from '../encryption/recipients.ts';
 
 const instant = z.number();
 const pool = z.object({ running: z.number(), queued: z.number(), places: z.number() });
@@ -74,6 +75,8 @@ export const agentStatus = z.object({
       }),
     )
     .default([]),
+  /** Who can read its results, by its memory of what the control plane said; older agents do not say. */
+  encryption: recipientsStatus,
   /** Since the start, by code. */
   internalErrors: z.record(z.string(), z.number()),
 });

@@ -37,6 +37,7 @@ export interface StatusParts {
   overload: Overload;
   damages: readonly NotedDamage[];
   logProblem: string | null;
+  encryption: AgentStatus['encryption'];
 }
 
 function withoutLogin(address: string): string {
@@ -100,6 +101,7 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
       ...damage,
       lostSlots: [...lostSlots],
     })),
+    encryption: parts.encryption,
     internalErrors: await countsByCode(parts.metrics),
   };
 }

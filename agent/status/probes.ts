@@ -3,8 +3,9 @@
  * for the whole drain, so that nobody kills an agent that is finishing its work. Spec: Private
  * location agent probes.
  */
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { openServer, smallRequests } from '@monitor/shared/open-server.ts';
 import type { Registry } from 'prom-client';
 import { AgentError } from '../errors.ts';
 
@@ -79,7 +80,7 @@ export async function serveProbes(
   host: string,
   port: number,
 ): Promise<ProbeServer> {
-  const server = createServer((request, response) => {
+  const server = openServer(smallRequests, (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { allow: 'GET, HEAD' }).end();
       return;
@@ -106,8 +107,6 @@ export async function serveProbes(
         response.writeHead(404).end();
     }
   });
-  server.headersTimeout = 5_000;
-  server.requestTimeout = 5_000;
   await listen(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,

@@ -35,6 +35,7 @@ export function healthRemarks(
   link: LinkHistory,
   load: Load,
   damages: readonly NotedDamage[],
+  recipients: readonly string[],
   scrub: (text: string) => string,
 ): Record<string, string> {
   const damage = describeDamage(damages);
@@ -42,6 +43,7 @@ export function healthRemarks(
     ...linkRemarks(link, scrub),
     ...loadRemarks(load),
     ...(damage === null ? {} : { damage }),
+    ...(recipients.length === 0 ? {} : { recipients: recipients.join('. ') }),
   };
 }
 

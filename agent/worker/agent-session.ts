@@ -98,6 +98,7 @@ export class AgentSession {
     const { clock, logger, outbox, cache, executor, submitLoop, uploads, checkIns } = this.#parts;
     const cached = cache.load(clock.now());
     if (cached !== null) {
+      this.#parts.encryption.resume(cached.resultKeys);
       this.#follow(cached, cached.checks, [], true);
       this.#parts.certificates.watch(cached.checks);
       this.#enter('schedule-known');
@@ -115,16 +116,15 @@ export class AgentSession {
   }
 
   #follow(
-    { location, epoch, idKey, resultKeys }: Omit<CachedSchedule, 'checks'>,
+    { location, epoch, idKey }: Pick<CachedSchedule, 'location' | 'epoch' | 'idKey'>,
     upserts: readonly AssignedCheck[],
     removals: readonly string[],
     isFull: boolean,
   ): void {
-    const { encryption, ids, scheduler, metrics } = this.#parts;
+    const { ids, scheduler, metrics } = this.#parts;
     this.#location = location;
     this.#epoch = epoch;
     ids.use(idKey);
-    encryption.use(resultKeys);
     scheduler.apply(location, upserts, removals, isFull);
     metrics.assignedChecks.set(scheduler.size);
   }
@@ -157,7 +157,9 @@ export class AgentSession {
       epoch === this.#epoch &&
       idKey === ids.key &&
       resultKeys.join() === encryption.announced.join();
-    this.#follow({ location, epoch, idKey, resultKeys }, upserts, removals, isFull);
+    // Before a run of the new assignments can end.
+    encryption.use(resultKeys);
+    this.#follow({ location, epoch, idKey }, upserts, removals, isFull);
     for (const job of jobs) executor.startJob(job, location, epoch);
     for (const runId of cancellations) executor.cancel(runId);
     if (!isSame || isFull || upserts.length > 0 || removals.length > 0) {

@@ -12,10 +12,8 @@ import {
 } from '../scheduling/index.ts';
 import type { ResultIntake } from '../results/index.ts';
 import { storeTestLogs } from '../sessions/index.ts';
+import { routeDoors } from '../core/doors.ts';
 import type { Services } from '../core/services.ts';
-
-/** Limit for agents that register in a location: each of them adds a row. */
-const arrivalRateLimit = { requests: 5_000, seconds: 3_600 };
 
 export function agentHandlers(
   services: Services,
@@ -28,7 +26,7 @@ export function agentHandlers(
       requireProtocol(body.protocol);
       const { accountId, location, keyId } = principal;
       const isKnown = hub.isServing(accountId, location, body.agentId);
-      if (!isKnown) limit(`arrivals ${keyId}`, arrivalRateLimit);
+      if (!isKnown) limit(`arrivals ${keyId}`, routeDoors.locationKey.account.arrivals);
       await losses.compare(body.acknowledged);
       const answer = await checkIn(services, principal, body, receivedAt, signal);
       const lostUntil = losses.present?.until;

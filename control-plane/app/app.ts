@@ -1,19 +1,25 @@
 /** The Express application: the order of middleware, routes and the last error handler. */
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import express, {
   type ErrorRequestHandler,
   type Express,
   type Request,
   type RequestHandler,
+  type Router,
 } from 'express';
 import type { Logger } from 'pino';
 import { databaseFailure } from '../db/failure.ts';
 import { ApiError, invalidHeader } from '../errors/api-error.ts';
+import { visitorOf } from '../http/visitor.ts';
+import type { doors } from '../core/doors.ts';
 import type { WriteWatch } from '../core/write-watch.ts';
 
 interface AppParts {
-  /** In the order they are tried. */
-  steps: readonly RequestHandler[];
+  /** What each request passes before it comes to a door. */
+  before: readonly RequestHandler[];
+  /** In the order they are tried. A door that has no row does not compile. */
+  doors: Readonly<Record<keyof typeof doors, RequestHandler | Router>>;
   /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. */
   trustedProxies: readonly string[];
   logger: Logger;
@@ -93,6 +99,12 @@ const refuseWebSockets: RequestHandler = (request, _response, next) => {
   next();
 };
 
+/** The address of a client whose request does not pass through the app: an upgrade. */
+export function visitorAt(app: Express, { headers, socket }: IncomingMessage): string {
+  const asRequest = { headers: { value: headers }, socket: { value: socket } };
+  return visitorOf(Object.create(app.request, asRequest) as Request);
+}
+
 export function buildApp(parts: AppParts): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -101,7 +113,7 @@ export function buildApp(parts: AppParts): Express {
   app.set('trust proxy', parts.trustedProxies);
   app.use(nameRequest);
   app.use(refuseWebSockets);
-  for (const step of parts.steps) app.use(step);
+  for (const step of [...parts.before, ...Object.values(parts.doors)]) app.use(step);
   app.use((request) => {
     throw notFound(request);
   });

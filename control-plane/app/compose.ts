@@ -2,18 +2,19 @@
 import { HeldDeletions } from '../deletions/index.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
+import { hasOneHost, openServer } from '@monitor/shared/open-server.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { LogOutput } from '@monitor/shared/log-output.ts';
 import { actorOf, pruneAuditLog, recordDone } from '../audit/index.ts';
 import { forgetChallenges, forgetLinks, Passwords, type PeopleDeps } from '../people/index.ts';
 import { bindApi } from './api.ts';
-import { buildApp } from './app.ts';
+import { buildApp, visitorAt } from './app.ts';
 import {
   ArtifactLinks,
   expireJobs,
@@ -231,7 +232,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   );
   const replicaId = randomUUID();
   const db = await openWhole(config, integrity, {
-    ...{ replicaId, logger },
+    ...{ replicaId, logger, clock: ownClock },
     // Others would go on with the lost key, and what they encrypt would be lost as well.
     mustBeAlone: acceptNewKey,
   });
@@ -288,18 +289,19 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
 
   // Clients that send headers or bodies too slowly are disconnected.
   const requestTimeout = config.REQUEST_TIMEOUT_SECONDS * 1000;
-  const server: Server = createServer({
+  const limits: ServerOptions = {
     keepAliveTimeout: 65_000,
     headersTimeout: Math.min(30_000, requestTimeout),
     // Uploads may take longer than any other body: each route sets its own limit.
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(5_000, requestTimeout),
-    shouldUpgradeCallback: (request) => server.listenerCount('upgrade') > 0 && isForBroker(request),
-  });
+    shouldUpgradeCallback: (request) =>
+      server.listenerCount('upgrade') > 0 && hasOneHost(request) && isForBroker(request),
+  };
   // A client that connects before everything is open waits for it, instead of hanging for ever.
   const opening = Promise.withResolvers<RequestListener>();
   let handle: RequestListener | null = null;
-  server.on('request', (request, response) => {
+  const server: Server = openServer(limits, (request, response) => {
     if (handle === null) void opening.promise.then((opened) => opened(request, response));
     else handle(request, response);
   });
@@ -428,6 +430,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const bundleParts = {
     ...{ db, clock, commits: services.commits, objects: ownedObjects(services) },
     folder: folderOfBundles(config),
+    quotaBytes: config.BUNDLE_MIB * 1_048_576,
   };
   const codeBundles = new CodeBundleStore(bundleParts);
   bus.on('k', () => {
@@ -500,7 +503,6 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     onChange,
   });
   const events = stack.use(new ConsoleEvents({ db, clock, bus, hub, keys, logger }));
-  const broker = stack.use(new ResultBroker({ server, services, keys, bus, logger }));
   const statusPages = serveStatusPages({
     services,
     snapshots,
@@ -508,12 +510,11 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
     host: config.HOST,
   });
   // Status pages come first: on its own domain, a page takes every path.
-  handle = buildApp({
-    steps: [
-      measureRequests(metrics, clock),
-      secureHeaders(publicUrl),
-      serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
-      serveHealth(
+  const app = buildApp({
+    before: [measureRequests(metrics, clock), secureHeaders(publicUrl)],
+    doors: {
+      traceViewer: serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),
+      health: serveHealth(
         db,
         clock,
         { reception, replicas },
@@ -528,18 +529,21 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       ),
       statusPages,
       api,
-      serveConsoleSessions(people, keys, consoleCookie, config),
-      serveConsoleEvents(events, keys, consoleCookie),
-      serveAlertLinks(services, onChange),
-      serveConsole(publicUrl),
-      serveDocs(publicUrl),
-      serveGuide(),
-    ],
+      session: serveConsoleSessions(people, keys, consoleCookie, config),
+      events: serveConsoleEvents(events, keys, consoleCookie),
+      alertLinks: serveAlertLinks(services, people.attempts, onChange),
+      console: serveConsole(publicUrl),
+      docs: serveDocs(publicUrl),
+      guide: serveGuide(),
+    },
     trustedProxies: config.TRUSTED_PROXIES,
     logger,
     writes,
   });
+  handle = app;
   opening.resolve(handle);
+  const visitorOf = (request: IncomingMessage): string => visitorAt(app, request);
+  const broker = stack.use(new ResultBroker({ server, services, keys, bus, logger, visitorOf }));
   stack.defer(async () => {
     // Records the last moment of reception. Without it the next start would count from an
     // earlier one.

@@ -12,6 +12,7 @@ import {
   secondFactorCode,
 } from '@monitor/shared/contract/person.ts';
 import { passkeyAssertion } from '@monitor/shared/contract/passkey.ts';
+import { doors } from '../core/doors.ts';
 import type { RateLimit } from '@monitor/shared/contract/route.ts';
 import { ApiError, badToken } from '../errors/api-error.ts';
 import type { Config } from '../core/config.ts';
@@ -86,30 +87,9 @@ const operationOf = {
 } as const;
 const resetQuestion = z.object({ email: personEmail });
 
-/** Higher: a whole office behind one address goes home at the same time. */
-const signOutsOfVisitor: RateLimit = { requests: 300, seconds: 60 };
-/** At each route, so that one shuts nobody out of another. */
-const signInsOfVisitor: RateLimit = { requests: 30, seconds: 60 };
-const answersOfProvider: RateLimit = { requests: 3, seconds: 600 };
-const usesOfLink: RateLimit = { requests: 30, seconds: 60 };
-/**
- * Guesses of one visitor about one person, and of all visitors together. Devices in which the person has
- * signed in are counted apart, each and all: strangers cannot use up their tries.
- */
-const guessesOfVisitor: RateLimit = { requests: 10, seconds: 900 };
-const guessesOfAll: RateLimit = { requests: 100, seconds: 900 };
-/** Of a million codes three are valid at a time, and only who knows the password may guess. */
-const codesOfPerson: RateLimit = { requests: 10, seconds: 900 };
-const resetsOfVisitor: RateLimit = { requests: 10, seconds: 3_600 };
-/**
- * Refused sign-ins in the audit log, of a person or a key, and of all addresses that are nobody's: guesses must
- * neither fill it, nor hide those about others.
- */
-const notedOfPerson: RateLimit = { requests: 60, seconds: 3_600 };
-const notedOfNobody: RateLimit = { requests: 600, seconds: 3_600 };
+const { address: byAddress, account: byPerson } = doors.session;
 /** Why a provider signed in nobody is said once, on the page that it leads to. */
 const shownRefusalMs = 60_000;
-const resetsOfPerson: RateLimit = { requests: 3, seconds: 3_600 };
 
 /** The routes below `/console/session`. They are not part of the API, which takes no passwords. */
 export function serveConsoleSessions(
@@ -138,7 +118,7 @@ export function serveConsoleSessions(
     limiter.refuseMany(name, limit);
   };
   const limitRoute = (request: Request, route: string): void => {
-    refuseMany(`${route} ${devices.visitorOf(request)}`, signInsOfVisitor);
+    refuseMany(`${route} ${devices.visitorOf(request)}`, byAddress.signIns);
   };
   /** Counts a guess, or throws. Gives what takes the count back, for what was no wrong guess. */
   const refuseGuesses = (request: Request, about: string): (() => void) => {
@@ -146,8 +126,8 @@ export function serveConsoleSessions(
     const device = devices.idOf(request, about);
     const [one, all] = device === null ? [visitorOf(request), 'strangers'] : [device, 'devices'];
     const [own, ofAll] = [`guess ${one} ${hash}`, `guess of ${all} ${hash}`];
-    refuseMany(own, guessesOfVisitor);
-    refuseMany(ofAll, guessesOfAll);
+    refuseMany(own, byAddress.guesses);
+    refuseMany(ofAll, byPerson.guessesOfAll);
     return () => {
       limiter.giveBack(own);
       limiter.giveBack(ofAll);
@@ -172,8 +152,8 @@ export function serveConsoleSessions(
     if (account === undefined) return;
     const { id: accountId, isMember } = account;
     const { isAllowed } = isMember
-      ? limiter.take(`noted ${email}`, notedOfPerson)
-      : limiter.take('noted nobody', notedOfNobody);
+      ? limiter.take(`noted ${email}`, byPerson.noted)
+      : limiter.take('noted nobody', byPerson.notedOfNobody);
     if (!isAllowed) return;
     await note(request, { accountId, actor: { kind: 'NOBODY', name: email }, ...of });
   };
@@ -183,7 +163,7 @@ export function serveConsoleSessions(
     const holder = await keys.findHolder(keyHash);
     if (holder === undefined) return;
     const { accountId, keyId } = holder;
-    if (!limiter.take(`noted ${keyId}`, notedOfPerson).isAllowed) return;
+    if (!limiter.take(`noted ${keyId}`, byPerson.noted).isAllowed) return;
     const of = { operation: 'signInWithKey', outcome: 'REFUSED' as const };
     await note(request, { accountId, actor: actorOf(holder), ...of });
   };
@@ -232,7 +212,7 @@ export function serveConsoleSessions(
       limitRoute(request, 'openid');
     },
     limitAnswers: (state) => {
-      refuseMany(`openid ${state}`, answersOfProvider);
+      refuseMany(`openid ${state}`, byPerson.answersOfProvider);
     },
     sessionOf: (request) => {
       const given = cookie.tokenSent(request);
@@ -323,7 +303,7 @@ export function serveConsoleSessions(
     }
     const device = devices.idOf(request, given.email);
     const guess = `code ${found.person.id} ${device ?? ''}`;
-    refuseMany(guess, codesOfPerson);
+    refuseMany(guess, byPerson.codes);
     if (await takeCode(people, found.person.id, code)) {
       limiter.giveBack(guess);
       return found;
@@ -396,14 +376,14 @@ export function serveConsoleSessions(
       'email' in fields &&
       typeof fields.email === 'string' &&
       devices.idOf(request, fields.email) !== null;
-    if (!isKnown) refuseMany(`sign-in ${visitorOf(request)}`, signInsOfVisitor);
+    if (!isKnown) refuseMany(`sign-in ${visitorOf(request)}`, byAddress.signIns);
     await (isKey ? signInWithKey : signInAsPerson)(request, response);
     response.status(204).end();
   });
 
   router.delete('/console/session', ownRequests, async (request, response) => {
     const given = cookie.tokenOf(request);
-    refuseMany(`sign-out ${visitorOf(request)}`, signOutsOfVisitor);
+    refuseMany(`sign-out ${visitorOf(request)}`, byAddress.signOuts);
     const principal = given === undefined ? undefined : await keys.findSession(sha256Hex(given));
     await end(request);
     if (principal !== undefined) {
@@ -430,7 +410,7 @@ export function serveConsoleSessions(
   router.post('/console/session/link/accept', ownRequests, json, async (request, response) => {
     const question = validate(linkQuestion, request.body, 'payload');
     const { kind, isKnown, email } = await factsOf(request, question.token);
-    refuseMany(`link ${sha256Hex(question.token)}`, usesOfLink);
+    refuseMany(`link ${sha256Hex(question.token)}`, byPerson.usesOfLink);
     const isJoining = kind === 'INVITATION' && isKnown;
     const schema: z.ZodType<{ password: string; name?: string; email?: string; isKept?: boolean }> =
       isJoining ? knownAnswer : linkAnswers[kind];
@@ -465,8 +445,8 @@ export function serveConsoleSessions(
     response.status(204).end();
     // Too many answer the same and send nothing: the links that were sent go on.
     const isAllowed =
-      limiter.take(`reset ${devices.visitorOf(request)}`, resetsOfVisitor).isAllowed &&
-      limiter.take(`reset ${sha256Hex(normalizeEmail(email))}`, resetsOfPerson).isAllowed;
+      limiter.take(`reset ${devices.visitorOf(request)}`, byAddress.resets).isAllowed &&
+      limiter.take(`reset ${sha256Hex(normalizeEmail(email))}`, byPerson.resets).isAllowed;
     if (!isAllowed) return;
     const ask = async (): Promise<void> => {
       await noteOfAddress(request, email, { operation: 'askForReset', outcome: 'DONE' });

@@ -4,7 +4,7 @@
  */
 import { Router, type Request, type Response } from 'express';
 import type { Configuration } from 'openid-client';
-import type { Config } from '../core/config.ts';
+import { isLoopback, type Config } from '../core/config.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import { ApiError } from '../errors/api-error.ts';
@@ -86,8 +86,23 @@ export function serveOpenId(parts: OpenIdParts): Router | null {
         clientId,
         undefined,
         secret === undefined ? client.None() : client.ClientSecretPost(secret),
-        issuer.startsWith('http:') ? { execute: [client.allowInsecureRequests] } : {},
+        {
+          // Without it the library trusts any token that came through the connection.
+          execute: [
+            client.enableNonRepudiationChecks,
+            ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
+          ],
+        },
       )
+      .then((config) => {
+        // An issuer on this machine may name others, which need TLS all the same.
+        for (const [name, value] of Object.entries(config.serverMetadata())) {
+          const url = typeof value === 'string' ? URL.parse(value) : null;
+          if (url === null || url.protocol !== 'http:' || isLoopback(url.hostname)) continue;
+          throw new Error(`the provider's ${name} is not at https:`);
+        }
+        return config;
+      })
       .catch((error: unknown) => {
         discovered = undefined;
         throw error;

@@ -4,7 +4,10 @@
  */
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { html, type Markup } from '../core/html.ts';
+import { doors } from '../core/doors.ts';
 import type { Services } from '../core/services.ts';
+import type { RateLimiter } from '../http/rate-limit.ts';
+import { visitorOf } from '../http/visitor.ts';
 import { recordDone } from '../audit/index.ts';
 import { muteCheck } from '../checks/index.ts';
 import {
@@ -202,6 +205,7 @@ const endings = {
 /** `onChange` gets the first word of the path at which the API shows what has changed. */
 export function serveAlertLinks(
   services: Services,
+  attempts: RateLimiter,
   onChange: (accountId: string, what: string) => void,
 ): RequestHandler {
   const links = new AlertLinks(services.secrets, services.publicUrl);
@@ -209,6 +213,10 @@ export function serveAlertLinks(
   const router = Router();
   const path = `${alertLinkPath}/:target/:id/:action`;
 
+  router.use(alertLinkPath, (request, _response, next) => {
+    attempts.refuseMany(`alert link ${visitorOf(request)}`, doors.alertLinks.address.uses);
+    next();
+  });
   router.get(path, async (request, response) => {
     const read = await readLink(services, links, request);
     if ('problem' in read) {

@@ -1,7 +1,7 @@
 /** Metrics of the process, on a separate port: they cover all accounts and must not be public. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { openServer, smallRequests } from '@monitor/shared/open-server.ts';
 import { Registry } from 'prom-client';
 import type { Config } from '../core/config.ts';
 import { OperatorError } from '../errors/operator-error.ts';
@@ -22,7 +22,7 @@ export async function serveMetrics(
   }: Pick<Config, 'METRICS_PORT' | 'METRICS_HOST' | 'METRICS_TOKEN'>,
 ): Promise<MetricsServer> {
   const wanted = token === undefined ? null : digest(`Bearer ${token}`);
-  const server = createServer((request, response) => {
+  const server = openServer(smallRequests, (request, response) => {
     const given = digest(request.headers.authorization ?? '');
     if (wanted !== null && !timingSafeEqual(wanted, given)) {
       response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
@@ -43,8 +43,6 @@ export async function serveMetrics(
       );
     }
   });
-  server.headersTimeout = 5_000;
-  server.requestTimeout = 5_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);

@@ -9,6 +9,7 @@ import type {
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import type { Fields } from '@monitor/shared/fields.ts';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml';
+import { yamlProblem } from '@monitor/shared/yaml-problem.ts';
 import { withoutDefaults } from './defaults.ts';
 import { unknownFieldsOf } from './known-fields.ts';
 
@@ -138,7 +139,7 @@ function read({ path, text }: TextFile): Read {
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [error] = document.errors;
   if (error !== undefined) {
-    throw new FileProblem(path, error.message, lines.linePos(error.pos[0]).line);
+    throw new FileProblem(path, yamlProblem(error.message), lines.linePos(error.pos[0]).line);
   }
   if (!isMap(document.contents))
     throw new FileProblem(path, 'must hold fields such as "name: Shop"');

@@ -2,9 +2,9 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import type { CodeBundleStore } from './code-bundles/store.ts';
 
 /** The description of the upload promises this retention. */
-const keptUnusedMs = 30 * 86_400_000;
+const keptUnusedMs = 23 * 3_600_000;
 
-/** Deletes code bundles that no check names or has used for 30 days; gives their number. */
+/** Deletes what nothing names or has used for 23 hours, which is looked at every hour; gives the number. */
 export async function pruneCodeBundles(store: CodeBundleStore, clock: Clock): Promise<number> {
   return store.prune(clock.now() - keptUnusedMs);
 }

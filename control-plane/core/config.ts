@@ -54,6 +54,12 @@ const postgresUrl = z
     { error: 'must name the file of the authority for sslmode=verify-ca: add sslrootcert=<file>' },
   );
 
+/** True for this machine, as it stands in a URL. */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
 const webUrl = (like: string): z.ZodURL => urlOf(/^https?$/, like);
 
 export interface StaticIp {
@@ -165,7 +171,7 @@ const settings = {
     .max(3_600)
     .default(60)
     .describe(
-      'How long work is repeated while the database is away or read-only, before the log has an error',
+      'How long work is repeated while the database is away or read-only, before the log has an error; a start tries as long',
     ),
   PUBLIC_URL: webUrl('https://monitor.example.com')
     .optional()
@@ -266,6 +272,9 @@ const settings = {
   RESULT_MIB_PER_HOUR: quota(8_192).describe('The same for the size of results, in MiB'),
   FILES_PER_HOUR: quota(100_000).describe('The same for files of results'),
   FILE_MIB_PER_HOUR: quota(51_200).describe('The same for the size of files, in MiB'),
+  BUNDLE_MIB: quota(1_024).describe(
+    'Code bundles and other uploaded files that an account may keep, in MiB; 0 for no limit',
+  ),
   SMTP_URL: urlOf(/^smtps?$/, 'smtp://user:password@host:587')
     .optional()
     .describe('Mail server: smtp://user:password@host:587, or smtps:// on port 465'),
@@ -288,6 +297,13 @@ const settings = {
   SLACK_API_URL: webUrl('https://slack.com/api')
     .default('https://slack.com/api')
     .describe('Where the Web API of Slack is'),
+  OPERATOR_CHANNEL_ACCOUNTS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(/[\s,]+/).filter((id) => id !== ''))
+    .describe(
+      'Ids of the accounts whose channels may use SLACK_APP_TOKEN and PHONE_…; where there are several accounts, nobody else may',
+    ),
   PAGERDUTY_EVENTS_URL: webUrl('https://events.pagerduty.com/v2/enqueue')
     .default('https://events.pagerduty.com/v2/enqueue')
     .describe('Where events of PAGERDUTY channels go'),
@@ -299,6 +315,12 @@ const settings = {
     .default('')
     .describe(
       'Private addresses that notifications may reach: 10.20.0.0/16,192.168.1.7. Without any they reach public addresses only',
+    ),
+  SUBSCRIBER_ALLOWED_NETWORKS: z
+    .string()
+    .default('')
+    .describe(
+      'The same for webhooks that visitors of status pages subscribe; only where all of them may send requests there',
     ),
   TRUSTED_PROXIES: z
     .string()
@@ -350,6 +372,10 @@ const settings = {
     .optional()
     .describe('Chart of the agent, as oci://registry.example/monitor-agent, for the same lines'),
   OIDC_ISSUER: webUrl('https://login.example.com')
+    .refine((text) => !text.startsWith('http:') || isLoopback(URL.parse(text)?.hostname ?? ''), {
+      error:
+        'must begin with https:, unless the provider is on this machine: on the way, anybody could answer in its place',
+    })
     .optional()
     .describe(
       'People sign in with this OpenID provider too; its redirect URI is PUBLIC_URL/console/session/oidc/callback',

@@ -21,6 +21,7 @@ import {
   type RouteInput,
   type RouteOutput,
 } from '@monitor/shared/contract/route.ts';
+import { routeDoors } from '../core/doors.ts';
 import { ApiError, changedMeanwhile, invalidHeader } from '../errors/api-error.ts';
 import { requireProtocol } from './require-protocol.ts';
 import { protocolIn } from '../core/decide/agent-protocol.ts';
@@ -106,21 +107,8 @@ const silenceMs = 60_000;
 /** How long the rest of a refused body is read and dropped. */
 const discardWithinMs = 5_000;
 
-/** Refusals of one key, person or agents' key in the audit log. */
-const notedRefusals: RateLimit = { requests: 60, seconds: 3_600 };
-
 const notOneProtocol =
   'must be one whole number; something between the agent and here empties or repeats it';
-
-/** Assumed number of agents per location key; on average each makes as many requests as an API key. */
-const agentsPerKey = 100;
-/**
- * A busy agent sends results, and polls for jobs when many checks fail at once: up to thirty times
- * a second. An agent whose check-ins are delayed by a limit would count as gone.
- */
-const requestsOfAgent = 10;
-/** Visitors behind an untrusted proxy share one address. */
-const visitorsPerAddress = 10;
 
 const parsers = new Map<number, RequestHandler>();
 /** Sizes of parsed bodies. */
@@ -565,9 +553,12 @@ function serve(
   const { requestsPerMinute } = options;
   const general = { ...generalRateLimit, requests: requestsPerMinute };
   const limit = route.rateLimit ?? general;
-  const ofKey = { ...general, requests: requestsPerMinute * agentsPerKey };
-  const ofAgent = { ...general, requests: requestsPerMinute * requestsOfAgent };
-  const ofVisitor = { ...general, requests: requestsPerMinute * visitorsPerAddress };
+  const times = (factor: number) => ({ ...general, requests: requestsPerMinute * factor });
+  const ofKey = times(routeDoors.locationKey.times.key);
+  const ofAgent = times(routeDoors.locationKey.times.agent);
+  const ofVisitor = times(routeDoors.none.times.address);
+  const ofRefused = times(routeDoors[authentication].times.refusals);
+  const { notedRefusals } = routeDoors.apiKey.account;
   const limits = requestsPerMinute === 0 ? null : limiter;
   // Agents of other versions, pings and triggers may send fields that this version does not know.
   const isOfPeople = authentication === 'apiKey';
@@ -599,7 +590,7 @@ function serve(
       options.keys,
       options.consoleCookie,
     ).catch(async (error: unknown) => {
-      if (limits !== null) countRefusal(limits, request, general, error);
+      if (limits !== null) countRefusal(limits, request, ofRefused, error);
       const holder = await holderOf(request, options.keys);
       if (holder !== undefined) await noteRefusal(request, params, holder);
       throw error;
@@ -608,7 +599,7 @@ function serve(
       try {
         checkAccount(request, principal.accountId);
       } catch (error) {
-        if (limits !== null) countRefusal(limits, request, general, error);
+        if (limits !== null) countRefusal(limits, request, ofRefused, error);
         await noteRefusal(request, params, principal);
         throw error;
       }
@@ -669,7 +660,7 @@ function serve(
         return await handle(input as never, call as never);
       } catch (error) {
         if (principal.kind === 'none' && limits !== null) {
-          countRefusal(limits, request, general, error);
+          countRefusal(limits, request, ofRefused, error);
         }
         if (
           principal.kind === 'apiKey' &&

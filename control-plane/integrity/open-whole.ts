@@ -2,7 +2,9 @@
 import { statSync } from 'node:fs';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
+import type { Clock } from '@monitor/shared/clock.ts';
 import type { Config } from '../core/config.ts';
+import { databaseFailure } from '../db/failure.ts';
 import { readMove } from '../db/installation.ts';
 import { migrateToLatest, migrationState } from '../db/migrate.ts';
 import { openDatabase, openInMemory } from '../db/open.ts';
@@ -15,6 +17,8 @@ import { nameOfServer } from './name-of-database.ts';
 import { refuseOtherSessions } from './refuse-other-sessions.ts';
 import { logDamage } from './verify.ts';
 import type { IntegrityWatch } from './watch.ts';
+
+const tryEveryMs = 1_000;
 
 function refused(sentence: string, cause?: unknown): OperatorError {
   return new OperatorError(sentence, { usage: true, cause });
@@ -106,6 +110,40 @@ export async function refuseUnfinishedMove(db: Kysely<Database>, name: string): 
   );
 }
 
+interface Patience {
+  name: string;
+  clock: Clock;
+  waitMs: number;
+  logger: Pick<Logger, 'warn'>;
+}
+
+/** Tries for a while: a replica may start before its database, as one that runs waits for it. */
+async function onceThere<T>(open: () => Promise<T>, patience: Patience): Promise<T> {
+  const { name, clock, waitMs, logger } = patience;
+  const since = clock.monotonic();
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await open();
+    } catch (error) {
+      const cause = error instanceof OperatorError ? error.cause : error;
+      if (databaseFailure(cause) !== 'unavailable') throw error;
+      if (clock.monotonic() - since >= waitMs) {
+        throw new OperatorError(
+          `${describeFailure(error)}; it was tried for ${waitMs / 1_000} seconds (DATABASE_FAILOVER_SECONDS)`,
+          { cause: error },
+        );
+      }
+      if (tries === 1) {
+        logger.warn(
+          { database: name, err: cause },
+          'the database is away, it is tried until it answers',
+        );
+      }
+      await new Promise<void>((resolve) => void clock.after(tryEveryMs, resolve));
+    }
+  }
+}
+
 /**
  * Opens and migrates the database. Throws an OperatorError when it is damaged, empty or away, and with
  * `mustBeAlone` when another replica uses it.
@@ -113,20 +151,30 @@ export async function refuseUnfinishedMove(db: Kysely<Database>, name: string): 
 export async function openWhole(
   { DATABASE_FILE, DATABASE_URL, ENCRYPTION_KEY, ...settings }: Config,
   integrity: IntegrityWatch,
-  { mustBeAlone, ...replica }: Replica & { mustBeAlone: boolean },
+  { mustBeAlone, clock, ...replica }: Replica & { mustBeAlone: boolean; clock: Clock },
 ): Promise<Kysely<Database>> {
   if (DATABASE_URL !== undefined) {
-    const server = await openServer({ ...settings, DATABASE_URL }, replica);
     const name = nameOfServer(DATABASE_URL);
-    try {
-      if (mustBeAlone) await refuseOtherSessions(server, `the database ${name}`, replica.replicaId);
-      await migrateServer(server, name);
-      await refuseUnfinishedMove(server, name);
-      return server;
-    } catch (error) {
-      await server.destroy();
-      throw error;
-    }
+    const open = async () => {
+      const server = await openServer({ ...settings, DATABASE_URL }, replica);
+      try {
+        if (mustBeAlone) {
+          await refuseOtherSessions(server, `the database ${name}`, replica.replicaId);
+        }
+        await migrateServer(server, name);
+        await refuseUnfinishedMove(server, name);
+        return server;
+      } catch (error) {
+        await server.destroy();
+        throw error;
+      }
+    };
+    return onceThere(open, {
+      ...replica,
+      name,
+      clock,
+      waitMs: settings.DATABASE_FAILOVER_SECONDS * 1_000,
+    });
   }
   if (DATABASE_FILE === ':memory:') return openInMemory(migrateToLatest);
   const found = findFiles(DATABASE_FILE, ENCRYPTION_KEY !== undefined);

@@ -22,5 +22,4 @@ export interface Mover {
   convert(files: readonly SourceFile[], plan: Plan): void;
 }
 
-/** The files cannot be used: names the place. Nothing was changed. */
-export class SourceError extends Error {}
+export { SourceError } from './source-object.ts';

@@ -3,7 +3,7 @@ import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import { duration, frequencyFor, requestsPerHour } from './decide/interval.ts';
 import { refusalOf } from './acceptable.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, type SourceObject } from './source-object.ts';
+import { lookUp, SourceError, type SourceObject } from './source-object.ts';
 
 /** Every object and every field that says something ends in one of these. */
 export const reportClasses = [
@@ -48,6 +48,7 @@ export interface SecretVariable {
 const nameUpTo = 255;
 const descriptionUpTo = 500;
 const maxTags = 100;
+const maxEntries = 20_000;
 
 export const ref = (logicalId: string): Ref => ({ ref: logicalId });
 
@@ -130,11 +131,7 @@ export class Entry {
     if (value === '') return '';
     const own = `${this.object}_${field}`.toUpperCase().replace(/[^A-Z0-9]+/g, '_');
     const key = `${variablePrefix(this.#plan.project)}${own}`;
-    const free = this.#plan.freeKey(key, value);
-    if (!this.#plan.variables.some((variable) => variable.key === free)) {
-      this.#plan.variables.push({ key: free, value });
-    }
-    return `{{${free}}}`;
+    return `{{${this.#plan.keepSecret(key, value)}}}`;
   }
 
   /** What nothing has read. `reasons` explain a field; the others have no counterpart. */
@@ -193,6 +190,7 @@ export class Plan {
   readonly entries: Entry[] = [];
   /** Credentials that stay in encrypted fields of alert channels. */
   channelSecrets = 0;
+  readonly #secrets = new Map<string, string>();
   readonly #byId = new Map<string, Resource>();
   readonly #said = new Set<string>();
   readonly #groups = new Map<string, string>();
@@ -205,6 +203,11 @@ export class Plan {
 
   /** Registers an object of the source. */
   entry(kind: string, id: string, name: string): Entry {
+    if (this.entries.length >= maxEntries) {
+      throw new SourceError(
+        `${kind} ${id}: more than ${maxEntries} objects are not imported at once`,
+      );
+    }
     const entry = new Entry(this, `${kind} ${id}`, name === '' ? `${kind} ${id}` : name);
     this.entries.push(entry);
     return entry;
@@ -221,15 +224,15 @@ export class Plan {
     if (!this.missing.includes(what)) this.missing.push(what);
   }
 
-  /** The key, or one with a number when another value has it. */
-  freeKey(key: string, value: string): string {
-    const known = this.variables.find((variable) => variable.key === key);
-    if (known === undefined || known.value === value) return key;
-    for (let number = 2; ; number += 1) {
-      const next = `${key}_${number}`;
-      const other = this.variables.find((variable) => variable.key === next);
-      if (other === undefined || other.value === value) return next;
+  /** Keeps a value under its key, or one with a number when another value has it; gives the key. */
+  keepSecret(key: string, value: string): string {
+    let free = key;
+    for (let number = 2; (this.#secrets.get(free) ?? value) !== value; number += 1) {
+      free = `${key}_${number}`;
     }
+    if (!this.#secrets.has(free)) this.variables.push({ key: free, value });
+    this.#secrets.set(free, value);
+    return free;
   }
 
   add(type: string, logicalId: string, payload: Record<string, unknown>): Ref {

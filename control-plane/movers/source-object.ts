@@ -1,6 +1,9 @@
 /** A record of a source that remembers what was read of it: the rest ends in the report. */
 import { isFields } from '@monitor/shared/fields.ts';
 
+/** The files cannot be used: names the place. Nothing was changed. */
+export class SourceError extends Error {}
+
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** The entry of a table for a text of a source, which may be `constructor`. */

@@ -1,6 +1,6 @@
 /**
- * Egress rule for notifications. Customers choose the destinations of channels, which must not
- * reach this process, its network or the metadata service of its cloud. Public addresses and the
+ * Egress rules for notifications. Customers choose the destinations of channels, and visitors of
+ * status pages those of their webhooks, which must not reach this process, its network or the metadata service of its cloud. Public addresses and the
  * networks that the operator allows are permitted.
  */
 import ipaddr from 'ipaddr.js';
@@ -9,22 +9,28 @@ import { OperatorError } from '../errors/operator-error.ts';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];
 
-/** Says whether an address, as text, may be connected to. */
-export type AddressRule = (address: string) => boolean;
+/** Says whether an address, as text, may be connected to, and where the operator may allow more. */
+export interface AddressRule {
+  isAllowed(address: string): boolean;
+  setting: AllowedNetworks;
+}
+
+/** Which private networks customers' channels may reach, and which the webhooks of visitors. */
+type AllowedNetworks = 'OUTGOING_ALLOWED_NETWORKS' | 'SUBSCRIBER_ALLOWED_NETWORKS';
 
 /** The globally routed part of IPv6; addresses that embed IPv4 lie outside of it or are checked below. */
 const publicIpv6 = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number];
 /** Metadata service of a large cloud at an address that looks public. */
 const platformAddresses: ReadonlySet<string> = new Set(['168.63.129.16']);
 
-function networkOf(text: string): Network {
+function networkOf(text: string, setting: AllowedNetworks): Network {
   try {
     if (text.includes('/')) return ipaddr.parseCIDR(text);
     const address = ipaddr.parse(text);
     return [address, address.kind() === 'ipv4' ? 32 : 128];
   } catch {
     throw new OperatorError(
-      `OUTGOING_ALLOWED_NETWORKS: "${text}" is neither an address nor a network such as 10.20.0.0/16`,
+      `${setting}: "${text}" is neither an address nor a network such as 10.20.0.0/16`,
       { usage: true },
     );
   }
@@ -48,16 +54,20 @@ function isWithin(address: Address, [network, bits]: Network): boolean {
 }
 
 /** The rule for a list of networks and addresses that are allowed in addition. */
-export function addressRule(allowedNetworks: string): AddressRule {
+export function addressRule(
+  allowedNetworks: string,
+  setting: AllowedNetworks = 'OUTGOING_ALLOWED_NETWORKS',
+): AddressRule {
   const allowed = allowedNetworks
     .split(',')
     .map((text) => text.trim())
     .filter((text) => text !== '')
-    .map(networkOf);
-  return (text) => {
+    .map((text) => networkOf(text, setting));
+  const isAllowed = (text: string): boolean => {
     if (!ipaddr.isValid(text)) return false;
     // An IPv4-mapped IPv6 address is checked as the IPv4 address that is connected to.
     const address = ipaddr.process(text);
     return isPublic(address) || allowed.some((network) => isWithin(address, network));
   };
+  return { isAllowed, setting };
 }

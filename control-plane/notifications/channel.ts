@@ -4,6 +4,7 @@ import type { Attempt } from './attempt.ts';
 import type { NotificationFacts } from './facts.ts';
 import type { Mailer } from './mailer.ts';
 import type { Message } from './message.ts';
+import type { EgressClass } from '../core/doors.ts';
 import type { Outgoing } from './outgoing.ts';
 import type { SlackApp } from './slack-app.ts';
 import type { SlackMessages } from './slack-messages.ts';
@@ -33,7 +34,7 @@ export interface PhoneService {
 
 /** What channel types need to send. */
 export interface Transports {
-  outgoing: Pick<Outgoing, 'guarded' | 'trusted'>;
+  outgoing: Pick<Outgoing, EgressClass>;
   /** Null without SMTP_URL. */
   mailer: Mailer | null;
   /** The provider, or the missing settings. */
@@ -45,6 +46,8 @@ export interface Transports {
   pagerDutyUrl: string;
   /** Null means the API of the region of the channel. */
   opsgenieUrl: string | null;
+  /** Accounts that may use channels of the operator; empty for the only one. */
+  operatorChannelAccounts: readonly string[];
   publicUrl: string;
   clock: Pick<Clock, 'now'>;
   random: () => number;
@@ -61,6 +64,8 @@ export interface Channel<Config> {
   timeoutMs?: number;
   /** A paging system: it keeps an alert open until it is closed. */
   keepsOpen?: true;
+  /** It speaks with the one identity of the operator: his workspace, his number. */
+  isOfOperator?: true;
   /** Destination of a notification, for the limit of concurrent requests. */
   destination(config: Config): string;
   /** Makes one attempt. An exception is a final failure. */

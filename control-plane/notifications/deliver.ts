@@ -95,6 +95,16 @@ function messageFor(
   return { ...message, actions: new AlertLinks(secrets, publicUrl).actionsOf(facts, message, of) };
 }
 
+/** The app and the number are one for all: strangers would reach each other's channels and people. */
+async function mayUse(
+  { db }: DeliveryServices,
+  { account_id: accountId }: OutboxRow,
+  { operatorChannelAccounts: named }: SharedTransports,
+): Promise<boolean> {
+  if (named.length > 0) return named.includes(accountId);
+  return (await db.selectFrom('accounts').select('id').limit(2).execute()).length < 2;
+}
+
 function channelDelivery(
   services: DeliveryServices,
   row: OutboxRow,
@@ -117,8 +127,13 @@ function channelDelivery(
     // A user waits for the outcome of a test and can start it again.
     pausesMs: facts.kind === 'test' ? [] : channel.pausesMs,
     timeoutMs: channel.timeoutMs ?? requestTimeoutMs,
-    attempt: (transports) =>
-      channel.deliver(
+    attempt: async (transports) => {
+      if (channel.isOfOperator === true && !(await mayUse(services, row, transports))) {
+        return cannotBeSent(
+          `this account may not send by ${type}: where there are several, the operator names those that may in OPERATOR_CHANNEL_ACCOUNTS`,
+        );
+      }
+      return channel.deliver(
         {
           id: row.id,
           facts,
@@ -126,7 +141,8 @@ function channelDelivery(
         },
         config.data,
         { ...transports, variables: readVariables, slackMessages },
-      ),
+      );
+    },
   };
 }
 

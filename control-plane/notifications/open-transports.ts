@@ -20,7 +20,9 @@ export type NotifySettings = Pick<
   | 'OPSGENIE_API_URL'
   | 'SLACK_APP_TOKEN'
   | 'SLACK_API_URL'
+  | 'OPERATOR_CHANNEL_ACCOUNTS'
   | 'OUTGOING_ALLOWED_NETWORKS'
+  | 'SUBSCRIBER_ALLOWED_NETWORKS'
 >;
 
 function phoneOf(config: NotifySettings): PhoneService | { missing: string[] } {
@@ -50,7 +52,8 @@ export function openTransports({
 }): SharedTransports & AsyncDisposable {
   const { publicUrl, clock, random, newId } = services;
   const outgoing = openOutgoing({
-    isAllowed: addressRule(config.OUTGOING_ALLOWED_NETWORKS),
+    customer: addressRule(config.OUTGOING_ALLOWED_NETWORKS),
+    visitor: addressRule(config.SUBSCRIBER_ALLOWED_NETWORKS, 'SUBSCRIBER_ALLOWED_NETWORKS'),
     ...(resolve === undefined ? {} : { resolve }),
   });
   const mailer =
@@ -60,11 +63,13 @@ export function openTransports({
   const { SLACK_APP_TOKEN: token, SLACK_API_URL: apiUrl } = config;
   return {
     outgoing,
-    slackApp: token === undefined ? null : new SlackApp({ token, apiUrl }, outgoing.trusted, clock),
+    slackApp:
+      token === undefined ? null : new SlackApp({ token, apiUrl }, outgoing.operator, clock),
     mailer,
     phone: phoneOf(config),
     pagerDutyUrl: config.PAGERDUTY_EVENTS_URL,
     opsgenieUrl: config.OPSGENIE_API_URL ?? null,
+    operatorChannelAccounts: config.OPERATOR_CHANNEL_ACCOUNTS,
     publicUrl,
     clock,
     random,

@@ -1,5 +1,6 @@
 /**
- * Outgoing HTTP requests. For addresses of customers the client resolves the name itself, applies
+ * Outgoing HTTP requests, in three classes: the operator's services, and addresses of customers and of
+ * visitors of status pages, which have connections of their own. For those addresses the client resolves the name itself, applies
  * the egress rule, and connects to the address it has checked, which prevents DNS rebinding. It
  * follows no redirects, ignores proxy variables, limits the size of answers, and has a timeout for
  * everything.
@@ -7,6 +8,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Agent, buildConnector, Dispatcher, request } from 'undici';
+import type { EgressClass } from '../core/doors.ts';
 import type { AddressRule } from './allowed-addresses.ts';
 
 /** Resolves a host name to addresses, in the order to try. */
@@ -54,7 +56,7 @@ export const systemResolve: Resolve = async (hostname) =>
 
 /** Connects to an allowed address of the host name. */
 function guardedConnector(
-  isAllowed: AddressRule,
+  { isAllowed, setting }: AddressRule,
   resolve: Resolve,
   connect: buildConnector.connector,
 ): buildConnector.connector {
@@ -83,7 +85,7 @@ function guardedConnector(
       throw new OutgoingError(
         addresses.length === 0
           ? `the host ${hostname} has no address`
-          : `the host ${hostname} is not at a public address; the operator may allow its network with OUTGOING_ALLOWED_NETWORKS`,
+          : `the host ${hostname} is not at a public address; the operator may allow its network with ${setting}`,
         addresses.length > 0,
       );
     }
@@ -148,26 +150,22 @@ function toOutgoingError(error: unknown, timeoutMs: number): OutgoingError {
   return new OutgoingError(text, false, { cause: error });
 }
 
-export interface Outgoing extends AsyncDisposable {
-  /** For addresses that customers chose. */
-  guarded: Send;
-  /** For services that the operator configured. */
-  trusted: Send;
-}
+export type Outgoing = Readonly<Record<EgressClass, Send>> & AsyncDisposable;
 
 interface Clients {
-  behindGuard: Agent;
-  straight: Agent;
+  agents: Readonly<Record<EgressClass, Agent>>;
   request: typeof request;
 }
 
 /** `timeoutMs` limits each request including its answer. The clients are loaded when the first is made. */
 export function openOutgoing({
-  isAllowed,
+  customer,
+  visitor,
   resolve = systemResolve,
   timeoutMs = 10_000,
 }: {
-  isAllowed: AddressRule;
+  customer: AddressRule;
+  visitor: AddressRule;
   resolve?: Resolve;
   timeoutMs?: number;
 }): Outgoing {
@@ -177,19 +175,18 @@ export function openOutgoing({
     const connecting = { timeout: timeoutMs, allowH2: false };
     const connect = undici.buildConnector(connecting);
     const shared = { connections: 8, pipelining: 1, keepAliveTimeout: 4_000 };
+    const guarded = (rule: AddressRule) =>
+      new undici.Agent({ ...shared, connect: guardedConnector(rule, resolve, connect) });
+    const operator = new undici.Agent({ ...shared, connect: connecting });
     return {
-      behindGuard: new undici.Agent({
-        ...shared,
-        connect: guardedConnector(isAllowed, resolve, connect),
-      }),
-      straight: new undici.Agent({ ...shared, connect: connecting }),
+      agents: { operator, customer: guarded(customer), visitor: guarded(visitor) },
       request: undici.request,
     };
   };
   let opening: Promise<Clients> | undefined;
 
   const sendBy =
-    (name: 'behindGuard' | 'straight'): Send =>
+    (name: EgressClass): Send =>
     async ({ method, url, headers, body, maxAnswerBytes = defaultAnswerBytes }, signal) => {
       if (!/^https?:$/.test(url.protocol)) {
         throw new OutgoingError('the address must begin with http:// or https://', true);
@@ -206,7 +203,7 @@ export function openOutgoing({
       try {
         const clients = await (opening ??= openClients());
         const answer = await clients.request(url, {
-          dispatcher: clients[name],
+          dispatcher: clients.agents[name],
           method: method as Dispatcher.HttpMethod,
           headers: headers.flat(),
           body,
@@ -229,11 +226,12 @@ export function openOutgoing({
     };
 
   return {
-    guarded: sendBy('behindGuard'),
-    trusted: sendBy('straight'),
+    operator: sendBy('operator'),
+    customer: sendBy('customer'),
+    visitor: sendBy('visitor'),
     async [Symbol.asyncDispose]() {
-      const clients = await opening;
-      await Promise.all([clients?.behindGuard.destroy(), clients?.straight.destroy()]);
+      const agents = Object.values((await opening)?.agents ?? {});
+      await Promise.all(agents.map((agent) => agent.destroy()));
     },
   };
 }

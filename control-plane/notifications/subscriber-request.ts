@@ -1,4 +1,4 @@
-/** Requests to subscribers of status pages, who chose the address themselves: only to public addresses. */
+/** Requests to subscribers of status pages, who chose the address themselves: of the class of visitors. */
 import type { Services } from '../core/services.ts';
 import { attemptByHttp, cannotBeSent, nothingIsFinal, type Attempt } from './attempt.ts';
 import type { Transports } from './channel.ts';
@@ -27,7 +27,7 @@ export async function attemptSubscriberRequest(
   const secret = stored === null ? null : secrets.decryptStored(stored, accountId);
   const url = new URL(address);
   return attemptByHttp({
-    send: outgoing.guarded,
+    send: outgoing.visitor,
     request: {
       method: 'POST',
       url,

@@ -8,7 +8,7 @@ import type {
   profileRoutes,
 } from '@monitor/shared/contract/person.ts';
 import type { passkey, passkeyRoutes } from '@monitor/shared/contract/passkey.ts';
-import type { RateLimit } from '@monitor/shared/contract/route.ts';
+import { doors } from '../core/doors.ts';
 import { endPersonSessions, listPersonSessions, makerOf, moveSession } from '../accounts/index.ts';
 import { actorOf, recordDone } from '../audit/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
@@ -138,9 +138,6 @@ function personOf({ keyId, sessionId }: ApiPrincipal): SignedIn {
   return { personId: keyId, sessionId };
 }
 
-/** Wrong passwords in the sessions of one person, at all operations that ask for it. */
-const guessesOfPerson: RateLimit = { requests: 10, seconds: 900 };
-
 /** The person of a session, and the proof that it is them. */
 function ownerOf(deps: PeopleDeps) {
   const { db, passwords, attempts } = deps;
@@ -158,7 +155,7 @@ function ownerOf(deps: PeopleDeps) {
     field = 'password',
   ): Promise<Proved> => {
     const guess = `password ${id}`;
-    attempts.refuseMany(guess, guessesOfPerson);
+    attempts.refuseMany(guess, doors.session.account.passwords);
     if (await passwords.matches(given, passwordHash)) {
       attempts.giveBack(guess);
       return { ...personOf(principal), passwordHash };

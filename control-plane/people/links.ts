@@ -14,7 +14,7 @@ type LinkKind = LinkRow['kind'];
 const dayMs = 86_400_000;
 
 export const linkMs: Readonly<Record<LinkKind, number>> = {
-  SETUP: 7 * dayMs,
+  SETUP: 3_600_000,
   INVITATION: 7 * dayMs,
   RESET: 3_600_000,
 };

@@ -41,14 +41,20 @@ export function ownedObjects({
         logger.error({ err: error, key }, 'file cannot be stored');
         throw new ApiError('UNAVAILABLE', 'files cannot be stored at the moment; try again later');
       }
-      return commits.run(async (db) => {
-        const { value, superseded } = await take(db, storedBytes);
-        if (superseded !== key) {
-          await db.deleteFrom('artifact_garbage').where('object_key', '=', key).execute();
-        }
-        if (superseded !== null) await discard(db, [superseded]);
-        return value;
-      });
+      return commits
+        .run(async (db) => {
+          const { value, superseded } = await take(db, storedBytes);
+          if (superseded !== key) {
+            await db.deleteFrom('artifact_garbage').where('object_key', '=', key).execute();
+          }
+          if (superseded !== null) await discard(db, [superseded]);
+          return value;
+        })
+        .catch(async (error: unknown) => {
+          // Refused before the commit. Of other errors nobody knows whether the row is there.
+          if (error instanceof ApiError) await commits.run((db) => discard(db, [key]));
+          throw error;
+        });
     },
     open: (key) => artifacts.open(key),
     discard,

@@ -11,6 +11,7 @@ import type { Snapshot } from './snapshots.ts';
 import { subscribe } from './subscribers/subscribe.ts';
 import { unsubscribe } from './subscribers/unsubscribe.ts';
 import { verify } from './subscribers/verify.ts';
+import { doors } from '../core/doors.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { isSecure, visitorOf } from '../http/visitor.ts';
 
@@ -28,8 +29,6 @@ const bodyWithinMs = 10_000;
 const parseForm = express.urlencoded({ extended: false, limit: bodyLimitBytes });
 
 /** Login attempts of one visitor, and of all visitors: key derivation is expensive. */
-const attemptsOfVisitor = { requests: 10, seconds: 900 };
-const attemptsOfPage = { requests: 600, seconds: 900 };
 
 /** The fields of a form. Rejects an invalid, too large or too slow body. */
 export function readForm({ clock }: Services, request: Request, response: Response) {
@@ -197,8 +196,8 @@ export async function postPassword(
   if (!access.isPrivate) return backToPage(visit);
   const { id: pageId } = facts.page;
   for (const [key, limit] of [
-    [`${pageId} ${visitorOf(request)}`, attemptsOfVisitor],
-    [pageId, attemptsOfPage],
+    [`${pageId} ${visitorOf(request)}`, doors.statusPages.address.passwords],
+    [pageId, doors.statusPages.account.passwordsOfPage],
   ] as const) {
     const { isAllowed, resetMs } = limiter.take(key, limit);
     if (isAllowed) continue;

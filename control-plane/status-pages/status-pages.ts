@@ -15,6 +15,7 @@ import { byHost, byPath, hostName, type Candidate } from './locate.ts';
 import type { Representation } from '../http/representation.ts';
 import { isSession, sessionsIn } from './session.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
+import { doors } from '../core/doors.ts';
 import { RateLimiter } from '../http/rate-limit.ts';
 import { visitorOf } from '../http/visitor.ts';
 import { sendRepresentation } from '../http/send-representation.ts';
@@ -49,12 +50,6 @@ const tokenPaths: Record<string, 'verify' | 'unsubscribe'> = {
 };
 const formPaths = ['/subscriptions', '/session', '/session/end', ...Object.keys(tokenPaths)];
 
-/**
- * Cached documents have no limit. History months, old incidents and unknown pages need a database
- * look-up: a visitor gets as many as an office behind one address needs, but not unlimited ones.
- */
-const lookUpsOfVisitor: RateLimit = { requests: 3_000, seconds: 60 };
-
 function isLookedUp({ view }: Snapshot, rest: string, { chosen }: Place): boolean {
   // There are hundreds of time zones: a document for each is not kept for long.
   if (chosen.timezone !== undefined) return true;
@@ -76,7 +71,7 @@ const machinePath = /^\/(ping|v1\/agent|checks\/[^/]+\/trigger|check-groups\/[^/
 
 /** The middleware that serves all status pages. */
 export function serveStatusPages(parts: StatusPageParts): RequestHandler {
-  const { services, snapshots, canSubscribe, lookUps = lookUpsOfVisitor } = parts;
+  const { services, snapshots, canSubscribe, lookUps = doors.statusPages.address.lookUps } = parts;
   const { publicUrl, clock, readPool, secrets } = services;
   const { hostname, pathname } = new URL(publicUrl);
   const prefix = pathname.replace(/\/$/, '');

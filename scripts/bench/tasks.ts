@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../../test/support/found-browser.ts';
 import { mailServer } from '../../test/support/mail-server.ts';
+import { Operator } from '../../test/support/control-plane-command.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { kumaTasks } from './tasks/kuma.ts';
 import { ownTasks } from './tasks/own.ts';
@@ -43,11 +44,10 @@ export async function playOwnTasks(): Promise<TaskCost[]> {
   });
   await using browser = await launchBrowser();
   const open = () => openPage(browser);
-  const line = await system.controlPlane.log(
-    'there are no people yet: open this link once to sign in',
-  );
+  const operator = new Operator(folder.path, system.environment);
+  const { link } = await operator.json<{ link: string }>('people', 'first');
   return await ownTasks(new Person(await open()), {
-    setUpLink: String((line as { link?: string }).link),
+    setUpLink: link,
     startAgent: (key) => system.startAgent('agent', key),
     target: target.url,
     breakTarget: target.break,

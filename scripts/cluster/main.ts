@@ -132,6 +132,10 @@ async function main(): Promise<void> {
       stopping.abort();
     });
   const chaos = values.chaos ? killAndReplace(cluster, step, stopping.signal) : Promise.resolve(0);
+  // It is awaited once everything else has ended.
+  chaos.catch(() => {
+    stopping.abort();
+  });
   while (!stopping.signal.aborted) {
     await pause(sayEveryMs, undefined, { signal: stopping.signal }).catch(() => {});
     // Slots of the last seconds are still measured.
@@ -156,4 +160,11 @@ async function main(): Promise<void> {
   else rmSync(folder, { recursive: true, force: true });
 }
 
-await main();
+try {
+  await main();
+} catch (error) {
+  console.error(
+    `npm run cluster failed: ${error instanceof Error ? error.message : String(error)}`,
+  );
+  process.exitCode = 1;
+}

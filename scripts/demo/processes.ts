@@ -39,6 +39,11 @@ export function startProgram(program: Program): RunningProgram {
   const ended = once(child, 'exit').then(([code, signal]) =>
     signal === null ? `exit code ${String(code)}` : `signal ${String(signal)}`,
   );
+  const kill = (): void => {
+    child.kill('SIGKILL');
+  };
+  process.once('exit', kill);
+  void ended.then(() => process.off('exit', kill));
   const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
   return {
     name: program.name,

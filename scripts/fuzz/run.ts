@@ -4,6 +4,7 @@
  * be played again without the others.
  */
 import { parse as parseQuery } from 'node:querystring';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { Pool } from 'undici';
 import { errorBody } from '@monitor/shared/contract/errors.ts';
@@ -23,6 +24,7 @@ import {
   type Kind,
   type World,
 } from '../../test/support/world.ts';
+import { insertMember, startPersonSession } from '../../test/support/people.ts';
 import { rowsOf } from '../../test/support/tables.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import { drawsOf, makeRequest, type Draw, type MadeRequest } from './requests.ts';
@@ -239,14 +241,14 @@ function wellFormed(value: unknown): string | undefined {
 class Sequence {
   readonly #game: Game;
   readonly #number: number;
-  readonly #keys: Record<'full' | 'reader' | 'foreign' | 'agent', string>;
+  readonly #keys: Record<'full' | 'reader' | 'foreign' | 'agent' | 'person', string>;
   readonly #own: World;
   readonly #foreign: World;
 
   private constructor(
     game: Game,
     number: number,
-    keys: Record<'full' | 'reader' | 'foreign' | 'agent', string>,
+    keys: Record<'full' | 'reader' | 'foreign' | 'agent' | 'person', string>,
     own: World,
     foreign: World,
   ) {
@@ -271,7 +273,9 @@ class Sequence {
     const { accountId } = own.world;
     const reader = await createApiKey(services, accountId, { name: 'reader', role: 'READ_ONLY' });
     const agent = await agentKeyOf(services, accountId, 'eu-west-1');
-    const keys = { full: own.key, reader: reader.rawKey, foreign: foreign.key, agent };
+    const member = await insertMember(services, { accountId, name: 'Ada', role: 'ADMIN' });
+    const { cookie: person } = await startPersonSession(services, accountId, member.id);
+    const keys = { person, full: own.key, reader: reader.rawKey, foreign: foreign.key, agent };
     const sequence = new Sequence(game, number, keys, own.world, foreign.world);
     await sequence.#play();
     const accounts = [accountId, foreign.world.accountId];
@@ -301,8 +305,15 @@ class Sequence {
     }
   }
 
-  #headersOf({ authentication }: Route, { role, headers }: MadeRequest): Record<string, string> {
+  #headersOf(
+    { authentication, path }: Route,
+    { role, headers }: MadeRequest,
+  ): Record<string, string> {
     if (role === 'none') return headers;
+    // A key has no profile.
+    if (role === 'full' && path.startsWith('/v1/users/me')) {
+      return { cookie: this.#keys.person, 'x-console': '1', ...headers };
+    }
     const raw = role === 'garbage' ? 'x'.repeat(64) : this.#keys[role];
     const key = authentication === 'locationKey' && role !== 'garbage' ? this.#keys.agent : raw;
     return { authorization: `Bearer ${key}`, ...headers };
@@ -333,8 +344,10 @@ class Sequence {
     const isTriggerCall = route.path.includes('/trigger/{token}');
     const isLargeBomb = made.packing.name === 'gzipBomb' && route.bodyLimitBytes !== undefined;
     const timeoutMs = isTriggerCall ? triggerWaitMs : isLargeBomb ? largeBombMs : hangMs;
+    // Uploads have no schema: a packed file is what most of them take.
+    const bytes = made.bytes ?? (route.bodyStream === true ? gzipSync(made.path) : undefined);
     try {
-      return await this.#request(made, this.#headersOf(route, made), timeoutMs);
+      return await this.#request({ ...made, bytes }, this.#headersOf(route, made), timeoutMs);
     } catch (error) {
       if (isTriggerCall && error instanceof Error && error.name === 'TimeoutError') return;
       const isHungUp = /EPIPE|ECONNRESET|other side closed/.test(String(error));

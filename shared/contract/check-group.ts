@@ -24,6 +24,7 @@ import {
   listOf,
   pageQuery,
   pathId,
+  plainAddress,
   pathInteger,
   queryBoolean,
   queryList,
@@ -37,7 +38,7 @@ const name = z.string().trim().min(1).max(255);
 /** Spec: Check group, `apiCheckDefaults`. */
 export const apiCheckDefaults = z
   .object({
-    url: z.string().max(2048).nullable().default(''),
+    url: plainAddress.nullable().default(''),
     headers: z.array(keyValuePair).max(100).default([]),
     queryParameters: z.array(keyValuePair).max(100).default([]),
     assertions: z.array(apiAssertion).max(maxAssertions).default([]),

@@ -1,7 +1,7 @@
 /** Runs on demand: trigger URLs and sessions. Spec: Check trigger. */
 import { z } from 'zod';
 import { resultType } from './check-result.ts';
-import { pathId, pathInteger, queryInteger, timestamp } from './primitives.ts';
+import { pathId, pathInteger, plainAddress, queryInteger, timestamp } from './primitives.ts';
 import { checkType } from './checks/index.ts';
 import { defineRoute } from './route.ts';
 
@@ -117,7 +117,7 @@ const deployment = z.object({
   deployment: z.string().max(255).exactOptional(),
   repository: z.string().max(1024).exactOptional(),
   sha: z.string().max(255).exactOptional(),
-  environmentUrl: z.string().max(2048).exactOptional(),
+  environmentUrl: plainAddress.exactOptional(),
   runLocation: z.string().max(64).exactOptional(),
   environmentName: z.string().max(255).exactOptional(),
   deploymentId: z.string().max(255).exactOptional(),

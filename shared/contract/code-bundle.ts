@@ -20,7 +20,7 @@ const uploadCodeBundle = defineRoute({
   tag: 'Checks',
   summary: 'Upload the code of a Playwright suite: a gzip-compressed tar of its project',
   description:
-    'At most 150 MB. The same bundle twice is stored once. Bundles that no check has used for 30 days are deleted.',
+    'At most 150 MB, and all bundles and files of an account within a quota of the operator. The same bundle twice is stored once. Bundles that no check has used for a day are deleted.',
   authentication: 'apiKey',
   bodyStream: true,
   status: 201,

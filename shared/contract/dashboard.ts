@@ -10,6 +10,7 @@ import {
   pathInteger,
   queryBoolean,
   timestamp,
+  webLink,
 } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
@@ -23,9 +24,9 @@ function optionalAddress<T extends z.ZodType>(address: T) {
 const fields = {
   customUrl: optionalAddress(pageSlug).default(null),
   customDomain: optionalAddress(customDomain).default(null),
-  logo: text(2048),
-  favicon: text(2048),
-  link: text(2048),
+  logo: webLink.nullable().default(null),
+  favicon: webLink.nullable().default(null),
+  link: webLink.nullable().default(null),
   header: text(255),
   description: text(2000),
   width: z.enum(['FULL', '960PX']).default('FULL'),

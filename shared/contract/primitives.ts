@@ -51,6 +51,22 @@ export const incidentStatus = z
   .enum(['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED'])
   .meta({ id: 'IncidentStatus' });
 
+/** A link that people follow, or a picture that they load: on the web alone. Existing clients send "" for none. */
+export const webLink = z
+  .string()
+  .max(2048)
+  .regex(/^(https?:\/\/[^\s\p{C}]+)?$/iu, 'must start with http:// or https://')
+  .meta({ example: 'https://shop.example/logo.svg' });
+
+/** An address of any form, such as that of a repository, that runs nothing where somebody follows it. */
+export const plainAddress = z
+  .string()
+  .max(2048)
+  .refine(
+    (text) => !/^(javascript|data|vbscript|blob):/i.test(text.replaceAll(/[\s\p{C}]/gu, '')),
+    'must not be a script or data',
+  );
+
 /** An instant in responses: ISO 8601 in UTC with milliseconds. */
 export const timestamp = z.iso
   .datetime({ offset: true })

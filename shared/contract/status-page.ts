@@ -9,6 +9,7 @@ import {
   queryBoolean,
   timestamp,
   timezone,
+  webLink,
 } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
@@ -76,11 +77,12 @@ const statusPageBody = z.object({
   description: optionalText(500).exactOptional(),
   customDomain: customDomain.nullable().exactOptional(),
   themeColors: themeColors.nullable().exactOptional(),
-  logo: optionalText(2048).exactOptional(),
-  redirectTo: optionalText(2048)
+  logo: webLink.nullable().exactOptional(),
+  redirectTo: webLink
+    .nullable()
     .exactOptional()
     .meta({ description: 'Link of the logo of the page' }),
-  favicon: optionalText(2048).exactOptional(),
+  favicon: webLink.nullable().exactOptional(),
   defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']).exactOptional(),
   language: language.exactOptional().meta({
     description:

@@ -11,6 +11,7 @@ import { checkType } from './checks/index.ts';
 import { errorGroup } from './error-group.ts';
 import {
   pathId,
+  plainAddress,
   queryBoolean,
   queryInstant,
   queryInteger,
@@ -40,7 +41,7 @@ const text = (max: number) => z.string().max(max).nullable().default(null);
 /** Where the tested code comes from. */
 export const repoInfo = z
   .object({
-    repoUrl: text(2_048),
+    repoUrl: plainAddress.nullable().default(null),
     commitId: text(255),
     commitOwner: text(255),
     commitMessage: text(10_000),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -32,10 +32,11 @@ import { TestClock } from '../support/test-clock.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const dayMs = 86_400_000;
+const hourMs = 3_600_000;
 const location = 'office';
 
 /** The routes of code bundles alone, with the real router, a real database and a real store. */
-async function setUp({ inS3 = false } = {}) {
+async function setUp({ inS3 = false, quotaBytes = 0 } = {}) {
   await using stack = new AsyncDisposableStack();
   const root = await mkdtemp(join(tmpdir(), 'bundles-'));
   stack.defer(() => rm(root, { recursive: true, force: true }));
@@ -57,7 +58,7 @@ async function setUp({ inS3 = false } = {}) {
   const logger = pino({ level: 'silent' });
   const services = { artifacts, clock, commits: new CommitQueue(db), db, logger };
   const folder = join(root, 'code-bundles');
-  const parts = { ...services, objects: ownedObjects(services), folder };
+  const parts = { ...services, objects: ownedObjects(services), folder, quotaBytes };
   const store = new CodeBundleStore(parts);
   const accountOf = new Map(Object.entries(accounts).map(([name, id]) => [name, id]));
   const find = (keyHash: string, prefix: string) =>
@@ -91,7 +92,13 @@ async function setUp({ inS3 = false } = {}) {
   const server = createServer();
   server.on(
     'request',
-    buildApp({ steps: [api], trustedProxies: [], logger, writes: new WriteWatch(clock, logger) }),
+    buildApp({
+      before: [api],
+      doors: {} as never,
+      trustedProxies: [],
+      logger,
+      writes: new WriteWatch(clock, logger),
+    }),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   stack.defer(async () => {
@@ -224,6 +231,32 @@ test('a bundle is named after what it holds, and the same one twice is stored on
   const [file = '', ...others] = await cp.files();
   assert.deepEqual(others, []);
   assert.equal((await stat(join(cp.kept, file))).size, bytes.length);
+});
+
+test('an account keeps no more than its quota, whether uploads come one by one or at once', async () => {
+  const size = 300_000;
+  const bundle = () => gzip(randomBytes(size).toString('hex'));
+  const quotaBytes = 5 * bundle().length;
+  await using cp = await setUp({ quotaBytes });
+  const first = await cp.upload(bundle());
+  const answers = [
+    first,
+    ...(await Promise.all(Array.from({ length: 20 }, () => cp.upload(bundle())))),
+  ];
+  const kept = answers.filter(({ status }) => status === 201);
+  assert.ok(kept.length >= 1 && kept.length <= 5, `${kept.length} are kept`);
+  assert.equal((await cp.files()).length, kept.length, 'nothing of a refused one stays');
+  const refused = answers.find(({ status }) => status !== 201);
+  assert.equal(refused?.status, 413);
+  assert.match(JSON.stringify(refused?.body), /over its quota of \d+ bytes \(BUNDLE_MIB\)/);
+  // One after the other, what is free is used up to the last.
+  while ((await cp.upload(bundle())).status === 201);
+  assert.equal((await cp.files()).length, 5);
+  const stranger = await cp.upload(bundle(), 'other');
+  assert.equal(stranger.status, 201, 'the quota of one account is not that of another');
+  cp.clock.advance(2 * dayMs);
+  assert.equal(await pruneCodeBundles(cp.store, cp.clock), 6);
+  assert.equal((await cp.upload(bundle())).status, 201);
 });
 
 test('twenty uploads of the same bundle at once are one bundle', async () => {
@@ -367,7 +400,7 @@ test('an agent gets the bundle of a suite of its account and location, and no ot
   assert.match(((await answer.json()) as { message: string }).message, /no code bundle .* upload/);
 });
 
-test('bundles without use for 30 days are deleted, unless a check names them', async () => {
+test('bundles without use for a day are deleted, unless a check names them', async () => {
   await using cp = await setUp();
   const paths: string[] = [];
   for (const text of ['named', 'used', 'forgotten']) {
@@ -375,12 +408,13 @@ test('bundles without use for 30 days are deleted, unless a check names them', a
   }
   const [named = '', used = ''] = paths;
   await cp.suite(named);
-  cp.clock.advance(20 * dayMs);
+  cp.clock.advance(20 * hourMs);
   const check = await cp.suite(used);
   await (await cp.download(check)).arrayBuffer();
   await cp.db.deleteFrom('checks').where('id', '=', check).execute();
-  cp.clock.advance(10 * dayMs);
-  assert.equal(await pruneCodeBundles(cp.store, cp.clock), 0, 'at 30 days it is still there');
+  cp.clock.advance(3 * hourMs);
+  // The timer looks every hour.
+  assert.equal(await pruneCodeBundles(cp.store, cp.clock), 0, 'after 23 hours it is still there');
   cp.clock.advance(1);
   assert.equal(await pruneCodeBundles(cp.store, cp.clock), 1);
   assert.equal((await cp.files()).length, 2);

@@ -1,10 +1,12 @@
 // Own process: it starts many programs.
 import assert from 'node:assert/strict';
+import { connect, createServer } from 'node:net';
 import test from 'node:test';
 import { CompiledQuery } from 'kysely';
 import { openPostgres } from '../../control-plane/db/postgres.ts';
 import { Operator } from '../support/control-plane-command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { freePort } from '../../proof/program.ts';
 import { temporaryFolder } from '../support/system.ts';
 
 const key = 'k'.repeat(40);
@@ -86,9 +88,18 @@ test('what works on files says what PostgreSQL has for it, and ends with 2', asy
 
 test('a PostgreSQL that cannot be used, and one without tables, is named with what to do', async () => {
   using folder = temporaryFolder();
-  const away = operatorOf(folder.path, { url: 'postgres://monitor@127.0.0.1:1/monitor' });
-  for (const command of ['serve', 'migrate', 'verify']) {
-    const error = await away.refused(2, command);
+  const away = operatorOf(
+    folder.path,
+    { url: 'postgres://monitor@127.0.0.1:1/monitor' },
+    { DATABASE_FAILOVER_SECONDS: '1' },
+  );
+  for (const [command, code] of [
+    ['serve', 1],
+    ['migrate', 2],
+    ['verify', 2],
+  ] as const) {
+    const { code: ended, error } = await away.run(command);
+    assert.equal(ended, code, command);
     assert.match(
       error,
       /DATABASE_URL: the database 127\.0\.0\.1:1\/monitor cannot be used .*check/,
@@ -171,4 +182,26 @@ test('the key is changed while no replica serves, and not otherwise', async () =
   assert.equal((await change.run('keys', 'rotate-encryption')).code, 0);
   assert.match(await before.refused(2, 'migrate'), /does not fit/);
   assert.equal((await operatorOf(folder.path, database, next).run('migrate')).code, 0);
+});
+
+test('serve that starts before its database says so, waits, and serves once it is there', async () => {
+  using folder = temporaryFolder();
+  await using database = await createTestDatabase();
+  const { hostname, port: serverPort } = new URL(database.url);
+  const port = await freePort();
+  const url = Object.assign(new URL(database.url), { hostname: '127.0.0.1', port: String(port) });
+  const operator = operatorOf(folder.path, { url: url.href });
+  await using serving = operator.start('serve');
+  const line = await serving.log('the database is away, it is tried until it answers');
+  assert.doesNotMatch(JSON.stringify(line), new RegExp(password));
+  const relay = createServer((socket) => {
+    const onward = connect(Number(serverPort), hostname);
+    for (const each of [socket, onward]) each.on('error', () => each.destroy());
+    socket.pipe(onward).pipe(socket);
+  }).listen(port, '127.0.0.1');
+  await serving.log('serving');
+  serving.signal('SIGTERM');
+  const { code } = await serving.exited;
+  assert.equal(code, 0);
+  relay.close();
 });

@@ -111,7 +111,8 @@ export async function openArtifactApi(
   server.on(
     'request',
     buildApp({
-      steps: [serveTraceViewer({ viewerUrl, publicUrl: url, links, now: () => clock.now() }), api],
+      before: [serveTraceViewer({ viewerUrl, publicUrl: url, links, now: () => clock.now() }), api],
+      doors: {} as never,
       trustedProxies: [],
       logger,
       writes: new WriteWatch(clock, logger),

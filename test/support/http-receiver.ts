@@ -68,4 +68,7 @@ export async function httpReceiver(
 }
 
 /** Settings of a control plane that may reach the servers of a test. */
-export const reachesTestServers = { OUTGOING_ALLOWED_NETWORKS: '127.0.0.0/8' };
+export const reachesTestServers = {
+  OUTGOING_ALLOWED_NETWORKS: '127.0.0.0/8',
+  SUBSCRIBER_ALLOWED_NETWORKS: '127.0.0.0/8',
+};

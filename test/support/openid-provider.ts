@@ -1,5 +1,6 @@
 /** A real OpenID provider. Its sign-in page takes any name, and asks for consent. */
-import { createServer } from 'node:http';
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
@@ -19,6 +20,8 @@ export interface OpenIdProvider extends AsyncDisposable {
   inIdToken: Map<string, object>;
   /** Registers where people are led back to. */
   register(redirectUri: string): void;
+  /** Publishes other keys than those that sign, as if somebody else had made the tokens. */
+  forge(): void;
 }
 
 export const clientId = 'monitor';
@@ -61,6 +64,18 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
       });
       server.removeAllListeners('request');
       server.on('request', provider.callback());
+    },
+    forge() {
+      const own = server.listeners('request')[0] as RequestListener;
+      const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+      const key = { ...publicKey.export({ format: 'jwk' }), kid: 'keystore-CHANGE-ME', use: 'sig' };
+      server.removeAllListeners('request');
+      server.on('request', (request, response) => {
+        if (request.url === '/jwks') {
+          response.setHeader('content-type', 'application/jwk-set+json');
+          response.end(JSON.stringify({ keys: [{ ...key, alg: 'RS256' }] }));
+        } else own(request, response);
+      });
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -73,6 +73,22 @@ export class PageVisitor implements AsyncDisposable {
     return answer.body;
   }
 
+  /** Writes what earlier versions took into the row of a page. */
+  async keep(pageId: string, look: Record<string, unknown>): Promise<void> {
+    const { db } = this.cp.controlPlane.services;
+    const row = await db
+      .selectFrom('status_pages')
+      .select('body_json')
+      .where('id', '=', pageId)
+      .executeTakeFirstOrThrow();
+    const body = { ...(JSON.parse(row.body_json) as object), ...look };
+    await db
+      .updateTable('status_pages')
+      .set({ body_json: JSON.stringify(body) })
+      .where('id', '=', pageId)
+      .execute();
+  }
+
   /** Services that have been there for a year. */
   async services(...names: string[]): Promise<Service[]> {
     const made: Service[] = [];

@@ -1,5 +1,6 @@
 /** AGENT_DATA_DIR holds results until the control plane has them: where it fails, results are lost. */
 import { join } from 'node:path';
+import { readRecipients, recipientRemarks } from '../../encryption/recipients.ts';
 import { bytesText, counted } from '../units.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { nearestFolder, type FileSystem, type Machine } from '../machine.ts';
@@ -163,7 +164,7 @@ export const dataDirectory: Step = {
   name: 'data directory',
   needs: [],
   limitMs: 3_000,
-  async check({ config, machine, runningAgent }) {
+  async check({ config, machine, runningAgent, clock }) {
     const path = config.AGENT_DATA_DIR;
     const running = await runningAgent();
     const heldBy: Holder =
@@ -174,7 +175,9 @@ export const dataDirectory: Step = {
           : { kind: 'agent-on-another-machine', hostname: running.status.hostname };
     const existing = nearestFolder(machine, path);
     const stat = machine.stat(existing);
-    return judgeData({
+    const recipients = running?.status.encryption ?? readRecipients(path);
+    const changes = recipients === null ? [] : recipientRemarks(recipients, clock.now());
+    const found = judgeData({
       path,
       heldBy,
       // The process that holds the folder can write to it.
@@ -188,5 +191,9 @@ export const dataDirectory: Step = {
       fileSystemType: mountBelow(machine, path)?.type ?? null,
       wantedBytes: config.OUTBOX_MAX_BYTES + config.ARTIFACTS_MAX_BYTES,
     });
+    return [
+      ...found,
+      ...changes.map((text) => warn(text, 'compare these ids with the keys of your location')),
+    ];
   },
 };

@@ -9,6 +9,7 @@ import {
   invite,
   listMembers,
   makeResetLink,
+  makeSetupLink,
   normalizeEmail,
   removeSecondFactors,
 } from '../../people/index.ts';
@@ -59,6 +60,18 @@ export async function inviteByOperator(given: string, options: Options): Promise
       after: { email, role },
     });
     printLink({ accountId, email, role, link }, options.json === true);
+  });
+}
+
+export async function first(options: { json?: boolean }): Promise<void> {
+  await withInstallation({ make: true }, async (installation) => {
+    const link = await makeSetupLink({ ...installation, publicUrl: publicUrl() });
+    if (link === null) {
+      throw new OperatorError(
+        'there are people already: `control-plane people invite <email>` lets another one in',
+      );
+    }
+    printLink({ link }, options.json === true);
   });
 }
 

@@ -11,6 +11,11 @@ export function registerPeople(program: Command): void {
     .option('--json', 'print JSON')
     .action(lazy(async () => (await import('./manage-people.ts')).list));
   people
+    .command('first')
+    .description('print a link with which the first person signs in, once, within an hour')
+    .option('--json', 'print JSON')
+    .action(lazy(async () => (await import('./manage-people.ts')).first));
+  people
     .command('invite')
     .description('print a link with which somebody joins an account, once, within 7 days')
     .argument('<email>', 'of the person')

@@ -1,25 +1,26 @@
 import { isIP } from 'node:net';
 import { pino } from 'pino';
 import { LogOutput } from '@monitor/shared/log-output.ts';
-import type { Config } from '../../core/config.ts';
+import { isLoopback, type Config } from '../../core/config.ts';
 import type { Services } from '../../core/services.ts';
 import { nameOfDatabase } from '../../integrity/index.ts';
-import { makeSetupLink } from '../../people/index.ts';
+import { hasPeople, makeSetupLink } from '../../people/index.ts';
 import { findAgent, startAgentHere } from '../agent-here.ts';
 import { startControlPlane } from '../compose.ts';
 
 /** Statements of a frozen server end much later; orchestrators kill after 30 s. */
 const stopWithinMs = 20_000;
 
-const isLoopback = (host: string): boolean => host === '::1' || host.startsWith('127.');
-
-/** While nobody can sign in, the log has a link that makes the first person, once. */
-async function logSetupLink(services: Services): Promise<void> {
+/** While nobody can sign in, a terminal shows a link that makes the first person, once. Logs are shipped. */
+async function showSetupLink(services: Services): Promise<void> {
   try {
-    const link = await makeSetupLink(services);
-    if (link !== null) {
-      services.logger.warn({ link }, 'there are no people yet: open this link once to sign in');
-    }
+    if (await hasPeople(services.db)) return;
+    services.logger.warn(
+      process.stdout.isTTY
+        ? { link: await makeSetupLink(services) }
+        : { command: 'control-plane people first' },
+      'there are no people yet: open the link once to sign in',
+    );
   } catch (error) {
     services.logger.warn({ err: error }, 'no link for the first person could be made');
   }
@@ -51,7 +52,7 @@ export async function serveUntilStopped(
       'PUBLIC_URL is not set: links in mails and alerts lead to this url, which others may not reach',
     );
   }
-  await logSetupLink(controlPlane.services);
+  await showSetupLink(controlPlane.services);
   const agent =
     agentProgram === null
       ? null

@@ -31,7 +31,7 @@ export function agentCodeBundleHandlers(
       if (bundle === undefined) {
         throw new ApiError(
           'NOT_FOUND',
-          `there is no code bundle "${path}" in this account: it was never uploaded, or no check used it for 30 days; upload it again with POST /v1/code-bundles`,
+          `there is no code bundle "${path}" in this account: it was never uploaded, or no check used it for a day; upload it again with POST /v1/code-bundles`,
           { codeBundlePath: path },
         );
       }

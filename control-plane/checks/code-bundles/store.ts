@@ -10,8 +10,9 @@ import type { Config } from '../../core/config.ts';
 import type { Services } from '../../core/services.ts';
 import { fromJson } from '../../db/columns.ts';
 import { jsonValue } from '../../db/expressions.ts';
-import { lockRows } from '../../db/lock.ts';
+import { lockKeys, lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
+import { ApiError } from '../../errors/api-error.ts';
 import type { CodeBundlesTable } from '../tables.ts';
 import { IncomingBundle } from './receive-bundle.ts';
 
@@ -25,6 +26,8 @@ export interface CodeBundleParts extends Pick<Services, 'clock' | 'commits' | 'd
   objects: OwnedObjects;
   /** Folder beside the database in which older builds kept bundles; null where there cannot be one. */
   folder: string | null;
+  /** Of an account; 0 for no limit. */
+  quotaBytes: number;
 }
 
 /** Key of a new object: every upload has one of its own, so that no upload meets a deletion. */
@@ -77,11 +80,65 @@ async function writeRow(
   return before.object_key;
 }
 
+/** What an account keeps, without the one of a digest. */
+async function keptBytes(
+  db: Kysely<Database>,
+  accountId: string,
+  digest: string | null,
+): Promise<number> {
+  const { bytes } = await db
+    .selectFrom('code_bundles')
+    .select((select) => select.fn.sum<number | string | null>('size_bytes').as('bytes'))
+    .where('account_id', '=', accountId)
+    .where('digest', '!=', digest ?? '')
+    .executeTakeFirstOrThrow();
+  return Number(bytes ?? 0);
+}
+
 export class CodeBundleStore {
   readonly #parts: CodeBundleParts;
 
+  /** What arrives at this moment, by account: many uploads at once pass no limit together. */
+  readonly #arriving = new Map<string, number>();
+
   constructor(parts: CodeBundleParts) {
     this.#parts = parts;
+  }
+
+  /** Throws where an account would keep more than it may. */
+  #refuseBeyond(bytes: number): void {
+    const { quotaBytes } = this.#parts;
+    if (quotaBytes === 0 || bytes <= quotaBytes) return;
+    throw new ApiError(
+      'PAYLOAD_TOO_LARGE',
+      `the code bundles and files of this account would be over its quota of ${quotaBytes} bytes (BUNDLE_MIB); delete checks that need old ones: what nothing names goes within a day`,
+      { source: 'payload', limitBytes: quotaBytes, quota: 'BUNDLE_MIB' },
+    );
+  }
+
+  /** Counts chunks from their arrival until `done`. */
+  #counted(accountId: string, announcedBytes = 0) {
+    const { db } = this.#parts;
+    let own = 0;
+    const add = (bytes: number): number => {
+      own += bytes;
+      const all = (this.#arriving.get(accountId) ?? 0) + bytes;
+      if (all === 0) this.#arriving.delete(accountId);
+      else this.#arriving.set(accountId, all);
+      return all;
+    };
+    const chunks = async function* (
+      this: CodeBundleStore,
+      body: AsyncIterable<Buffer>,
+    ): AsyncGenerator<Buffer, void> {
+      const kept = await keptBytes(db, accountId, null);
+      this.#refuseBeyond(kept + add(0) + announcedBytes);
+      for await (const chunk of body) {
+        this.#refuseBeyond(kept + add(chunk.length));
+        yield chunk;
+      }
+    }.bind(this);
+    return { chunks, done: () => add(-own) };
   }
 
   /**
@@ -97,25 +154,35 @@ export class CodeBundleStore {
   ): Promise<CodeBundleRow> {
     const { clock, objects } = this.#parts;
     const key = newBundleKey(accountId);
+    const arrival = this.#counted(accountId, announcedBytes);
     try {
       const bundle = new IncomingBundle(body, announcedBytes, signal, kind === 'bundle');
-      return await objects.store(key, body, bundle.chunks(), async (db, sizeBytes) => {
-        const now = clock.now();
-        const row = {
-          account_id: accountId,
-          path: kind === 'bundle' ? `bundles/${bundle.digest}.tgz` : `files/${bundle.digest}`,
-          digest: bundle.digest,
-          size_bytes: sizeBytes,
-          created_at: now,
-          last_used_at: now,
-          object_key: key,
-        };
-        return { value: row, superseded: await writeRow(db, row) };
-      });
+      return await objects.store(
+        key,
+        body,
+        arrival.chunks(bundle.chunks()),
+        async (db, sizeBytes) => {
+          await lockKeys(db, [`code bundles of ${accountId}`]);
+          this.#refuseBeyond((await keptBytes(db, accountId, bundle.digest)) + sizeBytes);
+          const now = clock.now();
+          const row = {
+            account_id: accountId,
+            path: kind === 'bundle' ? `bundles/${bundle.digest}.tgz` : `files/${bundle.digest}`,
+            digest: bundle.digest,
+            size_bytes: sizeBytes,
+            created_at: now,
+            last_used_at: now,
+            object_key: key,
+          };
+          return { value: row, superseded: await writeRow(db, row) };
+        },
+      );
     } catch (error) {
       // The rest of the body is read and dropped, so that the caller can read the answer.
       if (!body.destroyed) body.resume();
       throw error;
+    } finally {
+      arrival.done();
     }
   }
 
@@ -173,7 +240,7 @@ export class CodeBundleStore {
     return { stream, row };
   }
 
-  /** Deletes bundles that no check names and that were not used since `unusedSince`; gives their number. */
+  /** Deletes what no check or report names and that were not used since `unusedSince`; gives their number. */
   async prune(unusedSince: number): Promise<number> {
     const { commits, objects } = this.#parts;
     return commits.run(async (db) => {
@@ -195,6 +262,24 @@ export class CodeBundleStore {
                 ),
             ),
           ),
+        )
+        .where((where) =>
+          where.or([
+            where('code_bundles.path', 'not like', 'files/%'),
+            where.not(
+              where.exists(
+                where
+                  .selectFrom('test_results')
+                  .select('test_results.id')
+                  .whereRef('test_results.account_id', '=', 'code_bundles.account_id')
+                  .whereRef(
+                    jsonValue<string>('test_results.report_json', '$.key'),
+                    '=',
+                    'code_bundles.path',
+                  ),
+              ),
+            ),
+          ]),
         )
         .returning('object_key')
         .execute();

@@ -8,13 +8,13 @@ import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import type { KeyStore } from '../../accounts/index.ts';
 import type { Bus } from '../../core/bus.ts';
+import { brokerConnections as maxConnections } from '../../core/doors.ts';
 import { sha256Hex } from '../../core/keys.ts';
 import type { Services } from '../../core/services.ts';
 import { readFilter } from '../decide/topics.ts';
 import { type Credentials, maxPacketBytes, MqttConnection, refusals } from './mqtt-connection.ts';
 import { ResultSender } from './result-sender.ts';
 
-const maxConnections = { account: 200, process: 2_000, unauthenticated: 200 };
 const tickMs = 5_000;
 const subprotocol = 'mqtt';
 
@@ -34,6 +34,7 @@ interface BrokerParts {
   keys: Pick<KeyStore, 'findApiKey'>;
   bus: Bus;
   logger: Logger;
+  visitorOf(request: IncomingMessage): string;
 }
 
 export class ResultBroker implements Disposable {
@@ -46,6 +47,8 @@ export class ResultBroker implements Disposable {
     handleProtocols: () => subprotocol,
   });
   readonly #connections = new Set<MqttConnection>();
+  /** Those without a proved key, by address, the oldest first. */
+  readonly #strangers = new Map<string, Set<MqttConnection>>();
   /** Connections of an account that were accepted. */
   readonly #ofAccounts = new Map<string, number>();
   readonly #sender: ResultSender;
@@ -70,11 +73,9 @@ export class ResultBroker implements Disposable {
     socket.on('error', () => {
       socket.destroy();
     });
-    const unauthenticated = [...this.#connections].filter((one) => one.credentials === null).length;
-    const isFull =
-      this.#connections.size >= maxConnections.process ||
-      unauthenticated >= maxConnections.unauthenticated;
-    if (isFull || this.#isClosed) {
+    const address = this.#parts.visitorOf(request);
+    this.#makeRoom(address);
+    if (this.#connections.size >= maxConnections.process || this.#isClosed) {
       socket.end(
         'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n',
       );
@@ -94,8 +95,37 @@ export class ResultBroker implements Disposable {
         },
       });
       this.#connections.add(connection);
+      const strangers = this.#strangers.get(address) ?? new Set();
+      this.#strangers.set(address, strangers.add(connection));
     });
   };
+
+  /**
+   * Closes the connection that has waited longest with its key, of this address or else of the one with the
+   * most: a client that has a key proves it at once, so it never waits for those that have none.
+   */
+  #makeRoom(address: string): void {
+    const all = [...this.#strangers.values()];
+    const waiting = all.reduce((sum, { size }) => sum + size, 0);
+    const own = this.#strangers.get(address);
+    const isFull =
+      waiting >= maxConnections.strangers || this.#connections.size >= maxConnections.process;
+    if ((own?.size ?? 0) >= maxConnections.address) this.#closeOldest(own);
+    else if (isFull) this.#closeOldest(all.toSorted((a, b) => b.size - a.size)[0]);
+  }
+
+  #closeOldest(connections: ReadonlySet<MqttConnection> = new Set()): void {
+    const [oldest] = connections;
+    if (oldest === undefined) return;
+    oldest.close();
+    this.#forget(oldest);
+  }
+
+  #noStranger(connection: MqttConnection): void {
+    for (const [address, strangers] of this.#strangers) {
+      if (strangers.delete(connection) && strangers.size === 0) this.#strangers.delete(address);
+    }
+  }
 
   async #isValid({ accountId, key }: Credentials): Promise<boolean> {
     if (!/^\S{8,512}$/.test(key)) return false;
@@ -114,6 +144,7 @@ export class ResultBroker implements Disposable {
     if (open >= maxConnections.account) return refusals.unavailable;
     this.#ofAccounts.set(accountId, open + 1);
     connection.credentials = credentials;
+    this.#noStranger(connection);
     return 0;
   }
 
@@ -128,6 +159,7 @@ export class ResultBroker implements Disposable {
   #forget(connection: MqttConnection): void {
     if (!this.#connections.delete(connection)) return;
     this.#sender.unsubscribe(connection);
+    this.#noStranger(connection);
     if (connection.credentials === null) return;
     const { accountId } = connection.credentials;
     const open = (this.#ofAccounts.get(accountId) ?? 1) - 1;

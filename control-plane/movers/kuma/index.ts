@@ -6,7 +6,7 @@ import { ref, slug, type Plan } from '../plan.ts';
 import { lookUp, SourceObject, textOf } from '../source-object.ts';
 import { isBackup, tablesOfBackup } from './backup.ts';
 import { convertMaintenance, maintenanceTag } from './maintenance.ts';
-import { convertMonitor, type NotificationOfMonitor } from './monitors.ts';
+import { convertMonitor, parentsOf, type NotificationOfMonitor } from './monitors.ts';
 import { providers } from './notifications.ts';
 import { convertStatusPage, serviceId } from './status-pages.ts';
 
@@ -196,20 +196,9 @@ function tagsByMonitor(plan: Plan, tables: SourceTables): Map<number, string[]> 
     if (name === undefined) continue;
     const value = textOf(link['value'] ?? '').trim();
     const id = Number(link['monitor_id']);
-    found.set(id, [...(found.get(id) ?? []), value === '' ? name : `${name}:${value}`]);
-  }
-  return found;
-}
-
-/** Ids of a monitor and of the groups around it. */
-function withParents(monitors: ReadonlyMap<number, SourceObject>, id: number): number[] {
-  const found = [id];
-  for (
-    let parent = monitors.get(id)?.number('parent') ?? 0;
-    parent !== 0 && monitors.has(parent) && !found.includes(parent);
-    parent = monitors.get(parent)?.number('parent') ?? 0
-  ) {
-    found.push(parent);
+    const known = found.get(id) ?? [];
+    known.push(value === '' ? name : `${name}:${value}`);
+    found.set(id, known);
   }
   return found;
 }
@@ -283,7 +272,9 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
     const found = new Map<number, number[]>();
     for (const row of rows(tables, table)) {
       const key = Number(row[from]);
-      found.set(key, [...(found.get(key) ?? []), Number(row[to])]);
+      const known = found.get(key) ?? [];
+      known.push(Number(row[to]));
+      found.set(key, known);
     }
     return found;
   };
@@ -310,7 +301,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
     certificateDays: certificateDays(plan, settings),
     tagsOf: (id: number) => [
       ...(tags.get(id) ?? []),
-      ...withParents(monitors, id)
+      ...[id, ...parentsOf(monitors, id)]
         .flatMap((one) => maintenances.get(one) ?? [])
         .map((one) => maintenanceTag(plan, one)),
     ],

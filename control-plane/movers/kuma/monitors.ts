@@ -1,6 +1,7 @@
 /** Monitors of Uptime Kuma become checks and check groups. */
 import { Channels, type ChannelBody } from '../channels.ts';
 import { confirmationFor, remindersFor } from '../decide/retries.ts';
+import { SourceError } from '../mover.ts';
 import { ref, type Entry, type Plan, type Ref } from '../plan.ts';
 import { lookUp, type SourceObject } from '../source-object.ts';
 import { monitorTypes } from './monitor-types.ts';
@@ -71,14 +72,23 @@ export interface MonitorContext {
 
 const groupId = (id: number) => `group-${id}`;
 
-function parentsOf(context: MonitorContext, monitor: SourceObject): SourceObject[] {
-  const found: SourceObject[] = [];
-  let parent = context.monitors.get(monitor.number('parent'));
-  while (parent !== undefined && !found.includes(parent)) {
-    found.unshift(parent);
-    parent = context.monitors.get(parent.number('parent'));
+const maxDepth = 50;
+
+/** Ids of the groups around a monitor, the nearest first. */
+export function parentsOf(
+  monitors: ReadonlyMap<number, SourceObject>,
+  id: number,
+): readonly number[] {
+  const found = new Set<number>();
+  let parent = monitors.get(id)?.number('parent') ?? 0;
+  while (monitors.has(parent) && !found.has(parent) && parent !== id) {
+    found.add(parent);
+    if (found.size > maxDepth) {
+      throw new SourceError(`monitor ${id} is in groups that are nested deeper than ${maxDepth}`);
+    }
+    parent = monitors.get(parent)?.number('parent') ?? 0;
   }
-  return found;
+  return [...found];
 }
 
 /** Fields without an effect on a type: one line for the whole source. */
@@ -120,7 +130,9 @@ function convertGroup(
   const { plan } = context;
   const name = monitor.text('name');
   const entry = plan.entry('monitor', String(id), name);
-  const parents = parentsOf(context, monitor);
+  const parents = parentsOf(context.monitors, id)
+    .flatMap((parent) => context.monitors.get(parent) ?? [])
+    .reverse();
   const path = [...parents.map((parent) => parent.text('name')), name];
   if (parents.length > 0) entry.changed(`nested group → group «${path.join(' / ')}»`);
   if (monitor.has('description')) entry.notCarried('`description`: groups have none');

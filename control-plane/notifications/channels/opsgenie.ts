@@ -58,7 +58,7 @@ export const opsgenieChannel: Channel<OpsgenieConfig> = {
   destination: () => 'OPSGENIE',
   deliver: (notification, config, { outgoing, opsgenieUrl, clock, signal }) =>
     attemptByHttp({
-      send: outgoing.trusted,
+      send: outgoing.operator,
       request: opsgenieRequest(notification, config, opsgenieUrl),
       credentials: [config.apiKey],
       isFinal: refusalsAreFinal,

@@ -43,7 +43,7 @@ export const pagerDutyChannel: Channel<PagerDutyConfig> = {
   destination: () => 'PAGERDUTY',
   deliver: ({ message }, { serviceKey }, { outgoing, pagerDutyUrl, publicUrl, clock, signal }) =>
     attemptByHttp({
-      send: outgoing.trusted,
+      send: outgoing.operator,
       request: {
         method: 'POST',
         url: new URL(pagerDutyUrl),

@@ -48,7 +48,7 @@ async function post(
   const pair = Buffer.from(`${accountSid}:${authToken}`).toString('base64');
   const base = url.replace(/\/+$/, '');
   return attemptByHttp({
-    send: outgoing.trusted,
+    send: outgoing.operator,
     request: {
       method: 'POST',
       url: new URL(
@@ -70,6 +70,7 @@ async function post(
 
 export const smsChannel: Channel<PhoneConfig> = {
   pausesMs: pausesOfServices,
+  isOfOperator: true,
   destination: () => 'PHONE',
   deliver: ({ message }, { number }, transports) =>
     post('Messages', { To: dialled(number), Body: smsText(message) }, transports),
@@ -77,6 +78,7 @@ export const smsChannel: Channel<PhoneConfig> = {
 
 export const callChannel: Channel<PhoneConfig> = {
   pausesMs: pausesOfServices,
+  isOfOperator: true,
   destination: () => 'PHONE',
   deliver: ({ message }, { number }, transports) =>
     post('Calls', { To: dialled(number), Twiml: callMarkup(message) }, transports),

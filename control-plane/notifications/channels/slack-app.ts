@@ -94,6 +94,7 @@ function attemptOf(sent: readonly string[], failed: readonly Failed[]): Attempt 
 export const slackAppChannel: Channel<SlackAppConfig> = {
   pausesMs: pausesOfServices,
   timeoutMs: 60_000,
+  isOfOperator: true,
   destination: () => 'SLACK_APP',
   async deliver(notification, { slackChannels }, transports) {
     const { slackApp: app, slackMessages, clock } = transports;

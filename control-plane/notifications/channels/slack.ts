@@ -75,7 +75,7 @@ export const slackChannel: Channel<SlackConfig> = {
   async deliver({ message }, { url, channel }, { outgoing, clock, signal }) {
     if (!URL.canParse(url)) return cannotBeSent('"url" is not an address');
     return attemptByHttp({
-      send: outgoing.guarded,
+      send: outgoing.customer,
       request: {
         method: 'POST',
         url: new URL(url),

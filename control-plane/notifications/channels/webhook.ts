@@ -195,7 +195,7 @@ export const webhookChannel: Channel<WebhookConfig> = {
     try {
       const variables = needsVariables ? await transports.variables() : [];
       return await attemptByHttp({
-        send: transports.outgoing.guarded,
+        send: transports.outgoing.customer,
         ...prepare(notification, config, transports, variables),
         isFinal: nothingIsFinal,
         now: transports.clock.now(),

@@ -1,6 +1,6 @@
 /** Projects that existing clients deploy and destroy as one. */
 import { z } from 'zod';
-import { pathId, queryBoolean, queryInteger, timestamp } from '../primitives.ts';
+import { pathId, plainAddress, queryBoolean, queryInteger, timestamp } from '../primitives.ts';
 import { defineRoute } from '../route.ts';
 
 const tag = 'Compatibility';
@@ -52,7 +52,7 @@ const projectResource = z.object({
 export type ProjectResource = z.output<typeof projectResource>;
 
 export const projectName = z.string().trim().min(1).max(255);
-export const repoUrl = z.string().max(2048).nullable().exactOptional();
+export const repoUrl = plainAddress.nullable().exactOptional();
 
 export const projectBody = z
   .object({

@@ -22,6 +22,7 @@ const healthy: AgentStatus = {
   artifacts: { files: 0, bytes: 0, maxBytes: 1_000, droppedTotal: 0 },
   ...{ runtimes: [], browsers: [], internalErrors: {}, damages: [] },
   logProblem: null,
+  encryption: { recipients: [], changes: [], refusedSince: null },
   load: { overloadedSince: null, reason: null, cpuWaitRatio: 0.01, lastSuspension: null },
   network: { icmp: 'datagram', capture: 'packets', traceroute: 'works' },
 };
@@ -52,6 +53,22 @@ test('a healthy agent has no findings, and each problem has its sentence', () =>
         },
       },
       /overloaded for 2 minutes: it waited 40 %/,
+    ],
+    [
+      {
+        encryption: {
+          ...{ recipients: ['A'], refusedSince: null },
+          changes: [
+            { at: now - 3_600_000, added: ['B'], removed: [] },
+            { at: now - 9 * 86_400_000, added: ['A'], removed: [] },
+          ],
+        },
+      },
+      /changed who can read results at 1970-.*: added B$/,
+    ],
+    [
+      { encryption: { recipients: ['A'], refusedSince: now, changes: [] } },
+      /asks for readable results since 1970-.* encrypted for A, unless .*RESULTS_MAY_BECOME_READABLE=on/,
     ],
     [
       { pools: { light: pool, heavy: { ...pool, queued: 9 } } },

@@ -23,6 +23,9 @@ import {
   ResultEncryption,
   type ResultEncrypter,
 } from '../../../agent/encryption/result-encryption.ts';
+import { Damages } from '../../../agent/damage.ts';
+import { Recipients } from '../../../agent/encryption/recipients.ts';
+import { systemClock } from '@monitor/shared/clock.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 interface Vectors {
@@ -45,12 +48,19 @@ const vectors = JSON.parse(
 const context = { location: 'office', checkId: 'check', resultId: 'result', attempt: 2 };
 const noPassphrase = (): string => assert.fail('no passphrase is needed');
 
-function encryptionFor(pinned: readonly string[] | null): ResultEncryption {
-  return new ResultEncryption({
-    pinned,
-    clock: { monotonic: () => 0 },
-    logger: pino({ level: 'silent' }),
+const logger = pino({ level: 'silent' });
+
+function encryptionFor(pinned: readonly string[]): ResultEncryption {
+  return new ResultEncryption({ pinned, clock: { monotonic: () => 0 }, logger });
+}
+
+/** By the control plane; it remembers in the folder. */
+function announcedIn(directory: string): ResultEncryption {
+  const recipients = new Recipients({
+    ...{ directory, mayBecomeReadable: false, clock: systemClock, logger },
+    damages: new Damages(() => 0, logger),
   });
+  return new ResultEncryption({ pinned: null, recipients, clock: { monotonic: () => 0 }, logger });
 }
 
 async function newKey(): Promise<OpenKey> {
@@ -198,7 +208,8 @@ test('each recipient reads results, and one that was removed reads no new ones',
   const [first, second] = [await newKey(), await newKey()];
   const both = envelopeOf((await encrypterFor([first, second])).result(submissionOf()));
   for (const key of [first, second]) await openResult(both, context, key);
-  const encryption = encryptionFor(null);
+  using folder = temporaryFolder();
+  const encryption = announcedIn(folder.path);
   encryption.use([first.publicKey, second.publicKey]);
   await encryption.encrypterFor({ accountId: 'account', ...context });
   encryption.use([second.publicKey]);
@@ -223,7 +234,8 @@ test('keys of the agent outrank those of the control plane', async () => {
 });
 
 test('with a key that is no key, only the verdict leaves', async () => {
-  const encryption = encryptionFor(null);
+  using folder = temporaryFolder();
+  const encryption = announcedIn(folder.path);
   encryption.use([`rk1_${Buffer.alloc(65, 4).toString('base64url')}`]);
   const encrypter = await encryption.encrypterFor({ accountId: 'account', ...context });
   const sealed = encrypter?.result(submissionOf()) ?? assert.fail();

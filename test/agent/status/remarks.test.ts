@@ -14,7 +14,7 @@ function remarksOn(
 ) {
   const history = { state, since: 0, lastAnswerAt: null, lastFailure: { at: 0, code, message } };
   const load = { overloadedSince: null, reason: null, cpuWaitRatio: null, lastSuspension: null };
-  return healthRemarks(history, load, [], (text) => scrubber.text(text));
+  return healthRemarks(history, load, [], [], (text) => scrubber.text(text));
 }
 
 test('why versions do not go together is said in the words of the control plane', () => {

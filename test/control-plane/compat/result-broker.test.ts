@@ -7,6 +7,7 @@ import mqtt from 'mqtt-packet';
 import { WebSocket } from 'ws';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { FakeAgent, resultOfJob } from '../../support/fake-agent.ts';
+import { eventually } from '../../support/system.ts';
 import { connectToBroker, topicsOf } from '../../support/result-client.ts';
 
 const location = 'eu-west-1';
@@ -23,8 +24,9 @@ async function startSession(cp: TestControlPlane, suiteId: string, jobs = 1) {
   return body as { testSessionId: string; sequenceIds: Record<string, string> };
 }
 
-async function openSocket(cp: TestControlPlane): Promise<WebSocket> {
-  const socket = new WebSocket(cp.url.replace('http', 'ws'), 'mqtt');
+async function openSocket(cp: TestControlPlane, address?: string): Promise<WebSocket> {
+  const headers = address === undefined ? {} : { 'x-forwarded-for': address };
+  const socket = new WebSocket(cp.url.replace('http', 'ws'), 'mqtt', { headers });
   socket.on('error', () => undefined);
   await once(socket, 'open');
   return socket;
@@ -172,4 +174,34 @@ test('an account has so many connections, and others are served', async () => {
   });
   assert.equal(other.mqtt.connected, true);
   for (const socket of sockets) socket.terminate();
+});
+
+test('strangers that say nothing keep no client out, from one address or from many', async () => {
+  await using cp = await startTestControlPlane({ settings: { TRUSTED_PROXIES: '127.0.0.1' } });
+  const isOpen = (socket: WebSocket): boolean => socket.readyState === WebSocket.OPEN;
+  const lone = await openSocket(cp, '192.0.2.200');
+  const sockets: WebSocket[] = [];
+  const strangers = async (count: number, addressOf: (index: number) => string) => {
+    for (let index = 0; index < count; index += 1) {
+      sockets.push(await openSocket(cp, addressOf(index)));
+    }
+  };
+  // The client shares this address with them: its own is the one of the proxy, too.
+  await strangers(300, () => '127.0.0.1');
+  await using shared = await connectToBroker(cp.url, cp);
+  await eventually(
+    () => sockets.filter(isOpen).length === 49,
+    60_000,
+    () => `${sockets.filter(isOpen).length} of one address are open`,
+  );
+  await strangers(400, (index) => `192.0.2.${index % 8}`);
+  await using other = await connectToBroker(cp.url, cp);
+  await eventually(
+    () => sockets.filter(isOpen).length === 198,
+    60_000,
+    () => `${sockets.filter(isOpen).length} are open`,
+  );
+  assert.ok(shared.mqtt.connected && other.mqtt.connected);
+  assert.ok(isOpen(lone), 'those of crowded addresses go first');
+  for (const socket of [lone, ...sockets]) socket.terminate();
 });

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import type { Job } from '@monitor/shared/contract/agent-protocol.ts';
+import { CodeBundleStore } from '../../../control-plane/checks/index.ts';
+import { ownedObjects } from '../../../control-plane/results/index.ts';
 import { forgetTestSessions } from '../../../control-plane/sessions/index.ts';
 import {
   passTime,
@@ -404,6 +406,10 @@ test('results of a test runner stand beside those of agents, with its files', as
   assert.equal(uploaded.status, 201);
   const { url } = (await uploaded.json()) as { url: string };
   assert.deepEqual(Buffer.from(await (await fetch(url)).arrayBuffer()), zip);
+  // Files that nothing names go within a day; this one is named.
+  const { services } = cp.controlPlane;
+  const parts = { ...services, objects: ownedObjects(services), folder: null, quotaBytes: 0 };
+  assert.equal(await new CodeBundleStore(parts).prune(Number.MAX_SAFE_INTEGER), 0);
   assert.equal((await fetch(`${url.slice(0, -2)}xx`)).status, 403);
   assert.equal((await cp.api('POST', path, ending)).status, 200);
   assert.equal((await cp.api('POST', path, { ...ending, status: 'PASSED' })).status, 200);

@@ -31,6 +31,15 @@ suite('a setting that nothing could work with is refused at the start', () => {
   });
 });
 
+test('a provider that answers without TLS must be on this machine', () => {
+  const read = (OIDC_ISSUER: string) => readConfig({ OIDC_ISSUER, OIDC_CLIENT_ID: 'monitor' });
+  for (const host of ['login.example.com', '10.0.0.1', '127.0.0.1.example.com', '[::2]']) {
+    assert.throws(() => read(`http://${host}`), /OIDC_ISSUER: must begin with https:/, host);
+    if (host !== '[::2]') read(`https://${host}`);
+  }
+  for (const host of ['localhost:1', '127.0.0.1', '[::1]']) read(`http://${host}`);
+});
+
 test('settings that work are taken', () => {
   const settings = {
     SMTP_URL: 'smtp://monitor:p%2Fw@[::1]:587/?requireTLS=true',

@@ -60,7 +60,8 @@ test('no spelling of a forbidden target is connected to', async (t) => {
     socket.destroy();
   });
   await using outgoing = openOutgoing({
-    isAllowed: addressRule(''),
+    customer: addressRule(''),
+    visitor: addressRule('', 'SUBSCRIBER_ALLOWED_NETWORKS'),
     resolve: () => Promise.resolve(['127.0.0.1', '::1', '10.0.0.1', '169.254.169.254']),
   });
   assert.ok(new Set(spellings).size >= 150, String(new Set(spellings).size));
@@ -70,19 +71,34 @@ test('no spelling of a forbidden target is connected to', async (t) => {
   });
   for (const url of urls) {
     await assert.rejects(
-      outgoing.guarded(get(url), signal),
+      outgoing.customer(get(url), signal),
       (error) => error instanceof OutgoingError && /not at a public address/.test(error.message),
       url,
     );
   }
   assert.equal(connections, 0);
-  await assert.rejects(outgoing.trusted(get(`http://127.0.0.1:${sink.port}/`), signal));
+  await assert.rejects(outgoing.operator(get(`http://127.0.0.1:${sink.port}/`), signal));
   assert.equal(connections, 1, 'the sink counts');
   t.diagnostic(`${urls.length} addresses in ${new Set(spellings).size} spellings`);
 });
 
+test('a network opened for customers stays closed for visitors, over an open connection too', async () => {
+  await using receiver = await httpReceiver();
+  await using outgoing = openOutgoing({
+    customer: addressRule('127.0.0.0/8'),
+    visitor: addressRule('10.0.0.0/8', 'SUBSCRIBER_ALLOWED_NETWORKS'),
+  });
+  assert.equal((await outgoing.customer(get(receiver.url), signal)).status, 200);
+  await assert.rejects(
+    outgoing.visitor(get(receiver.url), signal),
+    /not at a public address.* SUBSCRIBER_ALLOWED_NETWORKS/,
+  );
+  assert.equal((await outgoing.operator(get(receiver.url), signal)).status, 200);
+  assert.equal(receiver.received.length, 2);
+});
+
 test('addresses of the public internet are allowed, and what the operator has named', () => {
-  const isAllowed = addressRule('10.20.0.0/16, 192.168.1.7,fd12::/16');
+  const { isAllowed } = addressRule('10.20.0.0/16, 192.168.1.7,fd12::/16');
   for (const address of [
     '1.1.1.1',
     '93.184.215.14',
@@ -106,11 +122,12 @@ test('a name that resolves differently the second time is not looked up a second
   let lookups = 0;
   const answers = [['127.0.0.1'], ['10.0.0.1']];
   await using outgoing = openOutgoing({
-    isAllowed: addressRule('127.0.0.1'),
+    customer: addressRule('127.0.0.1'),
+    visitor: addressRule('', 'SUBSCRIBER_ALLOWED_NETWORKS'),
     resolve: () => Promise.resolve(answers[Math.min(lookups++, 1)] ?? []),
   });
   const url = `http://rebinding.example:${receiver.port}/`;
-  assert.equal((await outgoing.guarded(get(url), signal)).status, 200);
+  assert.equal((await outgoing.customer(get(url), signal)).status, 200);
   assert.equal(lookups, 1, 'one look-up for one connection');
   assert.equal(receiver.received[0]?.headers.host, `rebinding.example:${receiver.port}`);
 });
@@ -118,11 +135,12 @@ test('a name that resolves differently the second time is not looked up a second
 test('of several addresses only those that are allowed are tried, one after the other', async () => {
   await using receiver = await httpReceiver();
   await using outgoing = openOutgoing({
-    isAllowed: addressRule('127.0.0.1,127.0.0.9'),
+    customer: addressRule('127.0.0.1,127.0.0.9'),
+    visitor: addressRule('', 'SUBSCRIBER_ALLOWED_NETWORKS'),
     // Nothing listens on the first that is allowed.
     resolve: () => Promise.resolve(['169.254.169.254', '127.0.0.9', '127.0.0.1']),
   });
-  const answer = await outgoing.guarded(get(`http://several.example:${receiver.port}/`), signal);
+  const answer = await outgoing.customer(get(`http://several.example:${receiver.port}/`), signal);
   assert.equal(answer.status, 200);
 });
 
@@ -130,11 +148,12 @@ test('a secure receiver must have a certificate of its own name', async () => {
   const { key, cert } = await selfSigned({ host: 'right.example', validForDays: 10 });
   await using server = await httpsServer(key, cert);
   await using outgoing = openOutgoing({
-    isAllowed: addressRule('127.0.0.1'),
+    customer: addressRule('127.0.0.1'),
+    visitor: addressRule('', 'SUBSCRIBER_ALLOWED_NETWORKS'),
     resolve: () => Promise.resolve(['127.0.0.1']),
   });
   await assert.rejects(
-    outgoing.guarded(
+    outgoing.customer(
       { ...get(`https://wrong.example:${server.port}/`), headers: [['host', 'right.example']] },
       signal,
     ),
@@ -144,25 +163,25 @@ test('a secure receiver must have a certificate of its own name', async () => {
 
 suite('what does not answer properly', () => {
   const open = (timeoutMs = 60_000) =>
-    openOutgoing({ isAllowed: addressRule('127.0.0.1'), timeoutMs });
+    openOutgoing({ customer: addressRule('127.0.0.1'), visitor: addressRule(''), timeoutMs });
 
   test('a request without an answer times out', async () => {
     await using receiver = await httpReceiver(() => ({ instead: 'silence' }));
     await using outgoing = open(150);
-    await assert.rejects(outgoing.guarded(get(receiver.url), signal), /no answer within 0.15 s/);
+    await assert.rejects(outgoing.customer(get(receiver.url), signal), /no answer within 0.15 s/);
   });
 
   test('a body without end is read up to 64 KiB', async () => {
     await using receiver = await httpReceiver(() => ({ body: 'x'.repeat(1_000_000) }));
     await using outgoing = open();
-    const answer = await outgoing.guarded(get(receiver.url), signal);
+    const answer = await outgoing.customer(get(receiver.url), signal);
     assert.deepEqual([answer.body.length, answer.isCut], [65_536, true]);
   });
 
   test('a closed connection is said to be one', async () => {
     await using receiver = await httpReceiver(() => ({ instead: 'close' }));
     await using outgoing = open();
-    await assert.rejects(outgoing.guarded(get(receiver.url), signal), /connection was closed/);
+    await assert.rejects(outgoing.customer(get(receiver.url), signal), /connection was closed/);
   });
 
   test('a redirect is an answer', async () => {
@@ -170,14 +189,14 @@ suite('what does not answer properly', () => {
       path === '/a' ? { status: 302, headers: { location: '/b' } } : {},
     );
     await using outgoing = open();
-    assert.equal((await outgoing.guarded(get(`${receiver.url}/a`), signal)).status, 302);
+    assert.equal((await outgoing.customer(get(`${receiver.url}/a`), signal)).status, 302);
     assert.equal(receiver.received.length, 1);
   });
 
   test('other schemes than http and https are refused', async () => {
     await using outgoing = open();
     for (const url of ['file:///etc/passwd', 'gopher://127.0.0.1/x', 'ftp://a.example/']) {
-      await assert.rejects(outgoing.guarded(get(url), signal), /http:\/\/ or https:\/\//, url);
+      await assert.rejects(outgoing.customer(get(url), signal), /http:\/\/ or https:\/\//, url);
     }
   });
 });

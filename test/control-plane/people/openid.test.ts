@@ -94,6 +94,20 @@ test('groups decide about roles at every sign-in, and who is in none has no acco
   for (const { context } of [first, second, third, eve]) await context.close();
 });
 
+test('a token that another key has signed signs nobody in, whatever it says', async () => {
+  await using provider = await openIdProvider();
+  await using cp = await start(provider);
+  provider.forge();
+  provider.users.set('anna', {
+    ...{ name: 'Anna', email: 'anna@shop.example', email_verified: true, groups: ['ops'] },
+  });
+  const { page, context } = await signIn(cp, 'anna');
+  await page.getByText('the provider could not be asked, or refused').waitFor();
+  const { services } = cp.controlPlane;
+  assert.equal((await services.db.selectFrom('people').selectAll().execute()).length, 0);
+  await context.close();
+});
+
 test('an address makes somebody the person who has it only when the provider has verified it', async () => {
   await using provider = await openIdProvider();
   await using cp = await start(provider, { OIDC_ROLES: '' });

@@ -116,13 +116,11 @@ test('user texts are never executed and load nothing from other hosts', async ()
     'data:text/html,<script>1</script>',
     payloads[5],
   ]) {
+    await visitor.keep(id, { logo: address, favicon: address, redirectTo: address });
     await visitor.done('PUT', `/v1/status-pages/${id}`, {
       name: payloads[0],
       url: 'shop',
       cards: [{ name: payloads[1], services }],
-      logo: address,
-      favicon: address,
-      redirectTo: address,
     });
     for (const path of paths) {
       await page.goto(visitor.base + path);

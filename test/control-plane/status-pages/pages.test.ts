@@ -364,7 +364,11 @@ test('the logo leads where it should, and only to the web', async () => {
   };
   assert.equal(await link('https://shop.example/home'), 'https://shop.example/home');
   assert.equal(await link(null), '/status/shop/');
-  assert.equal(await link('javascript:alert(1)'), '/status/shop/');
+  await assert.rejects(link('javascript:alert(1)'), /redirectTo.*must start with http/);
+  await visitor.keep(id, { redirectTo: 'javascript:alert(1)' });
+  await visitor.done('PUT', `/v1/status-pages/${id}`, { name: 'Shop', url: 'shop', cards: [] });
+  const kept = /class="brand"\s+href="([^"]*)"/.exec((await visitor.see('/')).text)?.[1];
+  assert.equal(kept, '/status/shop/', 'what an earlier version took leads nowhere');
   assert.match(
     (await visitor.see('/')).text,
     /<img src="https:\/\/cdn\.example\/logo\.svg" alt="Shop"/,

@@ -90,8 +90,9 @@ class Bench implements AsyncDisposable {
   }
 
   /** Requests are sent; with `isQuiet` they stay in the outbox. */
-  static async open({ isQuiet = false } = {}): Promise<Bench> {
-    const visitor = await PageVisitor.open({ ...reachesTestServers, SMTP_URL: '' }, !isQuiet);
+  static async open({ isQuiet = false, settings = {} } = {}): Promise<Bench> {
+    const allowed = { ...reachesTestServers, ...settings, SMTP_URL: '' };
+    const visitor = await PageVisitor.open(allowed, !isQuiet);
     const services = await visitor.services('Search', 'Login');
     const { id } = await visitor.page(services);
     return new Bench(visitor, services, id);
@@ -329,4 +330,17 @@ test('a webhook to which nothing arrives for three days ends, one that answers a
   await note(false);
   assert.deepEqual(await it.listed(), []);
   await note(false);
+});
+
+test('networks that are open for channels of customers stay closed for subscribers', async () => {
+  await using it = await Bench.open({ settings: { SUBSCRIBER_ALLOWED_NETWORKS: '' } });
+  await using at = await endpoint();
+  await it.subscribe(`${at.url}/hook`);
+  // A refusal is final: what could not be sent is not tried again.
+  await eventually(
+    async () => (await it.db.selectFrom('outbox').select('id').execute()).length === 0,
+    60_000,
+    () => 'the request waits',
+  );
+  assert.equal(at.got.length, 0);
 });

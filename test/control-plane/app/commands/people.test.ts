@@ -15,12 +15,14 @@ async function accept(url: string, link: string, fields: object): Promise<number
   return response.status;
 }
 
-test('serve logs a link for the first person, and an operator who is locked out makes others', async () => {
+test('a command prints a link for the first person, and an operator who is locked out makes others', async () => {
   using folder = temporaryFolder();
   const operator = new Operator(folder.path, { PUBLIC_URL: 'https://monitor.example/base/' });
   {
     await using serving = await operator.serve();
-    const { link } = await serving.log('there are no people yet: open this link once to sign in');
+    await serving.log('there are no people yet: open the link once to sign in');
+    assert.doesNotMatch(serving.lines.join('\n'), /token=/, 'logs are shipped');
+    const { link } = await operator.json<{ link: string }>('people', 'first');
     assert.match(String(link), /^https:\/\/monitor\.example\/base\/console\/#\/setup\?token=/);
     const anna = { name: 'Anna', email: 'anna@shop.example' };
     assert.equal(await accept(serving.url, String(link), anna), 200);

@@ -1,10 +1,11 @@
 /** Text messages and calls through an API as Twilio documents it. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import test, { suite } from 'node:test';
 import { gsmText } from '../../../../control-plane/notifications/channels/gsm.ts';
 import { smsText } from '../../../../control-plane/notifications/channels/phone.ts';
 import { messageOf } from '../../../../control-plane/notifications/message.ts';
-import { startTestControlPlane } from '../../../support/control-plane.ts';
+import { startTestControlPlane, type TestControlPlane } from '../../../support/control-plane.ts';
 import { httpReceiver, type Received } from '../../../support/http-receiver.ts';
 import {
   alertFacts,
@@ -139,6 +140,32 @@ test('without the settings of the service it fails and names them', async () => 
     assert.equal(status, 'FAILURE');
     assert.match(result, /has not set PHONE_ACCOUNT_SID, PHONE_AUTH_TOKEN, PHONE_FROM_NUMBER$/);
   }
+});
+
+test('of several accounts, those use the number and the app that the operator has named', async () => {
+  await using receiver = await httpReceiver(answer);
+  const settings = { ...settingsFor(receiver.url), SLACK_APP_TOKEN: 'xoxb-1' };
+  const outcomes = async (cp: TestControlPlane) => {
+    const sent: string[] = [];
+    for (const [type, config] of [
+      ['SMS', { name: 'x', number: '+491234567' }],
+      ['CALL', { name: 'x', number: '+491234567' }],
+      ['SLACK_APP', { slackChannels: ['#board-of-others'] }],
+    ] as const) {
+      sent.push((await notify(cp, await makeChannel(cp, type, config))).result);
+    }
+    return sent;
+  };
+  await using several = await startTestControlPlane({ settings });
+  await several.foreignKey();
+  for (const result of await outcomes(several)) {
+    assert.match(result, /^this account may not send by (SMS|CALL|SLACK_APP): .*OPERATOR_CHANNEL_/);
+  }
+  assert.equal(receiver.received.length, 0);
+  await using named = await startTestControlPlane({
+    settings: { ...settings, OPERATOR_CHANNEL_ACCOUNTS: randomUUID() },
+  });
+  for (const result of await outcomes(named)) assert.match(result, /may not send/);
 });
 
 suite('the alphabet of text messages', () => {
