@@ -11,6 +11,7 @@ import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
+import { unknownFields } from '@monitor/shared/known-fields.ts';
 import { actorOf, recordAudit } from '../audit/index.ts';
 import { dropSubscription, lockChecks } from '../checks/index.ts';
 import { JoinedCommits } from '../db/after-commit.ts';
@@ -26,6 +27,7 @@ import {
   nameOf,
   parseAssignment,
   parseSubscription,
+  relationFields,
   slugOf,
   subscribe,
   subscriptionNamed,
@@ -59,6 +61,8 @@ export interface DeployOptions {
   address?: string | null;
   /** Ends it, and undoes what it did. */
   signal?: AbortSignal;
+  /** Fields of the body outside of its resources that are not kept. */
+  ignored?: readonly string[];
   /** Called with a percentage. */
   onProgress?: (percent: number) => void;
   /** The last step of the transaction. */
@@ -191,6 +195,7 @@ class Deployment {
   readonly #total: number;
   #done = 0;
   readonly diff: DiffEntry[] = [];
+  readonly warnings: string[] = [];
   /** What subscriptions of the project connect. */
   readonly #connected = new Set<string>();
   /** Made anew in another place. */
@@ -287,7 +292,9 @@ class Deployment {
     const unowned = hasNew && this.#options.adopt === true ? await this.#unowned(kind) : new Map();
     for (const [at, { logicalId, payload }] of resources.entries()) {
       try {
+        references.ignored.length = 0;
         const body = kind.parse(payload ?? {}, references, slugsOf(logicalId));
+        this.#warn(type, logicalId, references.ignored);
         const adopted =
           links[at] === undefined
             ? ((await this.#adopt(kind, logicalId, body, renamed)) ??
@@ -307,6 +314,19 @@ class Deployment {
       }
       await this.#step();
     }
+  }
+
+  #warn(type: ResourceType, logicalId: string, paths: readonly string[]): void {
+    const name = `${type} "${logicalId}"`;
+    this.warnings.push(...paths.map((path) => `${name}: "${path}" is not kept`));
+  }
+
+  #warnOfRelation({ type, logicalId, payload }: ProjectResource): void {
+    const unknown = unknownFields(relationFields, payload ?? {});
+    this.#warn(
+      ...[type, logicalId],
+      unknown.map(({ path }) => path),
+    );
   }
 
   /** What the project no longer lists of a kind, by its address. */
@@ -407,7 +427,9 @@ class Deployment {
   ): Promise<void> {
     const type = 'alert-channel-subscription';
     const { accountId } = this.#unit;
-    const asked = resources.map(({ logicalId, payload }) => {
+    const asked = resources.map((each) => {
+      const { logicalId, payload } = each;
+      this.#warnOfRelation(each);
       try {
         return { logicalId, subscription: parseSubscription(payload ?? {}, references) };
       } catch (error) {
@@ -454,7 +476,9 @@ class Deployment {
   }
 
   async saveAssignments(resources: readonly ProjectResource[]): Promise<void> {
-    for (const { type, logicalId } of resources) {
+    for (const each of resources) {
+      const { type, logicalId } = each;
+      this.#warnOfRelation(each);
       await this.#connect(type, logicalId, this.#take(type, logicalId), logicalId);
       await this.#step();
     }
@@ -561,7 +585,12 @@ async function saveAll(
   await deployment.saveSubscriptions(own.get('alert-channel-subscription') ?? [], references);
   await deployment.saveAssignments(assignments);
   await deployment.dropRest();
-  return { project: projectToWire(row), diff: deployment.diff };
+  const outside = (options.ignored ?? []).map((path) => `"${path}" is not kept`);
+  const warnings = [...outside, ...deployment.warnings];
+  return {
+    ...{ project: projectToWire(row), diff: deployment.diff },
+    ...(warnings.length > 0 && { warnings }),
+  };
 }
 
 /** Which private locations are assigned to each check and group, into `slugs`. */

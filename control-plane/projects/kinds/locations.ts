@@ -24,9 +24,9 @@ export const locations: Kind = {
   write: (stored) => stored,
   address: 'slugName',
   role: roleOf(privateLocationRoutes.createPrivateLocation),
-  parse(payload) {
+  parse(payload, references) {
     const { createPrivateLocation: route } = privateLocationRoutes;
-    return parseBy(route.body, payload, related(route));
+    return parseBy(route.body, payload, related(route), references);
   },
   async read(unit, ids) {
     const { services, accountId } = unit;
@@ -61,9 +61,9 @@ export const windows: Kind = {
   own: ['timezone', 'description', 'pauseAllChecks'],
   write: (stored) => stored,
   role: roleOf(maintenanceWindowRoutes.createMaintenanceWindow),
-  parse(payload) {
+  parse(payload, references) {
     const { createMaintenanceWindow: route } = maintenanceWindowRoutes;
-    return parseBy(route.body, payload, related(route));
+    return parseBy(route.body, payload, related(route), references);
   },
   async read(unit, ids) {
     const rows = await rowsOf('maintenance_windows', unit, ids);

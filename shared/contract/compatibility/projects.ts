@@ -89,7 +89,13 @@ export type DiffEntry = z.output<typeof diffEntry>;
 
 /** What is equal already is not in the diff. */
 export const projectChange = z
-  .object({ project: project.nullable(), diff: z.array(diffEntry) })
+  .object({
+    project: project.nullable(),
+    diff: z.array(diffEntry),
+    warnings: z.array(z.string()).exactOptional().meta({
+      description: 'Fields of resources that are not kept, one a line. Absent where all are',
+    }),
+  })
   .meta({ id: 'ProjectChange' });
 export type ProjectChange = z.input<typeof projectChange>;
 
@@ -197,7 +203,7 @@ const streamDeployment = defineRoute({
   tag,
   summary: 'Follow a deployment as server-sent events',
   description:
-    'Events `progress` with a percentage, and `complete` with the deployment at its end.',
+    'Events `progress` with a percentage, `warning` with the `message` of each warning, and `complete` with the deployment at its end.',
   authentication: 'apiKey',
   hasEffects: true,
   params: byDeployment,
