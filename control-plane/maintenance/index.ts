@@ -18,5 +18,6 @@ export {
   maintenanceNow,
   maintenanceOf,
   selectionOf,
+  silenceOf,
   windowsSince,
 } from './windows.ts';

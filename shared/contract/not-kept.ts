@@ -4,10 +4,5 @@
  */
 export const lossOf: ReadonlyMap<string, string> = new Map([
   ['snapshots', 'no picture would be compared'],
-  [
-    'silenceAllAlerts',
-    'alerts would be sent all the same; pause checks by "tags" or "pauseAllChecks"',
-  ],
-  ['silenceAlertsTags', 'alerts would be sent all the same; pause checks by "tags"'],
   ['statusPageVisibility', 'no status page would announce it'],
 ]);

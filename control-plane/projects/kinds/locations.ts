@@ -58,12 +58,12 @@ export const locations: Kind = {
 
 export const windows: Kind = {
   type: 'maintenance-window',
-  own: ['timezone', 'description', 'pauseAllChecks'],
+  own: ['timezone', 'description', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'],
   write: (stored) => stored,
   role: roleOf(maintenanceWindowRoutes.createMaintenanceWindow),
   parse(payload, references) {
     const { createMaintenanceWindow: route } = maintenanceWindowRoutes;
-    return parseBy(route.body, payload, related(route), references);
+    return { tags: null, ...parseBy(route.body, payload, related(route), references) };
   },
   async read(unit, ids) {
     const rows = await rowsOf('maintenance_windows', unit, ids);
