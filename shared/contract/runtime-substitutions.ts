@@ -14,6 +14,9 @@ export interface Substitution {
 const goneVersion = 'not in the registry that the lock was made from; the next later one is taken';
 const gonePackage = 'no version of it was in the registry that the lock was made from';
 
+/** A later one needs a later Playwright. */
+const newestThen = 'the newest version when the runtime was made';
+
 export const substitutions: Readonly<Record<string, readonly Substitution[]>> = {
   '2026.04': [
     { package: 'mailosaur', wanted: '11.0.2', instead: '11.1.0', reason: goneVersion },
@@ -56,6 +59,10 @@ export const substitutions: Readonly<Record<string, readonly Substitution[]>> = 
       instead: null,
       reason: gonePackage,
     },
+  ],
+  '2024.02': [
+    { package: '@dvag/playwright-utils', wanted: 'latest', instead: null, reason: gonePackage },
+    { package: 'allure-playwright', wanted: 'latest', instead: '2.12.0', reason: newestThen },
   ],
   '2024.09': [
     { package: '@clerk/testing', wanted: '1.3.0', instead: '1.3.3', reason: goneVersion },
