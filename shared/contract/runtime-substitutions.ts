@@ -63,6 +63,25 @@ export const substitutions: Readonly<Record<string, readonly Substitution[]>> = 
   '2024.02': [
     { package: '@dvag/playwright-utils', wanted: 'latest', instead: null, reason: gonePackage },
     { package: 'allure-playwright', wanted: 'latest', instead: '2.12.0', reason: newestThen },
+    {
+      ...{ package: 'nice-grpc-client-middleware-devtools', wanted: '1.0.3', instead: null },
+      reason: gonePackage,
+    },
+    {
+      ...{ package: 'nice-grpc-opentelemetry', wanted: '0.1.14', instead: '0.1.15' },
+      reason: goneVersion,
+    },
+    { package: 'nice-grpc-prometheus', wanted: '0.2.3', instead: '0.2.9', reason: goneVersion },
+    {
+      package: 'nice-grpc-server-health',
+      wanted: '2.0.10',
+      instead: '2.0.19',
+      reason: goneVersion,
+    },
+    {
+      ...{ package: 'nice-grpc-server-middleware-terminator', wanted: '2.0.10', instead: null },
+      reason: gonePackage,
+    },
   ],
   '2024.09': [
     { package: '@clerk/testing', wanted: '1.3.0', instead: '1.3.3', reason: goneVersion },
