@@ -83,7 +83,8 @@ export function explainNpm(output: string): string {
   const errors = output
     .split('\n')
     .flatMap((line) => /^npm error\s+(\S.*)/.exec(line)?.[1] ?? [])
-    .filter((line) => !line.startsWith('A complete log'));
+    // The rest explains the command.
+    .filter((line) => !/^(A complete log|--|Usage:|Options:)/.test(line));
   return errors.slice(0, 8).join('; ') || 'npm gave no reason';
 }
 

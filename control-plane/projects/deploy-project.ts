@@ -186,6 +186,8 @@ interface Asked {
   kept: readonly string[];
 }
 
+type Unowned = Map<string, { id: string; before: Stored }>;
+
 class Deployment {
   readonly #unit: Unit;
   readonly #options: DeployOptions;
@@ -196,6 +198,8 @@ class Deployment {
   #done = 0;
   readonly diff: DiffEntry[] = [];
   readonly warnings: string[] = [];
+  /** What the account had when the first was taken over. */
+  readonly #exported = new Map<ResourceType, Unowned>();
   /** What subscriptions of the project connect. */
   readonly #connected = new Set<string>();
   /** Made anew in another place. */
@@ -363,22 +367,25 @@ class Deployment {
   }
 
   /** What the account has of a kind, by the names that an export gives it. */
-  async #unowned(kind: Kind): Promise<Map<string, { id: string; before: Stored }>> {
-    const stored = await kind.read(this.#unit, null);
-    return new Map(
-      [...logicalIdsOf(kind, stored, this.#known)].flatMap(([id, logicalId]) => {
-        const before = stored.get(id);
-        return before === undefined ? [] : [[logicalId, { id, before }]];
-      }),
-    );
+  async #unowned(kind: Kind): Promise<Unowned> {
+    if (this.#exported.size === 0) {
+      const names = new Map<string, string>();
+      for (const each of kinds) {
+        const stored = await each.read(this.#unit, null);
+        const unowned: Unowned = new Map();
+        for (const [id, logicalId] of logicalIdsOf(each, stored, this.#known, names)) {
+          names.set(keyOf(each.type, id), logicalId);
+          const before = stored.get(id);
+          if (before !== undefined) unowned.set(logicalId, { id, before });
+        }
+        this.#exported.set(each.type, unowned);
+      }
+    }
+    return this.#exported.get(kind.type) ?? new Map();
   }
 
   /** The project owns what is called so from now on. Refuses what belongs to another project. */
-  async #takeOver(
-    kind: Kind,
-    logicalId: string,
-    unowned: ReadonlyMap<string, { id: string; before: Stored }>,
-  ): Promise<Known | null> {
+  async #takeOver(kind: Kind, logicalId: string, unowned: Unowned): Promise<Known | null> {
     const found = unowned.get(logicalId);
     if (found === undefined) return null;
     // A deployment that does not list it deletes it, perhaps one of somebody who may.

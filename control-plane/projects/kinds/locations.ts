@@ -68,10 +68,12 @@ export const windows: Kind = {
   async read(unit, ids) {
     const rows = await rowsOf('maintenance_windows', unit, ids);
     return new Map(
-      rows.map((row) => [
-        String(row.id),
-        { handle: String(row.id), fields: { ...windowFieldsOf(row) } },
-      ]),
+      rows.map((row) => {
+        const { tags, ...rest } = windowFieldsOf(row);
+        // An empty list would say that the window applies to nothing.
+        const fields = tags.length === 0 ? rest : { ...rest, tags };
+        return [String(row.id), { handle: String(row.id), fields }];
+      }),
     );
   },
   async create({ services, call }, body) {
