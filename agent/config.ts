@@ -203,7 +203,7 @@ const settings = {
     schema: oneOf(['fetch', 'substitute', 'strict'], 'lower'),
     fallback: 'fetch',
     meaning:
-      'A check names a runtime that is missing: strict does not run it; substitute runs it with the packages of the agent itself and says so; fetch does too, and installs the runtime meanwhile where the registry can be reached',
+      'For a check whose runtime is missing: strict does not run it; substitute takes the packages of the agent and says so; fetch also installs it meanwhile',
   },
   AGENT_WORK_DIR: {
     schema: z.string().min(1, { error: 'must be a folder' }),

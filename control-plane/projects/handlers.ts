@@ -87,6 +87,14 @@ export function projectHandlers(
       return deployments.submit({ accountId, logicalId, bytes: 0 }, destroy);
     },
 
+    deployProjectAtOnce: ({ query, body }, { principal, address, ignored }) =>
+      deployProject(services, principal, body, {
+        ...{ ...query, address, ignored: notKept(ignored, null) },
+      }),
+
+    deleteProjectAtOnce: ({ params: { logicalId }, query }, { principal, address }) =>
+      destroyProject(services, principal, logicalId, { ...query, address }),
+
     getDeployment: ({ params: { logicalId, deploymentId } }, { principal }) =>
       deployments.read(principal.accountId, logicalId, deploymentId),
 

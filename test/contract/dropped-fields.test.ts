@@ -60,6 +60,7 @@ function withUnknown(value: unknown, except?: string): { value: unknown; paths: 
 const storedAsGiven: Readonly<Record<string, RegExp>> = {
   addMyPasskey: /^credential\./,
   agentSubmitResults: /^items\./,
+  deployProjectAtOnce: /^(repoInfo|resources\.\d+\.payload)\./,
   deployProject: /^(repoInfo|resources\.\d+\.payload)\./,
   runTestSession: /^(checkRunJobs\.\d+\.sourceInfo|project|repoInfo)\./,
 };

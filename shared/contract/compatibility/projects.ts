@@ -183,6 +183,35 @@ const deleteProject = defineRoute({
   errors: [400, 409, 429],
 });
 
+const deployProjectAtOnce = defineRoute({
+  operationId: 'deployProjectAtOnce',
+  method: 'POST',
+  path: '/next-v2/projects/deploy',
+  tag,
+  summary: 'Deploy a project and wait, for clients from before there were deployments to follow',
+  authentication: 'apiKey',
+  query: z.object({ dryRun: flag, scheduleOnDeploy: queryBoolean.default(true) }),
+  body: projectBody,
+  bodyLimitBytes: maxProjectBytes,
+  status: 200,
+  response: projectChange,
+  errors: [400, 409, 413, 429],
+});
+
+const deleteProjectAtOnce = defineRoute({
+  operationId: 'deleteProjectAtOnce',
+  method: 'DELETE',
+  path: '/next/projects/{logicalId}',
+  tag,
+  summary: 'Delete a project and wait, for the same clients',
+  authentication: 'apiKey',
+  params: byProject,
+  query: z.object({ preserveResources: flag }),
+  status: 200,
+  response: projectChange,
+  errors: [400, 409, 429],
+});
+
 const getDeployment = defineRoute({
   operationId: 'getDeployment',
   method: 'GET',
@@ -246,6 +275,8 @@ export const projectRoutes = {
   deployProject,
   exportProject,
   deleteProject,
+  deployProjectAtOnce,
+  deleteProjectAtOnce,
   getDeployment,
   streamDeployment,
   awaitDeployment,

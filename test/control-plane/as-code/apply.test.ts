@@ -206,7 +206,7 @@ test('the commands write a folder, print a plan, apply it, and say what is missi
 test('equal installations are exported byte by byte alike, whatever was made first', async () => {
   const check = (fields: object) => ({
     name: 'Same',
-    request: { url: 'https://a.example/' },
+    ...{ request: { url: 'https://a.example/' }, frequencyOffset: 7 },
     ...fields,
   });
   const exportOf = async (isReversed: boolean): Promise<string> => {
