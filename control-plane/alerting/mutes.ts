@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { Mute } from './decide/rules.ts';
-import { silenceOf } from '../maintenance/index.ts';
+import { muteOf } from '../maintenance/index.ts';
 
 export class Mutes {
   readonly #db: Kysely<Database>;
@@ -27,7 +27,7 @@ export class Mutes {
 
   async #at(accountId: string, checkId: string, at: number) {
     if (!(await this.#any(accountId))) return undefined;
-    return (await silenceOf(this.#db, accountId, [checkId], at)).get(checkId);
+    return (await muteOf(this.#db, accountId, [checkId], at)).get(checkId);
   }
 
   async #any(accountId: string): Promise<boolean> {

@@ -18,6 +18,6 @@ export {
   maintenanceNow,
   maintenanceOf,
   selectionOf,
-  silenceOf,
+  muteOf,
   windowsSince,
 } from './windows.ts';

@@ -17,8 +17,8 @@ export interface PlannedWindow {
   /** It applies to every check. */
   pauseAllChecks: boolean;
   /** Checks and groups with any of these tags run, and send no alerts. */
-  silenceAlertsTags: readonly string[];
-  silenceAllAlerts: boolean;
+  mutedTags: readonly string[];
+  mutesAll: boolean;
   schedule: RepeatingWindow;
   /** Instants of cancellation, by the start of the occurrence. */
   calledOff: ReadonlyMap<number, number>;
@@ -130,12 +130,12 @@ export function heldAt(window: PlannedWindow, at: number): Occurrence | null {
 }
 
 /** A window as alerting sees it: it applies to what it pauses and to what it silences. */
-export function silencing(window: PlannedWindow): PlannedWindow {
-  const { tags, pauseAllChecks, silenceAlertsTags, silenceAllAlerts } = window;
+export function asMute(window: PlannedWindow): PlannedWindow {
+  const { tags, pauseAllChecks, mutedTags, mutesAll } = window;
   return {
     ...window,
-    tags: [...tags, ...silenceAlertsTags],
-    pauseAllChecks: pauseAllChecks || silenceAllAlerts,
+    tags: [...tags, ...mutedTags],
+    pauseAllChecks: pauseAllChecks || mutesAll,
   };
 }
 

@@ -20,8 +20,8 @@ export function windowFromRow(
     description: row.description,
     tags: fromJson<string[]>(row.tags_json),
     pauseAllChecks: fromFlag(row.pause_all_checks),
-    silenceAlertsTags: fromJson<string[]>(row.silence_tags_json),
-    silenceAllAlerts: fromFlag(row.silence_all_alerts),
+    mutedTags: fromJson<string[]>(row.mute_tags_json),
+    mutesAll: fromFlag(row.mute_all_alerts),
     schedule: {
       startsAt: row.starts_at,
       endsAt: row.ends_at,
@@ -110,7 +110,7 @@ export async function pastWindows(
     const stored = fromJson<StoredWindow>(row.window_json);
     return {
       // Those of older builds have none.
-      ...{ silenceAlertsTags: [], silenceAllAlerts: false },
+      ...{ mutedTags: [], mutesAll: false },
       ...{ ...stored, calledOff: new Map(stored.calledOff), withdrawnAt: row.withdrawn_at },
     };
   });

@@ -38,8 +38,8 @@ export function fieldsOf(row: WindowRow): Fields & { tags: string[] } {
     timezone: row.timezone,
     description: row.description,
     pauseAllChecks: row.pause_all_checks !== 0,
-    silenceAlertsTags: fromJson<string[]>(row.silence_tags_json),
-    silenceAllAlerts: row.silence_all_alerts !== 0,
+    silenceAlertsTags: fromJson<string[]>(row.mute_tags_json),
+    silenceAllAlerts: row.mute_all_alerts !== 0,
   };
 }
 
@@ -133,7 +133,7 @@ export function toColumns(fields: Fields) {
     timezone,
     description,
     pause_all_checks: toFlag(fields.pauseAllChecks),
-    silence_tags_json: JSON.stringify([...new Set(fields.silenceAlertsTags)]),
-    silence_all_alerts: toFlag(fields.silenceAllAlerts),
+    mute_tags_json: JSON.stringify([...new Set(fields.silenceAlertsTags)]),
+    mute_all_alerts: toFlag(fields.silenceAllAlerts),
   };
 }

@@ -6,8 +6,8 @@ import type { Engine } from '../engine.ts';
 export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   const { int } = ddl(engine);
   for (const column of [
-    `silence_tags_json text not null default '[]'`,
-    `silence_all_alerts ${int} not null default 0`,
+    `mute_tags_json text not null default '[]'`,
+    `mute_all_alerts ${int} not null default 0`,
   ]) {
     await sql.raw(`alter table maintenance_windows add column ${column}`).execute(db);
   }
