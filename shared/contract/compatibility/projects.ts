@@ -45,7 +45,7 @@ const projectResource = z.object({
     .meta({
       description:
         'The body of the creation of its type, with `{"ref": logicalId}` in place of ids',
-      example: { checkType: 'URL', name: 'Web shop', request: { url: 'https://shop.example/' } },
+      example: { name: 'Web shop' },
     }),
   sourceFile: z.string().max(4096).exactOptional(),
 });
