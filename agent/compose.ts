@@ -67,6 +67,8 @@ export interface AgentParts {
   clock?: Clock;
   random?: () => number;
   runners?: RunnerRegistry;
+  /** For npm, which fetches runtimes that are missing; without it none is fetched. */
+  environment?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface RunningAgent extends AsyncDisposable {
@@ -176,6 +178,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
           hidden: [config.AGENT_DATA_DIR, ...secretFiles],
           mustHide: parts.mustHideFiles === true,
           metrics,
+          ...(parts.environment !== undefined && { environment: parts.environment }),
           downloadCodeBundle: (checkId, file, signal) =>
             client.downloadCodeBundle(checkId, file, signal),
         }),
@@ -279,7 +282,10 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     version,
     capabilities: {
       checkTypes: Object.keys(runners),
-      runtimes: code?.runtimes ?? [],
+      get runtimes() {
+        return code?.runtimes() ?? [];
+      },
+      ...(config.RUNTIME_POLICY !== 'strict' && { substitutesRuntimes: true }),
       icmp: reportedIcmp(network),
       capture: network.capture !== null,
       traceroute: network.traceroute !== null,
@@ -376,7 +382,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
           startedAt,
           healthPort: probes.port,
           checks: scheduler.size,
-          runtimes: code?.runtimes ?? [],
+          runtimes: code?.runtimes() ?? [],
           browsers: code?.browsers ?? [],
         }),
       log: () => scrubber.text(parts.logRing?.text() ?? ''),

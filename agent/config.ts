@@ -199,6 +199,12 @@ const settings = {
       '`$XDG_STATE_HOME/monitor-agent-runtimes` or `~/.local/state/monitor-agent-runtimes`',
     meaning: 'Folder of the runtimes that scripts can use; see `monitor-agent runtime`',
   },
+  RUNTIME_POLICY: {
+    schema: oneOf(['fetch', 'substitute', 'strict'], 'lower'),
+    fallback: 'fetch',
+    meaning:
+      'For a check whose runtime is missing: strict does not run it; substitute takes the packages of the agent and says so; fetch also installs it meanwhile',
+  },
   AGENT_WORK_DIR: {
     schema: z.string().min(1, { error: 'must be a folder' }),
     // The folder for temporary files is one for all users of a machine.

@@ -14,6 +14,7 @@ import { readExtraAuthorities } from './net/tls/extra-authorities.ts';
 import { createGateway } from './net/gateway/gateway.ts';
 import { builtinRuntime } from './runtimes/builtin-runtime.ts';
 import { publicBaseUrls } from './runners/agentic/model-client.ts';
+import { fetchMissing } from './runtimes/fetch-missing.ts';
 import { openRuntimes } from './runtimes/runtimes.ts';
 import type { ModelSettings, Scripting } from './runners/runner.ts';
 import { createScriptHost } from './script-host/create-script-host.ts';
@@ -58,8 +59,8 @@ function proxyEnvironmentOf(config: AgentConfig): Record<string, string> {
 
 export interface OpenScripting extends AsyncDisposable {
   scripting: Scripting;
-  /** Ids of the runtimes that checks can be given to this agent for. */
-  runtimes: string[];
+  /** Ids of the runtimes that checks can be given to this agent for. Each call looks again, for the next. */
+  runtimes: () => string[];
   /** What browsers there are, for the control plane to know. */
   browsers: string[];
 }
@@ -73,6 +74,8 @@ export interface ScriptingParts {
   /** Runs no code where it would see it all the same. */
   mustHide?: boolean;
   downloadCodeBundle: Scripting['downloadCodeBundle'];
+  /** How npm reaches a registry; absent where no runtime is to be fetched, as for a single run. */
+  environment?: Readonly<Record<string, string | undefined>>;
   /** A command that makes a single run has no metrics. */
   metrics?: Pick<AgentMetrics, 'browserLaunches' | 'browserEnds'>;
 }
@@ -85,6 +88,7 @@ export async function openScripting({
   hidden,
   mustHide = false,
   downloadCodeBundle,
+  environment,
   metrics,
 }: ScriptingParts): Promise<OpenScripting> {
   const limits = {
@@ -131,7 +135,26 @@ export async function openScripting({
       logger: logger.child({ subsystem: 'script-host' }),
     }),
   );
+  const stopping = new AbortController();
+  const fetch =
+    config.RUNTIME_POLICY === 'fetch' && environment !== undefined
+      ? fetchMissing({
+          ...{ directory: config.AGENT_RUNTIMES_DIR, environment, signal: stopping.signal },
+          now: () => clock.now(),
+          onFetched: (id) => {
+            logger.info({ runtime: id }, 'a runtime that checks name was installed');
+          },
+          onFailed: (id, reason) => {
+            logger.info({ runtime: id, reason }, 'a runtime that checks name cannot be installed');
+          },
+        })
+      : undefined;
+  stack.defer(() => {
+    stopping.abort();
+  });
   const runtimes = await openRuntimes({
+    isStrict: config.RUNTIME_POLICY === 'strict',
+    ...(fetch !== undefined && { onMissing: fetch }),
     directory: config.AGENT_RUNTIMES_DIR,
     builtin,
     now: () => clock.now(),
@@ -175,7 +198,6 @@ export async function openScripting({
     scripting: {
       host,
       scriptLimits: limits,
-      // An agent promises what it has: one that was installed later is offered after a restart.
       runtime: (id) => Promise.resolve().then(() => runtimes.choose(id)),
       browser,
       sessions,
@@ -188,7 +210,10 @@ export async function openScripting({
       cacheMaxBytes: config.DEPENDENCY_CACHE_MAX_MB * megabyte,
       proxyEnvironment: proxyEnvironmentOf(config),
     },
-    runtimes: [...runtimes.ids],
+    runtimes: () => {
+      runtimes.lookAgain();
+      return [...runtimes.ids];
+    },
     browsers,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

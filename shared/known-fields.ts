@@ -16,6 +16,9 @@ export interface UnknownField {
   path: string;
   /** The similar known field, relative to the same place: `assertions`; null without one. */
   meant: string | null;
+  value: unknown;
+  /** Tolerated ones are not misspelt. */
+  isTolerated: boolean;
 }
 
 const leaf: KnownFields = { fields: new Map(), items: null, isOpen: false };
@@ -108,9 +111,12 @@ function* walk(
     const path = [...within, name];
     const field = known.fields.get(name);
     if (field !== undefined) yield* walk(field, inner, tolerated.fields.get(name) ?? leaf, path);
-    else if (!tolerated.isOpen && !tolerated.fields.has(name)) {
-      const meant = nearestWord(name, [...known.fields.keys()]) ?? pathInChildren(name, known);
-      yield { path: path.join('.'), meant };
+    else {
+      const isTolerated = tolerated.isOpen || tolerated.fields.has(name);
+      const meant = isTolerated
+        ? null
+        : (nearestWord(name, [...known.fields.keys()]) ?? pathInChildren(name, known));
+      yield { path: path.join('.'), meant, value: inner, isTolerated };
     }
   }
 }
@@ -119,8 +125,8 @@ function* walk(
 const maxNamed = 100;
 
 /**
- * The fields of a value that neither `known` nor `tolerated` has; `tolerated` contains response
- * fields and fields of other types. At most a hundred.
+ * The fields of a value that `known` does not have; `tolerated` contains response fields and fields of other
+ * types. At most a hundred.
  */
 export function unknownFields(
   known: KnownFields,

@@ -22,8 +22,8 @@ Examples:
   monitor-agent runtime verify
   monitor-agent runtime remove 2024.09
 
-Runtimes are in AGENT_RUNTIMES_DIR; a running agent notices a new one when it
-starts again.
+Runtimes are in AGENT_RUNTIMES_DIR; a running agent offers a new one within a
+minute. RUNTIME_POLICY says what a check gets whose runtime is missing.
 Exit codes: 0 done, 1 a runtime does not work, 2 it could not be done.
 `;
 

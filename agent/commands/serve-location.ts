@@ -73,6 +73,7 @@ export async function serveLocation(
     ...{ config, logger, log, network, logRing },
     secretFiles: folder === undefined ? secretFiles : [...secretFiles, folder],
     mustHideFiles: folder !== undefined,
+    environment: processEnvironment,
   }).catch(async (error: unknown) => {
     // Open sockets would keep the process from ending.
     await network[Symbol.asyncDispose]();

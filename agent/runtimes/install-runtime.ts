@@ -119,7 +119,7 @@ function moveIntoPlace(from: string, to: string): void {
 
 /**
  * Installs a runtime into `<id>.partial`, tests every package, and only then gives it its name. An
- * interrupted installation is continued by the next one. Throws RUNTIME_BROKEN with the cause and
+ * interrupted installation is continued by the next one, and begun anew when what it left does not work. Throws RUNTIME_BROKEN with the cause and
  * what to do.
  */
 export async function installRuntime(options: InstallOptions): Promise<Installation> {
@@ -133,25 +133,33 @@ export async function installRuntime(options: InstallOptions): Promise<Installat
     }
     requireRoom(options);
     const partial = join(directory, `${plan.id}.partial`);
-    try {
-      await fetchPackages(options, partial);
-    } catch (error) {
-      if (!(error instanceof AgentError)) throw error;
-      throw new AgentError(
-        error.code,
-        `runtime ${plan.id} could not be installed into ${directory}: ${error.message}`,
-        { cause: error },
-      );
-    }
-    onUnpacked?.(partial);
-    const verification = await verifyRuntime({
-      id: plan.id,
-      folder: partial,
-      packages: plan.packages,
-      now,
-      ...(onProgress === undefined ? {} : { onProgress }),
-      ...(signal === undefined ? {} : { signal }),
-    });
+    const unpack = async (): Promise<Verification> => {
+      try {
+        await fetchPackages(options, partial);
+      } catch (error) {
+        if (!(error instanceof AgentError)) throw error;
+        throw new AgentError(
+          error.code,
+          `runtime ${plan.id} could not be installed into ${directory}: ${error.message}`,
+          { cause: error },
+        );
+      }
+      onUnpacked?.(partial);
+      const found = await verifyRuntime({
+        id: plan.id,
+        folder: partial,
+        packages: plan.packages,
+        now,
+        ...(onProgress === undefined ? {} : { onProgress }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      // npm takes what is half unpacked for done. What it has fetched is in its cache.
+      if (found.failures.length > 0) rmSync(partial, { recursive: true, force: true });
+      return found;
+    };
+    const isResumed = existsSync(partial);
+    let verification = await unpack();
+    if (isResumed && verification.failures.length > 0) verification = await unpack();
     if (verification.failures.length > 0) {
       throw new AgentError(
         'RUNTIME_BROKEN',

@@ -38,9 +38,14 @@ const causes: readonly Cause[] = [
     explain: () => 'the disk is full; make room or name another folder with AGENT_RUNTIMES_DIR',
   },
   {
-    pattern: /(?:notarget|E404|ETARGET)[^\n]*?((?:@[\w.-]+\/)?[\w.-]+@[\w.-]*\w)/,
+    pattern: /(?:notarget|E?404|ETARGET)\b[^\n]*?((?:@[\w.-]+\/)?[\w.-]+@(?:\*|[\w.-]*\w))/,
     explain: ([, name]) =>
       `the registry does not have ${name}; use one that has it (npm config registry, or npm_config_registry)`,
+  },
+  {
+    pattern: /ERESOLVE[\s\S]*?Could not resolve dependency:\s+(?:npm error )?\s*([^\n]+)/,
+    explain: ([, dependency]) =>
+      `the packages do not fit together (${dependency}); one that is taken at its newest version has moved on`,
   },
   {
     pattern:
@@ -75,8 +80,12 @@ export function explainNpm(output: string): string {
     const match = pattern.exec(output);
     if (match !== null) return explain(match);
   }
-  const errors = output.split('\n').filter((line) => line.startsWith('npm error'));
-  return errors.slice(0, 3).join('; ') || 'npm gave no reason';
+  const errors = output
+    .split('\n')
+    .flatMap((line) => /^npm error\s+(\S.*)/.exec(line)?.[1] ?? [])
+    // The rest explains the command.
+    .filter((line) => !/^(A complete log|--|Usage:|Options:)/.test(line));
+  return errors.slice(0, 8).join('; ') || 'npm gave no reason';
 }
 
 /** Runs npm to its end. Throws RUNTIME_BROKEN when it fails. */

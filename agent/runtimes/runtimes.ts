@@ -1,4 +1,5 @@
 /** The runtimes of a running agent. */
+import { statSync } from 'node:fs';
 import type { InstalledRuntime } from './installed-runtime.ts';
 import { listRuntimes, toInstalled, type RuntimeOnDisk } from './installed-runtimes.ts';
 import { chooseRuntime } from './runtime-choice.ts';
@@ -8,6 +9,10 @@ export interface RuntimesOptions {
   directory: string;
   builtin: InstalledRuntime | null;
   now: () => number;
+  /** Whether a run whose runtime is missing ends; by default it does. */
+  isStrict?: boolean;
+  /** Called when a check names a runtime that is missing. */
+  onMissing?: (id: string) => void;
   /** A runtime that is there and cannot be used, with what to do. */
   onUnusable: (problem: { id: string; problem: string }) => void;
 }
@@ -19,6 +24,13 @@ export interface Runtimes {
   choose(id: string | null): InstalledRuntime;
   /** Looks again. Gives true when `ids` changed. */
   refresh(): Promise<boolean>;
+  /** Looks again if the folder has changed, for the next reading of `ids`. */
+  lookAgain(): void;
+}
+
+/** Changes when an entry of the folder comes, goes, or gets its name. */
+function changedAt(directory: string): number {
+  return statSync(directory, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 async function offered(
@@ -49,10 +61,12 @@ async function offered(
  * changed since, is tested first.
  */
 export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> {
-  const { directory, builtin } = options;
+  const { directory, builtin, isStrict = true } = options;
   let installed: InstalledRuntime[] = [];
   const idsNow = (): string[] =>
     [...installed, ...(builtin === null ? [] : [builtin])].map(({ id }) => id);
+  let seen = changedAt(directory);
+  let looking: Promise<unknown> | null = null;
   const refresh = async (): Promise<boolean> => {
     const before = idsNow().join();
     const found: InstalledRuntime[] = [];
@@ -68,7 +82,20 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Runtimes> 
     get ids() {
       return idsNow();
     },
-    choose: (id) => chooseRuntime(id, installed, builtin),
+    choose(id) {
+      if (id !== null && !idsNow().includes(id)) options.onMissing?.(id);
+      return chooseRuntime(id, installed, builtin, isStrict);
+    },
     refresh,
+    lookAgain() {
+      const at = changedAt(directory);
+      if (at === seen || looking !== null) return;
+      seen = at;
+      looking = refresh()
+        .catch((error: unknown) => {
+          options.onUnusable({ id: 'all', problem: `cannot be listed (${String(error)})` });
+        })
+        .finally(() => (looking = null));
+    },
   };
 }

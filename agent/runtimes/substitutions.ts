@@ -3,6 +3,10 @@ export const nodeSubstitutions: Readonly<Record<string, Readonly<Record<string, 
   '2026.04': { 'linux-arm64': '24.20.0', 'darwin-arm64': '24.0.0' },
   '2025.04': { 'linux-arm64': '22.13.1', 'darwin-arm64': '22.23.2' },
   '2024.09': { 'linux-arm64': '18.20.4', 'darwin-arm64': '18.19.1' },
+  '2024.02': { 'linux-arm64': '18.20.4', 'darwin-arm64': '18.19.1' },
+  '2023.09': { 'linux-arm64': '18.20.4', 'darwin-arm64': '18.19.1' },
+  '2023.02': { 'darwin-arm64': '16.0.0' },
+  '2022.10': { 'darwin-arm64': '16.0.0' },
 };
 
 /**
@@ -14,4 +18,5 @@ export const heldBack: Readonly<Record<string, Readonly<Record<string, string>>>
   '2025.04': { '@typespec/ts-http-runtime': '0.3.9' },
   // And so on Node 18.20.
   '2024.09': { '@typespec/ts-http-runtime': '0.3.9' },
+  '2024.02': { '@typespec/ts-http-runtime': '0.3.9' },
 };

@@ -6,6 +6,7 @@ import {
   dataCenterLocations,
   type DataCenterLocation,
 } from '@monitor/shared/contract/primitives.ts';
+import { runtimes } from '@monitor/shared/contract/runtime-catalogue.ts';
 import { notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
@@ -13,6 +14,8 @@ import { entitlementsOf, planName } from './decide/entitlements.ts';
 import type { Handlers } from '../http/implement.ts';
 import { accountAlertSettingsOf, accountSettingsOf } from './store.ts';
 import type { Services } from '../core/services.ts';
+
+const currentRuntime = runtimes.find(({ stage }) => stage === 'CURRENT')?.name ?? null;
 
 type AccountRow = Selectable<Database['accounts']>;
 type Wire = z.input<typeof account>;
@@ -31,7 +34,8 @@ function toWire(row: AccountRow): Wire {
   return {
     id: row.id,
     name: row.name,
-    runtimeId: row.runtime_id as Wire['runtimeId'],
+    // Existing clients take one without a word for a mistake of the project.
+    runtimeId: (row.runtime_id as Wire['runtimeId']) ?? currentRuntime,
     plan: row.plan,
     planDisplayName: planName(row.plan),
     addons: addonsOf(row.plan),

@@ -1,8 +1,8 @@
-/** Tells whether checks are in maintenance. It remembers accounts without maintenance windows. */
+/** Tells whether checks are in maintenance that pauses or silences them. It remembers accounts without maintenance windows. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { Mute } from './decide/rules.ts';
-import { maintenanceOf } from '../maintenance/index.ts';
+import { muteOf } from '../maintenance/index.ts';
 
 export class Mutes {
   readonly #db: Kysely<Database>;
@@ -27,7 +27,7 @@ export class Mutes {
 
   async #at(accountId: string, checkId: string, at: number) {
     if (!(await this.#any(accountId))) return undefined;
-    return (await maintenanceOf(this.#db, accountId, [checkId], at)).get(checkId);
+    return (await muteOf(this.#db, accountId, [checkId], at)).get(checkId);
   }
 
   async #any(accountId: string): Promise<boolean> {

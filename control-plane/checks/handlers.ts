@@ -137,7 +137,8 @@ export function checkHandlers(services: Services): Handlers<typeof checkRoutes> 
         throw invalidField('checkType', `cannot change; it is ${row.type}`);
       const definition = definitionOf(row.type);
       const fields = validate(definition.update, changes, 'payload') as Record<string, unknown>;
-      refuseMisspelt(bodyFields(definition.update, [fieldsOfAnyType]), changes);
+      const known = bodyFields(definition.update, [fieldsOfAnyType]);
+      call.ignored.push(...refuseMisspelt(known, changes));
       return (await update(services, definition, { params, body: fields }, call)) as never;
     },
 

@@ -146,6 +146,8 @@ export const labels: Readonly<Record<string, string>> = {
   repeatEndsAt: 'Repeats until',
   timezone: 'Time zone',
   pauseAllChecks: 'Pauses all checks, whatever their tags',
+  silenceAlertsTags: 'Tags of checks that run without alerts',
+  silenceAllAlerts: 'All checks run without alerts',
   incidentUpdates: 'First update',
   publicIncidentUpdateDate: 'Becomes public',
   expiresAt: 'Expires',
@@ -278,7 +280,10 @@ export const sections: Readonly<Record<string, Section[]>> = {
   window: [
     {
       title: '',
-      fields: ['name', 'startsAt', 'endsAt', 'timezone', 'tags', 'pauseAllChecks', 'description'],
+      fields: [
+        ...['name', 'startsAt', 'endsAt', 'timezone', 'tags', 'pauseAllChecks'],
+        ...['silenceAlertsTags', 'silenceAllAlerts', 'description'],
+      ],
     },
     { title: 'Repeats', fields: ['repeatUnit', 'repeatInterval', 'repeatEndsAt'] },
   ],

@@ -52,6 +52,7 @@ import * as slackMessages from './migrations/0041-slack-messages.ts';
 import * as webhookSubscriptions from './migrations/0042-webhook-subscriptions.ts';
 import * as resultKeys from './migrations/0043-result-keys.ts';
 import * as heldDeletions from './migrations/0045-held-deletions.ts';
+import * as windowMutes from './migrations/0046-window-mutes.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -117,6 +118,7 @@ const onBoth = {
   '0042-webhook-subscriptions': webhookSubscriptions,
   '0043-result-keys': resultKeys,
   '0045-held-deletions': heldDeletions,
+  '0046-window-mutes': windowMutes,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {

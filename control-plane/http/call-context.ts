@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { RateLimit } from '@monitor/shared/contract/route.ts';
+import type { UnknownField } from '@monitor/shared/known-fields.ts';
 import type { Principal } from './authenticate.ts';
 
 /** The context of a call, besides its parsed input. */
@@ -32,6 +33,8 @@ export interface CallContext<P extends Principal = Principal> {
    * that comes between. Null without `If-Match`.
    */
   readonly requireUnchanged: (() => Promise<void>) | null;
+  /** Fields of the body that are not kept; a handler that parses a part itself adds those of it. */
+  readonly ignored: UnknownField[];
 }
 
 /** The context of a reading that has no answer of its own. */
@@ -53,5 +56,6 @@ export function readingContext<P extends Principal>(
     headers: {},
     limit: () => undefined,
     requireUnchanged: null,
+    ignored: [],
   };
 }

@@ -9,7 +9,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import findMyWay, { type HTTPMethod } from 'find-my-way';
 import type { z } from 'zod';
 import { protocolHeader } from '@monitor/shared/contract/agent-protocol.ts';
-import { knownFields, type KnownFields } from '@monitor/shared/known-fields.ts';
+import { knownFields, type KnownFields, type UnknownField } from '@monitor/shared/known-fields.ts';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
 import {
   defaultBodyLimitBytes,
@@ -40,7 +40,15 @@ import { type CallContext, readingContext } from './call-context.ts';
 import type { ConsoleCookie } from './console-cookie.ts';
 import { RateLimiter, type RateDecision } from './rate-limit.ts';
 import { Turns } from './turns.ts';
-import { bodyFields, readQuery, refuseMisspelt, validate, type BodyFields } from './validate.ts';
+import {
+  bodyFields,
+  ignoredBy,
+  notKept,
+  readQuery,
+  refuseMisspelt,
+  validate,
+  type BodyFields,
+} from './validate.ts';
 import { visitorOf } from './visitor.ts';
 
 type PrincipalOf<R extends Route> = Extract<Principal, { kind: R['authentication'] }>;
@@ -206,6 +214,7 @@ class Call implements CallContext {
   #controller: AbortController | undefined;
   status: number;
   requireUnchanged: (() => Promise<void>) | null = null;
+  readonly ignored: UnknownField[] = [];
 
   constructor(
     request: Request,
@@ -560,7 +569,6 @@ function serve(
   const ofRefused = times(routeDoors[authentication].times.refusals);
   const { notedRefusals } = routeDoors.apiKey.account;
   const limits = requestsPerMinute === 0 ? null : limiter;
-  // Agents of other versions, pings and triggers may send fields that this version does not know.
   const isOfPeople = authentication === 'apiKey';
   const changes = neededRole === 'READ_ONLY' ? null : (route.path.split('/')[2] ?? null);
   const entry = entryOf(route);
@@ -636,10 +644,11 @@ function serve(
         ? undefined
         : await readBody(route, request, response, options.bodyWithinMs);
     let { query } = request as { query: Record<string, unknown> };
-    if (isOfPeople) {
-      knownQuery ??= knownFields(...[route.query].filter(isDefined));
-      query = readQuery(knownQuery, query);
-    }
+    knownQuery ??= knownFields(...[route.query].filter(isDefined));
+    // Agents of other versions, pings and triggers may send what this version does not know.
+    const ignored = isOfPeople ? [] : ignoredBy(knownQuery, query);
+    if (isOfPeople) query = readQuery(knownQuery, query);
+    warnOf(response, notKept(ignored));
     const input = {
       params: route.params && validate(route.params, params, 'params'),
       query: route.query && validate(route.query, query, 'query'),
@@ -649,11 +658,17 @@ function serve(
     if (limits !== null && principal.kind === 'locationKey' && agentId !== null) {
       count(limits, response, `agent ${principal.keyId} ${agentId}`, ofAgent);
     }
-    if (isOfPeople && route.body !== undefined) {
-      knownBody ??= bodyFields(route.body, [route.response, route.relatedFields].filter(isDefined));
-      warnOf(response, refuseMisspelt(knownBody, body));
-    }
     const call = new Call(request, response, principal, receivedAt, route.status, limits);
+    if (route.body !== undefined) {
+      knownBody ??= bodyFields(route.body, [route.response, route.relatedFields].filter(isDefined));
+      const unknown = isOfPeople
+        ? refuseMisspelt(knownBody, body)
+        : ignoredBy(knownBody.known, body);
+      ignored.push(...unknown);
+    }
+    call.ignored.push(...ignored);
+    // A refusal names them too.
+    warnOf(response, notKept(call.ignored));
     const expected = request.headers['if-match'];
     const carryOut = async (): Promise<unknown> => {
       try {
@@ -707,6 +722,9 @@ function serve(
       options.onChange?.(principal.accountId, changes);
     }
     if (response.destroyed) return;
+    if (call.ignored.length > 0) {
+      warnOf(response, notKept(call.ignored, valueOfAnswer(answer) ?? null));
+    }
     if (route.orCsv === true) response.vary('Accept');
     if (answer instanceof CsvText) {
       sendCsv(response, call.status, answer);

@@ -1,6 +1,14 @@
 /** Turns validation errors and unknown fields into a 400 that names every field. */
+import { isDeepStrictEqual } from 'node:util';
+import { lossOf } from '@monitor/shared/contract/not-kept.ts';
 import { fieldIssues, issueText, type FieldIssue } from '@monitor/shared/field-issues.ts';
-import { knownFields, unknownFields, type KnownFields } from '@monitor/shared/known-fields.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import {
+  knownFields,
+  unknownFields,
+  type KnownFields,
+  type UnknownField,
+} from '@monitor/shared/known-fields.ts';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
 import type { z } from 'zod';
 import { ApiError } from '../errors/api-error.ts';
@@ -42,21 +50,54 @@ export function bodyFields(body: z.ZodType, related: readonly z.ZodType[]): Body
   return { known: knownFields(body), tolerated: knownFields(...related) };
 }
 
+/** Null, false and what is empty say nothing; so does `{ enabled: false }`. */
+function isOff(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (isFields(value)) {
+    return 'enabled' in value ? isOff(value['enabled']) : Object.values(value).every(isOff);
+  }
+  return value === undefined || value === null || value === false || value === '';
+}
+
 /**
- * Refuses a body with a misspelt or misplaced field, which would silently have no effect. Gives the
- * paths of other unknown fields, which are ignored.
+ * Refuses a body with a misspelt or misplaced field, or with one whose loss would change what happens.
+ * Gives its other unknown fields, which are not kept.
  */
 export function refuseMisspelt(
   { known, tolerated }: BodyFields,
   body: unknown,
   within: readonly string[] = [],
-): string[] {
+): UnknownField[] {
   const unknown = unknownFields(known, body, tolerated, within);
-  const issues = unknown.flatMap(({ path, meant }) =>
-    meant === null ? [] : [{ path, message: `is not a field; did you mean "${meant}"?` }],
-  );
+  const issues = unknown.flatMap(({ path, meant, value }) => {
+    const loss = isOff(value) ? undefined : lossOf.get(path.split('.').at(-1) ?? '');
+    if (loss !== undefined) return [{ path, message: `is not supported yet: ${loss}` }];
+    return meant === null ? [] : [{ path, message: `is not a field; did you mean "${meant}"?` }];
+  });
   if (issues.length > 0) throw refusalOf(issues, 'payload');
-  return unknown.map(({ path }) => path);
+  return unknown;
+}
+
+/** What a body or query of agents and visitors has beyond what this version knows: never refused. */
+export function ignoredBy(known: KnownFields, value: unknown): UnknownField[] {
+  return unknownFields(known, value);
+}
+
+/**
+ * The paths of fields that an answer does not have as they were sent; without an answer, of those that none
+ * has. What was read may be sent back, and clients send fields of other types without a value.
+ */
+export function notKept(unknown: readonly UnknownField[], answer?: unknown): string[] {
+  const answered = (path: string): unknown =>
+    path
+      .split('.')
+      .reduce<unknown>((at, step) => (at as Record<string, unknown> | null)?.[step], answer);
+  return unknown.flatMap(({ path, value, isTolerated }) =>
+    isTolerated &&
+    (answer === undefined || isOff(value) || isDeepStrictEqual(answered(path), value))
+      ? []
+      : [path],
+  );
 }
 
 /** Accepts lists as most clients write them: `tag[]=a&tag[]=b` means `tag=a&tag=b`. */
@@ -73,7 +114,10 @@ function withoutBrackets(query: Readonly<Record<string, unknown>>): Record<strin
   return Object.fromEntries(merged);
 }
 
-/** Query parameters by name. Refuses unknown ones: an ignored filter would return everything. */
+/**
+ * Query parameters by name. Refuses unknown ones: an ignored filter would return everything. An empty list
+ * is no filter, since clients write a list whether or not it has entries; `page=` stays a mistake.
+ */
 export function readQuery(
   known: KnownFields,
   query: Readonly<Record<string, unknown>>,
@@ -89,5 +133,7 @@ export function readQuery(
     return [{ path: name, message }];
   });
   if (issues.length > 0) throw refusalOf(issues, 'query');
-  return plain;
+  const isEmptyList = ([name, value]: [string, unknown]): boolean =>
+    known.fields.get(name)?.items != null && [value].flat().every((each) => each === '');
+  return Object.fromEntries(Object.entries(plain).filter((each) => !isEmptyList(each)));
 }

@@ -18,5 +18,6 @@ export {
   maintenanceNow,
   maintenanceOf,
   selectionOf,
+  muteOf,
   windowsSince,
 } from './windows.ts';

@@ -25,6 +25,8 @@ export interface MaintenanceWindowsTable {
   timezone: string | null;
   description: string | null;
   pause_all_checks: Generated<number>;
+  mute_tags_json: Generated<string>;
+  mute_all_alerts: Generated<number>;
 }
 
 /** Cancelled occurrences, which do not take place, or end early. */

@@ -1,7 +1,7 @@
 /** Finds the checks that are in maintenance. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import { appliesTo, heldAt, type PlannedWindow } from './decide/planned-maintenance.ts';
+import { appliesTo, heldAt, type PlannedWindow, asMute } from './decide/planned-maintenance.ts';
 import { pastWindows, standingWindows } from './maintenance-windows/store.ts';
 
 export interface CheckMaintenance {
@@ -97,6 +97,17 @@ export async function maintenanceOf(
   if (checkIds.length === 0) return new Map();
   const windows = await windowsSince(db, accountId, at);
   return maintenanceBy(windows, db, accountId, checkIds, at);
+}
+
+/** Like `maintenanceOf`, with the windows that only silence the alerts of a check. */
+export async function muteOf(
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+  at: number,
+): Promise<ReadonlyMap<string, CheckMaintenance>> {
+  const windows = await windowsSince(db, accountId, at);
+  return maintenanceBy(windows.map(asMute), db, accountId, checkIds, at);
 }
 
 /** The same for the present instant, by the windows that are not withdrawn. */

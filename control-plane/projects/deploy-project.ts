@@ -11,6 +11,7 @@ import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
+import { unknownFields } from '@monitor/shared/known-fields.ts';
 import { actorOf, recordAudit } from '../audit/index.ts';
 import { dropSubscription, lockChecks } from '../checks/index.ts';
 import { JoinedCommits } from '../db/after-commit.ts';
@@ -26,6 +27,7 @@ import {
   nameOf,
   parseAssignment,
   parseSubscription,
+  relationFields,
   slugOf,
   subscribe,
   subscriptionNamed,
@@ -59,6 +61,8 @@ export interface DeployOptions {
   address?: string | null;
   /** Ends it, and undoes what it did. */
   signal?: AbortSignal;
+  /** Fields of the body outside of its resources that are not kept. */
+  ignored?: readonly string[];
   /** Called with a percentage. */
   onProgress?: (percent: number) => void;
   /** The last step of the transaction. */
@@ -182,6 +186,8 @@ interface Asked {
   kept: readonly string[];
 }
 
+type Unowned = Map<string, { id: string; before: Stored }>;
+
 class Deployment {
   readonly #unit: Unit;
   readonly #options: DeployOptions;
@@ -191,6 +197,9 @@ class Deployment {
   readonly #total: number;
   #done = 0;
   readonly diff: DiffEntry[] = [];
+  readonly warnings: string[] = [];
+  /** What the account had when the first was taken over. */
+  readonly #exported = new Map<ResourceType, Unowned>();
   /** What subscriptions of the project connect. */
   readonly #connected = new Set<string>();
   /** Made anew in another place. */
@@ -287,7 +296,9 @@ class Deployment {
     const unowned = hasNew && this.#options.adopt === true ? await this.#unowned(kind) : new Map();
     for (const [at, { logicalId, payload }] of resources.entries()) {
       try {
+        references.ignored.length = 0;
         const body = kind.parse(payload ?? {}, references, slugsOf(logicalId));
+        this.#warn(type, logicalId, references.ignored);
         const adopted =
           links[at] === undefined
             ? ((await this.#adopt(kind, logicalId, body, renamed)) ??
@@ -307,6 +318,19 @@ class Deployment {
       }
       await this.#step();
     }
+  }
+
+  #warn(type: ResourceType, logicalId: string, paths: readonly string[]): void {
+    const name = `${type} "${logicalId}"`;
+    this.warnings.push(...paths.map((path) => `${name}: "${path}" is not kept`));
+  }
+
+  #warnOfRelation({ type, logicalId, payload }: ProjectResource): void {
+    const unknown = unknownFields(relationFields, payload ?? {});
+    this.#warn(
+      ...[type, logicalId],
+      unknown.map(({ path }) => path),
+    );
   }
 
   /** What the project no longer lists of a kind, by its address. */
@@ -343,22 +367,25 @@ class Deployment {
   }
 
   /** What the account has of a kind, by the names that an export gives it. */
-  async #unowned(kind: Kind): Promise<Map<string, { id: string; before: Stored }>> {
-    const stored = await kind.read(this.#unit, null);
-    return new Map(
-      [...logicalIdsOf(kind, stored, this.#known)].flatMap(([id, logicalId]) => {
-        const before = stored.get(id);
-        return before === undefined ? [] : [[logicalId, { id, before }]];
-      }),
-    );
+  async #unowned(kind: Kind): Promise<Unowned> {
+    if (this.#exported.size === 0) {
+      const names = new Map<string, string>();
+      for (const each of kinds) {
+        const stored = await each.read(this.#unit, null);
+        const unowned: Unowned = new Map();
+        for (const [id, logicalId] of logicalIdsOf(each, stored, this.#known, names)) {
+          names.set(keyOf(each.type, id), logicalId);
+          const before = stored.get(id);
+          if (before !== undefined) unowned.set(logicalId, { id, before });
+        }
+        this.#exported.set(each.type, unowned);
+      }
+    }
+    return this.#exported.get(kind.type) ?? new Map();
   }
 
   /** The project owns what is called so from now on. Refuses what belongs to another project. */
-  async #takeOver(
-    kind: Kind,
-    logicalId: string,
-    unowned: ReadonlyMap<string, { id: string; before: Stored }>,
-  ): Promise<Known | null> {
+  async #takeOver(kind: Kind, logicalId: string, unowned: Unowned): Promise<Known | null> {
     const found = unowned.get(logicalId);
     if (found === undefined) return null;
     // A deployment that does not list it deletes it, perhaps one of somebody who may.
@@ -407,7 +434,9 @@ class Deployment {
   ): Promise<void> {
     const type = 'alert-channel-subscription';
     const { accountId } = this.#unit;
-    const asked = resources.map(({ logicalId, payload }) => {
+    const asked = resources.map((each) => {
+      const { logicalId, payload } = each;
+      this.#warnOfRelation(each);
       try {
         return { logicalId, subscription: parseSubscription(payload ?? {}, references) };
       } catch (error) {
@@ -454,7 +483,9 @@ class Deployment {
   }
 
   async saveAssignments(resources: readonly ProjectResource[]): Promise<void> {
-    for (const { type, logicalId } of resources) {
+    for (const each of resources) {
+      const { type, logicalId } = each;
+      this.#warnOfRelation(each);
       await this.#connect(type, logicalId, this.#take(type, logicalId), logicalId);
       await this.#step();
     }
@@ -561,7 +592,12 @@ async function saveAll(
   await deployment.saveSubscriptions(own.get('alert-channel-subscription') ?? [], references);
   await deployment.saveAssignments(assignments);
   await deployment.dropRest();
-  return { project: projectToWire(row), diff: deployment.diff };
+  const outside = (options.ignored ?? []).map((path) => `"${path}" is not kept`);
+  const warnings = [...outside, ...deployment.warnings];
+  return {
+    ...{ project: projectToWire(row), diff: deployment.diff },
+    ...(warnings.length > 0 && { warnings }),
+  };
 }
 
 /** Which private locations are assigned to each check and group, into `slugs`. */

@@ -35,32 +35,6 @@ function wordsOf(type: ResourceType, title: string): string {
   return words === '' ? type : words;
 }
 
-/**
- * Names of the resources of a kind by their ids: what the project calls them, else their title; of several with one
- * title, in the order of creation.
- */
-export function logicalIdsOf(
-  kind: Kind,
-  stored: ReadonlyMap<string, Stored>,
-  links: readonly LinkRow[],
-): Map<string, string> {
-  const ids = new Map(
-    links.flatMap((each) =>
-      each.type === kind.type ? [[each.physical_id, each.logical_id] as const] : [],
-    ),
-  );
-  const taken = new Set(ids.values());
-  for (const [id, { fields }] of stored) {
-    if (ids.has(id)) continue;
-    const words = wordsOf(kind.type, titleOf(kind, fields));
-    let free = words;
-    for (let number = 2; taken.has(free); number += 1) free = `${words}-${number}`;
-    taken.add(free);
-    ids.set(id, free);
-  }
-  return ids;
-}
-
 type Refer = (type: ResourceType, id: unknown) => unknown;
 
 const pageFields = Object.keys(statusPageRoutes.createStatusPage.body.shape);
@@ -124,6 +98,70 @@ function payloadOf(kind: Kind, fields: Fields, refer: Refer): Fields {
   return kind.type === 'check-group' ? { v: 2, ...given } : given;
 }
 
+/** Fields by which people know a resource come first, the others by their names. */
+const first = ['name', 'key', 'checkType', 'type'];
+
+function inOrder(value: unknown, isWhole = false): unknown {
+  if (Array.isArray(value)) return value.map((each) => inOrder(each));
+  if (!isFields(value)) return value;
+  const rank = (name: string): number =>
+    isWhole && first.includes(name) ? first.indexOf(name) : 9;
+  const names = Object.keys(value).sort(
+    (one, other) => rank(one) - rank(other) || (one < other ? -1 : 1),
+  );
+  return Object.fromEntries(names.map((name) => [name, inOrder(value[name])]));
+}
+
+type Names = ReadonlyMap<string, string>;
+
+const referBy =
+  (names: Names): Refer =>
+  (type, id) => {
+    const ref = names.get(keyOf(type, String(id)));
+    return ref === undefined ? id : { ref };
+  };
+
+/**
+ * Names of the resources of a kind by their ids: what the project calls them, else their title; of several with one
+ * title, in the order of their content, so that equal installations have equal names. `names` are those of the
+ * kinds before, which the content refers to.
+ */
+export function logicalIdsOf(
+  kind: Kind,
+  stored: ReadonlyMap<string, Stored>,
+  links: readonly LinkRow[],
+  names: Names,
+): Map<string, string> {
+  const ids = new Map(
+    links.flatMap((each) =>
+      each.type === kind.type ? [[each.physical_id, each.logical_id] as const] : [],
+    ),
+  );
+  const taken = new Set(ids.values());
+  const contentOf = ({ fields }: Stored): string =>
+    JSON.stringify(inOrder(payloadOf(kind, fields, referBy(names))));
+  const unnamed = [...stored]
+    .filter(([id]) => !ids.has(id))
+    .map(([id, each]) => {
+      const words = wordsOf(kind.type, titleOf(kind, each.fields));
+      return { id, words, content: contentOf(each) };
+    });
+  // Equal ones stay in the order of creation.
+  unnamed.sort(
+    (one, other) => Number(one.content > other.content) - Number(one.content < other.content),
+  );
+  for (const { id, words } of unnamed) {
+    let free = words;
+    for (let number = 2; taken.has(free); number += 1) free = `${words}-${number}`;
+    taken.add(free);
+    ids.set(id, free);
+  }
+  return ids;
+}
+
+const byId = (one: ProjectResource, other: ProjectResource): number =>
+  one.logicalId < other.logicalId ? -1 : 1;
+
 async function subscriptionsIn(
   { services: { db }, accountId }: Reading,
   refer: Refer,
@@ -157,23 +195,21 @@ export async function exportAccount(
   project: ProjectBody['project'],
 ): Promise<ProjectBody> {
   const names = new Map<string, string>();
-  const refer: Refer = (type, id) => {
-    const ref = names.get(keyOf(type, String(id)));
-    return ref === undefined ? id : { ref };
-  };
+  const refer = referBy(names);
   const resources: ProjectResource[] = [];
   const row = await findProject(unit.services.db, unit.accountId, project.logicalId);
   const links = row === undefined ? [] : await linksOf(unit.services.db, row);
   for (const kind of kinds) {
     const { type } = kind;
     const stored = await kind.read(unit, null);
-    const ids = logicalIdsOf(kind, stored, links);
+    const ids = logicalIdsOf(kind, stored, links, names);
     for (const [id, logicalId] of ids) names.set(keyOf(type, id), logicalId);
-    for (const [id, { fields }] of stored) {
-      const logicalId = ids.get(id) ?? id;
-      resources.push({ logicalId, type, member: true, payload: payloadOf(kind, fields, refer) });
-    }
+    const own = [...stored].map(([id, { fields }]): ProjectResource => {
+      const payload = inOrder(payloadOf(kind, fields, refer), true) as Fields;
+      return { logicalId: ids.get(id) ?? id, type, member: true, payload };
+    });
+    resources.push(...own.sort(byId));
   }
-  resources.push(...(await subscriptionsIn(unit, refer)));
+  resources.push(...(await subscriptionsIn(unit, refer)).sort(byId));
   return { project, sharedFiles: [], resources };
 }

@@ -8,6 +8,7 @@ import type {
 import type { Services } from '../core/services.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { asStream, type Handlers } from '../http/implement.ts';
+import { notKept } from '../http/validate.ts';
 import { deployProject, destroyProject } from './deploy-project.ts';
 import type { Deployments } from './deployments.ts';
 import { exportAccount } from './export-account.ts';
@@ -38,6 +39,8 @@ async function* eventsOf(
     if (step.done === true) return;
     const { endedAt, progress } = step.value;
     if (endedAt !== null) {
+      const { warnings = [] } = step.value.result ?? {};
+      for (const message of warnings) yield frame('warning', { message });
       yield frame('complete', step.value);
       return;
     }
@@ -51,10 +54,11 @@ export function projectHandlers(
   deployments: Deployments,
 ): Handlers<typeof projectRoutes> {
   return {
-    deployProject: async ({ query, body }, { principal, address, bodyBytes: bytes, setStatus }) => {
+    deployProject: async ({ query, body }, context) => {
+      const { principal, address, bodyBytes: bytes, setStatus } = context;
       const project: ProjectBody = body;
       const { dryRun, ...given } = query;
-      const options = { ...given, address };
+      const options = { ...given, address, ignored: notKept(context.ignored, null) };
       if (dryRun) {
         setStatus(200);
         return deployProject(services, principal, project, { ...options, dryRun });
@@ -82,6 +86,14 @@ export function projectHandlers(
       const { accountId } = principal;
       return deployments.submit({ accountId, logicalId, bytes: 0 }, destroy);
     },
+
+    deployProjectAtOnce: ({ query, body }, { principal, address, ignored }) =>
+      deployProject(services, principal, body, {
+        ...{ ...query, address, ignored: notKept(ignored, null) },
+      }),
+
+    deleteProjectAtOnce: ({ params: { logicalId }, query }, { principal, address }) =>
+      destroyProject(services, principal, logicalId, { ...query, address }),
 
     getDeployment: ({ params: { logicalId, deploymentId } }, { principal }) =>
       deployments.read(principal.accountId, logicalId, deploymentId),

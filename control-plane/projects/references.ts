@@ -20,6 +20,8 @@ export class References {
   readonly #targets = new Map<string, Target>();
   readonly #byId = new Map<string, Target>();
   readonly #sharedFiles: ProjectBody['sharedFiles'];
+  /** Fields of the resource that is being read which are not kept. */
+  readonly ignored: string[] = [];
 
   constructor(sharedFiles: ProjectBody['sharedFiles']) {
     this.#sharedFiles = sharedFiles;

@@ -3,11 +3,13 @@
  * assignment is no row of its own: it is part of the settings of the check or group.
  */
 import type { Kysely } from 'kysely';
+import { z } from 'zod';
 import { channelSubscription } from '@monitor/shared/contract/alert-channel.ts';
 import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
+import { knownFields } from '@monitor/shared/known-fields.ts';
 import { writeSubscription } from '../checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
@@ -86,6 +88,18 @@ export function subscribe(
 ): Promise<void> {
   return writeSubscription(db, accountId, channelId, subscription);
 }
+
+const any = z.unknown();
+/** The fields of what only connects others. */
+export const relationFields = knownFields(
+  z.object({
+    alertChannelId: any,
+    privateLocationId: any,
+    checkId: any,
+    groupId: any,
+    activated: any,
+  }),
+);
 
 export interface Assignment {
   type: 'check' | 'check-group';

@@ -64,11 +64,13 @@ export function candidateFromRow(row: AgentRow): Candidate {
     runtimes = [],
     browsers = [],
     encryptsResults = false,
+    substitutesRuntimes = false,
   } = fromJson<{
     checkTypes: string[];
     runtimes?: string[];
     browsers?: string[];
     encryptsResults?: boolean;
+    substitutesRuntimes?: boolean;
   }>(row.capabilities_json);
   return {
     id: row.id,
@@ -77,5 +79,6 @@ export function candidateFromRow(row: AgentRow): Candidate {
     runtimes: new Set(runtimes),
     hasBrowser: browsers.length > 0,
     encryptsResults,
+    substitutesRuntimes,
   };
 }

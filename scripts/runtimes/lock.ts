@@ -8,6 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { manifestOf, planOf } from '../../agent/runtimes/runtime-plan.ts';
 
+/** npm itself needs a newer Node than the oldest runtimes have; every package is loaded on theirs afterwards. */
+const runsNpm = (version: string): boolean => Number(version.split('.')[0]) >= 18;
+
 const quiet = ['--ignore-scripts', '--no-audit', '--no-fund'];
 
 for (const id of process.argv.slice(2)) {
@@ -22,7 +25,9 @@ for (const id of process.argv.slice(2)) {
       execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim(),
     );
     execFileSync(
-      join(work, 'node', 'node_modules', '.bin', 'node'),
+      runsNpm(plan.nodeVersion)
+        ? join(work, 'node', 'node_modules', '.bin', 'node')
+        : process.execPath,
       [npm, 'install', '--package-lock-only', '--omit-lockfile-registry-resolved', ...quiet],
       { cwd: work, stdio: 'inherit' },
     );

@@ -159,6 +159,8 @@ const capabilities = z.object({
   browsers: abilityNames,
   /** Without it, an agent gets no checks of a location that has keys for results. */
   encryptsResults: z.boolean().exactOptional(),
+  /** A run whose runtime is missing gets another one, and says so. */
+  substitutesRuntimes: z.boolean().exactOptional(),
 });
 export type Capabilities = z.output<typeof capabilities>;
 

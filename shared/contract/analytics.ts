@@ -4,7 +4,7 @@ import { analyticsOf, metricsOf, type Metric } from '../domain/metrics.ts';
 import { inSentence, type CheckTypeDefinition } from './checks/check-type.ts';
 import { checkType, checkTypes } from './checks/index.ts';
 import type { AnalyticsFacts } from './checks/metric.ts';
-import { pageQuery, queryInstant, queryInteger, timestamp } from './primitives.ts';
+import { pageQuery, queryInstant, queryInteger, queryNames, timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
 export const quickRanges = [
@@ -35,25 +35,6 @@ export const windowQuery = {
   from: queryInstant.exactOptional(),
   to: queryInstant.exactOptional(),
 };
-
-/** Several values, separated by commas or in repeated parameters; duplicates are removed. */
-function csvOf(allowed: readonly string[], what: string, fallback?: string) {
-  const schema = z.union([z.string(), z.array(z.string())]).transform((given, context) => {
-    const names = [given].flat().flatMap((text) => text.split(','));
-    const unknown = names.find((name) => !allowed.includes(name));
-    if (unknown === undefined) return [...new Set(names)];
-    context.addIssue({ code: 'custom', message: `has "${unknown}", which is not ${what}` });
-    return z.NEVER;
-  });
-  const override = {
-    type: 'array',
-    items: { type: 'string', enum: allowed },
-    description: 'Separated by commas, or repeated',
-  };
-  return fallback === undefined
-    ? schema.meta({ override })
-    : schema.default([fallback]).meta({ override: { ...override, default: [fallback] } });
-}
 
 /** CSV can also be chosen by `Accept: text/csv`. */
 export const csvFormat = z.enum(['json', 'csv']).exactOptional().meta({
@@ -88,9 +69,12 @@ function queryOf(title: string, facts: AnalyticsFacts): z.ZodType<AnalyticsQuery
     ...windowQuery,
     quickRange: z.enum(quickRanges).default('last24Hours'),
     ...(facts.groupBy.length === 0 ? {} : grouped),
-    filterByStatus: csvOf(facts.statuses, `one of ${facts.statuses.join(', ')}`).exactOptional(),
+    filterByStatus: queryNames(
+      facts.statuses,
+      `one of ${facts.statuses.join(', ')}`,
+    ).exactOptional(),
     format: csvFormat,
-    metrics: csvOf(
+    metrics: queryNames(
       [...metrics.keys()],
       `a metric of ${title}s; GET /v1/analytics/metrics lists them`,
       facts.defaultMetric,

@@ -11,6 +11,7 @@ import {
   queryBoolean,
   queryInstant,
   queryInteger,
+  queryNames,
   timestamp,
 } from './primitives.ts';
 import { defineRoute } from './route.ts';
@@ -108,6 +109,12 @@ const listCheckResults = defineRoute({
   paged: true,
 });
 
+const resultFields = Object.keys(checkResult.shape);
+/** Whole unless `fields` names some; types are those of whole ones, since the console names none. */
+const projected = z.union([checkResult, checkResult.partial()]).meta({
+  override: { $ref: '#/components/schemas/CheckResult' },
+}) as unknown as typeof checkResult;
+
 const listCheckResultsByCursor = defineRoute({
   operationId: 'listCheckResultsByCursor',
   method: 'GET',
@@ -115,7 +122,7 @@ const listCheckResultsByCursor = defineRoute({
   tag: 'Check results',
   summary: 'List the results of a check, newest first, page by page',
   description:
-    'The window has no limit; without `from` it has no beginning. An answer contains at most 16 MiB of result details; further results have `detailsOmitted`.',
+    'The window has no limit; without `from` it has no beginning. An answer contains at most 16 MiB of result details; further results have `detailsOmitted`. With `fields` entries have these fields only.',
   authentication: 'apiKey',
   rateLimit: { requests: 60, seconds: 60 },
   params: z.object({ checkId: pathId }),
@@ -127,9 +134,10 @@ const listCheckResultsByCursor = defineRoute({
     }),
     limit: queryInteger(1, 100).default(10),
     nextId: cursorQuery.nextId,
+    fields: queryNames(resultFields, 'a field of a result').exactOptional(),
   }),
   status: 200,
-  response: cursorPage(checkResult),
+  response: cursorPage(projected),
   errors: [400, 402, 404, 429],
 });
 

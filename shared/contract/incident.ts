@@ -17,7 +17,7 @@ const instant = z.iso.datetime({ offset: true });
 
 /** Existing clients send whole services; only their ids are used. */
 const services = z
-  .array(z.looseObject({ id: z.string().min(1) }))
+  .array(z.object({ id: z.string().min(1) }))
   .min(1)
   .max(200)
   .meta({

@@ -1,4 +1,7 @@
-/** Maintenance windows: times in which checks with certain tags do not run. Spec: Maintenance window. */
+/**
+ * Maintenance windows: times in which checks with certain tags do not run, or run without alerts. Spec:
+ * Maintenance window.
+ */
 import { z } from 'zod';
 import { tags } from './check.ts';
 import {
@@ -41,6 +44,12 @@ const description = z.string().max(2000).nullable();
 const pauseAllChecks = z.boolean().meta({
   description: 'Pauses every check, whatever its tags; otherwise a window without tags pauses none',
 });
+const silenceAlertsTags = tags.meta({
+  description: 'Checks and groups with any of these tags run, and send no alerts',
+});
+const silenceAllAlerts = z
+  .boolean()
+  .meta({ description: 'Every check runs, and none sends alerts' });
 
 const timezone = anyTimezone.nullable().meta({
   override: {
@@ -56,12 +65,14 @@ const createBody = z.object({
   startsAt,
   endsAt,
   repeatUnit: repeatUnit.default(null),
-  tags: tags.default([]),
+  tags: tags.exactOptional(),
   repeatInterval: repeatInterval.default(null),
   repeatEndsAt: repeatEndsAt.default(null),
   timezone: timezone.default(null),
   description: description.default(null),
   pauseAllChecks: pauseAllChecks.default(false),
+  silenceAlertsTags: silenceAlertsTags.default([]),
+  silenceAllAlerts: silenceAllAlerts.default(false),
 });
 
 const updateBody = z.object({
@@ -75,6 +86,8 @@ const updateBody = z.object({
   timezone: timezone.exactOptional(),
   description: description.exactOptional(),
   pauseAllChecks: pauseAllChecks.exactOptional(),
+  silenceAlertsTags: silenceAlertsTags.exactOptional(),
+  silenceAllAlerts: silenceAllAlerts.exactOptional(),
 });
 
 /** Id of an occurrence: its window and its start, so it is stable. */
@@ -94,6 +107,8 @@ export const maintenanceWindow = z
     timezone: z.string().nullable(),
     description,
     pauseAllChecks,
+    silenceAlertsTags,
+    silenceAllAlerts,
     nextOccurrences: z
       .array(z.object({ id: maintenanceId, ...span }))
       .max(5)
@@ -102,6 +117,9 @@ export const maintenanceWindow = z
       }),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
+    warnings: z.array(z.string()).exactOptional().meta({
+      description: 'Set when the window applies to no check',
+    }),
   })
   .meta({ id: 'MaintenanceWindow' });
 
@@ -156,6 +174,8 @@ const createMaintenanceWindow = defineRoute({
   path: '/v1/maintenance-windows',
   tag,
   summary: 'Create a maintenance window',
+  description:
+    'One that is said to apply to nothing, by an empty `tags`, is refused; one without `tags` is warned of.',
   authentication: 'apiKey',
   body: createBody,
   status: 201,

@@ -216,6 +216,25 @@ export function queryList<T extends z.ZodType<unknown, string>>(item: T) {
   return z.union([item.transform((one) => [one]), z.array(item)]);
 }
 
+/** Several names, separated by commas or in repeated parameters; duplicates are removed. */
+export function queryNames(allowed: readonly string[], what: string, fallback?: string) {
+  const schema = z.union([z.string(), z.array(z.string())]).transform((given, context) => {
+    const names = [given].flat().flatMap((text) => text.split(','));
+    const unknown = names.find((name) => !allowed.includes(name));
+    if (unknown === undefined) return [...new Set(names)];
+    context.addIssue({ code: 'custom', message: `has "${unknown}", which is not ${what}` });
+    return z.NEVER;
+  });
+  const override = {
+    type: 'array',
+    items: { type: 'string', enum: allowed },
+    description: 'Separated by commas, or repeated',
+  };
+  return fallback === undefined
+    ? schema.meta({ override })
+    : schema.default([fallback]).meta({ override: { ...override, default: [fallback] } });
+}
+
 /** Page style pagination. Spec: Limits, `limit` 1 to 100, default 10. */
 export const pageQuery = {
   limit: queryInteger(1, 100).default(10),

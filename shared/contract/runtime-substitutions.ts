@@ -14,6 +14,9 @@ export interface Substitution {
 const goneVersion = 'not in the registry that the lock was made from; the next later one is taken';
 const gonePackage = 'no version of it was in the registry that the lock was made from';
 
+/** A later one needs a later Playwright. */
+const newestThen = 'the newest version when the runtime was made';
+
 export const substitutions: Readonly<Record<string, readonly Substitution[]>> = {
   '2026.04': [
     { package: 'mailosaur', wanted: '11.0.2', instead: '11.1.0', reason: goneVersion },
@@ -54,6 +57,29 @@ export const substitutions: Readonly<Record<string, readonly Substitution[]>> = 
       package: 'nice-grpc-server-middleware-terminator',
       wanted: '2.0.14',
       instead: null,
+      reason: gonePackage,
+    },
+  ],
+  '2024.02': [
+    { package: '@dvag/playwright-utils', wanted: 'latest', instead: null, reason: gonePackage },
+    { package: 'allure-playwright', wanted: 'latest', instead: '2.12.0', reason: newestThen },
+    {
+      ...{ package: 'nice-grpc-client-middleware-devtools', wanted: '1.0.3', instead: null },
+      reason: gonePackage,
+    },
+    {
+      ...{ package: 'nice-grpc-opentelemetry', wanted: '0.1.14', instead: '0.1.15' },
+      reason: goneVersion,
+    },
+    { package: 'nice-grpc-prometheus', wanted: '0.2.3', instead: '0.2.9', reason: goneVersion },
+    {
+      package: 'nice-grpc-server-health',
+      wanted: '2.0.10',
+      instead: '2.0.19',
+      reason: goneVersion,
+    },
+    {
+      ...{ package: 'nice-grpc-server-middleware-terminator', wanted: '2.0.10', instead: null },
       reason: gonePackage,
     },
   ],

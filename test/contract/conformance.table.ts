@@ -1286,7 +1286,10 @@ export const sections: readonly Section[] = [
     values: 0,
     requests: ['createMaintenanceWindow'],
     responses: ['createMaintenanceWindow'],
-    further: ['timezone', 'description', 'pauseAllChecks', 'nextOccurrences'],
+    further: [
+      ...['timezone', 'description', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'],
+      ...['nextOccurrences', 'warnings'],
+    ],
     table: [
       { at: 'id', kind: 'number', only: 'response', always: true },
       { at: 'name', kind: 'string', required: true, always: true, sample: 'renamed' },

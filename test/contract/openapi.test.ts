@@ -134,6 +134,8 @@ test('an example is carried out as it stands, once the ids in it exist', async (
     const isOfMade = name === undefined || (further.length === 0 && parent !== undefined);
     if (!isOfMade || route.authentication !== 'apiKey' || isOfProfile(route)) continue;
     if (isOfUpload(route)) continue;
+    // It makes the project at once that another example makes.
+    if (route.operationId === 'deployProjectAtOnce') continue;
     const params = name === undefined ? {} : { [name]: parent?.[name] ?? parent?.['id'] };
     const body = { ...(exampleOf(route) as Json), ...idsFor(route, made) };
     const answer = await cp.api(route.method, pathOf(route, params), body);

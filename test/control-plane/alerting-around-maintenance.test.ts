@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { evaluateDueAlerts } from '../../control-plane/alerting/evaluate-due-alerts.ts';
+import { maintenanceOf } from '../../control-plane/maintenance/index.ts';
 import { iso, minute, now, setUp, type Bench } from '../support/results.ts';
 
 const failed = { hasFailures: true, errorMessages: ['HTTP 500'] };
@@ -74,5 +75,37 @@ test('a failure from before maintenance escalates only if a run after it fails',
     await bench.submit(check, 'URL', now + 61 * minute, isMended ? {} : failed);
     await pass(bench, 20);
     assert.deepEqual(await types(bench), isMended ? [] : ['ALERT_FAILURE_REMAIN']);
+  }
+});
+
+test('a window that silences sends no alert of what it selects, and the checks run', async () => {
+  for (const [selects, isSilent] of [
+    [{ silenceAllAlerts: true }, true],
+    [{ silenceAlertsTags: ['shop'] }, true],
+    [{ silenceAlertsTags: ['other'] }, false],
+    [{ tags: ['other'] }, false],
+  ] as const) {
+    await using bench = await setUp();
+    const made = await bench.cp.api('POST', '/v1/maintenance-windows', {
+      ...{ name: 'deploy', startsAt: iso(now + 2 * minute), endsAt: iso(now + 60 * minute) },
+      ...selects,
+    });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const check = await bench.check('url', {
+      ...{ tags: ['shop'], frequency: 1, retryStrategy: null, doubleCheck: false },
+    });
+    const { db } = bench.cp.controlPlane.services;
+    // The window does not pause it.
+    const held = await maintenanceOf(db, bench.cp.accountId, [check], now + 3 * minute);
+    assert.equal(held.size, 0);
+    await pass(bench, 5);
+    await bench.submit(check, 'URL', now + 5 * minute, failed);
+    await pass(bench, 1);
+    assert.deepEqual(await types(bench), isSilent ? [] : ['ALERT_FAILURE']);
+    // What still fails when the window ends is not kept from anybody.
+    await pass(bench, 55);
+    await bench.submit(check, 'URL', now + 61 * minute, failed);
+    await pass(bench, 1);
+    assert.deepEqual(await types(bench), ['ALERT_FAILURE'], JSON.stringify(selects));
   }
 });

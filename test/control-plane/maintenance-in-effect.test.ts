@@ -82,7 +82,7 @@ test('what a window selects by tag is not run, and its slots are not outages', a
   const other = await makeCheck(cp, { tags: ['api'] });
   await makeWindow(cp, [3, 6], { tags: ['shop'] });
   await makeWindow(cp, [5, 8], { tags: ['web'] });
-  await makeWindow(cp, [0, 60], { tags: [] });
+  await makeWindow(cp, [0, 60], {});
   assert.deepEqual(
     await pausesAt(agent),
     new Map([

@@ -30,6 +30,9 @@ test('a window is stored in UTC, with what it does not say at its default', asyn
     timezone: null,
     description: null,
     pauseAllChecks: false,
+    silenceAlertsTags: [],
+    silenceAllAlerts: false,
+    warnings: ['it applies to no check: it has no tags, and pauses or silences not all'],
     nextOccurrences: [21, 28, 35, 42, 49].map((day) => {
       const startsAt = new Date(Date.UTC(2026, 10, day, 22));
       return {
@@ -207,4 +210,29 @@ test('occurrences are listed, the coming ones first, and called off one by one',
     after.nextOccurrences.map(({ id }: { id: string }) => id),
     [all[2].id],
   );
+});
+
+test('a window that is said to apply to nothing is refused; one of which nothing is said is warned of', async () => {
+  await using cp = await startTestControlPlane({ clock: new TestClock(start) });
+  const create = (fields: object) =>
+    cp.api('POST', '/v1/maintenance-windows', { ...window, ...fields });
+  for (const [fields, status, isWarned] of [
+    [{}, 201, true],
+    [{ tags: [] }, 400, false],
+    [{ tags: [], pauseAllChecks: false, silenceAllAlerts: false }, 400, false],
+    [{ tags: [], silenceAllAlerts: true }, 201, false],
+    [{ tags: [], silenceAlertsTags: ['shop'] }, 201, false],
+    [{ tags: ['shop'] }, 201, false],
+    [{ pauseAllChecks: true }, 201, false],
+  ] as const) {
+    const { status: answered, body } = await create(fields);
+    assert.equal(answered, status, JSON.stringify(fields));
+    assert.equal('warnings' in body, isWarned, JSON.stringify(fields));
+    if (status === 400) assert.match(String(body.message), /^"tags" must not be empty/);
+  }
+  const { body: idle } = await create({});
+  const path = `/v1/maintenance-windows/${idle.id}`;
+  assert.equal((await cp.api('PUT', path, { name: 'renamed' })).status, 200);
+  assert.equal((await cp.api('PUT', path, { tags: [] })).status, 400);
+  assert.equal((await cp.api('PUT', path, { silenceAllAlerts: true })).status, 200);
 });

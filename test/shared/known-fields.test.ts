@@ -16,8 +16,9 @@ const schema = z.object({
   config: z.union([z.object({ address: z.string() }), z.object({ number: z.string() })]).optional(),
   tags: z.preprocess((given) => given ?? [], z.array(z.object({ key: z.string() }))),
 });
-const unknown = (value: unknown, tolerated?: z.ZodType) =>
+const all = (value: unknown, tolerated?: z.ZodType) =>
   unknownFields(knownFields(schema), value, tolerated && knownFields(tolerated));
+const unknown = (value: unknown) => all(value).map(({ path, meant }) => ({ path, meant }));
 
 test('a misspelt field is named with its place and the one that was meant', () => {
   assert.deepEqual(unknown({ name: 'a', frequencee: 5 }), [
@@ -48,9 +49,13 @@ test('every branch of a choice is known, and whatever a record holds', () => {
   assert.deepEqual(unknown(value), []);
 });
 
-test('fields of answers are neither unknown nor taken for misspelt, in any depth', () => {
+test('fields of answers are not taken for misspelt, in any depth, and come with their value', () => {
   const answer = z.object({ names: z.string(), request: z.object({ urls: z.string() }) });
-  assert.deepEqual(unknown({ names: 'a', request: { urls: 'b' } }, answer), []);
+  const tolerated = { meant: null, isTolerated: true };
+  assert.deepEqual(all({ names: 'a', request: { urls: 'b' } }, answer), [
+    { path: 'names', value: 'a', ...tolerated },
+    { path: 'request.urls', value: 'b', ...tolerated },
+  ]);
   assert.equal(unknown({ names: 'a', request: { urls: 'b' } }).length, 2);
 });
 

@@ -144,7 +144,9 @@ function toCheck(
   }
   // A check that was read from the API can be run as it is.
   const answered = knownFields(definition.response, z.object({ type: z.string() }));
-  const unknown = unknownFields(knownFields(schema), given, answered);
+  const unknown = unknownFields(knownFields(schema), given, answered).filter(
+    ({ isTolerated }) => !isTolerated,
+  );
   if (unknown.length > 0) {
     const problems = unknown.map(({ path, meant }) => {
       const hint = meant === null ? '' : `, did you mean "${meant}"?`;

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { AgentError } from '../../errors.ts';
+import { substituteNote } from '../substitute-note.ts';
 import { openProxySession } from '../scripts/proxy-session.ts';
 import type { ProxySession } from '../../net/gateway/gateway.ts';
 import type { RunnerContext } from '../runner.ts';
@@ -102,6 +103,8 @@ export class BrowserSession implements AsyncDisposable {
     const note = (sentence: string): void => {
       context.log(sentence, 'WARN');
     };
+    const substitute = substituteNote(context.runtimeId, runtime);
+    if (substitute !== null) note(substitute);
     const proxySession = stack.use(await openProxySession(context, note, isForbidden));
     const workspace = stack.use(await scripting.host.open());
     proxySession?.admit(workspace.allowedClient);

@@ -16,6 +16,7 @@ import {
 } from '../../script-host/request-scripts/request-scripts.ts';
 import type { RunnerContext } from '../runner.ts';
 import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
+import { substituteNote } from '../substitute-note.ts';
 
 const scriptTimeoutMs = 10_000;
 const roomMs = 10_000;
@@ -38,6 +39,8 @@ export function openScripts(
   timeoutMs = scriptTimeoutMs,
 ): Promise<RequestScripts> {
   const { setupScripts: setup, teardownScripts: teardown, snippets, clock, signal } = context;
+  const substitute = substituteNote(context.runtimeId, runtime);
+  if (substitute !== null) context.log(substitute, 'WARN');
   return RequestScripts.open({
     ...{ setup, teardown, snippets, clock, signal, runtime, environment, addSecret, timeoutMs },
     host: context.scripting().host,

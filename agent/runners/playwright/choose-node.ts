@@ -25,7 +25,7 @@ export async function chooseNode(
       .scripting()
       .runtime(runtimeId)
       .catch(() => null);
-    if (runtime !== null) return runtime.nodePath;
+    if (runtime?.id === runtimeId) return runtime.nodePath;
   }
   log.add(`Node ${major} is not on this machine; the suite runs with ${process.version}`, 'WARN');
   return own;

@@ -8,6 +8,7 @@ import type { Observation, RunnerContext } from '../runner.ts';
 import type { BrowserLease } from '../../browsers/browser-pool.ts';
 import type { FoundBrowser } from '../../browsers/find-browser.ts';
 import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
+import { substituteNote } from '../substitute-note.ts';
 import type { ScriptSession } from '../../browsers/script-sessions.ts';
 import type { ProxySession } from '../../net/gateway/gateway.ts';
 import { beginTrace } from '../../net/http/trace-context.ts';
@@ -307,6 +308,8 @@ export async function runScript(
   const runtime = await scripting.runtime(context.runtimeId);
   const browser = withBrowser ? await scripting.browser() : null;
   const notes: CommonDetails['jobLog'] = [];
+  const substitute = substituteNote(context.runtimeId, runtime);
+  if (substitute !== null) notes.push({ time: clock.now(), msg: substitute, level: 'WARN' });
   await using proxySession = await openProxySession(context, (msg) => {
     notes.push({ time: clock.now(), msg, level: 'WARN' });
   });

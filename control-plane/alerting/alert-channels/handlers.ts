@@ -137,7 +137,7 @@ export function alertChannelHandlers(
     getAlertChannel: async ({ params }, { principal }) =>
       present(principal, await get(db, principal.accountId, params.id)),
 
-    updateAlertChannel: async ({ params, body }, { principal }) => {
+    updateAlertChannel: async ({ params, body }, { principal, ignored }) => {
       const { accountId } = principal;
       const row = await commits.run(async (unit) => {
         const before = await get(unit, accountId, params.id);
@@ -150,7 +150,7 @@ export function alertChannelHandlers(
         let configJson = before.config_json;
         if (config !== undefined) {
           const valid = validate(schema, config, 'payload', ['config']);
-          refuseMisspelt(bodyFields(schema, []), config, ['config']);
+          ignored.push(...refuseMisspelt(bodyFields(schema, []), config, ['config']));
           checkTemplates(before.type, valid);
           configJson = secrets.encrypt(JSON.stringify(valid), accountId);
         }

@@ -54,9 +54,10 @@ const signs: Record<DiffEntry['action'], string> = {
   DETACHED: '  leave',
 };
 
-function show({ diff }: ProjectChange): void {
+function show({ diff, warnings = [] }: ProjectChange): void {
   const rows = diff.map(({ action, type, logicalId }) => [signs[action], type, logicalId]);
   if (rows.length > 0) printRows(['CHANGE', 'TYPE', 'NAME'], rows);
+  for (const warning of warnings) note(`warning: ${warning}`);
 }
 
 export async function apply(folder: string, options: ApplyOptions): Promise<void> {
@@ -68,7 +69,8 @@ export async function apply(folder: string, options: ApplyOptions): Promise<void
     adopt: options.adopt === true,
   });
   if (options.json === true) {
-    printJson({ isApplied, changes: change.diff });
+    const { warnings = [] } = change;
+    printJson({ isApplied, changes: change.diff, warnings });
     return;
   }
   show(change);

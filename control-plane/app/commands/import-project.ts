@@ -101,6 +101,7 @@ export async function importFiles(path: string, options: ImportOptions): Promise
     return;
   }
   printLines(planText(plan));
+  for (const warning of change?.warnings ?? []) note(`warning: ${warning}`);
   if (isApplied && change !== null) {
     console.log(
       `\nimported: ${inWords(change)}. Undo it with \`control-plane destroy ${plan.project}\``,

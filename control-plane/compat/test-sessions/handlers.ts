@@ -242,7 +242,9 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
     runTestSession: async ({ body }, context) => {
       const { accountId } = context.principal;
       const jobs = body.checkRunJobs.map((job, index) =>
-        jobOfClient(services, accountId, job, { index, sharedFiles: body.sharedFiles ?? [] }),
+        jobOfClient(services, accountId, job, {
+          ...{ index, sharedFiles: body.sharedFiles ?? [], ignored: context.ignored },
+        }),
       );
       const [first] = body.checkRunJobs;
       const { session, results } = await begin(

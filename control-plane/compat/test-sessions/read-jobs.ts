@@ -5,9 +5,11 @@ import {
   createCheckGroupBody,
   type CheckGroupFields,
 } from '@monitor/shared/contract/check-group.ts';
+import { fieldsOfAnyType } from '@monitor/shared/contract/check-routes.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { TestJob } from '@monitor/shared/contract/test-session.ts';
+import type { UnknownField } from '@monitor/shared/known-fields.ts';
 import {
   type CheckRow,
   decryptedFields,
@@ -19,6 +21,7 @@ import {
 } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import { ApiError, invalidField } from '../../errors/api-error.ts';
+import { bodyFields, refuseMisspelt } from '../../http/validate.ts';
 import type { NewTestJob } from '../../sessions/index.ts';
 
 export interface SharedFile {
@@ -36,9 +39,18 @@ function sharedSettings(group: CheckGroupFields): CheckGroupFields {
 }
 
 /** Parses a part of a job, or throws 400 with the name of the check and the place in it. */
-function parsed<T>(schema: z.ZodType<T>, value: unknown, path: string, of: string): T {
+function parsed<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  path: string,
+  of: string,
+  ignored: UnknownField[],
+): T {
   const { data, error } = schema.safeParse(value);
-  if (error === undefined) return data as T;
+  if (error === undefined) {
+    ignored.push(...refuseMisspelt(bodyFields(schema, [fieldsOfAnyType]), value, path.split('.')));
+    return data as T;
+  }
   const issues = error.issues.map((issue) => ({
     path: [path, ...issue.path].join('.'),
     message: issue.message,
@@ -69,18 +81,25 @@ export function jobOfClient(
   services: Services,
   accountId: string,
   job: TestJob,
-  { index, sharedFiles }: { index: number; sharedFiles: readonly SharedFile[] },
+  given: { index: number; sharedFiles: readonly SharedFile[]; ignored: UnknownField[] },
 ): NewTestJob {
+  const { index, sharedFiles, ignored } = given;
   const path = `checkRunJobs.${index}`;
   const of = `check "${job.logicalId}"`;
   const { checkType } = job;
   if (!runsOnAgents(checkType)) {
     throw invalidField(`${path}.checkType`, 'has no runs to test: it waits for pings');
   }
-  const { group, sourceInfo, logicalId, testRetryStrategy } = job;
-  const { groupId: _group, locations: _open, privateLocations: _own, ...given } = job;
+  const { group, sourceInfo, logicalId, testRetryStrategy, filePath: _path, ...ofCheck } = job;
   // The hash of these clients is one of lockfiles, not of the bundle.
-  const { cacheHash: _hash, ...body } = given as Record<string, unknown>;
+  const {
+    groupId,
+    locations,
+    privateLocations,
+    cacheHash,
+    checkType: _type,
+    ...body
+  } = ofCheck as Record<string, unknown>;
   const dependencies = filesOf(body['dependencies'], sharedFiles, path);
   const fields = parsed(
     (checkTypes[checkType] as CheckTypeDefinition).create,
@@ -91,6 +110,7 @@ export function jobOfClient(
     },
     path,
     of,
+    ignored,
   );
   const ofGroup =
     group == null
@@ -103,6 +123,7 @@ export function jobOfClient(
             sharedSettings(group as unknown as CheckGroupFields),
             `${path}.group`,
             of,
+            ignored,
           ),
         );
   return {

@@ -16,6 +16,9 @@ export interface PlannedWindow {
   tags: readonly string[];
   /** It applies to every check. */
   pauseAllChecks: boolean;
+  /** Checks and groups with any of these tags run, and send no alerts. */
+  mutedTags: readonly string[];
+  mutesAll: boolean;
   schedule: RepeatingWindow;
   /** Instants of cancellation, by the start of the occurrence. */
   calledOff: ReadonlyMap<number, number>;
@@ -124,6 +127,16 @@ export function heldAt(window: PlannedWindow, at: number): Occurrence | null {
   return longest === null
     ? null
     : { ...longest, endsAt: Math.min(longest.endsAt, withdrawnAt ?? longest.endsAt) };
+}
+
+/** A window as alerting sees it: it applies to what it pauses and to what it silences. */
+export function asMute(window: PlannedWindow): PlannedWindow {
+  const { tags, pauseAllChecks, mutedTags, mutesAll } = window;
+  return {
+    ...window,
+    tags: [...tags, ...mutedTags],
+    pauseAllChecks: pauseAllChecks || mutesAll,
+  };
 }
 
 /** True when the window applies to a check with these tags (its own and its group's). */

@@ -19,13 +19,21 @@ import {
 } from '../change-maintenance.ts';
 import type { Services } from '../../core/services.ts';
 import { calledOffOf, findWindow, windowFromRow, type WindowRow } from './store.ts';
-import { fieldsOf, occurrenceToWire, startOfOccurrence, toColumns, windowToWire } from './wire.ts';
+import {
+  fieldsOf,
+  occurrenceToWire,
+  refuseIdle,
+  startOfOccurrence,
+  toColumns,
+  windowToWire,
+} from './wire.ts';
 
 const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 const columns = { startsAt: 'starts_at', endsAt: 'ends_at' } as const;
 /** Limit for future and for past occurrences. */
 const maxListed = 100;
 const listedInPreview = 3;
+const selecting = ['tags', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'];
 
 export function maintenanceWindowHandlers(
   services: Services,
@@ -71,12 +79,19 @@ export function maintenanceWindowHandlers(
       return present(principal.accountId, rows);
     },
 
-    createMaintenanceWindow: async ({ body }, { principal: { accountId } }) =>
-      presentOne(accountId, await createWindow(services, accountId, toColumns(body))),
+    createMaintenanceWindow: async ({ body }, { principal: { accountId } }) => {
+      // Nothing may be said of them.
+      const fields = { tags: null, ...body };
+      refuseIdle(fields);
+      return presentOne(accountId, await createWindow(services, accountId, toColumns(fields)));
+    },
 
     previewMaintenanceWindow: ({ body }, { principal }) => {
       const now = clock.now();
-      const unasked = { name: '', tags: [], description: null, pauseAllChecks: false };
+      const unasked = {
+        ...{ name: '', description: null, tags: [], pauseAllChecks: false },
+        ...{ silenceAlertsTags: [], silenceAllAlerts: false },
+      };
       const row = {
         ...{ id: 0, account_id: principal.accountId, created_at: now, updated_at: null },
         ...toColumns({ ...body, ...unasked }),
@@ -97,9 +112,12 @@ export function maintenanceWindowHandlers(
     updateMaintenanceWindow: async ({ params, body }, { principal: { accountId } }) =>
       presentOne(
         accountId,
-        await updateWindow(services, accountId, params.id, (before) =>
-          toColumns({ ...fieldsOf(before), ...body }),
-        ),
+        await updateWindow(services, accountId, params.id, (before) => {
+          const fields = { ...fieldsOf(before), ...body };
+          // One from before this was refused can be renamed.
+          if (selecting.some((name) => name in body)) refuseIdle(fields);
+          return toColumns(fields);
+        }),
       ),
 
     deleteMaintenanceWindow: async ({ params }, { principal }) => {

@@ -20,6 +20,8 @@ export function windowFromRow(
     description: row.description,
     tags: fromJson<string[]>(row.tags_json),
     pauseAllChecks: fromFlag(row.pause_all_checks),
+    mutedTags: fromJson<string[]>(row.mute_tags_json),
+    mutesAll: fromFlag(row.mute_all_alerts),
     schedule: {
       startsAt: row.starts_at,
       endsAt: row.ends_at,
@@ -106,7 +108,11 @@ export async function pastWindows(
   const rows = await pastOfAccount.run(db, { account_id: accountId, since });
   return rows.map((row) => {
     const stored = fromJson<StoredWindow>(row.window_json);
-    return { ...stored, calledOff: new Map(stored.calledOff), withdrawnAt: row.withdrawn_at };
+    return {
+      // Those of older builds have none.
+      ...{ mutedTags: [], mutesAll: false },
+      ...{ ...stored, calledOff: new Map(stored.calledOff), withdrawnAt: row.withdrawn_at },
+    };
   });
 }
 

@@ -17,12 +17,16 @@ import { readInstant } from '../../core/instant.ts';
 import type { WindowRow } from './store.ts';
 
 type Wire = z.input<typeof maintenanceWindow>;
-type Fields = Omit<Wire, 'id' | 'nextOccurrences' | 'created_at' | 'updated_at'>;
+type Fields = Omit<
+  Wire,
+  'id' | 'nextOccurrences' | 'created_at' | 'updated_at' | 'warnings' | 'tags'
+> & { tags: string[] | null };
 
 const listedAhead = 5;
+const applyingToNothing = 'it applies to no check: it has no tags, and pauses or silences not all';
 
 /** The fields of a row, as a body has them. */
-export function fieldsOf(row: WindowRow): Fields {
+export function fieldsOf(row: WindowRow): Fields & { tags: string[] } {
   return {
     name: row.name,
     startsAt: toTimestamp(row.starts_at),
@@ -34,6 +38,8 @@ export function fieldsOf(row: WindowRow): Fields {
     timezone: row.timezone,
     description: row.description,
     pauseAllChecks: row.pause_all_checks !== 0,
+    silenceAlertsTags: fromJson<string[]>(row.mute_tags_json),
+    silenceAllAlerts: row.mute_all_alerts !== 0,
   };
 }
 
@@ -48,9 +54,10 @@ export function startOfOccurrence(windowId: number, id: string): number | null {
 }
 
 export function windowToWire(row: WindowRow, window: PlannedWindow, now: number): Wire {
+  const fields = fieldsOf(row);
   return {
     id: row.id,
-    ...fieldsOf(row),
+    ...fields,
     nextOccurrences: nextHeld(window, now, listedAhead).map(({ startsAt, endsAt }) => ({
       id: occurrenceId(row.id, startsAt),
       startsAt: toTimestamp(startsAt),
@@ -58,6 +65,7 @@ export function windowToWire(row: WindowRow, window: PlannedWindow, now: number)
     })),
     created_at: toTimestamp(row.created_at),
     updated_at: toTimestampOrNull(row.updated_at),
+    ...(isIdle(fields) && { warnings: [applyingToNothing] }),
   };
 }
 
@@ -80,6 +88,21 @@ function instantOf(text: string, field: string, timezone: string | null): number
   if (hasOffset) return readInstant(text, field);
   const shown = readInstant(text.includes('T') ? `${text}Z` : text, field);
   return readInstant(toTimestamp(wallClockOf(timezone).instantOf(shown)), field);
+}
+
+/** True for a window that would neither pause nor silence any check. */
+function isIdle({ tags, pauseAllChecks, silenceAlertsTags, silenceAllAlerts }: Fields): boolean {
+  const selects = [tags, silenceAlertsTags].some((each) => each !== null && each.length > 0);
+  return !selects && !pauseAllChecks && !silenceAllAlerts;
+}
+
+/** Refuses such a window, unless nothing was said of what it applies to. */
+export function refuseIdle(fields: Fields): void {
+  if (fields.tags === null || !isIdle(fields)) return;
+  throw invalidField(
+    'tags',
+    'must not be empty: the window would apply to no check. Or set "pauseAllChecks", "silenceAllAlerts" or "silenceAlertsTags"',
+  );
 }
 
 /** The columns for the fields of a body. Refuses a window that never begins or overlaps itself. */
@@ -106,9 +129,11 @@ export function toColumns(fields: Fields) {
     repeat_unit: repeatUnit,
     repeat_interval: repeatInterval,
     repeat_ends_at: repeatEndsAt,
-    tags_json: JSON.stringify([...new Set(fields.tags)]),
+    tags_json: JSON.stringify([...new Set(fields.tags ?? [])]),
     timezone,
     description,
     pause_all_checks: toFlag(fields.pauseAllChecks),
+    mute_tags_json: JSON.stringify([...new Set(fields.silenceAlertsTags)]),
+    mute_all_alerts: toFlag(fields.silenceAllAlerts),
   };
 }

@@ -1,5 +1,6 @@
 /** The configuration of Gatus from one file or a folder of them. */
 import { SourceError, type SourceFile } from '../mover.ts';
+import type { FilledVariables } from '../environment.ts';
 import type { Plan } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
 import { type Fields } from '../source-object.ts';
@@ -12,8 +13,8 @@ export function isGatus(file: SourceFile): boolean {
   return isYaml(file) && topLevel.test(file.text) && !ofOthers.test(file.text);
 }
 
-/** `$X` and `${X}` become values of the environment, before YAML is parsed; `$$` is a dollar sign. */
-export function expandEnvironment(text: string, plan: Plan): string {
+/** `$X` and `${X}` become marks of values of the environment, before YAML is parsed; `$$` is a dollar sign. */
+export function expandEnvironment(text: string, plan: Plan, filled: FilledVariables): string {
   return text.replace(
     /\$\$|\$\{(\w+)\}|\$([A-Za-z_]\w*)/g,
     (whole, braced: string | undefined, bare: string | undefined) => {
@@ -24,7 +25,7 @@ export function expandEnvironment(text: string, plan: Plan): string {
         plan.need(`the environment variable ${name}, which the files name (\`${whole}\`)`);
         return '';
       }
-      return value;
+      return filled.fill(name, value);
     },
   );
 }
@@ -43,10 +44,14 @@ function merge(into: Record<string, unknown>, from: Fields, path: string, place:
   }
 }
 
-export function readConfiguration(files: readonly SourceFile[], plan: Plan): Fields {
+export function readConfiguration(
+  files: readonly SourceFile[],
+  plan: Plan,
+  filled: FilledVariables,
+): Fields {
   const merged: Record<string, unknown> = {};
   for (const file of files.filter(isYaml)) {
-    const expanded = { ...file, text: expandEnvironment(file.text, plan) };
+    const expanded = { ...file, text: expandEnvironment(file.text, plan, filled) };
     for (const { path, fields } of configurationsIn(expanded)) {
       // Other objects in a file of Kubernetes.
       if (fields['kind'] === undefined) merge(merged, fields, path, '');

@@ -16,6 +16,7 @@ import { lookUp, SourceObject, textOf } from '../source-object.ts';
 import { windowsOf, type Recurrence } from '../windows.ts';
 import { Alerting } from './alerts.ts';
 import { judge, type EndpointKind, type Judged } from './conditions.ts';
+import { FilledVariables } from '../environment.ts';
 import { isGatus, readConfiguration } from './files.ts';
 
 const endpointDefaults = { enabled: true, method: 'GET', interval: '60s' };
@@ -384,7 +385,8 @@ function records(configuration: SourceObject, name: string): Record<string, unkn
 }
 
 function convert(files: readonly SourceFile[], plan: Plan): void {
-  const configuration = new SourceObject(readConfiguration(files, plan));
+  const filled = new FilledVariables(plan);
+  const configuration = new SourceObject(readConfiguration(files, plan, filled));
   const context: Context = {
     plan,
     alerting: new Alerting(plan, configuration.get('alerting')),
@@ -415,6 +417,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   for (const path of configuration.unread()) {
     plan.say('NOT_CARRIED', `\`${path}\` is not known.`);
   }
+  filled.settle();
 }
 
 export const gatus: Mover = {

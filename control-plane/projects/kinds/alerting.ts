@@ -33,10 +33,15 @@ export const channels: Kind = {
   own: ['grouping', 'timezone'],
   write: (stored) => stored,
   role: roleOf(alertChannelRoutes.createAlertChannel),
-  parse(payload) {
+  parse(payload, references) {
     refuseSubscriptions(payload, 'subscriptions');
     const { createAlertChannel: route } = alertChannelRoutes;
-    const { subscriptions: _none, ...body } = parseBy(route.body, payload, related(route));
+    const { subscriptions: _none, ...body } = parseBy(
+      route.body,
+      payload,
+      related(route),
+      references,
+    );
     return body;
   },
   async read(unit, ids) {
@@ -80,7 +85,7 @@ export const policies: Kind = {
     const steps = Array.isArray(given)
       ? given.map((step: unknown, at) => stepOf(step, references, `steps.${at}`))
       : given;
-    return parseBy(route.body, plain({ ...payload, steps }) as Fields, related(route));
+    return parseBy(route.body, plain({ ...payload, steps }) as Fields, related(route), references);
   },
   async read(unit, ids) {
     const rows = await rowsOf('escalation_policies', unit, ids);

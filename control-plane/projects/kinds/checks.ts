@@ -131,7 +131,12 @@ export const checks: Kind = {
       const id = references.id(serviceId, 'status-page-service', field);
       resolved['triggerIncident'] = { ...incident, serviceId: id };
     }
-    const body = parseBy(definition.create, plain(resolved) as Fields, [fieldsOfAnyType]);
+    const body = parseBy(
+      definition.create,
+      plain(resolved) as Fields,
+      [fieldsOfAnyType],
+      references,
+    );
     return { checkType: definition.type, ...body };
   },
   async read(unit, ids) {
@@ -183,7 +188,8 @@ export const groups: Kind = {
     const { createCheckGroup: v2, createCheckGroupV1: v1 } = checkGroupRoutes;
     const named = withReferences(given, references);
     const resolved = { ...named, ...locationsIn(given, references, slugs) };
-    return parseBy(v === 2 ? v2.body : v1.body, plain(resolved) as Fields, related(v2));
+    const { body } = v === 2 ? v2 : v1;
+    return parseBy(body, plain(resolved) as Fields, related(v2), references);
   },
   async read(unit, ids) {
     const { services, accountId } = unit;

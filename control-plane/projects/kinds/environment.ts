@@ -13,8 +13,13 @@ export const variables: Kind = {
   isUnknownToClients: true,
   address: 'key',
   role: roleOf(variableRoutes.createVariable),
-  parse: (payload) =>
-    parseBy(variableRoutes.createVariable.body, payload, related(variableRoutes.createVariable)),
+  parse: (payload, references) =>
+    parseBy(
+      variableRoutes.createVariable.body,
+      payload,
+      related(variableRoutes.createVariable),
+      references,
+    ),
   async read(unit, ids) {
     const { services, accountId } = unit;
     const rows = await rowsOf('variables', unit, ids);
@@ -48,8 +53,13 @@ export const snippets: Kind = {
   type: 'snippet',
   isUnknownToClients: true,
   role: roleOf(snippetRoutes.createSnippet),
-  parse: (payload) =>
-    parseBy(snippetRoutes.createSnippet.body, payload, related(snippetRoutes.createSnippet)),
+  parse: (payload, references) =>
+    parseBy(
+      snippetRoutes.createSnippet.body,
+      payload,
+      related(snippetRoutes.createSnippet),
+      references,
+    ),
   async read(unit, ids) {
     const rows = await rowsOf('snippets', unit, ids);
     return new Map(

@@ -7,7 +7,13 @@ import type { Services } from '../../core/services.ts';
 import { ApiError, invalidField } from '../../errors/api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { CallContext } from '../../http/call-context.ts';
-import { bodyFields, type BodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
+import {
+  bodyFields,
+  type BodyFields,
+  notKept,
+  refuseMisspelt,
+  validate,
+} from '../../http/validate.ts';
 import { type References } from '../references.ts';
 
 export type Fields = Record<string, unknown>;
@@ -74,11 +80,15 @@ export function requireRole({ role: neededRole }: Kind, role: Role): void {
 
 const known = new WeakMap<z.ZodType, BodyFields>();
 
-/** A payload by the schema of a REST body, as strictly as the API reads it. */
+/**
+ * A payload by the schema of a REST body, as strictly as the API reads it. What it does not keep is noted
+ * with the references.
+ */
 export function parseBy(
   schema: z.ZodType,
   payload: Fields,
-  related: readonly z.ZodType[] = [],
+  related: readonly z.ZodType[],
+  { ignored }: Pick<References, 'ignored'>,
 ): Fields {
   let fields = known.get(schema);
   if (fields === undefined) {
@@ -86,7 +96,7 @@ export function parseBy(
     known.set(schema, fields);
   }
   const body = validate(schema, payload, 'payload') as Fields;
-  refuseMisspelt(fields, payload);
+  ignored.push(...notKept(refuseMisspelt(fields, payload), body));
   return body;
 }
 

@@ -24,9 +24,9 @@ export const locations: Kind = {
   write: (stored) => stored,
   address: 'slugName',
   role: roleOf(privateLocationRoutes.createPrivateLocation),
-  parse(payload) {
+  parse(payload, references) {
     const { createPrivateLocation: route } = privateLocationRoutes;
-    return parseBy(route.body, payload, related(route));
+    return parseBy(route.body, payload, related(route), references);
   },
   async read(unit, ids) {
     const { services, accountId } = unit;
@@ -58,20 +58,22 @@ export const locations: Kind = {
 
 export const windows: Kind = {
   type: 'maintenance-window',
-  own: ['timezone', 'description', 'pauseAllChecks'],
+  own: ['timezone', 'description', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'],
   write: (stored) => stored,
   role: roleOf(maintenanceWindowRoutes.createMaintenanceWindow),
-  parse(payload) {
+  parse(payload, references) {
     const { createMaintenanceWindow: route } = maintenanceWindowRoutes;
-    return parseBy(route.body, payload, related(route));
+    return { tags: null, ...parseBy(route.body, payload, related(route), references) };
   },
   async read(unit, ids) {
     const rows = await rowsOf('maintenance_windows', unit, ids);
     return new Map(
-      rows.map((row) => [
-        String(row.id),
-        { handle: String(row.id), fields: { ...windowFieldsOf(row) } },
-      ]),
+      rows.map((row) => {
+        const { tags, ...rest } = windowFieldsOf(row);
+        // An empty list would say that the window applies to nothing.
+        const fields = tags.length === 0 ? rest : { ...rest, tags };
+        return [String(row.id), { handle: String(row.id), fields }];
+      }),
     );
   },
   async create({ services, call }, body) {

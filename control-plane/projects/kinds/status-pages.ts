@@ -18,9 +18,11 @@ export const dashboards: Kind = {
   write: (stored) => stored,
   address: 'customUrl',
   role: roleOf(dashboardRoutes.createDashboard),
-  parse(payload) {
+  parse(payload, references) {
     const { createDashboard: route } = dashboardRoutes;
-    const { keys: _own, ...body } = parseBy(route.body, payload, related(route));
+    const parsed = parseBy(route.body, payload, related(route), references);
+    const { keys, ...body } = parsed;
+    if ((keys as unknown[]).length > 0) references.ignored.push('keys');
     return body;
   },
   async read(unit, ids) {
@@ -55,8 +57,9 @@ export const pageServices: Kind = {
   type: 'status-page-service',
   write: (stored) => stored,
   role: roleOf(serviceRoutes.createService),
-  parse(payload) {
-    return parseBy(serviceRoutes.createService.body, payload, related(serviceRoutes.createService));
+  parse(payload, references) {
+    const { createService: route } = serviceRoutes;
+    return parseBy(route.body, payload, related(route), references);
   },
   async read(unit, ids) {
     const rows = await rowsOf('services', unit, ids);
@@ -106,7 +109,7 @@ export const pages: Kind = {
       ? given.map((card: unknown, at) => cardOf(card, references, `cards.${at}`))
       : given;
     const resolved = plain({ ...plainPage, ...(plain(payload) as Fields), cards }) as Fields;
-    return parseBy(route.body, resolved, related(route));
+    return parseBy(route.body, resolved, related(route), references);
   },
   async read(unit, ids) {
     const { services, accountId } = unit;

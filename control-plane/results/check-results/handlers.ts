@@ -3,6 +3,7 @@ import {
   type checkResultRoutes,
   sixHoursMs,
 } from '@monitor/shared/contract/check-result-routes.ts';
+import type { Fields } from '@monitor/shared/fields.ts';
 import type { RouteInput } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { isExistingClient } from '../../http/authenticate.ts';
@@ -14,6 +15,15 @@ import type { Services } from '../../core/services.ts';
 import { findResult, listResults, listResultsByCursor, listRuns } from './store.ts';
 
 const maxRunsWindowMs = 31 * 24 * 3_600_000;
+
+/** A page of results with some of their fields. */
+function onlyFields(json: string, names: readonly string[]): string {
+  const page = JSON.parse(json) as { entries: Fields[] };
+  const entries = page.entries.map((entry) =>
+    Object.fromEntries(names.map((name) => [name, entry[name]])),
+  );
+  return JSON.stringify({ ...page, entries });
+}
 
 export function checkResultHandlers(services: Services): Handlers<typeof checkResultRoutes> {
   const { db, clock } = services;
@@ -45,7 +55,7 @@ export function checkResultHandlers(services: Services): Handlers<typeof checkRe
       const filter = { ...window, ...filterOf(query) };
       const page = await listResultsByCursor(services, accountId, params.checkId, filter, query);
       if (page.count === 0) await requireCheck(db, accountId, params.checkId);
-      return asJson(page.json);
+      return asJson(query.fields === undefined ? page.json : onlyFields(page.json, query.fields));
     },
 
     getCheckResult: async ({ params }, { principal, headers }) => {

@@ -17,6 +17,8 @@ export interface Candidate {
   hasBrowser: boolean;
   /** Whether it can encrypt results. */
   encryptsResults: boolean;
+  /** Whether it runs a check without the runtime that this names, with another one. */
+  substitutesRuntimes?: boolean;
 }
 
 /** The capabilities that a check needs. */
@@ -30,9 +32,14 @@ export interface Needs {
   needsBrowser: boolean;
 }
 
-function hasRuntime({ runtimes }: Candidate, { needsRuntime, runtimeId }: Needs): boolean {
-  if (!needsRuntime) return true;
-  return runtimeId === null ? runtimes.size > 0 : runtimes.has(runtimeId);
+/** Whether it has the very runtime that a check names. */
+function hasNamed({ runtimes }: Candidate, { needsRuntime, runtimeId }: Needs): boolean {
+  return !needsRuntime || (runtimeId === null ? runtimes.size > 0 : runtimes.has(runtimeId));
+}
+
+function hasRuntime(candidate: Candidate, needs: Needs): boolean {
+  const { runtimes, substitutesRuntimes = false } = candidate;
+  return hasNamed(candidate, needs) || (substitutesRuntimes && runtimes.has('builtin'));
 }
 
 /** True when the agent knows the type and has the runtime. */
@@ -41,12 +48,15 @@ function canRun(candidate: Candidate, needs: Needs): boolean {
 }
 
 /**
- * The agents that share a check: those with all it needs. When none has a browser, the check is
+ * The agents that share a check: those with all it needs; where none has the runtime that it names, those
+ * that substitute one. When none has a browser, the check is
  * assigned without one: its runs end with an error that names the missing browser, and once it is
  * installed, the next run works.
  */
 export function agentsFor<C extends Candidate>(needs: Needs, candidates: readonly C[]): C[] {
-  const able = candidates.filter((candidate) => canRun(candidate, needs));
+  const capable = candidates.filter((candidate) => canRun(candidate, needs));
+  const exact = capable.filter((candidate) => hasNamed(candidate, needs));
+  const able = exact.length > 0 ? exact : capable;
   const withBrowser = needs.needsBrowser ? able.filter(({ hasBrowser }) => hasBrowser) : [];
   return withBrowser.length > 0 ? withBrowser : able;
 }

@@ -89,7 +89,13 @@ export type DiffEntry = z.output<typeof diffEntry>;
 
 /** What is equal already is not in the diff. */
 export const projectChange = z
-  .object({ project: project.nullable(), diff: z.array(diffEntry) })
+  .object({
+    project: project.nullable(),
+    diff: z.array(diffEntry),
+    warnings: z.array(z.string()).exactOptional().meta({
+      description: 'Fields of resources that are not kept, one a line. Absent where all are',
+    }),
+  })
   .meta({ id: 'ProjectChange' });
 export type ProjectChange = z.input<typeof projectChange>;
 
@@ -177,6 +183,35 @@ const deleteProject = defineRoute({
   errors: [400, 409, 429],
 });
 
+const deployProjectAtOnce = defineRoute({
+  operationId: 'deployProjectAtOnce',
+  method: 'POST',
+  path: '/next-v2/projects/deploy',
+  tag,
+  summary: 'Deploy a project and wait, for clients from before there were deployments to follow',
+  authentication: 'apiKey',
+  query: z.object({ dryRun: flag, scheduleOnDeploy: queryBoolean.default(true) }),
+  body: projectBody,
+  bodyLimitBytes: maxProjectBytes,
+  status: 200,
+  response: projectChange,
+  errors: [400, 409, 413, 429],
+});
+
+const deleteProjectAtOnce = defineRoute({
+  operationId: 'deleteProjectAtOnce',
+  method: 'DELETE',
+  path: '/next/projects/{logicalId}',
+  tag,
+  summary: 'Delete a project and wait, for the same clients',
+  authentication: 'apiKey',
+  params: byProject,
+  query: z.object({ preserveResources: flag }),
+  status: 200,
+  response: projectChange,
+  errors: [400, 409, 429],
+});
+
 const getDeployment = defineRoute({
   operationId: 'getDeployment',
   method: 'GET',
@@ -197,7 +232,7 @@ const streamDeployment = defineRoute({
   tag,
   summary: 'Follow a deployment as server-sent events',
   description:
-    'Events `progress` with a percentage, and `complete` with the deployment at its end.',
+    'Events `progress` with a percentage, `warning` with the `message` of each warning, and `complete` with the deployment at its end.',
   authentication: 'apiKey',
   hasEffects: true,
   params: byDeployment,
@@ -240,6 +275,8 @@ export const projectRoutes = {
   deployProject,
   exportProject,
   deleteProject,
+  deployProjectAtOnce,
+  deleteProjectAtOnce,
   getDeployment,
   streamDeployment,
   awaitDeployment,

@@ -1,6 +1,6 @@
 // Own process: it starts many programs.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { installRuntime, removeRuntime } from '../../../agent/runtimes/install-runtime.ts';
@@ -78,12 +78,62 @@ test('a package that does not load keeps the runtime from being offered, and is 
     code: 'RUNTIME_BROKEN',
     message: /not offered to checks:\n {2}of-tomorrow: Error: needs a newer Node/,
   });
-  assert.deepEqual(
-    listRuntimes(directory).map(({ state }) => state),
-    ['unfinished'],
-  );
+  // What did not work is not built upon.
+  assert.deepEqual(listRuntimes(directory), []);
   writePackage(folder.path, 'of-tomorrow', { 'index.js': '' });
-  assert.equal((await installRuntime(options)).isNew, true, 'the next attempt goes on');
+  assert.equal((await installRuntime(options)).isNew, true);
+});
+
+test('what an interrupted installation left half written is cleared away by the next one', async () => {
+  using folder = temporaryFolder();
+  const directory = join(folder.path, 'runtimes');
+  const plan = fakePlan(folder.path, packagesThatLoad(folder.path));
+  const options = { plan, directory, environment: npmEnvironment, now };
+  const partial = join(directory, '2026.04.partial');
+  const stopping = new AbortController();
+  const interrupted = installRuntime({
+    ...{ ...options, signal: stopping.signal },
+    onUnpacked: (place) => {
+      // npm takes a package with its folder for installed, as after a crash while it was unpacked.
+      const half = join(place, 'node_modules', 'for-require');
+      rmSync(half, { recursive: true });
+      mkdirSync(half);
+      writeFileSync(join(half, 'package.json'), '{"name":"for-require","version":"1.0.0"}');
+      stopping.abort();
+    },
+  });
+  await assert.rejects(interrupted);
+  assert.ok(existsSync(partial));
+  assert.equal((await installRuntime(options)).isNew, true);
+  assert.ok(!existsSync(partial));
+});
+
+test('a running agent offers a runtime that was installed meanwhile, and not one that was removed', async () => {
+  using folder = temporaryFolder();
+  const directory = join(folder.path, 'runtimes');
+  const runtimes = await openRuntimes({
+    ...{ directory, builtin: null, now },
+    onUnusable: ({ problem }) => assert.fail(problem),
+  });
+  const offered = async (): Promise<readonly string[]> => {
+    runtimes.lookAgain();
+    await runtimes.refresh();
+    return runtimes.ids;
+  };
+  assert.deepEqual(await offered(), []);
+  const plan = fakePlan(folder.path, packagesThatLoad(folder.path));
+  await installRuntime({ plan, directory, environment: npmEnvironment, now });
+  runtimes.lookAgain();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = setInterval(() => {
+    runtimes.lookAgain();
+    if (runtimes.ids.length > 0) resolve();
+  }, 20);
+  await promise;
+  clearInterval(look);
+  assert.deepEqual(runtimes.ids, ['2026.04']);
+  await removeRuntime(directory, '2026.04');
+  assert.deepEqual(await offered(), []);
 });
 
 test('a runtime that changed after its test is tested again, and dropped when it broke', async () => {
@@ -141,6 +191,12 @@ test('what npm says is put into words that help', () => {
       'npm error notarget No matching version found for @a/b@1.2.3.',
       /does not have @a\/b@1\.2\.3;/,
     ],
+    ["npm error 404  '@a/b@*' is not in this registry.", /does not have @a\/b@\*;/],
+    [
+      'npm error code ERESOLVE\nnpm error\nnpm error Could not resolve dependency:\nnpm error peer a@">=2" from b@3.1.0',
+      /do not fit together \(peer a@">=2" from b@3\.1\.0\)/,
+    ],
+    ['npm error code ENEW\nnpm error\nnpm error\nnpm error\nnpm error of c@1', /of c@1/],
     ['npm error code ECONNREFUSED\nnpm error errno -111', /cannot be reached \(ECONNREFUSED\)/],
     ['npm error code SELF_SIGNED_CERT_IN_CHAIN', /NODE_EXTRA_CA_CERTS/],
     ['npm error code EINTEGRITY', /not the one that was locked/],
@@ -151,8 +207,8 @@ test('what npm says is put into words that help', () => {
   for (const [output, words] of cases) assert.match(explainNpm(output), words);
 });
 
-test('the runtimes that images carry are locked, exactly as planned and without hosts', () => {
-  for (const id of ['2026.04', '2025.04']) {
+test('all runtimes of the catalogue are locked, exactly as planned and without hosts', () => {
+  for (const id of knownRuntimeIds) {
     const plan = planOf(id);
     assert.ok(plan.lockFolder !== null);
     const lock = JSON.parse(readFileSync(join(plan.lockFolder, 'package-lock.json'), 'utf8')) as {

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { InstalledRuntime } from '../../../agent/runtimes/installed-runtime.ts';
 import { builtinRuntime } from '../../../agent/runtimes/builtin-runtime.ts';
+import { AgentError } from '../../../agent/errors.ts';
+import { fetchMissing } from '../../../agent/runtimes/fetch-missing.ts';
+import type { Installation } from '../../../agent/runtimes/install-runtime.ts';
+import { substituteNote } from '../../../agent/runners/substitute-note.ts';
 import { chooseRuntime } from '../../../agent/runtimes/runtime-choice.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
@@ -21,7 +26,58 @@ test('a check gets the runtime it names, or the newest, or what the agent came w
   assert.equal(chooseRuntime(null, [], builtin).id, 'builtin');
 });
 
-test('a runtime that is not there is never replaced by another', () => {
+test('unless it is strict, an agent replaces a missing runtime by its own packages, and says so', () => {
+  const chosen = chooseRuntime('2024.09', installed, builtin, false);
+  assert.equal(chosen.id, 'builtin');
+  assert.match(
+    substituteNote('2024.09', chosen) ?? '',
+    /2024\.09 is not on this agent: .*RUNTIME_POLICY/,
+  );
+  const named = chooseRuntime('2025.04', installed, builtin, false);
+  assert.equal(named.id, '2025.04');
+  assert.deepEqual([substituteNote('2025.04', named), substituteNote(null, chosen)], [null, null]);
+  assert.throws(() => chooseRuntime('2024.09', installed, null, false), {
+    code: 'RUNTIME_MISSING',
+  });
+});
+
+test('a runtime that is missing is fetched once at a time, if it is locked, and failures are no warnings', async () => {
+  const events: string[] = [];
+  let clock = 0;
+  const stopping = new AbortController();
+  const isOffline = new Set(['2025.04']);
+  const ask = fetchMissing({
+    ...{ directory: '/runtimes', environment: {}, now: () => clock, signal: stopping.signal },
+    onFetched: (id) => events.push(`fetched ${id}`),
+    onFailed: (id, reason) => events.push(`${id}: ${reason}`),
+    install: ({ plan: { id } }) => {
+      events.push(`installs ${id}`);
+      return isOffline.has(id)
+        ? Promise.reject(new AgentError('RUNTIME_BROKEN', 'no registry'))
+        : Promise.resolve({ isNew: true } as Installation);
+    },
+  });
+  for (const id of ['2025.04', '2026.04', '2025.04', 'builtin', '1999.01']) ask(id);
+  await setImmediate();
+  const first = ['installs 2025.04', '2025.04: no registry', 'installs 2026.04', 'fetched 2026.04'];
+  assert.deepEqual(events, first);
+  // Not with each run, and again after hours.
+  clock += 3_600_000;
+  ask('2025.04');
+  await setImmediate();
+  assert.deepEqual(events, first);
+  clock += 6 * 3_600_000;
+  isOffline.clear();
+  ask('2025.04');
+  await setImmediate();
+  assert.deepEqual(events.slice(4), ['installs 2025.04', 'fetched 2025.04']);
+  stopping.abort();
+  ask('2024.09');
+  await setImmediate();
+  assert.equal(events.length, 6);
+});
+
+test('a strict agent never replaces a runtime that is not there by another', () => {
   assert.throws(() => chooseRuntime('2024.09', installed, builtin), {
     code: 'RUNTIME_MISSING',
     message: /monitor-agent runtime install 2024\.09/,

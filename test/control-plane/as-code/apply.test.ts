@@ -202,3 +202,37 @@ test('the commands write a folder, print a plan, apply it, and say what is missi
   const refused = await there.refused(1, 'apply', folder, '--yes', ...from);
   assert.match(refused, /check "wrong": .*"request\.url"/);
 });
+
+test('equal installations are exported byte by byte alike, whatever was made first', async () => {
+  const check = (fields: object) => ({
+    name: 'Same',
+    ...{ request: { url: 'https://a.example/' }, frequencyOffset: 7 },
+    ...fields,
+  });
+  const exportOf = async (isReversed: boolean): Promise<string> => {
+    await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+    const inTurn = <T>(all: readonly T[]): T[] => (isReversed ? all.toReversed() : [...all]);
+    const groups = new Map<string, number>();
+    for (const tag of inTurn(['a', 'b', 'c'])) {
+      const { body } = await cp.api('POST', '/v2/check-groups', { name: 'Group', tags: [tag] });
+      groups.set(tag, body['id'] as number);
+    }
+    for (const fields of inTurn([
+      ...['a', 'b', 'c'].map((tag) => ({ groupId: groups.get(tag) })),
+      ...[
+        { frequency: 5, tags: ['x'] },
+        { tags: ['x'], frequency: 10 },
+      ],
+    ])) {
+      assert.equal((await cp.api('POST', '/v1/checks/url', check(fields))).status, 201);
+    }
+    for (const address of inTurn(['ada@example.com', 'ben@example.com'])) {
+      await cp.api('POST', '/v1/alert-channels', { type: 'EMAIL', config: { address } });
+    }
+    const { body } = await cp.api('GET', '/v1/projects/export');
+    return JSON.stringify(body);
+  };
+  const once = await exportOf(false);
+  assert.match(once, /"same-5"/);
+  for (let round = 0; round < 3; round += 1) assert.equal(await exportOf(true), once);
+});

@@ -91,18 +91,64 @@ test('a condition that cannot be said switches the check off and stands in the r
   }
 });
 
-test('variables of the environment are filled in, and missing ones are asked for', () => {
-  const text =
-    'endpoints:\n  - name: $NAME\n    url: https://shop.example/${PATH_PART}\n    conditions: ["[BODY] == $$5"]\n';
+test('variables of the environment become secrets, each is named, and missing ones are asked for', () => {
+  const text = `
+alerting:
+  slack: { webhook-url: "\${HOOK}" }
+endpoints:
+  - name: $NAME
+    url: \${BASE}/\${PATH_PART}
+    interval: \${EVERY}
+    headers: { Authorization: "Bearer \${TOKEN}" }
+    conditions: ["[BODY] == $$5", "[STATUS] == 200"]
+    alerts: [{ type: slack }]
+`;
   const files = [{ path: 'config.yaml', text, tables: null }];
-  const plan = planOf(files, { environment: { NAME: 'Shop' } });
-  assert.deepEqual(plan.missing, [
+  const environment = {
+    ...{
+      NAME: 'own-name',
+      EVERY: '5m',
+      TOKEN: 'own-token',
+      HOOK: 'https://hooks.example/own-hook',
+    },
+    BASE: 'https://own-base.example',
+  };
+  assert.deepEqual(planOf(files, { environment }).missing, [
     'the environment variable PATH_PART, which the files name (`${PATH_PART}`)',
   ]);
-  const whole = planOf(files, { environment: { NAME: 'Shop', PATH_PART: 'cart' } });
-  const request = payloadOf(whole, 'endpoint-shop')['request'] as Record<string, unknown>;
-  assert.equal(request['url'], 'https://shop.example/cart');
+  const plan = planOf(files, { environment: { ...environment, PATH_PART: 'own-path' } });
+  assert.deepEqual(plan.missing, []);
+  const checks = plan.resources.filter(({ type }) => type === 'check');
+  assert.equal(checks.length, 1);
+  const [{ payload } = { payload: {} as Record<string, unknown> }] = checks;
+  assert.deepEqual(
+    [payload['name'], payload['checkType'], payload['frequency']],
+    ['$NAME', 'API', 5],
+  );
+  const request = payload['request'] as { url: string };
+  assert.match(request.url, /^https:\/\/\{\{\w+__BASE\}\}\/\{\{\w+__PATH_PART\}\}$/);
   assert.ok(JSON.stringify(request).includes('"$5"'));
+  // No value is readable, in no check and in no line of the plan.
+  const readable = JSON.stringify([checks, plan.lines]);
+  assert.doesNotMatch(readable, /own-|zq7env/);
+  assert.match(JSON.stringify(plan.resources), /own-hook/, 'encrypted with its channel');
+  const values = plan.variables.map(({ value }) => value).toSorted();
+  assert.deepEqual(values, ['Bearer own-token', 'own-base.example', 'own-path']);
+  for (const name of ['NAME', 'BASE', 'PATH_PART', 'EVERY', 'HOOK']) {
+    assert.match(textOf(plan), new RegExp(`environment variable ${name} `), name);
+  }
+});
+
+test('a variable where no secret can stand is not filled in, and stops the import', () => {
+  const text =
+    'endpoints:\n  - name: a\n    url: "tcp://${HOST}:5432"\n    conditions: ["[CONNECTED] == true"]\n';
+  const files = [{ path: 'config.yaml', text, tables: null }];
+  const plan = planOf(files, { environment: { HOST: 'own-host' } });
+  assert.match(
+    plan.missing.join(),
+    /the value of the environment variable HOST in the file itself/,
+  );
+  assert.doesNotMatch(JSON.stringify([plan.resources, plan.lines]), /own-host|zq7env/);
 });
 
 test('files of a folder are merged, and a value that two of them set is refused', () => {

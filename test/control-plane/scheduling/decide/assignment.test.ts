@@ -36,6 +36,16 @@ test('a check that names a runtime goes to an agent that has it, however heavy t
   assert.equal(agentOfCheck(check({ runtimeId: '2024.09' }), agents), undefined);
 });
 
+test('where nobody has the runtime, an agent that substitutes it is given the check, and no other', () => {
+  const substitutes = { ...agent('a', ['builtin'], undefined, 1_000), substitutesRuntimes: true };
+  const named = check({ runtimeId: '2025.04' });
+  assert.equal(agentOfCheck(named, [substitutes]), 'a');
+  assert.equal(agentOfCheck(named, [substitutes, agent('b', ['2025.04'])]), 'b');
+  assert.equal(agentOfCheck(named, [{ ...substitutes, runtimes: new Set() }]), undefined);
+  assert.equal(agentOfCheck(named, [{ ...substitutes, substitutesRuntimes: false }]), undefined);
+  assert.deepEqual([gapOf(named, [substitutes]), whyNobodyCan(named, [substitutes])], [null, null]);
+});
+
 test('a check that names none goes to any agent with a runtime, and without code to any agent at all', () => {
   const agents = [agent('a', []), agent('b', ['builtin'])];
   assert.equal(agentOfCheck(check({}), agents), 'b');

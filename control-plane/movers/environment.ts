@@ -1,0 +1,130 @@
+/**
+ * Values of the operator's environment that files ask for. A file may come from somebody else, so no value
+ * becomes readable text: it is filled in as a mark, and once everything is converted, each mark becomes a secret
+ * variable, where a check can use one, or the name of the variable.
+ */
+import { isFields } from '@monitor/shared/fields.ts';
+import { type Plan, type Resource, variablePrefix } from './plan.ts';
+
+/** Neither YAML nor a URL changes it. */
+const markOf = (index: number): string => `zq7env${index}q7z`;
+const marks = /zq7env(\d+)q7z/g;
+/** Numbers, times and switches decide how a file is read, and hide nothing. */
+const isPlain = (value: string): boolean => /^(\d{1,5}(ms|s|m|h)?|true|false)$/.test(value);
+/** Of API checks, where templates are filled in. */
+const inRequest =
+  /^request\.(url|body|(headers|queryParameters)\.\d+\.value|basicAuth\.(username|password))$/;
+
+export class FilledVariables {
+  readonly #plan: Plan;
+  readonly #filled: { name: string; value: string }[] = [];
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+  }
+
+  /** What stands in the place of a variable while its file is read. */
+  fill(name: string, value: string): string {
+    if (isPlain(value)) {
+      this.#plan.say('CHANGED', `The environment variable ${name} is filled in as \`${value}\`.`);
+      return value;
+    }
+    // What kind of check it is depends on the scheme.
+    const [scheme = ''] = /^[a-z][a-z+]*:\/\//i.exec(value) ?? [];
+    const rest = value.slice(scheme.length);
+    let index = this.#filled.findIndex((each) => each.name === name);
+    if (index === -1) index = this.#filled.push({ name, value: rest }) - 1;
+    return scheme + markOf(index);
+  }
+
+  /** Replaces the marks of all resources. */
+  settle(): void {
+    if (this.#filled.length === 0) return;
+    const { resources, variables } = this.#plan;
+    // Credentials of other fields became variables already.
+    for (const variable of variables) {
+      variable.value = variable.value.replace(
+        marks,
+        (_mark, index) => this.#filled[Number(index)]?.value ?? '',
+      );
+    }
+    resources.splice(0, resources.length, ...resources.map((each) => this.#settled(each)));
+    for (const line of this.#plan.lines) line.text = this.#named(line.text);
+  }
+
+  #named(text: string): string {
+    return text.replace(marks, (_mark, index) => `$${this.#filled[Number(index)]?.name ?? ''}`);
+  }
+
+  #settled(resource: Resource): Resource {
+    const logicalId = resource.logicalId.replace(
+      marks,
+      (_mark, index) => this.#filled[Number(index)]?.name ?? '',
+    );
+    const of: Resource = { ...resource, logicalId };
+    const payload = this.#walk(of, resource.payload, []) as Resource['payload'];
+    const usesSecret = JSON.stringify(payload) !== JSON.stringify(resource.payload);
+    // A URL monitor has no templates; an API check does what it does.
+    const isUrl =
+      usesSecret && payload['checkType'] === 'URL' && this.#hasMark(resource, 'request');
+    return { ...of, payload: isUrl ? { ...payload, checkType: 'API' } : payload };
+  }
+
+  #hasMark({ payload }: Resource, field: string): boolean {
+    return JSON.stringify(payload[field] ?? null).search(marks) !== -1;
+  }
+
+  #walk(of: Resource, value: unknown, path: readonly string[]): unknown {
+    if (typeof value === 'string' && value.search(marks) !== -1) return this.#text(of, value, path);
+    if (Array.isArray(value)) {
+      return value.map((each, at) => this.#walk(of, each, [...path, String(at)]));
+    }
+    if (!isFields(value)) return value;
+    const entries = Object.entries(value).map(([name, each]) => [
+      ...[this.#named(name), this.#walk(of, each, [...path, name])],
+    ]);
+    return Object.fromEntries(entries) as unknown;
+  }
+
+  #text({ type, logicalId, payload }: Resource, text: string, path: readonly string[]): string {
+    const place = path.join('.');
+    const { checkType } = payload;
+    const isSecret =
+      type === 'check' && (checkType === 'API' || checkType === 'URL') && inRequest.test(place);
+    // Settings of a channel are encrypted, and hidden from those who may only read.
+    const isChannel = type === 'alert-channel' && path[0] === 'config';
+    const isReference = path.at(-1) === 'ref';
+    return text.replace(marks, (_mark, index) => {
+      const { name = '', value = '' } = this.#filled[Number(index)] ?? {};
+      if (isReference) return name;
+      if (isSecret) return this.#secret(name, value);
+      if (isChannel) {
+        this.#plan.say('SECRET', `The environment variable ${name} is stored in ${logicalId}.`);
+        return value;
+      }
+      if (['name', 'tags', 'description'].includes(path[0] ?? '')) {
+        this.#plan.say(
+          'CHANGED',
+          `The environment variable ${name} stands in text that people read, and is not filled in there.`,
+        );
+        return `$${name}`;
+      }
+      this.#plan.need(
+        `the value of the environment variable ${name} in the file itself, since \`${place}\` of ${logicalId} cannot hold a secret`,
+      );
+      return `$${name}`;
+    });
+  }
+
+  #secret(name: string, value: string): string {
+    const key = this.#plan.freeKey(variablePrefix(this.#plan.project) + name.toUpperCase(), value);
+    if (!this.#plan.variables.some((variable) => variable.key === key)) {
+      this.#plan.variables.push({ key, value });
+    }
+    this.#plan.say(
+      'SECRET',
+      `The environment variable ${name} is stored as the secret variable ${key}.`,
+    );
+    return `{{${key}}}`;
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * Fields of existing clients that this version does not have and that a resource without them would not
+ * behave as meant: they are refused by name. All other unknown fields are ignored, and named to the client.
+ */
+export const lossOf: ReadonlyMap<string, string> = new Map([
+  ['snapshots', 'no picture would be compared'],
+  ['statusPageVisibility', 'no status page would announce it'],
+]);
