@@ -117,10 +117,8 @@ export class FilledVariables {
   }
 
   #secret(name: string, value: string): string {
-    const key = this.#plan.freeKey(variablePrefix(this.#plan.project) + name.toUpperCase(), value);
-    if (!this.#plan.variables.some((variable) => variable.key === key)) {
-      this.#plan.variables.push({ key, value });
-    }
+    const prefix = variablePrefix(this.#plan.project);
+    const key = this.#plan.keepSecret(prefix + name.toUpperCase(), value);
     this.#plan.say(
       'SECRET',
       `The environment variable ${name} is stored as the secret variable ${key}.`,

@@ -48,11 +48,9 @@ export const checkResult = z
     scheduledFor: timestamp
       .nullable()
       .meta({ description: 'The slot this run belongs to; null for a triggered run' }),
-    underLoad: z
-      .boolean()
-      .meta({
-        description: 'Whether a time limit was broken is undecided: the agent waited too long',
-      }),
+    underLoad: z.boolean().meta({
+      description: 'Whether a time limit was broken is undecided: the agent waited too long',
+    }),
     agentWaitMs: z.number().min(0).nullable().meta({
       description:
         'Milliseconds of an undecided attempt in which the agent waited for a CPU, was busy or was stopped. 0 where that does not touch the verdict; null for results of older agents',

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { AgentError } from '../../errors.ts';
-import { substituteNote } from '../substitute-note.ts';
+import { substituteNote } from '../scripts/substitute-note.ts';
 import { openProxySession } from '../scripts/proxy-session.ts';
 import type { ProxySession } from '../../net/gateway/gateway.ts';
 import type { RunnerContext } from '../runner.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../script-host/request-scripts/request-scripts.ts';
 import type { RunnerContext } from '../runner.ts';
 import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
-import { substituteNote } from '../substitute-note.ts';
+import { substituteNote } from '../scripts/substitute-note.ts';
 
 const scriptTimeoutMs = 10_000;
 const roomMs = 10_000;

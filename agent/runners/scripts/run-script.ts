@@ -8,7 +8,7 @@ import type { Observation, RunnerContext } from '../runner.ts';
 import type { BrowserLease } from '../../browsers/browser-pool.ts';
 import type { FoundBrowser } from '../../browsers/find-browser.ts';
 import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
-import { substituteNote } from '../substitute-note.ts';
+import { substituteNote } from './substitute-note.ts';
 import type { ScriptSession } from '../../browsers/script-sessions.ts';
 import type { ProxySession } from '../../net/gateway/gateway.ts';
 import { beginTrace } from '../../net/http/trace-context.ts';

@@ -1,4 +1,4 @@
-import type { InstalledRuntime } from '../runtimes/installed-runtime.ts';
+import type { InstalledRuntime } from '../../runtimes/installed-runtime.ts';
 
 /** What a run says in its log when it has another runtime than its check names; null otherwise. */
 export function substituteNote(wanted: string | null, { id }: InstalledRuntime): string | null {
