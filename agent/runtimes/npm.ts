@@ -43,7 +43,9 @@ const causes: readonly Cause[] = [
       `the registry does not have ${name}; use one that has it (npm config registry, or npm_config_registry)`,
   },
   {
-    pattern: /ERESOLVE[\s\S]*?Could not resolve dependency:\s+(?:npm error )?\s*([^\n]+)/,
+    // A warning of the same name does not end an installation.
+    pattern:
+      /error (?:code )?ERESOLVE[\s\S]*?Could not resolve dependency:\s+(?:npm error )?\s*([^\n]+)/,
     explain: ([, dependency]) =>
       `the packages do not fit together (${dependency}); one that is taken at its newest version has moved on`,
   },

@@ -28,6 +28,8 @@ function copyControlPlane(folder: string): string {
     cpSync(name, join(folder, name), { recursive: true, filter: withoutPackages });
     symlinkSync(join(folder, name), join(packages, '@monitor', name));
   }
+  // `serve --with-agent` looks for the agent as the proof does.
+  cpSync('proof', join(folder, 'proof'), { recursive: true });
   // There when npm could not put all of its packages on top.
   const own = resolve('control-plane/node_modules');
   if (existsSync(own)) symlinkSync(own, join(folder, 'control-plane/node_modules'));

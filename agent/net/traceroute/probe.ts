@@ -189,9 +189,10 @@ export class Probe implements Disposable {
 
   /** Since it was sent, without the time that a received packet waited in its queue. */
   #elapsedMs(control: readonly ControlMessage[] = []): number {
-    const elapsedMs = this.#tools.clock.monotonic() - this.#sentAt;
     const stamp = stampOf(control);
+    // First, so that a wait in between makes the time longer, not shorter.
     const waitedMs = stamp === null ? 0 : this.#tools.kernelClock.now() - stamp;
+    const elapsedMs = this.#tools.clock.monotonic() - this.#sentAt;
     // The wall clock may be set in between.
     return waitedMs > 0 && waitedMs < elapsedMs ? elapsedMs - waitedMs : elapsedMs;
   }

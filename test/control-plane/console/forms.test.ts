@@ -18,7 +18,7 @@ let browser: Browser;
 let console: TestConsole;
 
 before(async () => {
-  cp = await startTestControlPlane();
+  cp = await startTestControlPlane({ requestsPerMinute: 0 });
   browser = await launchBrowser();
   console = new TestConsole(cp, browser);
   await cp.api('POST', '/v1/private-locations', { name: 'Office', slugName: 'office' });
