@@ -1,7 +1,7 @@
 /** When the processes of a run waited for a CPU. Instants are of `performance.now()`, in ms. */
 import { readFileSync } from 'node:fs';
 import { parseSchedstat, type ThreadTimes } from '../native/schedstat.ts';
-import { readOf } from './processes.ts';
+import { readOf, type ProcessFacts } from './processes.ts';
 
 /** No run takes longer. */
 const keptMs = 3_600_000;
@@ -52,12 +52,14 @@ export function readPressure(): number | null {
   }
 }
 
-/** Counts what the main threads of one program ran and waited, from look to look. */
+type Used = Pick<ThreadTimes, 'waitMs'> & { ranMs: number };
+
+/** Counts what the processes of one program ran, and their main threads waited, from look to look. */
 export class WaitCounter {
   readonly #waits: CpuWaits;
   #at: number;
   #pressure: number | null;
-  #seen = new Map<number, ThreadTimes>();
+  #seen = new Map<number, Used>();
 
   constructor(waits: CpuWaits, at: number, pressure: number | null) {
     this.#waits = waits;
@@ -65,17 +67,16 @@ export class WaitCounter {
     this.#pressure = pressure;
   }
 
-  /** Processes that wait for each other are busy by themselves: only what others took counts. */
-  look(pids: readonly number[], at: number, pressure: number | null): void {
-    const sum = { runMs: 0, waitMs: 0 };
-    const seen = new Map<number, ThreadTimes>();
-    for (const pid of pids) {
-      const times = parseSchedstat(readOf(pid, 'schedstat'));
-      if (times === null) continue;
-      seen.set(pid, times);
-      const before = this.#seen.get(pid) ?? { runMs: 0, waitMs: 0 };
-      sum.runMs += Math.max(0, times.runMs - before.runMs);
-      sum.waitMs += Math.max(0, times.waitMs - before.waitMs);
+  /** Processes that wait for each other, or for their own threads, are busy by themselves: only what others took counts. */
+  look(processes: readonly ProcessFacts[], at: number, pressure: number | null): void {
+    const sum = { ranMs: 0, waitMs: 0 };
+    const seen = new Map<number, Used>();
+    for (const { pid, cpuMs: ranMs } of processes) {
+      const waitMs = parseSchedstat(readOf(pid, 'schedstat'))?.waitMs ?? 0;
+      seen.set(pid, { ranMs, waitMs });
+      const before = this.#seen.get(pid);
+      sum.ranMs += Math.max(0, ranMs - (before?.ranMs ?? 0));
+      sum.waitMs += Math.max(0, waitMs - (before?.waitMs ?? 0));
     }
     this.#seen = seen;
     this.#add(sum, at, pressure);
@@ -83,10 +84,10 @@ export class WaitCounter {
 
   /** After their end they may have waited since the last look for as long as anything of the machine did. */
   end(at: number, pressure: number | null): void {
-    this.#add({ runMs: 0, waitMs: pressure === null ? 0 : Infinity }, at, pressure);
+    this.#add({ ranMs: 0, waitMs: pressure === null ? 0 : Infinity }, at, pressure);
   }
 
-  #add({ runMs: ranMs, waitMs }: ThreadTimes, at: number, pressure: number | null): void {
+  #add({ ranMs, waitMs }: Used, at: number, pressure: number | null): void {
     const passedMs = at - this.#at;
     const pressedMs =
       pressure === null || this.#pressure === null

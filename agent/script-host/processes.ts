@@ -11,7 +11,12 @@ export interface ProcessFacts {
   /** False for one that has ended and that its parent has not waited for. */
   readonly isAlive: boolean;
   readonly threads: number;
+  /** CPU time of all of them. */
+  readonly cpuMs: number;
 }
+
+/** Clock ticks in /proc: 100 a second on every Linux that Node runs on. */
+const tickMs = 10;
 
 function lookUp<T>(read: () => T, otherwise: T): T {
   try {
@@ -48,6 +53,7 @@ export function readProcess(pid: number): ProcessFacts | null {
     // A process whose first thread has ended looks like one that has, and its other threads run on.
     isAlive: !hasEnded || threads > 1,
     threads,
+    cpuMs: (Number(fields[11]) + Number(fields[12])) * tickMs,
   };
 }
 

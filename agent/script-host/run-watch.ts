@@ -112,7 +112,8 @@ export class RunWatch {
     const pressure = readPressure();
     for (const [run, onExcess] of this.#runs) {
       const pids = run.withoutWrappers(run.members(table), table);
-      run.waits.look(pids, performance.now(), pressure);
+      const processes = pids.flatMap((pid) => table.all.get(pid) ?? []);
+      run.waits.look(processes, performance.now(), pressure);
       const excess = run.excess(pids);
       if (excess !== null) onExcess(excess);
       else {

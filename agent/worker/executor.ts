@@ -46,6 +46,9 @@ import { run, runOfJob, runOfSlot, type Run } from './run.ts';
 const ofAgent = new Set(['AGENT_OVERLOADED', 'AGENT_SUSPENDED']);
 /** The agent error of a check, or of the agent, is logged once in this time. */
 const sameErrorMs = 60_000;
+/** A slot that waits longer for a permit than both is late. */
+const lateBeginMs = 5_000;
+const lateShare = 0.1;
 /** A slot that waited longer for a permit would measure another moment. */
 const maxQueueMs = 60_000;
 /** Runs without a slot: an attempt in which the agent was suspended is made again this long. */
@@ -95,9 +98,9 @@ export class Executor {
     this.#queue = new RunQueue({
       ...{ clock, permits: { light, heavy }, poolOf: ({ check }) => this.#poolOf(check) },
       attempt: (current, turn) => this.#attempt(current, turn),
-      onPermit: (pool, queuedMs) => {
+      onPermit: (current, pool, queuedMs) => {
         metrics.queueWait.observe({ pool }, queuedMs / 1000);
-        options.overload.began(queuedMs);
+        this.#noteBegin(current, queuedMs);
       },
       onBroken: (error) => {
         logger.error({ err: error }, 'run broke');
@@ -135,13 +138,19 @@ export class Executor {
     this.#queue.add(runOfJob(job, location, epoch), job.notBefore - clock.now());
   }
 
+  /** What a person starts, and what is made again, may wait. */
+  #noteBegin({ check, scheduledFor, attempt }: Run, queuedMs: number): void {
+    if (scheduledFor === null || attempt > 1) return;
+    const { intervalMs } = scheduleOf({ ...check, checkId: check.id });
+    this.#options.overload.began(queuedMs > Math.max(lateBeginMs, intervalMs * lateShare));
+  }
+
   /** Records that a slot was not run, which was due so many milliseconds ago. */
   miss(check: AssignedCheck, scheduledFor: number, location: string, lateMs: number): void {
-    const { ids, metrics, outbox, missedReason, overload } = this.#options;
+    const { ids, metrics, outbox, missedReason } = this.#options;
     const reason = missedReason(lateMs);
     const runId = ids.ofSlot({ checkId: check.id, location, scheduledFor });
     metrics.missedSlots.inc({ reason });
-    if (reason === 'agent-overloaded') overload.began(lateMs);
     const stored = outbox.put({
       submission: {
         ...{ kind: 'missed', id: ids.ofAttempt(runId, 0), runId, checkId: check.id },

@@ -30,7 +30,6 @@ export interface OverloadOptions {
 const windowMs = 60_000;
 /** Starting takes CPU, and the first slots of all checks come together. */
 const startupMs = 60_000;
-const lateMs = 5_000;
 /** It begins with so many harmed runs within the window that are such a share of all. */
 const minHarmed = 3;
 const minShare = 0.05;
@@ -61,9 +60,9 @@ export class Overload {
     this.#startedAt = options.clock.monotonic();
   }
 
-  /** A run began, or was given up, after it had waited so long for a permit. */
-  began(queuedMs: number): void {
-    this.#add(queuedMs >= lateMs ? 'late' : null);
+  /** A run of a slot got its permit. */
+  began(isLate: boolean): void {
+    this.#add(isLate ? 'late' : null);
   }
 
   /** A run ended undecided, since its times could be those of the agent. */
@@ -96,7 +95,7 @@ export class Overload {
     else if (isHarmed || this.#state !== null) {
       const what = [
         ...(undecided === 0 ? [] : [counted(undecided, 'could not be judged')]),
-        ...(late === 0 ? [] : [counted(late, `waited more than ${lateMs / 1_000} s for a permit`)]),
+        ...(late === 0 ? [] : [counted(late, 'began late, for want of a permit')]),
       ].join(' and ');
       this.#state = {
         overloadedSince: this.#state?.overloadedSince ?? clock.now(),

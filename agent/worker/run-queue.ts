@@ -40,7 +40,7 @@ export interface RunQueueOptions {
   poolOf: (run: Run) => PoolName;
   /** Makes one attempt; called with a permit. */
   attempt: (run: Run, turn: Turn) => Promise<void>;
-  onPermit: (pool: PoolName, queuedMs: number) => void;
+  onPermit: (run: Run, pool: PoolName, queuedMs: number) => void;
   /** A bug: an attempt or other tracked work was rejected. */
   onBroken: (error: unknown) => void;
 }
@@ -120,7 +120,7 @@ export class RunQueue {
     const since = clock.monotonic();
     this.track(
       this.#permits[pool].run((releasePermit) => {
-        onPermit(pool, clock.monotonic() - since);
+        onPermit(run, pool, clock.monotonic() - since);
         return attempt(run, this.#turn(run.runId, entry, releasePermit));
       }),
     );

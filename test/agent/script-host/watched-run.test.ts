@@ -12,7 +12,7 @@ const root = 4_194_305;
 function tableOf(...rows: [pid: number, parent: number, session: number, start: string][]) {
   const all = new Map<number, ProcessFacts>();
   for (const [pid, parent, session, startTime] of rows) {
-    all.set(pid, { pid, parent, session, startTime, isAlive: true, threads: 1 });
+    all.set(pid, { pid, parent, session, startTime, isAlive: true, threads: 1, cpuMs: 0 });
   }
   const children = Map.groupBy(all.values(), ({ parent }) => parent);
   return { all, children, isWhole: false, hadOrphans: false } satisfies ProcessTable;

@@ -36,7 +36,7 @@ function openQueue(permits = 1) {
       await promise;
       turn.end();
     },
-    onPermit: (_pool, ms) => queuedMs.push(ms),
+    onPermit: (_run, _pool, ms) => queuedMs.push(ms),
     onBroken: (error) => {
       throw error;
     },
