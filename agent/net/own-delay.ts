@@ -95,8 +95,9 @@ export class OwnDelay {
     if (times === null) return this.now();
     const lateMs = this.#sentLateMs + Math.max(0, times.sinceData - times.tick);
     // A sender of more than the window holds waits for its reader.
-    const isFree = socket.bytesRead - this.#bytesRead <= unreadBytes;
-    this.#bytesRead = socket.bytesRead;
+    const { bytesRead } = socket;
+    const isFree = bytesRead - this.#bytesRead <= unreadBytes;
+    this.#bytesRead = bytesRead;
     return this.#reach(now, lateMs, isFree ? times.sinceSent - times.sinceData - times.tick : 0);
   }
 }

@@ -200,7 +200,7 @@ async function observe(
     };
   }
   const lookupMs = lookedUpAt - start;
-  const ownMs = Math.min(lookupMs, context.waitedMs());
+  const ownMs = lookupMs < 1 ? 0 : Math.min(lookupMs, context.waitedMs());
   const leftMs = Math.max(1, context.timeoutMs + ownMs - lookupMs);
   const seen = await converse(request, resolution.address, context, lookedUpAt, leftMs, trail);
   const stoppedAt = clock.monotonic();

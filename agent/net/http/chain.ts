@@ -182,7 +182,9 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
       : { secureContext: request.secureContext, shownFor: null };
   if ('phase' in identity) return { ...hop, failure: identity };
   const { secureContext, shownFor } = identity;
-  journey.deadline += Math.min(lookedUpAt - begunAt, waitedMs());
+  const lookupMs = lookedUpAt - begunAt;
+  // A literal address takes no time; the wait is not read for nothing.
+  if (lookupMs >= 1) journey.deadline += Math.min(lookupMs, waitedMs());
   const leftMs = journey.deadline - lookedUpAt;
   if (leftMs <= 0) return { ...hop, failure: timedOut('resolve', url.host, timeoutMs) };
   const exchange = await exchangeHttp({
@@ -203,7 +205,6 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
       ? {}
       : { serverName: request.serverName }),
   });
-  journey.deadline += exchange.heldMs + Math.min(exchange.unexplainedMs, waitedMs());
   if (proxy !== null && exchange.failure !== null) {
     await assertProxyStillReachable(proxy, resolution.address, { clock, signal });
   }
@@ -292,6 +293,8 @@ export async function requestHttp(
       break;
     }
     redirects += 1;
+    const { heldMs = 0, unexplainedMs = 0 } = hop.exchange ?? {};
+    journey.deadline += heldMs + Math.min(unexplainedMs, surroundings.waitedMs?.() ?? 0);
     if (redirects > maxRedirects) {
       const detail = `more than ${maxRedirects} redirects`;
       failure = failureOf('headers', 'TOO_MANY_REDIRECTS', hop.url.host, detail);

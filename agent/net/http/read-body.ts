@@ -46,9 +46,10 @@ export function readBody(
   const kept: Buffer[] = [];
   let keptBytes = 0;
   let size = 0;
-  const readBefore = message.socket.bytesRead;
-  /** Without framing, as it was sent. */
+  /** As they were sent, without framing. */
   let dataBytes = 0;
+  const isChunked = message.headers['transfer-encoding'] !== undefined;
+  const readBefore = isChunked ? message.socket.bytesRead : 0;
   let isStopped = false;
   let close = (): void => undefined;
 
@@ -65,21 +66,27 @@ export function readBody(
     size += chunk.length;
     if (size >= stopBytes) stop();
   };
-  const count = (): void => {
-    if (dataBytes >= stopBytes) stop();
-  };
-  message.on('data', (chunk: Buffer) => {
+  const count = (chunk: Buffer): void => {
     dataBytes += chunk.length;
+    if (!isChunked) return;
     const framing = message.socket.bytesRead - readBefore - dataBytes;
     if (framing > maxFraming.bytes + maxFraming.perByte * dataBytes)
       listener.onError(failed('CHUNK_OVERHEAD'));
-  });
+  };
+  const takeCounted = (chunk: Buffer): void => {
+    count(chunk);
+    take(chunk);
+  };
+  const countEncoded = (chunk: Buffer): void => {
+    count(chunk);
+    if (dataBytes >= stopBytes) stop();
+  };
   message.once('data', (first: Buffer) => {
     const decoders = openDecoders(message.headers['content-encoding'], first);
     const last = decoders.at(-1);
     if (decoders[0] === undefined || last === undefined) {
-      take(first);
-      message.on('data', take);
+      takeCounted(first);
+      message.on('data', takeCounted);
       message.once('end', () => {
         if (!isStopped) listener.onDone();
       });
@@ -104,9 +111,9 @@ export function readBody(
     last.once('end', () => {
       if (!isStopped) listener.onDone();
     });
-    count();
+    countEncoded(first);
     decoders[0].write(first);
-    message.on('data', count);
+    message.on('data', countEncoded);
     message.pipe(decoders[0]);
   });
   message.once('end', () => {
