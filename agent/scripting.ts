@@ -57,6 +57,9 @@ function proxyEnvironmentOf(config: AgentConfig): Record<string, string> {
   );
 }
 
+/** How long the Node of a runtime may take to say its version. */
+const startWithinMs = 20_000;
+
 export interface OpenScripting extends AsyncDisposable {
   scripting: Scripting;
   /** Ids of the runtimes that checks can be given to this agent for. Each call looks again, for the next. */
@@ -158,6 +161,15 @@ export async function openScripting({
     directory: config.AGENT_RUNTIMES_DIR,
     builtin,
     now: () => clock.now(),
+    problemOfRuns: async (command) => {
+      await using workspace = await host.open();
+      const end = await workspace.start({
+        ...{ command, args: ['--version'], environment: {}, timeoutMs: startWithinMs },
+        signal: stopping.signal,
+      }).done;
+      if (end.exitCode === 0) return null;
+      return end.explanation ?? `ended with ${end.signal ?? end.exitCode}: ${end.stderr}`;
+    },
     onUnusable: ({ id, problem }) => {
       logger.warn({ runtime: id, problem }, 'runtime is not offered');
     },

@@ -1,5 +1,6 @@
 /** Puts a runtime into the runtimes folder: whole and tested, or not at all. */
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -59,7 +60,9 @@ function requireRoom({ plan, directory, freeBytes = freeBytesOf }: InstallOption
 
 /** Files that say what to install. What an earlier attempt left stays, and npm makes use of it. */
 function prepare(plan: RuntimePlan, folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  mkdirSync(folder, { recursive: true });
+  // The agent makes private files, and runs have users of their own.
+  chmodSync(folder, 0o755);
   if (plan.lockFolder === null) {
     rmSync(join(folder, 'package-lock.json'), { force: true });
     writeFileSync(join(folder, 'package.json'), manifestOf(plan));

@@ -32,7 +32,7 @@ const notThere =
 
 const causes: readonly Cause[] = [
   // What takes its rights away says it in its stead.
-  { pattern: /failed to execute npm: No such file/, explain: () => notThere },
+  { pattern: /failed to execute npm: No such file|npm: not found/, explain: () => notThere },
   {
     pattern: /ENOSPC|no space left/i,
     explain: () => 'the disk is full; make room or name another folder with AGENT_RUNTIMES_DIR',
@@ -99,7 +99,9 @@ export async function runNpm({
   signal,
 }: NpmRun): Promise<void> {
   const prefix = sheddingRightsOfInstallations(findOfSystem('setpriv'));
-  const [command = 'npm', ...words] = [...prefix, 'npm', ...args];
+  // Runs have users of their own, and the agent makes private files.
+  const readable = ['/bin/sh', '-c', 'umask 022; exec "$@"', 'sh'];
+  const [command = 'npm', ...words] = [...prefix, ...readable, 'npm', ...args];
   const child = spawn(
     command,
     [

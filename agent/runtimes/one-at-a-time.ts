@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentError } from '../errors.ts';
 import { tryFileLock } from '../file-lock.ts';
@@ -12,7 +12,8 @@ export async function oneAtATime<T>(directory: string, change: () => Promise<T>)
 function open(directory: string): Disposable {
   let lock: Disposable | null;
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o755 });
+    // Runs have users of their own, and the agent makes private files.
+    if (mkdirSync(directory, { recursive: true }) !== undefined) chmodSync(directory, 0o755);
     lock = tryFileLock(join(directory, '.lock'));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -13,6 +13,8 @@ export interface RuntimesOptions {
   isStrict?: boolean;
   /** Called when a check names a runtime that is missing. */
   onMissing?: (id: string) => void;
+  /** Why runs cannot start a program, which only they know for sure; null when they can. */
+  problemOfRuns?: (program: string) => Promise<string | null>;
   /** A runtime that is there and cannot be used, with what to do. */
   onUnusable: (problem: { id: string; problem: string }) => void;
 }
@@ -35,7 +37,7 @@ function changedAt(directory: string): number {
 
 async function offered(
   runtime: RuntimeOnDisk,
-  { now, onUnusable }: RuntimesOptions,
+  { now, onUnusable, problemOfRuns }: RuntimesOptions,
 ): Promise<InstalledRuntime | null> {
   const { id, folder, state } = runtime;
   if (state === 'unfinished') return null;
@@ -48,7 +50,12 @@ async function offered(
       onUnusable({ id, problem });
       return null;
     }
-    return toInstalled({ ...runtime, state: 'ready', verification });
+    const usable = toInstalled({ ...runtime, state: 'ready', verification });
+    const reason = usable && (await problemOfRuns?.(usable.nodePath));
+    if (typeof reason !== 'string') return usable;
+    const problem = `runs cannot use it (${reason}); name a folder that every user may read with AGENT_RUNTIMES_DIR`;
+    onUnusable({ id, problem });
+    return null;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     onUnusable({ id, problem: `cannot be tested (${reason}); remove it and install it again` });

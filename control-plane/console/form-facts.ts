@@ -286,6 +286,7 @@ const checks = Object.fromEntries(
           ...withoutEffect.filter((field) => !hasEffect(field)),
           'scriptPath',
           'cacheHash',
+          'playwrightConfig',
           ...(runtime === 'never' ? ['runtimeId'] : []),
         ],
       }),

@@ -699,6 +699,7 @@ export const sections: readonly Section[] = [
     values: 13,
     requests: ['createBrowserCheck'],
     responses: ['createBrowserCheck'],
+    further: ['playwrightConfig'],
     table: [
       { at: 'name', kind: 'string', required: true, sample: 'of a shop' },
       { at: 'script', kind: 'string', required: true, nullable: true, sample: 'let c' },

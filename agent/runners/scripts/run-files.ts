@@ -88,6 +88,8 @@ export async function writeScript(
 export interface TestRunnerOptions {
   readonly folder: string;
   readonly written: WrittenScript;
+  /** Configuration in the check itself, instead of that in a file. */
+  readonly given: Readonly<Record<string, unknown>> | null;
   readonly hasBrowser: boolean;
   readonly canRecordVideo: boolean;
   /** `http://127.0.0.1:port`, or null. */
@@ -123,8 +125,8 @@ export function testRunnerConfig(options: TestRunnerOptions): string {
     },
   };
   const given =
-    written.configFile === null
-      ? '{}'
+    options.given !== null || written.configFile === null
+      ? `JSON.parse(${JSON.stringify(JSON.stringify(options.given ?? {}))})`
       : `defaultOf(require(${JSON.stringify(join(folder, checkFolder, written.configFile))}))`;
   const pattern = `${escapeRegExp(join(folder, checkFolder, written.file))}$`;
   return [

@@ -60,6 +60,7 @@ const definitionParts = z.object({
   script: z.string().nullable(),
   scriptPath: z.string().nullish(),
   dependencies: z.array(z.object({ path: z.string(), content: z.string() })).nullish(),
+  playwrightConfig: z.looseObject({}).nullish(),
 });
 
 /** Read by Node or by the test runner when they start: too late for a child that has started. */
@@ -174,10 +175,10 @@ async function failureOfMemory(
  * check may know its secrets: it runs nothing else.
  */
 function keyOf(definition: CheckDefinition, { context, runtime, browser }: Surroundings): string {
-  const { script, scriptPath, dependencies } = definitionParts.parse(definition);
+  const ofCheck = definitionParts.parse(definition);
   const { accountId, checkId } = context.run;
   const { environment, snippets } = context;
-  const parts = { script, scriptPath, dependencies, environment, snippets, runtime };
+  const parts = { ...ofCheck, environment, snippets, runtime };
   return createHash('sha256')
     .update(JSON.stringify({ accountId, checkId, hasBrowser: browser !== null, ...parts }))
     .digest('hex');
@@ -189,7 +190,7 @@ async function runInSession(
 ): Promise<Ended> {
   const { context, runtime, browser, lease, proxySession } = surroundings;
   const proxyServer = proxySession?.server ?? null;
-  const { script, scriptPath, dependencies } = definitionParts.parse(definition);
+  const { script, scriptPath, dependencies, playwrightConfig } = definitionParts.parse(definition);
   if (script === null || script.trim() === '') {
     return beforeStart(invalid('the check has no script; write one'));
   }
@@ -227,6 +228,7 @@ async function runInSession(
       testRunnerConfig({
         folder: workspace.folder,
         written,
+        given: playwrightConfig ?? null,
         hasBrowser: browser !== null,
         canRecordVideo: canRecordVideo(runtime.folder),
         proxyServer,

@@ -30,6 +30,15 @@ export const scriptFields = {
   script: scriptText.nullable(),
   scriptPath: z.string().max(1024).nullable().default(null),
   dependencies: z.array(dependency).max(500).nullable().default([]),
+  playwrightConfig: z
+    .looseObject({})
+    .nullable()
+    .meta({
+      description:
+        'Configuration of the test runner (`timeout`, `use`, `expect`), instead of that of a configuration file',
+      example: { use: { baseURL: 'https://shop.example' } },
+    })
+    .default(null),
 };
 
 /** Common traits of types that run customer code. */

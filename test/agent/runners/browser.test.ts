@@ -188,6 +188,31 @@ describe('browser checks', () => {
     assert.equal(resultOf(seen).tests[0]?.file, 'checks/shop.spec.ts');
   });
 
+  test('a configuration in the check counts, and not that of a file', async () => {
+    const seen = await runBrowser(
+      definitionOfScript(
+        body(`await page.goto('/'); await expect(page).toHaveTitle('Shop');
+          expect(page.viewportSize()?.width).toBe(640);`),
+        {
+          playwrightConfig: {
+            ...{ use: { baseURL: site.url, viewport: { width: 640, height: 480 } } },
+            workers: 4,
+          },
+          dependencies: [
+            {
+              path: 'playwright.config.js',
+              content: 'module.exports = { use: { viewport: { width: 700, height: 500 } } };',
+            },
+          ],
+        },
+      ),
+      world.context(),
+    );
+    assert.equal(seen.failure, null);
+    const warned = resultOf(seen).jobLog.find(({ level }) => level === 'WARN');
+    assert.match(warned?.msg ?? '', /workers \(ignored\)/);
+  });
+
   test('a dependency outside of the folder is refused', async () => {
     const seen = await runBrowser(
       definitionOfScript(body(''), { dependencies: [{ path: '../escape.js', content: 'x' }] }),

@@ -1,6 +1,14 @@
 // Own process: it starts many programs.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { installRuntime, removeRuntime } from '../../../agent/runtimes/install-runtime.ts';
@@ -57,6 +65,34 @@ test('a runtime is installed, tested and offered; a second time nothing happens'
   assert.equal(await removeRuntime(directory, '2026.04'), true);
   assert.equal(await removeRuntime(directory, '2026.04'), false);
   assert.deepEqual([await runtimes.refresh(), runtimes.ids], [true, []]);
+});
+
+test('what a private program installs can be read by every user, and what runs cannot start is not offered', async () => {
+  using folder = temporaryFolder();
+  const directory = join(folder.path, 'runtimes');
+  const plan = fakePlan(folder.path, packagesThatLoad(folder.path));
+  const before = process.umask(0o077);
+  try {
+    await installRuntime({ plan, directory, environment: npmEnvironment, now });
+  } finally {
+    process.umask(before);
+  }
+  const installed = join(directory, '2026.04');
+  for (const path of ['', '2026.04', '2026.04/node_modules', '2026.04/node_modules/.bin']) {
+    assert.equal(statSync(join(directory, path)).mode & 0o755, 0o755, path);
+  }
+  const asked: string[] = [];
+  const problems: string[] = [];
+  const runtimes = await openRuntimes({
+    ...{ directory, builtin: null, now },
+    problemOfRuns: (program) => Promise.resolve(asked.push(program) > 1 ? null : 'no way there'),
+    onUnusable: ({ problem }) => problems.push(problem),
+  });
+  assert.deepEqual(runtimes.ids, []);
+  assert.match(problems.join(), /no way there.*AGENT_RUNTIMES_DIR/);
+  await runtimes.refresh();
+  assert.deepEqual(runtimes.ids, ['2026.04']);
+  assert.deepEqual(asked, Array(2).fill(join(installed, 'node_modules', '.bin', 'node')));
 });
 
 test('a package that does not load keeps the runtime from being offered, and is named', async () => {

@@ -25,6 +25,7 @@ function join(left: Values, right: Values): Values {
 const notShown: Readonly<Record<string, string>> = {
   doubleCheck: 'deprecated',
   scriptPath: 'set by clients that deploy files',
+  playwrightConfig: 'set by clients that deploy files',
   cacheHash: 'set by clients that upload bundles',
   heartbeat: 'without effect for other types',
   script: 'without effect for monitors',
