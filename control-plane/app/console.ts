@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { Router, type Request, type Response } from 'express';
 import * as facts from '../console/facts.ts';
 import { represent, type Representation } from '../http/representation.ts';
+import { linkToTestSession } from '../notifications/index.ts';
 
 const folder = join(import.meta.dirname, '..', 'console');
 
@@ -225,6 +226,10 @@ export function serveConsole(publicUrl: string): Router {
   });
   router.get('/console', (_request, response) => {
     response.redirect(302, 'console/');
+  });
+  // compatibility: the link to a test session that clients print.
+  router.get('/accounts/:accountId/test-sessions/:sessionId', ({ params }, response) => {
+    response.redirect(302, linkToTestSession(publicUrl, encodeURIComponent(params.sessionId)));
   });
   router.get('/console/', (request, response) => {
     response

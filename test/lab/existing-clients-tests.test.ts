@@ -17,10 +17,12 @@ const { version: playwright } = JSON.parse(
   ),
 ) as { version: string };
 
-const config = `const { defineConfig } = require('checkly');
+/** As new projects of these clients are: the address of the site stands in the configuration of the client. */
+const configOf = (url: string): string => `const { defineConfig } = require('checkly');
 module.exports = defineConfig({
   projectName: 'Shop', logicalId: 'shop', repoUrl: 'https://git.example/shop',
-  checks: { checkMatch: 'checks/**/*.check.js', playwrightConfigPath: './playwright.config.ts' },
+  checks: { checkMatch: 'checks/**/*.check.js', playwrightConfigPath: './playwright.config.ts',
+    playwrightConfig: { use: { baseURL: '${url}' } }, browserChecks: { testMatch: 'checks/**/*.spec.js' } },
 });
 `;
 
@@ -33,6 +35,10 @@ new ApiCheck('api', {
   name: 'Orders', group, setupScript: { content: "console.log('set up with', process.env.A)" },
   request: { method: 'GET', url: '${url}/bad', assertions: [AssertionBuilder.statusCode().equals(200)] },
 });
+`;
+
+const home = `const { test, expect } = require('@playwright/test');
+test('home', async ({ page }) => { expect((await page.goto('/ok')).status()).toBe(200); });
 `;
 
 const suite = `import { test, expect } from '@playwright/test';
@@ -53,7 +59,8 @@ async function setUp(folder: string, version: string, url: string): Promise<stri
   };
   const devDependencies = { checkly: version, '@playwright/test': playwright };
   write('package.json', JSON.stringify({ name: 'shop', version: '1.0.0', devDependencies }));
-  write('checkly.config.js', config);
+  write('checkly.config.js', configOf(url));
+  write('checks/home.spec.js', home);
   write('checks/web.check.js', checksOf(url));
   write(
     'playwright.config.ts',
@@ -111,10 +118,11 @@ for (const version of versions) {
     const tested = await run('test', ...office);
     assert.equal(tested.code, 1, tested.text);
     // The suite is one more check, and fails too.
-    const total = new RegExp(`2 failed, ${checks - 1} passed, ${checks + 1} total`);
+    const total = new RegExp(`2 failed, ${checks} passed, ${checks + 2} total`);
     assert.match(tested.text, total);
     assert.match(tested.text, /status code equals target "200". Received: 500/);
     assert.match(tested.text, /set up with b/);
+    assert.match(tested.text, /✔ home\.spec\.js/);
 
     const suiteRun = await run('pw-test', ...office);
     assert.match(suiteRun.text, /\[[\d:.]+\] \[test\] in the test/, suiteRun.text);

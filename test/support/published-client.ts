@@ -1,5 +1,6 @@
 /** The command line that teams bring, as npm has it. */
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import type { System } from './system.ts';
@@ -10,6 +11,10 @@ export const clientVersions = ['8.23.2', '9.5.0'];
 interface Client {
   /** What a command prints, as its users read it. Rejects when it fails. */
   run(command: string): Promise<string>;
+  /** The same with its warnings, however it ends. */
+  end(command: string): Promise<{ code: number; text: string }>;
+  /** All of this version, as they are typed. */
+  commands: string[];
 }
 
 /** Installs a version into a folder, set up for a system. */
@@ -36,13 +41,26 @@ export async function installClient(
   const packages = `checkly@${version}`;
   await run('npm', ['install', '--no-audit', '--no-fund', '--prefix', folder, packages], options);
   const program = join(folder, 'node_modules', '.bin', 'checkly');
+  const manifest = join(folder, 'node_modules', 'checkly', 'oclif.manifest.json');
+  const { commands } = JSON.parse(readFileSync(manifest, 'utf8')) as { commands: object };
+  const start = (command: string) => {
+    const running = run(process.execPath, [program, ...command.split(' ')], options);
+    // Nobody answers what it asks.
+    running.child.stdin?.end();
+    return running;
+  };
+  const read = ({ stdout, stderr }: { stdout: string; stderr: string }): string =>
+    stripVTControlCharacters(stdout + stderr);
   return {
-    run: async (command) => {
-      const running = run(process.execPath, [program, ...command.split(' ')], options);
-      // Nobody answers what it asks.
-      running.child.stdin?.end();
-      const { stdout } = await running;
-      return stripVTControlCharacters(stdout);
-    },
+    run: async (command) => stripVTControlCharacters((await start(command)).stdout),
+    end: (command) =>
+      start(command).then(
+        (ended) => ({ code: 0, text: read(ended) }),
+        (error: unknown) => ({
+          code: Number((error as { code?: unknown }).code),
+          text: read(error as { stdout: string; stderr: string }),
+        }),
+      ),
+    commands: Object.keys(commands).map((id) => id.replaceAll(':', ' ')),
   };
 }

@@ -26,6 +26,12 @@ test('a browser that opens the root is led to the console, a program is not', as
   assert.equal((await get('/console')).headers.get('location'), 'console/');
 });
 
+test('the link to a test session that existing clients print leads to it in the console', async () => {
+  const led = await get('/accounts/1/test-sessions/2%2F..');
+  assert.equal(led.status, 302);
+  assert.equal(led.headers.get('location'), `${cp.url}/console/#/test-sessions/2%2F..`);
+});
+
 test('the page allows no script but its own files, and is asked for again', async () => {
   const answer = await get('/console/');
   assert.equal(answer.status, 200);
