@@ -24,7 +24,13 @@ import {
   type Kind,
   type World,
 } from '../../test/support/world.ts';
-import { insertMember, startPersonSession } from '../../test/support/people.ts';
+import {
+  codeAt,
+  goodPassword,
+  insertMember,
+  startPersonSession,
+} from '../../test/support/people.ts';
+import { newPasskey } from '../../test/support/software-passkey.ts';
 import { rowsOf } from '../../test/support/tables.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import { drawsOf, makeRequest, type Draw, type MadeRequest } from './requests.ts';
@@ -217,6 +223,7 @@ const wholeBy = new Map([['getDashboardIncident', '?includeAllIncidentUpdates=tr
 /** Fields that differ between creating and reading for a reason. */
 const passing = new Set([
   'rawKey',
+  'recoveryCodes',
   'duration',
   'lastUsedAt',
   'lastSeen',
@@ -238,7 +245,57 @@ function wellFormed(value: unknown): string | undefined {
   });
 }
 
+/** What the person of a sequence knows and has: without it nothing gets past the door of their profile. */
+class Proofs {
+  #password = goodPassword;
+  #secret = '';
+  #passkey: Record<string, unknown> = {};
+
+  /** Fields that make a body right. */
+  fieldsFor(operationId: string, publicUrl: string): Record<string, unknown> {
+    const password = { password: this.#password };
+    // A code works once: each operation has one of its own among those that are taken.
+    const code = (steps: number) => ({ code: codeAt(this.#secret, Date.now() + steps * 30_000) });
+    switch (operationId) {
+      case 'changeMyPassword':
+        return { currentPassword: this.#password, newPassword: `${this.#password} and one` };
+      case 'beginMySecondFactor':
+      case 'beginMyPasskey':
+      case 'removeMyPasskey':
+        return password;
+      case 'confirmMySecondFactor':
+        return this.#secret === '' ? {} : code(0);
+      case 'removeMySecondFactor':
+        return this.#secret === '' ? password : { ...password, ...code(1) };
+      case 'addMyPasskey': {
+        const options = (this.#passkey['options'] ?? {}) as object;
+        const credential = newPasskey({ ...options, origin: new URL(publicUrl).origin });
+        return { state: this.#passkey['state'] ?? '', credential };
+      }
+      default:
+        return {};
+    }
+  }
+
+  learn(operationId: string, body: unknown, text: string): void {
+    if (operationId === 'changeMyPassword') {
+      this.#password = String((body as { newPassword?: unknown } | undefined)?.newPassword);
+    }
+    if (operationId === 'beginMySecondFactor') this.#secret = String(parseJson(text)['secret']);
+    if (operationId === 'removeMySecondFactor') this.#secret = '';
+    if (operationId === 'beginMyPasskey') this.#passkey = parseJson(text);
+  }
+}
+
+function weightOf({ path }: Route): number {
+  // Waits hold a lane for a second each: few of them.
+  if (path.endsWith('/completion')) return 1;
+  // Each of these steps follows another one of them.
+  return path.startsWith('/v1/users/me/') ? 60 : 20;
+}
+
 class Sequence {
+  readonly #proofs = new Proofs();
   readonly #game: Game;
   readonly #number: number;
   readonly #keys: Record<'full' | 'reader' | 'foreign' | 'agent' | 'person', string>;
@@ -275,6 +332,9 @@ class Sequence {
     const agent = await agentKeyOf(services, accountId, 'eu-west-1');
     const member = await insertMember(services, { accountId, name: 'Ada', role: 'ADMIN' });
     const { cookie: person } = await startPersonSession(services, accountId, member.id);
+    const others = [1, 2].map(() => startPersonSession(services, accountId, member.id));
+    own.world.ids.personSession = (await Promise.all(others)).map(({ id }) => id);
+    own.world.ids.passkey = [];
     const keys = { person, full: own.key, reader: reader.rawKey, foreign: foreign.key, agent };
     const sequence = new Sequence(game, number, keys, own.world, foreign.world);
     await sequence.#play();
@@ -286,8 +346,7 @@ class Sequence {
     const { operations, seed, report } = this.#game;
     const chooser = fc.oneof(
       ...operations.map((operation) => ({
-        // Waits hold a lane for a second each: few of them.
-        weight: operation.route.path.endsWith('/completion') ? 1 : 20,
+        weight: weightOf(operation.route),
         arbitrary: operation.draws.map((draw) => ({ operation, draw })),
       })),
     );
@@ -299,6 +358,10 @@ class Sequence {
       if (report.failures.size >= maxFailures) return;
       if (operation.route.path.endsWith('/completion')) {
         Object.assign(draw, { query: { maxWaitSeconds: 1 }, queryDamage: [], rawQuery: null });
+      }
+      if (draw.body instanceof Object) {
+        const { publicUrl } = this.#game.cp.controlPlane.services;
+        Object.assign(draw.body, this.#proofs.fieldsFor(operation.route.operationId, publicUrl));
       }
       const ids = { own: this.#own.ids, foreign: this.#foreign.ids };
       await this.#step(operation, makeRequest(operation.route, draw, ids), step);
@@ -336,7 +399,13 @@ class Sequence {
 
   #get(path: string): Promise<Answer> {
     const made = { method: 'GET', path, bytes: undefined, packing: { name: null } };
-    return this.#request(made, { authorization: `Bearer ${this.#keys.full}` });
+    // A key has no profile.
+    const isOfPerson = path.startsWith('/v1/users/me');
+    const { person: cookie, full } = this.#keys;
+    return this.#request(
+      made,
+      isOfPerson ? { cookie, 'x-console': '1' } : { authorization: `Bearer ${full}` },
+    );
   }
 
   /** The answer; undefined where there may be none. */
@@ -368,6 +437,7 @@ class Sequence {
       report.answers.set(route.operationId, counts);
       counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
       if (!checkAnswer(operation, made, answer)) return;
+      this.#proofs.learn(route.operationId, made.seen?.body, answer.text);
       if (route.method === 'DELETE') await this.#expectGone(route, made);
       else await this.#readBack(route, made, answer);
     } catch (error) {
