@@ -36,6 +36,13 @@ function addressHere(url: string): string {
   return address.origin;
 }
 
+/** Where the agent uses no proxy: what the operator says, and the way to the control plane, which takes the key. */
+function withoutProxy(address: string): Record<string, string> {
+  const { no_proxy: lower, NO_PROXY: upper } = processEnvironment;
+  const hosts = [lower || upper, new URL(address).host].filter(Boolean).join(',');
+  return { NO_PROXY: hosts, no_proxy: hosts };
+}
+
 /** The environment of the operator, without the settings of the control plane, some of which are secret. */
 function environmentOf(given: Record<string, string>): NodeJS.ProcessEnv {
   const own = new Set(describeSettings().flatMap(({ name }) => [name, `${name}_FILE`]));
@@ -78,8 +85,10 @@ export async function startAgentHere(
     mkdirSync(data, { recursive: true, mode: 0o700 });
     await keepKey(services, keyFile);
   });
+  const address = addressHere(url);
   const environment = environmentOf({
-    ...{ API_KEY_FILE: keyFile, CONTROL_PLANE_URL: addressHere(url), AGENT_DATA_DIR: data },
+    ...{ API_KEY_FILE: keyFile, CONTROL_PLANE_URL: address, AGENT_DATA_DIR: data },
+    ...withoutProxy(address),
   });
   const stopping = new AbortController();
 

@@ -57,6 +57,12 @@ test(
     await using website = createServer((_request, response) => response.end('hello'));
     await new Promise<void>((resolve) => website.listen(0, '127.0.0.1', resolve));
     const { port: target } = website.address() as { port: number };
+    const asked: (string | undefined)[] = [];
+    await using proxy = createServer(({ url }, response) => {
+      asked.push(url);
+      response.writeHead(502).end();
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const data = join(folder.path, 'data');
     const database = join(data, 'control-plane.db');
     const environment = {
@@ -65,6 +71,10 @@ test(
       SMTP_URL: 'smtp://somebody:the-password-of-the-mail@127.0.0.1:1',
       AGENT_WORK_DIR: join(folder.path, 'runs'),
       HOME: folder.path,
+      // The key goes to no proxy, whatever the operator uses for others.
+      HTTP_PROXY: `http://127.0.0.1:${(proxy.address() as { port: number }).port}`,
+      NO_PROXY: 'upper.example',
+      no_proxy: 'lower.example',
     };
     const serve = () => new Program([controlPlaneProgram, 'serve', '--with-agent'], environment);
     await using first = serve();
@@ -76,6 +86,8 @@ test(
     assert.equal(statSync(keyFile).mode & 0o777, 0o600);
     const seen = readFileSync(`/proc/${agent.pid}/environ`, 'utf8');
     assert.match(seen, /CONTROL_PLANE_URL=/);
+    assert.match(seen, /(?:^|\0)no_proxy=lower\.example,127\.0\.0\.1:/);
+    assert.deepEqual(asked, []);
     for (const text of [agent.title, seen, first.lines.join('\n')]) {
       assert.doesNotMatch(text, new RegExp(`${key}|the-password-of-the-mail`));
     }
