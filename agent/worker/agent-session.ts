@@ -179,7 +179,7 @@ export class AgentSession {
     if (this.#location === null) return;
     cache.save({
       ...{ location: this.#location, epoch: this.#epoch, idKey: ids.key },
-      resultKeys: [...encryption.announced],
+      resultKeys: [...encryption.followed],
       checks: scheduler.checks(),
     });
   }

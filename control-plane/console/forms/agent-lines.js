@@ -21,7 +21,7 @@ export function isOfThisMachine(url) {
 
 /** The line that waits for the key: to be run alone, as it takes the line that follows. */
 export function keyLine(/** @type {AgentFacts} */ { slug }) {
-  return `umask 077; head -n 1 > ${slug}.key`;
+  return `(umask 077; head -n 1 > ${slug}.key)`;
 }
 
 const install = 'npm install -g ./monitor-agent-*.tgz ./monitor-node-*.tgz';

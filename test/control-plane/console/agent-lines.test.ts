@@ -80,7 +80,12 @@ class Shell implements Disposable {
 
 test('the key goes from the terminal into a file that nobody else can read, and stands in no line and no command', async () => {
   using shell = new Shell(['docker', 'kubectl', 'helm', 'npm', 'systemctl', 'install', 'tee']);
-  await shell.run(keyLine(facts), 'pl_secret\nanything after it');
+  await shell.run(
+    `umask 022\n${keyLine(facts)}\n: > installed-later`,
+    'pl_secret\nanything after it',
+  );
+  // What the person does in this shell next is not private.
+  assert.equal(statSync(join(shell.folder.path, 'installed-later')).mode & 0o777, 0o644);
   const file = join(shell.folder.path, 'office.key');
   assert.equal(readFileSync(file, 'utf8'), 'pl_secret\n');
   assert.equal(statSync(file).mode & 0o777, 0o600);
