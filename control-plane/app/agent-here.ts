@@ -1,7 +1,7 @@
 /** `serve --with-agent`: an agent of this machine, which lives as long as the control plane. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { sleep } from '@monitor/shared/clock.ts';
 import { findProgram, programs } from '../../proof/find-program.ts';
@@ -57,6 +57,15 @@ function environmentOf(given: Record<string, string>): NodeJS.ProcessEnv {
   };
 }
 
+/** What the control plane keeps: its database with the key beside it, and files of results. */
+function keptIn({ DATABASE_FILE, ARTIFACTS_DIR }: Config): [string, ...string[]] {
+  const file = resolve(DATABASE_FILE);
+  // Beside the file itself, where its path is a link.
+  const real = existsSync(file) ? realpathSync(file) : file;
+  const ofResults = ARTIFACTS_DIR === undefined ? [] : [resolve(ARTIFACTS_DIR)];
+  return [dirname(file), dirname(real), ...ofResults];
+}
+
 /** The key in the file: made when there is none, or when it was revoked. Nobody sees it. */
 async function keepKey(services: Services, file: string): Promise<void> {
   let known: string | null = null;
@@ -78,7 +87,8 @@ export async function startAgentHere(
   { config, services, url }: { config: Config; services: Services; url: string },
 ): Promise<AsyncDisposable> {
   const { clock, logger } = services;
-  const folder = dirname(resolve(config.DATABASE_FILE));
+  const kept = keptIn(config);
+  const [folder] = kept;
   const data = join(folder, 'agent');
   const keyFile = join(data, 'location-key');
   await trying(`prepare the agent of this machine in ${data}`, async () => {
@@ -94,7 +104,7 @@ export async function startAgentHere(
 
   /** Runs it to its end, and says how it ended. */
   const run = async (): Promise<string> => {
-    const child = spawn(process.execPath, [program, 'start', '--for-control-plane', folder], {
+    const child = spawn(process.execPath, [program, 'start', '--for-control-plane', ...kept], {
       env: environment,
       stdio: ['pipe', 'inherit', 'inherit'],
       // Ctrl-C reaches the control plane alone. A second signal would make the agent leave at once.

@@ -1,6 +1,6 @@
 // Own process: it starts programs.
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -64,10 +64,15 @@ test(
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const data = join(folder.path, 'data');
+    // Another user could read it: a run must not see it all the same.
+    const artifacts = join(folder.path, 'artifacts');
+    const ofResult = join(artifacts, 'of-a-result');
+    mkdirSync(artifacts);
     const database = join(data, 'control-plane.db');
     const environment = {
       DATABASE_FILE: database,
       PORT: String(await freePort()),
+      ARTIFACTS_DIR: artifacts,
       SMTP_URL: 'smtp://somebody:the-password-of-the-mail@127.0.0.1:1',
       AGENT_WORK_DIR: join(folder.path, 'runs'),
       HOME: folder.path,
@@ -92,6 +97,8 @@ test(
       assert.doesNotMatch(text, new RegExp(`${key}|the-password-of-the-mail`));
     }
 
+    writeFileSync(ofResult, 'of another person');
+    for (const path of [folder.path, artifacts, ofResult]) chmodSync(path, 0o755);
     // The person who set it up makes the first key and the first check.
     await using keys = new Program(
       [controlPlaneProgram, 'keys', 'create', '--name', 'first', '--json'],
@@ -106,7 +113,9 @@ test(
       privateLocations: ['this-machine'],
       request: { url: `http://127.0.0.1:${target}/`, method: 'GET' },
       // What a script must not find, wherever it can be run.
-      localSetupScript: `try { request.headers.found = String(require('node:fs').readFileSync(${JSON.stringify(keyFile)})); } catch {}`,
+      localSetupScript: `for (const file of ${JSON.stringify([keyFile, ofResult])}) {
+        try { request.headers.found = String(require('node:fs').readFileSync(file)); } catch {}
+      }`,
     });
     const result = await untilSome(() =>
       callApi<{ hasFailures: boolean; apiCheckResult: unknown }[]>(

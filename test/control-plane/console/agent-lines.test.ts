@@ -12,6 +12,7 @@ import {
   ways,
   type AgentFacts,
 } from '../../../control-plane/console/forms/agent-lines.js';
+import { describeSettings } from '../../../agent/config.ts';
 import { version } from '../../../control-plane/core/version.ts';
 import { surroundings } from '../../../proof/program.ts';
 import { publishedAs } from '../../../scripts/release/images.ts';
@@ -22,6 +23,9 @@ import { temporaryFolder } from '../../support/system.ts';
 const facts: AgentFacts = {
   ...{ url: 'https://monitor.example', slug: 'office', version, image: null, chart: null },
 };
+const drainSeconds = describeSettings().find(
+  ({ name }) => name === 'DRAIN_TIMEOUT_SECONDS',
+)?.default;
 const linesOf = (name: string, given: AgentFacts): string => {
   const way = ways.find(([each]) => each === name);
   assert.ok(way !== undefined);
@@ -106,6 +110,8 @@ test('Docker gets the image as the release has it, or as it is called in a regis
   assert.ok(run.includes('API_KEY_FILE=/run/location-key'));
   assert.ok(run.includes(`${shell.folder.path}/office.key:/run/location-key:ro`));
   assert.ok(!run.includes('host'));
+  // Docker kills after 10 s otherwise, in the midst of what an agent does when it ends.
+  assert.ok(Number(run[run.indexOf('--stop-timeout') + 1]) >= Number(drainSeconds) + 5);
 
   using own = new Shell(['docker']);
   const image = 'registry.example:5000/monitor-agent:1';
