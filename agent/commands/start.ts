@@ -29,27 +29,25 @@ export function registerStart(program: Command): void {
     command.option(`${flag} <value>`, value === '' ? meaning : `${meaning} (default: ${value})`);
   }
   command.option(
-    '--for-control-plane <paths...>',
-    'used by `control-plane serve --with-agent`: end with the standard input, and show no run these folders and files',
+    '--for-control-plane <folders...>',
+    'used by `control-plane serve --with-agent`: end with the standard input, and show no run these folders',
   );
-  command
-    .addHelpText('after', examples)
-    .action(async ({ forControlPlane, ...options }: Options) => {
-      const flags = Object.fromEntries(
-        describeSettings().flatMap(({ name, flag, isSecret }) => {
-          const key = flag
-            .slice(2)
-            .replace(/-(\w)/g, (_match, letter: string) => letter.toUpperCase());
-          const value = options[key];
-          return value === undefined ? [] : [[isSecret ? `${name}_FILE` : name, value]];
-        }),
-      );
-      const environment = processEnvironment;
-      const given = readConfig({ environment, flags });
-      requireKey(given.config);
-      relaunch(environment, given.config.JOB_CONCURRENCY);
-      // What follows takes a while to load: once, after the new start.
-      const { serveLocation } = await import('./serve-location.ts');
-      await serveLocation(given, forControlPlane);
-    });
+  command.addHelpText('after', examples).action(async (options: Options) => {
+    const flags = Object.fromEntries(
+      describeSettings().flatMap(({ name, flag, isSecret }) => {
+        const key = flag
+          .slice(2)
+          .replace(/-(\w)/g, (_match, letter: string) => letter.toUpperCase());
+        const value = options[key];
+        return value === undefined ? [] : [[isSecret ? `${name}_FILE` : name, value]];
+      }),
+    );
+    const environment = processEnvironment;
+    const given = readConfig({ environment, flags });
+    requireKey(given.config);
+    relaunch(environment, given.config.JOB_CONCURRENCY);
+    // What follows takes a while to load: once, after the new start.
+    const { serveLocation } = await import('./serve-location.ts');
+    await serveLocation(given, options.forControlPlane);
+  });
 }

@@ -49,10 +49,8 @@ export function healthRemarks(
 }
 
 /** Results that the control plane refused lately. */
-export function describeSetAside(
-  { setAsideTotal, setAsideAt }: Pick<OutboxState, 'setAsideTotal' | 'setAsideAt'>,
-  now: number,
-): Record<string, string> {
+export function describeSetAside(outbox: OutboxState, now: number): Record<string, string> {
+  const { setAsideTotal, setAsideAt } = outbox;
   if (setAsideAt === null || now - setAsideAt > setAsideShownMs) return {};
   const at = new Date(setAsideAt).toISOString();
   return { setAside: `${setAsideTotal} results were refused, the last at ${at}` };

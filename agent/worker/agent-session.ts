@@ -216,10 +216,9 @@ export class AgentSession {
     });
     // Until others have its checks, it runs them, and the last of these runs needs time to end.
     const waiting = new AbortController();
-    const waitMs = this.#parts.drainTimeoutMs * handOverShare;
     const handedOver = checkIns.handOver();
-    if (scheduler.size > 0)
-      await Promise.race([handedOver, sleep(rawClock, waitMs, waiting.signal)]);
+    const over = sleep(rawClock, this.#parts.drainTimeoutMs * handOverShare, waiting.signal);
+    if (scheduler.size > 0) await Promise.race([handedOver, over]);
     waiting.abort();
     scheduler.startDue();
     this.#stopSchedule();

@@ -168,10 +168,7 @@ export class SubmitLoop {
   }
 
   /** Sends a batch and settles its records. False when the batch must be sent again. */
-  async #send(
-    records: readonly StoredRecord[],
-    signal: AbortSignal = this.#stopping.signal,
-  ): Promise<boolean> {
+  async #send(records: readonly StoredRecord[], signal = this.#stopping.signal): Promise<boolean> {
     const { client, outbox, logger, metrics, clock } = this.#options;
     try {
       const outcomes = await client.submit(
@@ -285,12 +282,8 @@ export class SubmitLoop {
     this.#failures = 0;
     // A failure ends this pass: the caller tries again after a pause.
     while (this.#failures === 0 && !hurry.signal.aborted && clock.monotonic() < until) {
-      const records = outbox.take(
-        this.#passedOver,
-        outbox.newestSeq(),
-        this.#batchLimit,
-        maxBatchBytes,
-      );
+      const limit = this.#batchLimit;
+      const records = outbox.take(this.#passedOver, outbox.newestSeq(), limit, maxBatchBytes);
       if (records.length === 0) {
         // What something in between refused may pass by now.
         this.#passedOver = 0;

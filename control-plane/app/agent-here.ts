@@ -57,15 +57,6 @@ function environmentOf(given: Record<string, string>): NodeJS.ProcessEnv {
   };
 }
 
-/** What the control plane keeps: its database with the key beside it, and files of results. */
-function keptIn({ DATABASE_FILE, ARTIFACTS_DIR }: Config): [string, ...string[]] {
-  const file = resolve(DATABASE_FILE);
-  // Beside the file itself, where its path is a link.
-  const real = existsSync(file) ? realpathSync(file) : file;
-  const ofResults = ARTIFACTS_DIR === undefined ? [] : [resolve(ARTIFACTS_DIR)];
-  return [dirname(file), dirname(real), ...ofResults];
-}
-
 /** The key in the file: made when there is none, or when it was revoked. Nobody sees it. */
 async function keepKey(services: Services, file: string): Promise<void> {
   let known: string | null = null;
@@ -87,8 +78,11 @@ export async function startAgentHere(
   { config, services, url }: { config: Config; services: Services; url: string },
 ): Promise<AsyncDisposable> {
   const { clock, logger } = services;
-  const kept = keptIn(config);
-  const [folder] = kept;
+  const file = resolve(config.DATABASE_FILE);
+  const folder = dirname(file);
+  // Its path may be a link: what the database writes is beside the file itself.
+  const real = dirname(existsSync(file) ? realpathSync(file) : file);
+  const kept = [folder, real, resolve(config.ARTIFACTS_DIR ?? folder)];
   const data = join(folder, 'agent');
   const keyFile = join(data, 'location-key');
   await trying(`prepare the agent of this machine in ${data}`, async () => {

@@ -87,10 +87,7 @@ export function usePageOfChecks(ids = '') {
     }
     // The page is there: another Save would be of what is typed by then.
     if (refused.length > 0) {
-      keepOnce(
-        'page',
-        `The page is saved. These checks do not open incidents on it: ${refused.join(' ')}`,
-      );
+      keepOnce('page', `The page is saved, these checks are not. ${refused.join(' ')}`);
     }
     return made;
   };

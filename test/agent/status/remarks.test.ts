@@ -49,7 +49,8 @@ test('results that were refused are said for a week, and not for ever', () => {
     [0, 7 * day, { setAside }],
     [0, 7 * day + 1, {}],
   ] as const) {
-    const state = { setAsideTotal: setAsideAt === null ? 0 : 3, setAsideAt };
+    const outbox = { depth: 0, bytes: 0, oldestAt: null, droppedTotal: 0 };
+    const state = { ...outbox, setAsideTotal: setAsideAt === null ? 0 : 3, setAsideAt };
     assert.deepEqual(describeSetAside(state, now), expected);
   }
 });
