@@ -355,7 +355,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
             recipientRemarks(recipients.status, clock.now()),
             (text) => scrubber.text(text),
           ),
-          ...describeSetAside(outbox.state()),
+          ...describeSetAside(outbox.state(), clock.now()),
           ...(parts.log?.problem == null ? {} : { log: parts.log.problem }),
         }),
         probe: await openProbeEndpoint({

@@ -124,7 +124,8 @@ const settings = {
       .trim()
       .pipe(z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })),
     fallback: 'http://127.0.0.1:3000',
-    meaning: 'Where the control plane is; the only address the agent itself talks to',
+    meaning:
+      'Where the control plane is; the only address that the agent itself needs; RUNTIME_POLICY=fetch also asks the registry of npm',
   },
   AGENT_HEALTH_PORT: {
     schema: wholeNumber(0, 65_535),

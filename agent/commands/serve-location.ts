@@ -40,12 +40,12 @@ async function serveUntilSignalled(agent: RunningAgent, endsWithInput: boolean):
 }
 
 /**
- * Serves a location until it is asked to stop, and sets the exit code. `folder` is that of a control plane
+ * Serves a location until it is asked to stop, and sets the exit code. `kept` is what a control plane keeps
  * that has started this agent.
  */
 export async function serveLocation(
   { config, warnings, secretFiles }: ReturnType<typeof readConfig>,
-  folder?: string,
+  kept?: readonly string[],
 ): Promise<void> {
   guardDescriptors();
   const logRing = new LogRing();
@@ -71,8 +71,8 @@ export async function serveLocation(
   );
   const agent = await startAgent({
     ...{ config, logger, log, network, logRing },
-    secretFiles: folder === undefined ? secretFiles : [...secretFiles, folder],
-    mustHideFiles: folder !== undefined,
+    secretFiles: [...secretFiles, ...(kept ?? [])],
+    mustHideFiles: kept !== undefined,
     environment: processEnvironment,
   }).catch(async (error: unknown) => {
     // Open sockets would keep the process from ending.
@@ -86,7 +86,7 @@ export async function serveLocation(
     setTimeout(() => process.exit(exitCodes.bug), forcedExitWithinMs).unref();
     void Promise.resolve(agent[Symbol.asyncDispose]()).finally(() => process.exit(exitCodes.bug));
   });
-  process.exitCode = await serveUntilSignalled(agent, folder !== undefined);
+  process.exitCode = await serveUntilSignalled(agent, kept !== undefined);
   await network[Symbol.asyncDispose]();
   log.letEnd();
 }

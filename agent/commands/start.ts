@@ -4,6 +4,8 @@ import { describeSettings, readConfig, requireKey } from '../config.ts';
 import { processEnvironment } from '../guard-process.ts';
 import { relaunch } from '../relaunch.ts';
 
+type Options = Record<string, string> & { forControlPlane?: string[] };
+
 const examples = `
 Examples:
   API_KEY=pl_… CONTROL_PLANE_URL=https://monitor.example.com monitor-agent start
@@ -27,10 +29,10 @@ export function registerStart(program: Command): void {
     command.option(`${flag} <value>`, value === '' ? meaning : `${meaning} (default: ${value})`);
   }
   command.option(
-    '--for-control-plane <folder>',
-    'used by `control-plane serve --with-agent`: end with the standard input, and show no run this folder',
+    '--for-control-plane <folders...>',
+    'used by `control-plane serve --with-agent`: end with the standard input, and show no run these folders',
   );
-  command.addHelpText('after', examples).action(async (options: Record<string, string>) => {
+  command.addHelpText('after', examples).action(async (options: Options) => {
     const flags = Object.fromEntries(
       describeSettings().flatMap(({ name, flag, isSecret }) => {
         const key = flag
@@ -46,6 +48,6 @@ export function registerStart(program: Command): void {
     relaunch(environment, given.config.JOB_CONCURRENCY);
     // What follows takes a while to load: once, after the new start.
     const { serveLocation } = await import('./serve-location.ts');
-    await serveLocation(given, options['forControlPlane']);
+    await serveLocation(given, options.forControlPlane);
   });
 }

@@ -25,7 +25,7 @@ const change = z.object({ at: z.number(), added: texts, removed: texts });
 const remembered = z.object({
   keys: texts,
   changes: z.array(change),
-  /** Since when the control plane asks for readable results. */
+  /** Since when readable results are refused; without keys, since when it is not known who could read. */
   refusedSince: z.number().nullable(),
 });
 type Remembered = z.output<typeof remembered>;
@@ -60,12 +60,13 @@ export function readRecipients(directory: string): RecipientsStatus | null {
 /** What the operator should look at. */
 export function recipientRemarks(status: RecipientsStatus, now: number): string[] {
   const { changes, refusedSince, recipients } = status;
+  const since = new Date(refusedSince ?? 0).toISOString();
+  const state =
+    recipients.length === 0
+      ? `who can read results was damaged at ${since}; only verdicts are sent until the control plane names recipients`
+      : `the control plane asks for readable results since ${since}; they stay encrypted for ${recipients.join(', ')}`;
   const refusal =
-    refusedSince === null
-      ? []
-      : [
-          `the control plane asks for readable results since ${new Date(refusedSince).toISOString()}; they stay encrypted for ${recipients.join(', ')}, unless this agent is started with ${setting}=on`,
-        ];
+    refusedSince === null ? [] : [`${state}, unless this agent is started with ${setting}=on`];
   const recent = changes.filter(({ at }) => now - at <= shownMs);
   return [
     ...refusal,
@@ -105,12 +106,18 @@ export class Recipients {
       if (codeOf(error) === 'ENOENT') return null;
       const { clock, damages } = this.#options;
       const aside = setAside(path, { now: clock.now(), maxBytes: keptAsideBytes });
-      const found = 'the next recipients that the control plane names count as the first';
+      const found = 'only verdicts are sent until the control plane names recipients';
       damages.note({
         ...{ file: 'recipients of results', found, aside, salvaged: 0, lost: 1, lostSlots: [] },
       });
-      return null;
+      this.#keep({ keys: [], changes: [], refusedSince: clock.now() });
+      return this.#known;
     }
+  }
+
+  /** True where there were recipients, perhaps, and it is not known which. */
+  get isLost(): boolean {
+    return this.keys.length === 0 && this.status.refusedSince !== null;
   }
 
   /** The same object while nothing changes. */
@@ -122,9 +129,9 @@ export class Recipients {
     return statusOf(this.#known ?? { keys: [], changes: [], refusedSince: null });
   }
 
-  /** What the agent followed before, where nothing is remembered: an older version wrote no file. */
-  resume(announced: readonly string[]): void {
-    if (this.#known === null) this.use(announced);
+  /** What the agent followed before, where nothing is remembered: the file could not be written or read. */
+  resume(followed: readonly string[]): void {
+    if (this.#known === null || this.isLost) this.use(followed);
   }
 
   /** The control plane names the recipients of its location. */
@@ -137,7 +144,8 @@ export class Recipients {
       logger.info({ recipients: this.status.recipients }, 'results are encrypted from now on');
       return;
     }
-    if (announced.length === 0 && known.keys.length > 0 && !mayBecomeReadable) {
+    const wasReadable = known.keys.length === 0 && !this.isLost;
+    if (announced.length === 0 && !wasReadable && !mayBecomeReadable) {
       if (known.refusedSince !== null) return;
       this.#keep({ ...known, refusedSince: clock.now() });
       logger.warn(

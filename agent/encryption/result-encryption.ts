@@ -244,10 +244,14 @@ export class ResultEncryption {
     if (this.#options.pinned === null) this.#options.recipients.use(announced);
   }
 
-  /** Goes on with what was announced before the start. */
-  resume(announced: readonly string[]): void {
-    this.#announced = announced;
-    if (this.#options.pinned === null) this.#options.recipients.resume(announced);
+  /** What to go on with after the next start. */
+  get followed(): readonly string[] {
+    return this.#options.pinned === null ? this.#options.recipients.keys : this.#announced;
+  }
+
+  resume(followed: readonly string[]): void {
+    this.#announced = followed;
+    if (this.#options.pinned === null) this.#options.recipients.resume(followed);
   }
 
   /** The same list stays the same object, which is what tells whether a session still fits. */
@@ -257,12 +261,17 @@ export class ResultEncryption {
   }
 
   get isOn(): boolean {
-    return this.#keys.length > 0;
+    return this.#keys.length > 0 || this.#isLost;
+  }
+
+  get #isLost(): boolean {
+    return this.#options.pinned === null && this.#options.recipients.isLost;
   }
 
   /** What encrypts a result; null for a location without keys. */
   async encrypterFor(context: ResultContext): Promise<ResultEncrypter | null> {
     if (!this.isOn) return null;
+    if (this.#isLost) return nothingLeaves;
     try {
       return new Encrypter(await this.#sessionOf(context), context);
     } catch (error) {

@@ -7,6 +7,7 @@ import type { OutboxState } from '../worker/outbox.ts';
 
 /** The reason is another program's text: no more of it than a sentence takes. */
 const maxReason = 300;
+const setAsideShownMs = 7 * 86_400_000;
 
 /** The state of the link, and why it is not up where that is known. */
 function linkRemarks(
@@ -47,7 +48,10 @@ export function healthRemarks(
   };
 }
 
-/** Results that the control plane refused. */
-export function describeSetAside({ setAsideTotal }: OutboxState): Record<string, string> {
-  return setAsideTotal === 0 ? {} : { setAside: `${setAsideTotal} results were refused` };
+/** Results that the control plane refused lately. */
+export function describeSetAside(outbox: OutboxState, now: number): Record<string, string> {
+  const { setAsideTotal, setAsideAt } = outbox;
+  if (setAsideAt === null || now - setAsideAt > setAsideShownMs) return {};
+  const at = new Date(setAsideAt).toISOString();
+  return { setAside: `${setAsideTotal} results were refused, the last at ${at}` };
 }

@@ -3,7 +3,7 @@
  * Stopping is not cancelling: `drain` lets runs finish and delivers their results, `stop` aborts
  * measurements and leaves results on disk for the next start.
  */
-import type { Clock } from '@monitor/shared/clock.ts';
+import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCheck, CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
 import type { UploadLoop } from '../artifacts/upload-loop.ts';
@@ -30,6 +30,8 @@ import { tryUntil } from './try-until.ts';
  */
 const flushWithinMs = 20_000;
 const filesWithinMs = 10_000;
+/** The part of the time for draining in which others may take over the checks; the rest is for runs. */
+const handOverShare = 0.6;
 /** Results have priority over traces when time is short. */
 const tracesWithinMs = 2_000;
 /** Short enough for a crash right after an assignment, long enough to combine a burst of assignments. */
@@ -177,7 +179,7 @@ export class AgentSession {
     if (this.#location === null) return;
     cache.save({
       ...{ location: this.#location, epoch: this.#epoch, idKey: ids.key },
-      resultKeys: [...encryption.announced],
+      resultKeys: [...encryption.followed],
       checks: scheduler.checks(),
     });
   }
@@ -208,15 +210,16 @@ export class AgentSession {
     this.#enter('stop-asked');
     metrics.draining.set(1);
     logger.info({ running: executor.running }, 'draining');
-    const timeout = Promise.withResolvers<void>();
     const cancelTimeout = rawClock.after(this.#parts.drainTimeoutMs, () => {
       logger.warn({ running: executor.running }, 'drain timeout reached, running checks are ended');
       void executor.abort();
-      timeout.resolve();
     });
-    // Until others have its checks, it runs them.
+    // Until others have its checks, it runs them, and the last of these runs needs time to end.
+    const waiting = new AbortController();
     const handedOver = checkIns.handOver();
-    if (scheduler.size > 0) await Promise.race([handedOver, timeout.promise]);
+    const over = sleep(rawClock, this.#parts.drainTimeoutMs * handOverShare, waiting.signal);
+    if (scheduler.size > 0) await Promise.race([handedOver, over]);
+    waiting.abort();
     scheduler.startDue();
     this.#stopSchedule();
     await executor.drain();

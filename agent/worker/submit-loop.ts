@@ -63,8 +63,8 @@ export class SubmitLoop {
   #passedOver = 0;
   #passedOverAt = 0;
   #failures = 0;
-  /** Whether the control plane asked for a pause with its last refusal. */
-  #wasAsked = false;
+  /** The pause that the control plane asked for with its last refusal. */
+  #askedMs: number | null = null;
   #batchLimit = maxBatchItems;
   #triesOfFirst = 0;
   #lastDeliveredAt: number | null = null;
@@ -118,8 +118,10 @@ export class SubmitLoop {
       this.#liveAfter = outbox.newestSeq();
       this.#backlogAfter = this.#passedOver;
       if (this.#failures === 0) return 0;
-      const pauseMs = backoffMs(this.#failures, this.#options.random);
-      return this.#wasAsked ? Math.min(pauseMs, maxBackoffWhenAskedMs) : pauseMs;
+      const { random } = this.#options;
+      const pauseMs = backoffMs(this.#failures, random);
+      if (this.#askedMs === null) return pauseMs;
+      return this.#askedMs * (1 + spread * random()) + Math.min(pauseMs, maxBackoffWhenAskedMs);
     }
     this.#backlogAfter = backlog.at(-1)?.seq ?? this.#backlogAfter;
     if (live.length === 0) return replayPauseMs;
@@ -166,16 +168,16 @@ export class SubmitLoop {
   }
 
   /** Sends a batch and settles its records. False when the batch must be sent again. */
-  async #send(records: readonly StoredRecord[]): Promise<boolean> {
+  async #send(records: readonly StoredRecord[], signal = this.#stopping.signal): Promise<boolean> {
     const { client, outbox, logger, metrics, clock } = this.#options;
     try {
       const outcomes = await client.submit(
         records.map(({ payload }) => payload),
-        this.#stopping.signal,
+        signal,
       );
       this.#settle(records, outcomes);
     } catch (error) {
-      if (this.#stopping.signal.aborted) return false;
+      if (signal.aborted) return false;
       const failure = error instanceof CallFailure ? error : null;
       metrics.submitFailures.inc({ code: failure?.code ?? 'RUNNER_BROKEN' });
       if (failure !== null && this.#isAboutTheBatch(failure)) return this.#narrow(records, failure);
@@ -191,11 +193,7 @@ export class SubmitLoop {
       if (this.#failures === 1) logger.warn({ err: error }, 'results could not be submitted, kept');
       // On a link that breaks often, smaller batches succeed.
       this.#batchLimit = isPage ? 1 : Math.max(smallestBatch, Math.floor(records.length / 2));
-      this.#wasAsked = failure?.retryAfterMs != null;
-      if (failure?.retryAfterMs != null) {
-        const pauseMs = failure.retryAfterMs * (1 + spread * this.#options.random());
-        await sleep(this.#options.clock, pauseMs, this.#stopping.signal);
-      }
+      this.#askedMs = failure?.retryAfterMs ?? null;
       return false;
     }
     if (this.#failures > 0)
@@ -281,21 +279,17 @@ export class SubmitLoop {
       hurry.abort();
     });
     outbox.commit();
-    while (clock.monotonic() < until) {
-      const records = outbox.take(0, outbox.newestSeq(), this.#batchLimit, maxBatchBytes);
-      if (records.length === 0) break;
-      try {
-        this.#settle(
-          records,
-          await this.#options.client.submit(
-            records.map(({ payload }) => payload),
-            hurry.signal,
-          ),
-        );
-      } catch (error) {
-        this.#options.logger.warn({ err: error }, 'results stay in the outbox for the next start');
+    this.#failures = 0;
+    // A failure ends this pass: the caller tries again after a pause.
+    while (this.#failures === 0 && !hurry.signal.aborted && clock.monotonic() < until) {
+      const limit = this.#batchLimit;
+      const records = outbox.take(this.#passedOver, outbox.newestSeq(), limit, maxBatchBytes);
+      if (records.length === 0) {
+        // What something in between refused may pass by now.
+        this.#passedOver = 0;
         break;
       }
+      await this.#send(this.#withAttempts(records), hurry.signal);
     }
     cancel();
     return outbox.state().depth;

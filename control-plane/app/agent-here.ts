@@ -1,7 +1,7 @@
 /** `serve --with-agent`: an agent of this machine, which lives as long as the control plane. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { sleep } from '@monitor/shared/clock.ts';
 import { findProgram, programs } from '../../proof/find-program.ts';
@@ -34,6 +34,13 @@ function addressHere(url: string): string {
   const address = new URL(url);
   if (['0.0.0.0', '[::]'].includes(address.hostname)) address.hostname = '127.0.0.1';
   return address.origin;
+}
+
+/** Where the agent uses no proxy: what the operator says, and the way to the control plane, which takes the key. */
+function withoutProxy(address: string): Record<string, string> {
+  const { no_proxy: lower, NO_PROXY: upper } = processEnvironment;
+  const hosts = [lower || upper, new URL(address).host].filter(Boolean).join(',');
+  return { NO_PROXY: hosts, no_proxy: hosts };
 }
 
 /** The environment of the operator, without the settings of the control plane, some of which are secret. */
@@ -71,21 +78,27 @@ export async function startAgentHere(
   { config, services, url }: { config: Config; services: Services; url: string },
 ): Promise<AsyncDisposable> {
   const { clock, logger } = services;
-  const folder = dirname(resolve(config.DATABASE_FILE));
+  const file = resolve(config.DATABASE_FILE);
+  const folder = dirname(file);
+  // Its path may be a link: what the database writes is beside the file itself.
+  const real = dirname(existsSync(file) ? realpathSync(file) : file);
+  const kept = [folder, real, resolve(config.ARTIFACTS_DIR ?? folder)];
   const data = join(folder, 'agent');
   const keyFile = join(data, 'location-key');
   await trying(`prepare the agent of this machine in ${data}`, async () => {
     mkdirSync(data, { recursive: true, mode: 0o700 });
     await keepKey(services, keyFile);
   });
+  const address = addressHere(url);
   const environment = environmentOf({
-    ...{ API_KEY_FILE: keyFile, CONTROL_PLANE_URL: addressHere(url), AGENT_DATA_DIR: data },
+    ...{ API_KEY_FILE: keyFile, CONTROL_PLANE_URL: address, AGENT_DATA_DIR: data },
+    ...withoutProxy(address),
   });
   const stopping = new AbortController();
 
   /** Runs it to its end, and says how it ended. */
   const run = async (): Promise<string> => {
-    const child = spawn(process.execPath, [program, 'start', '--for-control-plane', folder], {
+    const child = spawn(process.execPath, [program, 'start', '--for-control-plane', ...kept], {
       env: environment,
       stdio: ['pipe', 'inherit', 'inherit'],
       // Ctrl-C reaches the control plane alone. A second signal would make the agent leave at once.

@@ -45,5 +45,9 @@ export function areFirstStepsDone() {
 }
 
 export function endFirstSteps() {
-  localStorage.setItem(stepsKey, 'done');
+  try {
+    localStorage.setItem(stepsKey, 'done');
+  } catch {
+    // Then they are shown again at the next visit.
+  }
 }

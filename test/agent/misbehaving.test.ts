@@ -1,6 +1,7 @@
 // Own process: it waits for time-outs.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { suite } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -11,6 +12,8 @@ import {
   type AssignedCheck,
   type CheckInRequest,
 } from '@monitor/shared/contract/agent-protocol.ts';
+import { createKeyFile } from '@monitor/shared/encryption/encryption.ts';
+import { readRecipients } from '../../agent/encryption/recipients.ts';
 import { Outbox } from '../../agent/worker/outbox.ts';
 import { FakeControlPlane, refusalBy, type Misbehaviour } from '../support/fake-control-plane.ts';
 import { openAgent, silent } from '../support/in-process.ts';
@@ -167,6 +170,25 @@ test('an agent that drains gives its checks to others while its last run lasts',
   resolve(undefined);
   assert.equal(await drained, 0);
   assert.equal(fake.results.size, 1);
+});
+
+test('an agent that was asked for readable results and lost its memory goes on to encrypt as before', async () => {
+  using folder = temporaryFolder();
+  await using fake = await FakeControlPlane.start();
+  const { publicKey, id } = await createKeyFile(null);
+  for (const [resultKeys, expected] of [
+    [[publicKey], [id]],
+    // With the file, and without it twice: what the control plane says last is no excuse.
+    ...Array.from({ length: 3 }, () => [[], [id]]),
+  ] as string[][][]) {
+    fake.resultKeys = resultKeys ?? [];
+    await using agent = await openAgent(folder.path, fake.url, fake.key, systemClock);
+    const before = fake.requestsOf('checkIn').length;
+    await fake.until('it has heard', () => fake.requestsOf('checkIn').length >= before + 2);
+    await agent.drain();
+    assert.deepEqual(readRecipients(folder.path)?.recipients, expected);
+    if (resultKeys?.length === 0) rmSync(join(folder.path, 'recipients.json'));
+  }
 });
 
 test('a result that is refused is set aside, and the others flow on', async () => {

@@ -5,7 +5,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import test from 'node:test';
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { isLong, seededRandom, testSeed } from '../support/random.ts';
-import { everySeconds, startPlay } from '../support/virtual-world.ts';
+import { temporaryFolder } from '../support/system.ts';
+import { everySeconds, site, startPlay } from '../support/virtual-world.ts';
 
 const second = 1_000;
 
@@ -98,4 +99,38 @@ test(`${seeds} agents that end while the control plane is held up for 0 to 60 s 
     [],
   );
   t.diagnostic(`${due.length} slots, ${runs.reduce((sum, run) => sum + run.late_results, 0)} late`);
+});
+
+test('an agent that nobody hears ends no run that it has begun: in time it begins none any more', async () => {
+  using folder = temporaryFolder();
+  // Each run takes three seconds.
+  await using play = await startPlay(() => 1);
+  const { world, cp } = play;
+  using way = await openWay(Number(new URL(cp.url).port));
+  const settings = {
+    ...{ CONTROL_PLANE_URL: way.url, DRAIN_TIMEOUT_SECONDS: String(everySeconds) },
+    AGENT_DATA_DIR: folder.path,
+  };
+  const agent = await play.addAgent(settings);
+  await world.run(15 * second);
+  const { length: before } = site.visits;
+  const first = site.visits.at(-1)?.checkId;
+  while (site.visits.slice(before).every(({ checkId }) => checkId !== first)) await world.run(100);
+  // Its next run would begin two seconds before the time is over.
+  way.hold(true);
+  await world.run(2 * second);
+  let hasEnded = false;
+  const draining = agent.drain().then(() => (hasEnded = true));
+  for (let waited = 0; waited < 120 && !hasEnded; waited += 1) await world.run(second);
+  await draining;
+  await agent[Symbol.asyncDispose]();
+  way.hold(false);
+  const successor = await play.addAgent(settings);
+  await world.run(30 * second);
+  let isOver = false;
+  const over = successor.drain().then(() => (isOver = true));
+  for (let waited = 0; waited < 120 && !isOver; waited += 1) await world.run(second);
+  await over;
+  const runs = await cp.controlPlane.services.db.selectFrom('check_runs').selectAll().execute();
+  assert.equal(runs.filter(({ state }) => state === 'FINAL').length, site.visits.length);
 });

@@ -94,6 +94,8 @@ export class FakeControlPlane implements AsyncDisposable {
   readonly outcomes: ItemOutcome[] = [];
   readonly requests: SeenRequest[] = [];
   readonly checks = new Map<string, AssignedCheck>();
+  /** Who can read results, as each answer to a check-in says it. */
+  resultKeys: string[] = [];
   lostLeases = new Set<string>();
   /** How often each route misbehaved. */
   readonly misbehaved = new Map<RouteName, number>();
@@ -370,7 +372,8 @@ export class FakeControlPlane implements AsyncDisposable {
           const revisions = new Map([...this.checks].map(([id, check]) => [id, check.revision]));
           this.#told.set(request.agentId, { snapshot: news.snapshot, revisions });
         }
-        return { ...news, serverTime: { receivedAt, sentAt: this.#now() } };
+        const { resultKeys } = this;
+        return { ...news, resultKeys, serverTime: { receivedAt, sentAt: this.#now() } };
       }
       await this.#changedWithin(remainingMs);
     }

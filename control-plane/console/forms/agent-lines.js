@@ -21,7 +21,7 @@ export function isOfThisMachine(url) {
 
 /** The line that waits for the key: to be run alone, as it takes the line that follows. */
 export function keyLine(/** @type {AgentFacts} */ { slug }) {
-  return `umask 077; head -n 1 > ${slug}.key`;
+  return `(umask 077; head -n 1 > ${slug}.key)`;
 }
 
 const install = 'npm install -g ./monitor-agent-*.tgz ./monitor-node-*.tgz';
@@ -33,7 +33,7 @@ export const ways = [
     'Docker',
     ({ url, slug, version, image }) =>
       `${image === null ? `docker load --input images/monitor-agent-uptime-${version}.tar\n` : ''}\
-docker run --detach --restart unless-stopped --name monitor-agent-${slug} \\
+docker run --detach --restart unless-stopped --stop-timeout 30 --name monitor-agent-${slug} \\
   --user "$(id -u):0" --volume "$PWD/${slug}.key:/run/location-key:ro" \\
   --env API_KEY_FILE=/run/location-key --env CONTROL_PLANE_URL=${url} \\
   ${isOfThisMachine(url) ? '--network host ' : ''}--volume monitor-agent-${slug}:/var/lib/monitor-agent \\

@@ -1,10 +1,12 @@
 /** What a status page of selected checks writes besides itself, once it is saved. */
 /** @import { CheckOverview } from '../contract.ts' */
 /** @import { Values } from './values.js' */
-import { call, changeNow } from '../api.js';
+import { call, changeNow, toProblem } from '../api.js';
 import { html, useRef, useState } from '../dom.js';
 import { count } from '../format.js';
+import { wordsOf } from '../parts/notices.js';
 import { useQuery } from '../query.js';
+import { keepOnce } from './shown-once.js';
 import { isValues } from './values.js';
 
 /** @param {CheckOverview} check */
@@ -38,7 +40,7 @@ export function usePageOfChecks(ids = '') {
   const read = useQuery(wanted.length === 0 ? null : 'v1/check-overview', { query });
   const [opens, setOpens] = useState(false);
   // A second try makes nothing twice.
-  const made = useRef({ services: /** @type {Map<string, string>} */ (new Map()), page: null });
+  const services = useRef(/** @type {Map<string, string>} */ (new Map())).current;
   if (wanted.length === 0) return {};
   const names = (read.data ?? []).map(({ name }) => name).join(', ');
   const above = () => html`<section class="card">
@@ -59,7 +61,6 @@ export function usePageOfChecks(ids = '') {
   </section>`;
   /** @type {(page: Values, post: (page: Values) => Promise<any>) => Promise<any>} */
   const create = async (page, post) => {
-    const { services } = made.current;
     const { data: checks } = await call('v1/check-overview', { query });
     /** @type {CheckOverview[]} */
     const without = [];
@@ -72,14 +73,23 @@ export function usePageOfChecks(ids = '') {
       const service = await call('v1/status-pages/services', { method: 'POST', body });
       services.set(check.id, service.data.id);
     }
-    made.current.page ??= await post(withServices(page, [...services.values()]));
+    const made = await post(withServices(page, [...services.values()]));
+    const refused = [];
     for (const check of opens ? without : []) {
       const triggerIncident = triggerOf(check, services.get(check.id) ?? '');
-      await changeNow(`v1/checks/${check.id}`, (now) =>
-        now.triggerIncident === null ? { triggerIncident } : {},
-      );
+      try {
+        await changeNow(`v1/checks/${check.id}`, (now) =>
+          now.triggerIncident === null ? { triggerIncident } : {},
+        );
+      } catch (error) {
+        refused.push(`${check.name}: ${wordsOf(toProblem(error))}`);
+      }
     }
-    return made.current.page;
+    // The page is there: another Save would be of what is typed by then.
+    if (refused.length > 0) {
+      keepOnce('page', `The page is saved, these checks are not. ${refused.join(' ')}`);
+    }
+    return made;
   };
   return { above, create };
 }

@@ -5,15 +5,15 @@ const kept = new Map();
 
 /**
  * @param {string} name
- * @param {string} secret
+ * @param {string} text
  */
-export function keepOnce(name, secret) {
-  kept.set(name, secret);
+export function keepOnce(name, text) {
+  kept.set(name, text);
 }
 
 /** @param {string} name */
 export function takeOnce(name) {
-  const secret = kept.get(name) ?? null;
+  const text = kept.get(name) ?? null;
   kept.delete(name);
-  return secret;
+  return text;
 }

@@ -15,9 +15,11 @@ const isCheck = (/** @type {Held} */ { path }) => path.startsWith('v1/checks/');
 
 /** @param {Held} held */
 function titleOf(held) {
-  const form = Object.values(forms).find(
-    ({ remove }) => remove !== null && held.path.startsWith(remove.split('{')[0] ?? remove),
-  );
+  // One path may be the beginning of another.
+  const [form] = Object.values(forms)
+    .map(({ title, remove }) => ({ title, path: remove?.split('{')[0] ?? '' }))
+    .filter(({ path }) => path !== '' && held.path.startsWith(path))
+    .sort((one, other) => other.path.length - one.path.length);
   return `${isCheck(held) ? 'Check' : (form?.title ?? '')} ${held.name}`;
 }
 

@@ -1,7 +1,7 @@
 /** Incidents, status pages and maintenance windows. */
 /** @import { DataAt } from '../contract.ts' */
 /** @import { Tone } from '../state.js' */
-import { html } from '../dom.js';
+import { html, useState } from '../dom.js';
 import { besideConsole } from '../api.js';
 import { count, inWords, span } from '../format.js';
 import { useMe } from '../me.js';
@@ -10,6 +10,7 @@ import { Section, Tags } from '../parts/layout.js';
 import { List, allOf, entriesOf } from '../parts/list.js';
 import { Empty } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
+import { takeOnce } from '../forms/shown-once.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
 
@@ -102,12 +103,14 @@ export function IncidentsView() {
   const pages = useQuery('v1/status-pages', { query: { limit: 50 } });
   const windows = useQuery('v1/maintenance-windows', { query: { limit: 100 }, everyMs: refreshMs });
   const { mayWrite } = useMe();
+  const [refused] = useState(() => takeOnce('page'));
   const adding = (/** @type {string} */ name, /** @type {string} */ word, kind = '') =>
     mayWrite && html`<a class=${`button ${kind}`} href=${link('new', name)}>${word}</a>`;
   return html`<div class="title-line">
       <h1>Incidents</h1>
       <div class="actions">${adding('incident', 'New incident', 'primary')}</div>
     </div>
+    ${refused !== null && html`<p class="notice failure" role="alert">${refused}</p>`}
     ${List({
       read: incidents,
       label: 'Incidents',

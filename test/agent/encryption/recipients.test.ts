@@ -11,6 +11,7 @@ import {
   Recipients,
 } from '../../../agent/encryption/recipients.ts';
 import { ResultEncryption } from '../../../agent/encryption/result-encryption.ts';
+import { resultOf } from '../../support/fake-agent.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 const day = 86_400_000;
@@ -123,12 +124,43 @@ test("by the operator's word on the agent, results become readable, which is sta
   assert.equal(later.encryption.isOn, false);
 });
 
-test('a memory that is damaged is stated and begins anew', () => {
+const context = { accountId: 'a', location: 'l', checkId: 'c', resultId: 'r', attempt: 1 };
+
+test('where the memory is damaged only verdicts are sent, through restarts, until recipients are named', async () => {
   using folder = temporaryFolder();
-  writeFileSync(join(folder.path, 'recipients.json'), '{"keys":');
+  const file = join(folder.path, 'recipients.json');
+  writeFileSync(file, '{"keys":');
+  const first = start(folder.path);
+  assert.match(first.warnings()[0]?.msg ?? '', /^recipients of results damaged/);
+  for (const { encryption, recipients } of [first, start(folder.path)]) {
+    encryption.resume([]);
+    encryption.use([]);
+    assert.equal(encryption.isOn, true);
+    const encrypter = await encryption.encrypterFor(context);
+    const sent = encrypter?.result({ ...resultOf('c'), errorMessages: ['secret'] });
+    assert.deepEqual([sent?.errorMessages, sent?.encryptedResult?.envelope], [[], null]);
+    assert.match(recipientRemarks(recipients.status, 90 * day).join(), /only verdicts are sent/);
+  }
   const { encryption, recipients, warnings } = start(folder.path);
-  assert.match(warnings()[0]?.msg ?? '', /^recipients of results damaged/);
   encryption.use([operators.publicKey]);
   assert.deepEqual(recipients.status.recipients, [operators.id]);
-  assert.match(readFileSync(join(folder.path, 'recipients.json'), 'utf8'), /rk1_/);
+  // It may be the choice of an attacker.
+  assert.deepEqual(
+    warnings().map(({ added }) => added),
+    [[operators.id]],
+  );
+  assert.match(readFileSync(file, 'utf8'), /rk1_/);
+  assert.notEqual(await encryption.encrypterFor(context), null);
+});
+
+test("by the operator's word, results become readable where the memory is damaged", () => {
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'recipients.json'), '{"keys":');
+  const allowed = start(folder.path, { mayBecomeReadable: true });
+  allowed.encryption.use([]);
+  assert.equal(allowed.encryption.isOn, false);
+  const later = start(folder.path);
+  later.encryption.use([]);
+  assert.equal(later.encryption.isOn, false);
+  assert.deepEqual(recipientRemarks(later.recipients.status, 0), []);
 });

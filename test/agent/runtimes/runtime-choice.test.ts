@@ -61,20 +61,46 @@ test('a runtime that is missing is fetched once at a time, if it is locked, and 
   await setImmediate();
   const first = ['installs 2025.04', '2025.04: no registry', 'installs 2026.04', 'fetched 2026.04'];
   assert.deepEqual(events, first);
-  // Not with each run, and again after hours.
-  clock += 3_600_000;
-  ask('2025.04');
-  await setImmediate();
-  assert.deepEqual(events, first);
-  clock += 6 * 3_600_000;
+  // Not with each run: after a minute, then two, and so on up to hours.
+  const asked = async (afterMs: number): Promise<string[]> => {
+    const { length } = events;
+    clock += afterMs;
+    ask('2025.04');
+    await setImmediate();
+    return events.slice(length);
+  };
+  for (const pauseMs of [60_000, 120_000, 240_000]) {
+    assert.deepEqual(await asked(pauseMs - 1), []);
+    assert.deepEqual(await asked(1), ['installs 2025.04', '2025.04: no registry']);
+  }
+  for (let tries = 0; tries < 20; tries += 1) await asked(6 * 3_600_000);
+  assert.deepEqual(await asked(6 * 3_600_000 - 1), []);
   isOffline.clear();
-  ask('2025.04');
-  await setImmediate();
-  assert.deepEqual(events.slice(4), ['installs 2025.04', 'fetched 2025.04']);
+  assert.deepEqual(await asked(1), ['installs 2025.04', 'fetched 2025.04']);
+  assert.deepEqual(await asked(3_600_000), []);
+  const { length } = events;
   stopping.abort();
   ask('2024.09');
   await setImmediate();
-  assert.equal(events.length, 6);
+  assert.equal(events.length, length);
+});
+
+test('a runtime that is being fetched for minutes is not asked for again', async () => {
+  let clock = 0;
+  let begun = 0;
+  const ask = fetchMissing({
+    ...{ directory: '/runtimes', environment: {}, now: () => clock, onFetched() {}, onFailed() {} },
+    signal: new AbortController().signal,
+    install: async () => {
+      begun += 1;
+      for (; clock < 600_000; clock += 60_000) ask('2025.04');
+      await setImmediate();
+      return { isNew: true } as Installation;
+    },
+  });
+  ask('2025.04');
+  for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+  assert.equal(begun, 1);
 });
 
 test('a strict agent never replaces a runtime that is not there by another', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { healthRemarks } from '../../../agent/status/remarks.ts';
+import { describeSetAside, healthRemarks } from '../../../agent/status/remarks.ts';
 import { createScrubber } from '../../../agent/scrub/create-scrubber.ts';
 import type { LinkHistory } from '../../../agent/worker/check-in-loop.ts';
 
@@ -38,4 +38,19 @@ test('other refusals have addresses in them: they are named by their code', () =
   const said = { controlPlane: 'down', code: 'CONTROL_PLANE_UNREACHABLE' };
   assert.deepEqual(remarksOn('https://10.0.0.1', 'CONTROL_PLANE_UNREACHABLE', 'down'), said);
   assert.deepEqual(remarksOn('gone', 'PROTOCOL_REFUSED', 'up'), { controlPlane: 'up' });
+});
+
+test('results that were refused are said for a week, and not for ever', () => {
+  const setAside = '3 results were refused, the last at 1970-01-01T00:00:00.000Z';
+  const day = 86_400_000;
+  for (const [setAsideAt, now, expected] of [
+    [null, 0, {}],
+    [0, 0, { setAside }],
+    [0, 7 * day, { setAside }],
+    [0, 7 * day + 1, {}],
+  ] as const) {
+    const outbox = { depth: 0, bytes: 0, oldestAt: null, droppedTotal: 0 };
+    const state = { ...outbox, setAsideTotal: setAsideAt === null ? 0 : 3, setAsideAt };
+    assert.deepEqual(describeSetAside(state, now), expected);
+  }
 });

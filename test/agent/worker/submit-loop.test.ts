@@ -152,52 +152,66 @@ const answers: [name: string, refuses: Refuses, setAside: string[]][] = [
   ['the control plane finds one of them too large', bad(tooLarge), ['bad']],
 ];
 
-for (const [name, refuses, setAside] of answers) {
-  test(`an answer decides about a record only where it is the control plane's: ${name}`, async () => {
-    using folder = temporaryFolder();
-    const clock = scaledClock(20_000);
-    await using outbox = new Outbox({
-      ...{ directory: folder.path, maxBytes: 1e9, maxAgeMs: 1e12, clock, logger },
-    });
-    const names = ['1', '2', '3', '4', 'bad', '6', '7', '8', '9', '10'];
-    for (const [at, each] of names.entries()) {
-      void outbox.put({ submission: resultOf(checkId, { name: each, scheduledFor: at }) });
-    }
-    outbox.commit();
-    let calls = 0;
-    const delivered: string[] = [];
-    await using server = await httpServer((request, response) => {
+/** An outbox with ten results and its loop, behind what answers so. */
+async function tenResults(refuses: Refuses) {
+  const stack = new AsyncDisposableStack();
+  const folder = stack.use(temporaryFolder());
+  const clock = scaledClock(20_000);
+  const outbox = stack.use(
+    new Outbox({ ...{ directory: folder.path, maxBytes: 1e9, maxAgeMs: 1e12, clock, logger } }),
+  );
+  const names = ['1', '2', '3', '4', 'bad', '6', '7', '8', '9', '10'];
+  for (const [at, each] of names.entries()) {
+    void outbox.put({ submission: resultOf(checkId, { name: each, scheduledFor: at }) });
+  }
+  outbox.commit();
+  const seen = { calls: 0, delivered: [] as string[] };
+  const server = stack.use(
+    await httpServer((request, response) => {
       void buffer(request).then((body) => {
         const isZipped = request.headers['content-encoding'] === 'br';
         const text = (isZipped ? brotliDecompressSync(body) : body).toString();
         const { items } = JSON.parse(text) as { items: ResultSubmission[] };
         const given = items.map((item) => item.name);
-        calls += 1;
-        const refusal = refuses(given, calls);
-        if (refusal === null) delivered.push(...given);
+        seen.calls += 1;
+        const refusal = refuses(given, seen.calls);
+        if (refusal === null) seen.delivered.push(...given);
         const taken = { items: items.map(({ id }) => ({ id, outcome: 'accepted' })) };
         const { status, headers } = refusal ?? { status: 200, headers: {} };
         response.writeHead(status, { 'content-type': 'application/json', ...headers });
         response.end(refusal?.text ?? JSON.stringify(taken));
       });
-    });
-    const dispatcher = createDispatcher({});
-    const client = new ControlPlaneClient({
-      ...{ baseUrl: server.url, apiKey: { reveal: () => 'pl_key' }, dispatcher },
-      ...{ agentId: checkId, version: '1' },
-    });
-    const metrics = createMetrics(new Registry(), '1');
-    const loop = new SubmitLoop({ outbox, client, clock, random: () => 0.5, logger, metrics });
+    }),
+  );
+  const dispatcher = createDispatcher({});
+  stack.defer(() => dispatcher.destroy());
+  const client = new ControlPlaneClient({
+    ...{ baseUrl: server.url, apiKey: { reveal: () => 'pl_key' }, dispatcher },
+    ...{ agentId: checkId, version: '1' },
+  });
+  const metrics = createMetrics(new Registry(), '1');
+  const loopWith = (by: Clock) =>
+    new SubmitLoop({ outbox, client, clock: by, random: () => 0.5, logger, metrics });
+  return {
+    ...{ outbox, loopWith, clock, names, seen },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+for (const [name, refuses, setAside] of answers) {
+  test(`an answer decides about a record only where it is the control plane's: ${name}`, async () => {
+    await using ten = await tenResults(refuses);
+    const { outbox, names, seen } = ten;
+    const loop = ten.loopWith(ten.clock);
     loop.start();
     await eventually(
       () => outbox.state().depth === 0,
       120_000,
-      () => `${calls} calls, ${outbox.state().depth} left`,
+      () => `${seen.calls} calls, ${outbox.state().depth} left`,
     );
     await loop.flush(0);
-    await dispatcher.destroy();
     assert.deepEqual(
-      delivered.toSorted(),
+      seen.delivered.toSorted(),
       names.filter((each) => !setAside.includes(each)).toSorted(),
     );
     assert.deepEqual(
@@ -205,6 +219,28 @@ for (const [name, refuses, setAside] of answers) {
       setAside,
     );
     assert.equal(outbox.state().setAsideTotal, setAside.length);
+  });
+}
+
+const lastTries: [name: string, refuses: Refuses, left: number][] = [
+  ['something in between refuses one of them for ever', bad(page(403)), 1],
+  ['something in between refuses all of them', () => page(403), 10],
+  ['something in between refuses all of them for a while', always(page(403)), 0],
+  ['the control plane is away for a while', always(page(503, { 'retry-after': '300' })), 0],
+  ['the control plane refuses one of them', bad(invalidPayload), 0],
+];
+
+for (const [name, refuses, left] of lastTries) {
+  test(`at the shutdown all goes that can go, and a refusal makes no storm of calls: ${name}`, async () => {
+    await using ten = await tenResults(refuses);
+    // Time stands still: each try may take as long as it likes.
+    const loop = ten.loopWith(new TestClock(1_000));
+    const passes = 50;
+    let waiting = 10;
+    for (let pass = 0; pass < passes && waiting > 0; pass += 1) waiting = await loop.flush(500);
+    assert.equal(waiting, left, String(ten.seen.delivered));
+    assert.equal(new Set(ten.seen.delivered).size, ten.seen.delivered.length);
+    assert.ok(ten.seen.calls <= 2 * passes, `${ten.seen.calls} calls`);
   });
 }
 

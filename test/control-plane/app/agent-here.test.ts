@@ -1,6 +1,6 @@
 // Own process: it starts programs.
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -57,14 +57,29 @@ test(
     await using website = createServer((_request, response) => response.end('hello'));
     await new Promise<void>((resolve) => website.listen(0, '127.0.0.1', resolve));
     const { port: target } = website.address() as { port: number };
+    const asked: (string | undefined)[] = [];
+    await using proxy = createServer(({ url }, response) => {
+      asked.push(url);
+      response.writeHead(502).end();
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const data = join(folder.path, 'data');
+    // Another user could read it: a run must not see it all the same.
+    const artifacts = join(folder.path, 'artifacts');
+    const ofResult = join(artifacts, 'of-a-result');
+    mkdirSync(artifacts);
     const database = join(data, 'control-plane.db');
     const environment = {
       DATABASE_FILE: database,
       PORT: String(await freePort()),
+      ARTIFACTS_DIR: artifacts,
       SMTP_URL: 'smtp://somebody:the-password-of-the-mail@127.0.0.1:1',
       AGENT_WORK_DIR: join(folder.path, 'runs'),
       HOME: folder.path,
+      // The key goes to no proxy, whatever the operator uses for others.
+      HTTP_PROXY: `http://127.0.0.1:${(proxy.address() as { port: number }).port}`,
+      NO_PROXY: 'upper.example',
+      no_proxy: 'lower.example',
     };
     const serve = () => new Program([controlPlaneProgram, 'serve', '--with-agent'], environment);
     await using first = serve();
@@ -76,10 +91,14 @@ test(
     assert.equal(statSync(keyFile).mode & 0o777, 0o600);
     const seen = readFileSync(`/proc/${agent.pid}/environ`, 'utf8');
     assert.match(seen, /CONTROL_PLANE_URL=/);
+    assert.match(seen, /(?:^|\0)no_proxy=lower\.example,127\.0\.0\.1:/);
+    assert.deepEqual(asked, []);
     for (const text of [agent.title, seen, first.lines.join('\n')]) {
       assert.doesNotMatch(text, new RegExp(`${key}|the-password-of-the-mail`));
     }
 
+    writeFileSync(ofResult, 'of another person');
+    for (const path of [folder.path, artifacts, ofResult]) chmodSync(path, 0o755);
     // The person who set it up makes the first key and the first check.
     await using keys = new Program(
       [controlPlaneProgram, 'keys', 'create', '--name', 'first', '--json'],
@@ -94,7 +113,9 @@ test(
       privateLocations: ['this-machine'],
       request: { url: `http://127.0.0.1:${target}/`, method: 'GET' },
       // What a script must not find, wherever it can be run.
-      localSetupScript: `try { request.headers.found = String(require('node:fs').readFileSync(${JSON.stringify(keyFile)})); } catch {}`,
+      localSetupScript: `for (const file of ${JSON.stringify([keyFile, ofResult])}) {
+        try { request.headers.found = String(require('node:fs').readFileSync(file)); } catch {}
+      }`,
     });
     const result = await untilSome(() =>
       callApi<{ hasFailures: boolean; apiCheckResult: unknown }[]>(

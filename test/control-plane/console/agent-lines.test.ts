@@ -12,6 +12,7 @@ import {
   ways,
   type AgentFacts,
 } from '../../../control-plane/console/forms/agent-lines.js';
+import { describeSettings } from '../../../agent/config.ts';
 import { version } from '../../../control-plane/core/version.ts';
 import { surroundings } from '../../../proof/program.ts';
 import { publishedAs } from '../../../scripts/release/images.ts';
@@ -22,6 +23,9 @@ import { temporaryFolder } from '../../support/system.ts';
 const facts: AgentFacts = {
   ...{ url: 'https://monitor.example', slug: 'office', version, image: null, chart: null },
 };
+const drainSeconds = describeSettings().find(
+  ({ name }) => name === 'DRAIN_TIMEOUT_SECONDS',
+)?.default;
 const linesOf = (name: string, given: AgentFacts): string => {
   const way = ways.find(([each]) => each === name);
   assert.ok(way !== undefined);
@@ -80,7 +84,12 @@ class Shell implements Disposable {
 
 test('the key goes from the terminal into a file that nobody else can read, and stands in no line and no command', async () => {
   using shell = new Shell(['docker', 'kubectl', 'helm', 'npm', 'systemctl', 'install', 'tee']);
-  await shell.run(keyLine(facts), 'pl_secret\nanything after it');
+  await shell.run(
+    `umask 022\n${keyLine(facts)}\n: > installed-later`,
+    'pl_secret\nanything after it',
+  );
+  // What the person does in this shell next is not private.
+  assert.equal(statSync(join(shell.folder.path, 'installed-later')).mode & 0o777, 0o644);
   const file = join(shell.folder.path, 'office.key');
   assert.equal(readFileSync(file, 'utf8'), 'pl_secret\n');
   assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -101,6 +110,8 @@ test('Docker gets the image as the release has it, or as it is called in a regis
   assert.ok(run.includes('API_KEY_FILE=/run/location-key'));
   assert.ok(run.includes(`${shell.folder.path}/office.key:/run/location-key:ro`));
   assert.ok(!run.includes('host'));
+  // Docker kills after 10 s otherwise, in the midst of what an agent does when it ends.
+  assert.ok(Number(run[run.indexOf('--stop-timeout') + 1]) >= Number(drainSeconds) + 5);
 
   using own = new Shell(['docker']);
   const image = 'registry.example:5000/monitor-agent:1';

@@ -650,6 +650,30 @@ test('selected checks are muted, tagged, moved and deleted together, and a delet
   );
 });
 
+test('a deletion that is held is named by what it deletes, also where one path begins with another', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const { body: service } = await cp.api('POST', '/v1/status-pages/services', { name: 'Shop' });
+  const cards = [{ name: 'All', services: [{ id: service.id }] }];
+  const { body: page } = await cp.api('POST', '/v1/status-pages', {
+    name: 'Ours',
+    url: 'a',
+    cards,
+  });
+  const { body: incident } = await cp.api('POST', '/v1/status-pages/incidents', {
+    ...{ name: 'Fire', severity: 'MINOR', services: [{ id: service.id }] },
+    incidentUpdates: [{ description: 'It burns.', status: 'INVESTIGATING' }],
+  });
+  await using opened = await new TestConsole(cp, browser).visit('#/alerts');
+  for (const [path, name] of [
+    [`services/${service.id}`, 'Service Shop'],
+    [`incidents/${incident.id}`, 'Incident Fire'],
+    [page.id, 'Status page Ours'],
+  ] as const) {
+    await cp.api('DELETE', `/v1/status-pages/${path}`, undefined, { prefer: 'respond-async' });
+    await opened.page.getByText(`${name} will be deleted in a minute`).waitFor();
+  }
+});
+
 test('a deletion is undone in its place, from another browser, and ends without any', async () => {
   const clock = new TestClock(consoleNow);
   await using cp = await startTestControlPlane({ clock, requestsPerMinute: 0 });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestControlPlane } from '../../support/control-plane.ts';
+import { endFirstSteps } from '../../../control-plane/console/saved-views.js';
 import { FakeAgent } from '../../support/fake-agent.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
 import { httpServer } from '../../support/servers.ts';
@@ -73,5 +74,21 @@ test('a fresh installation leads to a check that somebody runs and to the first 
     console.assertNoTrouble();
   } finally {
     await browser.close();
+  }
+});
+
+test('the first steps end also in a browser that stores nothing', () => {
+  const localStorage = {
+    setItem() {
+      throw new DOMException('nothing is stored', 'QuotaExceededError');
+    },
+  };
+  const before = Object.getOwnPropertyDescriptor(globalThis, 'localStorage');
+  Object.defineProperty(globalThis, 'localStorage', { value: localStorage, configurable: true });
+  try {
+    assert.doesNotThrow(endFirstSteps);
+  } finally {
+    if (before === undefined) Reflect.deleteProperty(globalThis, 'localStorage');
+    else Object.defineProperty(globalThis, 'localStorage', before);
   }
 });

@@ -557,6 +557,35 @@ test('a status page of selected checks says what it writes, and writes it when i
   await page.getByLabel('Name', { exact: true }).first().fill('Paged again');
   await page.getByLabel('Address on this installation').fill('paged-again');
   await page.getByLabel('Saving also changes these checks').check();
+  // One of the checks is changed again and again meanwhile.
+  const busy = `**/v1/checks/${ids[0]}`;
+  await page.route(busy, (route) =>
+    route.request().method() === 'PUT'
+      ? route.fulfill({
+          status: 409,
+          json: { statusCode: 409, error: 'Conflict', message: 'it is busy', attributes: {} },
+        })
+      : route.fallback(),
+  );
+  await save(page).click();
+  await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
+  await page.getByText('Paged one: It is busy.').waitFor();
+  const half = await triggers();
+  assert.deepEqual(
+    half.map((each) => each === null),
+    [true, false],
+  );
+  await page.goto(`${cp.url}/console/#/checks`);
+  await page.goto(`${cp.url}/console/#/incidents`);
+  await page.getByRole('link', { name: 'Paged again' }).waitFor();
+  assert.equal(await page.getByText('It is busy.').count(), 0);
+  await page.unroute(busy);
+
+  await page.goto(`${cp.url}/console/#/checks?tag=paged`);
+  await open();
+  await page.getByLabel('Name', { exact: true }).first().fill('Paged for all');
+  await page.getByLabel('Address on this installation').fill('paged-for-all');
+  await page.getByLabel('Saving also changes these checks').check();
   await save(page).click();
   await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
   const set = await triggers();
