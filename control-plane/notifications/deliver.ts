@@ -113,22 +113,14 @@ export async function accountsWithoutChannels(
   db: Kysely<Database>,
   operatorChannelAccounts: readonly string[],
 ): Promise<string[]> {
-  const types = Object.entries(channels).filter(([, { isOfOperator }]) => isOfOperator === true);
-  const rows = await db
-    .selectFrom('alert_channels')
-    .select('account_id')
-    .distinct()
-    .where(
-      'type',
-      'in',
-      types.map(([type]) => type),
-    )
-    .orderBy('account_id')
-    .execute();
-  const may = await Promise.all(
-    rows.map((row) => mayUse({ db }, row, { operatorChannelAccounts })),
-  );
-  return rows.flatMap((row, index) => (may[index] === true ? [] : [row.account_id]));
+  const types = Object.keys(channels) as AlertChannelType[];
+  const ofOperator = types.filter((type) => channels[type].isOfOperator === true);
+  const query = db.selectFrom('alert_channels').select('account_id').distinct();
+  const silent: string[] = [];
+  for (const row of await query.where('type', 'in', ofOperator).execute()) {
+    if (!(await mayUse({ db }, row, { operatorChannelAccounts }))) silent.push(row.account_id);
+  }
+  return silent;
 }
 
 function channelDelivery(

@@ -244,17 +244,15 @@ export class IngestFacts {
     });
     if (again.length === 0) return;
     const ids = again.flatMap(({ data, step }) =>
-      measurementsOf(data, step).map((each) => ({
-        ...{ data, step, released: releasedId(data.id, each) },
-      })),
+      measurementsOf(data, step).map((each) => ({ data, step, id: releasedId(data.id, each) })),
     );
     const released = await db
       .selectFrom('check_results')
       .select(['id', 'stopped_at'])
-      .where(isOneOf('id', eachIdIn(JSON.stringify(ids.map((each) => each.released)))))
+      .where(isOneOf('id', eachIdIn(JSON.stringify(ids.map(({ id }) => id)))))
       .execute();
     const stopsAt = new Map(released.map((row) => [row.id, row.stopped_at]));
-    for (const { data, step, released: id } of ids) {
+    for (const { data, step, id } of ids) {
       const stopped = stopsAt.get(id);
       if (stopped === undefined) continue;
       // What comes later may be the run of the slot itself, which began and took as long by chance.
