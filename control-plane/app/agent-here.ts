@@ -126,7 +126,11 @@ export async function startAgentHere(
     let delayMs = firstDelayMs;
     while (!stopping.signal.aborted) {
       const startedAt = clock.monotonic();
-      const how = await run();
+      // Its key may have been revoked, or have made way for that of another machine.
+      const how = await keepKey(services, keyFile).then(
+        () => (stopping.signal.aborted ? 'not started' : run()),
+        (error: unknown) => `no key: ${(error as Error).message}`,
+      );
       if (stopping.signal.aborted) return;
       if (clock.monotonic() - startedAt >= soundAfterMs) delayMs = firstDelayMs;
       logger.warn(

@@ -49,10 +49,12 @@ import {
   probeDisk,
 } from '../integrity/index.ts';
 import {
+  accountsWithoutChannels,
   freeStrandedRows,
   moveClaims,
   OutboxSignal,
   startOutboxSender,
+  withoutChannels,
 } from '../notifications/index.ts';
 import { askDatabase, DatabaseClock } from '../core/database-clock.ts';
 import { WriteWatch } from '../core/write-watch.ts';
@@ -578,6 +580,8 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   // Before the server closes: clients hear of the end.
   stack.use(deployments);
 
+  const silent = await accountsWithoutChannels(db, config.OPERATOR_CHANNEL_ACCOUNTS);
+  if (silent.length > 0) logger.error({ accounts: silent }, withoutChannels);
   stack.use(startOutboxSender({ services, config, onWebhook: noteWebhook }));
 
   const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;

@@ -82,6 +82,12 @@ export async function hasEscalationPolicy(
   return known !== undefined;
 }
 
+/** A user of something that is hidden while its deletion can be undone, for the refusal to delete that. */
+export function noteHeld(users: readonly { is_trial?: number }[]): string {
+  const isHeld = users.some((user) => user.is_trial === 2);
+  return isHeld ? ' (counting deleted checks that can be undone, see GET /v1/deletions)' : '';
+}
+
 /** The checks and groups that name an escalation policy. A trial is gone soon. */
 export async function usersOfPolicy(db: Kysely<Database>, accountId: string, id: string) {
   const policy = jsonValue<string>('body_json', '$.alertSettings.escalationPolicyId');
@@ -93,10 +99,10 @@ export async function usersOfPolicy(db: Kysely<Database>, accountId: string, id:
     .orderBy('name');
   const checks = db
     .selectFrom('checks')
-    .select(['id', 'name'])
+    .select(['id', 'name', 'is_trial'])
     .where('account_id', '=', accountId)
     .where(policy, '=', id)
-    .where('is_trial', '=', 0)
+    .where('is_trial', '!=', 1)
     .orderBy('name');
   return { groups: await groups.execute(), checks: await checks.execute() };
 }

@@ -16,7 +16,7 @@ import {
 import { checksOfGroup } from './store.ts';
 import type { Services } from '../core/services.ts';
 import { checkChannels, initialSubscriptions, writeSubscriptions } from './alert-subscriptions.ts';
-import { checkReferences } from './check-references.ts';
+import { checkReferences, noteHeld } from './check-references.ts';
 import { effectiveFields } from './effective-check.ts';
 import { lockChecks } from './lock-checks.ts';
 import type { AfterCommit } from '../db/after-commit.ts';
@@ -147,21 +147,21 @@ export async function deleteGroup(
     const row = await lockRows(groupById(db, accountId, id)).executeTakeFirst();
     if (row === undefined) throw notFound('check group', String(id));
     const all = await checksOfGroup(db, accountId, id);
-    const members = all.filter((row) => row.is_trial === 0);
+    const members = all.filter((row) => row.is_trial !== 1);
     if (members.length > 0) {
       throw new ApiError(
         'CONFLICT',
-        `check group ${id} still has ${members.length} ${members.length === 1 ? 'check' : 'checks'}; move or delete them first`,
+        `check group ${id} still has ${members.length} ${members.length === 1 ? 'check' : 'checks'}${noteHeld(members)}; move or delete them first`,
         { checkIds: members.map((row) => row.id) },
       );
     }
-    // Nobody sees a trial, and it is forgotten within the hour. A deletion that is undone brings no group back.
+    // Nobody sees a trial, and it is forgotten within the hour.
     await db
       .updateTable('checks')
       .set({ group_id: null })
       .where('account_id', '=', accountId)
       .where('group_id', '=', id)
-      .where('is_trial', '!=', 0)
+      .where('is_trial', '=', 1)
       .execute();
     await db
       .deleteFrom('check_groups')

@@ -2,7 +2,7 @@
  * Holds deletions for a minute, in which they can be undone from anywhere, and carries them out by the
  * handlers of their routes. What must not wait takes effect at once: a check runs no more.
  */
-import type { Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import type { deletionRoutes } from '@monitor/shared/contract/deletion.ts';
 import { hideCheck, showCheck } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
@@ -13,9 +13,12 @@ import { ApiError, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import { readingContext } from '../http/call-context.ts';
 import type { BoundRoute, Deletion, Handlers } from '../http/implement.ts';
+import type { HeldDeletionsTable } from './tables.ts';
 
 const heldMs = 60_000;
 const failedKeptMs = 600_000;
+/** After a fault; and of a deletion that a crash has ended. */
+const retryMs = 60_000;
 const atOnce = 100;
 const maxListed = 1_000;
 
@@ -23,6 +26,31 @@ const maxListed = 1_000;
 const hides = (operation: string): boolean => operation === 'deleteCheck';
 
 const idIn = (input: { params?: unknown }): string => String((input.params as { id: unknown }).id);
+
+type HeldRow = Selectable<HeldDeletionsTable>;
+
+const canBeUndone = (where: ExpressionBuilder<Database, 'held_deletions'>) =>
+  where.or([
+    where('held_deletions.is_begun', '=', 0),
+    where('held_deletions.problem', 'is not', null),
+  ]);
+
+/** Ends the effect of a deletion that is not carried out. */
+async function giveBack(
+  services: Services,
+  db: Kysely<Database>,
+  row: HeldRow,
+): Promise<AfterCommit[]> {
+  if (!hides(row.operation)) return [];
+  const id = idIn(fromJson(row.input_json));
+  try {
+    return await showCheck(services, db, row.account_id, id, fromFlag(row.was_active));
+  } catch (error) {
+    // It was deleted at once.
+    if (error instanceof ApiError && error.statusCode === 404) return [];
+    throw error;
+  }
+}
 
 export class HeldDeletions {
   readonly #services: Services;
@@ -56,11 +84,12 @@ export class HeldDeletions {
           problem: null,
           due_at: clock.now() + heldMs,
         })
-        // One that has failed is tried again.
+        // One that has failed is tried again; one that is being carried out stays so.
         .onConflict((conflict) =>
           conflict
             .columns(['account_id', 'path'])
-            .doUpdateSet({ is_begun: 0, problem: null, due_at: clock.now() + heldMs }),
+            .doUpdateSet({ is_begun: 0, problem: null, due_at: clock.now() + heldMs })
+            .where(canBeUndone),
         )
         .execute();
       return hidden.steps;
@@ -81,43 +110,59 @@ export class HeldDeletions {
 
   /** Carries out what is due. What was carried out before a crash is not there any more. */
   async sweep(): Promise<void> {
-    const { db, clock } = this.#services;
+    const { db, clock, logger } = this.#services;
     const due = await db
       .selectFrom('held_deletions')
-      .selectAll()
+      .select('id')
       .where('due_at', '<=', clock.now())
       .orderBy('due_at')
       .limit(atOnce)
       .execute();
-    for (const row of due) {
-      const begun = await db
+    for (const { id } of due) {
+      const row = await db
         .updateTable('held_deletions')
-        .set({ is_begun: 1 })
-        .where('id', '=', row.id)
-        .returning('id')
+        .set({ is_begun: 1, due_at: clock.now() + retryMs })
+        .where('id', '=', id)
+        .where('due_at', '<=', clock.now())
+        .returningAll()
         .executeTakeFirst();
-      if (begun === undefined) continue;
-      const problem = row.problem === null ? await this.#carryOut(row) : null;
-      const failed = { problem, due_at: clock.now() + failedKeptMs };
-      await (problem === null
-        ? db.deleteFrom('held_deletions').where('id', '=', row.id).execute()
-        : db.updateTable('held_deletions').set(failed).where('id', '=', row.id).execute());
-      for (const what of ['deletions', row.path.split('/')[1] ?? '']) {
-        this.#onChange(row.account_id, what);
+      if (row === undefined) continue;
+      try {
+        await this.#end(row);
+      } catch (error) {
+        logger.error({ err: error, path: row.path }, 'a held deletion failed; it is tried again');
       }
     }
   }
 
-  async #carryOut(row: { operation: string; input_json: string; principal_json: string }) {
+  async #end(row: HeldRow): Promise<void> {
+    const { db, clock, commits } = this.#services;
+    const problem = row.problem === null ? await this.#carryOut(row) : null;
+    if (problem !== null) {
+      const failed = { problem, due_at: clock.now() + failedKeptMs };
+      await db.updateTable('held_deletions').set(failed).where('id', '=', row.id).execute();
+    } else {
+      const steps = await commits.run(async (unit) => {
+        await unit.deleteFrom('held_deletions').where('id', '=', row.id).execute();
+        return row.problem === null ? [] : giveBack(this.#services, unit, row);
+      });
+      commits.after(steps);
+    }
+    for (const what of ['deletions', row.path.split('/')[1] ?? '']) {
+      this.#onChange(row.account_id, what);
+    }
+  }
+
+  /** Why it was refused; null when the entry is gone. */
+  async #carryOut(row: HeldRow): Promise<string | null> {
     const context = readingContext(
       fromJson<ApiPrincipal>(row.principal_json),
       this.#services.clock.now(),
     );
+    const handle = this.#handlers.get(row.operation);
+    if (handle === undefined) return `this version does not know ${row.operation}`;
     try {
-      await this.#handlers.get(row.operation)?.(
-        fromJson(row.input_json) as never,
-        context as never,
-      );
+      await handle(fromJson(row.input_json) as never, context as never);
       return null;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -126,8 +171,28 @@ export class HeldDeletions {
   }
 }
 
+/** False when there is none, or when it is being carried out. */
+export async function undo(
+  services: Services,
+  accountId: string,
+  [column, value]: ['id' | 'path', string],
+): Promise<boolean> {
+  const steps = await services.commits.run(async (unit) => {
+    const row = await unit
+      .deleteFrom('held_deletions')
+      .where('account_id', '=', accountId)
+      .where(column, '=', value)
+      .where(canBeUndone)
+      .returningAll()
+      .executeTakeFirst();
+    return row === undefined ? null : giveBack(services, unit, row);
+  });
+  services.commits.after(steps ?? []);
+  return steps !== null;
+}
+
 export function deletionHandlers(services: Services): Handlers<typeof deletionRoutes> {
-  const { db, commits } = services;
+  const { db } = services;
   return {
     listDeletions: async (_input, { principal }) => {
       const rows = await db
@@ -141,21 +206,8 @@ export function deletionHandlers(services: Services): Handlers<typeof deletionRo
       return rows.map(({ due_at: dueAt, ...row }) => ({ ...row, dueAt: toTimestamp(dueAt) }));
     },
 
-    undoDeletion: async ({ params }, { principal: { accountId } }) => {
-      const steps = await commits.run(async (unit): Promise<AfterCommit[]> => {
-        const row = await unit
-          .deleteFrom('held_deletions')
-          .where('account_id', '=', accountId)
-          .where('id', '=', params.id)
-          .where((where) => where.or([where('is_begun', '=', 0), where('problem', 'is not', null)]))
-          .returningAll()
-          .executeTakeFirst();
-        if (row === undefined) throw notFound('deletion', params.id);
-        if (!hides(row.operation)) return [];
-        const id = idIn(fromJson(row.input_json));
-        return showCheck(services, unit, accountId, id, fromFlag(row.was_active));
-      });
-      commits.after(steps);
+    undoDeletion: async ({ params: { id } }, { principal: { accountId } }) => {
+      if (!(await undo(services, accountId, ['id', id]))) throw notFound('deletion', id);
       return undefined;
     },
   };

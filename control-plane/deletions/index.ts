@@ -1,2 +1,2 @@
 /** What other modules may use. */
-export { deletionHandlers, HeldDeletions } from './held-deletions.ts';
+export { deletionHandlers, HeldDeletions, undo } from './held-deletions.ts';

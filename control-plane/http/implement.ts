@@ -572,6 +572,9 @@ function serve(
   const isOfPeople = authentication === 'apiKey';
   const changes = neededRole === 'READ_ONLY' ? null : (route.path.split('/')[2] ?? null);
   const entry = entryOf(route);
+  // What asks for more than the right to write takes access away: it acts at once, and nobody undoes it.
+  const isHoldable =
+    route.method === 'DELETE' && route.status === 204 && neededRole === 'READ_WRITE';
   // A body that is still on its way would hold up the others.
   const takesTurns =
     reader !== undefined && changing.has(route.method) && route.bodyStream !== true;
@@ -693,7 +696,7 @@ function serve(
       if (deletions === undefined || route.method !== 'DELETE' || principal.kind !== 'apiKey') {
         return carryOut();
       }
-      if (reader === undefined || request.headers['prefer'] !== 'respond-async') {
+      if (reader === undefined || !isHoldable || request.headers['prefer'] !== 'respond-async') {
         const answer = await carryOut();
         await deletions.forget(principal.accountId, path);
         return answer;

@@ -1,6 +1,6 @@
 /** Delivery of one outbox row: a mail, or a notification to a channel. */
 import type { Database } from '../db/tables.ts';
-import type { Selectable } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import { channelConfigs, type AlertChannelType } from '@monitor/shared/contract/alert-channel.ts';
 import { fromJson } from '../db/columns.ts';
 import type { OutboxRow } from './outbox-rows.ts';
@@ -97,12 +97,30 @@ function messageFor(
 
 /** The app and the number are one for all: strangers would reach each other's channels and people. */
 async function mayUse(
-  { db }: DeliveryServices,
-  { account_id: accountId }: OutboxRow,
-  { operatorChannelAccounts: named }: SharedTransports,
+  { db }: Pick<DeliveryServices, 'db'>,
+  { account_id: accountId }: Pick<OutboxRow, 'account_id'>,
+  { operatorChannelAccounts: named }: Pick<SharedTransports, 'operatorChannelAccounts'>,
 ): Promise<boolean> {
   if (named.length > 0) return named.includes(accountId);
   return (await db.selectFrom('accounts').select('id').limit(2).execute()).length < 2;
+}
+
+export const withoutChannels =
+  'SMS, CALL and SLACK_APP channels of accounts do not send: where there are several accounts, name those that may in OPERATOR_CHANNEL_ACCOUNTS';
+
+/** The accounts that have channels by which they may not send: nobody would notice before an alert is lost. */
+export async function accountsWithoutChannels(
+  db: Kysely<Database>,
+  operatorChannelAccounts: readonly string[],
+): Promise<string[]> {
+  const types = Object.keys(channels) as AlertChannelType[];
+  const ofOperator = types.filter((type) => channels[type].isOfOperator === true);
+  const query = db.selectFrom('alert_channels').select('account_id').distinct();
+  const silent: string[] = [];
+  for (const row of await query.where('type', 'in', ofOperator).execute()) {
+    if (!(await mayUse({ db }, row, { operatorChannelAccounts }))) silent.push(row.account_id);
+  }
+  return silent;
 }
 
 function channelDelivery(

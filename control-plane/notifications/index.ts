@@ -11,6 +11,7 @@ export {
   type LinkRecipient,
 } from './alert-links.ts';
 export { alertMail } from './alert-mail.ts';
+export { accountsWithoutChannels, withoutChannels } from './deliver.ts';
 export { brokenTemplate } from './channels/webhook.ts';
 export { withoutSlackApp } from './channels/slack-app.ts';
 export { pruneSlackMessages } from './slack-messages.ts';

@@ -243,20 +243,23 @@ export class IngestFacts {
       return isOfSlot && step !== undefined ? [{ data, step, sender }] : [];
     });
     if (again.length === 0) return;
-    // What comes later may be the run of the slot itself, which must not be taken for an earlier one.
-    const early = again.filter(({ data }) => (data.scheduledFor ?? 0) > now + earlyMs);
-    const ids = early.flatMap(({ data, step }) =>
-      measurementsOf(data, step).map((each) => ({
-        ...{ id: data.id, released: releasedId(data.id, each) },
-      })),
+    const ids = again.flatMap(({ data, step }) =>
+      measurementsOf(data, step).map((each) => ({ data, step, id: releasedId(data.id, each) })),
     );
     const released = await db
       .selectFrom('check_results')
-      .select('id')
-      .where(isOneOf('id', eachIdIn(JSON.stringify(ids.map((each) => each.released)))))
+      .select(['id', 'stopped_at'])
+      .where(isOneOf('id', eachIdIn(JSON.stringify(ids.map(({ id }) => id)))))
       .execute();
-    const known = new Set(released.map(({ id }) => id));
-    for (const each of ids) if (known.has(each.released)) this.released.add(each.id);
+    const stopsAt = new Map(released.map((row) => [row.id, row.stopped_at]));
+    for (const { data, step, id } of ids) {
+      const stopped = stopsAt.get(id);
+      if (stopped === undefined) continue;
+      // What comes later may be the run of the slot itself, which began and took as long by chance.
+      const isEarly = (data.scheduledFor ?? 0) > now + earlyMs;
+      const isSame = [0, step.stepMs].some((moved) => data.stoppedAt + moved === stopped);
+      if (isEarly || isSame) this.released.add(data.id);
+    }
     for (const { data, step, sender } of again) {
       const run = byRunId.get(data.runId);
       if (run === undefined || run.state === 'MISSED' || this.released.has(data.id)) continue;

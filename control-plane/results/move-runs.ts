@@ -10,17 +10,12 @@ const maxStepMs = 3_600_000;
 /** Moves open runs and statuses after a gap. Slots that come again after a step back are free. */
 export const moveRuns: GapConsumer = async (db, gap) => {
   const shift = shiftOf(gap);
-  await db
-    .updateTable('check_runs')
-    .set((set) => ({ created_at: set('created_at', '+', shift) }))
-    .where('state', '=', sql.lit('RUNNING'))
-    .execute();
-  await clampInstants(db, gap, 'check_statuses', ['last_started_at', 'updated_at']);
+  // First, since it locks the checks.
   if (gap.stepMs < 0 && gap.stepMs > -maxStepMs) {
     const { to, from } = gap;
     const runs = await db
       .selectFrom('check_runs')
-      .select(['id', 'run_id', 'state'])
+      .select(['id', 'check_id'])
       .select(runDayIn('check_runs').as('run_day'))
       .where('scheduled_for', '>', to)
       .where('scheduled_for', '<=', from + earlyMs)
@@ -30,4 +25,10 @@ export const moveRuns: GapConsumer = async (db, gap) => {
       .execute();
     await releaseRuns(db, runs, gap);
   }
+  await db
+    .updateTable('check_runs')
+    .set((set) => ({ created_at: set('created_at', '+', shift) }))
+    .where('state', '=', sql.lit('RUNNING'))
+    .execute();
+  await clampInstants(db, gap, 'check_statuses', ['last_started_at', 'updated_at']);
 };

@@ -5,11 +5,12 @@
  */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import { resultIdOfAttempt } from '@monitor/shared/domain/run-id.ts';
+import { lockChecks } from '../checks/index.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { engineOf } from '../db/engine.ts';
 import { eachNumberOf, isOneOf } from '../db/expressions.ts';
 import { rowsOf } from '../db/rows.ts';
-import { daysOf, isOfDays } from '../db/run-days.ts';
+import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { Gap } from '../reception/index.ts';
 import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
@@ -32,7 +33,7 @@ export const textOfMeasurement = (of: Measurement): string =>
 export const releasedId = (id: string, measurement: string): string =>
   resultIdOfAttempt(`${id}|${measurement}`, 0, sha256Hex);
 
-export type ReleasedRun = Pick<Selectable<CheckRunsTable>, 'id' | 'run_id' | 'run_day' | 'state'>;
+type ReleasedRun = Pick<Selectable<CheckRunsTable>, 'id' | 'run_id' | 'run_day'>;
 /** The step that makes the slots due again: what begins after `to` was stamped before it. */
 export type StepBack = Pick<Gap, 'to' | 'stepMs'>;
 
@@ -94,12 +95,22 @@ async function release(
     .execute();
 }
 
+/** Locks the checks of the runs, and decides on what the runs are then. */
 export async function releaseRuns(
   db: Kysely<Database>,
-  runs: readonly ReleasedRun[],
+  found: readonly Pick<Selectable<CheckRunsTable>, 'id' | 'check_id' | 'run_day'>[],
   step: StepBack,
 ): Promise<void> {
-  if (runs.length === 0) return;
+  if (found.length === 0) return;
+  await lockChecks(db, [...new Set(found.map((run) => run.check_id))]);
+  const runs = await db
+    .selectFrom('check_runs')
+    .select(['id', 'run_id', 'state'])
+    .select(runDayIn('check_runs').as('run_day'))
+    .where(isOneOf('id', eachNumberOf(found.map(({ id }) => id))))
+    .where(isOfDays('check_runs', daysOf(found.map((run) => run.run_day))))
+    .where('scheduled_for', 'is not', null)
+    .execute();
   if (engineOf(db) === 'sqlite') await sql`pragma defer_foreign_keys = on`.execute(db);
   const missed = runs.filter(({ state }) => state === 'MISSED').map(({ id }) => id);
   await db

@@ -29,7 +29,7 @@ export async function renameFutureRuns(services: Services): Promise<boolean> {
   const window = (db: Kysely<Database>) =>
     db
       .selectFrom('check_runs')
-      .select(['id', 'run_id', 'state', 'scheduled_for'])
+      .select(['id', 'check_id', 'scheduled_for'])
       .select(runDayIn('check_runs').as('run_day'))
       .where('scheduled_for', '>', now + toleranceMs)
       .where('scheduled_for', '<=', until)

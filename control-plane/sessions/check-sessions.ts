@@ -57,9 +57,9 @@ export interface SessionRunState {
   results: ResultRow[];
 }
 
-/** True for a check that agents run in some location. */
+/** True for a check that agents run in some location, and whose deletion is not held. */
 export function isRunnable(row: CheckRow, effective: CheckFields): boolean {
-  return runsOnAgents(row.type) && locationsOf(effective).length > 0;
+  return row.is_trial !== 2 && runsOnAgents(row.type) && locationsOf(effective).length > 0;
 }
 
 /** The locations of a session: all for `runParallel`, else one whose agents can run it. */
@@ -112,7 +112,7 @@ export async function startSessionsIn(
   for (const { id, account_id: accountId } of rows) {
     const row = await findCheck(db, accountId, id);
     // The check was deleted since it was selected.
-    if (row === undefined) continue;
+    if (row === undefined || row.is_trial === 2) continue;
     const now = clock.now();
     const session: SessionRow = {
       id: newId(),

@@ -22,7 +22,7 @@ const listDeletions = defineRoute({
   tag,
   summary: 'List the deletions that can be undone',
   description:
-    'A `DELETE` of an entry with the header `Prefer: respond-async` answers 202, and the entry is deleted a minute later. A check does not run and is in no list from the beginning; other entries are there until then. Without the header, entries are deleted at once. The newest thousand are listed.',
+    'A `DELETE` of an entry with the header `Prefer: respond-async` answers 202, and the entry is deleted a minute later. A check does not run and is in no list from the beginning; other entries are there until then. Without the header, and where a deletion takes access away (keys, people) or has an answer of its own (projects), entries are deleted at once. The newest thousand are listed.',
   authentication: 'apiKey',
   status: 200,
   response: z.array(deletion),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { evaluateDueAlerts } from '../../control-plane/alerting/evaluate-due-alerts.ts';
+import { sweepHeartbeats } from '../../control-plane/heartbeats/index.ts';
 import { maintenanceOf } from '../../control-plane/maintenance/index.ts';
 import { iso, minute, now, setUp, type Bench } from '../support/results.ts';
 
@@ -107,5 +108,39 @@ test('a window that silences sends no alert of what it selects, and the checks r
     await bench.submit(check, 'URL', now + 61 * minute, failed);
     await pass(bench, 1);
     assert.deepEqual(await types(bench), ['ALERT_FAILURE'], JSON.stringify(selects));
+  }
+});
+
+test('a heartbeat that fails in a window that silences is alerted when the window ends, unless it is pinged', async () => {
+  for (const [selects, isPinged, expected] of [
+    [{ silenceAlertsTags: ['shop'] }, false, [0, 1]],
+    [{ silenceAllAlerts: true }, true, [0, 0]],
+    [{ silenceAlertsTags: ['other'] }, false, [1, 1]],
+  ] as const) {
+    await using bench = await setUp();
+    const { cp, clock } = bench;
+    const { services } = cp.controlPlane;
+    const made = await cp.api('POST', '/v1/maintenance-windows', {
+      ...{ name: 'deploy', startsAt: iso(now + 2 * minute), endsAt: iso(now + 60 * minute) },
+      ...selects,
+    });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', {
+      ...{ name: 'nightly', tags: ['shop'] },
+      heartbeat: { period: 10, periodUnit: 'minutes', grace: 1, graceUnit: 'minutes' },
+    });
+    const ping = () => fetch(check.heartbeat.pingUrl);
+    const after = async (minutes: number) => {
+      for (let passed = 0; passed < minutes; passed += 1) {
+        clock.advance(minute);
+        await sweepHeartbeats(services);
+        await evaluateDueAlerts(services);
+      }
+      return (await types(bench)).filter((type) => type !== 'ALERT_RECOVERY').length;
+    };
+    await ping();
+    const during = await after(58);
+    if (isPinged) await ping();
+    assert.deepEqual([during, await after(4)], expected, JSON.stringify(selects));
   }
 });

@@ -238,7 +238,8 @@ test('an account keeps no more than its quota, whether uploads come one by one o
   const bundle = () => gzip(randomBytes(size).toString('hex'));
   const quotaBytes = 5 * bundle().length;
   await using cp = await setUp({ quotaBytes });
-  const first = await cp.upload(bundle());
+  const same = bundle();
+  const first = await cp.upload(same);
   const answers = [
     first,
     ...(await Promise.all(Array.from({ length: 20 }, () => cp.upload(bundle())))),
@@ -251,6 +252,8 @@ test('an account keeps no more than its quota, whether uploads come one by one o
   assert.match(JSON.stringify(refused?.body), /over its quota of \d+ bytes \(BUNDLE_MIB\)/);
   // One after the other, what is free is used up to the last.
   while ((await cp.upload(bundle())).status === 201);
+  assert.equal((await cp.files()).length, 5);
+  assert.equal((await cp.upload(same)).status, 201, 'what is kept already needs no room');
   assert.equal((await cp.files()).length, 5);
   const stranger = await cp.upload(bundle(), 'other');
   assert.equal(stranger.status, 201, 'the quota of one account is not that of another');

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { pino } from 'pino';
 import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import { DatabaseSync } from 'node:sqlite';
 import { Operator } from '../support/control-plane-command.ts';
@@ -200,6 +201,42 @@ test('with several accounts, the one that is meant must be named', async () => {
     keys.map(({ name }) => name),
     ['k'],
   );
+});
+
+test('a second account says whose channels send no more, and so does the start', async () => {
+  using folder = temporaryFolder();
+  const operator = new Operator(folder.path);
+  const logged: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line) => logged.push(line) });
+  const start = (settings = {}) =>
+    startTestControlPlane({ file: operator.database, logger, settings });
+  let own = '';
+  {
+    await using cp = await start();
+    own = cp.accountId;
+    const config = { name: 'x', number: '+491234567' };
+    const { status } = await cp.api('POST', '/v1/alert-channels', { type: 'SMS', config });
+    assert.equal(status, 201);
+  }
+  {
+    await using _alone = await start();
+    assert.deepEqual(logged, [], 'one account alone may');
+  }
+  const { error } = await operator.run('accounts', 'create', '--name', 'Two');
+  const says = /channels of accounts do not send.*OPERATOR_CHANNEL_ACCOUNTS/;
+  assert.match(error, says);
+  assert.ok(error.includes(own));
+  const another = await operator.run(...['accounts', 'create', '--name', 'Three', '--json']);
+  assert.match(another.error, says);
+  JSON.parse(another.out);
+  {
+    await using _several = await start();
+    assert.match(logged.join(''), says);
+    assert.ok(logged.join('').includes(own));
+    assert.equal(logged.length, 1);
+  }
+  await using _named = await start({ OPERATOR_CHANNEL_ACCOUNTS: own });
+  assert.equal(logged.length, 1);
 });
 
 test('accounts are made, changed and listed', async () => {

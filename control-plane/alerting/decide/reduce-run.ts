@@ -137,7 +137,8 @@ export function reduceRun(
     const mute = rules.mute ?? (isInMaintenance ? maintenance : null);
     return reducePass(state, run, mute);
   }
-  if (isInMaintenance) {
+  // After a missed deadline no run follows: its alert is held until the maintenance ends.
+  if (isInMaintenance && rules.isPinged !== true) {
     return unchanged(state, outcome, { reason: 'MAINTENANCE', tick }, startedAt);
   }
   return reduceProblem(state, { ...run, outcome }, rules, rules.mute, now);

@@ -9,8 +9,8 @@
  * Agent errors and results older than the newest one change nothing. While notifications are
  * suppressed (muted, or in maintenance) the state machine keeps up and sends nothing. A lasting
  * failure is sent with the first run afterwards that meets the rules, a recovery with the first
- * pass afterwards. A run that fails during maintenance does not count at all. Spec: Events 1;
- * facts: Alerting, transitions.
+ * pass afterwards. A run that fails during maintenance does not count at all, unless its check is
+ * pinged. Spec: Events 1; facts: Alerting, transitions.
  */
 import { alertTypeOf } from './decision.ts';
 import { reduceRun, type JudgedRun } from './reduce-run.ts';

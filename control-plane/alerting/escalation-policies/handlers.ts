@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-policy.ts';
 import { listAccounts } from '../../accounts/index.ts';
-import { usersOfPolicy } from '../../checks/index.ts';
+import { noteHeld, usersOfPolicy } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import { lockRows } from '../../db/lock.ts';
 import { readPage } from '../../db/page.ts';
@@ -68,7 +68,7 @@ async function refuseUsed(db: Kysely<Database>, accountId: string, row: PolicyRo
   const more = users.length - named.length;
   throw new ApiError(
     'CONFLICT',
-    `"${row.name}" is used by ${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}; give them another policy, or none, first`,
+    `"${row.name}" is used by ${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}${noteHeld(checks)}; give them another policy, or none, first`,
     { groupIds: groups.map(({ id }) => id), checkIds: checks.map(({ id }) => id) },
   );
 }

@@ -12,9 +12,10 @@ import {
 } from '../../accounts/index.ts';
 import { hasEscalationPolicy } from '../../checks/index.ts';
 import { inTransaction } from '../../db/unit.ts';
-import { withInstallation, type Installation } from './installation.ts';
+import { accountsWithoutChannels, withoutChannels } from '../../notifications/index.ts';
+import { readSettings, withInstallation, type Installation } from './installation.ts';
 import { noteOperator } from './note-operator.ts';
-import { instant, printFacts, printJson, printRows } from './output.ts';
+import { instant, note, printFacts, printJson, printRows } from './output.ts';
 
 interface AccountOptions {
   name?: string;
@@ -188,5 +189,8 @@ export async function create({
     const facts = { accountId: await createAccount(installation, name), name };
     if (json === true) printJson(facts);
     else printFacts(facts);
+    const named = readSettings().OPERATOR_CHANNEL_ACCOUNTS;
+    const silent = await accountsWithoutChannels(installation.db, named);
+    if (silent.length > 0) note(`${withoutChannels}: ${silent.join(', ')}`);
   });
 }

@@ -116,9 +116,11 @@ export class CodeBundleStore {
     );
   }
 
-  /** Counts chunks from their arrival until `done`. */
+  /**
+   * Counts chunks from their arrival until `done`. What is kept already is counted once the digest is
+   * known: a bundle that is sent again adds nothing.
+   */
   #counted(accountId: string, announcedBytes = 0) {
-    const { db } = this.#parts;
     let own = 0;
     const add = (bytes: number): number => {
       own += bytes;
@@ -131,10 +133,9 @@ export class CodeBundleStore {
       this: CodeBundleStore,
       body: AsyncIterable<Buffer>,
     ): AsyncGenerator<Buffer, void> {
-      const kept = await keptBytes(db, accountId, null);
-      this.#refuseBeyond(kept + add(0) + announcedBytes);
+      this.#refuseBeyond(add(0) + announcedBytes);
       for await (const chunk of body) {
-        this.#refuseBeyond(kept + add(chunk.length));
+        this.#refuseBeyond(add(chunk.length));
         yield chunk;
       }
     }.bind(this);

@@ -19,7 +19,7 @@ import {
 } from '../../checks/index.ts';
 import { mapCredentials } from '../../core/decide/credentials.ts';
 import { withStored } from '../../core/decide/hidden-values.ts';
-import { fromFlag } from '../../db/columns.ts';
+import { undo } from '../../deletions/index.ts';
 import { invalidField } from '../../errors/api-error.ts';
 import { type References, refIn } from '../references.ts';
 import {
@@ -143,11 +143,13 @@ export const checks: Kind = {
     const { services, accountId } = unit;
     const rows = await rowsOf('checks', unit, ids);
     const decrypt = (value: string): string => services.secrets.decryptStored(value, accountId);
-    const lasting = rows.filter(({ is_trial: isTrial }) => !fromFlag(isTrial));
+    // One whose deletion is held is known by its id: a deployment takes it back.
+    const lasting = rows.filter(({ is_trial: isTrial }) => isTrial === 0 || (isTrial === 2 && ids));
     return new Map(
       lasting.map((row) => {
         const fields = mapCredentials(fieldsOf(row), decrypt, 'encrypted');
-        return [row.id, { handle: row.id, fields: { checkType: row.type, ...fields } }];
+        const held = row.is_trial === 2 ? { isHeld: true } : {};
+        return [row.id, { handle: row.id, fields: { checkType: row.type, ...fields, ...held } }];
       }),
     );
   },
@@ -157,8 +159,9 @@ export const checks: Kind = {
     });
     return row.id;
   },
-  update({ services, accountId }, { handle }, { checkType, ...body }) {
+  async update({ services, accountId }, { handle, fields }, { checkType, ...body }) {
     const { alertChannelSubscriptions: _own, ...changes } = body;
+    if (fields['isHeld'] === true) await undo(services, accountId, ['path', `v1/checks/${handle}`]);
     return updateCheck(services, accountId, definitionOf(checkType), handle, changes);
   },
   remove: ({ services, accountId }, { handle }) => deleteCheck(services, accountId, handle),
@@ -171,6 +174,7 @@ export const checks: Kind = {
     };
   },
   isSame(stored, { alertChannelSubscriptions: _own, ...given }) {
+    if (stored['isHeld'] === true) return false;
     const body = withKeptVariables(stored, given);
     if (!isPinged(String(body['checkType']))) return isEqual(stored, body);
     const heartbeat = heartbeatAsGiven(stored['heartbeat'], body['heartbeat']);

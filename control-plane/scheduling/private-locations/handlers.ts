@@ -13,6 +13,7 @@ import type { Handlers } from '../../http/implement.ts';
 import { deleteLocationKey, type LocationKeys, type NewKey } from '../../accounts/index.ts';
 import { metricsKeptMs } from '../sample-queues.ts';
 import { raiseLocations } from '../../core/location-versions.ts';
+import { noteHeld } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import { noResultKeys, withResultKeys } from './result-keys.ts';
 import {
@@ -44,10 +45,10 @@ async function refuseUsed(unit: Kysely<Database>, row: LocationRow): Promise<voi
       `${groups} ${groups === 1 ? 'group uses' : 'groups use'} ${row.slug_name}; change them first`,
     );
   }
-  if (checks > 0) {
+  if (checks.length > 0) {
     throw new ApiError(
       'CONFLICT',
-      `${checks} ${checks === 1 ? 'check runs' : 'checks run'} in ${row.slug_name}; move them first`,
+      `${checks.length} ${checks.length === 1 ? 'check runs' : 'checks run'} in ${row.slug_name}${noteHeld(checks)}; move them first`,
     );
   }
 }

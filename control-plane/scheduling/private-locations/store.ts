@@ -65,20 +65,20 @@ export async function encryptsResults(
   return row !== undefined;
 }
 
-/** Numbers of checks and groups that use a location. */
+/** Checks, and the number of groups, that use a location. */
 export async function usesOf(
   db: Kysely<Database>,
   { account_id: accountId, slug_name: location }: LocationRow,
-): Promise<{ checks: number; groups: number }> {
-  const { checks } = await db
+): Promise<{ checks: { is_trial: number }[]; groups: number }> {
+  const checks = await db
     .selectFrom('check_locations')
     .innerJoin('checks', 'checks.id', 'check_locations.check_id')
-    .select((select) => select.fn.countAll<number>().as('checks'))
+    .select('checks.is_trial')
     .where('check_locations.account_id', '=', accountId)
     .where('check_locations.location', '=', location)
     // Nobody sees a trial, and it is forgotten within the hour.
-    .where('checks.is_trial', '=', 0)
-    .executeTakeFirstOrThrow();
+    .where('checks.is_trial', '!=', 1)
+    .execute();
   const { groups } = await db
     .selectFrom('check_groups')
     .select((select) => select.fn.countAll<number>().as('groups'))

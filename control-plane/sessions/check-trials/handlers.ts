@@ -26,7 +26,8 @@ export function checkTrialHandlers(services: Services): Handlers<typeof checkTri
       if (location === undefined) throw invalidQuery('location', 'is required: the check has none');
       const of =
         checkId === undefined ? undefined : await findCheck(services.db, accountId, checkId);
-      if (checkId !== undefined && of === undefined) throw notFound('check', checkId);
+      if (checkId !== undefined && (of === undefined || of.is_trial === 2))
+        throw notFound('check', checkId);
       const row = await createCheck(
         services,
         accountId,

@@ -127,16 +127,20 @@ test(
     assert.equal(result.hasFailures, false);
     assert.doesNotMatch(JSON.stringify(result), /pl_|"found"/);
 
+    // Its key makes way for those of other machines.
+    writeFileSync(keyFile, `${key}-revoked`);
     process.kill(agent.pid, 'SIGKILL');
     await first.line('the agent of this machine ended and is started again');
     const again = await agentOf(first, 2);
     assert.notEqual(again.pid, agent.pid);
+    const renewed = readFileSync(keyFile, 'utf8');
+    assert.match(renewed, /^pl_[^-]+$/);
     await first.kill9();
     await untilGone(again.pid);
 
     await using second = serve();
     const next = await agentOf(second);
-    assert.equal(readFileSync(keyFile, 'utf8'), key);
+    assert.equal(readFileSync(keyFile, 'utf8'), renewed);
     second.signal('SIGTERM');
     assert.deepEqual(await second.exited, { code: 0, signal: null });
     await untilGone(next.pid);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
+import { runDayIn } from '../../../control-plane/db/run-days.ts';
+import { releaseRuns } from '../../../control-plane/results/release-runs.ts';
 import { passTime, startTestControlPlane } from '../../support/control-plane.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../../support/keyed-agent.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -25,6 +27,18 @@ const plays: Record<string, { steps: Step[]; kept: string[]; ofSlot: string }> =
       ['again', 'duplicate'],
       ['slot'],
       ['fails', 'accepted'],
+    ],
+    kept: ['false -40', 'true 0'],
+    ofSlot: 'true 0',
+  },
+  'what was stored before and is sent again once the slot has come': {
+    steps: [
+      ['passes', 'accepted'],
+      ['back'],
+      ['slot'],
+      ['again', 'duplicate'],
+      ['fails', 'accepted'],
+      ['again', 'duplicate'],
     ],
     kept: ['false -40', 'true 0'],
     ofSlot: 'true 0',
@@ -122,4 +136,38 @@ test('nobody takes a run of another location off its slot', async () => {
   const forged = { ...result, startedAt: slot + 5, hasFailures: true };
   assert.equal((await other.handIn(forged))[0]?.outcome, 'refused');
   assert.equal((await agent.handIn(result))[0]?.outcome, 'duplicate');
+});
+
+test('a run that was missed when it was found, and is over when its check is locked, is kept', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { db } = cp.controlPlane.services;
+  const { body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'a', locations: ['eu-west-1'], frequency: 0, frequencyOffset: 10 },
+    request: { url: 'https://a.example' },
+  });
+  const agent = await KeyedAgent.open(cp, 'eu-west-1');
+  await passTime(clock, 40 * second);
+  const slot = slotsOf(body as SlotCheck, clock.now()).at(-1) ?? 0;
+  await agent.handIn(agent.result(body.id as string, slot));
+  const runs = () =>
+    db
+      .selectFrom('check_runs')
+      .selectAll()
+      .select(runDayIn('check_runs').as('run_day'))
+      .where((where) => where.or([where('scheduled_for', '=', slot), where('state', '=', 'FINAL')]))
+      .execute();
+  const found = (await runs()).map((run) => ({ ...run, state: 'MISSED' }));
+  assert.equal(found.length, 1);
+  const release = () =>
+    db.transaction().execute((unit) => releaseRuns(unit, found, { to: slot, stepMs: -stepMs }));
+  await release();
+  const released = await runs();
+  // Another replica found it as well.
+  await release();
+  assert.deepEqual(await runs(), released);
+  assert.deepEqual(
+    (await runs()).map(({ state, scheduled_for: at }) => [state, at]),
+    [['FINAL', null]],
+  );
 });

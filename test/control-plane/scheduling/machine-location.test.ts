@@ -38,3 +38,16 @@ test('the location of the machine is made once, a key that works is kept, and on
   assert.match(text, /serve --with-agent/);
   assert.doesNotMatch(text, new RegExp(`${third.rawKey}|${next.rawKey}`));
 });
+
+test('a location of that name that people have made is theirs', async () => {
+  await using cp = await startTestControlPlane();
+  const { body } = await cp.api('POST', '/v1/private-locations', {
+    ...{ name: 'Mine', slugName: machineSlug },
+  });
+  await assert.rejects(
+    keyOfMachine(cp.controlPlane.services, cp.accountId, null),
+    /people have made or renamed the private location "this-machine"/,
+  );
+  const { body: after } = await cp.api('GET', `/v1/private-locations/${body.id}`);
+  assert.deepEqual([after.name, after.keys.length], ['Mine', 1]);
+});
