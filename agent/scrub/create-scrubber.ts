@@ -39,9 +39,9 @@ function cutSecretIn(
   if (text.length < minCutText) return null;
   const mark = text.endsWith('…') || text.endsWith(')') ? cutMark.exec(text)?.[0] : undefined;
   const end = bytes.length - Buffer.byteLength(mark ?? '');
-  const start = matcher.openFrom(bytes.subarray(0, end));
-  const isLeft = end - start >= (mark === undefined ? minLeft.unmarked : minLeft.marked);
-  return isLeft ? { start, end } : null;
+  const least = mark === undefined ? minLeft.unmarked : minLeft.marked;
+  const start = matcher.openFrom(bytes.subarray(0, end), least);
+  return end - start >= least ? { start, end } : null;
 }
 
 /** The regions of secrets, and at the end of a text the beginning of one that was cut off there. */

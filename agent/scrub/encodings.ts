@@ -206,49 +206,32 @@ function base64(bytes: Buffer): string[] {
 
 const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** The same of base32, with groups of five bytes. */
-function base32(bytes: Buffer): string[] {
-  const bits = eachByte(bytes, (byte) => byte.toString(2).padStart(8, '0'));
-  return [0, 1, 2, 3, 4].map((offset) => {
-    const first = Math.ceil((offset * 8) / 5) * 5 - offset * 8;
-    const groups = bits.slice(first).match(/.{5}/g) ?? [];
-    return groups.map((group) => base32Alphabet[Number.parseInt(group, 2)]).join('');
-  });
+/** A value alone in base32. */
+function base32(bytes: Buffer): string {
+  const groups = eachByte(bytes, (byte) => byte.toString(2).padStart(8, '0')).match(/.{5}/g) ?? [];
+  return groups.map((group) => base32Alphabet[Number.parseInt(group, 2)]).join('');
 }
 
-/** Line ends as they are, and as JSON writes them. */
-const breaks = ['\n', '\r\n', '\\n', '\\r\\n'];
-const [leastPiece, mostPiece, stepOfPieces] = [16, 32, 4];
-/** Of longer values, line ends in their midst leave a step on either side. */
-const mostBroken = 512;
+/** Bytes of a piece, which others do not share by chance, and how far apart two of them begin. */
+const [pieceBytes, stepBytes] = [24, 6];
+/** Of longer values, the lines and the whole are enough. */
+const mostInPieces = 4_096;
+/** What many values have in common: the scheme and host of a URL, the marks around a key, the header of a token. */
+const common =
+  /^[a-z][\w+.-]*:\/\/[^\s/?#]*(?:[/?#]|$)|^-----BEGIN [^-]+-----\s*|^\{"alg"[^}]*\}|^ey[\w-]+\.(?:ey[\w-]+\.)?|\s*-----END [^-]+-----\s*$/g;
 
-/**
- * What a value in base64 becomes where lines end, wherever that is, and pieces of a value of 24 bytes or more,
- * since half of it is a secret, too. `joint` is where the line ends.
- */
-export function base64Pieces(text: string): { piece: string; joint?: number }[] {
-  return base64(Buffer.from(text)).flatMap((whole) => {
-    const { length } = whole;
-    const isLong = length >= 2 * leastPiece - 1;
-    const size = isLong
-      ? Math.min(mostPiece, Math.max(leastPiece, Math.floor(length / 2)))
-      : length;
-    const broken = Array.from({ length: Math.max(0, length - 1) }, (_, index) => index + 1)
-      .filter((at) => length <= mostBroken || at < size || at > length - size)
-      .flatMap((at) => {
-        const before = whole.slice(Math.max(0, at - size), at);
-        const after = whole.slice(at, at + size);
-        return breaks.map((end) => ({
-          piece: `${before}${end}${after}`,
-          joint: before.length + (end === '\r\n' ? 1 : 0),
-        }));
-      });
-    const starts = isLong ? Math.ceil((length - size) / stepOfPieces) + 1 : 0;
+/** Pieces in base64 of a value whose halves have as many bytes: half of a long secret is one, too. */
+export function base64Pieces(text: string): string[] {
+  const bytes = Buffer.from(text.replace(common, ''));
+  if (bytes.length < 2 * pieceBytes || bytes.length > mostInPieces) return [];
+  const [size, step] = [(pieceBytes / 3) * 4, (stepBytes / 3) * 4];
+  return base64(bytes).flatMap((whole) => {
+    const starts = Math.ceil((whole.length - size) / step) + 1;
     const pieces = Array.from({ length: starts }, (_, index) => {
-      const at = Math.min(index * stepOfPieces, length - size);
+      const at = Math.min(index * step, whole.length - size);
       return whole.slice(at, at + size);
     });
-    return [...broken, ...[...pieces, ...pieces.map(toUrlAlphabet)].map((piece) => ({ piece }))];
+    return [...pieces, ...pieces.map(toUrlAlphabet)];
   });
 }
 
@@ -259,16 +242,6 @@ const base64Twice = (bytes: Buffer): string[] =>
     .flatMap((once) => base64(Buffer.from(once)));
 
 const toUrlAlphabet = (text: string): string => text.replaceAll('+', '-').replaceAll('/', '_');
-
-/** A value alone in base64, broken into lines as PEM and MIME do. */
-function wrappedBase64(text: string): string[] {
-  const whole = Buffer.from(text).toString('base64');
-  return [64, 76].flatMap((width) => {
-    if (whole.length <= width) return [];
-    const lines = whole.match(new RegExp(`.{1,${width}}`, 'g')) ?? [];
-    return ['\n', '\r\n', '\\n', '\\r\\n'].map((end) => lines.join(end).replace(/=+$/, ''));
-  });
-}
 
 /** What `util.inspect` shows of a Buffer of more bytes than it shows, and more than a few of a secret. */
 function cutInspection(bytes: Buffer): string[] {
@@ -382,7 +355,7 @@ export const encodings: Readonly<Record<string, Encode>> = {
   ],
   base64: (text) => bytesOf(text).flatMap(base64),
   base64url: (text) => bytesOf(text).flatMap(base64).map(toUrlAlphabet),
-  base32: (text) => bytesOf(text).flatMap(base32),
+  base32: (text) => bytesOf(text).map(base32),
   'base64 in url': (text) =>
     bytesOf(text)
       .flatMap(base64)
@@ -397,7 +370,6 @@ export const encodings: Readonly<Record<string, Encode>> = {
         encoded.replaceAll('+', '\\u002b'),
       ]),
   'base64 twice': (text) => bytesOf(text).flatMap(base64Twice),
-  'base64 in lines': wrappedBase64,
   'base64 of json': (text) => {
     const encoded = base64(Buffer.from(json(text)));
     return [...encoded, ...encoded.map(toUrlAlphabet)];

@@ -18,8 +18,11 @@ export interface Needle {
   readonly bytes: Buffer;
   /** ASCII letters are found in either case; `bytes` then holds the lower ones. */
   readonly anyCase: boolean;
-  /** Where a line ends in it, at its "\\n" or backslash: it is looked for at line ends alone. */
-  readonly joint?: number;
+  /**
+   * Base64 is also found where lines end in its midst. Anchors are not removed: the base64 around them is searched
+   * once more without its line ends, and for pieces, of which there are too many to look for anywhere else.
+   */
+  readonly base64?: 'form' | 'piece' | 'anchor';
 }
 
 /** Pairs of numbers: where a region begins, and the position after its end. */
@@ -127,6 +130,14 @@ function nextOfBlock(
   return to;
 }
 
+interface Search {
+  readonly from: number;
+  readonly to: number;
+  readonly onlyFirst?: boolean;
+  /** Takes the positions of anchors. */
+  readonly anchors?: number[];
+}
+
 /** Needles of similar length, searched in one pass. */
 class NeedleTable {
   readonly #window: number;
@@ -164,13 +175,17 @@ class NeedleTable {
   }
 
   /** Adds the longest occurrence at each position; true when there was one. */
-  search(text: Uint8Array, from: number, to: number, found: number[], onlyFirst: boolean): boolean {
+  search(
+    text: Uint8Array,
+    { from, to, onlyFirst = false, anchors }: Search,
+    found: number[],
+  ): boolean {
     const searched = new Searched(text);
     const next = this.#window === blockSize ? nextOfBlock : nextOfWindow;
     let end = next(text, from + this.#window - 1, to, this.#shift, this.#mask);
     while (end < to) {
       const start = end - this.#window + 1;
-      const length = this.#maxAt(searched, start, to, this.#key(text, end));
+      const length = this.#maxAt(searched, start, to, this.#key(text, end), anchors);
       if (length > 0) {
         found.push(start, start + length);
         if (onlyFirst) return true;
@@ -180,66 +195,75 @@ class NeedleTable {
     return found.length > 0;
   }
 
-  #maxAt(searched: Searched, start: number, to: number, key: number): number {
+  #maxAt(searched: Searched, start: number, to: number, key: number, anchors?: number[]): number {
+    let longest = 0;
     for (const needle of this.#buckets.get(key) ?? []) {
       const { length } = needle.bytes;
-      if (start + length <= to && standsAt(searched, start, needle, to)) return length;
+      const isAnchor = needle.base64 === 'anchor';
+      if ((longest > 0 && !isAnchor) || start + length > to) continue;
+      if (!standsAt(searched, start, needle, to)) continue;
+      if (isAnchor) anchors?.push(start);
+      else longest = length;
     }
-    return 0;
+    return longest;
   }
 }
 
-const [lineFeed, carriageReturn, backslash, letterR] = [0x0a, 0x0d, 0x5c, 0x72];
+const backslash = 0x5c;
+const isBase64 = new Uint8Array(256);
+for (const byte of Buffer.from(
+  'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_',
+))
+  isBase64[byte] = 1;
 
-/**
- * Needles in which a line ends. There are many of a secret, which would slow down the search for all others;
- * the characters on both sides of the end of a line say whether there may be one.
- */
-class JointTable {
-  /** By the characters before and after the end of the line. */
-  readonly #beside = new Map<number, Needle[]>();
-  /** By the character before it alone, in both cases: most ends of lines are behind another one. */
-  readonly #before = new Uint8Array(256);
+/** The length of a part of a line end, as it is or as JSON writes it, at a position; 0 without one. */
+function lineEndAt(text: Uint8Array, at: number): number {
+  if (text[at] === 0x0a || text[at] === 0x0d) return 1;
+  return text[at] === backslash && (text[at + 1] === 0x6e || text[at + 1] === 0x72) ? 2 : 0;
+}
 
-  constructor(needles: readonly Needle[]) {
-    for (const needle of needles) {
-      const key = this.#key(needle.bytes, needle.joint ?? 0);
-      for (let byte = 0; byte < 256; byte += 1)
-        if (lowerCase[byte] === key >> 8) this.#before[byte] = 1;
-      const same = this.#beside.get(key);
-      if (same === undefined) this.#beside.set(key, [needle]);
-      else same.push(needle);
-    }
-    this.#before[carriageReturn] = 1;
+/** A run of base64 without the line ends in it, and where each of its characters stood. */
+interface Run {
+  readonly characters: Buffer;
+  readonly places: Uint32Array;
+  readonly end: number;
+}
+
+/** The run around a position, from up to `most` bytes before it. */
+function runAt(text: Uint8Array, at: number, most: number): Run {
+  const isWithin = (place: number): boolean =>
+    isBase64[text[place] as number] === 1 || lineEndAt(text, place) > 0;
+  let start = at;
+  while (start > Math.max(0, at - most) && isWithin(start - 1)) start -= 1;
+  let end = at;
+  while (end < text.length && isWithin(end)) end += Math.max(1, lineEndAt(text, end));
+  const characters = Buffer.allocUnsafe(end - start);
+  const places = new Uint32Array(end - start);
+  let length = 0;
+  for (let place = start; place < end; place += Math.max(1, lineEndAt(text, place))) {
+    if (isBase64[text[place] as number] !== 1) continue;
+    characters[length] = text[place] as number;
+    places[length] = place;
+    length += 1;
   }
+  return { characters: characters.subarray(0, length), places, end };
+}
 
-  #key(text: Uint8Array, at: number): number {
-    const isEscaped = text[at] === backslash;
-    const before = !isEscaped && text[at - 1] === carriageReturn ? at - 2 : at - 1;
-    const after = isEscaped ? (text[at + 1] === letterR && text[at + 2] === backslash ? 4 : 2) : 1;
-    const lower = (index: number): number => lowerCase[text[index] ?? 0] ?? 0;
-    return (lower(before) << 8) | lower(at + after);
-  }
+/** `needles` are sorted, the longest first. */
+function tablesOf(needles: readonly Needle[]): NeedleTable[] {
+  const long = needles.filter(({ bytes }) => bytes.length >= shortNeedle);
+  const short = needles.filter(({ bytes }) => bytes.length < shortNeedle);
+  return [long, short].filter(({ length }) => length > 0).map((list) => new NeedleTable(list));
+}
 
-  search(text: Uint8Array, from: number, to: number, found: number[], onlyFirst: boolean): boolean {
-    const searched = new Searched(text);
-    const hits: [start: number, end: number][] = [];
-    for (const mark of [lineFeed, backslash]) {
-      let at = text.indexOf(mark, from);
-      for (; at !== -1 && at < to; at = text.indexOf(mark, at + 1)) {
-        if (this.#before[text[at - 1] ?? 0] === 0) continue;
-        for (const needle of this.#beside.get(this.#key(text, at)) ?? []) {
-          const start = at - (needle.joint ?? 0);
-          const end = start + needle.bytes.length;
-          if (start < from || end > to || !standsAt(searched, start, needle, to)) continue;
-          if (onlyFirst) return true;
-          hits.push([start, end]);
-        }
-      }
-    }
-    found.push(...hits.sort(([left], [right]) => left - right).flat());
-    return found.length > 0;
+function searchAll(tables: readonly NeedleTable[], text: Uint8Array, search: Search): Regions {
+  let found: Regions = none;
+  for (const table of tables) {
+    const ofTable: number[] = [];
+    table.search(text, search, ofTable);
+    found = inOrder(ofTable, found);
   }
+  return found;
 }
 
 /** Both in the order of their beginnings, as each of them is. */
@@ -272,9 +296,14 @@ function merged(occurrences: readonly number[]): Regions {
 }
 
 export class Matcher {
-  /** The length of the longest needle; 0 without needles. */
+  /** The length of the longest needle, with line ends in it; 0 without needles. */
   readonly longest: number;
-  readonly #tables: (NeedleTable | JointTable)[];
+  readonly #tables: NeedleTable[];
+  /** The longest base64 in lines, where one ends about every four characters. */
+  readonly #longestRun: number;
+  readonly #base64: readonly Needle[];
+  /** Those of base64; made when they are needed, which is rare. */
+  #base64Tables: NeedleTable[] | undefined;
   /** Needles by their first three bytes: what may begin where a text breaks off. */
   readonly #byBeginning = new Map<number, Needle[]>();
   readonly #firstBytes = new Uint8Array(256);
@@ -286,16 +315,12 @@ export class Matcher {
     const sorted = [...needles]
       .map((needle) => (Buffer.isBuffer(needle) ? { bytes: needle, anyCase: false } : needle))
       .sort((a, b) => b.bytes.length - a.bytes.length);
-    this.longest = sorted[0]?.bytes.length ?? 0;
-    const plain = sorted.filter(({ joint }) => joint === undefined);
-    const joined = sorted.filter(({ joint }) => joint !== undefined);
-    const long = plain.filter(({ bytes }) => bytes.length >= shortNeedle);
-    const short = plain.filter(({ bytes }) => bytes.length < shortNeedle);
-    this.#tables = [
-      ...[long, short].filter(({ length }) => length > 0).map((list) => new NeedleTable(list)),
-      ...(joined.length > 0 ? [new JointTable(joined)] : []),
-    ];
+    this.#longestRun = 2 * (sorted.find(({ base64 }) => base64 !== undefined)?.bytes.length ?? 0);
+    this.longest = Math.max(sorted[0]?.bytes.length ?? 0, this.#longestRun);
+    this.#tables = tablesOf(sorted.filter(({ base64 }) => base64 !== 'piece'));
+    this.#base64 = sorted.filter(({ base64 }) => base64 === 'form' || base64 === 'piece');
     for (const needle of sorted) {
+      if (needle.base64 === 'anchor') continue;
       const [first, second, third] = this.#beginning(needle.bytes, 0);
       this.#firstBytes[first] = 1;
       const pair = (first << 8) | second;
@@ -309,21 +334,56 @@ export class Matcher {
 
   /** Every region between two positions, in order; each has at least one whole needle. */
   regions(text: Uint8Array, from = 0, to = text.length): Regions {
-    let found: readonly number[] = none;
-    for (const table of this.#tables) {
-      const ofTable: number[] = [];
-      table.search(text, from, to, ofTable, false);
-      found = inOrder(ofTable, found);
-    }
-    return found.length === 0 ? none : merged(found);
+    const anchors: number[] = [];
+    const found = searchAll(this.#tables, text, { from, to, anchors });
+    const all = inOrder(this.#inLines(text, from, to, anchors), found);
+    return all.length === 0 ? none : merged(all);
   }
 
   has(text: Uint8Array, from = 0, to = text.length): boolean {
-    return this.#tables.some((table) => table.search(text, from, to, [], true));
+    const anchors: number[] = [];
+    const search = { from, to, onlyFirst: true, anchors };
+    if (this.#tables.some((table) => table.search(text, search, []))) return true;
+    return this.#inLines(text, from, to, anchors).length > 0;
   }
 
-  /** The first position from which on the text, to its very end, may be the beginning of a needle. */
-  openFrom(text: Uint8Array): number {
+  /**
+   * What is found in the runs of base64 around anchors without their line ends. At both ends of a text the anchor
+   * may be in another piece of the stream.
+   */
+  #inLines(text: Uint8Array, from: number, to: number, anchors: number[]): number[] {
+    const found: number[] = [];
+    const shortest = this.#base64.at(-1)?.bytes.length ?? Infinity;
+    const within = text.subarray(from, to);
+    let done = 0;
+    const places = anchors.map((anchor) => anchor - from).sort((left, right) => left - right);
+    for (const anchor of [0, ...places, within.length]) {
+      if (anchor < done) continue;
+      const run = runAt(within, anchor, this.#longestRun);
+      done = run.end;
+      const to = run.characters.length;
+      if (to < shortest) continue;
+      this.#base64Tables ??= tablesOf(this.#base64);
+      const inRun = searchAll(this.#base64Tables, run.characters, { from: 0, to });
+      for (const [index, place] of inRun.entries())
+        found.push(from + (run.places[place - (index % 2)] ?? 0) + (index % 2));
+    }
+    return found;
+  }
+
+  /**
+   * The first position from which on the text, to its very end, may be the beginning of a needle. Line ends do
+   * not count among the `least` characters of one in which lines end.
+   */
+  openFrom(text: Uint8Array, least = 1): number {
+    const open = this.#openFrom(text, false);
+    const end = text.at(-1) === backslash ? text.length - 1 : text.length;
+    const { characters, places } = runAt(text, end, this.#longestRun);
+    const inRun = this.#openFrom(characters, true);
+    return characters.length - inRun >= least ? Math.min(open, places[inRun] ?? open) : open;
+  }
+
+  #openFrom(text: Uint8Array, onlyBase64: boolean): number {
     const { length } = text;
     const searched = new Searched(text);
     for (let start = Math.max(0, length - this.longest + 1); start < length; start += 1) {
@@ -332,7 +392,7 @@ export class Matcher {
       if (start + 1 === length) return start;
       const pair = (first << 8) | (lowerCase[text[start + 1] as number] as number);
       if (((this.#firstPairs[pair >> 3] as number) & (1 << (pair & 7))) === 0) continue;
-      if (start + 2 === length || this.#mayBegin(searched, start)) return start;
+      if (start + 2 === length || this.#mayBegin(searched, start, onlyBase64)) return start;
     }
     return length;
   }
@@ -342,13 +402,15 @@ export class Matcher {
     return [lower(0), lower(1), lower(2)];
   }
 
-  #mayBegin(searched: Searched, start: number): boolean {
+  #mayBegin(searched: Searched, start: number, onlyBase64: boolean): boolean {
     const { text } = searched;
     const [first, second, third] = this.#beginning(text, start);
     const same = this.#byBeginning.get((first << 16) | (second << 8) | third) ?? [];
     return same.some(
       (needle) =>
-        needle.bytes.length > text.length - start && standsAt(searched, start, needle, text.length),
+        (!onlyBase64 || needle.base64 !== undefined) &&
+        needle.bytes.length > text.length - start &&
+        standsAt(searched, start, needle, text.length),
     );
   }
 }

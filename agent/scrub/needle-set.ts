@@ -33,7 +33,7 @@ function needlesFor(secrets: ReadonlySet<string>): readonly Needle[] {
   return bySecrets.get(JSON.stringify([...secrets].sort()), () => {
     const needles = [...secrets].flatMap((secret) => bySecret.get(secret, () => needlesOf(secret)));
     const keyed = needles.map((needle): [string, Needle] => [
-      `${needle.anyCase} ${needle.bytes.toString('latin1')}`,
+      `${needle.anyCase} ${needle.base64} ${needle.bytes.toString('latin1')}`,
       needle,
     ]);
     return [...new Map(keyed).values()];

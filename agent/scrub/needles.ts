@@ -18,8 +18,8 @@ const minAnyCaseLength = 8;
 const minLeftLength = 6;
 /** Beyond so many characters, only the value itself is searched for in every encoding. */
 const maxMisreadLength = 1_024;
-/** Longer secrets are found in base64 as a whole and line by line only. */
-const maxPiecesLength = 4_096;
+/** How much of base64 in lines must stand on the line that it begins on. */
+const anchorLength = 16;
 /** Beyond so many lines, lines are searched for as they are: a file of lines is not a password. */
 const maxEncodedLines = 200;
 
@@ -83,11 +83,15 @@ function partsOf(secret: string): string[] {
 
 function encodedForms(text: string, into: Map<string, Needle>): void {
   const anyCase = text.length >= minAnyCaseLength;
-  for (const encode of Object.values(encodings)) {
+  for (const [name, encode] of Object.entries(encodings)) {
+    const isBase64 = name === 'base64' || name === 'base64url';
     for (const form of encode(text)) {
       const bytes = typeof form === 'string' ? Buffer.from(form) : form;
       if (bytes.length < minLength) continue;
-      enter({ bytes, anyCase }, into);
+      enter({ bytes, anyCase, ...(isBase64 ? { base64: 'form' } : {}) }, into);
+      // Others than beginnings, and shorter ones than the value, would slow down the search.
+      const anchor = bytes.subarray(0, Math.min(anchorLength, Buffer.byteLength(text)));
+      if (isBase64) enter({ bytes: anchor, anyCase, base64: 'anchor' }, into);
       // A header is read byte by byte, whatever was written in it.
       if (
         typeof form === 'string' &&
@@ -99,13 +103,12 @@ function encodedForms(text: string, into: Map<string, Needle>): void {
   }
 }
 
-function enter({ bytes, anyCase, ...joint }: Needle, into: Map<string, Needle>): void {
+function enter(needle: Needle, into: Map<string, Needle>): void {
+  const { bytes, anyCase, base64 = '' } = needle;
   const text = bytes.toString('latin1');
-  if (!anyCase) into.set(text, { bytes, anyCase, ...joint });
-  else {
-    const lower = text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-    into.set(`any ${lower}`, { bytes: Buffer.from(lower, 'latin1'), anyCase, ...joint });
-  }
+  const lower = anyCase ? text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text;
+  const bytesOf = anyCase ? Buffer.from(lower, 'latin1') : bytes;
+  into.set(`${anyCase} ${base64} ${lower}`, { ...needle, bytes: bytesOf });
 }
 
 /** Everything to search for, without duplicates; nothing when the secret cannot be removed. */
@@ -116,15 +119,8 @@ export function needlesOf(secret: string): Needle[] {
   for (const spelling of new Set([...written].flatMap((text) => [text, ...misread(text)]))) {
     encodedForms(spelling, needles);
   }
-  if (secret.length <= maxPiecesLength) {
-    const anyCase = secret.length >= minAnyCaseLength;
-    for (const text of new Set([secret, secret.trim().replaceAll('\r\n', '\n')]))
-      for (const { piece, joint } of base64Pieces(text))
-        enter(
-          { bytes: Buffer.from(piece), anyCase, ...(joint === undefined ? {} : { joint }) },
-          needles,
-        );
-  }
+  for (const piece of base64Pieces(secret.trim().replaceAll('\r\n', '\n')))
+    enter({ bytes: Buffer.from(piece), anyCase: true, base64: 'piece' }, needles);
   const parts = partsOf(secret).filter(isRemovable);
   for (const part of parts) {
     if (parts.length > maxEncodedLines)
