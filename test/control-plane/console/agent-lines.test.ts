@@ -72,6 +72,8 @@ class Shell implements Disposable {
 
   async run(lines: string, input = ''): Promise<void> {
     const child = this.start(lines);
+    // A stub that reads nothing may have ended.
+    child.stdin.on('error', () => undefined);
     child.stdin.end(input);
     const [code] = (await once(child, 'close')) as [number];
     assert.equal(code, 0, lines);
