@@ -1,7 +1,7 @@
 /**
  * Who can read the results of this agent, remembered in its data folder. The control plane may add and
  * remove recipients, and each change is stated; results become readable for all only by the word of the
- * operator of the agent, since whoever writes the database of the control plane could say so too.
+ * operator of the agent, since anybody who can write the database of the control plane could say so too.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';

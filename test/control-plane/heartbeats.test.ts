@@ -195,7 +195,7 @@ test('a save is no ping: it keeps what was heard, and computes the deadline anew
   }
 });
 
-test('what a gap of ours has put off stays put off when settings are saved', () => {
+test('what a gap of the control plane has put off stays put off when settings are saved', () => {
   const excused = { ...waiting, lastPingAt: 0, expectedAt: 10 * minute, failsAt: 90 * minute };
   const active = { wasActive: true, isActive: true };
   for (const [periodMs, graceMs, failsAt] of [

@@ -41,7 +41,7 @@ export function httpServer(listener: RequestListener): Promise<TestServer> {
   return listening(createHttpServer(listener), 'http');
 }
 
-/** An HTTPS server with this key and certificate in PEM, which answers 200 unless it is told otherwise. */
+/** An HTTPS server with this key and certificate in PEM, which answers 200 unless a listener is given. */
 export function httpsServer(
   key: string,
   cert: string,

@@ -106,7 +106,7 @@ export function postponeHeartbeat(
 }
 
 /**
- * The timer after a save. A change of settings is no ping: whoever was expected stays expected, at the moment that
+ * The timer after a save. A change of settings is no ping: an expected ping stays expected, at the moment that
  * the new settings say. A job that is late only by a period it did not know has one from the save on, and
  * after a pause from the activation. One that never pinged, or fails, waits for its next ping; a pause ends its
  * failure.

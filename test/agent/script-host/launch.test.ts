@@ -12,7 +12,7 @@ import { listProcesses, readOf } from '../../../agent/script-host/processes.ts';
 import type { Way } from '../../../agent/script-host/sandbox.ts';
 import type { Program, ProgramEnd } from '../../../agent/script-host/script-host.ts';
 
-/** Users of runs must be able to enter it, whoever may enter TMPDIR. */
+/** Users of runs must be able to enter it, also where TMPDIR is closed to them. */
 const base = mkdtempSync(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'launches-'));
 chmodSync(base, 0o755);
 after(() => {

@@ -175,7 +175,7 @@ const saves: Record<string, (world: World) => Promise<void>> = {
     await world.pass(1);
     assert.deepEqual([before, world.notified()], [['NOT MONITORED'], ['NOTHING RUNS']]);
   },
-  'a location without an agent is told on time, though its check was saved meanwhile': async (
+  'a location without an agent is alerted on time, though its check was saved meanwhile': async (
     world,
   ) => {
     const id = await makeCheck(world.cp, [world.channel], { frequency: 1 });

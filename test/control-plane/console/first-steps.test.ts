@@ -27,7 +27,7 @@ test('a fresh installation leads to a check that somebody runs and to the first 
     assert.equal(await page.getByLabel('What to watch').count(), 0);
     await assertPleasant(page, 'An agent that runs checks', 1280, 'empty');
 
-    // Made elsewhere, before there is a location: as clients of the API do.
+    // Made by another client, before there is a location: as clients of the API do.
     const { body: early } = await cp.api('POST', '/v1/checks/url', {
       ...{ name: 'Early', frequency: 10, request: { url: 'https://shop.example/' } },
     });

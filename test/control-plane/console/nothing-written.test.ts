@@ -47,10 +47,10 @@ async function readRows(): Promise<Map<string, string>> {
       const found = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(
         db,
       );
-      const told = found.rows.map(({ last_used_at: _used, last_seen_at: _seen, ...row }) =>
+      const rows = found.rows.map(({ last_used_at: _used, last_seen_at: _seen, ...row }) =>
         JSON.stringify(row),
       );
-      return [name, told.sort().join('\n')] as const;
+      return [name, rows.sort().join('\n')] as const;
     }),
   );
   return new Map(rows);

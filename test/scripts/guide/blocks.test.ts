@@ -70,7 +70,7 @@ test('a block that is not run says why', () => {
   }
 });
 
-test('nothing says to fetch a program of ours by a name that anybody may take in the registry', () => {
+test('nothing says to fetch one of the programs by a name that anybody may take in the registry', () => {
   const { stdout } = spawnSync(
     'git',
     ['grep', '-InE', '(npx|npm exec|pnpm dlx|yarn dlx) (-\\S+ )*(monitor-agent|control-plane)\\b'],

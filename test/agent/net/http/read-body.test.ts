@@ -8,7 +8,7 @@ import { tcpServer } from '../../../support/servers.ts';
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`;
 const chunk = (extension: string): string => `1;${extension}\r\nx\r\n`;
-/** Members without content: whoever decodes them sees nothing come. */
+/** Members without content: decoding them gives nothing. */
 const emptyMembers = gzipSync(Buffer.concat(Array(1_300_000).fill(gzipSync(''))));
 
 for (const [what, answer, code] of [
