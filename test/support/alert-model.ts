@@ -207,7 +207,8 @@ export class AlertModel {
     settings: ModelSettings,
     now: number,
   ): string | null {
-    if (isInMaintenance && health !== 'passing') return 'MAINTENANCE';
+    // After a missed deadline no run follows: its mute holds the alert back.
+    if (isInMaintenance && health !== 'passing' && !settings.isPinged) return 'MAINTENANCE';
     const before = this.#health();
     const alert = this.#lastAlert();
     const wasOwed = alert !== null && this.#isOwed(alert);
