@@ -43,7 +43,7 @@ const severity = ({ hasFailures, isDegraded }: Verdict): number =>
 /** The verdict had the target taken so much less time, or more. */
 function judgeSooner(facts: AttemptFacts, ms: number, measured: Verdict): Verdict {
   const { judging, definition, measurement } = facts;
-  if (Math.abs(ms) === 0) return measured;
+  if (ms === 0) return measured;
   const { responseTime } = measurement;
   const sooner = judging.sooner?.(measurement, ms) ?? {
     ...measurement,
