@@ -294,7 +294,7 @@ function errorOfVoid({ cause, time }: VoidAttempt, tries: number): AgentError {
   }
   return new AgentError(
     'AGENT_OVERLOADED',
-    `a time limit was exceeded by less than the ${Math.round(time.waitedMs)} ms that the agent itself waited in that attempt${attempts}: ` +
+    `a time limit was exceeded while the agent and the programs of the run waited for a CPU, ${seconds(time.waitedMs)} in all${attempts}: ` +
       'whether the target was too slow is undecided. Give the agent more CPU, or fewer checks; "monitor-agent status" shows its load.',
   );
 }

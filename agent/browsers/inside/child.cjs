@@ -54,6 +54,7 @@ async function runScript(job) {
       message: bounded((error && error.stack && `${error.name}: ${error.message}`) || error),
       stack: error && error.stack ? bounded(error.stack) : null,
       title: null,
+      time: Date.now(),
     });
     await saveEvidence(process.env.MONITOR_FOLDER);
     emit({ type: 'end', status: 'failed' });

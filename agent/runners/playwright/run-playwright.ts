@@ -14,6 +14,7 @@ import type { PlaywrightCheckResult } from '@monitor/shared/contract/check-resul
 import { proxyOfRuns } from '../../script-host/proxy-of-runs.ts';
 import type { ScriptLimits, Workspace } from '../../script-host/script-host.ts';
 import { openProxySession } from '../scripts/proxy-session.ts';
+import { failedAt, instantOf } from '../scripts/run-failure.ts';
 import type { Observation, RunnerContext } from '../runner.ts';
 import type { BundleListing } from './bundle-listing.ts';
 import { chooseNode } from './choose-node.ts';
@@ -249,7 +250,9 @@ export async function runPlaywright(
   if (seen.failure !== null) log.add(seen.failure.message, 'ERROR');
   log.close();
   const outcome = outcomeOfSuite(seen.events);
-  const end = performance.now();
+  const ended = performance.now();
+  const testFailedAt = seen.failure?.code === 'TESTS_FAILED' ? failedAt(outcome.tests) : null;
+  const end = Math.min(instantOf(testFailedAt, context.clock) ?? ended, ended);
   const stoppedAt = startedAt + Math.ceil(context.clock.monotonic() - start);
   return {
     startedAt,

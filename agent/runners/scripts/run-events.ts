@@ -52,7 +52,7 @@ const runEvent = z.discriminatedUnion('type', [
     }),
     isOnlySoft: z.boolean(),
   }),
-  z.object({ type: z.literal('error'), ...scriptError.shape }),
+  z.object({ type: z.literal('error'), ...scriptError.shape, time: time.optional() }),
   z.object({ type: z.literal('warning'), message: text }),
   z.object({ type: z.literal('output'), time, level: z.enum(['INFO', 'ERROR']), text }),
   z.object({ type: z.literal('attachment'), name: text, path: text, contentType: text }),

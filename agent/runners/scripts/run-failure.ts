@@ -1,4 +1,6 @@
 /** Why a run of a script failed, from how it ended and what it said. */
+import type { Clock } from '@monitor/shared/clock.ts';
+import type { ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../../errors.ts';
 import { assertMachineMemory } from '../../script-host/machine-memory.ts';
@@ -123,4 +125,25 @@ export function isOnlySoft(events: readonly RunEvent[]): boolean {
     unexpected.every((event) => event.isOnlySoft) &&
     eventsOf(events, 'error').length === 0
   );
+}
+
+/** The end of the innermost step that failed, in ms since the epoch; null without one. */
+function endOfFailure(steps: readonly ScriptStep[]): number | null {
+  const failed = steps.find(({ error }) => error !== null);
+  if (failed === undefined) return null;
+  return endOfFailure(failed.steps) ?? failed.startTime + failed.durationMs;
+}
+
+/**
+ * When the failure of a run came about, in ms since the epoch; null where nothing says it. Evidence is
+ * collected after it, which says nothing about the time that was left until then.
+ */
+export function failedAt(tests: readonly Pick<ScriptTest, 'outcome' | 'steps'>[]): number | null {
+  const failed = tests.find(({ outcome }) => outcome === 'unexpected');
+  return failed === undefined ? null : endOfFailure(failed.steps);
+}
+
+/** An instant of the wall clock, in ms since the epoch, on the clock of `performance.now()`. */
+export function instantOf(at: number | null, clock: Clock): number | null {
+  return at === null ? null : performance.now() - (clock.now() - at);
 }

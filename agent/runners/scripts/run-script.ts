@@ -25,7 +25,7 @@ import {
 } from './run-events.ts';
 import type { CpuWaits } from '../../script-host/cpu-waits.ts';
 import { openProxySession } from './proxy-session.ts';
-import { failureOfBrowser, failureOfRun, isOnlySoft } from './run-failure.ts';
+import { failedAt, failureOfBrowser, failureOfRun, instantOf, isOnlySoft } from './run-failure.ts';
 import { testRunnerConfig, writeScript } from './run-files.ts';
 
 /** What the part of a type adds to the common part. */
@@ -358,6 +358,9 @@ export async function runScript(
     playwrightTestJsonReportFile: artifacts.report,
     tests,
   };
+  const thrownAt = eventsOf(events, 'error')[0]?.time ?? failedAt(tests);
+  const until = failure?.code === 'SCRIPT_FAILED' ? instantOf(thrownAt, clock) : null;
+  const lastAt = Math.min(until ?? ended.endedAt, ended.endedAt);
   return {
     startedAt,
     stoppedAt,
@@ -368,7 +371,7 @@ export async function runScript(
     details: details({ events, artifacts, common, isTest: ended.isTest }),
     processesWaitedMs: (lastMs) =>
       [ended.waits, lease?.waits].reduce(
-        (sum, waits) => sum + (waits?.between(ended.endedAt - lastMs, ended.endedAt) ?? 0),
+        (sum, waits) => sum + (waits?.between(lastAt - lastMs, lastAt) ?? 0),
         0,
       ),
     ...(failure === null ? {} : { errorMessages: errors.map(({ message }) => message) }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { RunEvent } from '../../../../agent/runners/scripts/run-events.ts';
-import { failureOfRun } from '../../../../agent/runners/scripts/run-failure.ts';
+import { failedAt, failureOfRun } from '../../../../agent/runners/scripts/run-failure.ts';
 import { AgentError } from '../../../../agent/errors.ts';
 import type { ProgramEnd } from '../../../../agent/script-host/script-host.ts';
 
@@ -36,4 +36,23 @@ test('a browser that crashes is an agent error, not a failure of the target', ()
 test('one that a script may have ended itself is not', () => {
   const end = failureOfRun(failed, [{ type: 'rawProtocol' }, ...gone], true);
   assert.equal(end?.code, 'BROWSER_CRASHED');
+});
+
+const step = (startTime: number, durationMs: number, error: string | null = null) => ({
+  ...{ title: '', category: 'pw:api', startTime, durationMs, error },
+  ...{ requests: [], steps: [] as never[] },
+});
+
+test('a run failed at the end of its innermost failed step, not when its evidence was collected', () => {
+  const hook = step(6_000, 3_000);
+  const outer = { ...step(1_000, 5_500, 'timed out'), steps: [step(1_000, 3_000, 'timed out')] };
+  for (const [steps, outcome, at] of [
+    [[step(0, 900), step(1_000, 3_000, 'timed out'), hook], 'unexpected', 4_000],
+    [[outer, hook], 'unexpected', 4_000],
+    [[hook], 'unexpected', null],
+    [[step(1_000, 3_000, 'soft')], 'expected', null],
+  ] as const) {
+    const passed = { outcome: 'expected' as const, steps: [step(0, 10, 'caught')] };
+    assert.equal(failedAt([passed, { outcome, steps: [...steps] }]), at);
+  }
 });
