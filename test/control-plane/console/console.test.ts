@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
+import { eventually } from '../../../proof/system.ts';
 import { consoleNow, openConsoleWorld, type ConsoleWorld } from '../../support/console-world.ts';
 import { passTime, startTestControlPlane } from '../../support/control-plane.ts';
 import { resultOf } from '../../support/fake-agent.ts';
@@ -626,8 +627,10 @@ test('selected checks are muted, tagged, moved and deleted together, and a delet
   }
   for (const left of [1, 0]) {
     await deletions.getByRole('button', { name: 'Undo' }).first().click();
-    // A button that works has another name.
-    await deletions.locator('.notice').nth(left).waitFor({ state: 'detached' });
+    const held = async () => (await cp.api('GET', '/v1/deletions')).body.length === left;
+    await eventually(held, 60_000, () => `not ${left} are held`);
+    // The stream of changes stands still with the clock of this control plane.
+    await page.reload();
   }
   assert.deepEqual((await cp.api('GET', '/v1/checks')).body.length, 4);
   await page.goto(`${page.url().split('#')[0]}#/checks?sort=name`);

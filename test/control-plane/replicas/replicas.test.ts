@@ -229,10 +229,12 @@ test('a replica sends what another one put into the outbox for it, while its own
     }),
   );
   asked.outbox.wake();
-  // Only the clock of the replica that sends the message of the bus.
-  replicas.clocks[0].advance(20);
   await eventually(
-    () => receiver.received.length > 0,
+    () => {
+      // Only the clock of the replica that sends the message of the bus.
+      replicas.clocks[0].advance(20);
+      return receiver.received.length > 0;
+    },
     withinMs,
     () => 'the other replica did not look into the outbox',
   );
