@@ -45,10 +45,10 @@ function assertErrorShape({ status, body }: Answer): void {
   assert.equal(typeof attributes.code, 'string');
 }
 
-/** Lets so much time pass, second by second, so that what the timers begin can end. */
-export async function passTime(clock: TestClock, ms: number): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 1_000) {
-    clock.advance(1_000);
+/** Lets so much time pass, in steps, so that what the timers begin can end. */
+export async function passTime(clock: TestClock, ms: number, stepMs = 1_000): Promise<void> {
+  for (let passed = 0; passed < ms; passed += stepMs) {
+    clock.advance(stepMs);
     await untilServerIsIdle();
   }
 }
