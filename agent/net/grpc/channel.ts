@@ -63,6 +63,11 @@ export class GrpcChannel {
     return this.#socket === null ? delay.now() : delay.dataAt(this.#socket);
   }
 
+  /** A turn of the server ends, and one of the agent begins. */
+  readonly answered = (): void => {
+    if (this.#socket !== null) this.#tools.delay.turnAt(this.#socket);
+  };
+
   /** Why the session broke; null where it did not. */
   get sessionError(): unknown {
     return this.#sessionError;
