@@ -46,9 +46,11 @@ export class OwnDelay {
   /**
    * How much of the time so far the agent took from the target, when it has waited so long. The target may
    * wait for it also in a step `isOwn` that is not over: a handshake has turns that the kernel does not show.
+   * With `asked` only until the agent sent something on it.
    */
-  takenMs(waitedMs: number, isOwn = false): number {
-    const pendingMs = isOwn ? this.#clock.monotonic() - this.ms - this.#instant : 0;
+  takenMs(waitedMs: number, isOwn = false, asked: Socket | null = null): number {
+    const sinceSent = asked === null ? 0 : (this.#read(asked)?.sinceSent ?? Infinity);
+    const pendingMs = isOwn ? this.#clock.monotonic() - this.ms - this.#instant - sinceSent : 0;
     const ownMs = Math.min(Math.max(0, pendingMs), maxPendingMs);
     return this.ms + Math.min(this.unexplainedMs + ownMs, waitedMs);
   }

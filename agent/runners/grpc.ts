@@ -109,7 +109,7 @@ async function observe(
   const delay = new OwnDelay(clock, network.tcpTimes, readyAt);
   const tls = identity === null ? null : { ...identity, skipVerify: request.skipSSL };
   const channel = new GrpcChannel({ address, host, port, tls }, { clock, delay, trail });
-  const ownMs = (): number => delay.takenMs(context.waitedMs(), channel.phase === 'tls');
+  const ownMs = (): number => channel.takenMs(context.waitedMs());
   const timeLeftMs = (takenMs: number) =>
     Math.max(1, timeoutMs - (clock.monotonic() - start) + takenMs);
   // The server measures its deadline from when it is asked: what the agent took until then is not its time.
