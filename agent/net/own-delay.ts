@@ -49,6 +49,7 @@ export class OwnDelay {
    * With `asked` only until the agent sent something on it.
    */
   takenMs(waitedMs: number, isOwn = false, asked: Socket | null = null): number {
+    if (waitedMs <= this.unexplainedMs) return this.ms + waitedMs;
     const sinceSent = asked === null ? 0 : (this.#read(asked)?.sinceSent ?? Infinity);
     const pendingMs = isOwn ? this.#clock.monotonic() - this.ms - this.#instant - sinceSent : 0;
     const ownMs = Math.min(Math.max(0, pendingMs), maxPendingMs);

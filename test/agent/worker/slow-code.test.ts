@@ -99,12 +99,7 @@ function ask({ type, body }: Subject, tookMs: number, limitMs: number): Promise<
   );
 }
 
-async function tally(
-  subject: Subject,
-  tookMs: number,
-  limitsMs: readonly number[],
-  count: number,
-) {
+async function tally(subject: Subject, tookMs: number, limitsMs: readonly number[], count: number) {
   const words = { passed: 0, failed: 0, undecided: 0 };
   let left = count;
   const work = async (): Promise<void> => {
