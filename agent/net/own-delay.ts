@@ -8,7 +8,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '@monitor/shared/clock.ts';
-import type { ReadTcpTimes } from '../native/tcp-times.ts';
+import type { ReadTcpTimes, TcpTimes } from '../native/tcp-times.ts';
 
 /** What a sender may send before this side reads any of it. */
 const unreadBytes = 65_535;
@@ -46,9 +46,12 @@ export class OwnDelay {
   /**
    * How much of the time so far the agent took from the target, when it has waited so long. The target may
    * wait for it also in a step `isOwn` that is not over: a handshake has turns that the kernel does not show.
+   * With `asked` only until the agent sent something on it.
    */
-  takenMs(waitedMs: number, isOwn = false): number {
-    const pendingMs = isOwn ? this.#clock.monotonic() - this.ms - this.#instant : 0;
+  takenMs(waitedMs: number, isOwn = false, asked: Socket | null = null): number {
+    if (waitedMs <= this.unexplainedMs) return this.ms + waitedMs;
+    const sinceSent = asked === null ? 0 : (this.#read(asked)?.sinceSent ?? Infinity);
+    const pendingMs = isOwn ? this.#clock.monotonic() - this.ms - this.#instant - sinceSent : 0;
     const ownMs = Math.min(Math.max(0, pendingMs), maxPendingMs);
     return this.ms + Math.min(this.unexplainedMs + ownMs, waitedMs);
   }
@@ -93,11 +96,23 @@ export class OwnDelay {
     const times = this.#read(socket);
     const now = this.#clock.monotonic();
     if (times === null) return this.now();
-    const lateMs = this.#sentLateMs + Math.max(0, times.sinceData - times.tick);
+    const heldMs = Math.max(0, times.sinceData - times.tick);
+    return this.#reach(now, this.#sentLateMs + heldMs, this.#shownMs(socket, times));
+  }
+
+  /** The same for data that lets the agent send: what it sends next is as late. */
+  turnAt(socket: Socket): void {
+    const times = this.#read(socket);
+    const now = this.#clock.monotonic();
+    const heldMs = times === null ? 0 : Math.max(0, times.sinceData - times.tick);
+    this.#goOn(now, heldMs, times === null ? 0 : this.#shownMs(socket, times));
+  }
+
+  /** What the target took at least to answer to what was sent last. */
+  #shownMs({ bytesRead }: Socket, { sinceSent, sinceData, tick }: TcpTimes): number {
     // A sender of more than the window holds waits for its reader.
-    const { bytesRead } = socket;
     const isFree = bytesRead - this.#bytesRead <= unreadBytes;
     this.#bytesRead = bytesRead;
-    return this.#reach(now, lateMs, isFree ? times.sinceSent - times.sinceData - times.tick : 0);
+    return isFree ? sinceSent - sinceData - tick : 0;
   }
 }

@@ -109,9 +109,12 @@ async function observe(
   const delay = new OwnDelay(clock, network.tcpTimes, readyAt);
   const tls = identity === null ? null : { ...identity, skipVerify: request.skipSSL };
   const channel = new GrpcChannel({ address, host, port, tls }, { clock, delay, trail });
-  const leftMs = () => Math.max(1, timeoutMs - (clock.monotonic() - start));
-  const ownMs = (): number => delay.takenMs(context.waitedMs(), channel.phase === 'tls');
-  const cancelTimeout = afterTargetTime(clock, leftMs(), ownMs, () => {
+  const ownMs = (): number => channel.takenMs(context.waitedMs());
+  const timeLeftMs = (takenMs: number) =>
+    Math.max(1, timeoutMs - (clock.monotonic() - start) + takenMs);
+  // The server measures its deadline from when it is asked: what the agent took until then is not its time.
+  const leftMs = () => timeLeftMs(delay.takenMs(context.waitedMs(), true));
+  const cancelTimeout = afterTargetTime(clock, timeLeftMs(0), ownMs, () => {
     channel.fail(timedOut(channel.phase, subject, timeoutMs));
   });
   const onAbort = (): void => {

@@ -53,6 +53,7 @@ import * as webhookSubscriptions from './migrations/0042-webhook-subscriptions.t
 import * as resultKeys from './migrations/0043-result-keys.ts';
 import * as heldDeletions from './migrations/0045-held-deletions.ts';
 import * as windowMutes from './migrations/0046-window-mutes.ts';
+import * as heldSnapshots from './migrations/0047-held-snapshots.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -119,6 +120,7 @@ const onBoth = {
   '0043-result-keys': resultKeys,
   '0045-held-deletions': heldDeletions,
   '0046-window-mutes': windowMutes,
+  '0047-held-snapshots': heldSnapshots,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {

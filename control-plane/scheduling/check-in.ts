@@ -277,7 +277,7 @@ async function answerOf(
       jobs,
       cancellations,
       ...(request.capabilities.checkTypes.length === 0 && {
-        handedOver: hub.isHandedOver(caller, agentId),
+        handedOver: await hub.isHandedOver(caller),
       }),
     };
   }

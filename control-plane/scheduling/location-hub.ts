@@ -31,6 +31,7 @@ import { LocationView } from './location-view.ts';
 import {
   adoptAgents,
   agentsOfReplica,
+  heldSnapshots,
   keyOfPlace,
   leaveLocation,
   readVectors,
@@ -397,13 +398,17 @@ export class LocationHub {
     if (entry.members.has(agentId)) entry.lastAnswers.set(agentId, answer);
   }
 
-  /** True when every other agent that checks in here was answered with what it is to hold now. */
-  isHandedOver(place: Place, agentId: string): boolean {
-    const { view, members, attendances, lastAnswers } = this.#entry(place);
-    return [...members.keys()].every((id) => {
-      if (id === agentId || !attendances.has(id)) return true;
+  /**
+   * True when every agent holds what it is to hold, by its own last check-in at any replica: those that end
+   * too, since a replica that has not heard that one of them ends still has checks for it.
+   */
+  async isHandedOver(place: Place): Promise<boolean> {
+    const entry = this.#entry(place);
+    const held = await heldSnapshots(this.#parts.db, place);
+    const { view, members } = entry;
+    return [...members.values()].every(({ id, checkTypes }) => {
       const digest = view?.holdingOf(id).digest;
-      return lastAnswers.get(id)?.snapshot.endsWith(`/${digest}`) === true;
+      return checkTypes.size === 0 || held.get(id)?.endsWith(`/${digest}`) === true;
     });
   }
 

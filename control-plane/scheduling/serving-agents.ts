@@ -48,6 +48,7 @@ function valuesOf({ request, receivedAt }: Arrival, replicaId: string) {
     load_json: request.load === undefined ? null : JSON.stringify(request.load),
     overloaded_since: overloadedSince(request, receivedAt),
     replica_id: replicaId,
+    held_snapshot: request.snapshot,
   };
 }
 
@@ -80,6 +81,7 @@ const renewals = [true, false].map((isOverloaded) =>
         load_json: argument('load_json'),
         overloaded_since: argument('overloaded_since'),
         replica_id: argument('replica_id'),
+        held_snapshot: argument('held_snapshot'),
         overload_ended_at: isOverloaded ? null : overloadEndedAt(set, argument('last_seen_at')),
       }))
       .where('account_id', '=', argument('accountId'))
@@ -249,6 +251,20 @@ export async function joinLocation(
   }
   if (news.size > 0) await raiseEpoch(db, before, await isServed(db, place), now);
   return news;
+}
+
+/** What the agents of a location held at their last check-in, wherever that was. */
+export async function heldSnapshots(
+  db: Kysely<Database>,
+  place: Place,
+): Promise<ReadonlyMap<string, string | null>> {
+  const rows = await db
+    .selectFrom('agents')
+    .select(['id', 'held_snapshot'])
+    .where(isIn(place))
+    .where('gone_at', 'is', null)
+    .execute();
+  return new Map(rows.map((row) => [row.id, row.held_snapshot]));
 }
 
 /** Those of these agents that serve and checked in at a replica last, and when. */

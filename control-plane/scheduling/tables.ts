@@ -93,6 +93,8 @@ export interface AgentsTable {
   open_runs_json: Generated<string | null>;
   /** Ids of those that are cancelled; null without any. */
   cancelled_runs_json: Generated<string | null>;
+  /** The answer that it held at its last check-in; null before the first. */
+  held_snapshot: Generated<string | null>;
 }
 
 export interface LocationStatesTable {

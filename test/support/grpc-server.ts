@@ -27,6 +27,8 @@ export interface GrpcServerOptions {
   health?: ServingStatusMap;
   /** Versions of reflection that it has. */
   reflection?: readonly ('v1' | 'v1alpha')[];
+  /** So long it waits before it reads what reflection is asked. */
+  reflectsAfterMs?: number;
   credentials?: ServerCredentials;
   /** Answers a call of `shop.v1.Orders/Get`. */
   get?: (call: Call, answer: sendUnaryData<Order>) => void;
@@ -60,7 +62,7 @@ export const order = {
 } satisfies Order;
 
 export async function grpcServer(options: GrpcServerOptions = {}): Promise<GrpcServer> {
-  const { health, reflection = [], credentials, get } = options;
+  const { health, reflection = [], credentials, get, reflectsAfterMs = 0 } = options;
   const server = new Server();
   const definition = shopPackage();
   const seen: Metadata[] = [];
@@ -80,7 +82,12 @@ export async function grpcServer(options: GrpcServerOptions = {}): Promise<GrpcS
       const isWanted = reflection.some((version) =>
         Object.values(service).some(({ path }) => path.includes(`.${version}.`)),
       );
-      if (isWanted) server.addService(service, implementation);
+      if (!isWanted) return;
+      const late = Object.entries(implementation).map(([name, handle]) => [
+        name,
+        (call: never) => setTimeout(() => (handle as (call: never) => void)(call), reflectsAfterMs),
+      ]);
+      server.addService(service, Object.fromEntries(late) as UntypedServiceImplementation);
     },
   });
   const port = await new Promise<number>((resolve, reject) => {

@@ -2,11 +2,13 @@
  * Targets that answer by a timer of their own, in a process that gets its CPU before others. Prints its
  * ports as a line of JSON, and ends when its input does.
  */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { connect, createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { constants, setPriority } from 'node:os';
+import { createInterface } from 'node:readline';
 import { createServer as createTlsServer } from 'node:tls';
 import { openNameServer } from '../../proof/name-server.ts';
 import { selfSigned } from './certificates.ts';
@@ -24,13 +26,13 @@ export interface SlowTargets {
   readonly grpc: number;
 }
 
-/** How long each kind of target takes, in ms; `silent` never answers. */
+/** How long each kind of target takes, in ms; `silent` never answers. Pages also take a number. */
 export const tookMs = { fast: 0, slow: 300, silent: Infinity };
 
 type Kind = keyof typeof tookMs;
 
 function answerAfter(kind: string, answer: () => void): void {
-  const ms = tookMs[kind as Kind];
+  const ms = kind in tookMs ? tookMs[kind as Kind] : Number(kind);
   if (ms < Infinity) setTimeout(answer, ms);
 }
 
@@ -89,6 +91,16 @@ async function open(): Promise<SlowTargets> {
     tls: { fast: await slowed('fast'), slow: await slowed('slow'), silent: await slowed('silent') },
     grpc: grpc.port,
   };
+}
+
+/** Starts them in a process of their own. */
+export async function openSlowTargets(): Promise<SlowTargets & Disposable> {
+  const child = spawn(process.execPath, [import.meta.filename], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  const targets = JSON.parse(line) as SlowTargets;
+  return { ...targets, [Symbol.dispose]: () => void child.kill('SIGKILL') };
 }
 
 if (import.meta.main) {

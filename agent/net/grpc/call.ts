@@ -3,6 +3,7 @@
  * is decoded. Spec: PROTOCOL-HTTP2 of gRPC.
  */
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 
@@ -132,6 +133,7 @@ export class GrpcCall {
   #headers: IncomingHttpHeaders = {};
   #trailers: IncomingHttpHeaders = {};
   #error: unknown = null;
+  readonly #closed: Promise<unknown>;
 
   /** Throws where the session is gone. */
   constructor(session: ClientHttp2Session, request: CallRequest) {
@@ -146,6 +148,7 @@ export class GrpcCall {
     this.#stream.on('error', (error) => {
       this.#error ??= error;
     });
+    this.#closed = new Promise((resolve) => this.#stream.once('close', resolve));
   }
 
   send(message: Uint8Array): void {
@@ -159,9 +162,12 @@ export class GrpcCall {
     this.#stream.end();
   }
 
-  /** Ends the call before its end. */
-  cancel(): void {
+  /** Ends the call before its end. Resolves once the server has been sent all of it. */
+  async cancel(): Promise<void> {
     this.#stream.destroy();
+    await this.#closed;
+    // Node writes frames in the turn after the one in which they are made.
+    await nextTurn();
   }
 
   /** The messages of the server, as they are asked for. */
@@ -199,7 +205,7 @@ export class GrpcCall {
       const { done, value } = await this.messages.next();
       return done === true ? { end: this.#end(null) } : { message: value };
     } catch (error) {
-      this.cancel();
+      void this.cancel();
       return { end: this.#end(error) };
     }
   }
@@ -282,7 +288,7 @@ export async function callUnary(
       return { ...end, message: answer };
     }
     if (answer !== null) {
-      call.cancel();
+      void call.cancel();
       const problem = { name: 'PROTOCOL_ERROR', detail: 'the server sent more than one message' };
       return { status: internal, statusMessage: '', metadata: [], problem, message: null };
     }

@@ -63,6 +63,18 @@ export class GrpcChannel {
     return this.#socket === null ? delay.now() : delay.dataAt(this.#socket);
   }
 
+  /** What the agent took of the time so far, see `OwnDelay`: it may not have sent its call yet. */
+  takenMs(waitedMs: number): number {
+    const isAnswer = this.#phase === 'answer';
+    const asked = isAnswer ? this.#socket : null;
+    return this.#tools.delay.takenMs(waitedMs, isAnswer || this.#phase === 'tls', asked);
+  }
+
+  /** A turn of the server ends, and one of the agent begins. */
+  readonly answered = (): void => {
+    if (this.#socket !== null) this.#tools.delay.turnAt(this.#socket);
+  };
+
   /** Why the session broke; null where it did not. */
   get sessionError(): unknown {
     return this.#sessionError;

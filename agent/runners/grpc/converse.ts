@@ -148,7 +148,11 @@ export async function converse(
   try {
     const registry =
       types ??
-      (await typesByReflection(prepared, (service) => reflect(session, asked(), service), failed));
+      (await typesByReflection(
+        prepared,
+        (service) => reflect(session, asked(), service, channel.answered),
+        failed,
+      ));
     if (types === null) discoveredMethods = methodsOf(registry, prepared.method);
     const call = await callable(registry, prepared);
     const end = await callUnary(session, { ...asked(), method: prepared.method }, call.message);

@@ -11,7 +11,7 @@ export interface HangWatchParts {
   readonly log: SuiteLog;
   /** Names of the tests that run now, and a number that grows with everything reported. */
   readonly progress: () => Promise<{ running: readonly string[]; reported: number }>;
-  readonly processes: () => Promise<readonly RunProcess[]>;
+  readonly processes: () => readonly RunProcess[];
 }
 
 const listed = (items: readonly string[]): string =>
@@ -37,9 +37,9 @@ export function watchForHangs(parts: HangWatchParts): AsyncDisposable {
     }
     const silentMs = clock.monotonic() - lastActivity;
     if (silentMs >= quietMs && !isOver) {
-      const processes = (await parts.processes()).map(
-        ({ pid, command, cpuMs }) => `${pid} ${command} (${durationText(cpuMs)} of CPU)`,
-      );
+      const processes = parts
+        .processes()
+        .map(({ pid, command, cpuMs }) => `${pid} ${command} (${durationText(cpuMs)} of CPU)`);
       log.add(
         `nothing was printed or reported for ${durationText(silentMs)}; stage ${log.stage}, for ${durationText(log.stageMs)}; tests running: ${listed(progress.running)}; processes: ${listed(processes)}`,
         'WARN',

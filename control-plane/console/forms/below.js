@@ -8,27 +8,10 @@ import { useMe } from '../me.js';
 import { Code } from '../parts/code.js';
 import { Ask } from '../parts/ask.js';
 import { Action, Table } from '../parts/layout.js';
-import { Answer, Empty, wordsOf } from '../parts/notices.js';
+import { Answer, Empty, useAttempt, wordsOf } from '../parts/notices.js';
 import { useQuery } from '../query.js';
 
 /** @typedef {Event & { currentTarget: HTMLDetailsElement }} Toggled */
-
-/**
- * Runs a call and shows what was refused.
- * @returns {[problem: ComponentChildren, attempt: (work: () => Promise<unknown>) => () => Promise<void>]}
- */
-function useAttempt() {
-  const [problem, setProblem] = useState('');
-  const attempt = (/** @type {() => Promise<unknown>} */ work) => async () => {
-    setProblem('');
-    try {
-      await work();
-    } catch (error) {
-      setProblem(wordsOf(toProblem(error)));
-    }
-  };
-  return [problem !== '' && html`<p class="notice failure" role="alert">${problem}</p>`, attempt];
-}
 
 /** @param {{ of: string }} props `checks/<id>` or `check-groups/<id>` */
 function Trigger({ of }) {

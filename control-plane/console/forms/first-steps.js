@@ -2,12 +2,12 @@
 /** @import { CheckOverview } from '../contract.ts' */
 /** @import { ComponentChildren } from 'preact' */
 import { html, useEffect, useState } from '../dom.js';
-import { call, toProblem } from '../api.js';
+import { call } from '../api.js';
 import { count } from '../format.js';
 import { useMe } from '../me.js';
 import { State } from '../parts/icons.js';
 import { Action } from '../parts/layout.js';
-import { wordsOf } from '../parts/notices.js';
+import { useAttempt } from '../parts/notices.js';
 import { useQuery } from '../query.js';
 import { link } from '../router.js';
 import { endFirstSteps } from '../saved-views.js';
@@ -45,7 +45,7 @@ export function FirstSteps({ checks }) {
   const whole = useQuery(channel === undefined ? null : 'v1/checks', { query: { limit: 10 } });
   const [tested, setTested] = useState('');
   const [isEnded, setEnded] = useState(false);
-  const [problem, setProblem] = useState('');
+  const [problem, attempt] = useAttempt();
 
   const served = places.find(({ agentCount }) => (agentCount ?? 0) > 0);
   const isServed =
@@ -66,14 +66,6 @@ export function FirstSteps({ checks }) {
     if (isDone) endFirstSteps();
   }, [isDone]);
 
-  const attempt = (/** @type {() => Promise<unknown>} */ work) => async () => {
-    setProblem('');
-    try {
-      await work();
-    } catch (error) {
-      setProblem(wordsOf(toProblem(error)));
-    }
-  };
   const change = (/** @type {{ id: string }[]} */ those, /** @type {object} */ body) =>
     attempt(async () => {
       for (const { id } of those)
@@ -89,7 +81,7 @@ export function FirstSteps({ checks }) {
   });
 
   return html`<section class="card first-steps" aria-label="First steps">
-    ${problem !== '' && html`<p class="notice failure" role="alert">${problem}</p>`}
+    ${problem}
     <ol>
       <${Step} isDone=${isServed} title="An agent that runs checks">
         ${

@@ -1,11 +1,11 @@
 /** The public keys for which agents of a location encrypt results. */
 /** @import { DataAt } from '../contract.ts' */
-import { call, toProblem } from '../api.js';
+import { call } from '../api.js';
 import { makeKeyFile } from '../decryption.js';
 import { html, useState } from '../dom.js';
 import { Ask } from '../parts/ask.js';
 import { Action, Section, Table } from '../parts/layout.js';
-import { Empty, wordsOf } from '../parts/notices.js';
+import { Empty, useAttempt } from '../parts/notices.js';
 import { Time } from '../parts/time.js';
 
 /** @typedef {DataAt<`v1/private-locations/${string}`>} PrivateLocation */
@@ -31,7 +31,7 @@ export function ResultKeys({ location, may, reload }) {
   const [publicKey, setPublicKey] = useState('');
   const [passphrase, setPassphrase] = useState('');
   const [removed, setRemoved] = useState(/** @type {ResultKey | null} */ (null));
-  const [problem, setProblem] = useState('');
+  const [problem, attempt] = useAttempt();
   const keys = location.resultEncryptionKeys;
   const save = async (/** @type {{ name: string, publicKey: string }[]} */ next) => {
     await call(`v1/private-locations/${location.id}`, {
@@ -42,14 +42,6 @@ export function ResultKeys({ location, may, reload }) {
     setPublicKey('');
     setPassphrase('');
     await reload();
-  };
-  const attempt = (/** @type {() => Promise<void>} */ work) => async () => {
-    setProblem('');
-    try {
-      await work();
-    } catch (error) {
-      setProblem(wordsOf(toProblem(error)));
-    }
   };
   const given = keys.map((key) => ({ name: key.name, publicKey: key.publicKey }));
   const add = attempt(() => save([...given, { name, publicKey }]));
@@ -66,7 +58,7 @@ export function ResultKeys({ location, may, reload }) {
   const typed = (/** @type {(text: string) => void} */ set) => (/** @type {Typed} */ event) =>
     set(event.currentTarget.value);
   return html`<${Section} title="Encrypted results">
-    ${problem !== '' && html`<p class="notice failure" role="alert">${problem}</p>`}
+    ${problem}
     ${
       keys.length === 0
         ? html`<${Empty} title="Results are readable here">

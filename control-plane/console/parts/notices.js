@@ -2,7 +2,8 @@
 /** @import { ComponentChildren } from 'preact' */
 /** @import { Problem } from '../api.js' */
 /** @import { Read } from '../contract.ts' */
-import { html } from '../dom.js';
+import { toProblem } from '../api.js';
+import { html, useState } from '../dom.js';
 import { timeOfDay } from '../format.js';
 import { useUnreachableSince } from '../reachable.js';
 import { Icon } from './icons.js';
@@ -86,4 +87,21 @@ export function Answer({ read, what, empty, isEmpty, children }) {
       <button type="button" class="plain-button" onClick=${reload}>Try again</button>
     </p>`
   }${isEmpty(data) ? empty : children(data)}`;
+}
+
+/**
+ * Runs a call and shows what was refused.
+ * @returns {[problem: ComponentChildren, attempt: (work: () => Promise<unknown>) => () => Promise<void>]}
+ */
+export function useAttempt() {
+  const [problem, setProblem] = useState('');
+  const attempt = (/** @type {() => Promise<unknown>} */ work) => async () => {
+    setProblem('');
+    try {
+      await work();
+    } catch (error) {
+      setProblem(wordsOf(toProblem(error)));
+    }
+  };
+  return [problem !== '' && html`<p class="notice failure" role="alert">${problem}</p>`, attempt];
 }

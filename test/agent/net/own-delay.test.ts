@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import test from 'node:test';
 import { openTcpTimes, type ReadTcpTimes } from '../../../agent/native/tcp-times.ts';
+import { runGrpc } from '../../../agent/runners/grpc.ts';
 import { runTcp } from '../../../agent/runners/tcp.ts';
 import { runUrl } from '../../../agent/runners/url.ts';
+import { grpcServer } from '../../support/grpc-server.ts';
 import { plainNetwork } from '../../support/plain-network.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { selfSigned } from '../../support/certificates.ts';
@@ -13,13 +15,16 @@ const tcpTimes = openTcpTimes();
 const lateMs = 60;
 
 /** An agent that comes late to whatever it reads: it is busy until that has lain in the kernel for a while. */
-const busy: ReadTcpTimes = (socket) => {
-  for (;;) {
-    const times = tcpTimes(socket);
-    if (times === null) return null;
-    if (times.sinceData >= lateMs + times.tick && times.sinceConfirmation >= lateMs) return times;
-  }
-};
+const busyFor =
+  (ms: number): ReadTcpTimes =>
+  (socket) => {
+    for (;;) {
+      const times = tcpTimes(socket);
+      if (times === null) return null;
+      if (times.sinceData >= ms + times.tick && times.sinceConfirmation >= ms) return times;
+    }
+  };
+const busy = busyFor(lateMs);
 
 /** Counts how often the kernel was asked. */
 const counting =
@@ -146,4 +151,32 @@ test('a TCP monitor leaves it out as well, and not the time until the target clo
   );
   assert.equal(silent.failure, null);
   assert.equal(asked.of, 1);
+});
+
+const ordersByReflection = (port: number) =>
+  definitionOf('GRPC', {
+    ...{ url: '127.0.0.1', port, timeout: 2 },
+    grpcConfig: { tls: false, mode: 'BEHAVIOR', method: 'shop.v1.Orders/Get', message: '{}' },
+  });
+
+test('reflection is a step of its own: the kernel shows what it took, and what the call after it took', async () => {
+  await using server = await grpcServer({
+    ...{ reflection: ['v1'], reflectsAfterMs: slowMs },
+    get: (_call, answer) => void setTimeout(() => answer(null, {}), slowMs),
+  });
+  const seen = await runGrpc(ordersByReflection(server.port), context(busy));
+  assert.equal(seen.failure, null);
+  const { responseTime, unexplainedMs = Infinity } = seen;
+  assert.ok(responseTime !== null && responseTime - unexplainedMs >= 2 * (slowMs - 10));
+});
+
+test('the deadline that a gRPC server is given is later by what the agent took before', async () => {
+  await using server = await grpcServer({
+    reflection: ['v1'],
+    get: (_call, answer) => void setTimeout(() => answer(null, {}), slowMs),
+  });
+  // Twice more than the whole of it: when the connection opens, and when the types come.
+  const seen = await runGrpc(ordersByReflection(server.port), context(busyFor(2_100)));
+  assert.equal(seen.failure, null);
+  assert.equal(seen.response?.['grpcStatusCode'], 0);
 });

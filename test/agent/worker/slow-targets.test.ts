@@ -1,10 +1,7 @@
 // Own process: it starts busy processes.
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
 import test, { after, before } from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
@@ -17,7 +14,7 @@ import { ProcessTime } from '../../../agent/worker/process-time.ts';
 import { withoutCode } from '../../support/plain.ts';
 import { isLong, tries } from '../../support/random.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
-import { tookMs, type SlowTargets } from '../../support/slow-targets.ts';
+import { openSlowTargets, tookMs } from '../../support/slow-targets.ts';
 
 const count = tries(500);
 const atOnce = 10;
@@ -26,16 +23,12 @@ const overBy = [1.2, 2, 4];
 /** A target that gets its CPU first takes less, however busy the machine is. */
 const generousMs = 1_000;
 
-let targets: SlowTargets;
+let targets: Awaited<ReturnType<typeof openSlowTargets>>;
 let network: NetworkAccess & AsyncDisposable;
 const processTime = new ProcessTime({ clock: systemClock });
-let child: ChildProcessByStdio<Writable, Readable, null>;
 
 before(async () => {
-  const program = new URL('../../support/slow-targets.ts', import.meta.url).pathname;
-  child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  targets = JSON.parse(line) as SlowTargets;
+  targets = await openSlowTargets();
   network = await openNetwork(
     {
       ...{ USE_OS_DNS_RESOLVER: false, PACKET_CAPTURE: false, PACKET_CAPTURE_BUFFER_MB: 1 },
@@ -47,7 +40,7 @@ before(async () => {
 });
 
 after(async () => {
-  child.kill('SIGKILL');
+  targets[Symbol.dispose]();
   processTime[Symbol.dispose]();
   await network[Symbol.asyncDispose]();
 });

@@ -56,6 +56,16 @@ class Wanderer {
     this.snapshot = (answer.body as CheckInAnswer).snapshot;
     return answer.body as CheckInAnswer;
   }
+
+  /** Checks in as an agent that ends does; gives whether others have its checks. */
+  async standDown(cp: TestControlPlane): Promise<boolean | undefined> {
+    const { id: agentId, snapshot } = this;
+    const answer = await this.send(cp, 'check-in', checkInOf({ agentId, snapshot }));
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    const { snapshot: held, handedOver } = answer.body as CheckInAnswer;
+    this.snapshot = held;
+    return handedOver;
+  }
 }
 
 async function makeCheck(cp: TestControlPlane): Promise<string> {
@@ -180,6 +190,88 @@ test('agents of a dead replica are taken over once it is known, and get their ti
   assert.equal(hub.isServing(one.accountId, location, orphan.id), true, 'it may come back');
   await passUntil('it still serves', 60, () => !hub.isServing(one.accountId, location, orphan.id));
 });
+
+/** Two agents, each at a replica, that hold one half of the checks each. */
+async function holdHalves({ one, other, key }: Awaited<ReturnType<typeof openReplicas>>) {
+  const [ending, staying] = [new Wanderer(key), new Wanderer(key)];
+  for (let made = 0; made < 8; made += 1) await makeCheck(one);
+  await ending.checkIn(one);
+  const held = new Set<string>();
+  await eventually(
+    async () => {
+      await ending.checkIn(one);
+      const { upserts, removals } = await staying.checkIn(other);
+      for (const { id } of upserts) held.add(id);
+      for (const id of removals) held.delete(id);
+      return held.size > 0 && held.size < 8;
+    },
+    60_000,
+    () => `one of them holds ${held.size} of 8`,
+  );
+  return { ending, staying };
+}
+
+for (const notify of ['on', 'off']) {
+  test(`an agent that ends has handed over once an agent of the other replica says that it holds the checks, with DATABASE_NOTIFY=${notify}`, async () => {
+    await using world = await openReplicas({ DATABASE_NOTIFY: notify });
+    const { one, other } = world;
+    const { ending, staying } = await holdHalves(world);
+    for (const cp of [one, other, one, other]) {
+      assert.equal(await ending.standDown(cp), false, 'the other agent has not heard of it');
+    }
+    const { upserts } = await staying.checkIn(other, longMs);
+    assert.ok(upserts.length > 0, 'it is given the checks');
+    assert.equal(await ending.standDown(one), false, 'the answer may be lost');
+    await staying.checkIn(other);
+    for (const cp of [one, other]) {
+      await eventually(
+        () => ending.standDown(cp).then((isOver) => isOver === true),
+        60_000,
+        () => 'the hand-over does not end',
+      );
+    }
+  });
+}
+
+test('a replica that has not heard that an agent ends does not confirm its hand-over', async () => {
+  const clock = new TestClock(Date.now());
+  await using world = await openReplicas({ DATABASE_NOTIFY: 'off' }, clock);
+  const { one, other } = world;
+  const { ending, staying } = await holdHalves({ ...world, one: other, other: one });
+  // The clock of this replica stands, so it follows nothing.
+  assert.equal(await ending.standDown(other), false);
+  await staying.checkIn(one);
+  await staying.checkIn(one);
+  assert.equal(await ending.standDown(one), false);
+  assert.equal(await ending.standDown(other), false);
+});
+
+for (const returns of [true, false]) {
+  const who = returns ? 'comes to this one' : 'is gone as well';
+  test(`a hand-over ends when the other replica is dead and its agent ${who}`, async () => {
+    const clock = new TestClock(Date.now());
+    await using world = await openReplicas({}, clock);
+    const { one } = world;
+    const { ending, staying } = await holdHalves({ ...world, other: one });
+    const { db, hub } = one.controlPlane.services;
+    const id = randomUUID();
+    const died = { alive_at: clock.now() - 1_000, stopped_at: null, version: '1', url: '' };
+    await db
+      .insertInto('replicas')
+      .values({ id, started_at: 0, clock_offset_ms: 0, ...died })
+      .execute();
+    await db.updateTable('agents').set({ replica_id: id }).where('id', '=', staying.id).execute();
+    let passedMs = 0;
+    for (; !(await ending.standDown(one)); passedMs += 1_000) {
+      assert.ok(passedMs < 100_000, 'the hand-over does not end');
+      clock.advance(1_000);
+      await hub.idle();
+      if (returns && passedMs === 3_000) await staying.checkIn(one);
+      if (returns && passedMs === 4_000) await staying.checkIn(one);
+    }
+    assert.ok(returns ? passedMs < 15_000 : passedMs > 10_000, `after ${passedMs} ms`);
+  });
+}
 
 test('a key that is deleted at one replica ends the poll at the other', async () => {
   await using world = await openReplicas();

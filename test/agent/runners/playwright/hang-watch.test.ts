@@ -21,7 +21,7 @@ function setUp() {
     clock,
     log,
     progress: () => Promise.resolve({ ...progress }),
-    processes: () => Promise.resolve([{ pid: 42, command: 'node cli.js test', cpuMs: 1_250 }]),
+    processes: () => [{ pid: 42, command: 'node cli.js test', cpuMs: 1_250 }],
   });
   const advance = async (seconds: number) => {
     for (let second = 0; second < seconds; second += 1) {
@@ -71,14 +71,14 @@ test('processes are found by what stands in their environment', async () => {
   });
   try {
     await once(child.stdout, 'data');
-    const found = await processesWith(marker);
+    const found = processesWith(marker);
     assert.deepEqual(
       found.map(({ pid }) => pid),
       [child.pid],
       'this test needs /proc',
     );
     assert.match(found[0]?.command ?? '', /setInterval/);
-    assert.deepEqual(await processesWith(`${marker}0`), []);
+    assert.deepEqual(processesWith(`${marker}0`), []);
   } finally {
     child.kill('SIGKILL');
     await once(child, 'exit');

@@ -1,0 +1,137 @@
+// Own process: it starts browsers and busy processes.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import test, { after, before } from 'node:test';
+import { systemClock } from '@monitor/shared/clock.ts';
+import type { AgentType } from '@monitor/shared/contract/checks/index.ts';
+import { runners } from '../../../agent/runners/index.ts';
+import { makeAttempt, type AttemptOutcome } from '../../../agent/worker/attempt.ts';
+import { ProcessTime } from '../../../agent/worker/process-time.ts';
+import { plainNetwork } from '../../support/plain-network.ts';
+import { withoutCode } from '../../support/plain.ts';
+import { isLong } from '../../support/random.ts';
+import { runnerContext } from '../../support/runner-context.ts';
+import {
+  definitionOfScript,
+  openScriptWorld,
+  type ScriptWorld,
+} from '../../support/script-context.ts';
+import { openSlowTargets } from '../../support/slow-targets.ts';
+
+const runs = isLong ? 100 : 6;
+const atOnce = 2;
+const slowMs = 3_000;
+const overBy = [1.2, 2, 4];
+/** A healthy run is not to end by its limit, however busy the machine is. */
+const generousMs = 60_000;
+
+let targets: Awaited<ReturnType<typeof openSlowTargets>>;
+let world: ScriptWorld;
+const processTime = new ProcessTime({ clock: systemClock });
+
+before(async () => {
+  targets = await openSlowTargets();
+  world = await openScriptWorld();
+  processTime.watch();
+});
+
+after(async () => {
+  processTime[Symbol.dispose]();
+  await world[Symbol.asyncDispose]();
+  targets[Symbol.dispose]();
+});
+
+interface Subject {
+  type: AgentType;
+  /** Against a target that takes so long, with this limit. */
+  body: (url: (tookMs: number) => string, tookMs: number, limitMs: number) => string;
+}
+
+const withPage = (lines: string): string => `test('it', async ({ page }) => {\n${lines}\n});`;
+
+const subjects: Record<string, Subject> = {
+  'a page slower than its limit': {
+    type: 'BROWSER',
+    body: (url, tookMs, limitMs) =>
+      withPage(`await page.goto('${url(tookMs)}', { timeout: ${limitMs} });`),
+  },
+  'a text that does not come': {
+    type: 'BROWSER',
+    body: (url, tookMs, limitMs) =>
+      withPage(
+        `await page.goto('${url(0)}');
+        await page.evaluate((ms) => setTimeout(() => (document.body.textContent = 'paid'), ms), ${tookMs});
+        await expect(page.getByText('paid')).toBeVisible({ timeout: ${limitMs} });`,
+      ),
+  },
+  'an answer of a multi-step check slower than its limit': {
+    type: 'MULTI_STEP',
+    body: (url, tookMs, limitMs) =>
+      `test('it', async ({ request }) => {
+        await request.get('${url(tookMs)}', { timeout: ${limitMs} });
+      });`,
+  },
+};
+
+function ask({ type, body }: Subject, tookMs: number, limitMs: number): Promise<AttemptOutcome> {
+  const url = (ms: number): string => `http://127.0.0.1:${targets.http}/${ms}`;
+  const script = `import { test, expect } from '@playwright/test';\n${body(url, tookMs, limitMs)}`;
+  return makeAttempt(
+    {
+      check: {
+        ...{ id: '6d1c2a34-58a4-4f0e-9b9e-2f1f6f1f0a01', revision: 1, type, name: 'slow' },
+        ...{ frequency: 1, frequencyOffset: 1, runParallel: false, locations: ['here'] },
+        ...{ scheduleFrom: 0, retryStrategy: null, proxyUrl: null, ...withoutCode },
+        definition: definitionOfScript(script),
+      },
+      ...{ run: runnerContext().run, environmentUrl: null, latestStart: Infinity },
+    },
+    {
+      ...{ clock: systemClock, network: plainNetwork, processTime, runners },
+      ...{ scripting: world.scripting, scriptingProblem: null },
+      artifactsOf: () => ({
+        ...{ add: () => Promise.resolve(''), finish: () => Promise.resolve([]) },
+        discard: () => Promise.resolve(),
+      }),
+    },
+    new AbortController().signal,
+  );
+}
+
+async function tally(subject: Subject, tookMs: number, limitsMs: readonly number[], count: number) {
+  const words = { passed: 0, failed: 0, undecided: 0 };
+  let left = count;
+  const work = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      const outcome = await ask(subject, tookMs, limitsMs[left % limitsMs.length] ?? 0);
+      if (outcome.hasErrors) {
+        assert.equal(outcome.faultCode, 'AGENT_OVERLOADED', `${outcome.reason}`);
+        words.undecided += 1;
+      } else words[outcome.hasFailures ? 'failed' : 'passed'] += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return words;
+}
+
+for (const [name, subject] of Object.entries(subjects)) {
+  test(`${name} never passes, and what is in time never fails, on a busy machine`, async (t) => {
+    const others = Array.from({ length: 2 * availableParallelism() }, () =>
+      spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
+    );
+    try {
+      const limitsMs = overBy.map((factor) => slowMs / factor);
+      const slow = await tally(subject, slowMs, limitsMs, runs);
+      const fast = await tally(subject, 0, [generousMs], isLong ? runs : atOnce);
+      t.diagnostic(JSON.stringify({ slow, fast }));
+      assert.equal(slow.passed, 0);
+      assert.ok(slow.failed > 0, 'slow ones are found slow');
+      if (isLong) assert.ok(slow.failed >= 0.8 * runs, 'most slow ones are found slow');
+      assert.equal(fast.failed, 0);
+    } finally {
+      for (const other of others) other.kill('SIGKILL');
+    }
+  });
+}
