@@ -11,6 +11,8 @@ import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { AgentError } from './errors.ts';
 import { secretSettings } from './guard-process.ts';
 import { homeFolder } from './home-folder.ts';
+import { keyProblem } from './key-problem.ts';
+import { misspeltSettings } from './misspelt-settings.ts';
 import { Secret } from './secret.ts';
 
 const secret = z
@@ -36,6 +38,11 @@ const proxy = z
   .string()
   .trim()
   .transform((text) => (text.includes('://') ? text : `http://${text}`))
+  // What the parser of addresses takes for a path would be shown, and asked of the name server.
+  .refine((text) => /^[^/]*\/\/([^\s@/?#]*@)?[^\s@/?#]+\/?$/.test(text), {
+    error:
+      'must be http://user:password@host:port and no more; write special characters as %XX (%23 for #, %2F for /, %3F for ?, %40 for @)',
+  })
   .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), {
     error:
       'must be a URL such as http://proxy.example:3128; other kinds of proxy are not supported',
@@ -405,10 +412,19 @@ type Texts = Readonly<Record<string, string | undefined>>;
 
 export interface ConfigSources {
   readonly environment: Texts;
+  /** False where no control plane is needed, and none has to be named. */
+  readonly isLinked?: boolean;
   /** Texts by setting name; they outrank the environment. */
   readonly flags?: Texts;
   readonly surroundings?: Surroundings;
   readonly readFile?: (path: string) => string;
+}
+
+export interface KeySource {
+  /** `the file /run/secrets/key`, for messages. */
+  readonly name: string;
+  /** As it is there now. Throws where it cannot be read. */
+  read(): string | undefined;
 }
 
 const entries = Object.entries(settings) as [SettingName, Setting][];
@@ -473,28 +489,6 @@ function shown(text: string, name: SettingName): string {
   return isSecret(name) ? `a value of ${text.length} characters` : `"${text}"`;
 }
 
-function closestTo(name: string): string | undefined {
-  const parts = (text: string) => new Set(text.split('_'));
-  const wanted = parts(name);
-  return Object.keys(settings)
-    .map((known) => ({
-      known,
-      common: [...parts(known)].filter((part) => wanted.has(part)).length,
-    }))
-    .filter(({ common }) => common > 1)
-    .sort((left, right) => right.common - left.common)[0]?.known;
-}
-
-function warningsFor(environment: Texts): string[] {
-  return Object.keys(environment)
-    .filter((name) => /^AGENT_(?!RELAUNCHED$)/.test(name) && !(name in settings))
-    .map((name) => {
-      const guess = closestTo(name);
-      const hint = guess === undefined ? '' : `; did you mean ${guess}?`;
-      return `${name} is not a setting of this agent and has no effect${hint}`;
-    });
-}
-
 /**
  * Parses flags and environment. Throws one CONFIG_INVALID that names every setting that is wrong,
  * what was given and what is allowed.
@@ -504,6 +498,8 @@ export function readConfig(sources: ConfigSources): {
   warnings: string[];
   /** Files that hold secrets; no run may see them. */
   secretFiles: string[];
+  /** Where the key comes from, as given: it may have changed since. */
+  keySource: KeySource;
 } {
   const surroundings = sources.surroundings ?? surroundingsOf(sources.environment);
   const values: Record<string, unknown> = {};
@@ -533,9 +529,19 @@ export function readConfig(sources: ConfigSources): {
       { cause: problems },
     );
   }
+  const config = Object.freeze(values) as AgentConfig;
+  const isAssumed = sources.isLinked !== false && given('CONTROL_PLANE_URL', sources) === undefined;
+  const keyFile = sources.flags?.['API_KEY_FILE'] || sources.environment['API_KEY_FILE'];
   return {
-    config: Object.freeze(values) as AgentConfig,
-    warnings: warningsFor(sources.environment),
+    config,
+    keySource: {
+      name: keyFile ? `the file ${keyFile}` : 'API_KEY',
+      read: () => given('API_KEY', sources),
+    },
+    warnings: [
+      ...misspeltSettings(sources.environment, describeSettings()),
+      ...(isAssumed ? [`CONTROL_PLANE_URL is not set: ${config.CONTROL_PLANE_URL} is used`] : []),
+    ],
     secretFiles: entries.flatMap(([name]) => {
       const file = sources.flags?.[`${name}_FILE`] || sources.environment[`${name}_FILE`];
       return isSecret(name) && file ? [file] : [];
@@ -544,19 +550,15 @@ export function readConfig(sources: ConfigSources): {
 }
 
 /** The key, for commands that cannot do without. One that no control plane accepts is not tried at all. */
-export function requireKey(config: AgentConfig): Secret {
+export function requireKey(config: AgentConfig, from = 'API_KEY'): Secret {
   const key = config.API_KEY?.reveal();
-  const problem =
-    key === undefined
-      ? 'is missing'
-      : key.startsWith('cu_')
-        ? 'is a key of the API (cu_…), and an agent needs that of a location (pl_…)'
-        : null;
-  if (config.API_KEY !== undefined && problem === null) return config.API_KEY;
+  const problem = key === undefined ? 'is missing' : keyProblem(key)?.what;
+  if (config.API_KEY !== undefined && problem === undefined) return config.API_KEY;
+  const which = from === 'API_KEY' ? '' : ` (${key?.length ?? 0} characters, from ${from})`;
   throw new AgentError(
     'CONFIG_INVALID',
-    `the configuration cannot be used:\n  API_KEY ${problem ?? ''}\n` +
-      'Create a key for the private location, then set API_KEY to its rawKey, or API_KEY_FILE to a file that holds it.',
+    `the configuration cannot be used:\n  API_KEY${which} ${problem}\n` +
+      'Create a key for the private location, then set API_KEY to its rawKey, or API_KEY_FILE to a file that holds it and nothing else.',
   );
 }
 

@@ -44,7 +44,7 @@ export function registerStart(program: Command): void {
     );
     const environment = processEnvironment;
     const given = readConfig({ environment, flags });
-    requireKey(given.config);
+    requireKey(given.config, given.keySource.name);
     relaunch(environment, given.config.JOB_CONCURRENCY);
     // What follows takes a while to load: once, after the new start.
     const { serveLocation } = await import('./serve-location.ts');

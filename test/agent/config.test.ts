@@ -11,3 +11,35 @@ test('the dependency cache is switched on by our words and by that of existing d
   assert.equal(cacheFor('CHECKLY_S3'), 'ON');
   assert.throws(() => cacheFor('S3'), /DEPENDENCY_CACHE must be one of OFF, ON, LOCAL/);
 });
+
+test('a proxy whose address is not all that it says is refused, without a piece of its login', () => {
+  const read = (text: string) => readConfig({ environment: { HTTPS_PROXY: text } }).config;
+  for (const text of [
+    'http://u:pa@rt#x@host:3128',
+    'http://u:pass?word@host:3128',
+    'http://u:pass/word@host:3128',
+    'http://u:p@ss@host:3128',
+    'http://host:3128/path',
+  ]) {
+    assert.throws(
+      () => read(text),
+      ({ message }: Error) =>
+        /HTTPS_PROXY must be http:.*%XX/.test(message) && !/pa@rt|pass/.test(message),
+      text,
+    );
+  }
+  for (const text of ['host:3128', 'http://u:p%40ss@host:3128/', 'http://[fd00::1]:3128'])
+    assert.ok(read(text).HTTPS_PROXY, text);
+});
+
+test('a misspelt setting and an address that nobody gave are warnings of every command that serves', () => {
+  const warnings = (environment: Record<string, string>, isLinked = true) =>
+    readConfig({ environment, isLinked }).warnings.join('\n');
+  assert.match(
+    warnings({ CONTROL_PLANE_URI: 'https://cp.example' }),
+    /CONTROL_PLANE_URI is not a setting.*did you mean CONTROL_PLANE_URL\?\nCONTROL_PLANE_URL is not set: http:\/\/127\.0\.0\.1:3000 is used/,
+  );
+  assert.match(warnings({ AGENT_SOMETHING: '1' }), /^AGENT_SOMETHING is not a setting/);
+  assert.equal(warnings({ PATH: '/bin', CONTROL_PLANE_URL: 'https://cp.example' }), '');
+  assert.equal(warnings({}, false), '');
+});

@@ -334,7 +334,8 @@ export async function run(given: string[], options: RunOptions): Promise<void> {
   const { reads, isSingle } = found;
   const types = reads.map(({ check }) => findAgentType(check.type));
   if (types.some((type) => type?.sockets === 'icmp')) relaunch(processEnvironment);
-  const { config } = readConfig({ environment: processEnvironment });
+  const { config, warnings } = readConfig({ environment: processEnvironment, isLinked: false });
+  for (const warning of warnings) console.error(warning);
   // Without the authorities in its settings, a certificate would seem to be a failure of the target.
   for (const warning of applyTrust(config, processEnvironment, Date.now())) console.error(warning);
   const cancellation = new AbortController();

@@ -9,6 +9,7 @@ import {
   protocolVersion,
   type CheckInRequest,
 } from '@monitor/shared/contract/agent-protocol.ts';
+import { keyProblem } from '../../key-problem.ts';
 import { codeOf } from '../../net/failure.ts';
 import { version } from '../../version.ts';
 
@@ -69,8 +70,7 @@ function innermost(error: unknown): unknown {
 }
 
 function headersFor(key: string | null): Record<string, string> {
-  // A key of several lines, say, cannot even be sent.
-  const usable = key !== null && /^[\x21-\x7e]+$/.test(key) ? key : noKey;
+  const usable = key !== null && keyProblem(key) === null ? key : noKey;
   return {
     authorization: `Bearer ${usable}`,
     'content-type': 'application/json',

@@ -3,7 +3,7 @@ import { join, sep } from 'node:path';
 import { describeSettings, type AgentConfig } from '../../config.ts';
 import { secretVariables } from '../../guard-process.ts';
 import { openLibc } from '../../native/libc.ts';
-import { nearestWord } from '@monitor/shared/nearest-word.ts';
+import { keyProblem } from '../../key-problem.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { shownUrl } from '../link/destination.ts';
 import type { Step } from '../step.ts';
@@ -36,29 +36,18 @@ function givenSecret(
   return text ? { text, where: name } : null;
 }
 
-function shapeOf(text: string): string | null {
-  const value = text.trim();
-  if (/^(["'`]).*\1$/s.test(value)) return 'has quotes around it, which are taken as part of it';
-  if (/\$\{?\w+\}?/.test(value) && /^\$/.test(value))
-    return 'is the name of a variable that nobody has replaced';
-  if (/^<.*>$/s.test(value) || /^(changeme|your[-_ ].*)$/i.test(value)) return 'is a placeholder';
-  if (/[\r\n]/.test(value)) return 'has more than one line';
-  if (/\s/.test(value)) return 'has white space in it';
-  return null;
-}
-
 function secretStatements(given: Given): Finding[] {
   const found = givenSecret('API_KEY', given);
-  if (found === null) return [];
-  const shape = shapeOf(found.text);
-  return shape === null
-    ? []
-    : [
-        fail(
-          `API_KEY (${found.text.trim().length} characters, from ${found.where}) ${shape}`,
-          `write the key and nothing else into ${found.where}: in env files of docker quotes are not removed, and YAML needs "|-" or one line`,
-        ),
-      ];
+  const text = found?.text.trim() ?? '';
+  const problem = text === '' ? null : keyProblem(text);
+  // Keys of another kind are for the step "key".
+  if (found === null || problem === null || problem.isOtherKey) return [];
+  return [
+    fail(
+      `API_KEY (${text.length} characters, from ${found.where}) ${problem.what}`,
+      `write the key and nothing else into ${found.where}: in env files of docker quotes are not removed, and YAML needs "|-" or one line`,
+    ),
+  ];
 }
 
 /** Secrets that stay readable in /proc/PID/environ. */
@@ -106,41 +95,6 @@ function duplicates({ environment }: Given): Finding[] {
   });
 }
 
-/** Variables of other programs that look like settings of the agent. */
-const foreign = /^(NODE_|OTEL_|npm_|FTP_PROXY$|LOG_FILE$)/i;
-/** Common other names of these settings. */
-const aliases: Readonly<Record<string, string>> = {
-  APIKEY: 'API_KEY',
-  AGENT_KEY: 'API_KEY',
-  AGENT_API_KEY: 'API_KEY',
-  MONITOR_API_KEY: 'API_KEY',
-  LOCATION_KEY: 'API_KEY',
-  CONTROL_PLANE: 'CONTROL_PLANE_URL',
-  CONTROLPLANE_URL: 'CONTROL_PLANE_URL',
-  SERVER_URL: 'CONTROL_PLANE_URL',
-  DATA_DIR: 'AGENT_DATA_DIR',
-  HEALTH_PORT: 'AGENT_HEALTH_PORT',
-  EXTRA_CA_CERTS: 'NODE_EXTRA_CA_CERTS',
-};
-
-function misspellings({ environment }: Given): Finding[] {
-  const names = known.flatMap(({ name, isSecret }) => [
-    name,
-    ...(isSecret ? [`${name}_FILE`] : []),
-  ]);
-  const longNames = names.filter((name) => name.length > 6);
-  return Object.keys(environment).flatMap((given) => {
-    const upper = given.toUpperCase().replaceAll('-', '_');
-    // Those that begin with AGENT_ were complained about already.
-    const isKnown = names.includes(given as never) || lowerCased.includes(upper);
-    if (isKnown || foreign.test(given) || given.startsWith('AGENT_')) return [];
-    const isWrongCase = upper !== given && names.includes(upper as never);
-    const meant = isWrongCase ? upper : (aliases[upper] ?? nearestWord(upper, longNames));
-    if (meant === null || environment[meant]) return [];
-    return [warn(`${given} is not a setting and has no effect`, `did you mean ${meant}?`)];
-  });
-}
-
 function isInside(inner: string, outer: string): boolean {
   return join(inner, sep).startsWith(join(outer, sep));
 }
@@ -163,13 +117,6 @@ function contradictions({ config, environment }: Given): Finding[] {
       warn(
         `AGENT_RUNTIMES_DIR (${runtimes}) lies in AGENT_WORK_DIR (${work}), whose content is deleted`,
         'set them to folders beside each other',
-      ),
-    ],
-    [
-      !environment['CONTROL_PLANE_URL'],
-      warn(
-        `CONTROL_PLANE_URL is not set: ${config.CONTROL_PLANE_URL} is used`,
-        'set CONTROL_PLANE_URL to the address of your control plane',
       ),
     ],
     [
@@ -236,7 +183,6 @@ export function judgeSettings(given: Given): Finding[] {
     ...contradictions(given),
     ...plainStatements(given),
     ...duplicates(given),
-    ...misspellings(given),
     ...given.warnings.map((text) => warn(text, 'correct or remove it')),
   ];
   const order = { fail: 0, warn: 1, ok: 2, skip: 3 };
