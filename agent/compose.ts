@@ -11,10 +11,14 @@ import { openRunArtifacts } from './artifacts/run-artifacts.ts';
 import { UploadLoop } from './artifacts/upload-loop.ts';
 import { recipientRemarks, Recipients } from './encryption/recipients.ts';
 import { ResultEncryption } from './encryption/result-encryption.ts';
-import { requireKey, type AgentConfig } from './config.ts';
+import { requireKey, type AgentConfig, type KeySource } from './config.ts';
 import { secretsOf } from './config-secrets.ts';
 import { ControlPlaneClient } from './link/control-plane-client.ts';
 import { createDispatcher } from './link/dispatcher.ts';
+import { renewTrust } from './link/extra-authorities.ts';
+import { LinkProblem } from './link/link-problem.ts';
+import { LocationKey } from './link/location-key.ts';
+import { maskedKey } from './key-problem.ts';
 import { readCertificate } from './net/read-certificate.ts';
 import { startErrorReports } from './observability/error-reports.ts';
 import type { LogRing } from './observability/log-ring.ts';
@@ -57,6 +61,8 @@ export interface AgentParts {
   config: AgentConfig;
   /** Files that hold secrets; no run may see them. */
   secretFiles?: readonly string[];
+  /** Where the key is read again when it is refused. */
+  keySource?: KeySource;
   /** Runs no code where runs could see them all the same. */
   mustHideFiles?: boolean;
   logger: Logger;
@@ -147,9 +153,16 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   const cache = new ScheduleCache(config.AGENT_DATA_DIR, apiKey, logger, damages);
   const dispatcher = createDispatcher(config);
   stack.defer(() => dispatcher.destroy());
+  const key = new LocationKey(apiKey, parts.keySource ?? null, logger.child({ subsystem: 'link' }));
   const client = new ControlPlaneClient({
     baseUrl: config.CONTROL_PLANE_URL.replace(/\/+$/, ''),
-    apiKey,
+    apiKey: key,
+    renew: ({ code, cause }, used) =>
+      code === 'KEY_REFUSED'
+        ? key.renew(used)
+        : cause instanceof LinkProblem &&
+          (cause.kind === 'untrusted' || cause.kind === 'expired') &&
+          renewTrust(config.NODE_EXTRA_CA_CERTS),
     dispatcher,
     agentId: outbox.agentId,
     acknowledgement: stack.use(new Acknowledgement(config.AGENT_DATA_DIR)),
@@ -381,6 +394,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
           encryption: recipients.status,
           startedAt,
           healthPort: probes.port,
+          key: maskedKey(key.reveal()),
           checks: scheduler.size,
           runtimes: code?.runtimes() ?? [],
           browsers: code?.browsers ?? [],

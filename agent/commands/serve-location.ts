@@ -44,7 +44,7 @@ async function serveUntilSignalled(agent: RunningAgent, endsWithInput: boolean):
  * that has started this agent.
  */
 export async function serveLocation(
-  { config, warnings, secretFiles }: ReturnType<typeof readConfig>,
+  { config, warnings, secretFiles, keySource }: ReturnType<typeof readConfig>,
   kept?: readonly string[],
 ): Promise<void> {
   guardDescriptors();
@@ -70,7 +70,7 @@ export async function serveLocation(
     'agent is starting',
   );
   const agent = await startAgent({
-    ...{ config, logger, log, network, logRing },
+    ...{ config, logger, log, network, logRing, keySource },
     secretFiles: [...secretFiles, ...(kept ?? [])],
     mustHideFiles: kept !== undefined,
     environment: processEnvironment,

@@ -36,6 +36,8 @@ function loadText({ load, now }: AgentStatus): string {
   return `${waited}, was suspended for ${longTime(lastedMs)} until ${longTime(now - endedAt)} ago`;
 }
 
+const plusMinus = (ms: number | null): string => (ms === null ? '' : `, ± ${Math.ceil(ms)} ms`);
+
 function rows(status: AgentStatus): string[][] {
   const { now, link, outbox, artifacts, pools, network } = status;
   const ago = (at: number | null): string => (at === null ? 'never' : `${longTime(now - at)} ago`);
@@ -69,8 +71,9 @@ function rows(status: AgentStatus): string[][] {
       'clock',
       offset === null
         ? 'not measured yet'
-        : `${Math.round(Math.abs(offset))} ms ${offset >= 0 ? 'behind' : 'ahead of'} the control plane`,
+        : `${Math.round(Math.abs(offset))} ms ${offset >= 0 ? 'behind' : 'ahead of'} the control plane${plusMinus(link.clockUncertaintyMs)}`,
     ],
+    ['key', status.key],
     ['checks', `${status.checks} assigned`],
     ['light runs', pool(pools.light)],
     ['heavy runs', pool(pools.heavy)],

@@ -43,7 +43,13 @@ export function degradations(status: AgentStatus): string[] {
       );
     }
   }
-  if (link.clockOffsetMs !== null && Math.abs(link.clockOffsetMs) > tolerableOffsetMs) {
+  if (link.cutPolls.count > 1) {
+    reasons.push(
+      `${link.cutPolls.count} polls in a row were cut after ${longTime(link.cutPolls.afterMs)} while they waited: what stands before the control plane must hold a request for 30 s`,
+    );
+  }
+  const tolerableMs = tolerableOffsetMs + (link.clockUncertaintyMs ?? 0);
+  if (link.clockOffsetMs !== null && Math.abs(link.clockOffsetMs) > tolerableMs) {
     const side = link.clockOffsetMs > 0 ? 'behind' : 'ahead of';
     reasons.push(
       `the clock of this machine is ${Math.round(Math.abs(link.clockOffsetMs))} ms ${side} the control plane`,

@@ -30,6 +30,7 @@ import { errorBody, type ErrorBody } from '@monitor/shared/contract/errors.ts';
 import { maxCodeBundleBytes } from '@monitor/shared/contract/code-bundle.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { AgentError } from '../errors.ts';
+import { codeOf } from '../net/failure.ts';
 import { printable } from '../printable.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { LinkProblem } from './link-problem.ts';
@@ -153,6 +154,7 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
  *   413       the batch is too large: smaller ones may pass
  * 400       about a header: a proxy changed it; the body is good
  * 409       with its code: one side is too old for the other
+ *   3xx       something in between leads to another address
  *   404       not a control plane, or one from before this protocol
  *   other 4xx this call is wrong and stays wrong
  *   5xx       an error of the control plane, which may pass
@@ -187,6 +189,13 @@ function failureOf(
     return new CallFailure(
       'CONTROL_PLANE_REFUSED',
       `${url} answered 404: there is no control plane at CONTROL_PLANE_URL, or it is older than this agent`,
+      details,
+    );
+  }
+  if (status >= 300 && status < 400 && typeof headers['location'] === 'string') {
+    return new CallFailure(
+      'CONTROL_PLANE_ANSWER',
+      `${url} answered ${status} and redirects to ${printable(headers['location'].slice(0, 200))}; set CONTROL_PLANE_URL to the address of the control plane there, or sign in where it is a login page`,
       details,
     );
   }
@@ -241,6 +250,13 @@ function unreachable(url: string, cause: unknown): CallFailure {
     );
   }
   const reason = cause instanceof Error ? cause.message : String(cause);
+  if (/^(UND_)?ERR_INVALID/.test(codeOf(cause))) {
+    return new CallFailure(
+      'CONTROL_PLANE_UNREACHABLE',
+      `${url} was not asked, since the agent cannot make the request (${reason}); please report this`,
+      { cause },
+    );
+  }
   return new CallFailure(
     'CONTROL_PLANE_UNREACHABLE',
     `${url} cannot be reached (${reason}); check CONTROL_PLANE_URL, the network and the proxy settings`,
@@ -268,6 +284,8 @@ function limitedTo(maxBytes: number) {
 export interface ClientOptions {
   baseUrl: string;
   apiKey: { reveal(): string };
+  /** After a refusal of this key, or of trust: true where something changed that is worth a try at once. */
+  renew?: (failure: CallFailure, usedKey: string) => boolean;
   dispatcher: Dispatcher;
   /** Survives restarts; without it no mark is sent. */
   acknowledgement?: Acknowledgement;
@@ -337,7 +355,18 @@ export class ControlPlaneClient {
     }
   }
 
-  async #call<R extends Route>(
+  async #call<R extends Route>(route: R, options: CallOptions) {
+    const { apiKey, renew } = this.#options;
+    const used = apiKey.reveal();
+    try {
+      return await this.#callOnce(route, options);
+    } catch (error) {
+      if (!(error instanceof CallFailure) || renew?.(error, used) !== true) throw error;
+      return this.#callOnce(route, options);
+    }
+  }
+
+  async #callOnce<R extends Route>(
     route: R,
     { body, waitMs = 0, timeouts = this.#ofCalls, signal }: CallOptions,
   ): Promise<R extends Record<'response', infer S extends z.ZodType> ? z.output<S> : undefined> {

@@ -12,6 +12,7 @@ import {
   type AuthoritiesProblem,
 } from '../net/tls/authorities-file.ts';
 import { nameInOneLine } from '../net/tls/facts.ts';
+import { forgetTrust } from '../net/tls/secure-context.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -94,4 +95,20 @@ export function applyTrust(
     setDefaultCACertificates([...known, ...authorities.map((one) => one.toString())]);
   }
   return warnings;
+}
+
+/**
+ * Reads the file again after a certificate was not trusted. True where it has authorities by now that
+ * were not in it: they are trusted from now on, beside those of before.
+ */
+export function renewTrust(path: string | undefined): boolean {
+  if (path === undefined) return false;
+  const known = getCACertificates('default');
+  const knownIds = new Set(known.map((one) => one.trim()));
+  const found = readAuthoritiesFile(path).certificates.map((one) => one.toString().trim());
+  const news = found.filter((one) => !knownIds.has(one));
+  if (news.length === 0) return false;
+  setDefaultCACertificates([...known, ...news]);
+  forgetTrust();
+  return true;
 }

@@ -34,6 +34,7 @@ export interface AgentMetrics {
   linkUp: Gauge;
   lastCheckIn: Gauge;
   clockOffset: Gauge;
+  clockUncertainty: Gauge;
   internalErrors: Counter<'code'>;
   errorReports: Counter<'outcome'>;
   assignedChecks: Gauge;
@@ -169,6 +170,10 @@ export function createMetrics(registry: Registry, version: string): AgentMetrics
     clockOffset: gauge(
       'clock_offset_seconds',
       'Clock of the control plane minus that of the agent',
+    ),
+    clockUncertainty: gauge(
+      'clock_uncertainty_seconds',
+      'How wrong that number can be: half of the time on the way',
     ),
     internalErrors: counter('internal_errors_total', 'Agent errors, by code', ['code']),
     errorReports: counter(

@@ -21,6 +21,8 @@ export const agentStatus = z.object({
   location: z.string().nullable(),
   controlPlane: z.string(),
   healthPort: z.number(),
+  /** Masked; older agents do not say. */
+  key: z.string().default(''),
   link: z.object({
     state: z.enum(['unknown', 'up', 'down', 'refused']),
     /** Since when it is in this state. */
@@ -28,6 +30,10 @@ export const agentStatus = z.object({
     lastAnswerAt: instant.nullable(),
     lastFailure: z.object({ at: instant, code: z.string(), message: z.string() }).nullable(),
     clockOffsetMs: z.number().nullable(),
+    clockUncertaintyMs: z.number().nullable().default(null),
+    cutPolls: z
+      .object({ count: z.number(), afterMs: z.number() })
+      .default({ count: 0, afterMs: 0 }),
   }),
   checks: z.number(),
   pools: z.object({ light: pool, heavy: pool }),

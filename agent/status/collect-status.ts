@@ -25,6 +25,8 @@ export interface StatusParts {
   session: AgentSession;
   startedAt: number;
   healthPort: number;
+  /** Masked. */
+  key: string;
   checks: number;
   runtimes: readonly string[];
   browsers: readonly string[];
@@ -79,7 +81,12 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
     location: session.location,
     controlPlane: withoutLogin(config.CONTROL_PLANE_URL),
     healthPort: parts.healthPort,
-    link: { ...checkIns.history, clockOffsetMs: checkIns.offsetMs },
+    key: parts.key,
+    link: {
+      ...checkIns.history,
+      clockOffsetMs: checkIns.offsetMs,
+      clockUncertaintyMs: checkIns.uncertaintyMs,
+    },
     checks: parts.checks,
     pools: { light: poolStatus(executor.pools.light), heavy: poolStatus(executor.pools.heavy) },
     outbox: {

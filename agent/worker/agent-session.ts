@@ -8,7 +8,7 @@ import type { AssignedCheck, CheckInAnswer } from '@monitor/shared/contract/agen
 import type { Logger } from 'pino';
 import type { UploadLoop } from '../artifacts/upload-loop.ts';
 import type { ResultEncryption } from '../encryption/result-encryption.ts';
-import type { ControlPlaneClient } from '../link/control-plane-client.ts';
+import { CallFailure, type ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import type { Traces } from '../observability/tracing/open-traces.ts';
 import type { CertificateWatch } from './certificate-watch.ts';
@@ -247,7 +247,7 @@ export class AgentSession {
       rawClock,
       until,
       () => submitLoop.flush(Math.max(0, until - rawClock.monotonic())),
-      (waiting) => waiting === 0,
+      (waiting) => waiting === 0 || submitLoop.isRefused,
     );
     const filesLeft = await uploads.flush(filesWithinMs);
     await traces.flush(tracesWithinMs);
@@ -261,7 +261,12 @@ export class AgentSession {
         return error;
       }
     };
-    const problem = await tryUntil(rawClock, until, sayGoodbye, (failure) => failure === null);
+    const problem = await tryUntil(
+      rawClock,
+      until,
+      sayGoodbye,
+      (failure) => failure === null || (failure instanceof CallFailure && !failure.retryable),
+    );
     if (problem !== null) {
       logger.warn({ err: problem }, 'goodbye not heard; the control plane notices by itself');
     }

@@ -21,11 +21,14 @@ import type { AgentMetrics } from '../observability/metrics.ts';
 import { backoffMs } from '../link/backoff.ts';
 import { clockOffsetOf } from './clock-offset.ts';
 import type { CorrectedClock } from './corrected-clock.ts';
+import { FailureLog } from './failure-log.ts';
 import type { OutboxState } from './outbox.ts';
 
 const refusedPauseMs = 60_000;
 /** A less exact sample is used only when it adds information. */
 const vagueFromMs = 1_000;
+/** A poll that fails earlier was refused rather than cut. */
+const cutFromMs = 2_000;
 /** While it hands over its checks, an agent asks so often whether others know of them. */
 const handOverPauseMs = 250;
 const handOverRetryMs = 1_000;
@@ -58,6 +61,8 @@ export interface LinkHistory {
   since: number;
   lastAnswerAt: number | null;
   lastFailure: { at: number; code: string; message: string } | null;
+  /** Polls in a row that ended with a failure while they waited, and after how long the last did. */
+  cutPolls: { count: number; afterMs: number };
 }
 
 export class CheckInLoop {
@@ -71,8 +76,11 @@ export class CheckInLoop {
   #stateSince: number;
   #lastAnswerAt: number | null = null;
   #lastFailure: LinkHistory['lastFailure'] = null;
+  #cutPolls: LinkHistory['cutPolls'] = { count: 0, afterMs: 0 };
+  readonly #failureLog: FailureLog;
   #snapshot: string | null = null;
   #offsetMs: number | null = null;
+  #uncertaintyMs: number | null = null;
   #failures = 0;
   #finished: Promise<void> = Promise.resolve();
 
@@ -80,6 +88,7 @@ export class CheckInLoop {
     this.#options = options;
     this.#startedAt = options.clock.now();
     this.#stateSince = this.#startedAt;
+    this.#failureLog = new FailureLog(options.rawClock);
   }
 
   get state(): LinkState {
@@ -91,12 +100,18 @@ export class CheckInLoop {
     return this.#offsetMs;
   }
 
+  /** Upper bound of the error of the offset: a slow way is not a wrong clock. */
+  get uncertaintyMs(): number | null {
+    return this.#uncertaintyMs;
+  }
+
   get history(): LinkHistory {
     return {
       state: this.#state,
       since: this.#stateSince,
       lastAnswerAt: this.#lastAnswerAt,
       lastFailure: this.#lastFailure,
+      cutPolls: this.#cutPolls,
     };
   }
 
@@ -159,7 +174,11 @@ export class CheckInLoop {
       outbox: { depth, oldestAt, droppedTotal: droppedTotal + setAsideTotal },
       snapshot: this.#snapshot,
       waitMs: this.#snapshot === null || this.#isHandingOver ? 0 : pollMs,
-      clock: { sentAt: Math.round(rawClock.now()), offsetMs: this.#offsetMs },
+      clock: {
+        sentAt: Math.round(rawClock.now()),
+        offsetMs: this.#offsetMs,
+        ...(this.#uncertaintyMs !== null && { uncertaintyMs: this.#uncertaintyMs }),
+      },
       load: this.#options.load(),
     };
   }
@@ -172,7 +191,9 @@ export class CheckInLoop {
     const signals = [this.#stopping.signal, ...(wasUp ? [this.#standingDown.signal] : [])];
     try {
       const answer = await client.checkIn(request, AbortSignal.any(signals));
-      this.#measureClock(answer, rawClock.monotonic() - begunAt);
+      const tookMs = rawClock.monotonic() - begunAt;
+      this.#measureClock(answer, tookMs);
+      if (tookMs > this.#cutPolls.afterMs) this.#cutPolls = { count: 0, afterMs: 0 };
       metrics.checkIns.inc({ outcome: 'answered' });
       metrics.linkUp.set(1);
       metrics.lastCheckIn.set(rawClock.now() / 1000);
@@ -184,8 +205,10 @@ export class CheckInLoop {
         },
         'check-in answered',
       );
+      const failures = this.#failureLog.ended();
       if (this.#state !== 'up') {
-        logger.info({ location: answer.location, checks: answer.upserts.length }, 'checked in');
+        const { location, upserts: checks } = answer;
+        logger.info({ location, checks: checks.length, failures }, 'checked in');
       }
       this.#become('up');
       this.#lastAnswerAt = this.#options.clock.now();
@@ -201,8 +224,14 @@ export class CheckInLoop {
       if (this.#stopping.signal.aborted) return 0;
       // The poll was aborted for this message.
       if (wasUp && this.#standingDown.signal.aborted) return 0;
+      this.#noteCut(request.waitMs, rawClock.monotonic() - begunAt);
       return this.#fail(error);
     }
+  }
+
+  #noteCut(waitMs: number, tookMs: number): void {
+    if (waitMs === 0 || tookMs < cutFromMs) return;
+    this.#cutPolls = { count: this.#cutPolls.count + 1, afterMs: Math.round(tookMs) };
   }
 
   #fail(error: unknown): number {
@@ -218,18 +247,18 @@ export class CheckInLoop {
       isRefused ? 0 : backoffMs(this.#failures, random),
       askedMs * (1 + spread * random()),
     );
-    if (state !== this.#state) {
+    const code = failure?.code ?? 'RUNNER_BROKEN';
+    const message = failure?.message ?? String(error);
+    const line = this.#failureLog.failed(message);
+    if (line === null) logger.debug({ code, pauseMs }, 'check-in failed again');
+    else {
       logger[isRefused ? 'error' : 'warn'](
-        { code: failure?.code, reason: failure?.message ?? String(error), pauseMs },
+        { code, reason: message, ...line, pauseMs },
         'check-in failed, the schedule goes on',
       );
-    } else logger.debug({ code: failure?.code, pauseMs }, 'check-in failed again');
+    }
     this.#become(state);
-    this.#lastFailure = {
-      at: this.#options.clock.now(),
-      code: failure?.code ?? 'RUNNER_BROKEN',
-      message: failure?.message ?? String(error),
-    };
+    this.#lastFailure = { at: this.#options.clock.now(), code, message };
     // A lost answer may have contained changes: ask for everything.
     this.#snapshot = null;
     if (!this.#isHandingOver) return pauseMs;
@@ -248,6 +277,8 @@ export class CheckInLoop {
     const isNews = known === null || Math.abs(offsetMs - known) > uncertaintyMs;
     if (!isNews && uncertaintyMs > vagueFromMs) return;
     this.#offsetMs = offsetMs;
+    this.#uncertaintyMs = uncertaintyMs;
+    metrics.clockUncertainty.set(uncertaintyMs / 1000);
     metrics.clockOffset.set(offsetMs / 1000);
     const correctedMs = offsetMs - (clock.now() - rawClock.now());
     if (clock.observeOffset(correctedMs, uncertaintyMs)) {

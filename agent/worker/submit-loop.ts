@@ -17,6 +17,7 @@ import type { Logger } from 'pino';
 import { CallFailure, type ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import { backoffMs } from '../link/backoff.ts';
+import { FailureLog } from './failure-log.ts';
 import type { StoredRecord } from './newest-records.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -68,10 +69,13 @@ export class SubmitLoop {
   #batchLimit = maxBatchItems;
   #triesOfFirst = 0;
   #lastDeliveredAt: number | null = null;
+  #isRefused = false;
+  readonly #failureLog: FailureLog;
   #finished: Promise<void> = Promise.resolve();
 
   constructor(options: SubmitLoopOptions) {
     this.#options = options;
+    this.#failureLog = new FailureLog(options.clock);
     this.#liveAfter = options.outbox.newestSeq();
     options.outbox.onAdded(() => {
       this.#hasNews = true;
@@ -82,6 +86,11 @@ export class SubmitLoop {
   /** When results were last delivered, by the clock of this machine. */
   get lastDeliveredAt(): number | null {
     return this.#lastDeliveredAt;
+  }
+
+  /** The last call was refused, and will be until a person changes something. */
+  get isRefused(): boolean {
+    return this.#isRefused;
   }
 
   start(): void {
@@ -190,13 +199,21 @@ export class SubmitLoop {
       // What something in between does not let pass is never set aside; others go past it.
       this.#passedOver = isPage ? Math.max(...records.map(({ seq }) => seq)) : 0;
       this.#passedOverAt = clock.monotonic();
-      if (this.#failures === 1) logger.warn({ err: error }, 'results could not be submitted, kept');
+      this.#isRefused = failure !== null && !failure.retryable;
+      const reason = failure?.message ?? String(error);
+      const line = this.#failureLog.failed(reason);
+      if (line !== null)
+        logger.warn(
+          { code: failure?.code, reason, ...line },
+          'results could not be submitted, kept',
+        );
       // On a link that breaks often, smaller batches succeed.
       this.#batchLimit = isPage ? 1 : Math.max(smallestBatch, Math.floor(records.length / 2));
       this.#askedMs = failure?.retryAfterMs ?? null;
       return false;
     }
-    if (this.#failures > 0)
+    this.#isRefused = false;
+    if (this.#failureLog.ended() > 0)
       logger.info({ depth: outbox.state().depth }, 'results are submitted again');
     this.#failures = 0;
     this.#triesOfFirst = 0;

@@ -184,6 +184,8 @@ export const checkInRequest = z.object({
     sentAt: instant,
     /** Clock of the control plane minus clock of the agent, measured at the last check-in. */
     offsetMs: z.number().min(-latestInstant).max(latestInstant).nullable(),
+    /** How wrong the offset can be: half of the time that the way took. */
+    uncertaintyMs: z.number().min(0).max(latestInstant).exactOptional(),
   }),
   /** Load of the agent; absent from agents that do not report it. */
   load: z

@@ -16,15 +16,15 @@ test('a proxy whose address is not all that it says is refused, without a piece 
   const read = (text: string) => readConfig({ environment: { HTTPS_PROXY: text } }).config;
   for (const text of [
     'http://u:pa@rt#x@host:3128',
-    'http://u:pass?word@host:3128',
-    'http://u:pass/word@host:3128',
-    'http://u:p@ss@host:3128',
+    'http://u:hunt?er2@host:3128',
+    'http://u:hunt/er2@host:3128',
+    'http://u:hunt@er2@host:3128',
     'http://host:3128/path',
   ]) {
     assert.throws(
       () => read(text),
       ({ message }: Error) =>
-        /HTTPS_PROXY must be http:.*%XX/.test(message) && !/pa@rt|pass/.test(message),
+        /HTTPS_PROXY must be http:.*%XX/.test(message) && !/pa@rt|hunt/.test(message),
       text,
     );
   }

@@ -14,6 +14,12 @@ export function defaultSecureContext(): SecureContext {
   return shared;
 }
 
+/** After the authorities of this process were changed. */
+export function forgetTrust(): void {
+  shared = undefined;
+  remembered.clear();
+}
+
 /** A client certificate in PEM; its authority is trusted in addition to the well-known ones. */
 export interface ClientIdentity {
   readonly cert: string;

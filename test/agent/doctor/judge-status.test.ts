@@ -6,12 +6,21 @@ import type { AgentStatus } from '../../../agent/status/agent-status.ts';
 const now = 1_000_000_000;
 const pool = { running: 0, queued: 0, places: 4 };
 const healthy: AgentStatus = {
-  ...{ pid: 1, hostname: 'h', version: '1', protocol: 1, agentId: 'a', healthPort: 8081 },
+  ...{
+    pid: 1,
+    hostname: 'h',
+    version: '1',
+    protocol: 1,
+    agentId: 'a',
+    healthPort: 8081,
+    key: 'pl_…4f2a',
+  },
   ...{ startedAt: now - 3_600_000, now, state: 'ready', notReady: null, location: 'office' },
   controlPlane: 'https://cp.example',
   link: {
     ...{ state: 'up', since: now - 60_000, lastAnswerAt: now - 1_000 },
-    ...{ lastFailure: null, clockOffsetMs: 12 },
+    ...{ lastFailure: null, clockOffsetMs: 12, clockUncertaintyMs: 3 },
+    cutPolls: { count: 0, afterMs: 0 },
   },
   checks: 3,
   pools: { light: pool, heavy: pool },
@@ -27,6 +36,14 @@ const healthy: AgentStatus = {
   network: { icmp: 'datagram', capture: 'packets', traceroute: 'works' },
 };
 
+test('a slow way is not a wrong clock, and one cut is not a rule', () => {
+  const { link } = healthy;
+  const slow = { ...link, clockOffsetMs: 15_014, clockUncertaintyMs: 15_010 };
+  assert.deepEqual(degradations({ ...healthy, link: slow }), []);
+  const once = { ...link, cutPolls: { count: 1, afterMs: 10_000 } };
+  assert.deepEqual(degradations({ ...healthy, link: once }), []);
+});
+
 test('a healthy agent has no findings, and each problem has its sentence', () => {
   assert.deepEqual(degradations(healthy), []);
   const { link, outbox } = healthy;
@@ -39,6 +56,10 @@ test('a healthy agent has no findings, and each problem has its sentence', () =>
     [{ link: { ...link, state: 'refused', lastFailure } }, /refuses this agent/],
     [{ link: { ...link, state: 'unknown' } }, /has not answered yet/],
     [{ link: { ...link, clockOffsetMs: -4_000 } }, /4000 ms ahead of/],
+    [
+      { link: { ...link, cutPolls: { count: 2, afterMs: 10_000 } } },
+      /2 polls .* cut after 10 seconds/,
+    ],
     [
       { outbox: { ...outbox, depth: 9, oldestAt: now - 600_000 } },
       /9 results wait, the oldest for 10 minutes/,

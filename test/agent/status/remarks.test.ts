@@ -12,7 +12,10 @@ function remarksOn(
   code = 'PROTOCOL_REFUSED',
   state: LinkHistory['state'] = 'refused',
 ) {
-  const history = { state, since: 0, lastAnswerAt: null, lastFailure: { at: 0, code, message } };
+  const history = {
+    ...{ state, since: 0, lastAnswerAt: null, lastFailure: { at: 0, code, message } },
+    cutPolls: { count: 0, afterMs: 0 },
+  };
   const load = { overloadedSince: null, reason: null, cpuWaitRatio: null, lastSuspension: null };
   return healthRemarks(history, load, [], [], (text) => scrubber.text(text));
 }

@@ -1,0 +1,106 @@
+// Own process: it changes the authorities of its process.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { createServer as createPlain, type RequestListener, type Server } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import test from 'node:test';
+import { pino } from 'pino';
+import { readConfig } from '../../../agent/config.ts';
+import type { CallFailure} from '../../../agent/link/control-plane-client.ts';
+import { ControlPlaneClient } from '../../../agent/link/control-plane-client.ts';
+import { createDispatcher } from '../../../agent/link/dispatcher.ts';
+import { renewTrust } from '../../../agent/link/extra-authorities.ts';
+import { LocationKey } from '../../../agent/link/location-key.ts';
+import { Secret } from '../../../agent/secret.ts';
+import { makeAuthority } from '../../support/certificates.ts';
+import { temporaryFolder } from '../../support/system.ts';
+
+async function listening(server: Server): Promise<AsyncDisposable & { port: number }> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function clientFor(
+  url: string,
+  apiKey: { reveal(): string },
+  renew: (failure: CallFailure, used: string) => boolean,
+) {
+  const dispatcher = createDispatcher({});
+  const client = new ControlPlaneClient({
+    ...{ baseUrl: url, apiKey, dispatcher, renew, agentId: randomUUID(), version: '1' },
+  });
+  return { client, [Symbol.asyncDispose]: () => dispatcher.destroy() };
+}
+
+test('a key that was replaced in its file is used before the next try, and nothing that cannot be one', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'key');
+  const asked: string[] = [];
+  const answer: RequestListener = (request, response) => {
+    asked.push((request.headers.authorization ?? '').replace('Bearer ', ''));
+    const isGood = asked.at(-1) === 'pl_the_new_one';
+    const refusal = {
+      statusCode: 401,
+      error: 'Unauthorized',
+      message: 'no',
+      attributes: { code: 'X' },
+    };
+    response.writeHead(isGood ? 204 : 401, { 'content-type': 'application/json' });
+    response.end(isGood ? '' : JSON.stringify(refusal));
+  };
+  await using server = await listening(createPlain(answer));
+  const { keySource } = readConfig({
+    environment: { API_KEY_FILE: file, AGENT_DATA_DIR: '/x' },
+    readFile: () => 'pl_the_old_one',
+  });
+  const source = {
+    ...keySource,
+    read: () => readConfig({ environment: { API_KEY_FILE: file } }).config.API_KEY?.reveal(),
+  };
+  const key = new LocationKey(new Secret('pl_the_old_one'), source, pino({ level: 'silent' }));
+  await using opened = clientFor(
+    `http://127.0.0.1:${server.port}`,
+    key,
+    ({ code }, used) => code === 'KEY_REFUSED' && key.renew(used),
+  );
+  for (const content of ['pl_the_old_one', 'API_KEY=pl_the_new_one', 'x']) {
+    writeFileSync(file, content);
+    await assert.rejects(opened.client.goodbye(), { code: 'KEY_REFUSED' });
+  }
+  assert.deepEqual(
+    asked.splice(0),
+    Array.from({ length: 3 }, () => 'pl_the_old_one'),
+  );
+  writeFileSync(file, 'pl_the_new_one\n');
+  await opened.client.goodbye();
+  await opened.client.goodbye();
+  assert.deepEqual(asked, ['pl_the_old_one', 'pl_the_new_one', 'pl_the_new_one']);
+});
+
+test('an authority that was put into its file is trusted before the next try', async () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'ca.pem');
+  const [old, renewed] = [await makeAuthority(), await makeAuthority()];
+  const { key, cert } = await renewed.issue({ host: '127.0.0.1', validForDays: 30 });
+  writeFileSync(path, old.cert);
+  await using server = await listening(
+    createServer({ key, cert }, (_request, response) => void response.writeHead(204).end()),
+  );
+  await using opened = clientFor(`https://127.0.0.1:${server.port}`, new Secret('pl_a_key'), () =>
+    renewTrust(path),
+  );
+  // What is in the file already is trusted, and is no news after that.
+  renewTrust(path);
+  await assert.rejects(opened.client.goodbye(), { code: 'CONTROL_PLANE_UNREACHABLE' });
+  writeFileSync(path, `${old.cert}\n${renewed.cert}`);
+  await opened.client.goodbye();
+});
