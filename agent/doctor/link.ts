@@ -15,7 +15,13 @@ import {
   type ProxyAnswer,
 } from './link/connections.ts';
 import { destinationOf, type Destination } from './link/destination.ts';
-import { observeCheckIn, observeRoundTrip, type CheckInFacts } from './link/exchange.ts';
+import {
+  observeCalls,
+  observeCheckIn,
+  observeRoundTrip,
+  type CallFacts,
+  type CheckInFacts,
+} from './link/exchange.ts';
 import { observeHandshake, type HandshakeFacts } from './link/handshake.ts';
 import { observeNames, type NameFacts } from './link/names.ts';
 import { observeRoute, type RouteFacts } from './link/routes.ts';
@@ -40,6 +46,9 @@ export type Observed<T> = { facts: T; problem: null } | { facts: null; problem: 
 const maxAddresses = 4;
 const maxTried = 16;
 const roundTrips = 5;
+/** Balancers that cut requests do so after 10 s and more: waited for where something stands in between. */
+const longHoldMs = 11_000;
+const shortHoldMs = 1_500;
 
 async function observed<T>(work: () => Promise<T>): Promise<Observed<T>> {
   try {
@@ -183,6 +192,17 @@ export class Link implements AsyncDisposable {
     return this.#once('check-in', () =>
       observeCheckIn(this.destination.baseUrl, key, this.#connection(), this.#clock),
     );
+  }
+
+  /** The other kinds of calls. A poll may wait where `isVisit`: elsewhere it would count as serving. */
+  async calls(isVisit: boolean, isQuick: boolean): Promise<CallFacts[]> {
+    const { isBetween } = await this.checkIn();
+    const isShort = isQuick || (!isBetween && this.destination.proxy === null);
+    const holdMs = isShort ? shortHoldMs : longHoldMs;
+    return observeCalls(this.destination.baseUrl, {
+      ...{ key: this.#config.API_KEY?.reveal() ?? null, dispatcher: this.#connection() },
+      ...{ clock: this.#clock, holdMs: isVisit ? holdMs : null },
+    });
   }
 
   /** One round trip; null when it was lost. */

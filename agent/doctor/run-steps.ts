@@ -7,7 +7,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../errors.ts';
 import { Permits } from '../permits.ts';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
-import { follows, skip, warn, type StepFinding, type Finding } from './finding.ts';
+import { fail, follows, skip, unknown, type StepFinding, type Finding } from './finding.ts';
 import type { DoctorContext, Step } from './step.ts';
 import { retiredSteps } from './steps.ts';
 
@@ -36,13 +36,13 @@ export function chooseSteps(
   const { only, skip: without = [], isOffline = false, isQuick = false } = choice;
   const byId = new Map(steps.map((step) => [step.id, step]));
   const skipped = without.filter((id) => !retiredSteps.has(id));
-  const unknown = [...(only ?? []), ...skipped].find((id) => !byId.has(id));
-  if (unknown !== undefined) {
-    const meant = nearestWord(unknown, [...byId.keys()]);
+  const misspelt = [...(only ?? []), ...skipped].find((id) => !byId.has(id));
+  if (misspelt !== undefined) {
+    const meant = nearestWord(misspelt, [...byId.keys()]);
     const hint = meant === null ? '' : `, did you mean ${meant}?`;
     throw new AgentError(
       'CONFIG_INVALID',
-      `doctor has no step "${unknown}"${hint}; there are ${[...byId.keys()].join(', ')}`,
+      `doctor has no step "${misspelt}"${hint}; there are ${[...byId.keys()].join(', ')}`,
     );
   }
   const wanted = new Set<string>();
@@ -80,7 +80,7 @@ async function checkWithin(
   const { promise: tooLate, resolve } = Promise.withResolvers<Finding[]>();
   const cancel = clock.after(limitMs, () => {
     resolve([
-      warn(
+      unknown(
         `took longer than ${seconds(limitMs)}`,
         `look at the findings above; if there is none, run "monitor-agent doctor --only ${step.id}"`,
       ),
@@ -94,10 +94,19 @@ async function checkWithin(
     return await Promise.race([checking, tooLate]);
   } catch (error) {
     const what = error instanceof Error ? error.message : String(error);
-    return [warn(`could not be tested: ${what}`, 'please report this: doctor should know better')];
+    return [
+      unknown(`could not be tested: ${what}`, 'please report this: doctor should know better'),
+    ];
   } finally {
     cancel();
   }
+}
+
+/** What others need and could not be found out is no success. What follows from a failure is skipped all the same. */
+function asFailure(finding: Finding): Finding {
+  const { verdict, evidence, fix, cause, isUnknown } = finding;
+  const isOpen = isUnknown === true || (verdict === 'skip' && cause === undefined);
+  return isOpen ? fail(evidence, fix ?? 'see the findings above, and run doctor again') : finding;
 }
 
 /** Findings of all steps, in order. */
@@ -122,13 +131,16 @@ export async function runSteps(
     return null;
   };
   const causes = new Map<string, string>();
+  const neededOnes = new Set(chosen.flatMap(({ step: { needs } }) => needs));
 
   const runStep = async (step: Step, leftOut: string | null): Promise<StepFinding[]> => {
     const { id, name } = step;
-    const finish = (findings: Finding[], durationMs: number): StepFinding[] => {
+    const finish = (given: Finding[], durationMs: number): StepFinding[] => {
+      let findings = given;
+      if (neededOnes.has(id) && leftOut === null) findings = findings.map(asFailure);
       const inherited = findings.find(({ cause: root }) => root !== undefined)?.cause;
       if (inherited !== undefined) causes.set(id, inherited);
-      return findings.map(({ cause: _root, ...reported }) => ({
+      return findings.map(({ cause: _root, isUnknown: _open, ...reported }) => ({
         id,
         name,
         ...reported,

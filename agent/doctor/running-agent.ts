@@ -5,7 +5,7 @@ import { agentStatus, type AgentStatus } from '../status/agent-status.ts';
 import { withSocketPath } from '../status/status-socket.ts';
 import { codeOf } from '../net/failure.ts';
 
-const withinMs = 2_000;
+const withinMs = 5_000;
 
 export interface StatusAnswer {
   status: AgentStatus;
@@ -37,6 +37,13 @@ export function askAgent(
       asking.end();
     });
   });
+}
+
+/** What `/health` on a port of this machine says; empty where nothing answers. */
+export function askHealth(port: number): Promise<string> {
+  return fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(withinMs) })
+    .then((answer) => answer.text())
+    .catch(() => '');
 }
 
 /** The status, or the code of the error: ENOENT where no agent ever ran. */

@@ -16,6 +16,9 @@ export interface DoctorContext {
   /** What reading the settings complained about. */
   readonly warnings: readonly string[];
   readonly clock: Clock;
+  /** Nothing is asked of the network. */
+  readonly isOffline: boolean;
+  readonly isQuick: boolean;
   readonly machine: Machine;
   readonly network: NetworkAccess;
   /** The way to the control plane; each part is found out once. */

@@ -1,6 +1,8 @@
 /** Everything `doctor` looks at, in order: what comes first can be the cause of what comes later. */
 import type { Step } from './step.ts';
+import { agent } from './steps/agent.ts';
 import { browser } from './steps/browser.ts';
+import { calls } from './steps/calls.ts';
 import { clock } from './steps/clock.ts';
 import { connect } from './steps/connect.ts';
 import { controlPlane } from './steps/control-plane.ts';
@@ -29,6 +31,7 @@ import { versions } from './steps/versions.ts';
 import { workDirectory } from './steps/work-directory.ts';
 
 export const steps: readonly Step[] = [
+  agent,
   versions,
   settings,
   dataDirectory,
@@ -45,6 +48,7 @@ export const steps: readonly Step[] = [
   controlPlane,
   key,
   protocol,
+  calls,
   clock,
   linkQuality,
   icmp,

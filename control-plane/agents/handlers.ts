@@ -36,6 +36,7 @@ export function agentHandlers(
     submitResults: async ({ body }, { principal, bodyBytes }) => {
       const { accountId, location } = principal;
       const { length: results } = body.items;
+      if (results === 0) return { items: [] };
       quotas.take(accountId, location, { results, resultBytes: bodyBytes });
       await losses.compare(body.acknowledged);
       const items = await intake.ingest({ accountId, location, ...body });

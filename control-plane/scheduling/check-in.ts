@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import {
   leaseMs,
+  longestVisitMs,
   type AssignedCheck,
   type CheckInAnswer,
   type CheckInRequest,
@@ -151,14 +152,14 @@ function serverTime(clock: Clock, receivedAt: number, arrivedAt: number) {
 }
 
 /**
- * A check-in that offers nothing and waits for nothing, as `doctor` sends it, only asks whether it would be answered.
+ * A check-in that offers nothing and waits for little, as `doctor` sends it, only asks whether it would be answered.
  * It leaves no trace: whether the location is served, and since when, is what people look at then.
  */
 function isVisit({ hub }: Services, caller: Caller, request: CheckInRequest): boolean {
   const { agentId, capabilities, waitMs } = request;
   return (
     capabilities.checkTypes.length === 0 &&
-    waitMs === 0 &&
+    waitMs <= longestVisitMs &&
     !hub.isServing(caller.accountId, caller.location, agentId)
   );
 }
@@ -190,8 +191,11 @@ export async function checkIn(
 ): Promise<CheckInAnswer> {
   const { hub } = services;
   refuseWhenStopping(services);
-  if (isVisit(services, caller, request))
+  if (isVisit(services, caller, request)) {
+    await hub.hold(request.waitMs, signal);
+    refuseWhenStopping(services);
     return answerOfVisit(services, caller, request, receivedAt);
+  }
   hub.arrive(caller, request.agentId);
   let how: Parameters<typeof hub.depart>[2] = 'failed';
   try {

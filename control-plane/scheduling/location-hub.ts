@@ -714,6 +714,12 @@ export class LocationHub {
     });
   }
 
+  /** Holds a call that waits for nothing. Resolves at its end, on abort, or when the process stops. */
+  async hold(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms <= 0) return;
+    await sleep(this.#parts.clock, ms, AbortSignal.any([signal, this.#closing.signal]));
+  }
+
   /** True while the process stops: callers must get an error, not an answer without agents. */
   get isClosed(): boolean {
     return this.#closing.signal.aborted;

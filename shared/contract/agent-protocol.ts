@@ -17,6 +17,8 @@ export const protocolHeader = 'agent-protocol';
 
 /** Longest wait of a check-in. */
 const longPollMs = 25_000;
+/** A check-in that offers nothing and waits no longer is a visit, as `doctor` makes it: it leaves no trace. */
+export const longestVisitMs = 15_000;
 /** A lease on a job: renewed every 20 s, lost after 60. */
 export const leaseMs = 60_000;
 export const leaseRenewMs = 20_000;
@@ -392,7 +394,7 @@ export const submitResults = defineRoute({
   /** Items are parsed one by one, so that only an invalid item is refused. */
   body: z.object({
     agentId: z.uuid(),
-    items: z.array(z.unknown()).min(1).max(maxBatchItems),
+    items: z.array(z.unknown()).max(maxBatchItems),
     acknowledged: acknowledgement.exactOptional(),
   }),
   bodyLimitBytes: 33_554_432,

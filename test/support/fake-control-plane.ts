@@ -9,6 +9,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { brotliDecompressSync } from 'node:zlib';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import {
+  longestVisitMs,
   agentRoutes,
   protocolVersion,
   submission,
@@ -215,7 +216,9 @@ export class FakeControlPlane implements AsyncDisposable {
     const receivedAt = this.#now();
     const raw = await readBody(request).catch(() => Buffer.alloc(0));
     if (found === undefined) {
-      this.#send(response, 404, { message: `nothing at ${request.url ?? ''}` });
+      const message = `nothing at ${request.url ?? ''}`;
+      const attributes = { code: 'NOT_FOUND' };
+      this.#send(response, 404, { statusCode: 404, error: 'Not Found', message, attributes });
       return;
     }
     const [name, route] = found;
@@ -353,6 +356,17 @@ export class FakeControlPlane implements AsyncDisposable {
     response: ServerResponse,
   ): Promise<CheckInAnswer> {
     const until = this.#clock.monotonic() + request.waitMs;
+    const isVisit =
+      request.capabilities.checkTypes.length === 0 &&
+      request.waitMs <= longestVisitMs &&
+      !this.#told.has(request.agentId);
+    if (isVisit) {
+      await new Promise<void>((resolve) => this.#clock.after(request.waitMs, resolve));
+      const serverTime = { receivedAt, sentAt: this.#now() };
+      const nothing = { upserts: [], removals: [], jobs: [], cancellations: [] };
+      const { location, epoch } = this;
+      return { serverTime, location, epoch, snapshot: '', full: true, ...nothing };
+    }
     let hasHungUp = false;
     response.once('close', () => {
       hasHungUp = true;

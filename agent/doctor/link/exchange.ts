@@ -1,19 +1,23 @@
 /** What the control plane answers to a check-in: the agent's own way, with an id that is thrown away. */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { request, type Dispatcher } from 'undici';
 import type { Clock } from '@monitor/shared/clock.ts';
 import {
+  agentArtifactRoutes,
   checkIn,
   goodbye,
   protocolHeader,
   protocolVersion,
+  submitResults,
   type CheckInRequest,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { keyProblem } from '../../key-problem.ts';
+import { errorBody } from '@monitor/shared/contract/errors.ts';
 import { codeOf } from '../../net/failure.ts';
+import { printable } from '../../printable.ts';
 import { version } from '../../version.ts';
 
-const answerWithinMs = 6_000;
+const answerWithinMs = 10_000;
 const tripWithinMs = 2_000;
 /** Fills some packets, and is less than servers and proxies take as headers. */
 const largeBytes = 4_000;
@@ -34,12 +38,14 @@ export interface CheckInFacts {
   durationMs: number;
   /** Code and words of what went wrong without an answer. */
   problem: { code: string; message: string } | null;
+  /** Something in between has signed the answer. */
+  isBetween: boolean;
 }
 
 /** No key begins so; without a key one can still find out whether a control plane answers. */
 const noKey = 'pl_none_given_by_doctor';
 
-function bodyOf(agentId: string, sentAt: number): CheckInRequest {
+function bodyOf(agentId: string, sentAt: number, waitMs = 0): CheckInRequest {
   return {
     agentId,
     protocol: protocolVersion,
@@ -57,8 +63,8 @@ function bodyOf(agentId: string, sentAt: number): CheckInRequest {
     capacity: { light: 0, heavy: 0 },
     running: 0,
     outbox: { depth: 0, oldestAt: null, droppedTotal: 0 },
-    snapshot: null,
-    waitMs: 0,
+    snapshot: waitMs === 0 ? null : '',
+    waitMs,
     clock: { sentAt, offsetMs: null },
   };
 }
@@ -96,6 +102,105 @@ async function requestWithin(
   return Promise.race([answer, tooLate]);
 }
 
+function problemOf(error: unknown): { code: string; message: string } {
+  const cause = innermost(error);
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const isTimeout = cause instanceof Error && cause.name === 'TimeoutError';
+  return { code: isTimeout ? 'TIMEOUT' : codeOf(cause), message };
+}
+
+/** What became of one kind of call. */
+export interface CallFacts {
+  what: string;
+  status: number | null;
+  /** The control plane itself answered: it took the call, or refused it in its own words as it should. */
+  isOwn: boolean;
+  /** The beginning of any other answer, or a code. */
+  said: string;
+  durationMs: number;
+  /** How long it was to wait; null where it was not. */
+  heldMs: number | null;
+}
+
+export interface CallOptions {
+  key: string | null;
+  dispatcher: Dispatcher;
+  clock: Clock;
+  /** How long a poll waits; null leaves it out. */
+  holdMs: number | null;
+}
+
+/** A poll that waits, a batch of no results, and a file of no bytes that belongs to no result. Never rejects. */
+export async function observeCalls(
+  baseUrl: string,
+  { key, dispatcher, clock, holdMs }: CallOptions,
+): Promise<CallFacts[]> {
+  const agentId = randomUUID();
+  const observe = async (
+    what: string,
+    { method, path, status: taken }: { method: string; path: string; status: number },
+    body: string,
+    {
+      headers = {},
+      refusal = 0,
+      heldMs = null,
+    }: {
+      headers?: Record<string, string>;
+      /** The status by which the control plane itself says that there is nothing of the kind. */
+      refusal?: number;
+      heldMs?: number | null;
+    },
+  ): Promise<CallFacts> => {
+    const began = clock.monotonic();
+    const facts = { what, heldMs, isOwn: false };
+    const elapsed = (): number => Math.round(clock.monotonic() - began);
+    try {
+      const response = await requestWithin((heldMs ?? 0) + answerWithinMs, baseUrl + path, {
+        ...{ method: method as 'POST' | 'PUT', dispatcher, body },
+        headers: { ...headersFor(key), ...headers },
+      });
+      const { statusCode: status } = response;
+      const durationMs = elapsed();
+      const text = (await response.body.text()).slice(0, maxBodyLength);
+      const isOwn = status === taken || (status === refusal && isOwnError(text));
+      return { ...facts, status, isOwn, said: firstWords(text), durationMs };
+    } catch (error) {
+      return { ...facts, status: null, said: problemOf(error).code, durationMs: elapsed() };
+    }
+  };
+  const { path } = agentArtifactRoutes.uploadArtifact;
+  const file = path.replace('{resultId}', randomUUID()).replace('{name}', 'doctor.txt');
+  const polled = JSON.stringify(bodyOf(agentId, Math.round(clock.now()), holdMs ?? 0));
+  return Promise.all([
+    ...(holdMs === null ? [] : [observe('a poll that waits', checkIn, polled, { heldMs: holdMs })]),
+    // compatibility: control planes before 7.1 refuse a batch of none.
+    observe('results', submitResults, JSON.stringify({ agentId, items: [] }), { refusal: 400 }),
+    observe('files', { ...agentArtifactRoutes.uploadArtifact, path: file }, '', {
+      refusal: 404,
+      headers: {
+        'content-type': 'application/octet-stream',
+        digest: `sha-256=${createHash('sha256').digest('base64')}`,
+      },
+    }),
+  ]);
+}
+
+function isOwnError(text: string): boolean {
+  try {
+    return errorBody.safeParse(JSON.parse(text)).success;
+  } catch {
+    return false;
+  }
+}
+
+function firstWords(text: string): string {
+  const words = text
+    .slice(0, 1_000)
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ');
+  return printable(words.trim().slice(0, 80));
+}
+
 /** Checks in once without taking work, and says goodbye again. Never rejects. */
 export async function observeCheckIn(
   baseUrl: string,
@@ -106,7 +211,10 @@ export async function observeCheckIn(
   const agentId = randomUUID();
   const sentAt = Math.round(clock.now());
   const began = clock.monotonic();
-  const facts = { contentType: '', location: null, serverDate: null, body: '', sentAt };
+  const facts = {
+    ...{ contentType: '', location: null, serverDate: null, body: '', sentAt },
+    isBetween: false,
+  };
   try {
     const response = await requestWithin(answerWithinMs, baseUrl + checkIn.path, {
       method: checkIn.method,
@@ -131,6 +239,7 @@ export async function observeCheckIn(
     }
     return {
       status,
+      isBetween: (headers.via ?? headers.server) !== undefined,
       contentType: String(headers['content-type'] ?? ''),
       location: headers.location === undefined ? null : String(headers.location),
       serverDate: Number.isNaN(date) ? null : date,
@@ -138,10 +247,7 @@ export async function observeCheckIn(
       ...{ sentAt, receivedAt, durationMs, problem: null },
     };
   } catch (error) {
-    const cause = innermost(error);
-    const message = cause instanceof Error ? cause.message : String(cause);
-    const isTimeout = cause instanceof Error && cause.name === 'TimeoutError';
-    const code = isTimeout ? 'TIMEOUT' : codeOf(cause);
+    const { code, message } = problemOf(error);
     const durationMs = Math.round(clock.monotonic() - began);
     const receivedAt = Math.round(clock.now());
     return { ...facts, status: null, receivedAt, durationMs, problem: { code, message } };

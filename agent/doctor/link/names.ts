@@ -29,8 +29,8 @@ export interface NameFacts {
   hasResolvConf: boolean;
 }
 
-/** So long the operating system may take: over the 5 s it waits for a server that is dead. */
-const osWithinMs = 6_000;
+/** The agent gives names, TCP and TLS together 20 s. */
+const osWithinMs = 18_000;
 const serverWithinMs = 2_500;
 const maxServers = 3;
 

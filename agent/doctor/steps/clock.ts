@@ -20,14 +20,18 @@ export function judgeClock(facts: CheckInFacts): Finding[] {
   if (offsetMs === null) return [skip('the answer does not say what time it is')];
   const amount = Math.round(Math.abs(offsetMs));
   const isExact = answer.kind === 'accepted';
-  if (amount > tolerableMs + (isExact ? 0 : dateStepMs)) {
+  const uncertainMs = (receivedAt - sentAt) / 2;
+  if (amount > tolerableMs + uncertainMs + (isExact ? 0 : dateStepMs)) {
     const shown = amount < 10_000 ? `${amount} ms` : longTime(amount);
     const side = offsetMs > 0 ? 'behind' : 'ahead of';
     return [warn(`this clock is ${shown} ${side} that of the control plane`, fix)];
   }
+  const margin = uncertainMs < 100 ? '' : `, ± ${Math.ceil(uncertainMs)} ms`;
   return [
     ok(
-      isExact ? `within ${amount} ms of the control plane` : 'within seconds of the control plane',
+      isExact
+        ? `within ${amount} ms of the control plane${margin}`
+        : 'within seconds of the control plane',
     ),
   ];
 }
@@ -37,7 +41,7 @@ export const clock: Step = {
   name: 'clock',
   // Not the key: what was refused still says what time it is.
   needs: ['dns', 'route', 'proxy', 'connect', 'tls', 'control-plane'],
-  limitMs: 8_000,
+  limitMs: 25_000,
   isOnline: true,
   check: async ({ link }) => judgeClock(await link.checkIn()),
 };

@@ -67,7 +67,7 @@ export const connect: Step = {
   id: 'connect',
   name: 'connection',
   needs: ['dns', 'route', 'proxy'],
-  limitMs: 8_000,
+  limitMs: 25_000,
   isOnline: true,
   async check({ link }) {
     const { destination } = link;

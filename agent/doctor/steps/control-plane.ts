@@ -10,7 +10,7 @@ import type { Step } from '../step.ts';
 
 /** What the body of an answer is. */
 export type Answer =
-  | { kind: 'accepted'; location: string; offsetMs: number }
+  | { kind: 'accepted'; location: string; offsetMs: number; isVisit: boolean }
   | { kind: 'error'; message: string; protocol: ProtocolRefusal | null }
   | { kind: 'page'; title: string }
   | { kind: 'other' };
@@ -36,9 +36,11 @@ export function readAnswer(facts: CheckInFacts): Answer {
   const json = parse(body);
   const accepted = checkInAnswer.safeParse(json);
   if (accepted.success) {
-    const { location, serverTime } = accepted.data;
+    const { location, serverTime, snapshot } = accepted.data;
     const offsetMs = (serverTime.receivedAt - sentAt + (serverTime.sentAt - receivedAt)) / 2;
-    return { kind: 'accepted', location, offsetMs: Math.round(offsetMs) };
+    // Control planes that know visits give no snapshot to one.
+    const isVisit = snapshot === '';
+    return { kind: 'accepted', location, offsetMs: Math.round(offsetMs), isVisit };
   }
   const refused = errorBody.pick({ message: true }).safeParse(json);
   if (refused.success) {
@@ -115,6 +117,9 @@ function isLateByAddresses({ status, problem }: CheckInFacts, deadAddresses: num
   return status === null && problem?.code === 'TIMEOUT' && deadAddresses > maxDeadAddresses;
 }
 
+/** About the key and the protocol, which have steps of their own. */
+const judgedLater: ReadonlySet<number> = new Set([400, 401, 403, 409, 410, 422, 426]);
+
 /** Whether what answers is a control plane. What it says about the key and the protocol comes after. */
 export function judgeControlPlane(
   facts: CheckInFacts,
@@ -178,12 +183,21 @@ export function judgeControlPlane(
       ),
     ];
   }
-  if (answer.kind === 'error' && status !== 404) return [judgeReached(facts, url, passing)];
+  if (answer.kind === 'error' && judgedLater.has(status))
+    return [judgeReached(facts, url, passing)];
   if (status === 404) {
     return [
       fail(
         `${url} has no /v1/agent/check-in (404): it is another server, a wrong path, or a control plane older than this agent`,
         'set CONTROL_PLANE_URL to the address of the control plane without a path such as /v1 or /console',
+      ),
+    ];
+  }
+  if (answer.kind === 'error') {
+    return [
+      fail(
+        `${url} refuses the check-in (${status}): ${answer.message.slice(0, 300)}`,
+        'something in between changes what the agent sends: let it pass bodies and headers as they are (Content-Type, Content-Encoding, Authorization)',
       ),
     ];
   }
@@ -209,7 +223,7 @@ export const controlPlane: Step = {
   id: 'control-plane',
   name: 'control plane',
   needs: ['dns', 'route', 'proxy', 'connect', 'tls'],
-  limitMs: 9_500,
+  limitMs: 25_000,
   isOnline: true,
   async check({ link }) {
     const facts = await link.checkIn();

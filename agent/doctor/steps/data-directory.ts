@@ -5,6 +5,7 @@ import { bytesText, counted } from '../units.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { nearestFolder, type FileSystem, type Machine } from '../machine.ts';
 import { mountBelow } from '../mounts.ts';
+import { processState, type ProcessState } from '../process-state.ts';
 import { probeFolder } from '../probe-folder.ts';
 import type { Step } from '../step.ts';
 
@@ -29,7 +30,7 @@ export type Holder =
   | { kind: 'nobody' }
   | { kind: 'agent-here'; pid: number }
   | { kind: 'agent-on-another-machine'; hostname: string }
-  | { kind: 'silent'; pid: number };
+  | { kind: 'silent'; pid: number; state: ProcessState };
 
 const network = /^(nfs\d?|cifs|smb\d?|smbfs|9p|afs|ceph|glusterfs|fuse\.(sshfs|glusterfs|s3fs))$/;
 const volatileTypes = /^(tmpfs|ramfs)$/;
@@ -80,9 +81,9 @@ function judgeHolder({ path, heldBy }: DataFacts): Finding | null {
         'give each agent a folder of its own with AGENT_DATA_DIR (in Kubernetes a claim for each replica)',
       );
     case 'silent':
-      return warn(
-        `${path} is used by process ${heldBy.pid}, which does not answer with its status`,
-        `if that is the agent, nothing; another agent needs an AGENT_DATA_DIR of its own (ps -p ${heldBy.pid} shows what it is)`,
+      return (heldBy.state.isStopped ? fail : warn)(
+        `${path} is used by process ${heldBy.pid}, which does not answer with its status: ${heldBy.state.what}`,
+        heldBy.state.fix,
       );
     case 'agent-here':
     case 'nobody':
@@ -152,18 +153,20 @@ export function lockHolder(locks: string, inode: number): number | null {
   return null;
 }
 
-function holderByLock(machine: Machine, path: string): Holder {
+export function holderByLock(machine: Machine, path: string): Holder {
   const inode = machine.stat(join(path, 'outbox.db'))?.ino;
   const locks = machine.read('/proc/locks') ?? '';
   const pid = inode === undefined ? null : lockHolder(locks, inode);
-  return pid === null ? { kind: 'nobody' } : { kind: 'silent', pid };
+  return pid === null
+    ? { kind: 'nobody' }
+    : { kind: 'silent', pid, state: processState(machine, pid) };
 }
 
 export const dataDirectory: Step = {
   id: 'data-directory',
   name: 'data directory',
   needs: [],
-  limitMs: 3_000,
+  limitMs: 10_000,
   async check({ config, machine, runningAgent, clock }) {
     const path = config.AGENT_DATA_DIR;
     const running = await runningAgent();

@@ -174,7 +174,7 @@ export const dns: Step = {
   id: 'dns',
   name: 'name resolution',
   needs: [],
-  limitMs: 7_000,
+  limitMs: 20_000,
   isOnline: true,
   async check({ link }) {
     const { proxy, hop } = link.destination;

@@ -2,7 +2,10 @@ import { createServer } from 'node:net';
 import { codeOf } from '../../net/failure.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
+import { processState } from '../process-state.ts';
+import { askHealth } from '../running-agent.ts';
 import type { Step } from '../step.ts';
+import { holderByLock } from './data-directory.ts';
 
 export interface PortFacts {
   host: string;
@@ -13,12 +16,22 @@ export interface PortFacts {
   isOwnPort: boolean;
   /** `nginx (process 17)`; null where it is not known. */
   holder: string | null;
+  /** The holder is an agent that does not answer for this AGENT_DATA_DIR, and why. */
+  silence: { why: string; fix: string; isSure: boolean } | null;
 }
 
-export function judgePort({ host, port, code, isOwnPort, holder }: PortFacts): Finding[] {
+export function judgePort({ host, port, code, isOwnPort, holder, silence }: PortFacts): Finding[] {
   const where = `port ${port} on ${host === '::' ? 'all interfaces' : host}`;
   if (port === 0) return [ok('AGENT_HEALTH_PORT=0: a free port is taken')];
   if (isOwnPort) return [ok(`${where} is held by the agent that runs here`)];
+  if (code === 'EADDRINUSE' && silence !== null) {
+    return [
+      (silence.isSure ? fail : warn)(
+        `${where} is held by ${holder ?? ''}, ${silence.why}`,
+        silence.fix,
+      ),
+    ];
+  }
   switch (code) {
     case null:
       return [ok(`${where} is free`)];
@@ -62,7 +75,7 @@ export function listeningInodes(table: string, port: number): string[] {
   });
 }
 
-function holderOf(machine: Machine, port: number): string | null {
+function holderOf(machine: Machine, port: number): number | null {
   const inodes = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) =>
     listeningInodes(machine.read(path) ?? '', port),
   );
@@ -73,9 +86,29 @@ function holderOf(machine: Machine, port: number): string | null {
     const isIt = machine
       .list(folder)
       .some((fd) => wanted.has(machine.link(`${folder}/${fd}`) ?? ''));
-    if (isIt) return `${machine.read(`/proc/${pid}/comm`)?.trim() ?? '?'} (process ${pid})`;
+    if (isIt) return Number(pid);
   }
   return null;
+}
+
+/** Why the agent that holds the port says nothing of itself. Another agent may hold it as well. */
+async function silenceOf(
+  machine: Machine,
+  { pid, path, port }: { pid: number; path: string; port: number },
+): Promise<PortFacts['silence']> {
+  const heldBy = holderByLock(machine, path);
+  if (heldBy.kind === 'silent' && heldBy.pid === pid) {
+    const state = processState(machine, pid);
+    const why = `the agent of ${path}, which does not answer: ${state.what}`;
+    return { why, fix: state.fix, isSure: state.isStopped };
+  }
+  const health = await askHealth(port);
+  if (!health.includes('"controlPlane"')) return null;
+  return {
+    why: `an agent with another AGENT_DATA_DIR than ${path}, or whose folder was removed while it runs`,
+    fix: 'restart it where its folder was removed; otherwise give each agent a port of its own, or doctor the settings of that agent',
+    isSure: true,
+  };
 }
 
 function tryPort(host: string, port: number): Promise<string | null> {
@@ -99,14 +132,18 @@ export const healthPort: Step = {
   id: 'health-port',
   name: 'health port',
   needs: [],
-  limitMs: 3_000,
+  limitMs: 15_000,
   async check({ config, machine, runningAgent }) {
     const host = config.AGENT_HEALTH_HOST;
     const port = config.AGENT_HEALTH_PORT;
     const running = await runningAgent();
     const isOwnPort = running?.isHere === true && running.status.healthPort === port;
     const code = port === 0 || isOwnPort ? null : await tryPort(host, port);
-    const holder = code === 'EADDRINUSE' ? holderOf(machine, port) : null;
-    return judgePort({ host, port, code, isOwnPort, holder });
+    const pid = code === 'EADDRINUSE' ? holderOf(machine, port) : null;
+    const comm = machine.read(`/proc/${pid ?? ''}/comm`)?.trim() ?? '?';
+    const holder = pid === null ? null : `${comm} (process ${pid})`;
+    const path = config.AGENT_DATA_DIR;
+    const silence = pid === null ? null : await silenceOf(machine, { pid, path, port });
+    return judgePort({ host, port, code, isOwnPort, holder, silence });
   },
 };

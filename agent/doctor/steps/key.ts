@@ -45,7 +45,7 @@ export const key: Step = {
   id: 'key',
   name: 'key',
   needs: ['settings', 'dns', 'route', 'proxy', 'connect', 'tls', 'control-plane'],
-  limitMs: 8_000,
+  limitMs: 25_000,
   isOnline: true,
   check: async ({ link, config }) => judgeKey(config.API_KEY?.reveal(), await link.checkIn()),
 };

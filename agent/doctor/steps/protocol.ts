@@ -43,7 +43,7 @@ export const protocol: Step = {
   id: 'protocol',
   name: 'protocol',
   needs: ['dns', 'route', 'proxy', 'connect', 'tls', 'control-plane', 'key'],
-  limitMs: 8_000,
+  limitMs: 25_000,
   isOnline: true,
   check: async ({ link }) => judgeProtocol(await link.checkIn()),
 };

@@ -115,7 +115,7 @@ export const proxy: Step = {
   id: 'proxy',
   name: 'proxy',
   needs: ['dns', 'route'],
-  limitMs: 8_000,
+  limitMs: 25_000,
   isOnline: true,
   async check({ link }) {
     const { destination } = link;

@@ -260,7 +260,7 @@ export const tls: Step = {
   id: 'tls',
   name: 'TLS',
   needs: ['dns', 'route', 'proxy', 'connect'],
-  limitMs: 10_000,
+  limitMs: 25_000,
   isOnline: true,
   async check({ link, config, machine, environment, clock }) {
     const { destination } = link;

@@ -5,6 +5,7 @@ import {
   fail,
   follows,
   ok,
+  skip,
   type StepFinding,
   type Finding,
 } from '../../../agent/doctor/finding.ts';
@@ -120,7 +121,28 @@ test('what throws is a warning about doctor, never a stack trace', async () => {
     }),
     step('b', ['a'], says(ok('goes on'))),
   ]);
-  assert.deepEqual(brief(findings), ['a warn: could not be tested: bug of ours', 'b ok: goes on']);
+  assert.deepEqual(brief(findings), [
+    'a fail: could not be tested: bug of ours',
+    'b skip: not tested: follows from the failure of a',
+  ]);
+});
+
+test('what others need and could not be found out has failed, and what nobody needs has not', async () => {
+  const unknown = says(skip('no answer'));
+  const [needed, later, alone] = await run([
+    step('needed', [], unknown),
+    step('later', ['needed'], says(ok('never said'))),
+    step('alone', [], unknown),
+  ]);
+  assert.deepEqual(
+    [needed, later, alone].map((finding) => finding?.verdict),
+    ['fail', 'skip', 'skip'],
+  );
+  const left = await run(
+    [step('a', [], unknown, { isOnline: true }), step('b', ['a'], says(ok('b')))],
+    { isOffline: true },
+  );
+  assert.deepEqual(brief(left), ['a skip: not tested: left out by --offline', 'b ok: b']);
 });
 
 test('--only brings what is needed, --skip leaves it out, --offline and --quick say so', async () => {
@@ -147,5 +169,5 @@ test('every step needs only earlier ones, and ids are unique', () => {
       assert.equal(seen.has(needed), true, `${id} needs ${needed}`);
     seen.add(id);
   }
-  assert.equal(seen.size, 27);
+  assert.equal(seen.size, 29);
 });

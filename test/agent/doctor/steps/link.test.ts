@@ -491,7 +491,7 @@ function answered(
 ): CheckInFacts {
   return {
     ...{ status, body, contentType: '', location: null, serverDate: null },
-    ...{ sentAt: now, receivedAt: now + 40, durationMs: 40, problem: null },
+    ...{ sentAt: now, receivedAt: now + 40, durationMs: 40, problem: null, isBetween: false },
     ...more,
   };
 }

@@ -18,7 +18,12 @@ import {
 } from '../../../../agent/doctor/steps/data-directory.ts';
 import { judgeDescriptors } from '../../../../agent/doctor/steps/descriptors.ts';
 import { fontFiles, judgeFonts } from '../../../../agent/doctor/steps/fonts.ts';
-import { judgePort, listeningInodes } from '../../../../agent/doctor/steps/health-port.ts';
+import { processState } from '../../../../agent/doctor/process-state.ts';
+import {
+  judgePort,
+  listeningInodes,
+  type PortFacts,
+} from '../../../../agent/doctor/steps/health-port.ts';
 import { judgeIcmp, parseRange, type IcmpFacts } from '../../../../agent/doctor/steps/icmp.ts';
 import { hasIpv6Way, judgeIpv6 } from '../../../../agent/doctor/steps/ipv6.ts';
 import { judgeMemory } from '../../../../agent/doctor/steps/memory.ts';
@@ -50,6 +55,10 @@ function machineWith(folder: string, files: Record<string, string>) {
 }
 
 const problem = (code: string) => ({ problem: { code, message: code } });
+
+const processes = (state: string) =>
+  processState({ ...openMachine(), read: () => `7 (a) b) ${state} 1 7` }, 7);
+const [stopped, busy] = [processes('T'), processes('S')];
 
 test('the data directory: each way it can fail has its own cause and fix', () => {
   const sound: DataFacts = {
@@ -93,7 +102,12 @@ test('the data directory: each way it can fail has its own cause and fix', () =>
       'fail',
       /an agent on pod-1.*AGENT_DATA_DIR/,
     ],
-    [{ heldBy: { kind: 'silent', pid: 7 } }, 'warn', /process 7, which does not answer/],
+    [
+      { heldBy: { kind: 'silent', pid: 7, state: busy } },
+      'warn',
+      /process 7, which does not answer/,
+    ],
+    [{ heldBy: { kind: 'silent', pid: 7, state: stopped } }, 'fail', /it is stopped.*kill -CONT 7/],
   ];
   for (const [facts, verdict, words] of rows)
     assertSays(judgeData({ ...sound, ...facts }), verdict, words);
@@ -372,8 +386,14 @@ test('a program that cannot even be started is an answer, not an error', async (
 });
 
 test('the health port: free, held by this agent, taken, forbidden, of another machine', () => {
-  const facts = { host: '::', port: 8081, code: null, isOwnPort: false, holder: null };
-  const rows: [Partial<typeof facts> | { code: string; holder?: string }, string, RegExp][] = [
+  const facts: PortFacts = {
+    ...{ host: '::', port: 8081, code: null, isOwnPort: false, holder: null, silence: null },
+  };
+  const own = { code: 'EADDRINUSE', holder: 'node (process 7)' };
+  const why = 'the agent of /data, which does not answer';
+  const rows: [Partial<PortFacts>, string, RegExp][] = [
+    [{ ...own, silence: { why, fix: stopped.fix, isSure: true } }, 'fail', /the agent of .*-CONT/],
+    [{ ...own, silence: { why, fix: busy.fix, isSure: false } }, 'warn', /the agent of \/data/],
     [{}, 'ok', /port 8081 on all interfaces is free/],
     [{ isOwnPort: true }, 'ok', /the agent that runs here/],
     [{ port: 0 }, 'ok', /free port is taken/],
