@@ -16,7 +16,7 @@ export {
 export {
   createApiKey,
   createLocationKey,
-  deleteLocationKey,
+  revokeLocationKey,
   KeyStore,
   type ListedKey,
   listKeys,

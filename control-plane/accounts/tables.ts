@@ -73,4 +73,10 @@ export interface LocationKeysTable {
   masked_key: string;
   created_at: number;
   updated_at: number | null;
+  /** It stays in the table, so that people see that somebody still uses it. */
+  revoked_at: Generated<number | null>;
+  /** The last call with it that was refused: when, why and from where. */
+  refused_at: Generated<number | null>;
+  refused_because: Generated<string | null>;
+  refused_from: Generated<string | null>;
 }

@@ -4,7 +4,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../db/tables.ts';
-import type { LocationHub } from '../scheduling/index.ts';
+import { standsOf, type LocationHub } from '../scheduling/index.ts';
 
 /** Several scrapers within this time cause one read. */
 const readAgainAfterMs = 2_000;
@@ -16,7 +16,7 @@ export interface StateParts {
   databaseFile: string;
 }
 
-async function readState({ db, clock }: StateParts) {
+async function readState({ db, clock, hub }: StateParts) {
   const now = clock.now();
   const places = await db
     .selectFrom('jobs')
@@ -63,7 +63,8 @@ async function readState({ db, clock }: StateParts) {
     .select((select) => select.fn.countAll<number>().as('count'))
     .groupBy(['type', 'activated'])
     .execute();
-  return { now, places, owned, outbox, checks };
+  const stands = await standsOf(db, (place) => hub.members(place.accountId, place.location).length);
+  return { now, places, owned, outbox, checks, stands };
 }
 
 async function sizeOf(path: string): Promise<number> {
@@ -141,6 +142,17 @@ export function observeState(registry: Registry, parts: StateParts): void {
       const { owned, now } = await state();
       for (const { account_id, location, unserved_since: since } of owned) {
         this.set({ account_id, location }, since === null ? 0 : (now - since) / 1000);
+      }
+    },
+  );
+  gauge(
+    'location_state',
+    '1 for the state of a location: CONNECTED, NEVER_CONNECTED, REFUSED, LOST or STOPPED',
+    [...ofLocation, 'state'],
+    async function () {
+      for (const [place, stand] of (await state()).stands) {
+        const [account_id = '', location = ''] = place.split('/');
+        this.set({ account_id, location, state: stand.state }, 1);
       }
     },
   );

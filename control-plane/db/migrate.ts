@@ -54,6 +54,7 @@ import * as resultKeys from './migrations/0043-result-keys.ts';
 import * as heldDeletions from './migrations/0045-held-deletions.ts';
 import * as windowMutes from './migrations/0046-window-mutes.ts';
 import * as heldSnapshots from './migrations/0047-held-snapshots.ts';
+import * as refusals from './migrations/0048-refusals.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -121,6 +122,7 @@ const onBoth = {
   '0045-held-deletions': heldDeletions,
   '0046-window-mutes': windowMutes,
   '0047-held-snapshots': heldSnapshots,
+  '0048-refusals': refusals,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {

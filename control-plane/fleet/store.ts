@@ -6,7 +6,15 @@ import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { errorStreaksOf, outagesOf, type PassedSince } from '../alerting/index.ts';
-import { loadOf, noResultsCode, type Overload, overloadOf } from '../scheduling/index.ts';
+import {
+  keyOfPlace,
+  loadOf,
+  noResultsCode,
+  noStand,
+  type Overload,
+  overloadOf,
+  standsOf,
+} from '../scheduling/index.ts';
 import { readGaps } from '../reception/index.ts';
 
 /** Agents that left are listed for this long. */
@@ -47,6 +55,7 @@ function toAgent(row: Selectable<Database['agents']>, isServing: IsServing): Fle
       droppedTotal: row.outbox_dropped,
     },
     clockOffsetMs: row.clock_offset_ms,
+    clockUncertaintyMs: row.clock_uncertainty_ms,
     load: toLoad(row),
     capabilities: { checkTypes, runtimes, icmp, capture, traceroute, browsers },
   };
@@ -186,6 +195,7 @@ export async function listLocationStates(
   const queues = await queuesByLocation(db, accountId, now);
   const overloads = await overloadsByLocation(db, accountId);
   const faults = await faultsByLocation(db, accountId, passedSince);
+  const stands = await standsOf(db, ({ location }) => agentCount(location), { accountId });
 
   const privateOnes = new Map(owned.map((row) => [row.slug_name, row]));
   const stateOf = new Map(states.map((row) => [row.location, row]));
@@ -203,6 +213,7 @@ export async function listLocationStates(
         privateLocationId: own?.id ?? null,
         checkCount: checks.get(location) ?? 0,
         agentCount: agentCount(location),
+        ...(stands.get(keyOfPlace({ accountId, location })) ?? noStand),
         servedSince: toTimestampOrNull(state?.served_since ?? null),
         unservedSince: toTimestampOrNull(state?.unserved_since ?? null),
         overloadedSince: toTimestampOrNull(overload?.since ?? null),

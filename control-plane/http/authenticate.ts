@@ -41,6 +41,11 @@ export interface KeyFinder {
   findLocationKey(keyHash: string): Promise<(LocationPrincipal & { keyHash: string }) | undefined>;
   /** Whose key it is or was, also an expired or revoked one and one of another kind: for the audit log alone. */
   findHolder(keyHash: string): Promise<KeyHolder | undefined>;
+  /** Notes that an agent with this key was refused: why, and from which address. */
+  noteRefusal(
+    holder: LocationPrincipal,
+    how: { because: string; from: string | null },
+  ): Promise<void>;
   /** The key or the person of a console session, by the hash of the session token. */
   findSession(tokenHash: string): Promise<ApiPrincipal | undefined>;
 }

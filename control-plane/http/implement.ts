@@ -34,6 +34,7 @@ import {
   type ApiPrincipal,
   type KeyFinder,
   type KeyHolder,
+  type LocationPrincipal,
   type Principal,
 } from './authenticate.ts';
 import { type CallContext, readingContext } from './call-context.ts';
@@ -593,6 +594,9 @@ function serve(
     await audited.noteRefusal(route, { request, params, principal });
   };
 
+  const noteAtKey = (request: Request, holder: LocationPrincipal, because: string): Promise<void> =>
+    options.keys.noteRefusal(holder, { because, from: request.ip ?? null });
+
   const run: Serve = async (request, response, params) => {
     const receivedAt = options.now();
     const principal = await authenticate(
@@ -604,6 +608,8 @@ function serve(
       if (limits !== null) countRefusal(limits, request, ofRefused, error);
       const holder = await holderOf(request, options.keys);
       if (holder !== undefined) await noteRefusal(request, params, holder);
+      if (holder?.kind === 'locationKey')
+        await noteAtKey(request, holder, 'the key was deleted, and an agent still uses it');
       throw error;
     });
     if (principal.kind !== 'none') {
@@ -612,6 +618,8 @@ function serve(
       } catch (error) {
         if (limits !== null) countRefusal(limits, request, ofRefused, error);
         await noteRefusal(request, params, principal);
+        if (principal.kind === 'locationKey')
+          await noteAtKey(request, principal, 'the request names another account');
         throw error;
       }
     }
@@ -640,7 +648,12 @@ function serve(
     if (principal.kind === 'locationKey') {
       const protocol = protocolIn(request.headers[protocolHeader]);
       if (protocol === null) throw invalidHeader(protocolHeader, notOneProtocol);
-      requireProtocol(protocol);
+      try {
+        requireProtocol(protocol);
+      } catch (error) {
+        await noteAtKey(request, principal, error instanceof Error ? error.message : String(error));
+        throw error;
+      }
     }
     const body =
       route.body === undefined || route.bodyStream === true

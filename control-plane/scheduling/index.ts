@@ -41,6 +41,8 @@ export { locationHandlers } from './locations/handlers.ts';
 export { moveSchedule } from './move-schedule.ts';
 export { cancelOpenRuns, recordOpenRuns } from './open-runs.ts';
 export { openRunHandlers } from './open-runs/handlers.ts';
+export { noStand, standsOf } from './location-stands.ts';
+export { keyOfPlace } from './serving-agents.ts';
 export { loadOf, type Overload, overloadOf } from './overload.ts';
 export { keyOfMachine, machineSlug } from './private-locations/machine-location.ts';
 export { givenKeysOf } from './private-locations/result-keys.ts';

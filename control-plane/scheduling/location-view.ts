@@ -277,6 +277,7 @@ export class LocationView {
       .select('id')
       .where('account_id', '=', accountId)
       .where('location', '=', location)
+      .where('revoked_at', 'is', null)
       .execute();
     return new Set(rows.map(({ id }) => id));
   }

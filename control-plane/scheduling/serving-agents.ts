@@ -43,6 +43,7 @@ function valuesOf({ request, receivedAt }: Arrival, replicaId: string) {
     outbox_oldest_at: request.outbox.oldestAt,
     outbox_dropped: request.outbox.droppedTotal,
     clock_offset_ms: request.clock.offsetMs,
+    clock_uncertainty_ms: request.clock.uncertaintyMs ?? null,
     started_at: request.startedAt,
     last_seen_at: receivedAt,
     load_json: request.load === undefined ? null : JSON.stringify(request.load),
@@ -77,6 +78,7 @@ const renewals = [true, false].map((isOverloaded) =>
         outbox_oldest_at: argument('outbox_oldest_at'),
         outbox_dropped: argument('outbox_dropped'),
         clock_offset_ms: argument('clock_offset_ms'),
+        clock_uncertainty_ms: argument('clock_uncertainty_ms'),
         last_seen_at: argument('last_seen_at'),
         load_json: argument('load_json'),
         overloaded_since: argument('overloaded_since'),
@@ -303,7 +305,10 @@ export async function leaveLocation(
   const before = await lockState(db, place);
   let leaving = db
     .updateTable('agents')
-    .set({ gone_at: now, open_runs_json: null, cancelled_runs_json: null })
+    .set({
+      ...{ gone_at: now, open_runs_json: null, cancelled_runs_json: null },
+      said_goodbye: replicaId === undefined ? 1 : 0,
+    })
     .where('account_id', '=', accountId)
     .where('location', '=', location)
     .where('id', 'in', ids)

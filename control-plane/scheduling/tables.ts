@@ -77,6 +77,9 @@ export interface AgentsTable {
   outbox_dropped: number;
   /** Clock of the control plane minus clock of the agent. */
   clock_offset_ms: number | null;
+  clock_uncertainty_ms: Generated<number | null>;
+  /** It left by itself. */
+  said_goodbye: Generated<number>;
   started_at: number;
   last_seen_at: number;
   /** When the agent left or was given up. */

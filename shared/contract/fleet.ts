@@ -1,5 +1,6 @@
 /** Agents and their locations, for operators. */
 import { z } from 'zod';
+import { locationStand } from './private-location.ts';
 import { timestamp } from './primitives.ts';
 import { defineRoute } from './route.ts';
 
@@ -24,6 +25,10 @@ export const fleetAgent = z
       }),
     clockOffsetMs: z.number().nullable().meta({
       description: 'The clock of the control plane minus that of the agent',
+    }),
+    clockUncertaintyMs: z.number().nullable().meta({
+      description:
+        'How wrong that can be: half of the time that the way took; null where the agent does not say',
     }),
     load: z
       .object({
@@ -55,6 +60,7 @@ export const locationState = z
     privateLocationId: z.uuid().nullable(),
     checkCount: z.int().meta({ description: 'Activated checks that run there' }),
     agentCount: z.int().meta({ description: 'Agents that serve it now' }),
+    ...locationStand.shape,
     servedSince: timestamp.nullable(),
     unservedSince: timestamp.nullable().meta({
       description: 'Null while an agent serves it, and before the first agent',

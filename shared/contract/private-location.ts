@@ -18,15 +18,36 @@ const proxyUrl = z.string().max(2048).nullable();
 /** Two keys, so that one can be rotated while the other works. */
 export const maxKeysPerLocation = 2;
 
-const keyAtRest = z.object({
+/** What was refused to an agent with a key of the location. */
+const refusal = z.object({
+  at: timestamp,
+  because: z.string(),
+  from: z.string().nullable().meta({ description: 'The address that the call came from' }),
+  maskedKey: z.string(),
+});
+
+export const locationStand = z.object({
+  state: z.enum(['CONNECTED', 'NEVER_CONNECTED', 'REFUSED', 'LOST', 'STOPPED']).meta({
+    description:
+      'REFUSED: the newest call of an agent was refused, see `lastRefusal`; LOST: the last agent was not heard of any more; STOPPED: it said goodbye',
+  }),
+  lastRefusal: refusal.nullable().meta({
+    description: 'The last refusal of an agent here, also by a key that was deleted since',
+  }),
+});
+export type LocationStand = z.input<typeof locationStand>;
+
+const keyFields = z.object({
   id: z.uuid(),
   maskedKey: z.string().meta({ example: 'pl_…4f2a' }),
   created_at: timestamp,
   updated_at: timestamp.nullable(),
 });
 
+const keyAtRest = keyFields.extend({ lastRefusal: refusal.nullable() });
+
 /** Spec: Private location key. `rawKey` is returned only here. */
-export const privateLocationKey = keyAtRest
+export const privateLocationKey = keyFields
   .extend({ rawKey: z.string().meta({ description: 'The key itself; shown only now' }) })
   .meta({ id: 'PrivateLocationKey' });
 
@@ -71,6 +92,7 @@ export const privateLocation = z
     updated_at: timestamp.nullable(),
     lastSeen: timestamp.nullable(),
     agentCount: z.int().nullable(),
+    ...locationStand.shape,
     minAgentVersion: z.string().exactOptional(),
     runningAgents: runningAgents.exactOptional(),
   })

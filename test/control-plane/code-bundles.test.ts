@@ -71,6 +71,7 @@ async function setUp({ inS3 = false, quotaBytes = 0 } = {}) {
     {
       keys: {
         findSession: () => Promise.resolve(undefined),
+        noteRefusal: () => Promise.resolve(),
         findHolder: () => Promise.resolve(undefined),
         findApiKey: (keyHash) => {
           const accountId = find(keyHash, 'api');

@@ -9,6 +9,13 @@ async function agentAt(bench: Bench, location: string): Promise<FakeAgent> {
   return new FakeAgent(bench.cp, await bench.cp.locationKey(location));
 }
 
+const until = (stand: () => Promise<LocationState | undefined>, state: string) =>
+  eventually(
+    async () => (await stand())?.state === state,
+    60_000,
+    () => state,
+  );
+
 const agentsOf = async (bench: Bench) => (await bench.get('agents')) as FleetAgent[];
 const statesOf = async (bench: Bench) => (await bench.get('location-states')) as LocationState[];
 
@@ -22,7 +29,7 @@ test('an agent is listed with what it last said of itself', async () => {
         agentId: agent.id,
         running: 3,
         outbox: { depth: 7, oldestAt: now - minute, droppedTotal: 2 },
-        clock: { sentAt: now, offsetMs: 12.5 },
+        clock: { sentAt: now, offsetMs: 12.5, uncertaintyMs: 3.5 },
       },
       ['URL'],
       ['2026.04'],
@@ -43,6 +50,7 @@ test('an agent is listed with what it last said of itself', async () => {
       capacity: { light: 10, heavy: 1 },
       outbox: { depth: 7, oldestAt: iso(now - minute), droppedTotal: 2 },
       clockOffsetMs: 12.5,
+      clockUncertaintyMs: 3.5,
       load: null,
       capabilities: ['2026.04'],
     },
@@ -93,6 +101,60 @@ test('a location says whether it is served, since when, and how many checks need
     ['N. Virginia', 'us-east-1', null, 1, 0, null],
     ['Office', 'office', (body as { id: string }).id, 0, 0, null],
   ]);
+});
+
+test('never connected, connected, stopped and refused are four states, and a refusal says when, why and from where', async () => {
+  await using bench = await setUp();
+  const made = await bench.cp.api('POST', '/v1/private-locations', {
+    ...{ name: 'Office', slugName: 'office' },
+  });
+  const { id, keys } = made.body as { id: string; keys: { id: string; rawKey: string }[] };
+  const [key] = keys;
+  assert.ok(key);
+  const stand = async () => {
+    const [found] = (await statesOf(bench)).filter(({ location }) => location === 'office');
+    const own = (await bench.get(`private-locations/${id}`)) as LocationState;
+    assert.deepEqual(own.lastRefusal, found?.lastRefusal);
+    assert.equal(own.state, found?.state);
+    return found;
+  };
+  assert.equal((await stand())?.state, 'NEVER_CONNECTED');
+  const agent = new FakeAgent(bench.cp, key.rawKey);
+  await agent.checkIn();
+  await until(stand, 'CONNECTED');
+  await agent.call('goodbye', { agentId: agent.id }, 204);
+  await until(stand, 'STOPPED');
+  assert.equal((await stand())?.lastRefusal, null);
+  bench.clock.advance(minute);
+  await bench.cp.api('DELETE', `/v1/private-locations/${id}/keys/${key.id}`);
+  await agent.call('check-in', checkInOf({ agentId: agent.id }), 401);
+  const refused = await stand();
+  assert.equal(refused?.state, 'REFUSED');
+  const { at, because, from, maskedKey } = refused.lastRefusal ?? {};
+  assert.equal(at, iso(bench.clock.now()));
+  assert.match(because ?? '', /the key was deleted/);
+  assert.match(from ?? '', /127\.0\.0\.1/);
+  assert.equal(maskedKey, `pl_…${key.rawKey.slice(-4)}`);
+  // A key that nobody ever had is no agent of anybody.
+  await new FakeAgent(bench.cp, `pl_${'0'.repeat(64)}`).call('check-in', checkInOf({}), 401);
+  assert.deepEqual(await stand(), refused);
+  const { rawKey } = (await bench.cp.api('POST', `/v1/private-locations/${id}/keys`)).body as {
+    rawKey: string;
+  };
+  bench.clock.advance(minute);
+  await new FakeAgent(bench.cp, rawKey).checkIn();
+  await until(stand, 'CONNECTED');
+});
+
+test('an agent that was not heard of any more is lost', async () => {
+  await using bench = await setUp();
+  const agent = await agentAt(bench, 'eu-west-1');
+  await agent.checkIn();
+  const stand = async () =>
+    (await statesOf(bench)).find(({ location }) => location === 'eu-west-1');
+  await until(stand, 'CONNECTED');
+  bench.clock.advance(10 * minute);
+  await until(stand, 'LOST');
 });
 
 test('runs that wait for an agent are counted, with the age of the oldest', async () => {

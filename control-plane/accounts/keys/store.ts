@@ -159,6 +159,7 @@ export class KeyStore implements KeyFinder {
       .selectFrom('location_keys')
       .selectAll()
       .where('key_hash', '=', keyHash)
+      .where('revoked_at', 'is', null)
       .executeTakeFirst();
     if (row === undefined) {
       this.#locationKeys.delete(keyHash);
@@ -182,7 +183,26 @@ export class KeyStore implements KeyFinder {
       .where('key_hash', '=', keyHash)
       .executeTakeFirst();
     if (key !== undefined) return { ...key, kind: 'apiKey', role: key.role as Role };
-    return this.findLocationKey(keyHash);
+    const own = await this.#db
+      .selectFrom('location_keys')
+      .select(['id as keyId', 'account_id as accountId', 'location'])
+      .where('key_hash', '=', keyHash)
+      .executeTakeFirst();
+    return own && { ...own, kind: 'locationKey' };
+  }
+
+  async noteRefusal(
+    { keyId }: LocationPrincipal,
+    { because, from }: { because: string; from: string | null },
+  ): Promise<void> {
+    const now = this.#clock.now();
+    await this.#noteUse(`refusal of ${keyId}`, now, () =>
+      this.#db
+        .updateTable('location_keys')
+        .set({ refused_at: now, refused_because: because.slice(0, 500), refused_from: from })
+        .where('id', '=', keyId)
+        .execute(),
+    );
   }
 
   /** Writes the last use of a key or session, at most once a minute. */
@@ -359,17 +379,34 @@ export async function revokeKeysMadeBy(
     .execute();
 }
 
+/** Keys that were revoked, of each location, whose users are still told from strangers. */
+const rememberedKeys = 20;
+
 /** False when the location has no such key. */
-export async function deleteLocationKey(
-  db: Kysely<Database>,
+export async function revokeLocationKey(
+  { db, clock }: Pick<KeyDeps, 'db' | 'clock'>,
   { accountId, privateLocationId }: { accountId: string; privateLocationId: string },
   keyId: string,
 ): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('location_keys')
+  const { numUpdatedRows } = await db
+    .updateTable('location_keys')
+    .set({ revoked_at: clock.now() })
     .where('account_id', '=', accountId)
     .where('private_location_id', '=', privateLocationId)
     .where('id', '=', keyId)
+    .where('revoked_at', 'is', null)
     .executeTakeFirst();
-  return numDeletedRows > 0n;
+  if (numUpdatedRows === 0n) return false;
+  const revoked = await db
+    .selectFrom('location_keys')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('private_location_id', '=', privateLocationId)
+    .where('revoked_at', 'is not', null)
+    .orderBy('revoked_at', 'desc')
+    .execute();
+  const forgotten = revoked.slice(rememberedKeys).map(({ id }) => id);
+  if (forgotten.length > 0)
+    await db.deleteFrom('location_keys').where('id', 'in', forgotten).execute();
+  return true;
 }

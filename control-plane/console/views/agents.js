@@ -39,7 +39,7 @@ function Overload({ load }) {
 }
 
 /** @param {FleetAgent} agent */
-function problemsOf({ outbox, clockOffsetMs, isServing }) {
+function problemsOf({ outbox, clockOffsetMs, clockUncertaintyMs, isServing }) {
   const offsetMs = clockOffsetMs ?? 0;
   return [
     outbox.depth > 0 &&
@@ -51,7 +51,7 @@ function problemsOf({ outbox, clockOffsetMs, isServing }) {
     outbox.droppedTotal > 0 &&
       `${count(outbox.droppedTotal, 'result')} kept only verdicts: its outbox was full`,
     isServing &&
-      Math.abs(offsetMs) > clockToleranceMs &&
+      Math.abs(offsetMs) > clockToleranceMs + (clockUncertaintyMs ?? 0) &&
       `its clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'behind' : 'ahead'}`,
   ].filter(Boolean);
 }
@@ -136,6 +136,15 @@ function Outage({ outage, location }) {
   </p>`;
 }
 
+/** @type {Record<LocationState['state'], string>} */
+const stateWords = {
+  CONNECTED: '',
+  NEVER_CONNECTED: 'No agent has ever connected.',
+  REFUSED: 'An agent asks, and is refused.',
+  LOST: 'The last agent was not heard of any more: it, its machine or its network went away.',
+  STOPPED: 'The last agent was stopped, and said goodbye.',
+};
+
 /** @param {{ state: LocationState, agents: FleetAgent[] }} props */
 function Location({ state, agents }) {
   const isMissed = isMissing(state);
@@ -163,6 +172,16 @@ function Location({ state, agents }) {
         <${Icon} tone="error" /> No agent serves this location${since}.${' '}
         ${count(state.checkCount, 'check')} cannot run here. Start an agent with a key of this
         location, or look at why it stopped.
+      </p>`
+    }
+    ${state.state !== 'CONNECTED' && html`<p class="muted">${stateWords[state.state]}</p>`}
+    ${
+      state.lastRefusal !== null &&
+      html`<p class=${state.state === 'REFUSED' ? 'notice error' : 'muted'}>
+        An agent with the key <span class="mono">${state.lastRefusal.maskedKey}</span> was last
+        refused <${Time} at=${state.lastRefusal.at} />${
+          state.lastRefusal.from === null ? '' : ` from ${state.lastRefusal.from}`
+        }: ${state.lastRefusal.because}.
       </p>`
     }
     ${state.faults.map(

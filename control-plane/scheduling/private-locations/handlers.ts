@@ -10,7 +10,7 @@ import type { Database } from '../../db/tables.ts';
 import { presentUrl } from '../../core/decide/hidden-values.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
-import { deleteLocationKey, type LocationKeys, type NewKey } from '../../accounts/index.ts';
+import { revokeLocationKey, type LocationKeys, type NewKey } from '../../accounts/index.ts';
 import { metricsKeptMs } from '../sample-queues.ts';
 import { raiseLocations } from '../../core/location-versions.ts';
 import { noteHeld } from '../../checks/index.ts';
@@ -216,7 +216,7 @@ export function privateLocationHandlers(
       const row = await get(principal.accountId, params.id);
       const location = { accountId: principal.accountId, privateLocationId: row.id };
       const isDeleted = await commits.run(async (unit) => {
-        const hadKey = await deleteLocationKey(unit, location, params.keyId);
+        const hadKey = await revokeLocationKey({ db: unit, clock }, location, params.keyId);
         if (hadKey) await raiseLocations(unit, principal.accountId, [row.slug_name]);
         return hadKey;
       });

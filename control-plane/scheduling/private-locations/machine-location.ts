@@ -1,6 +1,6 @@
 /** The private location of the machine on which the control plane runs, for the agent that it starts. */
 import { recordAudit } from '../../audit/index.ts';
-import { createLocationKey, deleteLocationKey } from '../../accounts/index.ts';
+import { createLocationKey, revokeLocationKey } from '../../accounts/index.ts';
 import { sha256Hex } from '../../core/keys.ts';
 import type { Services } from '../../core/services.ts';
 import { resultIdOfAttempt } from '@monitor/shared/domain/run-id.ts';
@@ -59,7 +59,7 @@ export async function keyOfMachine(
       return { rawKey: known, isNew: false };
     }
     for (const { id: oldest } of keys.slice(0, 1 + keys.length - maxKeysPerLocation)) {
-      await deleteLocationKey(unit, { accountId, privateLocationId: id }, oldest);
+      await revokeLocationKey(deps, { accountId, privateLocationId: id }, oldest);
     }
     const key = await createLocationKey(deps, accountId, machineSlug, id);
     await audit('createPrivateLocationKey', 'private-locations', id);

@@ -6,6 +6,8 @@ import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { jsonListContains } from '../../db/expressions.ts';
 import { lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
+import { keyOfPlace } from '../serving-agents.ts';
+import { noStand, refusalToWire, standsOf } from '../location-stands.ts';
 import { resultKeysToWire } from './result-keys.ts';
 
 export type LocationRow = Selectable<Database['private_locations']>;
@@ -95,6 +97,7 @@ export function keysOf(db: Kysely<Database>, row: LocationRow) {
     .selectAll()
     .where('account_id', '=', row.account_id)
     .where('private_location_id', '=', row.id)
+    .where('revoked_at', 'is', null)
     .orderBy('created_at')
     .execute();
 }
@@ -127,6 +130,12 @@ export async function toWire(
     .execute();
   const running = agents.filter(({ id }) => serving.has(id));
   const lastSeen = agents.length === 0 ? null : Math.max(...agents.map((a) => a.last_seen_at));
+  const stands = await standsOf(db, () => running.length, {
+    accountId: row.account_id,
+    location: row.slug_name,
+  });
+  const stand =
+    stands.get(keyOfPlace({ accountId: row.account_id, location: row.slug_name })) ?? noStand;
   return {
     id: row.id,
     name: row.name,
@@ -138,12 +147,14 @@ export async function toWire(
       maskedKey: key.masked_key,
       created_at: toTimestamp(key.created_at),
       updated_at: toTimestampOrNull(key.updated_at),
+      lastRefusal: refusalToWire(key),
     })),
     resultEncryptionKeys: resultKeysToWire(row.result_keys_json),
     created_at: toTimestamp(row.created_at),
     updated_at: toTimestampOrNull(row.updated_at),
     lastSeen: toTimestampOrNull(lastSeen),
     agentCount: running.length,
+    ...stand,
     ...(withVersions ? { minAgentVersion, runningAgents: byVersion(running) } : {}),
   };
 }
