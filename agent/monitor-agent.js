@@ -10,4 +10,49 @@ if (major < needed) {
   );
   process.exit(2);
 }
-await import('./main.ts');
+
+/** The file of this installation that cannot be read as a program; null where all can. */
+async function damagedFile() {
+  const { readFileSync, readdirSync } = await import('node:fs');
+  const { stripTypeScriptTypes } = await import('node:module');
+  const { spawnSync } = await import('node:child_process');
+  const { dirname, join } = await import('node:path');
+  const { fileURLToPath } = await import('node:url');
+  const folder = dirname(fileURLToPath(import.meta.url));
+  const isProgram = (name) =>
+    /\.[cm]?[jt]s$/.test(name) && !/(^|[/\\])node_modules[/\\]/.test(name);
+  const files = readdirSync(folder, { recursive: true }).map(String).filter(isProgram);
+  const isWhole = (file) => {
+    if (!file.endsWith('.ts')) return spawnSync(process.execPath, ['--check', file]).status === 0;
+    try {
+      return stripTypeScriptTypes(readFileSync(file, 'utf8')) !== '';
+    } catch {
+      return false;
+    }
+  };
+  return files.map((name) => join(folder, name)).find((file) => !isWhole(file)) ?? null;
+}
+
+/** What goes wrong while modules are loaded is the installation; JSON of users is read by other code. */
+function isOfInstallation(error) {
+  const { code = '', name, stack = '' } = error ?? {};
+  const ofModules =
+    /^ERR_(MODULE_NOT_FOUND|DLOPEN_FAILED|INVALID_PACKAGE_CONFIG|INVALID_TYPESCRIPT_SYNTAX)$/;
+  return (
+    ofModules.test(code) ||
+    (name === 'SyntaxError' && /node:internal\/(modules|vm)|ModuleJob/.test(stack))
+  );
+}
+
+try {
+  const { main } = await import('./main.ts');
+  await main();
+} catch (error) {
+  if (!isOfInstallation(error)) throw error;
+  const file = error.code === 'ERR_MODULE_NOT_FOUND' ? null : await damagedFile();
+  process.stderr.write(
+    `a file of this installation is damaged or missing: ${file === null ? '' : `${file}: `}${error.message}\n` +
+      'Install monitor-agent again.\n',
+  );
+  process.exit(70);
+}

@@ -7,7 +7,7 @@ import type { StepFinding, Report } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { relaunch } from '../relaunch.ts';
 import { printableValue } from '../printable.ts';
-import { colorsFor, type Colors } from './output.ts';
+import { colorsFor, watchUntilWell, type Colors } from './output.ts';
 
 const examples = `
 Examples:
@@ -28,8 +28,10 @@ interface DoctorOptions {
   skip?: string[];
   offline?: boolean;
   quick?: boolean;
+  watch?: boolean;
 }
 
+const watchEveryMs = 5_000;
 const labelWidth = 17;
 const markWidth = 6;
 const indent = ' '.repeat(markWidth + labelWidth);
@@ -74,11 +76,34 @@ export function registerDoctor(program: Command): void {
     .option('--skip <ids>', 'without these steps', addIds)
     .option('--offline', 'nothing that needs the network')
     .option('--quick', 'without browsers, code and longer measurements')
+    .option('--watch', 'look until nothing fails, and print a line for each change')
     .addHelpText('after', examples)
     .action(async (options: DoctorOptions) => {
       relaunch(processEnvironment);
+      // A file that only an agent loads may be damaged as well.
+      await Promise.all([import('./serve-location.ts'), import('../scripting.ts')]);
       // Only now: what was loaded before is loaded once more.
       const { collectFindings } = await import('../doctor/collect-findings.ts');
+      const choice = {
+        only: options.only,
+        skip: options.skip ?? [],
+        isOffline: options.offline === true,
+        isQuick: options.quick === true,
+      };
+      if (options.watch === true) {
+        await watchUntilWell(async () => {
+          const parts = { environment: processEnvironment, clock: systemClock, choice };
+          const { report } = await collectFindings(parts);
+          const first = report.findings.find(({ verdict }) => verdict === 'fail');
+          // Amounts, such as times, would make each look a change.
+          const said = first?.evidence.replace(
+            /\d+(\.\d+)? (ms|s|seconds?|minutes?|hours?)\b/g,
+            '…',
+          );
+          return first === undefined ? null : `${first.id}: ${said}`;
+        }, watchEveryMs);
+        process.exit();
+      }
       const colors = colorsFor(process.stdout, processEnvironment['NO_COLOR']);
       const isPlain = options.json === true;
       const isLive = process.stdout.isTTY && !isPlain;
@@ -86,12 +111,7 @@ export function registerDoctor(program: Command): void {
       const { report, isUsable } = await collectFindings({
         environment: processEnvironment,
         clock: systemClock,
-        choice: {
-          only: options.only,
-          skip: options.skip ?? [],
-          isOffline: options.offline === true,
-          isQuick: options.quick === true,
-        },
+        choice,
         onWaiting: ({ id }) => {
           if (isLive) process.stdout.write(`${clear}${colors.dim(`...   ${id}`)}`);
         },

@@ -1,4 +1,6 @@
 /** How commands print: colours and tables for people, JSON for programs. */
+import { sleep, systemClock } from '@monitor/shared/clock.ts';
+import { printableValue } from '../printable.ts';
 import { createColors } from 'picocolors';
 
 export { table } from '@monitor/shared/text-table.ts';
@@ -9,3 +11,24 @@ export function colorsFor(stream: NodeJS.WriteStream, noColor: string | undefine
 }
 
 export type Colors = ReturnType<typeof colorsFor>;
+
+/**
+ * Asks again and again until all is well, and prints a line for each change. `ask` gives what is wrong in
+ * one line, and null where nothing is.
+ */
+export async function watchUntilWell(
+  ask: () => Promise<string | null>,
+  everyMs: number,
+): Promise<void> {
+  let said: string | null | undefined;
+  for (;;) {
+    const problem = await ask();
+    if (problem !== said) {
+      const at = new Date(systemClock.now()).toISOString().slice(11, 19);
+      console.log(`${at} ${printableValue(problem ?? 'all is well')}`);
+    }
+    if (problem === null) return;
+    said = problem;
+    await sleep(systemClock, everyMs);
+  }
+}

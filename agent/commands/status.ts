@@ -7,7 +7,7 @@ import { askStatus } from '../doctor/running-agent.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import { printableValue } from '../printable.ts';
-import { colorsFor, table, type Colors } from './output.ts';
+import { colorsFor, table, watchUntilWell, type Colors } from './output.ts';
 
 const help = `
 Asks the agent that runs with the same AGENT_DATA_DIR, through a socket in it
@@ -105,19 +105,40 @@ function print(status: AgentStatus, problems: readonly string[], colors: Colors)
   console.log(`\n${table(rows(status))}`);
 }
 
+const watchEveryMs = 2_000;
+
+function silence(directory: string, code: string): string {
+  const why = reasons[code] ?? `its socket cannot be asked (${code})`;
+  return `no agent answers in AGENT_DATA_DIR (${directory}): ${why}`;
+}
+
+/** Times in the sentences would make each a change. */
+async function problemIn(directory: string): Promise<string | null> {
+  const asked = await askStatus(directory);
+  if (asked.answer === null) return silence(directory, asked.code);
+  const problems = degradations(asked.answer.status).map((problem) =>
+    problem.replace(/ for \d+ (second|minute|hour|day)s?\b/, ''),
+  );
+  return problems.length === 0 ? null : problems.join('; ');
+}
+
 /** `monitor-agent status`: what the agent that runs here says of itself. */
 export function registerStatus(program: Command): void {
   program
     .command('status')
     .description('ask the agent that runs on this machine how it is')
     .option('--json', 'print JSON')
+    .option('--watch', 'ask until all is well, and print a line for each change')
     .addHelpText('after', help)
-    .action(async (options: { json?: boolean }) => {
+    .action(async (options: { json?: boolean; watch?: boolean }) => {
       const { AGENT_DATA_DIR: directory } = readConfig({ environment: processEnvironment }).config;
+      if (options.watch === true) {
+        await watchUntilWell(() => problemIn(directory), watchEveryMs);
+        return;
+      }
       const asked = await askStatus(directory);
       if (asked.answer === null) {
-        const why = reasons[asked.code] ?? `its socket cannot be asked (${asked.code})`;
-        const message = `no agent answers in AGENT_DATA_DIR (${directory}): ${why}. Give this command the settings of the agent.`;
+        const message = `${silence(directory, asked.code)}. Give this command the settings of the agent.`;
         if (options.json === true)
           console.log(JSON.stringify({ running: false, problem: message }));
         else console.error(message);

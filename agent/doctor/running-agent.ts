@@ -16,7 +16,7 @@ export interface StatusAnswer {
 /** The text behind a path of the status socket. Rejects with an error that has a code. */
 export function askAgent(
   directory: string,
-  path: '/status' | '/log' | '/metrics',
+  path: '/status' | '/log' | '/metrics' | '/mark',
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     // Connects at once, while a folder with a long path is open.

@@ -5,7 +5,9 @@
  *   GET /status   the status as JSON
  *   GET /log      the last lines of the log
  *   GET /metrics  as on the health port
+ *   GET /mark     writes a line into the log; gives the id in it
  */
+import { randomUUID } from 'node:crypto';
 import { chmodSync, closeSync, openSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
@@ -62,6 +64,14 @@ export async function serveStatus(sources: StatusSources): Promise<AsyncDisposab
       text: async () => `${JSON.stringify(await sources.status())}\n`,
     },
     '/log': { type: 'text/plain', text: () => Promise.resolve(sources.log()) },
+    '/mark': {
+      type: 'text/plain',
+      text: () => {
+        const mark = randomUUID().slice(0, 8);
+        logger.info({ mark }, 'the log was marked for a support bundle');
+        return Promise.resolve(mark);
+      },
+    },
     '/metrics': { type: registry.contentType, text: () => registry.metrics() },
   };
   const server = createServer((request, response) => {

@@ -29,6 +29,8 @@ export interface BundleOptions {
 interface Manifest {
   madeAt: string;
   version: string;
+  /** The id of a line that was written into the log for this bundle. */
+  mark?: string;
   files: { name: string; what: string; bytes: number }[];
   /** Expected parts that are missing, with the reason. */
   leftOut: { what: string; why: string }[];
@@ -88,6 +90,10 @@ class Folder {
     this.text(name, what, `${JSON.stringify(this.#scrubber.value(value), null, 2)}\n`);
   }
 
+  mark(mark: string): void {
+    this.#manifest.mark = mark;
+  }
+
   leaveOut(what: string, why: string): void {
     this.#manifest.leftOut.push({ what, why });
   }
@@ -109,7 +115,7 @@ function originsOf(config: AgentConfig): string[] {
 async function addRunningAgent(
   folder: Folder,
   config: AgentConfig,
-  machine: Machine,
+  { machine, onStep }: { machine: Machine; onStep: BundleOptions['onStep'] },
 ): Promise<void> {
   const directory = config.AGENT_DATA_DIR;
   const asked = await askStatus(directory);
@@ -120,6 +126,12 @@ async function addRunningAgent(
   }
   folder.json('status.json', 'status of the running agent', asked.answer.status);
   folder.text('metrics.txt', 'its metrics', await askAgent(directory, '/metrics'));
+  // Older agents do not know it.
+  const mark = await askAgent(directory, '/mark').catch(() => null);
+  if (mark !== null) {
+    folder.mark(mark);
+    onStep?.(`the log of the agent has the mark ${mark} now`);
+  }
   const log = await askAgent(directory, '/log');
   folder.text(
     'log.txt',
@@ -138,7 +150,7 @@ export async function collectBundle(options: BundleOptions): Promise<ReadonlyMap
   const config = loadConfig(environment);
   const scrubber = createScrubber({ secrets: secretsIn(environment, config), detect: true });
   const folder = new Folder(scrubber, new Date(clock.now()).toISOString());
-  onStep?.('examining this machine (up to 15 s)');
+  onStep?.('examining this machine (up to 30 s)');
   const { report } = await collectFindings({ environment, clock, machine });
   folder.json('doctor.json', 'what monitor-agent doctor finds', report);
   folder.json('settings.json', 'the settings, without secrets', shownSettings(config, environment));
@@ -146,7 +158,7 @@ export async function collectBundle(options: BundleOptions): Promise<ReadonlyMap
     folder.leaveOut('the running agent, runtimes', 'the settings cannot be used; see doctor.json');
   } else {
     onStep?.('asking the running agent');
-    await addRunningAgent(folder, config, machine);
+    await addRunningAgent(folder, config, { machine, onStep });
     const runtimes = listRuntimes(config.AGENT_RUNTIMES_DIR);
     folder.json('runtimes.json', 'installed runtimes', runtimes);
   }

@@ -143,7 +143,7 @@ test('doctor tells unusable settings and unknown steps apart from what is broken
   );
   const unknown = await agent(['doctor', '--only', 'nothing']);
   assert.equal(unknown.code, 2);
-  assert.match(unknown.error, /doctor has no step "nothing"; there are versions, settings/);
+  assert.match(unknown.error, /doctor has no step "nothing"; there are agent, versions, settings/);
   const misspelt = await agent(['doctor', '--only', 'dsn']);
   assert.match(misspelt.error, /doctor has no step "dsn", did you mean dns\?; there are/);
 });
