@@ -12,39 +12,37 @@ function isOfModules(error: unknown): boolean {
   return error instanceof Error && /node:internal\/(modules|vm)|ModuleJob/.test(error.stack ?? '');
 }
 
-export async function main(): Promise<void> {
-  makeFilesPrivate();
+makeFilesPrivate();
 
-  const program = newProgram();
-  const given = withVersionCommand(process.argv.slice(2));
-  // Before a command is loaded, which takes a while. Help is no command and needs no system calls.
-  if (Object.hasOwn(commands, given[0] ?? '')) guardProcess();
-  const isCompletion = given[0] === 'complete';
-  if (!isCompletion) await registerNamed(program, commands, given);
+const program = newProgram();
+const given = withVersionCommand(process.argv.slice(2));
+// Before a command is loaded, which takes a while. Help is no command and needs no system calls.
+if (Object.hasOwn(commands, given[0] ?? '')) guardProcess();
+const isCompletion = given[0] === 'complete';
+if (!isCompletion) await registerNamed(program, commands, given);
 
-  // What reads this output may stop before its end, as `head` does.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
+// What reads this output may stop before its end, as `head` does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 
-  try {
-    if (isCompletion) {
-      const { complete } = await import('@monitor/shared/completion.ts');
-      const lines = await complete(program, commands, given.slice(2));
-      process.stdout.write(lines.map((line) => `${line}\n`).join(''));
-    } else await program.parseAsync(given, { from: 'user' });
-  } catch (error) {
-    if (error instanceof CommanderError) {
-      process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.error;
-    } else {
-      const isKnown = error instanceof AgentError;
-      // What keeps a module from being loaded is for the file that has loaded this one.
-      if (!isKnown && isOfModules(error)) throw error;
-      const message = error instanceof Error ? error.message : String(error);
-      process.stderr.write(
-        `${isKnown ? '' : 'unexpected: '}${printableValue(message, { hasLines: true })}\n`,
-      );
-      process.exitCode = exitCodes.error;
-    }
+try {
+  if (isCompletion) {
+    const { complete } = await import('@monitor/shared/completion.ts');
+    const lines = await complete(program, commands, given.slice(2));
+    process.stdout.write(lines.map((line) => `${line}\n`).join(''));
+  } else await program.parseAsync(given, { from: 'user' });
+} catch (error) {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.error;
+  } else {
+    const isKnown = error instanceof AgentError;
+    // What keeps a module from being loaded is for the file that has loaded this one.
+    if (!isKnown && isOfModules(error)) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(
+      `${isKnown ? '' : 'unexpected: '}${printableValue(message, { hasLines: true })}\n`,
+    );
+    process.exitCode = exitCodes.error;
   }
 }

@@ -45,8 +45,7 @@ function isOfInstallation(error) {
 }
 
 try {
-  const { main } = await import('./main.ts');
-  await main();
+  await import('./main.ts');
 } catch (error) {
   if (!isOfInstallation(error)) throw error;
   const file = error.code === 'ERR_MODULE_NOT_FOUND' ? null : await damagedFile();

@@ -20,7 +20,7 @@ test('a file of the installation that was cut is named, and what users wrote is 
   };
   copyFileSync(starter, at('monitor-agent.js'));
   write('package.json', '{"type":"module"}');
-  write('main.ts', "export const main = async () => void (await import('./part.js')).part();\n");
+  write('main.ts', "(await import('./part.js')).part();\n");
   write('other.js', whole);
   write('part.js', whole);
   assert.deepEqual(run(), { status: 0, stderr: '' });

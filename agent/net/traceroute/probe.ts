@@ -1,4 +1,5 @@
 /** One probe: a packet that may travel only so many hops, and a socket that learns what became of it. */
+import { randomInt } from 'node:crypto';
 import { constants } from 'node:os';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
@@ -10,6 +11,13 @@ import {
   stampOf,
   type IcmpError,
 } from '../../native/error-queue.ts';
+import {
+  echoReply,
+  encodeEcho,
+  tokenBytes,
+  withoutIpHeader,
+  type Version,
+} from '../icmp/packet.ts';
 import { checked, SystemCallError, type Libc } from '../../native/libc.ts';
 import {
   addressBytes,
@@ -19,6 +27,7 @@ import {
   NativeSocket,
   readSocketAddress,
   SOCK_DGRAM,
+  SOCK_RAW,
   SOCK_STREAM,
   SOL_SOCKET,
   socketAddress,
@@ -74,12 +83,32 @@ export interface ProbeTools {
   readonly clock: Clock;
 }
 
+/** As ICMP monitors do: echo requests by a raw socket where the other one is not allowed. */
+function openSocket(
+  libc: Libc,
+  {
+    domain,
+    type,
+    protocol,
+    isEcho,
+  }: { domain: number; type: number; protocol: number; isEcho: boolean },
+): { socket: NativeSocket; isRaw: boolean } {
+  try {
+    return { socket: new NativeSocket(libc, domain, type, protocol), isRaw: false };
+  } catch (error) {
+    if (!isEcho || !(error instanceof SystemCallError)) throw error;
+    return { socket: new NativeSocket(libc, domain, SOCK_RAW, protocol), isRaw: true };
+  }
+}
+
 export class Probe implements Disposable {
   readonly hop: number;
   readonly #method: TracerouteReport['method'];
   readonly #target: ProbeTarget;
   readonly #tools: ProbeTools;
   readonly #socket: NativeSocket;
+  /** Of echo requests by a raw socket, which hears of all of them; null where the kernel tells them apart. */
+  readonly #identifier: number | null;
   #sentAt = 0;
   #error = 0;
   #wakes = 0;
@@ -98,7 +127,9 @@ export class Probe implements Disposable {
     const { level, domain, receiveErrors, hops } = ipOptions[target.family === 'IPv6' ? 6 : 4];
     const type = method === 'tcp' ? SOCK_STREAM : SOCK_DGRAM;
     const protocol = method === 'icmp' ? echoRequest[target.family].protocol : 0;
-    this.#socket = new NativeSocket(tools.libc, domain, type, protocol);
+    const opened = openSocket(tools.libc, { domain, type, protocol, isEcho: method === 'icmp' });
+    this.#socket = opened.socket;
+    this.#identifier = opened.isRaw ? randomInt(1, 65_536) : null;
     try {
       this.#socket.setOption(level, receiveErrors, 1);
       this.#socket.setOption(level, hops, hop);
@@ -154,6 +185,9 @@ export class Probe implements Disposable {
   /** The kernel writes the identifier and the checksum of an echo request. */
   #datagram(): Buffer {
     if (this.#method !== 'icmp') return payload;
+    if (this.#identifier !== null) {
+      return encodeEcho(this.#version, this.#identifier, this.hop, payload.subarray(0, tokenBytes));
+    }
     const header = Buffer.alloc(8);
     header.writeUInt8(echoRequest[this.#target.family].type, 0);
     header.writeUInt16BE(this.hop, 6);
@@ -180,11 +214,27 @@ export class Probe implements Disposable {
       if (received === null) return null;
       if (typeof received === 'number') throw new SystemCallError('recvmsg', received);
       const found = icmpErrorOf(received.control);
-      if (found === null) continue;
+      if (found === null || !this.#isOwn(received.bytes)) continue;
       const ms = this.#elapsedMs(received.control);
       return { by: 'icmp', ms, from: this.#authorOf(found), type: found.type, code: found.code };
     }
     return null;
+  }
+
+  get #version(): Version {
+    return this.#target.family === 'IPv6' ? 6 : 4;
+  }
+
+  /** `packet` begins with an ICMP header. */
+  #isOwn(packet: Buffer): boolean {
+    if (this.#identifier === null) return true;
+    return packet.length >= 8 && packet.readUInt16BE(4) === this.#identifier;
+  }
+
+  #isReply(received: Buffer): boolean {
+    if (this.#identifier === null) return true;
+    const packet = this.#version === 4 ? withoutIpHeader(received) : received;
+    return packet[0] === echoReply[this.#version] && this.#isOwn(packet);
   }
 
   /** Since it was sent, without the time that a received packet waited in its queue. */
@@ -209,6 +259,7 @@ export class Probe implements Disposable {
     const received = this.#socket.receive();
     // An error without an ICMP message does not say where it comes from.
     if (received === null || typeof received === 'number') return null;
+    if (!this.#isReply(received.bytes)) return null;
     return { by: 'target', ms: this.#elapsedMs(received.control), isRefused: false };
   }
 

@@ -55,7 +55,7 @@ export function tracerFailure(
   if (call === 'ping') {
     return new AgentError(
       'TRACEROUTE_UNAVAILABLE',
-      `the way to ${address} cannot be traced with echo requests: this process may not send any (${code}); allow its group in net.ipv4.ping_group_range, or choose TCP or UDP`,
+      `the way to ${address} cannot be traced with echo requests: this process may not send any (${code}); allow its group in net.ipv4.ping_group_range, or CAP_NET_RAW, or choose TCP or UDP`,
     );
   }
   if (!sending.has(call)) {
