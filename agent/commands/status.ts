@@ -107,7 +107,7 @@ function print(status: AgentStatus, problems: readonly string[], colors: Colors)
 
 const watchEveryMs = 2_000;
 
-function silence(directory: string, code: string): string {
+function unanswered(directory: string, code: string): string {
   const why = reasons[code] ?? `its socket cannot be asked (${code})`;
   return `no agent answers in AGENT_DATA_DIR (${directory}): ${why}`;
 }
@@ -115,7 +115,7 @@ function silence(directory: string, code: string): string {
 /** Times in the sentences would make each a change. */
 async function problemIn(directory: string): Promise<string | null> {
   const asked = await askStatus(directory);
-  if (asked.answer === null) return silence(directory, asked.code);
+  if (asked.answer === null) return unanswered(directory, asked.code);
   const problems = degradations(asked.answer.status).map((problem) =>
     problem.replace(/ for \d+ (second|minute|hour|day)s?\b/, ''),
   );
@@ -138,7 +138,7 @@ export function registerStatus(program: Command): void {
       }
       const asked = await askStatus(directory);
       if (asked.answer === null) {
-        const message = `${silence(directory, asked.code)}. Give this command the settings of the agent.`;
+        const message = `${unanswered(directory, asked.code)}. Give this command the settings of the agent.`;
         if (options.json === true)
           console.log(JSON.stringify({ running: false, problem: message }));
         else console.error(message);

@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import {
   leaseMs,
-  longestVisitMs,
+  maxVisitMs,
   type AssignedCheck,
   type CheckInAnswer,
   type CheckInRequest,
@@ -159,7 +159,7 @@ function isVisit({ hub }: Services, caller: Caller, request: CheckInRequest): bo
   const { agentId, capabilities, waitMs } = request;
   return (
     capabilities.checkTypes.length === 0 &&
-    waitMs <= longestVisitMs &&
+    waitMs <= maxVisitMs &&
     !hub.isServing(caller.accountId, caller.location, agentId)
   );
 }

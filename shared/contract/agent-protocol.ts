@@ -18,7 +18,7 @@ export const protocolHeader = 'agent-protocol';
 /** Longest wait of a check-in. */
 const longPollMs = 25_000;
 /** A check-in that offers nothing and waits no longer is a visit, as `doctor` makes it: it leaves no trace. */
-export const longestVisitMs = 15_000;
+export const maxVisitMs = 15_000;
 /** A lease on a job: renewed every 20 s, lost after 60. */
 export const leaseMs = 60_000;
 export const leaseRenewMs = 20_000;

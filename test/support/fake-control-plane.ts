@@ -9,7 +9,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { brotliDecompressSync } from 'node:zlib';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import {
-  longestVisitMs,
+  maxVisitMs,
   agentRoutes,
   protocolVersion,
   submission,
@@ -358,7 +358,7 @@ export class FakeControlPlane implements AsyncDisposable {
     const until = this.#clock.monotonic() + request.waitMs;
     const isVisit =
       request.capabilities.checkTypes.length === 0 &&
-      request.waitMs <= longestVisitMs &&
+      request.waitMs <= maxVisitMs &&
       !this.#told.has(request.agentId);
     if (isVisit) {
       await new Promise<void>((resolve) => this.#clock.after(request.waitMs, resolve));

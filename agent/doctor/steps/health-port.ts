@@ -17,18 +17,25 @@ export interface PortFacts {
   /** `nginx (process 17)`; null where it is not known. */
   holder: string | null;
   /** The holder is an agent that does not answer for this AGENT_DATA_DIR, and why. */
-  silence: { why: string; fix: string; isSure: boolean } | null;
+  unanswered: { why: string; fix: string; isSure: boolean } | null;
 }
 
-export function judgePort({ host, port, code, isOwnPort, holder, silence }: PortFacts): Finding[] {
+export function judgePort({
+  host,
+  port,
+  code,
+  isOwnPort,
+  holder,
+  unanswered,
+}: PortFacts): Finding[] {
   const where = `port ${port} on ${host === '::' ? 'all interfaces' : host}`;
   if (port === 0) return [ok('AGENT_HEALTH_PORT=0: a free port is taken')];
   if (isOwnPort) return [ok(`${where} is held by the agent that runs here`)];
-  if (code === 'EADDRINUSE' && silence !== null) {
+  if (code === 'EADDRINUSE' && unanswered !== null) {
     return [
-      (silence.isSure ? fail : warn)(
-        `${where} is held by ${holder ?? ''}, ${silence.why}`,
-        silence.fix,
+      (unanswered.isSure ? fail : warn)(
+        `${where} is held by ${holder ?? ''}, ${unanswered.why}`,
+        unanswered.fix,
       ),
     ];
   }
@@ -92,10 +99,10 @@ function holderOf(machine: Machine, port: number): number | null {
 }
 
 /** Why the agent that holds the port says nothing of itself. Another agent may hold it as well. */
-async function silenceOf(
+async function unansweredBy(
   machine: Machine,
   { pid, path, port }: { pid: number; path: string; port: number },
-): Promise<PortFacts['silence']> {
+): Promise<PortFacts['unanswered']> {
   const heldBy = holderByLock(machine, path);
   if (heldBy.kind === 'silent' && heldBy.pid === pid) {
     const state = processState(machine, pid);
@@ -143,7 +150,7 @@ export const healthPort: Step = {
     const comm = machine.read(`/proc/${pid ?? ''}/comm`)?.trim() ?? '?';
     const holder = pid === null ? null : `${comm} (process ${pid})`;
     const path = config.AGENT_DATA_DIR;
-    const silence = pid === null ? null : await silenceOf(machine, { pid, path, port });
-    return judgePort({ host, port, code, isOwnPort, holder, silence });
+    const unanswered = pid === null ? null : await unansweredBy(machine, { pid, path, port });
+    return judgePort({ host, port, code, isOwnPort, holder, unanswered });
   },
 };

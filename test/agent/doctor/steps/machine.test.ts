@@ -387,13 +387,17 @@ test('a program that cannot even be started is an answer, not an error', async (
 
 test('the health port: free, held by this agent, taken, forbidden, of another machine', () => {
   const facts: PortFacts = {
-    ...{ host: '::', port: 8081, code: null, isOwnPort: false, holder: null, silence: null },
+    ...{ host: '::', port: 8081, code: null, isOwnPort: false, holder: null, unanswered: null },
   };
   const own = { code: 'EADDRINUSE', holder: 'node (process 7)' };
   const why = 'the agent of /data, which does not answer';
   const rows: [Partial<PortFacts>, string, RegExp][] = [
-    [{ ...own, silence: { why, fix: stopped.fix, isSure: true } }, 'fail', /the agent of .*-CONT/],
-    [{ ...own, silence: { why, fix: busy.fix, isSure: false } }, 'warn', /the agent of \/data/],
+    [
+      { ...own, unanswered: { why, fix: stopped.fix, isSure: true } },
+      'fail',
+      /the agent of .*-CONT/,
+    ],
+    [{ ...own, unanswered: { why, fix: busy.fix, isSure: false } }, 'warn', /the agent of \/data/],
     [{}, 'ok', /port 8081 on all interfaces is free/],
     [{ isOwnPort: true }, 'ok', /the agent that runs here/],
     [{ port: 0 }, 'ok', /free port is taken/],
