@@ -1,6 +1,7 @@
 /** All cases, in the order of the report. */
 import type { ProofCase } from '../case.ts';
 import { cut } from './cut.ts';
+import { diagnosis } from './diagnosis.ts';
 import { damage, fullDisk } from './files.ts';
 import { heartbeats } from './heartbeats.ts';
 import { clock, clockOfControlPlane, starvation } from './load.ts';
@@ -20,5 +21,6 @@ export const cases: readonly ProofCase[] = [
     clockOfControlPlane,
     rollingUpdate,
     replicas,
+    diagnosis,
   ],
 ];

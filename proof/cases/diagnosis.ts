@@ -1,0 +1,376 @@
+/** Faults of agents, made for real: what the first lines of the log, `doctor` and `status` say of each. */
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ProofCase } from '../case.ts';
+import { freePort, Program } from '../program.ts';
+import type { World } from '../world.ts';
+
+/** Answers in place of the control plane; false lets the request pass. */
+type Gateway = (
+  path: string,
+  response: ServerResponse,
+  waits: boolean,
+) => boolean | Promise<boolean>;
+
+interface Ground {
+  settings: Record<string, string>;
+  /** A file with this content in the folder of the row. */
+  file: (name: string, text: string) => string;
+  agent: Program | null;
+}
+
+interface Row {
+  name: string;
+  make?: (ground: Ground) => unknown;
+  gateway?: Gateway;
+  /** To the running agent, before it is looked at. */
+  disturb?: (ground: Ground) => unknown;
+  log?: RegExp;
+  /** The agent does not start. */
+  exits?: number;
+  /** The first failure, as `id: evidence`; none where nothing may be found. */
+  doctor: RegExp | null;
+  status?: RegExp;
+}
+
+const page =
+  (
+    path: RegExp,
+    status: number,
+    headers: Record<string, string> = {},
+    body = '<h1>gateway</h1>',
+  ): Gateway =>
+  (asked, response) => {
+    if (!path.test(asked)) return false;
+    response.writeHead(status, { 'content-type': 'text/html', ...headers }).end(body);
+    return true;
+  };
+const set =
+  (more: Record<string, string>) =>
+  ({ settings }: Ground): void =>
+    void Object.assign(settings, more);
+
+const rows: readonly Row[] = [
+  { name: 'nothing', log: /checked in/, doctor: null, status: /^(overloaded for[^;]*)?$/ },
+  {
+    name: 'quotes around the key',
+    make: ({ settings }) => (settings['API_KEY'] = `"${settings['API_KEY']}"`),
+    exits: 2,
+    log: /API_KEY.* quotes/,
+    doctor: /^settings: .*quotes/,
+  },
+  {
+    name: 'the name before the key',
+    make: ({ settings }) => (settings['API_KEY'] = `API_KEY=${settings['API_KEY']}`),
+    exits: 2,
+    log: /its name before it/,
+    doctor: /^settings: .*its name before it/,
+  },
+  {
+    name: 'a key of six characters',
+    make: set({ API_KEY: 'abc123' }),
+    exits: 2,
+    log: /begin with pl_/,
+    doctor: /^settings: .*begin with pl_/,
+  },
+  {
+    name: 'a masked key',
+    make: set({ API_KEY: 'pl_…05a2' }),
+    exits: 2,
+    log: /masked key/,
+    doctor: /^key: .*masked/,
+  },
+  {
+    name: 'a key that nobody has',
+    make: set({ API_KEY: `pl_${'0'.repeat(64)}` }),
+    log: /refused the key/,
+    doctor: /^key: .*refuses pl_…0000/,
+    status: /refuses this agent/,
+  },
+  {
+    name: 'a misspelt setting',
+    make: ({ settings }) => {
+      settings['CONTROL_PLANE_URI'] = settings['CONTROL_PLANE_URL'] ?? '';
+      delete settings['CONTROL_PLANE_URL'];
+    },
+    log: /did you mean CONTROL_PLANE_URL/,
+    doctor: /^connect: .*3000/,
+    status: /not reached.*3000/,
+  },
+  {
+    name: 'a closed port',
+    make: set({ CONTROL_PLANE_URL: 'http://127.0.0.1:1' }),
+    log: /refuses the connection/,
+    doctor: /^connect: .*refuses/,
+    status: /refuses the connection/,
+  },
+  {
+    name: 'a name that is none',
+    make: set({ CONTROL_PLANE_URL: 'http://control-plane.invalid' }),
+    log: /no resolver answered|name does not exist/,
+    doctor: /^dns: /,
+    status: /no resolver answered|name does not exist/,
+  },
+  {
+    name: 'a proxy with #',
+    make: set({ HTTP_PROXY: 'http://u:pa@rt#x@host:3128' }),
+    exits: 2,
+    log: /HTTP_PROXY .*%XX/,
+    doctor: /^settings: HTTP_PROXY .*%XX/,
+  },
+  {
+    name: 'a proxy that is away',
+    make: set({ HTTP_PROXY: 'http://127.0.0.1:1' }),
+    log: /the proxy 127\.0\.0\.1:1 refuses/,
+    doctor: /^proxy: .*refuses/,
+    status: /the proxy/,
+  },
+  {
+    name: 'no file of authorities',
+    make: set({ NODE_EXTRA_CA_CERTS: '/nowhere/ca.pem' }),
+    exits: 2,
+    log: /ca\.pem does not exist/,
+    doctor: /NODE_EXTRA_CA_CERTS|ca\.pem/,
+  },
+  {
+    name: 'a folder below a file',
+    make: set({ AGENT_DATA_DIR: '/dev/null/data' }),
+    exits: 2,
+    log: /\/dev\/null\/data/,
+    doctor: /^data-directory: /,
+  },
+  {
+    name: 'a login page',
+    gateway: page(/./, 200),
+    log: /something else than the protocol says/,
+    doctor: /^control-plane: .*web page/,
+    status: /something else/,
+  },
+  {
+    name: 'a redirect',
+    gateway: page(/./, 302, { location: 'https://login.example/' }),
+    log: /redirects to https:\/\/login\.example/,
+    doctor: /^control-plane: .*redirects to/,
+    status: /redirects to/,
+  },
+  {
+    name: 'a gateway without its server',
+    gateway: page(/./, 502),
+    log: /answered 502/,
+    doctor: /^control-plane: .*502/,
+    status: /answered 502/,
+  },
+  {
+    name: 'Content-Type is taken away',
+    gateway: page(/./, 415, { 'content-type': 'application/json' }, '{"message":"no JSON"}'),
+    log: /answered 415/,
+    doctor: /^control-plane: .*415.*no JSON/,
+    status: /answered 415/,
+  },
+  {
+    name: 'results are too large for a gateway',
+    gateway: page(/results$/, 413),
+    log: /checked in/,
+    doctor: /^calls: results .*413/,
+  },
+  {
+    name: 'files are unknown to a gateway',
+    gateway: page(/artifacts/, 404),
+    log: /checked in/,
+    doctor: /^calls: files .*404/,
+  },
+  {
+    name: 'polls are cut',
+    gateway: async (path, response, waits) => {
+      if (!waits) return false;
+      await wait(2_500);
+      return page(/check-in$/, 504)(path, response, waits);
+    },
+    log: /answered 504/,
+    doctor: /^calls: a poll that waits .*504/,
+    status: /polls in a row were cut/,
+  },
+  {
+    name: 'a stopped agent',
+    log: /checked in/,
+    disturb: ({ agent }) => agent?.signal('SIGSTOP'),
+    doctor: /^data-directory: .*stopped/,
+    status: /may be stuck/,
+  },
+  {
+    name: 'another agent on the folder',
+    log: /checked in/,
+    disturb: set({ AGENT_HEALTH_PORT: '1' }),
+    doctor: /^agent: another agent/,
+  },
+  {
+    name: 'a folder that was removed',
+    log: /checked in/,
+    make: async ({ settings }) => (settings['AGENT_HEALTH_PORT'] = String(await freePort())),
+    disturb: ({ settings }) => {
+      rmSync(settings['AGENT_DATA_DIR'] ?? '', { recursive: true });
+    },
+    doctor: /^health-port: .*folder was removed/,
+    status: /no agent answers/,
+  },
+  {
+    name: 'the key of a fresh process is another one',
+    log: /refused the key/,
+    make: ({ settings, file }) =>
+      (settings['API_KEY_FILE'] = file('key', `pl_${'0'.repeat(64)}\n`)),
+    disturb: ({ settings }) => {
+      delete settings['API_KEY_FILE'];
+    },
+    doctor: /^agent: .*still has the key pl_…0000/,
+    status: /refuses this agent/,
+  },
+  {
+    name: 'a slow way',
+    gateway: async () => {
+      await wait(2_500);
+      return false;
+    },
+    log: /checked in/,
+    doctor: null,
+    status: /^(overloaded for[^;]*)?$/,
+  },
+];
+
+/** Stands before the control plane. */
+async function openGateway(
+  target: string,
+): Promise<AsyncDisposable & { url: string; answer: Gateway }> {
+  const gateway = { url: '', answer: (): boolean => false } as { url: string; answer: Gateway };
+  const pass = (incoming: IncomingMessage, body: Buffer, response: ServerResponse): void => {
+    const { method, url = '', headers } = incoming;
+    const onward = request(target + url, { method, headers, agent: false }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    response.on('close', () => onward.destroy());
+    onward.end(body);
+  };
+  const server = createServer((incoming, response) => {
+    void incoming.toArray().then(
+      async (chunks) => {
+        const body = Buffer.concat(chunks as Buffer[]);
+        const waits = /"waitMs":[1-9]/.test(body.toString('latin1'));
+        if (!(await gateway.answer(incoming.url ?? '', response, waits)))
+          pass(incoming, body, response);
+      },
+      () => undefined,
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  gateway.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return Object.assign(gateway, {
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  });
+}
+
+interface Said {
+  failure?: { id: string; evidence: string };
+  ok: boolean;
+  code: number | null;
+  degraded: string;
+}
+
+/** What doctor and status say beside the agent. */
+async function ask(agent: string, settings: Record<string, string>): Promise<Said> {
+  const run = async (...words: string[]) => {
+    await using program = new Program([agent, ...words, '--json'], settings);
+    const { code } = await program.exited;
+    // Node may warn before.
+    const from = program.lines.findIndex((line) => line.startsWith('{'));
+    const text = program.lines.slice(Math.max(0, from)).join('\n');
+    // Settings that cannot be used are said in words.
+    const answer = text.startsWith('{') ? text : JSON.stringify({ problem: text, findings: [] });
+    return { code, answer: JSON.parse(answer) as Record<string, unknown> };
+  };
+  const { code, answer } = await run('doctor', '--quick');
+  const findings = answer['findings'] as { id: string; verdict: string; evidence: string }[];
+  const failure = findings.find(({ verdict }) => verdict === 'fail');
+  const { answer: status } = await run('status');
+  const degraded = [status['degraded'] ?? status['problem'] ?? ''].flat().join('; ');
+  return { ...(failure && { failure }), ok: answer['ok'] === true, code, degraded };
+}
+
+/** Plays one row; gives what was not named. */
+async function playRow(world: World, row: Row, place: number, key: string): Promise<string[]> {
+  const { system, options } = world;
+  await using gateway = await openGateway(system.baseUrl);
+  if (row.gateway !== undefined) gateway.answer = row.gateway;
+  const name = `diagnosis-row-${place}`;
+  const folder = join(system.folder, name);
+  const ground: Ground = {
+    settings: {
+      ...{ API_KEY: key, CONTROL_PLANE_URL: row.gateway ? gateway.url : system.baseUrl },
+      ...{ AGENT_DATA_DIR: folder, AGENT_HEALTH_PORT: '0', AGENT_HEALTH_HOST: '127.0.0.1' },
+      ...{ AGENT_CHECK_TYPES: 'MONITORS', AGENT_WORK_DIR: `${folder}-work`, LOG_FORMAT: 'json' },
+    },
+    file: (file, text) => {
+      writeFileSync(`${folder}-${file}`, text);
+      return `${folder}-${file}`;
+    },
+    agent: null,
+  };
+  await row.make?.(ground);
+  const { API_KEY_FILE: keyFile, ...started } = ground.settings;
+  const { API_KEY: _key, ...withFile } = started;
+  await using agent = new Program(
+    [options.programs.agent, 'start'],
+    keyFile === undefined ? started : { ...withFile, API_KEY_FILE: keyFile },
+  );
+  ground.agent = agent;
+  const problems: string[] = [];
+  const until = performance.now() + 90_000;
+  const isLogged = (): boolean => agent.lines.some((line) => row.log?.test(line) === true);
+  const ended = row.exits === undefined ? null : await agent.exited;
+  while (!isLogged() && ended === null && performance.now() < until) await wait(250);
+  if (row.log !== undefined && !isLogged()) problems.push(`log: ${agent.lines.at(-1) ?? ''}`);
+  if (ended !== null && ended.code !== row.exits) problems.push(`ended with ${ended.code}`);
+  await row.disturb?.(ground);
+  let said = await ask(options.programs.agent, ground.settings);
+  // What is counted over several polls takes its time.
+  while (row.status?.test(said.degraded) === false && performance.now() < until) {
+    await wait(1_000);
+    said = await ask(options.programs.agent, ground.settings);
+  }
+  agent.signal('SIGCONT');
+  const finding = said.failure === undefined ? '' : `${said.failure.id}: ${said.failure.evidence}`;
+  if (!(row.doctor === null ? finding === '' : row.doctor.test(finding)))
+    problems.push(`doctor: ${finding}`);
+  if (said.ok !== (row.doctor === null) || (said.code === 0) !== said.ok)
+    problems.push(`doctor ended with ${said.code}`);
+  if (row.status?.test(said.degraded) === false) problems.push(`status: ${said.degraded}`);
+  return problems;
+}
+
+export const diagnosis: ProofCase = {
+  name: 'diagnosis',
+  plays: `${rows.length} faults of agents, which log, doctor and status must name`,
+  async join(world) {
+    const lane = await world.makeLane('diagnosis');
+    await world.addSubjects(lane, [{ kind: 'healthy' }]);
+    const key = await world.system.makeLocation('diagnosis-rows');
+    let place = 0;
+    return async ({ note }) => {
+      const row = rows[place % rows.length];
+      if (row === undefined) return;
+      note(`to be named: ${row.name}`);
+      const problems = await playRow(world, row, place, key);
+      world.failures.push(...problems.map((problem) => `diagnosis, ${row.name}: ${problem}`));
+      place += 1;
+    };
+  },
+};
