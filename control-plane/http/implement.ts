@@ -52,6 +52,8 @@ import {
 } from './validate.ts';
 import { visitorOf } from './visitor.ts';
 
+const keyIsGone = 'the key was deleted, and an agent still uses it';
+
 type PrincipalOf<R extends Route> = Extract<Principal, { kind: R['authentication'] }>;
 
 export type Handler<R extends Route> = (
@@ -608,8 +610,7 @@ function serve(
       if (limits !== null) countRefusal(limits, request, ofRefused, error);
       const holder = await holderOf(request, options.keys);
       if (holder !== undefined) await noteRefusal(request, params, holder);
-      if (holder?.kind === 'locationKey')
-        await noteAtKey(request, holder, 'the key was deleted, and an agent still uses it');
+      if (holder?.kind === 'locationKey') await noteAtKey(request, holder, keyIsGone);
       throw error;
     });
     if (principal.kind !== 'none') {
@@ -699,6 +700,12 @@ function serve(
           error.code === 'FORBIDDEN'
         ) {
           await noteRefusal(request, params, principal);
+        }
+        if (principal.kind === 'locationKey' && error instanceof ApiError) {
+          // A poll that waited while its key was deleted, and a protocol that only the body says.
+          if (error.code === 'BAD_TOKEN') await noteAtKey(request, principal, keyIsGone);
+          if (error.code === 'PROTOCOL_UNSUPPORTED')
+            await noteAtKey(request, principal, error.message);
         }
         throw error;
       }

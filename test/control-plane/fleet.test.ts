@@ -146,6 +146,60 @@ test('never connected, connected, stopped and refused are four states, and a ref
   await until(stand, 'CONNECTED');
 });
 
+test('a visit that waits, a batch of no results and a file of nobody leave no trace', async () => {
+  await using bench = await setUp();
+  const agent = await agentAt(bench, 'eu-west-1');
+  const before = [await statesOf(bench), await agentsOf(bench)];
+  const held = agent.call<{ snapshot: string }>(
+    'check-in',
+    checkInOf({ agentId: agent.id, waitMs: 1_500, snapshot: '' }),
+  );
+  let isHeld = true;
+  void held.then(() => (isHeld = false));
+  await eventually(
+    () => bench.clock.pending > 0,
+    60_000,
+    () => 'the visit waits',
+  );
+  assert.equal(isHeld, true);
+  assert.deepEqual(await agent.handIn(), []);
+  while (isHeld) {
+    bench.clock.advance(1_500);
+    await new Promise(setImmediate);
+  }
+  assert.equal((await held).snapshot, '');
+  assert.deepEqual([await statesOf(bench), await agentsOf(bench)], before);
+});
+
+test('a poll that waits while its key is deleted is a refusal at once', async () => {
+  await using bench = await setUp();
+  const made = await bench.cp.api('POST', '/v1/private-locations', {
+    ...{ name: 'Office', slugName: 'office' },
+  });
+  const { id, keys } = made.body as { id: string; keys: { id: string; rawKey: string }[] };
+  const agent = new FakeAgent(bench.cp, keys[0]?.rawKey ?? '');
+  const { snapshot } = await agent.checkIn();
+  const waiting = agent.call(
+    'check-in',
+    checkInOf({ agentId: agent.id, snapshot, waitMs: 20_000 }, ['URL', 'TCP', 'DNS', 'ICMP']),
+    401,
+  );
+  await bench.cp.api('DELETE', `/v1/private-locations/${id}/keys/${keys[0]?.id ?? ''}`);
+  let isOver = false;
+  void waiting.finally(() => (isOver = true)).catch(() => undefined);
+  await eventually(
+    () => {
+      bench.clock.advance(100);
+      return isOver;
+    },
+    60_000,
+    () => 'the poll is answered',
+  );
+  await waiting;
+  const [office] = (await statesOf(bench)).filter(({ location }) => location === 'office');
+  assert.match(office?.lastRefusal?.because ?? '', /the key was deleted/);
+});
+
 test('an agent that was not heard of any more is lost', async () => {
   await using bench = await setUp();
   const agent = await agentAt(bench, 'eu-west-1');
