@@ -6,7 +6,6 @@ export interface KeyProblem {
 }
 
 const forms: readonly (readonly [RegExp, string])[] = [
-   
   [/[\0\ufffd]/, 'is not in UTF-8: some editors save UTF-16'],
   [/^(["'`]).*\1$/s, 'has quotes around it, which are taken as part of it'],
   [/^(export\s+)?\w*KEY\s*[=:]/i, 'has its name before it: the value alone is the key'],

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
 import { readConfig } from '../../../agent/config.ts';
-import type { CallFailure} from '../../../agent/link/control-plane-client.ts';
+import type { CallFailure } from '../../../agent/link/control-plane-client.ts';
 import { ControlPlaneClient } from '../../../agent/link/control-plane-client.ts';
 import { createDispatcher } from '../../../agent/link/dispatcher.ts';
 import { renewTrust } from '../../../agent/link/extra-authorities.ts';
