@@ -18,6 +18,9 @@ type Texts = Readonly<Record<string, string | undefined>>;
 
 const bundleFrom = 50;
 
+/** What this process has trusted because of the file; null where only Node has read it. */
+let ofFile: readonly string[] | null = null;
+
 function unusable(path: string, reason: string, cause?: unknown): AgentError {
   return new AgentError(
     'CONFIG_INVALID',
@@ -92,14 +95,16 @@ export function applyTrust(
   // Node does not know a file that was given by a flag.
   if (environment['NODE_EXTRA_CA_CERTS'] !== path) {
     const known = getCACertificates('default');
-    setDefaultCACertificates([...known, ...authorities.map((one) => one.toString())]);
+    ofFile = authorities.map((one) => one.toString().trim());
+    setDefaultCACertificates([...known, ...ofFile]);
   }
   return warnings;
 }
 
 /**
  * Reads the file again after a certificate was not trusted. True where it has authorities by now that
- * were not in it: they are trusted from now on, beside those of before.
+ * were not in it: these are trusted from now on, and those that were taken out are not. A successor of
+ * the same name would not be found behind the one before it.
  */
 export function renewTrust(path: string | undefined): boolean {
   if (path === undefined) return false;
@@ -108,7 +113,9 @@ export function renewTrust(path: string | undefined): boolean {
   const found = readAuthoritiesFile(path).certificates.map((one) => one.toString().trim());
   const news = found.filter((one) => !knownIds.has(one));
   if (news.length === 0) return false;
-  setDefaultCACertificates([...known, ...news]);
+  const before = new Set(ofFile ?? getCACertificates('extra').map((one) => one.trim()));
+  ofFile = found;
+  setDefaultCACertificates([...known.filter((one) => !before.has(one.trim())), ...found]);
   forgetTrust();
   return true;
 }
