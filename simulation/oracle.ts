@@ -1,0 +1,463 @@
+/**
+ * What must be so after a story, from what the targets did and what people asked for: the specification and the
+ * promises, not the code. Each line says what is wrong.
+ */
+import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
+import { AlertModel, type Health, type ModelSettings } from '../test/support/alert-model.ts';
+import { overlaps, type AgentProgram, type Span } from './hosts.ts';
+import type { Play, Subject } from './play.ts';
+import { healthOf, type Visit } from './targets.ts';
+import { epoch } from './world.ts';
+
+const second = 1_000;
+/** When an agent that is gone without a word is known to be gone, and its checks are with another one. */
+const takenOverMs = 100 * second;
+/** What was measured is on disk by then. */
+const durableMs = 1_500;
+/** A slot is begun by then. */
+const beginsWithinMs = 5 * second;
+/** How much of the clocks' differences agents do not correct. */
+const clockToleranceMs = 3 * second;
+
+interface Run {
+  id: number;
+  check_id: string;
+  run_id: string;
+  location: string;
+  scheduled_for: number | null;
+  state: 'RUNNING' | 'FINAL' | 'MISSED';
+  missed_reason: string | null;
+  result_id: string | null;
+  late_results: number;
+}
+
+interface Result {
+  id: string;
+  seq: number;
+  check_id: string;
+  check_run_id: number;
+  result_type: 'FINAL' | 'ATTEMPT' | 'LATE';
+  attempt: number;
+  has_failures: number;
+  has_errors: number;
+  is_degraded: number;
+  is_cancelled: number;
+  run_location: string;
+  started_at: number;
+  stopped_at: number;
+  created_at: number;
+}
+
+const healthOfResult = (result: Result): Health =>
+  result.has_failures === 1 ? 'failing' : result.is_degraded === 1 ? 'degraded' : 'passing';
+
+const at = (ms: number): string => `${(ms / second).toFixed(3)} s`;
+
+class Oracle {
+  readonly #play: Play;
+  readonly wrong: string[] = [];
+  #runs: Run[] = [];
+  #results: Result[] = [];
+  readonly #visits: Map<string, Visit[]>;
+
+  constructor(play: Play) {
+    this.#play = play;
+    this.#visits = Map.groupBy(play.targets.visits, ({ resultId }) => resultId);
+  }
+
+  get #db() {
+    const { running } = this.#play.controlPlane;
+    if (running === null) throw new Error('the control plane is not up at the end');
+    return running.services.db;
+  }
+
+  #spans(kinds: readonly string[], where?: string): Span[] {
+    return this.#play.faults
+      .filter((fault) => kinds.includes(fault.kind) && (where === undefined || fault.where === where))
+      .map(({ span }) => span);
+  }
+
+  /** When the clock of the control plane, which all follow, was not right, and until that is over. */
+  #wrongTimes(): Span[] {
+    return this.#play.faults
+      .filter(({ kind, where }) => (kind === 'clock' || kind === 'drift') && where === 'control-plane')
+      .map(({ span, aheadMs = 0 }) => ({
+        from: span.from - Math.abs(aheadMs) - 60 * second,
+        to: span.to + Math.abs(aheadMs) + 120 * second,
+      }));
+  }
+
+  async judge(): Promise<void> {
+    const db = this.#db;
+    this.#runs = (await db.selectFrom('check_runs').selectAll().orderBy('id').execute()) as Run[];
+    const results = await db.selectFrom('check_results').selectAll().orderBy('seq').execute();
+    this.#results = results as unknown as Result[];
+    this.#programs();
+    this.#slots();
+    this.#doubles();
+    this.#verdicts();
+    this.#losses();
+    await this.#alerts();
+    await this.#messages();
+    await this.#statuses();
+    await this.#jobs();
+  }
+
+  #programs(): void {
+    const { controlPlane, agents, problems } = this.#play;
+    for (const { name, problems: own } of [controlPlane, ...agents])
+      for (const problem of own) this.wrong.push(`${name}: ${problem}`);
+    this.wrong.push(...problems);
+  }
+
+  #subjectsOf(id: string): Subject[] {
+    return this.#play.subjects.filter((subject) => subject.id === id);
+  }
+
+  /** Each slot that was due has one run that has ended, or says truly why there was none. */
+  #slots(): void {
+    const wrongTimes = this.#wrongTimes();
+    const bySlot = Map.groupBy(this.#runs, (run) => `${run.check_id}@${run.scheduled_for}`);
+    const known = new Set<string>();
+    for (const subject of this.#play.subjects) {
+      const { id: checkId, body } = subject;
+      const frequencyOffset = Number(body['frequencyOffset']);
+      const schedule = scheduleOf({ checkId, frequency: 0, frequencyOffset });
+      const { intervalMs } = schedule;
+      const last = Math.max(0, ...subject.active.map(({ to }) => to));
+      for (let slot = slotAtOrAfter(schedule, epoch); slot <= epoch + last; slot += intervalMs) {
+        const name = `${checkId}@${slot}`;
+        const due = slot - epoch;
+        known.add(name);
+        if (this.#isOpen(subject, due) || overlaps(wrongTimes, due, due + 1)) continue;
+        const isDue = overlaps(subject.active, due, due + 1);
+        const runs = bySlot.get(name) ?? [];
+        if (!isDue) {
+          if (runs.length > 0 && this.#subjectsOf(checkId).length === 1)
+            this.wrong.push(`${subject.name}: a run for ${at(due)}, when it was not active`);
+          continue;
+        }
+        this.#slot(subject, due, runs);
+      }
+    }
+    if (wrongTimes.length > 0) return;
+    for (const run of this.#runs) {
+      if (run.scheduled_for === null || known.has(`${run.check_id}@${run.scheduled_for}`)) continue;
+      if (this.#play.jobs.some(({ checkId }) => checkId === run.check_id)) continue;
+      if (this.#subjectsOf(run.check_id).some(({ isDeleted }) => isDeleted)) continue;
+      this.wrong.push(`run ${run.run_id} for a slot that never was: ${run.scheduled_for}`);
+    }
+  }
+
+  /** Whether a change came so close that the slot may be run or not. */
+  #isOpen(subject: Subject, due: number): boolean {
+    const all = this.#subjectsOf(subject.id);
+    const interval = Number(subject.body['frequencyOffset']) * second;
+    return (
+      all.some(({ changes }) =>
+        changes.some((each) => due > each.from - 5 * second && due < each.to + interval + 45 * second),
+      ) ||
+      all.some(({ isDeleted, active }) => isDeleted && active.at(-1)?.to !== Infinity && all.length === 1) ||
+      this.#play.maintenances.some((each) => due > each.from - 5 * second && due < each.to + 45 * second)
+    );
+  }
+
+  #slot(subject: Subject, due: number, runs: readonly Run[]): void {
+    const places = subject.isParallel ? subject.locations.length : 1;
+    const what = `${subject.name}, slot ${at(due)}`;
+    const finished = runs.filter(({ state }) => state !== 'RUNNING');
+    if (runs.length > places) {
+      this.wrong.push(`${what}: ${runs.length} runs for ${places} locations`);
+    } else if (finished.length < places) {
+      const open = runs.filter(({ state }) => state === 'RUNNING');
+      // The attempt after one that is known was lost: such a run ends after 25 minutes.
+      const isDelayed =
+        finished.length + open.length === places &&
+        open.every((run) => subject.retries > 0 && this.#isTroubled(run.location, due));
+      if (!isDelayed) this.wrong.push(`${what}: ${runs.map(({ state }) => state).join() || 'nothing'}`);
+    }
+    for (const run of finished) if (run.state === 'MISSED') this.#missed(run, what, due);
+  }
+
+  #agentsOf(location: string): AgentProgram[] {
+    return this.#play.agents.filter((agent) => agent.location === location);
+  }
+
+  /** Something that can take a slot from a location, around its time. */
+  #isTroubled(location: string, due: number): boolean {
+    const from = due - takenOverMs;
+    const to = due + 60 * second;
+    const { controlPlane } = this.#play;
+    return this.#agentsOf(location).some((agent) => {
+      const own = ['stop', 'sleep', 'slow', 'clock', 'drift'];
+      return (
+        overlaps(agent.away, from, to) ||
+        overlaps(this.#spans(own, agent.name), from, to) ||
+        // It cannot learn that it has another one's checks.
+        (this.#agentsOf(location).some(({ away }) => overlaps(away, 0, to)) &&
+          (overlaps(controlPlane.away, from, to) ||
+            this.#play.faults.some(
+              ({ kind, where, span }) =>
+                /^(link|requests)/.test(kind) && where === agent.name && overlaps([span], from, to),
+            )))
+      );
+    });
+  }
+
+  #missed(run: Run, what: string, due: number): void {
+    const isPlayed = !this.#isTroubled(run.location, due);
+    if (isPlayed) {
+      this.wrong.push(`${what}: missed (${run.missed_reason}), and its agents were there`);
+      return;
+    }
+    const drained = this.#spans(['drain']);
+    // An end that is asked for takes no slot where another agent takes over.
+    void drained;
+    this.#play.meet('slot missed for a cause');
+  }
+
+  #doubles(): void {
+    for (const [runId, all] of Map.groupBy(this.#results, (result) => result.check_run_id)) {
+      const finals = all.filter(({ result_type }) => result_type === 'FINAL');
+      if (finals.length > 1) this.wrong.push(`run ${runId} has ${finals.length} FINAL results`);
+      const counted = all.filter(({ result_type }) => result_type !== 'LATE');
+      if (new Set(counted.map(({ attempt }) => attempt)).size < counted.length)
+        this.wrong.push(`run ${runId} has an attempt twice`);
+    }
+    const ids = new Set(this.#results.map(({ id }) => id));
+    if (ids.size < this.#results.length) this.wrong.push('a result is stored twice');
+    for (const run of this.#runs) {
+      if (run.state === 'FINAL' && !ids.has(run.result_id ?? ''))
+        this.wrong.push(`run ${run.run_id} is FINAL without its result`);
+    }
+  }
+
+  /** Each result was a visit, and says of it what the target did. */
+  #verdicts(): void {
+    for (const result of this.#results) {
+      if (result.is_cancelled === 1 || this.#subjectsOf(result.check_id).length === 0) continue;
+      if (result.has_errors === 1) {
+        if (result.has_failures === 1) this.wrong.push(`result ${result.id}: an error is a failure`);
+        this.#play.meet('agent error');
+        continue;
+      }
+      const visits = this.#visits.get(result.id) ?? [];
+      const name = this.#subjectsOf(result.check_id)[0]?.name ?? result.check_id;
+      const what = `${name}, ${healthOfResult(result)} at ${at(result.started_at - epoch)}`;
+      if (visits.length === 0) {
+        this.wrong.push(`${what}: nobody visited`);
+        continue;
+      }
+      const ended = visits.filter(({ to }) => to !== null);
+      if (ended.every(({ state }) => healthOf[state] !== healthOfResult(result)))
+        this.wrong.push(`${what}: the target was ${visits.map(({ state }) => state).join()}`);
+      if (this.#wrongTimes().length > 0) continue;
+      const off = Math.min(
+        ...visits.map(({ from }) => Math.abs(result.started_at - epoch - from)),
+      );
+      const drifts = this.#spans(['clock', 'drift', 'stop', 'sleep', 'slow', 'link slow']);
+      if (off > clockToleranceMs && !drifts.some(({ from }) => from < visits[0]!.from + second))
+        this.wrong.push(`${what}: visited ${at(off)} away from its time`);
+    }
+  }
+
+  /** What an agent has measured is there, whatever happened to it afterwards. */
+  #losses(): void {
+    const ids = new Set(this.#results.map(({ id }) => id));
+    for (const [id, visits] of this.#visits) {
+      if (ids.has(id)) continue;
+      const [visit] = visits.filter((each) => this.#isDurable(each));
+      if (visit === undefined) continue;
+      const subjects = this.#subjectsOf(visit.checkId);
+      if (subjects.some(({ isDeleted }) => isDeleted)) continue;
+      const run = this.#runs.find(({ run_id }) => run_id === visit.runId);
+      if (run !== undefined && run.late_results > 0) continue;
+      const state = run === undefined ? 'no run' : `${run.state} ${run.missed_reason ?? ''}`;
+      this.wrong.push(
+        `${subjects[0]?.name}: ${visit.host} saw ${visit.state} at ${at(visit.from)}, attempt ${visit.attempt}, and there is no result (${state})`,
+      );
+    }
+  }
+
+  #isDurable({ host, from, to }: Visit): boolean {
+    if (to === null) return false;
+    const agent = this.#play.agents.find(({ name }) => name === host);
+    const until = to + durableMs;
+    if (agent === undefined || overlaps(agent.away, from - second, until)) return false;
+    // The agent says itself that it had not its time: it looks again.
+    const void_ = this.#spans(['stop', 'sleep', 'slow'], host);
+    return !overlaps(void_, from - 5 * second, until) && until < this.#play.world.now;
+  }
+
+  /** The table of transitions, over the results as they came. */
+  async #alerts(): Promise<void> {
+    const alerts = await this.#db
+      .selectFrom('check_alerts')
+      .select(['check_id', 'alert_type', 'created_at'])
+      .orderBy('seq')
+      .execute();
+    const ofCheck = Map.groupBy(alerts, ({ check_id }) => check_id);
+    const wasMaintained = this.#play.maintenances.length > 0;
+    for (const [id, subjects] of Map.groupBy(this.#play.subjects, ({ id }) => id)) {
+      const [subject] = subjects;
+      if (subject === undefined || subjects.some(({ isDeleted }) => isDeleted)) continue;
+      const said = (ofCheck.get(id) ?? []).map(({ alert_type }) => alert_type);
+      const problem = this.#order(said);
+      if (problem !== null) this.wrong.push(`${subject.name}: ${problem}: ${said.join()}`);
+      const paused = subject.active.length > 1;
+      if (subject.isParallel || paused || wasMaintained) continue;
+      const model = new AlertModel();
+      const settings: ModelSettings = {
+        ...{ runs: subject.threshold, minutes: 0, reminders: 0, reminderEveryMs: 0 },
+        ...{ percentage: null, isPinged: false, mute: null },
+      };
+      const finals = this.#results.filter(
+        (result) =>
+          result.check_id === id && result.result_type === 'FINAL' && result.is_cancelled === 0,
+      );
+      for (const result of finals) {
+        const seen = result.has_errors === 1 ? 'inconclusive' : healthOfResult(result);
+        model.run(
+          {
+            ...{ seen, startedAt: result.started_at, stoppedAt: result.stopped_at },
+            isInMaintenance: false,
+          },
+          settings,
+          result.created_at,
+          false,
+        );
+      }
+      const expected = model.said.flatMap(({ say }) => (say.startsWith('ALERT') ? [say] : []));
+      if (expected.join() !== said.join()) {
+        this.wrong.push(`${subject.name}: alerts ${said.join() || 'none'}, not ${expected.join() || 'none'}`);
+      }
+    }
+  }
+
+  /** Trouble and its end take turns; all targets are up in the end, and everyone knows it. */
+  #order(said: readonly string[]): string | null {
+    let isTroubled = false;
+    for (const alert of said) {
+      const isRecovery = alert.endsWith('RECOVERY');
+      if (isRecovery && !isTroubled) return 'a recovery of nothing';
+      if (/^ALERT_(FAILURE|DEGRADED)(_REMAIN)?$/.test(alert) && isTroubled) return 'an alert twice';
+      isTroubled = !isRecovery;
+    }
+    return isTroubled ? 'no recovery' : null;
+  }
+
+  /** Each alert was said once, to each who wanted to hear it. */
+  async #messages(): Promise<void> {
+    const { receiver, controlPlane } = this.#play;
+    const db = this.#db;
+    const alerts = await db.selectFrom('check_alerts').select(['id', 'check_id', 'alert_type']).execute();
+    const taken = receiver.deliveries.filter(({ isTaken }) => isTaken);
+    const key = (check: string, type: string): string => `${check} ${type}`;
+    const byKey = Map.groupBy(taken, ({ body }) => key(body.check, body.type));
+    const expected = Map.groupBy(alerts, (alert) => key(alert.check_id, alert.alert_type));
+    for (const [name, all] of expected) {
+      const messages = new Set((byKey.get(name) ?? []).map(({ id }) => id)).size;
+      if (messages < all.length)
+        this.wrong.push(`${name}: ${all.length} alerts, ${messages} messages arrived`);
+      if (messages > all.length) this.wrong.push(`${name}: ${messages} messages for ${all.length} alerts`);
+    }
+    for (const [name, all] of byKey)
+      if (!expected.has(name)) this.wrong.push(`${name}: a message without an alert (${all.length})`);
+    const disturbed = [
+      ...receiver.interruptions.map(({ from, to }) => ({ from, to: to + 60 * second })),
+      ...controlPlane.away.map(({ from, to }) => ({ from: from - 15 * second, to: to + 60 * second })),
+      ...this.#spans(['slow'], 'control-plane'),
+    ];
+    for (const [id, all] of Map.groupBy(taken, (each) => each.id)) {
+      const again = all.filter((each) => !overlaps(disturbed, each.at, each.at + 1));
+      if (again.length > 1) this.wrong.push(`message ${id} came ${all.length} times`);
+    }
+    const left = await db.selectFrom('outbox').select('id').execute();
+    if (left.length > 0) this.wrong.push(`${left.length} messages are still to be sent`);
+  }
+
+  /** What a check is said to be is what its newest result says. */
+  async #statuses(): Promise<void> {
+    const statuses = await this.#db.selectFrom('check_statuses').selectAll().execute();
+    for (const status of statuses) {
+      const subjects = this.#subjectsOf(status.check_id);
+      if (subjects.length !== 1 || subjects[0]?.isDeleted === true || subjects[0]?.isParallel) continue;
+      const newest = this.#results
+        .filter((result) => result.check_id === status.check_id && result.result_type === 'FINAL')
+        .reduce<Result | null>(
+          (best, each) => (best === null || each.started_at >= best.started_at ? each : best),
+          null,
+        );
+      if (newest !== null && status.has_failures !== newest.has_failures)
+        this.wrong.push(`${subjects[0]?.name}: its status is not that of its newest result`);
+    }
+    const rows = await this.#db.selectFrom('roll_up_inbox').select('id').execute();
+    if (rows.length > 0) this.wrong.push(`${rows.length} results are not in the sums`);
+    await this.#sums();
+  }
+
+  /** Sums are those of the results. */
+  async #sums(): Promise<void> {
+    const { caller, world, subjects } = this.#play;
+    for (const subject of subjects) {
+      if (subject.isDeleted || this.#subjectsOf(subject.id).length > 1) continue;
+      const finals = this.#results.filter(
+        ({ check_id, result_type, has_errors, is_cancelled }) =>
+          check_id === subject.id && result_type === 'FINAL' && has_errors === 0 && is_cancelled === 0,
+      );
+      if (finals.length === 0) continue;
+      const from = new Date(epoch - 3_600_000).toISOString();
+      const to = new Date(epoch + 2 * 3_600_000).toISOString();
+      const path = `/v1/analytics/url-monitors/${subject.id}?from=${from}&to=${to}&metrics=availability`;
+      let answer: Awaited<ReturnType<typeof caller.call>> | undefined;
+      world.outside.act(() => void caller.insist('GET', path).then((given) => (answer = given)));
+      await world.until(() => answer !== undefined, 20 * second);
+      const said = (answer?.body as { series?: { data?: { availability?: number }[] }[] } | undefined)
+        ?.series?.[0]?.data?.[0]?.availability;
+      const good = finals.filter(({ has_failures }) => has_failures === 0).length;
+      const right = (100 * good) / finals.length;
+      if (said === undefined || Math.abs(said - right) > 0.01)
+        this.wrong.push(`${subject.name}: availability ${said} instead of ${right} (${JSON.stringify(answer)?.slice(0, 300)})`);
+    }
+  }
+
+  /** A job that pinged in time is never said to have failed; one that did not is. */
+  async #jobs(): Promise<void> {
+    for (const { checkId, job, periodMs, graceMs } of this.#play.jobs) {
+      const alerts = await this.#db
+        .selectFrom('check_alerts')
+        .select(['alert_type', 'created_at'])
+        .where('check_id', '=', checkId)
+        .orderBy('seq')
+        .execute();
+      const told = job.pings.flatMap(({ answeredAt }) => (answeredAt === null ? [] : [answeredAt]));
+      if (this.#wrongTimes().length > 0) continue;
+      for (const { alert_type, created_at } of alerts) {
+        const when = created_at - epoch;
+        const lastBefore = Math.max(-Infinity, ...told.filter((each) => each < when));
+        if (alert_type === 'ALERT_FAILURE' && when - lastBefore < periodMs + graceMs)
+          this.wrong.push(`job ${checkId}: failed at ${at(when)}, pinged at ${at(lastBefore)}`);
+      }
+      const failures = alerts.filter(({ alert_type }) => alert_type === 'ALERT_FAILURE').length;
+      let silent = 0;
+      for (const [index, ping] of told.entries()) {
+        const next = told[index + 1];
+        if (next === undefined) continue;
+        const lostMs = this.#play.controlPlane.away.reduce(
+          (sum, { from, to }) => sum + Math.max(0, Math.min(to + 60 * second, next) - Math.max(from, ping)),
+          0,
+        );
+        if (next - ping - lostMs > periodMs + graceMs + 10 * second) silent += 1;
+      }
+      if (silent > failures)
+        this.wrong.push(`job ${checkId}: ${silent} times silent, ${failures} failures`);
+    }
+  }
+}
+
+/** What is wrong, of a play that has ended. */
+export async function judge(play: Play): Promise<string[]> {
+  const oracle = new Oracle(play);
+  await oracle.judge();
+  return oracle.wrong;
+}

@@ -1,0 +1,27 @@
+/** What the command and the processes that play say to each other. */
+import type { Event } from './events.ts';
+
+export interface Order {
+  folder: string;
+  seeds: number[];
+  minutes: number;
+  /** Only these; null for all. */
+  cases: string[] | null;
+  /** In place of those that the seeds draw. */
+  stories: (Event[] | null)[] | null;
+  /** The timeline is wanted also where all is well. */
+  isTold: boolean;
+}
+
+export interface Outcome {
+  seed: number;
+  hash: string;
+  /** What was wrong. */
+  wrong: string[];
+  events: Event[];
+  situations: Record<string, number>;
+  timeline: string[];
+  traced: number;
+  virtualMs: number;
+  cpuMs: number;
+}

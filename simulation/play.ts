@@ -1,0 +1,530 @@
+/** Plays one story in one world, and gives what came of it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pick } from '../proof/case.ts';
+import type { Event, ReceiverAnswer } from './events.ts';
+import { closeFiles } from './files.ts';
+import {
+  AgentProgram,
+  ControlPlaneProgram,
+  controlPlaneAddress,
+  receiverAddress,
+  type Span,
+} from './hosts.ts';
+import { copyInstallation, type Installation } from './installation.ts';
+import { nameAddress, Network, type Link } from './network.ts';
+import { Caller, Job, Receiver } from './people.ts';
+import { limits, Targets } from './targets.ts';
+import { World } from './world.ts';
+
+const second = 1_000;
+/** Everything is there by then. */
+export const beginsAt = 20 * second;
+/** How long after the last fault checks still run, and how long after that all must be settled. */
+export const calmMs = 90 * second;
+export const settleMs = 150 * second;
+
+nameAddress(controlPlaneAddress, 'control-plane');
+nameAddress(receiverAddress, 'outside');
+
+/** A check as the story has it. Times are of the world; those of people are when they were answered. */
+export interface Subject {
+  id: string;
+  url: string;
+  name: string;
+  body: Record<string, unknown>;
+  locations: string[];
+  isParallel: boolean;
+  threshold: number;
+  retries: number;
+  /** When it was to run. */
+  active: Span[];
+  /** When its definition was being changed: what is due then may be either. */
+  changes: Span[];
+  isDeleted: boolean;
+}
+
+interface PlaceOfAgents {
+  slug: string;
+  id: string;
+  key: { id: string; rawKey: string };
+  agents: AgentProgram[];
+}
+
+export class Play {
+  readonly world: World;
+  readonly folder: string;
+  readonly controlPlane: ControlPlaneProgram;
+  readonly targets: Targets;
+  readonly receiver: Receiver;
+  readonly caller: Caller;
+  readonly places: PlaceOfAgents[] = [];
+  readonly agents: AgentProgram[] = [];
+  readonly subjects: Subject[] = [];
+  readonly jobs: { checkId: string; job: Job; periodMs: number; graceMs: number }[] = [];
+  /** When something was wrong, by what it was. */
+  readonly faults: { kind: string; where: string; span: Span; aheadMs?: number }[] = [];
+  readonly situations = new Map<string, number>();
+  readonly problems: string[] = [];
+  readonly maintenances: Span[] = [];
+  readonly #random: () => number;
+  #made = 0;
+
+  constructor(seed: number, installation: Installation, folder: string) {
+    this.world = new World(seed);
+    this.world.network = new Network(this.world);
+    this.folder = mkdtempSync(join(folder, 'world-'));
+    this.#random = this.world.chance('setting');
+    this.targets = new Targets(this.world);
+    this.controlPlane = new ControlPlaneProgram(this.world, 'control-plane', this.folder, this.#log);
+    rmSync(this.controlPlane.folder, { recursive: true });
+    copyInstallation(installation, this.controlPlane.folder);
+    this.receiver = new Receiver(this.world);
+    this.caller = new Caller(this.world, installation.apiKey);
+  }
+
+  readonly #log = (name: string, line: string): void => {
+    const { level, msg, err } = JSON.parse(line) as {
+      level: number;
+      msg: string;
+      err?: { message?: string };
+    };
+    this.world.note(name, `${level >= 50 ? 'error' : 'warning'}: ${msg} ${err?.message ?? ''}`);
+  };
+
+  meet(situation: string): void {
+    this.situations.set(situation, (this.situations.get(situation) ?? 0) + 1);
+  }
+
+  /** Someone who acts beside what happens. */
+  #someone(does: () => Promise<void>): void {
+    this.world.outside.act(() => {
+      does().catch((error: unknown) => this.problems.push(`a person failed: ${String(error)}`));
+    });
+  }
+
+  async #done(does: () => Promise<void>): Promise<void> {
+    let isDone = false;
+    this.#someone(async () => {
+      await does();
+      isDone = true;
+    });
+    await this.world.until(() => isDone || this.problems.length > 0, 10 * second);
+    if (!isDone) throw new Error(`not done: ${this.problems.join('; ')}`);
+  }
+
+  /** Brings up an installation: how large it is follows from the seed. */
+  async begin(): Promise<void> {
+    const random = this.#random;
+    this.controlPlane.start();
+    await this.world.run(second);
+    if (this.controlPlane.running === null) throw new Error(this.controlPlane.problems.join());
+    await this.#done(async () => {
+      await this.caller.insist('POST', '/v1/alert-channels', {
+        type: 'WEBHOOK',
+        config: {
+          ...{ name: 'receiver', url: `http://${receiverAddress}/`, method: 'POST' },
+          template: '{ "type": "{{ALERT_TYPE}}", "check": "{{CHECK_ID}}" }',
+        },
+        ...{ autoSubscribe: true, sendFailure: true, sendRecovery: true, sendDegraded: true },
+      });
+      const places = random() < 0.3 ? 2 : 1;
+      for (let index = 0; index < places; index += 1) await this.#addPlace(`place-${index}`);
+      const checks = 2 + Math.floor(random() * 4);
+      for (let index = 0; index < checks; index += 1) await this.#addSubject();
+      const jobs = random() < 0.4 ? 1 : 0;
+      for (let index = 0; index < jobs; index += 1) await this.#addJob();
+    });
+    for (const [index, place] of this.places.entries()) {
+      const agents = index === 0 ? pick(random, [1, 1, 2, 2, 3]) : pick(random, [1, 2]);
+      for (let turn = 0; turn < agents; turn += 1) this.#addAgent(place);
+    }
+    for (const agent of this.agents) agent.start();
+    await this.world.run(Math.max(0, beginsAt - this.world.now));
+  }
+
+  async #addPlace(slug: string): Promise<void> {
+    const body = { name: slug, slugName: slug };
+    const { body: made } = await this.caller.insist('POST', '/v1/private-locations', body);
+    this.places.push({ slug, id: made.id, key: made.keys[0], agents: [] });
+  }
+
+  #addAgent(place: PlaceOfAgents): AgentProgram {
+    const agent = new AgentProgram(
+      this.world,
+      `agent-${this.agents.length}`,
+      this.folder,
+      this.#log,
+      { location: place.slug, apiKey: place.key.rawKey, targets: this.targets },
+    );
+    this.agents.push(agent);
+    place.agents.push(agent);
+    return agent;
+  }
+
+  async #addSubject(): Promise<void> {
+    const random = this.#random;
+    const index = this.#made++;
+    const url = `http://10.2.0.${index + 1}/`;
+    const locations = this.places.map(({ slug }) => slug);
+    const isParallel = locations.length > 1 && random() < 0.5;
+    const threshold = pick(random, [1, 1, 2]);
+    const retries = random() < 0.3 ? 1 : 0;
+    const body = {
+      ...{ name: `check ${index}`, frequency: 0, frequencyOffset: pick(random, [10, 10, 20, 30]) },
+      ...{ privateLocations: locations, runParallel: isParallel, ...limits },
+      request: { url, method: 'GET', assertions: [] },
+      useGlobalAlertSettings: false,
+      alertSettings: {
+        escalationType: 'RUN_BASED',
+        runBasedEscalation: { failedRunThreshold: threshold },
+      },
+      retryStrategy:
+        retries === 0 ? null : { type: 'FIXED', baseBackoffSeconds: 3, maxRetries: retries },
+    };
+    const from = this.world.now;
+    const { status, body: made } = await this.caller.insist('POST', '/v1/checks/url', body);
+    if (status !== 201) throw new Error(`a check is not made: ${JSON.stringify(made)}`);
+    this.world.note('people', `made ${body.name} (${made.id})`);
+    this.subjects.push({
+      ...{ id: made.id, url, name: body.name, body, locations, isParallel, threshold, retries },
+      active: [{ from: this.world.now, to: Infinity }],
+      changes: [{ from, to: this.world.now }],
+      isDeleted: false,
+    });
+  }
+
+  async #addJob(): Promise<void> {
+    const [period, grace] = [30, pick(this.#random, [0, 10, 20])];
+    const heartbeat = { period, periodUnit: 'seconds', grace, graceUnit: 'seconds' };
+    const body = { name: `job ${this.jobs.length}`, heartbeat };
+    const { status, body: made } = await this.caller.insist('POST', '/v1/checks/heartbeat', body);
+    if (status !== 201) throw new Error(`a job is not made: ${JSON.stringify(made)}`);
+    const path = new URL(made.heartbeat.pingUrl as string).pathname;
+    const job = new Job(this.world, this.caller, path, 20 * second);
+    this.jobs.push({ checkId: made.id, job, periodMs: 1_000 * period, graceMs: 1_000 * grace });
+  }
+
+  /** Plays the events, then lets all go on undisturbed, and then waits until nothing is left to do. */
+  async run(events: readonly Event[], forMs: number): Promise<void> {
+    for (const event of events) {
+      this.world.add(this.world.outside, event.at, () => this.#apply(event));
+    }
+    await this.world.run(Math.max(0, forMs - settleMs - this.world.now));
+    await this.#done(async () => {
+      for (const subject of this.subjects) {
+        if (subject.isDeleted) continue;
+        const from = this.world.now;
+        await this.caller.insist('PUT', `/v1/checks/url/${subject.id}`, { activated: false });
+        this.#deactivate(subject, from);
+      }
+      for (const { job } of this.jobs) job.isStopped = true;
+      for (const { checkId } of this.jobs)
+        await this.caller.insist('PUT', `/v1/checks/heartbeat/${checkId}`, { activated: false });
+    });
+    await this.world.run(Math.max(0, forMs - this.world.now));
+  }
+
+  #deactivate(subject: Subject, from: number): void {
+    const last = subject.active.at(-1);
+    if (last?.to === Infinity) last.to = from;
+    subject.changes.push({ from, to: this.world.now });
+  }
+
+  #fault(kind: string, where: string, forMs: number, aheadMs?: number): void {
+    const span = { from: this.world.now, to: this.world.now + forMs };
+    this.faults.push({ kind, where, span, ...(aheadMs === undefined ? {} : { aheadMs }) });
+    this.world.note(where, `${kind} for ${(forMs / second).toFixed(1)} s`);
+    this.meet(kind);
+  }
+
+  #programOf({ of, place }: { of: 'control-plane' | 'agents'; place: number }) {
+    return of === 'control-plane'
+      ? this.controlPlane
+      : (this.agents[place % this.agents.length] ?? this.controlPlane);
+  }
+
+  #linkOf(place: number): [string, Link] {
+    const agent = this.agents[place % this.agents.length]?.name ?? '';
+    return [agent, this.world.network.link(agent, 'control-plane')];
+  }
+
+  /** Later, as part of no program. */
+  #later(afterMs: number, work: () => void): void {
+    this.world.add(this.world.outside, this.world.now + afterMs, work);
+  }
+
+  // eslint-disable-next-line complexity
+  #apply(event: Event): void {
+    const { forMs } = event;
+    const { world } = this;
+    switch (event.kind) {
+      case 'target': {
+        const subject = this.subjects[event.place % this.subjects.length];
+        if (subject === undefined) return;
+        this.meet(`target ${event.state}`);
+        this.targets.set(subject.url, event.state);
+        this.#later(forMs, () => this.targets.set(subject.url, 'up'));
+        return;
+      }
+      case 'kill':
+        this.#kill(event);
+        return;
+      case 'suspend': {
+        const program = this.#programOf(event);
+        if (!program.isUp) return;
+        const { host } = program;
+        this.#fault(event.isAsleep ? 'sleep' : 'stop', program.name, forMs);
+        program.suspend();
+        this.#later(forMs, () => {
+          if (program.host === host) program.resume(event.isAsleep);
+        });
+        return;
+      }
+      case 'slow': {
+        const program = this.#programOf(event);
+        const { host } = program;
+        if (host === null || host.slowness !== null) return;
+        this.#fault('slow', program.name, forMs);
+        const random = world.chance(`slow ${event.at} ${program.name}`);
+        host.slowness = () => event.upToMs * random() ** 4;
+        this.#later(forMs, () => (host.slowness = null));
+        return;
+      }
+      case 'clock': {
+        const program = this.#programOf(event);
+        this.#fault('clock', program.name, forMs, event.aheadMs);
+        program.wall.set(world.now, event.aheadMs);
+        this.#later(forMs, () => {
+          world.note(program.name, 'clock is right');
+          program.wall.set(world.now, 0);
+        });
+        return;
+      }
+      case 'drift': {
+        const program = this.#programOf(event);
+        this.#fault('drift', program.name, forMs, event.perMs * forMs);
+        program.wall.drift(world.now, event.perMs);
+        this.#later(forMs, () => {
+          program.wall.drift(world.now, 0);
+          program.wall.set(world.now, 0);
+        });
+        return;
+      }
+      case 'link':
+        this.#disturbLink(event.fault, event.place, forMs);
+        return;
+      case 'requests': {
+        const [name, link] = this.#linkOf(event.place);
+        this.#fault(`requests ${event.fault.kind}`, name, forMs);
+        const random = world.chance(`requests ${event.at} ${name}`);
+        link.faultOf = () => (random() < event.share ? event.fault : null);
+        this.#later(forMs, () => (link.faultOf = () => null));
+        return;
+      }
+      case 'drain': {
+        const agent = this.agents[event.place % this.agents.length];
+        if (agent === undefined || !agent.isUp || agent.isDraining) return;
+        this.#fault('drain', agent.name, forMs);
+        if (!this.controlPlane.isUp) this.meet('drain while the control plane is held up');
+        this.#someone(async () => {
+          await agent.drain();
+          this.#later(forMs, () => agent.start());
+        });
+        return;
+      }
+      case 'update':
+        if (!this.controlPlane.isUp) return;
+        this.#fault('update', 'control-plane', forMs);
+        this.#someone(async () => {
+          await this.controlPlane.stop();
+          this.#later(forMs, () => this.controlPlane.start());
+        });
+        return;
+      case 'receiver':
+        this.#disturbReceiver(event.answer, forMs);
+        return;
+      case 'pings-stop': {
+        const each = this.jobs[event.place % Math.max(1, this.jobs.length)];
+        if (each === undefined) return;
+        this.#fault('pings stop', each.checkId, forMs);
+        each.job.isStopped = true;
+        this.#later(forMs, () => (each.job.isStopped = false));
+        return;
+      }
+      case 'person':
+        this.#someone(() => this.#person(event.does, event.place, forMs));
+    }
+  }
+
+  #kill({ of, place, when, forMs }: Extract<Event, { kind: 'kill' }>): void {
+    const program = this.#programOf({ of, place });
+    const { host } = program;
+    if (host === null) return;
+    const kill = (): void => {
+      host.onStatement = null;
+      if (program.host !== host) return;
+      this.#fault(`kill at ${when}`, program.name, forMs);
+      program.kill();
+      if (program instanceof AgentProgram) program.isDraining = false;
+      this.#later(forMs, () => program.start());
+    };
+    if (when === 'answer' && of === 'control-plane') {
+      for (const [, link] of this.world.network.links) link.onAnswer = kill;
+    } else if (when === 'statement') {
+      let left = 1 + Math.floor(this.world.chance(`kill ${this.world.now}`)() * 40);
+      host.onStatement = () => {
+        left -= 1;
+        if (left === 0) kill();
+      };
+    } else if (when === 'visit' && of === 'agents') this.targets.onVisit = { host, call: kill };
+    else kill();
+  }
+
+  #disturbLink(fault: Extract<Event, { kind: 'link' }>['fault'], place: number, forMs: number): void {
+    const [name, link] = this.#linkOf(place);
+    this.#fault(`link ${fault}`, name, forMs);
+    switch (fault) {
+      case 'cut':
+        link.cutAll();
+        return;
+      case 'forgotten':
+        link.forgetAll();
+        return;
+      case 'dead':
+        link.isDead = true;
+        this.#later(forMs, () => {
+          link.isDead = false;
+          // What was on the way is lost, and with it these connections.
+          link.forgetAll();
+        });
+        return;
+      case 'refused':
+        link.cutAll();
+        link.isRefused = true;
+        this.#later(forMs, () => (link.isRefused = false));
+        return;
+      case 'slow': {
+        const usual = link.delayMs;
+        const random = this.world.chance(`delay ${this.world.now}`);
+        link.delayMs = () => 20 + 3_000 * random() ** 6;
+        this.#later(forMs, () => (link.delayMs = usual));
+      }
+    }
+  }
+
+  #disturbReceiver(answer: ReceiverAnswer, forMs: number): void {
+    this.#fault(`receiver ${answer}`, 'receiver', forMs);
+    const span = { from: this.world.now, to: this.world.now + forMs };
+    this.receiver.interruptions.push(span);
+    const link = this.world.network.link('control-plane', 'outside');
+    if (answer === 'refuses') link.isRefused = true;
+    else this.receiver.answer = answer;
+    this.#later(forMs, () => {
+      link.isRefused = false;
+      this.receiver.answer = null;
+    });
+  }
+
+  async #person(
+    does: Extract<Event, { kind: 'person' }>['does'],
+    place: number,
+    forMs: number,
+  ): Promise<void> {
+    const { world, caller } = this;
+    if (does === 'create') {
+      await this.#addSubject();
+      return;
+    }
+    if (does === 'rotate') {
+      await this.#rotate(place);
+      return;
+    }
+    if (does === 'maintain') {
+      await this.#maintain(forMs);
+      return;
+    }
+    const subject = this.subjects[place % this.subjects.length];
+    if (subject === undefined || subject.isDeleted || subject.active.at(-1)?.to !== Infinity) return;
+    this.meet(`people ${does}`);
+    const path = `/v1/checks/url/${subject.id}`;
+    const from = world.now;
+    if (does === 'pause') {
+      await caller.insist('PUT', path, { activated: false });
+      this.#deactivate(subject, from);
+      world.note('people', `paused ${subject.name}`);
+      await new Promise<void>((resolve) => world.outside.after(forMs, resolve));
+      const again = world.now;
+      await caller.insist('PUT', path, { activated: true });
+      if (subject.isDeleted) return;
+      subject.changes.push({ from: again, to: world.now });
+      subject.active.push({ from: world.now, to: Infinity });
+      world.note('people', `activated ${subject.name}`);
+      return;
+    }
+    if (does === 'delete') {
+      subject.isDeleted = true;
+      await caller.insist('DELETE', path);
+      this.#deactivate(subject, from);
+      world.note('people', `deleted ${subject.name}`);
+      return;
+    }
+    const change =
+      does === 'rename'
+        ? { name: `${subject.name}, renamed` }
+        : { frequencyOffset: subject.body['frequencyOffset'] === 10 ? 20 : 10 };
+    await caller.insist('PUT', path, change);
+    if (does === 'edit') {
+      // Other slots from now on: those of each time are counted by the definition of that time.
+      const last = subject.active.at(-1);
+      if (last !== undefined) last.to = from;
+      subject.changes.push({ from, to: world.now });
+      this.subjects.push({
+        ...subject,
+        ...{ body: { ...subject.body, ...change }, changes: subject.changes },
+        active: [{ from: world.now, to: Infinity }],
+      });
+      subject.isDeleted = true;
+    }
+    world.note('people', `changed ${subject.name}`);
+  }
+
+  /** A new key for a location: its agents are given it one by one, then the old one is revoked. */
+  async #rotate(index: number): Promise<void> {
+    const place = this.places[index % this.places.length];
+    if (place === undefined) return;
+    this.meet('people rotate');
+    const keys = `/v1/private-locations/${place.id}/keys`;
+    const { body: made, status } = await this.caller.insist('POST', keys);
+    if (status >= 300) throw new Error(`no key is made: ${JSON.stringify(made)}`);
+    for (const agent of place.agents) {
+      agent.apiKey = made.rawKey;
+      if (agent.isUp && !agent.isDraining) {
+        this.#fault('drain', agent.name, second);
+        await agent.drain();
+        agent.start();
+      }
+    }
+    await this.caller.insist('DELETE', `${keys}/${place.key.id}`);
+    place.key = made;
+    this.world.note('people', `rotated the key of ${place.slug}`);
+  }
+
+  async #maintain(forMs: number): Promise<void> {
+    this.meet('people maintain');
+    const { clock } = this.world.outside;
+    const from = this.world.now;
+    const at = (ms: number): string => new Date(clock.now() + ms).toISOString();
+    const { status, body } = await this.caller.insist('POST', '/v1/maintenance-windows', {
+      ...{ name: 'work', startsAt: at(0), endsAt: at(forMs), pauseAllChecks: true },
+    });
+    if (status >= 300) throw new Error(`no window is made: ${JSON.stringify(body)}`);
+    this.world.note('people', `maintenance for ${(forMs / second).toFixed(0)} s`);
+    this.maintenances.push({ from, to: from + forMs });
+  }
+
+  dispose(): void {
+    closeFiles(this.folder);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
