@@ -178,3 +178,17 @@ export function drawStory(
   }
   return events.toSorted((one, other) => one.at - other.at);
 }
+
+/** What is to be met by enough seeds. */
+export const situations: readonly string[] = [
+  ...['down', 'error', 'degraded', 'slow', 'hanging'].map((state) => `target ${state}`),
+  ...['now', 'answer', 'statement', 'visit'].map((when) => `kill at ${when}`),
+  ...['stop', 'sleep', 'slow', 'clock', 'drift', 'drain', 'update', 'pings stop'],
+  ...['dead', 'refused', 'cut', 'forgotten', 'slow'].map((fault) => `link ${fault}`),
+  ...['cut-request', 'cut-answer', 'answered', 'doubled'].map((fault) => `requests ${fault}`),
+  ...['busy', 'broken', 'hangs', 'cuts', 'refuses'].map((answer) => `receiver ${answer}`),
+  ...['create', 'edit', 'pause', 'delete', 'rename', 'rotate', 'maintain'].map(
+    (does) => `people ${does}`,
+  ),
+  ...['drain while the control plane is held up', 'slot missed for a cause', 'agent error'],
+];

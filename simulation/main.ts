@@ -1,0 +1,202 @@
+/**
+ * `npm run simulate [-- --seeds 500 --from 1 --minutes 10 --case clock,drain --json]`: plays seeds, each a story in a
+ * world of its own. `--replay <seed>` tells one story with its timeline; a seed that fails is shrunk to the fewest
+ * events. Ends with 1 when something was wrong.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { breaks } from './breaks.ts';
+import { cases, situations, type Event } from './events.ts';
+import type { Order, Outcome } from './order.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '20' },
+    from: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '10' },
+    case: { type: 'string' },
+    replay: { type: 'string' },
+    /** A story in place of the one that the seed draws: a file with a list of events. */
+    story: { type: 'string' },
+    jobs: { type: 'string', default: String(Math.max(1, availableParallelism() - 1)) },
+    /** Plays with a fault on purpose; `all` plays each and says whether it is found. */
+    break: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+function fail(problem: string): never {
+  console.error(problem);
+  process.exit(2);
+}
+function wholeNumber(name: 'seeds' | 'from' | 'minutes' | 'jobs' | 'replay', least: number): number {
+  const number = Number(values[name]);
+  if (!Number.isInteger(number) || number < least)
+    fail(`--${name} must be a whole number of at least ${least}, and is ${values[name] ?? 'missing'}`);
+  return number;
+}
+const minutes = wholeNumber('minutes', 6);
+const chosen = values.case?.split(',') ?? null;
+const unknown = chosen?.find((name) => !(name in cases));
+if (unknown !== undefined)
+  fail(`There is no case "${unknown}"; there are ${Object.keys(cases).join(', ')}.`);
+const broken = breaks.map(({ name }) => name);
+if (values.break !== undefined && values.break !== 'all' && !broken.includes(values.break))
+  fail(`There is no break "${values.break}"; there are ${broken.join(', ')}.`);
+
+/** Memory is where files of simulated disks belong. */
+const folder = mkdtempSync(join(process.platform === 'linux' ? '/dev/shm' : tmpdir(), 'simulate-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+/** A process keeps something of each world: it plays so many. */
+const seedsAProcess = 25;
+
+/** Plays in a process of its own. Gives what came of each, until `onOutcome` has enough. */
+async function play(
+  order: Omit<Order, 'folder' | 'minutes' | 'cases'>,
+  fault: string | undefined,
+  onOutcome: (outcome: Outcome) => 'go on' | 'enough',
+): Promise<void> {
+  const full: Order = { ...order, folder, minutes, cases: chosen };
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'process.ts'), JSON.stringify(full), ...(fault === undefined ? [] : [fault])],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (onOutcome(JSON.parse(line) as Outcome) === 'enough') child.kill();
+  }
+}
+
+/** Plays seeds in several processes at once. */
+async function playAll(
+  seeds: readonly number[],
+  fault: string | undefined,
+  onOutcome: (outcome: Outcome) => 'go on' | 'enough',
+): Promise<void> {
+  const rest = [...seeds];
+  let isEnough = false;
+  await Promise.all(
+    Array.from({ length: wholeNumber('jobs', 1) }, async () => {
+      while (rest.length > 0 && !isEnough) {
+        const own = rest.splice(0, seedsAProcess);
+        await play({ seeds: own, stories: null, isTold: false }, fault, (outcome) => {
+          if (onOutcome(outcome) === 'enough') isEnough = true;
+          return isEnough ? 'enough' : 'go on';
+        });
+      }
+    }),
+  );
+}
+
+async function playStory(seed: number, events: Event[] | null, fault?: string): Promise<Outcome> {
+  let outcome: Outcome | undefined;
+  await play({ seeds: [seed], stories: [events], isTold: true }, fault, (given) => {
+    outcome = given;
+    return 'go on';
+  });
+  if (outcome === undefined) throw new Error(`the process that played seed ${seed} has ended`);
+  return outcome;
+}
+
+/** The words of a violation without what differs from story to story. */
+const kindOf = (wrong: string): string => wrong.replace(/[\d.]+|[0-9a-f-]{36}/g, '#');
+
+/** Leaves out one event after the other while the same is still wrong. */
+async function shrink(first: Outcome, fault?: string): Promise<Outcome> {
+  const kind = kindOf(first.wrong[0] ?? '');
+  let best = first;
+  for (let size = Math.ceil(first.events.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let at = 0; at < best.events.length; ) {
+      const fewer = best.events.toSpliced(at, size);
+      const outcome = await playStory(first.seed, fewer, fault);
+      if (outcome.wrong.some((each) => kindOf(each) === kind)) best = outcome;
+      else at += size;
+    }
+  }
+  return best.timeline.length > 0 ? best : playStory(first.seed, best.events, fault);
+}
+
+function tell({ seed, hash, events, wrong, timeline }: Outcome): void {
+  console.log(`\nseed ${seed}, trace ${hash}, with ${events.length} events:`);
+  for (const event of events) console.log(`  ${JSON.stringify(event)},`);
+  console.log(timeline.map((line) => `  ${line}`).join('\n'));
+  for (const each of wrong) console.log(`  WRONG: ${each}`);
+}
+
+async function replay(): Promise<void> {
+  const seed = wholeNumber('replay', 0);
+  const events =
+    values.story === undefined ? null : (JSON.parse(readFileSync(values.story, 'utf8')) as Event[]);
+  const outcome = await playStory(seed, events, values.break);
+  if (values.json) console.log(JSON.stringify(outcome));
+  else tell(outcome);
+  if (outcome.wrong.length > 0) process.exitCode = 1;
+}
+
+const from = wholeNumber('from', 0);
+const seeds = Array.from({ length: wholeNumber('seeds', 1) }, (_, index) => from + index);
+
+async function simulate(): Promise<void> {
+  const outcomes: Outcome[] = [];
+  await playAll(seeds, values.break, (outcome) => {
+    outcomes.push(outcome);
+    if (!values.json && outcome.wrong.length > 0)
+      console.log(`seed ${outcome.seed}, trace ${outcome.hash}: ${outcome.wrong.slice(0, 3).join('; ')}`);
+    return 'go on';
+  });
+  const failing = outcomes.filter(({ wrong }) => wrong.length > 0);
+  const sum = (of: (outcome: Outcome) => number): number =>
+    outcomes.reduce((total, outcome) => total + of(outcome), 0);
+  const met = new Map<string, number>();
+  for (const { situations: own } of outcomes)
+    for (const [name, times] of Object.entries(own)) met.set(name, (met.get(name) ?? 0) + times);
+  const report = {
+    seeds: outcomes.length,
+    failing: failing.map(({ seed, hash, wrong }) => ({ seed, hash, wrong })),
+    virtualMinutes: Math.round(sum(({ virtualMs }) => virtualMs) / 60_000),
+    virtualSecondsPerCpuSecond: Math.round(sum((each) => each.virtualMs) / sum((each) => each.cpuMs)),
+    situations: Object.fromEntries([...met].sort(([one], [other]) => one.localeCompare(other))),
+    neverMet: situations.filter((name) => !met.has(name)),
+    traces: Object.fromEntries(outcomes.map(({ seed, hash }) => [seed, hash])),
+  };
+  if (values.json) console.log(JSON.stringify(report));
+  else {
+    for (const [name, times] of Object.entries(report.situations))
+      console.log(`${String(times).padStart(7)}  ${name}`);
+    for (const name of report.neverMet) console.log(`  never  ${name}`);
+    const [worst] = failing;
+    if (worst !== undefined) tell(await shrink(worst, values.break));
+    const { virtualMinutes, virtualSecondsPerCpuSecond: speed } = report;
+    console.log(
+      `\n${failing.length} of ${outcomes.length} seeds failed: ${failing.map(({ seed }) => seed).join(', ') || 'none'}; ${virtualMinutes} virtual minutes, ${speed} virtual seconds for each second of CPU`,
+    );
+  }
+  if (failing.length > 0) process.exitCode = 1;
+}
+
+/** Whether each fault that is put in on purpose is found. */
+async function findBreaks(): Promise<void> {
+  let found = 0;
+  for (const { name, breaks: what } of breaks) {
+    let played = 0;
+    let first: Outcome | undefined;
+    await playAll(seeds, name, (outcome) => {
+      played += 1;
+      if (outcome.wrong.length > 0) first ??= outcome;
+      return first === undefined ? 'go on' : 'enough';
+    });
+    if (first !== undefined) found += 1;
+    const how = first === undefined ? `in ${played} seeds` : `seed ${first.seed}: ${first.wrong[0]}`;
+    console.log(`${first === undefined ? 'NOT FOUND' : 'found'}  ${name}: ${what}; ${how}`);
+  }
+  console.log(`${found} of ${breaks.length} breaks found`);
+  if (found < breaks.length) process.exitCode = 1;
+}
+
+if (values.replay !== undefined) await replay();
+else if (values.break === 'all') await findBreaks();
+else await simulate();
