@@ -56,7 +56,7 @@ abstract class Program<Running extends AsyncDisposable> {
     mkdirSync(this.#folder, { recursive: true });
     this.#logger = (host) =>
       pino(
-        { level: 'warn', base: null, timestamp: false },
+        { level: world.isTold ? 'debug' : 'warn', base: null, timestamp: false },
         {
           write: (line: string) => {
             if (host.isAlive) log(name, line);
@@ -88,9 +88,9 @@ abstract class Program<Running extends AsyncDisposable> {
 
   start(): void {
     if (this.host !== null) return;
-    const host = new Host(this.world, this.name, this.wall);
-    this.host = host;
     this.#starts += 1;
+    const host = new Host(this.world, this.name, this.wall, this.#starts);
+    this.host = host;
     this.world.note(this.name, 'starts');
     host.act(() => {
       this.open(host, this.#logger(host)).then(

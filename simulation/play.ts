@@ -70,8 +70,9 @@ export class Play {
   readonly #random: () => number;
   #made = 0;
 
-  constructor(seed: number, installation: Installation, folder: string) {
+  constructor(seed: number, installation: Installation, folder: string, isTold: boolean) {
     this.world = new World(seed);
+    this.world.isTold = isTold;
     this.world.network = new Network(this.world);
     this.folder = mkdtempSync(join(folder, 'world-'));
     this.#random = this.world.chance('setting');
@@ -84,12 +85,14 @@ export class Play {
   }
 
   readonly #log = (name: string, line: string): void => {
-    const { level, msg, err } = JSON.parse(line) as {
+    const { level, msg, err, ...facts } = JSON.parse(line) as Record<string, unknown> & {
       level: number;
       msg: string;
       err?: { message?: string };
     };
-    this.world.note(name, `${level >= 50 ? 'error' : 'warning'}: ${msg} ${err?.message ?? ''}`);
+    const said = `${msg} ${err?.message ?? ''}`;
+    if (level >= 40) this.world.note(name, `${level >= 50 ? 'error' : 'warning'}: ${said}`);
+    else this.world.tell(name, `${said} ${JSON.stringify(facts)}`);
   };
 
   meet(situation: string): void {

@@ -95,11 +95,11 @@ export class Host {
   #lateUntil = 0;
   #wall: Wall;
 
-  constructor(world: World, name: string, wall: Wall) {
+  constructor(world: World, name: string, wall: Wall, start = 0) {
     this.world = world;
     this.name = name;
     this.#wall = wall;
-    this.random = world.chance(`host ${name}`);
+    this.random = world.chance(`host ${name} ${start}`);
   }
 
   get isSuspended(): boolean {
@@ -235,6 +235,8 @@ export class World {
   readonly #timeline: string[] = [];
   #order = 0;
   traced = 0;
+  /** Whether the story is told in full: what programs log of their daily work as well. */
+  isTold = false;
 
   constructor(seed: number) {
     this.seed = seed;
@@ -285,6 +287,11 @@ export class World {
   /** Part of the trace, and of the story that is told of a failure. */
   note(where: string, what: string): void {
     this.trace(`${where}: ${what}`);
+    this.tell(where, what);
+  }
+
+  /** Part of the story alone. */
+  tell(where: string, what: string): void {
     this.#timeline.push(`${(this.now / 1000).toFixed(3).padStart(9)} s  ${where.padEnd(14)} ${what}`);
   }
 
