@@ -5,7 +5,204 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { breaks as ofProof, type Break } from '../scripts/proof-breaks/breaks.ts';
 
-const own: readonly Break[] = [];
+const own: readonly Break[] = [
+  {
+    name: 'clock-swallows',
+    breaks: 'results of slots that a clock that was ahead had used up are dropped as repeats',
+    file: 'control-plane/results/move-runs.ts',
+    from: `    await releaseRuns(db, runs, gap);`,
+    to: `    if (runs.length < 0) await releaseRuns(db, runs, gap);`,
+  },
+  {
+    name: 'no-hand-over',
+    breaks: 'an agent that ends leaves its checks before others have them',
+    file: 'agent/worker/agent-session.ts',
+    from: `    if (scheduler.size > 0) await Promise.race([handedOver, over]);`,
+    to: `    void [handedOver, over];`,
+  },
+  {
+    name: 'drain-drops-runs',
+    breaks: 'an agent that ends aborts what it measures',
+    file: 'agent/worker/agent-session.ts',
+    from: `    await executor.drain();
+    cancelTimeout();`,
+    to: `    await executor.abort();
+    cancelTimeout();`,
+  },
+  {
+    name: 'late-slots-dropped',
+    breaks: 'a slot that is a little late is dropped, and nobody says so',
+    file: 'agent/worker/scheduler.ts',
+    from: `      else if (lateMs > madeUpAfterMs) this.#madeUp.push({ check, slot: next.at });`,
+    to: `      else if (lateMs > madeUpAfterMs) continue;`,
+  },
+  {
+    name: 'clock-set-unnoticed',
+    breaks: 'slots are not planned anew when the clock is set',
+    file: 'agent/worker/scheduler.ts',
+    from: `    if (Math.abs(byMs) <= stepMs) return now;`,
+    to: `    if (Math.abs(byMs) >= 0) return now;`,
+  },
+  {
+    name: 'clock-uncorrected',
+    breaks: 'an agent does not follow the clock of the control plane',
+    file: 'agent/worker/corrected-clock.ts',
+    from: `    this.#correctionMs += offsetMs;`,
+    to: `    this.#correctionMs += 0 * offsetMs;`,
+  },
+  {
+    name: 'alert-every-run',
+    breaks: 'each failing run is an alert',
+    file: 'control-plane/alerting/decide/reduce-run.ts',
+    from: `  if (notifiedCondition(state) === to) return not('ALREADY_ALERTED');`,
+    to: `  void notifiedCondition;`,
+  },
+  {
+    name: 'threshold-plus-one',
+    breaks: 'an alert comes a run too late',
+    file: 'control-plane/alerting/decide/reduce-run.ts',
+    from: `    ? state.runs >= escalation.runs`,
+    to: `    ? state.runs > escalation.runs`,
+  },
+  {
+    name: 'streak-survives-pass',
+    breaks: 'a pass does not end a streak of failures',
+    file: 'control-plane/alerting/decide/reduce-run.ts',
+    from: `    condition: 'passing',
+    runs: 0,`,
+    to: `    condition: 'passing',
+    runs: state.runs,`,
+  },
+  {
+    name: 'streak-never-starts-anew',
+    breaks: 'failures are counted over passes',
+    file: 'control-plane/alerting/decide/reduce-run.ts',
+    from: `    runs: isSame ? state.runs + 1 : 1,`,
+    to: `    runs: state.runs + 1,`,
+  },
+  {
+    name: 'messages-not-retried',
+    breaks: 'a message is tried once',
+    file: 'control-plane/notifications/deliver.ts',
+    from: `    pausesMs: facts.kind === 'test' ? [] : channel.pausesMs,`,
+    to: `    pausesMs: [],`,
+  },
+  {
+    name: 'outbox-not-written',
+    breaks: 'results are not written to the outbox',
+    file: 'agent/worker/outbox.ts',
+    from: `      for (const { entry } of batch) {
+        const { submission, finishedSlot`,
+    to: `      for (const { entry } of batch.slice(1)) {
+        const { submission, finishedSlot`,
+  },
+  {
+    name: 'outbox-late',
+    breaks: 'results are in the outbox without a commit',
+    file: 'agent/worker/outbox.ts',
+    from: `      this.#db.exec('commit');
+    } catch (error) {`,
+    to: `      if (Math.random() < 0.3) throw new Error('lost'); this.#db.exec('commit');
+    } catch (error) {`,
+  },
+  {
+    name: 'backlog-never-sent',
+    breaks: 'what waited while the link was down is never sent',
+    file: 'agent/worker/submit-loop.ts',
+    from: `      this.#liveAfter = outbox.newestSeq();
+      this.#backlogAfter = this.#passedOver;`,
+    to: `      this.#liveAfter = this.#backlogAfter = outbox.newestSeq();`,
+  },
+  {
+    name: 'close-before-final',
+    breaks: 'the last result of a run does not close it',
+    file: 'control-plane/results/ingest-plan.ts',
+    from: `    if (run.row.state !== 'FINAL') this.#setState(run, 'FINAL', item.id);`,
+    to: `    if (run.row.state !== 'FINAL' && item.attempt === 1) this.#setState(run, 'FINAL', item.id);`,
+  },
+  {
+    name: 'sweep-everything',
+    breaks: 'slots are recorded as missed while results are on their way',
+    file: 'control-plane/results/sweep-slots.ts',
+    from: `  const now = services.clock.now();
+  const { isBehind, reasons } = await sweep(services, now);`,
+    to: `  const now = services.clock.now();
+  const { isBehind, reasons } = await sweep(services, now + 120_000);`,
+  },
+  {
+    name: 'status-of-any',
+    breaks: 'an older result that comes later replaces the status',
+    file: 'control-plane/results/update-status.ts',
+    from: `const isNewer = sql\`(excluded.last_started_at >= check_statuses.last_started_at
+  or`,
+    to: `const isNewer = sql\`(excluded.last_started_at >= 0
+  or`,
+  },
+  {
+    name: 'status-degraded',
+    breaks: 'a failing check is not said to fail',
+    file: 'control-plane/results/update-status.ts',
+    from: `    has_failures: toFlag(newest.hasFailures && !newest.hasErrors),`,
+    to: `    has_failures: toFlag(newest.hasFailures && newest.hasErrors),`,
+  },
+  {
+    name: 'ping-lost',
+    breaks: 'a ping does not move the deadline',
+    file: 'control-plane/heartbeats/heartbeats.ts',
+    from: `      fails_at: heartbeat.failsAt,
+    })`,
+    to: `      fails_at: row.fails_at ?? heartbeat.failsAt,
+    })`,
+  },
+  {
+    name: 'final-lost',
+    breaks: 'the last result of a run is acknowledged and not stored',
+    file: 'control-plane/results/ingest-plan.ts',
+    from: `    run.attempts.set(item.attempt, result);
+    this.newResults.push(result);`,
+    to: `    run.attempts.set(item.attempt, result);
+    if (item.attempt === 1 || resultType !== 'FINAL') this.newResults.push(result);`,
+  },
+  {
+    name: 'missed-wins',
+    breaks: 'a slot that was missed keeps that when its result comes',
+    file: 'control-plane/results/ingest-plan.ts',
+    from: `    Object.assign(run.row, { state, missed_reason: null, result_id: resultId });`,
+    to: `    if (run.row.state !== 'MISSED') Object.assign(run.row, { state, missed_reason: null, result_id: resultId });`,
+  },
+  {
+    name: 'missed-refused',
+    breaks: 'what an agent says of a missed slot is a run that ended',
+    file: 'control-plane/results/ingest-plan.ts',
+    from: `    this.#newRun(item, 'MISSED', data.reason, null);`,
+    to: `    this.#newRun(item, 'RUNNING', null, null);`,
+  },
+  {
+    name: 'released-again',
+    breaks: 'results of runs that got another name are stored twice',
+    file: 'control-plane/results/ingest-plan.ts',
+    from: `    if (this.#facts.released.has(data.id)) return { id: data.id, outcome: 'duplicate' };`,
+    to: `    void this.#facts.released;`,
+  },
+  {
+    name: 'drain-timeout',
+    breaks: 'hand-over waits for ever',
+    file: 'agent/worker/check-in-loop.ts',
+    from: `  #endHandOver(): void {
+    this.#isHandedOver = true;`,
+    to: `  #endHandOver(): void {
+    this.#isHandedOver = false;`,
+  },
+  {
+    name: 'results-early',
+    breaks: 'the outbox is emptied when its results are sent, not when they are stored',
+    file: 'agent/worker/submit-loop.ts',
+    from: `      if (signal.aborted) return false;
+      const failure`,
+    to: `      outbox.acknowledge(records.map(({ seq }) => seq));
+      const failure`,
+  },
+];
 
 /** Those of the proof too, but for what only real processes show. */
 export const breaks: readonly Break[] = [...ofProof, ...own];
