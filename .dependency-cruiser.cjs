@@ -112,7 +112,10 @@ module.exports = {
       name: 'one-door-to-the-database',
       comment: 'A second dialect must be one folder, not a search through the tree.',
       severity: 'error',
-      from: { pathNot: '^(control-plane/db/(open|postgres|read-sqlite-file)\\.ts|test/|scripts/)' },
+      from: {
+        pathNot:
+          '^(control-plane/db/(open|postgres|read-sqlite-file)\\.ts|test/|scripts/|simulation/)',
+      },
       to: { path: '^node_modules/(@types/)?(better-sqlite3|pg)/' },
     },
     {
@@ -130,7 +133,7 @@ module.exports = {
       comment: 'Production code must not depend on what only tests install.',
       severity: 'error',
       from: { path: '^(agent|control-plane|shared)/' },
-      to: { path: '^(test|scripts)/' },
+      to: { path: '^(test|scripts|simulation)/' },
     },
     {
       name: 'the-proof-knows-what-users-see',

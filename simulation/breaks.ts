@@ -207,6 +207,46 @@ const own: readonly Break[] = [
 /** Those of the proof too, but for what only real processes show. */
 export const breaks: readonly Break[] = [...ofProof, ...own];
 
+/** The cases that a break is looked for in; all where it has none here. */
+export const casesOf: Readonly<Record<string, string[]>> = {
+  'early-answer': ['kill'],
+  'alert-twice': ['targets'],
+  'suspension-ignored': ['suspend'],
+  'early-delete': ['link', 'requests', 'kill'],
+  'no-deduplication': ['requests'],
+  'no-fencing': ['suspend', 'link', 'kill'],
+  'missed-unrecorded': ['kill'],
+  'error-is-failure': ['suspend'],
+  'no-recovery': ['targets'],
+  'message-dropped': ['receiver'],
+  'restart-skips': ['kill'],
+  'clock-swallows': ['clock'],
+  'no-hand-over': ['drain'],
+  'drain-drops-runs': ['drain'],
+  'late-slots-dropped': ['suspend', 'slow'],
+  'clock-set-unnoticed': ['clock'],
+  'clock-uncorrected': ['clock'],
+  'alert-every-run': ['targets'],
+  'threshold-plus-one': ['targets'],
+  'streak-survives-pass': ['targets'],
+  'streak-never-starts-anew': ['targets'],
+  'messages-not-retried': ['receiver'],
+  'outbox-not-written': ['targets'],
+  'outbox-late': ['targets'],
+  'backlog-never-sent': ['link', 'requests'],
+  'close-before-final': ['targets'],
+  'sweep-everything': ['link'],
+  'status-of-any': ['link', 'kill'],
+  'status-degraded': ['targets'],
+  'ping-lost': ['heartbeats'],
+  'final-lost': ['targets'],
+  'missed-wins': ['link', 'kill'],
+  'missed-refused': ['suspend'],
+  'released-again': ['clock'],
+  'drain-timeout': ['drain'],
+  'results-early': ['link', 'requests'],
+};
+
 /** From now on the source is loaded with its fault. */
 export function breakSource(name: string): void {
   const found = breaks.find((each) => each.name === name);

@@ -23,7 +23,7 @@ export type Event = Timed &
   (
     | ({ kind: 'target'; state: TargetState } & Placed)
     | ({ kind: 'kill'; of: Program; when: 'now' | 'answer' | 'statement' | 'visit' } & Placed)
-    | ({ kind: 'suspend'; of: Program; isAsleep: boolean } & Placed)
+    | ({ kind: 'suspend'; of: Program; isAsleep: boolean; isInVisit: boolean } & Placed)
     | ({ kind: 'slow'; of: Program; upToMs: number } & Placed)
     | ({ kind: 'clock'; of: Program; aheadMs: number } & Placed)
     | ({ kind: 'drift'; of: Program; perMs: number } & Placed)
@@ -86,7 +86,7 @@ export const cases: Record<string, Draw> = {
     {
       ...{ kind: 'suspend', ...place(random), ...timed(random, 0.5, 90) },
       of: pick<Program>(random, ['control-plane', 'agents', 'agents']),
-      isAsleep: random() < 0.4,
+      ...{ isAsleep: random() < 0.4, isInVisit: random() < 0.6 },
     },
   ],
   slow: (random) => [
@@ -134,7 +134,14 @@ export const cases: Record<string, Draw> = {
     // While the control plane is held up.
     const held = timed(random, 1, 60);
     return [
-      { kind: 'suspend', of: 'control-plane', isAsleep: false, place: 0, ...held },
+      {
+        kind: 'suspend',
+        of: 'control-plane',
+        place: 0,
+        ...held,
+        isAsleep: false,
+        isInVisit: false,
+      },
       { ...end, at: Math.round(random() * Math.min(5 * second, held.forMs)) },
     ];
   },
@@ -150,7 +157,15 @@ export const cases: Record<string, Draw> = {
   people: (random) => [
     {
       ...{ kind: 'person', ...place(random), ...timed(random, 5, 90) },
-      does: pick<PersonDoes>(random, ['create', 'edit', 'pause', 'delete', 'rename', 'rotate', 'maintain']),
+      does: pick<PersonDoes>(random, [
+        'create',
+        'edit',
+        'pause',
+        'delete',
+        'rename',
+        'rotate',
+        'maintain',
+      ]),
     },
   ],
 };
@@ -172,7 +187,11 @@ export function drawStory(
     for (const [index, draw] of draws.entries()) {
       for (const event of draw(random)) {
         const begins = Math.min((index === 0 ? at : near) + event.at, to);
-        events.push({ ...event, at: begins, forMs: Math.min(event.forMs, to + 60 * second - begins) });
+        events.push({
+          ...event,
+          at: begins,
+          forMs: Math.min(event.forMs, to + 60 * second - begins),
+        });
       }
     }
   }
@@ -183,7 +202,17 @@ export function drawStory(
 export const situations: readonly string[] = [
   ...['down', 'error', 'degraded', 'slow', 'hanging'].map((state) => `target ${state}`),
   ...['now', 'answer', 'statement', 'visit'].map((when) => `kill at ${when}`),
-  ...['stop', 'sleep', 'slow', 'clock', 'drift', 'drain', 'update', 'pings stop'],
+  ...[
+    'stop',
+    'sleep',
+    'suspended in a visit',
+    'slow',
+    'clock',
+    'drift',
+    'drain',
+    'update',
+    'pings stop',
+  ],
   ...['dead', 'refused', 'cut', 'forgotten', 'slow'].map((fault) => `link ${fault}`),
   ...['cut-request', 'cut-answer', 'answered', 'doubled'].map((fault) => `requests ${fault}`),
   ...['busy', 'broken', 'hangs', 'cuts', 'refuses'].map((answer) => `receiver ${answer}`),

@@ -49,7 +49,12 @@ abstract class Program<Running extends AsyncDisposable> {
   #starts = 0;
   readonly #logger: (host: Host) => Logger;
 
-  constructor(world: World, name: string, folder: string, log: (name: string, line: string) => void) {
+  constructor(
+    world: World,
+    name: string,
+    folder: string,
+    log: (name: string, line: string) => void,
+  ) {
     this.world = world;
     this.name = name;
     this.#folder = join(folder, `${name}-0`);

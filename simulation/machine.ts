@@ -237,7 +237,16 @@ async function openFile(real: Callback, given: unknown[]): Promise<unknown> {
   const prototype = Object.getPrototypeOf(handle);
   if (watched.has(prototype)) return handle;
   watched.add(prototype);
-  for (const name of ['read', 'write', 'writeFile', 'readFile', 'sync', 'datasync', 'stat', 'close']) {
+  for (const name of [
+    'read',
+    'write',
+    'writeFile',
+    'readFile',
+    'sync',
+    'datasync',
+    'stat',
+    'close',
+  ]) {
     const of = prototype[name] as (...given: unknown[]) => Promise<unknown>;
     prototype[name] = function (this: unknown, ...rest: unknown[]) {
       pending.count += 1;

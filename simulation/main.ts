@@ -9,7 +9,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { breaks } from './breaks.ts';
+import { breaks, casesOf } from './breaks.ts';
 import { cases, situations, type Event } from './events.ts';
 import type { Order, Outcome } from './order.ts';
 
@@ -23,8 +23,8 @@ const { values } = parseArgs({
     /** A story in place of the one that the seed draws: a file with a list of events. */
     story: { type: 'string' },
     jobs: { type: 'string', default: String(Math.max(1, availableParallelism() - 1)) },
-    /** Plays with a fault on purpose; `all` plays each and says whether it is found. */
-    break: { type: 'string' },
+    /** Puts these faults in on purpose, one after the other, and says whether each is found; `all` for all. */
+    break: { type: 'string', multiple: true },
     json: { type: 'boolean', default: false },
   },
 });
@@ -33,10 +33,15 @@ function fail(problem: string): never {
   console.error(problem);
   process.exit(2);
 }
-function wholeNumber(name: 'seeds' | 'from' | 'minutes' | 'jobs' | 'replay', least: number): number {
+function wholeNumber(
+  name: 'seeds' | 'from' | 'minutes' | 'jobs' | 'replay',
+  least: number,
+): number {
   const number = Number(values[name]);
   if (!Number.isInteger(number) || number < least)
-    fail(`--${name} must be a whole number of at least ${least}, and is ${values[name] ?? 'missing'}`);
+    fail(
+      `--${name} must be a whole number of at least ${least}, and is ${values[name] ?? 'missing'}`,
+    );
   return number;
 }
 const minutes = wholeNumber('minutes', 6);
@@ -45,8 +50,9 @@ const unknown = chosen?.find((name) => !(name in cases));
 if (unknown !== undefined)
   fail(`There is no case "${unknown}"; there are ${Object.keys(cases).join(', ')}.`);
 const broken = breaks.map(({ name }) => name);
-if (values.break !== undefined && values.break !== 'all' && !broken.includes(values.break))
-  fail(`There is no break "${values.break}"; there are ${broken.join(', ')}.`);
+const wanted = values.break?.includes('all') === true ? broken : (values.break ?? []);
+for (const name of wanted)
+  if (!broken.includes(name)) fail(`There is no break "${name}"; there are ${broken.join(', ')}.`);
 
 /** Memory is where files of simulated disks belong. */
 const folder = mkdtempSync(join(process.platform === 'linux' ? '/dev/shm' : tmpdir(), 'simulate-'));
@@ -60,10 +66,15 @@ async function play(
   fault: string | undefined,
   onOutcome: (outcome: Outcome) => 'go on' | 'enough',
 ): Promise<void> {
-  const full: Order = { ...order, folder, minutes, cases: chosen };
+  const ofBreak = fault === undefined ? undefined : casesOf[fault];
+  const full: Order = { ...order, folder, minutes, cases: chosen ?? ofBreak ?? null };
   const child = spawn(
     process.execPath,
-    [join(import.meta.dirname, 'process.ts'), JSON.stringify(full), ...(fault === undefined ? [] : [fault])],
+    [
+      join(import.meta.dirname, 'process.ts'),
+      JSON.stringify(full),
+      ...(fault === undefined ? [] : [fault]),
+    ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   for await (const line of createInterface({ input: child.stdout })) {
@@ -109,8 +120,12 @@ const kindOf = (wrong: string): string => wrong.replace(/[\d.]+|[0-9a-f-]{36}/g,
 async function shrink(first: Outcome, fault?: string): Promise<Outcome> {
   const kind = kindOf(first.wrong[0] ?? '');
   let best = first;
-  for (let size = Math.ceil(first.events.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let at = 0; at < best.events.length; ) {
+  for (
+    let size = Math.ceil(first.events.length / 2);
+    size >= 1;
+    size = size === 1 ? 0 : Math.ceil(size / 2)
+  ) {
+    for (let at = 0; at < best.events.length;) {
       const fewer = best.events.toSpliced(at, size);
       const outcome = await playStory(first.seed, fewer, fault);
       if (outcome.wrong.some((each) => kindOf(each) === kind)) best = outcome;
@@ -131,7 +146,7 @@ async function replay(): Promise<void> {
   const seed = wholeNumber('replay', 0);
   const events =
     values.story === undefined ? null : (JSON.parse(readFileSync(values.story, 'utf8')) as Event[]);
-  const outcome = await playStory(seed, events, values.break);
+  const outcome = await playStory(seed, events, wanted[0]);
   if (values.json) console.log(JSON.stringify(outcome));
   else tell(outcome);
   if (outcome.wrong.length > 0) process.exitCode = 1;
@@ -142,10 +157,12 @@ const seeds = Array.from({ length: wholeNumber('seeds', 1) }, (_, index) => from
 
 async function simulate(): Promise<void> {
   const outcomes: Outcome[] = [];
-  await playAll(seeds, values.break, (outcome) => {
+  await playAll(seeds, undefined, (outcome) => {
     outcomes.push(outcome);
     if (!values.json && outcome.wrong.length > 0)
-      console.log(`seed ${outcome.seed}, trace ${outcome.hash}: ${outcome.wrong.slice(0, 3).join('; ')}`);
+      console.log(
+        `seed ${outcome.seed}, trace ${outcome.hash}: ${outcome.wrong.slice(0, 3).join('; ')}`,
+      );
     return 'go on';
   });
   const failing = outcomes.filter(({ wrong }) => wrong.length > 0);
@@ -158,7 +175,9 @@ async function simulate(): Promise<void> {
     seeds: outcomes.length,
     failing: failing.map(({ seed, hash, wrong }) => ({ seed, hash, wrong })),
     virtualMinutes: Math.round(sum(({ virtualMs }) => virtualMs) / 60_000),
-    virtualSecondsPerCpuSecond: Math.round(sum((each) => each.virtualMs) / sum((each) => each.cpuMs)),
+    virtualSecondsPerCpuSecond: Math.round(
+      sum((each) => each.virtualMs) / sum((each) => each.cpuMs),
+    ),
     situations: Object.fromEntries([...met].sort(([one], [other]) => one.localeCompare(other))),
     neverMet: situations.filter((name) => !met.has(name)),
     traces: Object.fromEntries(outcomes.map(({ seed, hash }) => [seed, hash])),
@@ -169,7 +188,7 @@ async function simulate(): Promise<void> {
       console.log(`${String(times).padStart(7)}  ${name}`);
     for (const name of report.neverMet) console.log(`  never  ${name}`);
     const [worst] = failing;
-    if (worst !== undefined) tell(await shrink(worst, values.break));
+    if (worst !== undefined) tell(await shrink(worst));
     const { virtualMinutes, virtualSecondsPerCpuSecond: speed } = report;
     console.log(
       `\n${failing.length} of ${outcomes.length} seeds failed: ${failing.map(({ seed }) => seed).join(', ') || 'none'}; ${virtualMinutes} virtual minutes, ${speed} virtual seconds for each second of CPU`,
@@ -181,7 +200,7 @@ async function simulate(): Promise<void> {
 /** Whether each fault that is put in on purpose is found. */
 async function findBreaks(): Promise<void> {
   let found = 0;
-  for (const { name, breaks: what } of breaks) {
+  for (const { name, breaks: what } of breaks.filter((each) => wanted.includes(each.name))) {
     let played = 0;
     let first: Outcome | undefined;
     await playAll(seeds, name, (outcome) => {
@@ -190,13 +209,14 @@ async function findBreaks(): Promise<void> {
       return first === undefined ? 'go on' : 'enough';
     });
     if (first !== undefined) found += 1;
-    const how = first === undefined ? `in ${played} seeds` : `seed ${first.seed}: ${first.wrong[0]}`;
+    const how =
+      first === undefined ? `in ${played} seeds` : `seed ${first.seed}: ${first.wrong[0]}`;
     console.log(`${first === undefined ? 'NOT FOUND' : 'found'}  ${name}: ${what}; ${how}`);
   }
-  console.log(`${found} of ${breaks.length} breaks found`);
-  if (found < breaks.length) process.exitCode = 1;
+  console.log(`${found} of ${wanted.length} breaks found`);
+  if (found < wanted.length) process.exitCode = 1;
 }
 
 if (values.replay !== undefined) await replay();
-else if (values.break === 'all') await findBreaks();
+else if (wanted.length > 0) await findBreaks();
 else await simulate();

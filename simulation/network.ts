@@ -89,7 +89,8 @@ export class Network {
   }
 
   close(server: net.Server): void {
-    for (const [name, each] of this.#listening) if (each.server === server) this.#listening.delete(name);
+    for (const [name, each] of this.#listening)
+      if (each.server === server) this.#listening.delete(name);
   }
 
   /** The process of a host is gone: the others are told, unless nothing passes. */
@@ -401,9 +402,7 @@ class Connection {
   end(from: End): void {
     if (this.#isCut) return;
     const isUp = from === this.#client;
-    const [host, end] = isUp
-      ? [this.#serverHost, this.#server]
-      : [this.#clientHost, this.#client];
+    const [host, end] = isUp ? [this.#serverHost, this.#server] : [this.#clientHost, this.#client];
     if (host === null || end === null) return;
     this.#at(host, isUp ? 'up' : 'down', () => {
       if (!this.#isCut && !end.destroyed) end.push(null);
@@ -414,9 +413,7 @@ class Connection {
     if (this.#isOver) return;
     const isSilent = this.isForgotten || this.#link.isDead;
     const isUp = from === this.#client;
-    const [host, end] = isUp
-      ? [this.#serverHost, this.#server]
-      : [this.#clientHost, this.#client];
+    const [host, end] = isUp ? [this.#serverHost, this.#server] : [this.#clientHost, this.#client];
     if (isSilent || host === null || end === null) {
       this.#over();
       return;

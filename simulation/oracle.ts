@@ -73,14 +73,18 @@ class Oracle {
 
   #spans(kinds: readonly string[], where?: string): Span[] {
     return this.#play.faults
-      .filter((fault) => kinds.includes(fault.kind) && (where === undefined || fault.where === where))
+      .filter(
+        (fault) => kinds.includes(fault.kind) && (where === undefined || fault.where === where),
+      )
       .map(({ span }) => span);
   }
 
   /** When the clock of the control plane, which all follow, was not right, and until that is over. */
   #wrongTimes(): Span[] {
     return this.#play.faults
-      .filter(({ kind, where }) => (kind === 'clock' || kind === 'drift') && where === 'control-plane')
+      .filter(
+        ({ kind, where }) => (kind === 'clock' || kind === 'drift') && where === 'control-plane',
+      )
       .map(({ span, aheadMs = 0 }) => ({
         from: span.from - Math.abs(aheadMs) - 60 * second,
         to: span.to + Math.abs(aheadMs) + 120 * second,
@@ -155,10 +159,16 @@ class Oracle {
     const interval = Number(subject.body['frequencyOffset']) * second;
     return (
       all.some(({ changes }) =>
-        changes.some((each) => due > each.from - 5 * second && due < each.to + interval + 45 * second),
+        changes.some(
+          (each) => due > each.from - 5 * second && due < each.to + interval + 45 * second,
+        ),
       ) ||
-      all.some(({ isDeleted, active }) => isDeleted && active.at(-1)?.to !== Infinity && all.length === 1) ||
-      this.#play.maintenances.some((each) => due > each.from - 5 * second && due < each.to + 45 * second)
+      all.some(
+        ({ isDeleted, active }) => isDeleted && active.at(-1)?.to !== Infinity && all.length === 1,
+      ) ||
+      this.#play.maintenances.some(
+        (each) => due > each.from - 5 * second && due < each.to + 45 * second,
+      )
     );
   }
 
@@ -174,7 +184,8 @@ class Oracle {
       const isDelayed =
         finished.length + open.length === places &&
         open.every((run) => subject.retries > 0 && this.#isTroubled(run.location, due));
-      if (!isDelayed) this.wrong.push(`${what}: ${runs.map(({ state }) => state).join() || 'nothing'}`);
+      if (!isDelayed)
+        this.wrong.push(`${what}: ${runs.map(({ state }) => state).join() || 'nothing'}`);
     }
     for (const run of finished) if (run.state === 'MISSED') this.#missed(run, what, due);
   }
@@ -241,7 +252,8 @@ class Oracle {
     for (const result of this.#results) {
       if (result.is_cancelled === 1 || this.#subjectsOf(result.check_id).length === 0) continue;
       if (result.has_errors === 1) {
-        if (result.has_failures === 1) this.wrong.push(`result ${result.id}: an error is a failure`);
+        if (result.has_failures === 1)
+          this.wrong.push(`result ${result.id}: an error is a failure`);
         this.#play.meet('agent error');
         continue;
       }
@@ -255,9 +267,7 @@ class Oracle {
       const ended = visits.filter(({ to }) => to !== null);
       if (ended.every(({ state }) => healthOf[state] !== healthOfResult(result)))
         this.wrong.push(`${what}: the target was ${visits.map(({ state }) => state).join()}`);
-      const off = Math.min(
-        ...visits.map(({ from }) => Math.abs(result.started_at - epoch - from)),
-      );
+      const off = Math.min(...visits.map(({ from }) => Math.abs(result.started_at - epoch - from)));
       const drifts = this.#spans(['clock', 'drift', 'stop', 'sleep', 'slow', 'link slow']);
       if (off > clockToleranceMs && !drifts.some(({ from }) => from < visits[0]!.from + second))
         this.wrong.push(`${what}: visited ${at(off)} away from its time`);
@@ -283,8 +293,10 @@ class Oracle {
             result.is_cancelled === 0 &&
             healthOfResult(result) === health,
         ).length;
-        if (results > all) this.wrong.push(`${name}: ${results} ${health} results of ${all} visits`);
-        if (results < must) this.wrong.push(`${name}: ${results} ${health} results of ${must} visits`);
+        if (results > all)
+          this.wrong.push(`${name}: ${results} ${health} results of ${all} visits`);
+        if (results < must)
+          this.wrong.push(`${name}: ${results} ${health} results of ${must} visits`);
       }
     }
   }
@@ -359,7 +371,9 @@ class Oracle {
       }
       const expected = model.said.flatMap(({ say }) => (say.startsWith('ALERT') ? [say] : []));
       if (expected.join() !== said.join()) {
-        this.wrong.push(`${subject.name}: alerts ${said.join() || 'none'}, not ${expected.join() || 'none'}`);
+        this.wrong.push(
+          `${subject.name}: alerts ${said.join() || 'none'}, not ${expected.join() || 'none'}`,
+        );
       }
     }
   }
@@ -380,7 +394,10 @@ class Oracle {
   async #messages(): Promise<void> {
     const { receiver, controlPlane } = this.#play;
     const db = this.#db;
-    const alerts = await db.selectFrom('check_alerts').select(['id', 'check_id', 'alert_type']).execute();
+    const alerts = await db
+      .selectFrom('check_alerts')
+      .select(['id', 'check_id', 'alert_type'])
+      .execute();
     const taken = receiver.deliveries.filter(({ isTaken }) => isTaken);
     const key = (check: string, type: string): string => `${check} ${type}`;
     const byKey = Map.groupBy(taken, ({ body }) => key(body.check, body.type));
@@ -389,13 +406,18 @@ class Oracle {
       const messages = new Set((byKey.get(name) ?? []).map(({ id }) => id)).size;
       if (messages < all.length)
         this.wrong.push(`${name}: ${all.length} alerts, ${messages} messages arrived`);
-      if (messages > all.length) this.wrong.push(`${name}: ${messages} messages for ${all.length} alerts`);
+      if (messages > all.length)
+        this.wrong.push(`${name}: ${messages} messages for ${all.length} alerts`);
     }
     for (const [name, all] of byKey)
-      if (!expected.has(name)) this.wrong.push(`${name}: a message without an alert (${all.length})`);
+      if (!expected.has(name))
+        this.wrong.push(`${name}: a message without an alert (${all.length})`);
     const disturbed = [
       ...receiver.interruptions.map(({ from, to }) => ({ from, to: to + 60 * second })),
-      ...controlPlane.away.map(({ from, to }) => ({ from: from - 15 * second, to: to + 60 * second })),
+      ...controlPlane.away.map(({ from, to }) => ({
+        from: from - 15 * second,
+        to: to + 60 * second,
+      })),
       ...this.#spans(['slow'], 'control-plane'),
     ];
     for (const [id, all] of Map.groupBy(taken, (each) => each.id)) {
@@ -411,7 +433,8 @@ class Oracle {
     const statuses = await this.#db.selectFrom('check_statuses').selectAll().execute();
     for (const status of statuses) {
       const subjects = this.#subjectsOf(status.check_id);
-      if (subjects.length !== 1 || subjects[0]?.isDeleted === true || subjects[0]?.isParallel) continue;
+      if (subjects.length !== 1 || subjects[0]?.isDeleted === true || subjects[0]?.isParallel)
+        continue;
       const newest = this.#results
         .filter((result) => result.check_id === status.check_id && result.result_type === 'FINAL')
         .reduce<Result | null>(
@@ -433,7 +456,10 @@ class Oracle {
       if (subject.isDeleted || this.#subjectsOf(subject.id).length > 1) continue;
       const finals = this.#results.filter(
         ({ check_id, result_type, has_errors, is_cancelled }) =>
-          check_id === subject.id && result_type === 'FINAL' && has_errors === 0 && is_cancelled === 0,
+          check_id === subject.id &&
+          result_type === 'FINAL' &&
+          has_errors === 0 &&
+          is_cancelled === 0,
       );
       if (finals.length === 0) continue;
       const from = new Date(epoch - 3_600_000).toISOString();
@@ -442,12 +468,15 @@ class Oracle {
       let answer: Awaited<ReturnType<typeof caller.call>> | undefined;
       world.outside.act(() => void caller.insist('GET', path).then((given) => (answer = given)));
       await world.until(() => answer !== undefined, 20 * second);
-      const said = (answer?.body as { series?: { data?: { availability?: number }[] }[] } | undefined)
-        ?.series?.[0]?.data?.[0]?.availability;
+      const said = (
+        answer?.body as { series?: { data?: { availability?: number }[] }[] } | undefined
+      )?.series?.[0]?.data?.[0]?.availability;
       const good = finals.filter(({ has_failures }) => has_failures === 0).length;
       const right = (100 * good) / finals.length;
       if (said === undefined || Math.abs(said - right) > 0.01)
-        this.wrong.push(`${subject.name}: availability ${said} instead of ${right} (${JSON.stringify(answer)?.slice(0, 300)})`);
+        this.wrong.push(
+          `${subject.name}: availability ${said} instead of ${right} (${JSON.stringify(answer)?.slice(0, 300)})`,
+        );
     }
   }
 
@@ -474,7 +503,8 @@ class Oracle {
         const next = told[index + 1];
         if (next === undefined) continue;
         const lostMs = this.#play.controlPlane.away.reduce(
-          (sum, { from, to }) => sum + Math.max(0, Math.min(to + 60 * second, next) - Math.max(from, ping)),
+          (sum, { from, to }) =>
+            sum + Math.max(0, Math.min(to + 60 * second, next) - Math.max(from, ping)),
           0,
         );
         if (next - ping - lostMs > periodMs + graceMs + 10 * second) silent += 1;

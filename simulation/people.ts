@@ -81,7 +81,10 @@ export class Receiver {
         const isTaken = this.answer === null || this.answer === 'hangs' || this.answer === 'cuts';
         const delivery = { id, at: world.now, isTaken, body: JSON.parse(text) as Delivery['body'] };
         this.deliveries.push(delivery);
-        world.note('receiver', `${delivery.body.type}${isTaken ? '' : ' refused'} ${this.answer ?? ''}`);
+        world.note(
+          'receiver',
+          `${delivery.body.type}${isTaken ? '' : ' refused'} ${this.answer ?? ''}`,
+        );
         if (this.answer === 'hangs') return;
         if (this.answer === 'cuts') response.destroy();
         else if (this.answer === 'busy') response.writeHead(429, { 'retry-after': '3' }).end();

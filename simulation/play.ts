@@ -77,7 +77,12 @@ export class Play {
     this.folder = mkdtempSync(join(folder, 'world-'));
     this.#random = this.world.chance('setting');
     this.targets = new Targets(this.world);
-    this.controlPlane = new ControlPlaneProgram(this.world, 'control-plane', this.folder, this.#log);
+    this.controlPlane = new ControlPlaneProgram(
+      this.world,
+      'control-plane',
+      this.folder,
+      this.#log,
+    );
     rmSync(this.controlPlane.folder, { recursive: true });
     copyInstallation(installation, this.controlPlane.folder);
     this.receiver = new Receiver(this.world);
@@ -275,13 +280,24 @@ export class Play {
         return;
       case 'suspend': {
         const program = this.#programOf(event);
-        if (!program.isUp) return;
         const { host } = program;
-        this.#fault(event.isAsleep ? 'sleep' : 'stop', program.name, forMs);
-        program.suspend();
-        this.#later(forMs, () => {
-          if (program.host === host) program.resume(event.isAsleep);
-        });
+        if (!program.isUp || host === null) return;
+        const suspend = (): void => {
+          if (program.host !== host || !program.isUp) return;
+          this.#fault(event.isAsleep ? 'sleep' : 'stop', program.name, forMs);
+          program.suspend();
+          this.#later(forMs, () => {
+            if (program.host === host) program.resume(event.isAsleep);
+          });
+        };
+        if (!event.isInVisit || event.of === 'control-plane') suspend();
+        else {
+          const call = (): void => {
+            this.meet('suspended in a visit');
+            this.#later(1, suspend);
+          };
+          this.targets.onVisit = { host, call };
+        }
         return;
       }
       case 'slow': {
@@ -384,7 +400,11 @@ export class Play {
     else kill();
   }
 
-  #disturbLink(fault: Extract<Event, { kind: 'link' }>['fault'], place: number, forMs: number): void {
+  #disturbLink(
+    fault: Extract<Event, { kind: 'link' }>['fault'],
+    place: number,
+    forMs: number,
+  ): void {
     const [name, link] = this.#linkOf(place);
     this.#fault(`link ${fault}`, name, forMs);
     switch (fault) {
@@ -448,7 +468,8 @@ export class Play {
       return;
     }
     const subject = this.subjects[place % this.subjects.length];
-    if (subject === undefined || subject.isDeleted || subject.active.at(-1)?.to !== Infinity) return;
+    if (subject === undefined || subject.isDeleted || subject.active.at(-1)?.to !== Infinity)
+      return;
     this.meet(`people ${does}`);
     const path = `/v1/checks/url/${subject.id}`;
     const from = world.now;

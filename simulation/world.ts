@@ -217,7 +217,7 @@ const turn = setImmediate;
 
 /** Until everything that the last event set off has ended. */
 async function settled(): Promise<void> {
-  for (let quiet = 0; quiet < 2; ) {
+  for (let quiet = 0; quiet < 2;) {
     await new Promise((resolve) => turn(resolve));
     quiet = pending.count === 0 ? quiet + 1 : 0;
   }
@@ -292,7 +292,9 @@ export class World {
 
   /** Part of the story alone. */
   tell(where: string, what: string): void {
-    this.#timeline.push(`${(this.now / 1000).toFixed(3).padStart(9)} s  ${where.padEnd(14)} ${what}`);
+    this.#timeline.push(
+      `${(this.now / 1000).toFixed(3).padStart(9)} s  ${where.padEnd(14)} ${what}`,
+    );
   }
 
   get timeline(): readonly string[] {
@@ -307,7 +309,7 @@ export class World {
   async run(ms: number): Promise<void> {
     await settled();
     const until = this.now + ms;
-    for (let atOnce = 0; ; ) {
+    for (let atOnce = 0; ;) {
       const event = this.#queue.first;
       if (event === undefined || event.at > until) break;
       this.#queue.take();
