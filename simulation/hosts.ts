@@ -42,7 +42,7 @@ abstract class Program<Running extends AsyncDisposable> {
   host: Host | null = null;
   running: Running | null = null;
   /** When it did not run or could not act, for whatever reason. */
-  readonly away: Span[] = [];
+  readonly away: (Span & { isPlanned: boolean })[] = [];
   /** Errors that it logged. */
   readonly problems: string[] = [];
   #folder: string;
@@ -75,9 +75,9 @@ abstract class Program<Running extends AsyncDisposable> {
     return this.#folder;
   }
 
-  leave(): void {
+  leave(isPlanned = false): void {
     const last = this.away.at(-1);
-    if (last?.to !== Infinity) this.away.push({ from: this.world.now, to: Infinity });
+    if (last?.to !== Infinity) this.away.push({ from: this.world.now, to: Infinity, isPlanned });
   }
 
   arrive(): void {
@@ -146,7 +146,7 @@ abstract class Program<Running extends AsyncDisposable> {
     this.world.bury(host);
     this.world.network.drop(host);
     this.host = this.running = null;
-    this.leave();
+    this.leave(true);
   }
 
   suspend(): void {
