@@ -186,6 +186,13 @@ const own: readonly Break[] = [
     to: `      outbox.acknowledge(records.map(({ seq }) => seq));
       const failure`,
   },
+  {
+    name: 'used-up-slots',
+    breaks: 'slots that a clock that was ahead had used up stay taken for what comes later',
+    file: 'control-plane/results/ingest-facts.ts',
+    from: `    if (stepsBack.length > 0) await facts.#giveWay(db, items, stepsBack, now);`,
+    to: `    if (stepsBack.length < 0) await facts.#giveWay(db, items, stepsBack, now);`,
+  },
 ];
 
 /** Those of the proof too, but for what only real processes show. */
@@ -205,6 +212,7 @@ export const casesOf: Readonly<Record<string, string[]>> = {
   'message-dropped': ['receiver'],
   'restart-skips': ['kill'],
   'clock-swallows': ['clock'],
+  'used-up-slots': ['clock'],
   'no-hand-over': ['drain'],
   'drain-drops-runs': ['drain'],
   'late-slots-dropped': ['suspend', 'slow'],

@@ -35,7 +35,6 @@ export type Event = Timed &
     | ({ kind: 'pings-stop' } & Placed)
     | ({ kind: 'person'; does: PersonDoes } & Placed)
   );
-export type EventKind = Event['kind'];
 export type ReceiverAnswer = 'busy' | 'broken' | 'hangs' | 'cuts' | 'refuses';
 export type PersonDoes = 'create' | 'edit' | 'pause' | 'delete' | 'rename' | 'rotate' | 'maintain';
 

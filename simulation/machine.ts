@@ -215,7 +215,7 @@ for (const name of ['scrypt', 'pbkdf2', 'hkdf', 'argon2']) {
 /** One after the other, so that they end in the order in which they began. */
 let last: Promise<unknown> = Promise.resolve();
 const waitedFor =
-  (work: Callback) =>
+  (work: (...given: unknown[]) => unknown) =>
   (...given: unknown[]): Promise<unknown> => {
     pending.count += 1;
     const result = last.then(() => work(...given) as unknown);
@@ -228,12 +228,15 @@ const waitedFor =
 const files = fs.promises as Any;
 for (const name of Object.keys(files)) {
   if (typeof files[name] !== 'function') continue;
-  const real = files[name].bind(files) as Callback;
+  const real = files[name].bind(files) as (...given: unknown[]) => Promise<Any>;
   files[name] = waitedFor(name === 'open' ? (...given) => openFile(real, given) : real);
 }
 const watched = new WeakSet<object>();
-async function openFile(real: Callback, given: unknown[]): Promise<unknown> {
-  const handle = (await real(...given)) as Any;
+async function openFile(
+  real: (...given: unknown[]) => Promise<Any>,
+  given: unknown[],
+): Promise<unknown> {
+  const handle = await real(...given);
   const prototype = Object.getPrototypeOf(handle);
   if (watched.has(prototype)) return handle;
   watched.add(prototype);

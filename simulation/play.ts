@@ -262,7 +262,6 @@ export class Play {
     this.world.add(this.world.outside, this.world.now + afterMs, work);
   }
 
-  // eslint-disable-next-line complexity
   #apply(event: Event): void {
     const { forMs } = event;
     const { world } = this;
