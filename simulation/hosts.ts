@@ -213,6 +213,7 @@ export class AgentProgram extends Program<RunningAgent> {
         ...{ API_KEY: this.apiKey, CONTROL_PLANE_URL: `http://${controlPlaneAddress}` },
         ...{ AGENT_HEALTH_PORT: '0', AGENT_HEALTH_HOST: '127.0.0.1', AGENT_CHECK_TYPES: 'URL' },
         ...{ AGENT_DATA_DIR: this.folder, AGENT_WORK_DIR: join(this.folder, 'work') },
+        DRAIN_TIMEOUT_SECONDS: '120',
       },
     });
     return startAgent({
