@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import type { Clock } from '@monitor/shared/clock.ts';
+import { Heap } from '@monitor/shared/heap.ts';
 import { seededRandom } from '../proof/random.ts';
 import type { Network } from './network.ts';
 
@@ -26,54 +27,9 @@ interface Event {
   run: () => void;
 }
 
+/** The earliest event first, of two at one instant the one that was added first. */
 const comesBefore = (one: Event, other: Event): boolean =>
   one.at < other.at || (one.at === other.at && one.order < other.order);
-
-/** A binary heap: the earliest event first, of two at one instant the one that was added first. */
-class EventQueue {
-  #events: Event[] = [];
-
-  get first(): Event | undefined {
-    return this.#events[0];
-  }
-
-  add(event: Event): void {
-    const all = this.#events;
-    let at = all.push(event) - 1;
-    while (at > 0) {
-      const above = (at - 1) >> 1;
-      const parent = all[above] as Event;
-      if (!comesBefore(event, parent)) break;
-      all[at] = parent;
-      at = above;
-    }
-    all[at] = event;
-  }
-
-  take(): void {
-    const all = this.#events;
-    const last = all.pop();
-    if (last === undefined || all.length === 0) return;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= all.length) break;
-      if (child + 1 < all.length && comesBefore(all[child + 1] as Event, all[child] as Event))
-        child += 1;
-      if (!comesBefore(all[child] as Event, last)) break;
-      all[at] = all[child] as Event;
-      at = child;
-    }
-    all[at] = last;
-  }
-
-  /** Keeps what is wanted, which may have been changed. */
-  revise(keep: (event: Event) => boolean): void {
-    const kept = this.#events.filter(keep);
-    this.#events = [];
-    for (const event of kept) this.add(event);
-  }
-}
 
 /** How late a host calls back; null for one that is on time. */
 export type Slowness = (() => number) | null;
@@ -228,14 +184,14 @@ export class World {
   readonly seed: number;
   /** For what belongs to no program: targets, receivers, people. */
   readonly outside: Host;
-  /** Set by whoever gives it one. */
+  /** Set by the one who makes it. */
   network!: Network;
-  readonly #queue = new EventQueue();
+  #queue = new Heap(comesBefore);
   readonly #hash = createHash('sha256');
   readonly #timeline: string[] = [];
   #order = 0;
   traced = 0;
-  /** Whether the story is told in full: what programs log of their daily work as well. */
+  /** Whether the timeline is whole: with what programs log of their daily work. */
   isTold = false;
 
   constructor(seed: number) {
@@ -254,27 +210,33 @@ export class World {
       ...{ at: Math.max(at, this.now), order: this.#order++, host, isTimer, run },
       ...{ isCancelled: false, isLate: false },
     };
-    this.#queue.add(event);
+    this.#queue.push(event);
     return event;
   }
 
   /** Puts off an event; who cancels the first one cancels this one. */
   put(later: Event, of: Event): void {
     const event = { ...later, isLate: true, run: () => !of.isCancelled && of.run() };
-    this.#queue.add({ ...event, order: this.#order++ });
+    this.#queue.push({ ...event, order: this.#order++ });
   }
 
   delayTimers(host: Host, byMs: number): void {
-    this.#queue.revise((event) => {
+    for (const event of this.#queue.items) {
       if (event.host === host && event.isTimer) event.at += byMs;
-      return true;
-    });
+    }
+    this.#orderAnew(() => true);
   }
 
   /** What nobody waits for any more is forgotten. */
   bury(host: Host): void {
     host.isAlive = false;
-    this.#queue.revise((event) => event.host !== host);
+    this.#orderAnew((event) => event.host !== host);
+  }
+
+  #orderAnew(keep: (event: Event) => boolean): void {
+    const kept = this.#queue.items.filter(keep);
+    this.#queue = new Heap(comesBefore);
+    for (const event of kept) this.#queue.push(event);
   }
 
   /** Part of the trace, which is the same each time for the same seed. */
@@ -284,13 +246,13 @@ export class World {
     if (bytes !== undefined) this.#hash.update(bytes);
   }
 
-  /** Part of the trace, and of the story that is told of a failure. */
+  /** Part of the trace, and of the timeline of a failure. */
   note(where: string, what: string): void {
     this.trace(`${where}: ${what}`);
     this.tell(where, what);
   }
 
-  /** Part of the story alone. */
+  /** Part of the timeline alone. */
   tell(where: string, what: string): void {
     this.#timeline.push(
       `${(this.now / 1000).toFixed(3).padStart(9)} s  ${where.padEnd(14)} ${what}`,
@@ -310,9 +272,9 @@ export class World {
     await settled();
     const until = this.now + ms;
     for (let atOnce = 0; ;) {
-      const event = this.#queue.first;
+      const event = this.#queue.peek();
       if (event === undefined || event.at > until) break;
-      this.#queue.take();
+      this.#queue.pop();
       atOnce = event.at > this.now ? 0 : atOnce + 1;
       if (atOnce > maxEventsAtOnce) throw new Error(`time stands still at ${this.now}`);
       this.now = Math.max(this.now, event.at);
