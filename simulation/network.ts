@@ -93,7 +93,7 @@ export class Network {
       if (each.server === server) this.#listening.delete(name);
   }
 
-  /** The process of a host is gone: the others are told, unless nothing passes. */
+  /** The process of a host is gone: its peers see that, unless nothing passes. */
   drop(host: Host): void {
     for (const [name, each] of this.#listening) {
       if (each.host !== host) continue;

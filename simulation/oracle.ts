@@ -2,6 +2,8 @@
  * What must be so after a story, from what the targets did and what people asked for: the specification and the
  * promises, not the code. Each line says what is wrong.
  */
+import type { Selectable } from 'kysely';
+import type { Database } from '../control-plane/db/tables.ts';
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { AlertModel, type Health, type ModelSettings } from '../test/support/alert-model.ts';
 import { overlaps, type AgentProgram, type Span } from './hosts.ts';
@@ -21,34 +23,8 @@ const heldUpMs = 75 * second;
 /** How much of the clocks' differences agents do not correct. */
 const clockToleranceMs = 3 * second;
 
-interface Run {
-  id: number;
-  check_id: string;
-  run_id: string;
-  location: string;
-  scheduled_for: number | null;
-  state: 'RUNNING' | 'FINAL' | 'MISSED';
-  missed_reason: string | null;
-  result_id: string | null;
-  late_results: number;
-}
-
-interface Result {
-  id: string;
-  seq: number;
-  check_id: string;
-  check_run_id: number;
-  result_type: 'FINAL' | 'ATTEMPT' | 'LATE';
-  attempt: number;
-  has_failures: number;
-  has_errors: number;
-  is_degraded: number;
-  is_cancelled: number;
-  run_location: string;
-  started_at: number;
-  stopped_at: number;
-  created_at: number;
-}
+type Run = Selectable<Database['check_runs']>;
+type Result = Selectable<Database['check_results']>;
 
 const healthOfResult = (result: Result): Health =>
   result.has_failures === 1 ? 'failing' : result.is_degraded === 1 ? 'degraded' : 'passing';
@@ -95,9 +71,8 @@ class Oracle {
 
   async judge(): Promise<void> {
     const db = this.#db;
-    this.#runs = (await db.selectFrom('check_runs').selectAll().orderBy('id').execute()) as Run[];
-    const results = await db.selectFrom('check_results').selectAll().orderBy('seq').execute();
-    this.#results = results as unknown as Result[];
+    this.#runs = await db.selectFrom('check_runs').selectAll().orderBy('id').execute();
+    this.#results = await db.selectFrom('check_results').selectAll().orderBy('seq').execute();
     this.#programs();
     this.#slots();
     this.#doubles();
@@ -544,18 +519,20 @@ class Oracle {
         .where('check_id', '=', checkId)
         .orderBy('seq')
         .execute();
-      const told = job.pings.flatMap(({ answeredAt }) => (answeredAt === null ? [] : [answeredAt]));
+      const answered = job.pings.flatMap(({ answeredAt }) =>
+        answeredAt === null ? [] : [answeredAt],
+      );
       if (this.#wrongTimes().length > 0) continue;
       for (const { alert_type, created_at } of alerts) {
         const when = created_at - epoch;
-        const lastBefore = Math.max(-Infinity, ...told.filter((each) => each < when));
+        const lastBefore = Math.max(-Infinity, ...answered.filter((each) => each < when));
         if (alert_type === 'ALERT_FAILURE' && when - lastBefore < periodMs + graceMs)
           this.wrong.push(`job ${checkId}: failed at ${at(when)}, pinged at ${at(lastBefore)}`);
       }
       const failures = alerts.filter(({ alert_type }) => alert_type === 'ALERT_FAILURE').length;
       let silent = 0;
-      for (const [index, ping] of told.entries()) {
-        const next = told[index + 1];
+      for (const [index, ping] of answered.entries()) {
+        const next = answered[index + 1];
         if (next === undefined) continue;
         const lostMs = this.#play.controlPlane.away.reduce(
           (sum, { from, to }) =>
