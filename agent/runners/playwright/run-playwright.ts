@@ -14,7 +14,7 @@ import type { PlaywrightCheckResult } from '@monitor/shared/contract/check-resul
 import { proxyOfRuns } from '../../script-host/proxy-of-runs.ts';
 import type { ScriptLimits, Workspace } from '../../script-host/script-host.ts';
 import { openProxySession } from '../scripts/proxy-session.ts';
-import { failedAt, instantOf } from '../scripts/run-failure.ts';
+import { countedUntil, failedAt } from '../scripts/run-failure.ts';
 import type { Observation, RunnerContext } from '../runner.ts';
 import type { BundleListing } from './bundle-listing.ts';
 import { chooseNode } from './choose-node.ts';
@@ -250,9 +250,8 @@ export async function runPlaywright(
   if (seen.failure !== null) log.add(seen.failure.message, 'ERROR');
   log.close();
   const outcome = outcomeOfSuite(seen.events);
-  const ended = performance.now();
-  const testFailedAt = seen.failure?.code === 'TESTS_FAILED' ? failedAt(outcome.tests) : null;
-  const end = Math.min(instantOf(testFailedAt, context.clock) ?? ended, ended);
+  const brokeAt = seen.failure?.code === 'TESTS_FAILED' ? failedAt(outcome.tests) : null;
+  const end = countedUntil(brokeAt, performance.now(), context.clock);
   const stoppedAt = startedAt + Math.ceil(context.clock.monotonic() - start);
   return {
     startedAt,

@@ -143,7 +143,10 @@ export function failedAt(tests: readonly Pick<ScriptTest, 'outcome' | 'steps'>[]
   return failed === undefined ? null : endOfFailure(failed.steps);
 }
 
-/** An instant of the wall clock, in ms since the epoch, on the clock of `performance.now()`. */
-export function instantOf(at: number | null, clock: Clock): number | null {
-  return at === null ? null : performance.now() - (clock.now() - at);
+/**
+ * The end of what counts of a run, of `performance.now()`: its failure `at`, in ms since the epoch, where
+ * that is known, and its own end otherwise.
+ */
+export function countedUntil(at: number | null, endedAt: number, clock: Clock): number {
+  return at === null ? endedAt : Math.min(performance.now() - (clock.now() - at), endedAt);
 }

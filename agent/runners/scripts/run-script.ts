@@ -25,7 +25,13 @@ import {
 } from './run-events.ts';
 import type { CpuWaits } from '../../script-host/cpu-waits.ts';
 import { openProxySession } from './proxy-session.ts';
-import { failedAt, failureOfBrowser, failureOfRun, instantOf, isOnlySoft } from './run-failure.ts';
+import {
+  countedUntil,
+  failedAt,
+  failureOfBrowser,
+  failureOfRun,
+  isOnlySoft,
+} from './run-failure.ts';
 import { testRunnerConfig, writeScript } from './run-files.ts';
 
 /** What the part of a type adds to the common part. */
@@ -359,8 +365,8 @@ export async function runScript(
     tests,
   };
   const thrownAt = eventsOf(events, 'error')[0]?.time ?? failedAt(tests);
-  const until = failure?.code === 'SCRIPT_FAILED' ? instantOf(thrownAt, clock) : null;
-  const lastAt = Math.min(until ?? ended.endedAt, ended.endedAt);
+  const brokeAt = failure?.code === 'SCRIPT_FAILED' ? thrownAt : null;
+  const lastAt = countedUntil(brokeAt, ended.endedAt, clock);
   return {
     startedAt,
     stoppedAt,
