@@ -194,7 +194,7 @@ export class Link implements AsyncDisposable {
     );
   }
 
-  /** The other kinds of calls. A poll may wait where `isVisit`: elsewhere it would count as serving. */
+  /** The other kinds of calls. A poll waits only where `isVisit`: to other control planes it would count as serving. */
   async calls(isVisit: boolean, isQuick: boolean): Promise<CallFacts[]> {
     const { isBetween } = await this.checkIn();
     const isShort = isQuick || (!isBetween && this.destination.proxy === null);

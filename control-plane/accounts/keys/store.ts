@@ -379,7 +379,7 @@ export async function revokeKeysMadeBy(
     .execute();
 }
 
-/** Keys that were revoked, of each location, whose users are still told from strangers. */
+/** How many revoked keys of each location are kept, so that a call with one is known to be its. */
 const rememberedKeys = 20;
 
 /** False when the location has no such key. */
