@@ -34,7 +34,6 @@ import {
   type ApiPrincipal,
   type KeyFinder,
   type KeyHolder,
-  type LocationPrincipal,
   type Principal,
 } from './authenticate.ts';
 import { type CallContext, readingContext } from './call-context.ts';
@@ -53,6 +52,7 @@ import {
 import { visitorOf } from './visitor.ts';
 
 const keyIsGone = 'the key was deleted, and an agent still uses it';
+const refusalsOfAgents = new Set(['BAD_TOKEN', 'FORBIDDEN', 'PROTOCOL_UNSUPPORTED']);
 
 type PrincipalOf<R extends Route> = Extract<Principal, { kind: R['authentication'] }>;
 
@@ -596,9 +596,6 @@ function serve(
     await audited.noteRefusal(route, { request, params, principal });
   };
 
-  const noteAtKey = (request: Request, holder: LocationPrincipal, because: string): Promise<void> =>
-    options.keys.noteRefusal(holder, { because, from: request.ip ?? null });
-
   const run: Serve = async (request, response, params) => {
     const receivedAt = options.now();
     const principal = await authenticate(
@@ -610,7 +607,6 @@ function serve(
       if (limits !== null) countRefusal(limits, request, ofRefused, error);
       const holder = await holderOf(request, options.keys);
       if (holder !== undefined) await noteRefusal(request, params, holder);
-      if (holder?.kind === 'locationKey') await noteAtKey(request, holder, keyIsGone);
       throw error;
     });
     if (principal.kind !== 'none') {
@@ -619,8 +615,6 @@ function serve(
       } catch (error) {
         if (limits !== null) countRefusal(limits, request, ofRefused, error);
         await noteRefusal(request, params, principal);
-        if (principal.kind === 'locationKey')
-          await noteAtKey(request, principal, 'the request names another account');
         throw error;
       }
     }
@@ -649,12 +643,7 @@ function serve(
     if (principal.kind === 'locationKey') {
       const protocol = protocolIn(request.headers[protocolHeader]);
       if (protocol === null) throw invalidHeader(protocolHeader, notOneProtocol);
-      try {
-        requireProtocol(protocol);
-      } catch (error) {
-        await noteAtKey(request, principal, error instanceof Error ? error.message : String(error));
-        throw error;
-      }
+      requireProtocol(protocol);
     }
     const body =
       route.body === undefined || route.bodyStream === true
@@ -700,12 +689,6 @@ function serve(
           error.code === 'FORBIDDEN'
         ) {
           await noteRefusal(request, params, principal);
-        }
-        if (principal.kind === 'locationKey' && error instanceof ApiError) {
-          // A poll that waited while its key was deleted, and a protocol that only the body says.
-          if (error.code === 'BAD_TOKEN') await noteAtKey(request, principal, keyIsGone);
-          if (error.code === 'PROTOCOL_UNSUPPORTED')
-            await noteAtKey(request, principal, error.message);
         }
         throw error;
       }
@@ -759,7 +742,24 @@ function serve(
     if (answer instanceof StreamAnswer) await sendStream(route, response, call.status, answer);
     else await send(route, request, response, call.status, answer);
   };
-  return run;
+  return authentication === 'locationKey' ? notingRefusals(run, options.keys) : run;
+}
+
+/** Calls of agents: whose key it was sees at the key that an agent was refused, and why. */
+function notingRefusals(run: Serve, keys: KeyFinder): Serve {
+  return async (request, response, params) => {
+    try {
+      await run(request, response, params);
+    } catch (error) {
+      if (!(error instanceof ApiError) || !refusalsOfAgents.has(error.code)) throw error;
+      const holder = await holderOf(request, keys);
+      if (holder?.kind === 'locationKey') {
+        const because = error.code === 'BAD_TOKEN' ? keyIsGone : error.message;
+        await keys.noteRefusal(holder, { because, from: request.ip ?? null });
+      }
+      throw error;
+    }
+  };
 }
 
 /** What is deleted later; `input` as the route has parsed it. */

@@ -42,9 +42,8 @@ const keyFields = z.object({
   maskedKey: z.string().meta({ example: 'pl_…4f2a' }),
   created_at: timestamp,
   updated_at: timestamp.nullable(),
+  lastRefusal: refusal.nullable(),
 });
-
-const keyAtRest = keyFields.extend({ lastRefusal: refusal.nullable() });
 
 /** Spec: Private location key. `rawKey` is returned only here. */
 export const privateLocationKey = keyFields
@@ -86,7 +85,7 @@ export const privateLocation = z
     slugName: z.string(),
     icon,
     proxyUrl,
-    keys: z.array(keyAtRest),
+    keys: z.array(keyFields),
     resultEncryptionKeys: z.array(resultEncryptionKey),
     created_at: timestamp,
     updated_at: timestamp.nullable(),

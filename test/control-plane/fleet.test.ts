@@ -122,6 +122,9 @@ test('never connected, connected, stopped and refused are four states, and a ref
   const agent = new FakeAgent(bench.cp, key.rawKey);
   await agent.checkIn();
   await until(stand, 'CONNECTED');
+  // The key of an agent where people call is no refused agent.
+  const authorization = `Bearer ${key.rawKey}`;
+  assert.equal((await bench.cp.api('GET', '/v1/checks', undefined, { authorization })).status, 401);
   await agent.call('goodbye', { agentId: agent.id }, 204);
   await until(stand, 'STOPPED');
   assert.equal((await stand())?.lastRefusal, null);

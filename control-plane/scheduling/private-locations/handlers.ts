@@ -65,6 +65,7 @@ const keyToWire = ({ id, rawKey, maskedKey, createdAt }: NewKey) => ({
   ...{ id, rawKey, maskedKey },
   created_at: toTimestamp(createdAt),
   updated_at: null,
+  lastRefusal: null,
 });
 
 export function privateLocationHandlers(
