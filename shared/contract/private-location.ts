@@ -42,8 +42,9 @@ const keyFields = z.object({
   maskedKey: z.string().meta({ example: 'pl_…4f2a' }),
   created_at: timestamp,
   updated_at: timestamp.nullable(),
-  lastRefusal: refusal.nullable(),
 });
+
+const keyAtRest = keyFields.extend({ lastRefusal: refusal.nullable() });
 
 /** Spec: Private location key. `rawKey` is returned only here. */
 export const privateLocationKey = keyFields
@@ -85,7 +86,7 @@ export const privateLocation = z
     slugName: z.string(),
     icon,
     proxyUrl,
-    keys: z.array(keyFields),
+    keys: z.array(keyAtRest),
     resultEncryptionKeys: z.array(resultEncryptionKey),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
@@ -99,7 +100,7 @@ export const privateLocation = z
 
 /** A new location has a first key, so that an agent can be started at once. */
 const newPrivateLocation = privateLocation
-  .extend({ keys: z.array(privateLocationKey) })
+  .extend({ keys: z.array(keyAtRest.extend(privateLocationKey.shape)) })
   .meta({ id: 'NewPrivateLocation' });
 
 const tag = 'Private locations';

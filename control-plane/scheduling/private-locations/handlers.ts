@@ -65,7 +65,6 @@ const keyToWire = ({ id, rawKey, maskedKey, createdAt }: NewKey) => ({
   ...{ id, rawKey, maskedKey },
   created_at: toTimestamp(createdAt),
   updated_at: null,
-  lastRefusal: null,
 });
 
 export function privateLocationHandlers(
@@ -140,7 +139,7 @@ export function privateLocationHandlers(
         if (inserted === 0n) throw takenField('slugName', body.slugName);
         return keys.create(unit, row.account_id, row.slug_name, row.id);
       });
-      return { ...(await wire(row, principal)), keys: [keyToWire(key)] };
+      return { ...(await wire(row, principal)), keys: [{ ...keyToWire(key), lastRefusal: null }] };
     },
 
     getPrivateLocation: async ({ params }, { principal }) =>
