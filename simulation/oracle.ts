@@ -300,8 +300,7 @@ class Oracle {
         (visit) => this.#isDurable(visit) && !this.#isRunAgain(visit.runId),
       );
       const stored = this.#results.filter(
-        (result) =>
-          result.check_id === id && result.has_errors === 0 && result.is_cancelled === 0,
+        (result) => result.check_id === id && result.has_errors === 0 && result.is_cancelled === 0,
       );
       this.#count(name, all, durable, stored);
       for (const health of ['passing', 'degraded', 'failing'] as const) {
