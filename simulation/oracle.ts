@@ -309,7 +309,8 @@ class Oracle {
         const isSure = (visit: Visit) => (this.#visits.get(visit.resultId) ?? []).every(isSo);
         this.#count(
           `${name}, ${health}`,
-          ...[all.filter(isSo), durable.filter(isSure)],
+          all.filter(isSo),
+          durable.filter(isSure),
           stored.filter((result) => healthOfResult(result) === health),
         );
       }
