@@ -24,6 +24,7 @@ import {
   type Kind,
   type World,
 } from '../../test/support/world.ts';
+import { runErrands, work, type Errands } from '../../test/support/errands.ts';
 import {
   codeAt,
   goodPassword,
@@ -58,8 +59,10 @@ const lanes = 8;
 const hangMs = 60_000;
 /** Thirty-two MiB are unpacked in thousands of small steps, between which all others have a turn. */
 const largeBombMs = 30_000;
-/** Calls of triggers wait for agents that do not exist: hung up on instead. */
-const triggerWaitMs = 150;
+/** Calls of triggers wait for runs that no agent here can do: hung up on instead. */
+const triggerWaitMs = 1_000;
+/** So often an operation gets a body with which it succeeds, if it is not damaged. */
+const stepsPerGoodBody = 3;
 const maxFailures = 20;
 /** A kind keeps so many ids; the newest take the places of the oldest but the first. */
 const maxIds = 24;
@@ -294,6 +297,12 @@ function weightOf({ path }: Route): number {
   return path.startsWith('/v1/users/me/') ? 60 : 20;
 }
 
+/** True when nothing around the body is damaged. */
+function isSound({ params, queryDamage, rawQuery, packing, method }: Draw): boolean {
+  const isAlive = params.every(({ from }) => from === 'alive');
+  return isAlive && queryDamage.length === 0 && !(rawQuery ?? packing ?? method);
+}
+
 class Sequence {
   readonly #proofs = new Proofs();
   readonly #game: Game;
@@ -301,6 +310,7 @@ class Sequence {
   readonly #keys: Record<'full' | 'reader' | 'foreign' | 'agent' | 'person', string>;
   readonly #own: World;
   readonly #foreign: World;
+  readonly #errands: Errands;
 
   private constructor(
     game: Game,
@@ -308,12 +318,14 @@ class Sequence {
     keys: Record<'full' | 'reader' | 'foreign' | 'agent' | 'person', string>,
     own: World,
     foreign: World,
+    errands: Errands,
   ) {
     this.#game = game;
     this.#number = number;
     this.#keys = keys;
     this.#own = own;
     this.#foreign = foreign;
+    this.#errands = errands;
   }
 
   /** Plays one in accounts of its own, and removes them: they would only slow the timers down. */
@@ -336,7 +348,9 @@ class Sequence {
     own.world.ids.personSession = (await Promise.all(others)).map(({ id }) => id);
     own.world.ids.passkey = [];
     const keys = { person, full: own.key, reader: reader.rawKey, foreign: foreign.key, agent };
-    const sequence = new Sequence(game, number, keys, own.world, foreign.world);
+    const target = { url: game.cp.url, key: own.key };
+    const errands = await runErrands(game.cp, target, agent, own.world);
+    const sequence = new Sequence(game, number, keys, own.world, foreign.world, errands);
     await sequence.#play();
     const accounts = [accountId, foreign.world.accountId];
     await services.db.deleteFrom('accounts').where('id', 'in', accounts).execute();
@@ -359,12 +373,17 @@ class Sequence {
       if (operation.route.path.endsWith('/completion')) {
         Object.assign(draw, { query: { maxWaitSeconds: 1 }, queryDamage: [], rawQuery: null });
       }
+      const good = this.#errands.bodies.get(operation.route.operationId);
+      if (good !== undefined && step % stepsPerGoodBody === 0) draw.body = structuredClone(good);
       if (draw.body instanceof Object) {
         const { publicUrl } = this.#game.cp.controlPlane.services;
         Object.assign(draw.body, this.#proofs.fieldsFor(operation.route.operationId, publicUrl));
       }
       const ids = { own: this.#own.ids, foreign: this.#foreign.ids };
-      await this.#step(operation, makeRequest(operation.route, draw, ids), step);
+      const made = makeRequest(operation.route, draw, ids);
+      const given = isSound(draw) ? this.#errands.requests.get(operation.route.operationId) : {};
+      const headers = { ...made.headers, ...given?.headers };
+      await this.#step(operation, { ...made, ...given, headers }, step);
     }
   }
 
@@ -415,8 +434,17 @@ class Sequence {
     const timeoutMs = isTriggerCall ? triggerWaitMs : isLargeBomb ? largeBombMs : hangMs;
     // Uploads have no schema: a packed file is what most of them take.
     const bytes = made.bytes ?? (route.bodyStream === true ? gzipSync(made.path) : undefined);
+    let isOver = false;
     try {
-      return await this.#request({ ...made, bytes }, this.#headersOf(route, made), timeoutMs);
+      const answer = this.#request({ ...made, bytes }, this.#headersOf(route, made), timeoutMs);
+      const working = async () => {
+        while (isTriggerCall && !isOver) await work(this.#errands.agent);
+      };
+      // The sequence may have deleted the key of its agent.
+      const worked = working().catch(() => undefined);
+      const over = answer.finally(() => (isOver = true));
+      const [got] = await Promise.all([over, worked]);
+      return got;
     } catch (error) {
       if (isTriggerCall && error instanceof Error && error.name === 'TimeoutError') return;
       const isHungUp = /EPIPE|ECONNRESET|other side closed/.test(String(error));

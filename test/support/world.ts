@@ -651,6 +651,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/^\/v1\/root-cause-analyses\/error-groups\/\{errorGroupId\}$/, 'errorGroup'],
   [/^\/v1\/root-cause-analyses\/\{id\}$/, 'rootCauseAnalysis'],
   [/^\/v1\/error-groups\/\{id\}$/, 'errorGroup'],
+  [/code-bundles\/\{checkId\}$/, 'check:PLAYWRIGHT'],
   [/\{checkId\}$/, 'check'],
   [/^\/v1\/checks\/\{id\}$/, 'check'],
   [/^\/v1\/snippets\/\{id\}$/, 'snippet'],
