@@ -87,12 +87,17 @@ function shownRequest(prepared: PreparedRequest, outcome: HttpOutcome, run: Run)
   };
 }
 
+/** Assertions on a body read it whatever its type is. */
+function isTextWanted({ assertions }: ApiRequest): boolean {
+  return assertions.some(({ source }) => source === 'TEXT_BODY' || source === 'JSON_BODY');
+}
+
 /** The exchange is complete: teardown scripts see it, then it becomes what is judged and shown. */
 async function withResponse(
   run: Run,
   outcome: HttpOutcome,
   scripted: ScriptedRequest,
-): Promise<Pick<Observation, 'response' | 'wholeBody' | 'laterFailure'>> {
+): Promise<Pick<Observation, 'response' | 'wholeBody' | 'unread' | 'laterFailure'>> {
   const { context, request, scripts } = run;
   const { length: teardowns } = context.teardownScripts;
   if (teardowns > 0 && outcome.failure !== null) {
@@ -100,8 +105,7 @@ async function withResponse(
   }
   if (outcome.response === null) return { response: null };
   const { bytes: _bytes, size: _size, isStopped, ...received } = outcome.response;
-  const isTextWanted = request.assertions.some(({ source }) => source === 'TEXT_BODY');
-  let { text, encoding } = textOfResponse(outcome.response, isTextWanted);
+  let { text, encoding, unread } = textOfResponse(outcome.response, isTextWanted(request));
   let laterFailure: Failure | null = null;
   if (scripts !== null && teardowns > 0 && outcome.failure === null) {
     const answer = {
@@ -114,7 +118,10 @@ async function withResponse(
     const end = await runTeardown(scripts, teardowns, scripted, answer, (message) => {
       context.log(message, 'ERROR', 'teardown');
     });
-    if (end.body !== text) encoding = 'utf8';
+    if (end.body !== text) {
+      encoding = 'utf8';
+      unread = undefined;
+    }
     text = end.body;
     laterFailure = end.failure;
   }
@@ -132,6 +139,7 @@ async function withResponse(
       ...outcome.timing,
     } satisfies ShownResponse,
     ...(whole === undefined ? {} : { wholeBody: whole }),
+    ...(unread === undefined ? {} : { unread }),
     ...(laterFailure === null ? {} : { laterFailure }),
   };
 }
@@ -153,7 +161,6 @@ async function observe(
     context.addSecret(secret);
     run.secrets.add(secret);
   }
-  const isTextWanted = request.assertions.some(({ source }) => source === 'TEXT_BODY');
   const outcome = await withEventsOf(run.trail, context, () =>
     requestHttp(
       {
@@ -162,7 +169,7 @@ async function observe(
         skipSsl: request.skipSSL,
         ipFamily: request.ipFamily,
         trail: run.trail,
-        keepBytes: (headers) => usefulBytes(headers, isTextWanted),
+        keepBytes: (headers) => usefulBytes(headers, isTextWanted(request)),
         stopBytes: visibleBytes,
         headersOfEach: () => ({
           'accept-encoding': acceptedEncodings,

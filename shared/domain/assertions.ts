@@ -8,67 +8,102 @@ import type {
   Measurement,
   SourceReading,
 } from '../contract/checks/check-type.ts';
+import { within } from '../time-limit.ts';
 
-/** Longer texts are searched only up to this length; results show values up to `shownLength`. */
-const searchedLength = 1_000_000;
+/** Results show values up to this length. */
 const shownLength = 10_240;
+/** Longer texts are searched under a time limit: a pattern with many repetitions takes minutes on 25 MB. */
+const quicklySearchedLength = 100_000;
+/** For all patterns on one measurement. */
+const maxSearchMs = 10_000;
 
 const compiled = new Map<string, RE2JS>();
+const flagsOf: Record<string, number> = {
+  i: RE2JS.CASE_INSENSITIVE,
+  s: RE2JS.DOTALL,
+  m: RE2JS.MULTILINE,
+};
 
 /**
- * Compiles a pattern for matching in linear time: a customer's expression meets a text of the
- * target, so backtracking must be impossible. Throws on look-around and back-references.
+ * Compiles a pattern, also one in slashes with flags, for matching in linear time: a customer's
+ * expression meets a text of the target, so backtracking must be impossible. Throws on look-around,
+ * back-references and other flags.
  */
 function compile(pattern: string): RE2JS {
   const known = compiled.get(pattern);
   if (known !== undefined) return known;
-  const slashed = /^\/(.*)\/$/s.exec(pattern);
-  const regex = RE2JS.compile(slashed?.[1] ?? pattern);
+  // Other letters make it a path, such as `/api/users`.
+  const [, body = pattern, flags = ''] = /^\/(.*)\/([dgimsuvy]*)$/s.exec(pattern) ?? [];
+  const unknown = [...flags].find((flag) => flagsOf[flag] === undefined);
+  if (unknown !== undefined) throw new Error(`the flag "${unknown}" is not known; i, s and m are`);
+  const regex = RE2JS.compile(
+    body,
+    [...flags].reduce((sum, flag) => sum | (flagsOf[flag] ?? 0), 0),
+  );
   if (compiled.size >= 1000) compiled.clear();
   compiled.set(pattern, regex);
   return regex;
 }
 
 function firstCapture(text: string, pattern: string): string | undefined {
-  if (pattern === '') return text;
-  const matcher = compile(pattern).matcher(text.slice(0, searchedLength));
+  const matcher = compile(pattern).matcher(text);
   if (!matcher.find()) return undefined;
   return (matcher.groupCount() > 0 ? matcher.group(1) : matcher.group(0)) ?? undefined;
 }
 
-/** `.length` at the end of a path is an extension of the field to RFC 9535. */
+/** Searches of one measurement. */
+function searches(): Extract['byRegex'] {
+  let leftMs = maxSearchMs;
+  return (text, pattern) => {
+    if (pattern === '') return text;
+    if (text.length <= quicklySearchedLength) return firstCapture(text, pattern);
+    const begunAt = performance.now();
+    try {
+      const tooLong = `the patterns were not searched within ${maxSearchMs / 1000} s`;
+      return within(leftMs, tooLong, () => firstCapture(text, pattern));
+    } finally {
+      leftMs -= performance.now() - begunAt;
+    }
+  };
+}
+
+/** `.length` at the end of a path is an extension of the field to RFC 9535, behind a member of this name. */
 function byJsonPath(document: unknown, path: string): unknown[] {
-  if (document === undefined) return [];
-  const length = /^(.*)\.length$/.exec(path);
-  if (length?.[1] !== undefined) {
-    return query(document as never, length[1]).flatMap((value: unknown) =>
-      typeof value === 'string' || Array.isArray(value) ? [value.length] : [],
-    );
-  }
-  return query(document as never, path);
+  const length = /^(.*[^.])\.length$/s.exec(path);
+  if (length?.[1] === undefined) return query(document as never, path);
+  return query(document as never, length[1]).flatMap((value: unknown) => {
+    if (typeof value === 'string' || Array.isArray(value)) return [value.length];
+    return hasKey(value, 'length') ? [(value as { length: unknown }).length] : [];
+  });
 }
 
-const extract: Extract = { byRegex: firstCapture, byJsonPath };
-
-function asNumber(value: unknown): number {
-  if (typeof value === 'number') return value;
-  return typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
+/** Whole numbers that doubles cannot hold are a bigint. */
+function asNumber(value: unknown): number | bigint {
+  if (typeof value === 'number' || typeof value === 'bigint') return value;
+  if (typeof value !== 'string' || value.trim() === '') return Number.NaN;
+  const number = Number(value);
+  return /^\s*-?\d{16,}\s*$/.test(value) && !Number.isSafeInteger(number) ? BigInt(value) : number;
 }
+
+const isNumber = (value: unknown): boolean => !Number.isNaN(asNumber(value));
+
+/** The types of TypeScript do not know it yet. */
+const { rawJSON } = JSON as JSON & { rawJSON(text: string): unknown };
+const withDigits = (_key: string, value: unknown): unknown =>
+  typeof value === 'bigint' ? rawJSON(String(value)) : value;
+const asTexts = (_key: string, value: unknown): unknown =>
+  typeof value === 'bigint' ? String(value) : value;
 
 function asText(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' ? String(value) : (JSON.stringify(value, withDigits) ?? '');
 }
 
-/** False for numbers that doubles cannot represent, such as serial numbers; they are compared as texts. */
-function isExact(number: number): boolean {
-  return Number.isFinite(number) && Math.abs(number) <= Number.MAX_SAFE_INTEGER;
-}
-
+/** Numbers are compared as numbers, texts as they are: the versions "1.10" and "1.1" differ. */
 function isEqual(actual: unknown, target: string): boolean {
-  const left = asNumber(actual);
-  const right = asNumber(target);
-  if (isExact(left) && isExact(right)) return left === right;
-  return asText(actual) === target;
+  if (typeof actual !== 'number' && typeof actual !== 'bigint') return asText(actual) === target;
+  const wanted = asNumber(target);
+  return actual <= wanted && actual >= wanted;
 }
 
 function isEmpty(actual: unknown): boolean {
@@ -132,13 +167,24 @@ function holds(comparison: Comparison, actual: unknown, target: string): boolean
 /** The targets of numeric sources as numbers: 200, not "200". */
 function typedTarget(actual: unknown, target: string): string | number {
   const number = asNumber(target);
-  return typeof actual === 'number' && !Number.isNaN(number) ? number : target;
+  return typeof actual === 'number' && typeof number === 'number' && !Number.isNaN(number)
+    ? number
+    : target;
 }
 
 function shown(value: unknown): unknown {
   if (typeof value === 'string') return value.slice(0, shownLength);
-  const text = JSON.stringify(value);
-  return text !== undefined && text.length > shownLength ? text.slice(0, shownLength) : value;
+  if (typeof value !== 'object' && typeof value !== 'bigint') return value;
+  const text = JSON.stringify(value, asTexts);
+  return text.length > shownLength ? text.slice(0, shownLength) : (JSON.parse(text) as unknown);
+}
+
+const nothing: SourceReading = { actual: undefined, isList: false };
+
+/** What a measurement without an answer, or without a time, cannot be asked. */
+function absence({ source }: Assertion, { response, responseTime }: Measurement): string | null {
+  if (source === 'RESPONSE_TIME') return responseTime === null ? 'no time was measured' : null;
+  return response === null ? 'there is no answer' : null;
 }
 
 function evaluateOne(
@@ -146,15 +192,22 @@ function evaluateOne(
   order: number,
   judging: Judging,
   measurement: Measurement,
+  extract: Extract,
 ): EvaluatedAssertion {
   const { source, comparison, property, target, regex } = assertion;
   const base = { order, source, comparison, property, target, regex };
+  const subject = property === '' ? source : `${source} "${property}"`;
   let read: SourceReading;
+  let absent = absence(assertion, measurement);
   try {
-    read = judging.readSource(assertion, measurement, extract);
+    read = absent === null ? judging.readSource(assertion, measurement, extract) : nothing;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { ...base, error: `cannot read ${source} "${property}": ${reason}` };
+  }
+  absent ??= read.absent ?? null;
+  if (absent !== null) {
+    return { ...base, error: `expected ${subject} ${comparison} ${target}, but ${absent}` };
   }
   const values = read.isList ? (read.actual as unknown[]) : [read.actual];
   const candidates = values.length === 0 ? [undefined] : values;
@@ -165,18 +218,26 @@ function evaluateOne(
   const result = { ...base, target: typedTarget(actual, target), actual };
   if (offender < 0) return result;
   const found = actual === undefined ? 'nothing' : asText(actual).slice(0, 300);
-  const subject = property === '' ? source : `${source} "${property}"`;
-  return { ...result, error: `expected ${subject} ${comparison} ${target}, found ${found}` };
+  const isNoNumber = comparison.endsWith('_THAN') && actual !== undefined && !isNumber(compared);
+  const remark = isNoNumber ? ', which is not a number' : '';
+  return {
+    ...result,
+    error: `expected ${subject} ${comparison} ${target}, found ${found}${remark}`,
+  };
 }
 
 /**
  * Evaluates all assertions in order. One with `error` did not hold. A JSONPath with several values
- * must hold for each of them; one without values compares with a missing value.
+ * must hold for each of them; one without values compares with a missing value. Nothing holds for
+ * evidence that could not be read.
  */
 export function evaluateAssertions(
   assertions: readonly Assertion[],
   judging: Judging,
   measurement: Measurement,
 ): EvaluatedAssertion[] {
-  return assertions.map((assertion, order) => evaluateOne(assertion, order, judging, measurement));
+  const extract: Extract = { byRegex: searches(), byJsonPath };
+  return assertions.map((assertion, order) =>
+    evaluateOne(assertion, order, judging, measurement, extract),
+  );
 }

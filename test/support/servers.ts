@@ -56,7 +56,10 @@ export function tcpServer(onSocket: (socket: Socket) => void): Promise<TestServe
 }
 
 /** Answers every connection with these bytes after the first data, then ends or resets it. */
-export function rawServer(answer: string, then: 'end' | 'reset' | 'stay'): Promise<TestServer> {
+export function rawServer(
+  answer: string | Buffer,
+  then: 'end' | 'reset' | 'stay',
+): Promise<TestServer> {
   return tcpServer((socket) => {
     socket.once('data', () => {
       socket.write(answer, () => {

@@ -31,19 +31,26 @@ const decoders: Record<string, (first: Buffer) => Transform> = {
   zstd: () => createZstdDecompress(),
 };
 
-/**
- * Decoders in the order of processing, given the first bytes; empty without an encoding, and for an
- * unknown one.
- */
-export function openDecoders(contentEncoding: string | undefined, first: Buffer): Transform[] {
-  const names = (contentEncoding ?? '')
+function encodingsOf(contentEncoding = ''): string[] {
+  return contentEncoding
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '' && name !== 'identity')
     .reverse();
-  if (names.length > maxEncodings || !names.every((name) => Object.hasOwn(decoders, name))) {
-    return [];
-  }
-  return names.flatMap((name) => decoders[name]?.(first) ?? []);
+}
+
+/** False for an encoding that is left as it came. */
+export function isDecodable(contentEncoding: string | undefined): boolean {
+  const names = encodingsOf(contentEncoding);
+  return names.length <= maxEncodings && names.every((name) => Object.hasOwn(decoders, name));
+}
+
+/**
+ * Decoders in the order of processing, given the first bytes; empty without an encoding, and for an
+ * unknown one.
+ */
+export function openDecoders(contentEncoding: string | undefined, first: Buffer): Transform[] {
+  if (!isDecodable(contentEncoding)) return [];
+  return encodingsOf(contentEncoding).flatMap((name) => decoders[name]?.(first) ?? []);
 }

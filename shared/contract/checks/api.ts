@@ -9,9 +9,10 @@ import {
   type AgentCheckType,
   type Judging,
   type Measurement,
+  type SourceReading,
 } from './check-type.ts';
 import { httpAnalytics } from './metric.ts';
-import { documentOf } from './parsed-text.ts';
+import { readJson, readText } from './parsed-text.ts';
 import { httpUrl, httpVerdict } from './url.ts';
 
 const all = comparison.options as ['EQUALS'];
@@ -55,8 +56,9 @@ function headerOf(headers: unknown, name: string): string | undefined {
   return found === undefined ? undefined : String(found[1]);
 }
 
-function bodyOf({ wholeBody, response }: Measurement): unknown {
-  return wholeBody ?? response?.['body'];
+function bodyOf({ wholeBody, response }: Measurement) {
+  const type = headerOf(response?.['headers'], 'content-type') ?? 'no content type';
+  return { text: wholeBody ?? response?.['body'], what: 'body', type };
 }
 
 /** Like URL monitors. In addition, a failed teardown script always fails the check. */
@@ -98,22 +100,11 @@ export const apiCheck: AgentCheckType<ApiRequest> = {
     readSource(assertion, measurement, extract) {
       const response = measurement.response;
       const one = (actual: unknown) => ({ actual, isList: false });
-      const sources: Record<string, () => { actual: unknown; isList: boolean }> = {
+      const sources: Record<string, () => SourceReading> = {
         STATUS_CODE: () => one(response?.['status']),
         RESPONSE_TIME: () => one(measurement.responseTime ?? undefined),
-        JSON_BODY: () => ({
-          actual: extract.byJsonPath(
-            documentOf(measurement, bodyOf(measurement)),
-            assertion.property || '$',
-          ),
-          isList: true,
-        }),
-        TEXT_BODY: () => {
-          const body = bodyOf(measurement);
-          return one(
-            typeof body === 'string' ? extract.byRegex(body, assertion.property) : undefined,
-          );
-        },
+        JSON_BODY: () => readJson(assertion, measurement, bodyOf(measurement), extract),
+        TEXT_BODY: () => readText(assertion, measurement, bodyOf(measurement), extract),
         HEADERS: () => {
           const value = headerOf(response?.['headers'], assertion.property);
           return one(

@@ -39,6 +39,8 @@ export interface Measurement {
   response: Record<string, unknown> | null;
   /** The whole body for assertions when `response.body` is only its beginning. Never stored. */
   wholeBody?: string;
+  /** Why this is not all of the body, in words after "but"; absent where it is. */
+  unread?: string;
   /** A failure after a completed exchange, such as a teardown script; assertions are evaluated too. */
   laterFailure?: Failure;
 }
@@ -76,6 +78,8 @@ export interface SourceReading {
   target?: string;
   /** The value for the result, instead of the compared one. */
   shown?: unknown;
+  /** Why the evidence could not be read, in words after "but": then no comparison holds. */
+  absent?: string | undefined;
 }
 
 /** The judging rules of a type. Pure. Absent for types that never run in a location. */

@@ -10,6 +10,7 @@ import {
   type AgentCheckType,
 } from './check-type.ts';
 import { metrics, responseTimeAnalytics } from './metric.ts';
+import { readText } from './parsed-text.ts';
 
 /** Record types. The first seven are common in the field; the others are additions. spec: open */
 export const recordType = z
@@ -122,11 +123,12 @@ export const dnsMonitor: AgentCheckType<DnsRequest> = {
         const values = extract.byJsonPath(response?.['jsonAnswer'], assertion.property || '$');
         return { actual: values, isList: true };
       }
-      const text = response?.['answer'];
-      return {
-        actual: typeof text === 'string' ? extract.byRegex(text, assertion.property) : undefined,
-        isList: false,
-      };
+      return readText(
+        assertion,
+        measurement,
+        { text: response?.['answer'], what: 'answer' },
+        extract,
+      );
     },
     /** NOERROR passes and any other code fails, unless an assertion checks the code. */
     ownVerdict(measurement, definition) {

@@ -27,7 +27,7 @@ import {
   type SourceReading,
 } from './check-type.ts';
 import { figureOf, metrics, responseTimeAnalytics, type MetricDefinition } from './metric.ts';
-import { documentOf } from './parsed-text.ts';
+import { readJson, readText } from './parsed-text.ts';
 
 /** Codes of `grpc-status`, by number. */
 export const statusCodes = [
@@ -222,8 +222,8 @@ export type GrpcConfig = GrpcRequest['grpcConfig'];
 type Response = Readonly<Record<string, unknown>>;
 
 /** The response message as text, also where results do not hold all of it. */
-function messageOf({ wholeBody, response }: Measurement): unknown {
-  return wholeBody ?? response?.['responseMessage'];
+function messageOf({ wholeBody, response }: Measurement) {
+  return { text: wholeBody ?? response?.['responseMessage'], what: 'response message' };
 }
 
 function metadataOf(response: Response | null, name: string): string | undefined {
@@ -232,14 +232,11 @@ function metadataOf(response: Response | null, name: string): string | undefined
   return found.length === 0 ? undefined : found.map(({ value }) => value).join(', ');
 }
 
-function sourceOf(
-  { source, property, regex }: Assertion,
-  measurement: Measurement,
-  extract: Extract,
-): SourceReading {
+function sourceOf(assertion: Assertion, measurement: Measurement, extract: Extract): SourceReading {
+  const { source, property, regex } = assertion;
   const { response, responseTime } = measurement;
   const one = (actual: unknown) => ({ actual: actual ?? undefined, isList: false });
-  const text = messageOf(measurement);
+  const message = messageOf(measurement);
   switch (source) {
     case 'RESPONSE_TIME':
       return one(responseTime);
@@ -248,12 +245,9 @@ function sourceOf(
     case 'GRPC_HEALTHCHECK_STATUS':
       return one(response?.['healthStatus']);
     case 'GRPC_RESPONSE':
-      return {
-        actual: extract.byJsonPath(documentOf(measurement, text), property || '$'),
-        isList: true,
-      };
+      return readJson(assertion, measurement, message, extract);
     case 'TEXT_BODY':
-      return one(typeof text === 'string' ? extract.byRegex(text, property) : undefined);
+      return readText(assertion, measurement, message, extract);
     default: {
       const value = metadataOf(response, property);
       return one(value === undefined ? undefined : extract.byRegex(value, regex ?? ''));

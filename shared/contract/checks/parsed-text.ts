@@ -1,23 +1,70 @@
-/** JSON in the text of a response, for assertions. */
-import type { Measurement } from './check-type.ts';
+/** Texts of a response and the JSON in them, for assertions. */
+import type { Assertion } from '../assertion.ts';
+import type { Extract, Measurement, SourceReading } from './check-type.ts';
 
-const parsed = new WeakMap<Measurement, { document: unknown }>();
+const parsed = new WeakMap<object, { document: unknown } | null>();
 
-function parse(text: unknown): unknown {
-  if (typeof text !== 'string') return undefined;
+interface ReadText {
+  text: unknown;
+  /** What it is, for messages. */
+  what: string;
+  /** Its content type. */
+  type?: string | undefined;
+}
+
+/** Whole numbers that a double cannot hold keep their digits, as bigint. */
+function withAllDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
+  const { source = '' } = context ?? {};
+  return /^-?\d+$/.test(source) ? BigInt(source) : value;
+}
+
+function parse(text: string): { document: unknown } | null {
   try {
-    return JSON.parse(text);
+    // Reading each number again takes its time.
+    const hasLong = /\d{16}/.test(text);
+    return { document: hasLong ? JSON.parse(text, withAllDigits) : JSON.parse(text) };
   } catch {
-    return undefined;
+    return null;
   }
 }
 
-/** The document in a text; undefined without one. Parsed once for all assertions: a body may have 25 MB. */
-export function documentOf(measurement: Measurement, text: unknown): unknown {
-  let known = parsed.get(measurement);
+/** The values of a path in the JSON of a text. Parsed once for all assertions: a body may have 25 MB. */
+export function readJson(
+  { property }: Assertion,
+  measurement: Measurement,
+  { text, what, type }: ReadText,
+  extract: Extract,
+): SourceReading {
+  const none = (absent: string) => ({ actual: [], isList: true, absent });
+  if (measurement.unread !== undefined) return none(measurement.unread);
+  if (typeof text !== 'string') return none(`there is no ${what}`);
+  if (text.trim() === '') return none(`the ${what} is empty`);
+  const key = measurement.response ?? measurement;
+  let known = parsed.get(key);
   if (known === undefined) {
-    known = { document: parse(text) };
-    parsed.set(measurement, known);
+    known = parse(text);
+    parsed.set(key, known);
   }
-  return known.document;
+  if (known === null)
+    return none(`the ${what} is not JSON${type === undefined ? '' : ` (${type})`}`);
+  return { actual: extract.byJsonPath(known.document, property || '$'), isList: true };
+}
+
+/** Comparisons that hold for a text once they hold for its beginning. */
+const ofBeginning = ['CONTAINS', 'NOT_EMPTY', 'NOT_NULL'];
+
+/** What a pattern finds in a text. More of the text could change what is found in a beginning. */
+export function readText(
+  { property, comparison }: Assertion,
+  { unread }: Measurement,
+  { text, what }: ReadText,
+  extract: Extract,
+): SourceReading {
+  if (typeof text !== 'string') {
+    return { actual: undefined, isList: false, absent: unread ?? `there is no ${what}` };
+  }
+  const actual = extract.byRegex(text, property);
+  const isFound = property === '' ? ofBeginning.includes(comparison) : actual !== undefined;
+  return { actual, isList: false, absent: isFound ? undefined : unread };
 }

@@ -12,6 +12,7 @@ import {
   type AgentCheckType,
 } from './check-type.ts';
 import { metrics, responseTimeAnalytics } from './metric.ts';
+import { readText } from './parsed-text.ts';
 
 const hostname = z
   .string()
@@ -108,12 +109,12 @@ export const tcpMonitor: AgentCheckType<TcpRequest> = {
       if (assertion.source === 'RESPONSE_TIME') {
         return { actual: measurement.responseTime ?? undefined, isList: false };
       }
-      const data = measurement.response?.['data'];
-      const text = typeof data === 'string' ? data : undefined;
-      return {
-        actual: text === undefined ? undefined : extract.byRegex(text, assertion.property),
-        isList: false,
-      };
+      return readText(
+        assertion,
+        measurement,
+        { text: measurement.response?.['data'], what: 'data' },
+        extract,
+      );
     },
     ownVerdict: () => ({ failed: null, degraded: null, isInvertible: true }),
   },

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Assertion, Comparison } from '@monitor/shared/contract/assertion.ts';
+import { inspect } from 'node:util';
+import { comparison, type Assertion, type Comparison } from '@monitor/shared/contract/assertion.ts';
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import type { Judging, Measurement } from '@monitor/shared/contract/checks/check-type.ts';
 import { dnsMonitor } from '@monitor/shared/contract/checks/dns.ts';
 import { evaluateAssertions } from '@monitor/shared/domain/assertions.ts';
@@ -12,7 +14,7 @@ const nothing: Measurement = {
   responseTime: 10,
   failure: null,
   request: {},
-  response: null,
+  response: {},
 };
 
 /** Whether a comparison of a value holds. */
@@ -29,7 +31,25 @@ function holds(comparison: Comparison, actual: unknown, target = ''): boolean {
 test('every comparison holds and fails where it should', () => {
   const table: [Comparison, unknown, string, boolean][] = [
     ['EQUALS', 200, '200', true],
-    ['EQUALS', '200', '200.0', true],
+    ['EQUALS', 200, '200.0', true],
+    ['EQUALS', '200', '200.0', false],
+    ['EQUALS', '1.10', '1.1', false],
+    ['NOT_EQUALS', '1.10', '1.1', true],
+    ['EQUALS', '07030', '7030', false],
+    ['EQUALS', '0e48291', '0e11111', false],
+    ['EQUALS', ' 5', '5', false],
+    ['EQUALS', 1.5, '1.50', true],
+    ['EQUALS', Infinity, 'null', false],
+    ['EQUALS', 9007199254740993n, '9007199254740993', true],
+    ['EQUALS', 9007199254740993n, '9007199254740992', false],
+    ['GREATER_THAN', 9007199254740993n, '9007199254740992', true],
+    ['GREATER_THAN', '9007199254740992', '9007199254740993', false],
+    ['GREATER_THAN', '17.5', '17', true],
+    ['GREATER_THAN', '1,234', '1000', false],
+    ['LESS_THAN', null, '1', false],
+    ['HAS_VALUE', ['1.10', '2.0'], '2', false],
+    ['HAS_VALUE', ['1.10', 2], '2', true],
+    ['CONTAINS', [12345678901234567890n], '12345678901234567890', true],
     ['EQUALS', true, 'true', true],
     ['EQUALS', 'a', 'b', false],
     ['NOT_EQUALS', 'a', 'b', true],
@@ -58,8 +78,27 @@ test('every comparison holds and fails where it should', () => {
     assert.equal(
       holds(comparison, actual, target),
       expected,
-      `${JSON.stringify(actual)} ${comparison} ${target}`,
+      `${inspect(actual)} ${comparison} ${target}`,
     );
+  }
+});
+
+test('without an answer, or without a time, no comparison of any source holds', () => {
+  const missing = { ...nothing, response: null, responseTime: null };
+  for (const { judging } of Object.values(checkTypes)) {
+    if (judging === null) continue;
+    const sources = ['STATUS_CODE', 'RESPONSE_TIME', 'JSON_BODY', 'TEXT_BODY', 'HEADERS'].concat(
+      ['RESPONSE_CODE', 'TEXT_ANSWER', 'JSON_ANSWER', 'RESPONSE_DATA', 'LATENCY', 'JSON_RESPONSE'],
+      ['GRPC_STATUS_CODE', 'GRPC_RESPONSE', 'GRPC_METADATA', 'CERTIFICATE', 'CONNECTION'],
+    );
+    const all = sources.flatMap((source) =>
+      comparison.options.map((each): Assertion => {
+        return { source, comparison: each, property: '', target: '', regex: null };
+      }),
+    );
+    for (const { error } of evaluateAssertions(all, judging as Judging, missing)) {
+      assert.match(error ?? '', /, but (no time was measured|there is no answer)$/);
+    }
   }
 });
 
@@ -106,4 +145,45 @@ test('a pattern compares its first capture group, with or without slashes', () =
 test('a pattern made to backtrack ends all the same', () => {
   const tookMs = workMs(() => onDns('TEXT_ANSWER', '(a+)+$', 'EQUALS', 'x'));
   assert.ok(tookMs < 5_000, `${tookMs} ms`);
+});
+
+test('flags of a pattern are read or refused, and a path stays a path', () => {
+  const rows: [string, boolean, RegExp?][] = [
+    ['/STATUS: (\\w+)/i', true],
+    ['/status.*!$/s', true],
+    ['/^status: (\\w+)/m', true],
+    ['/STATUS: (\\w+)/', false],
+    ['/status/g', false, /the flag "g" is not known/],
+    ['/api/users', false, /found nothing/],
+  ];
+  for (const [pattern, isFound, message = /found nothing/] of rows) {
+    const { error } = onDns('TEXT_ANSWER', pattern, 'NOT_EMPTY', '') ?? {};
+    if (isFound) assert.equal(error, undefined, pattern);
+    else assert.match(error ?? '', message, pattern);
+  }
+});
+
+test('what is no number is said to be none', () => {
+  const { error } = onDns('TEXT_ANSWER', 'status', 'GREATER_THAN', '1') ?? {};
+  assert.match(error ?? '', /found status, which is not a number$/);
+});
+
+test('a pattern that is too slow for its text fails, and stops', () => {
+  const judging: Judging = {
+    hasResponseTimeLimits: false,
+    readSource: ({ property }, { response }, { byRegex }) => {
+      return { actual: byRegex(String(response?.['text']), property), isList: false };
+    },
+    ownVerdict: () => ({ failed: null, degraded: null, isInvertible: false }),
+  };
+  const text = 'ab'.repeat(10_000_000);
+  const of = (property: string): Assertion => {
+    return { source: 'X', comparison: 'IS_EMPTY', property, target: '', regex: null };
+  };
+  const slow = of('((a|b){0,300}){0,3}[xy]');
+  const all = evaluateAssertions([slow, slow, of('[xy]')], judging, {
+    ...nothing,
+    response: { text },
+  });
+  for (const { error } of all) assert.match(error ?? '', /not searched within 10 s/);
 });
