@@ -1,6 +1,8 @@
 /** Everything that runners use to reach targets, opened and closed together. */
 import type { AgentConfig } from './config.ts';
+import { openLibc } from './native/libc.ts';
 import { openReceiveStamps } from './native/receive-stamp.ts';
+import { openByHelper } from './native/socket-helper.ts';
 import { openTcpTimes } from './native/tcp-times.ts';
 import { openNextHops } from './net/next-hop/kernel.ts';
 import { openIcmp } from './net/icmp/open-icmp.ts';
@@ -21,9 +23,11 @@ export async function openNetwork(
   >,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<OpenNetwork> {
+  const { libc } = openLibc();
+  const helperProblem = libc === null ? null : openByHelper(libc);
   const echo = openIcmp(environment);
   const packets = config.PACKET_CAPTURE
-    ? openPacketCapture({ bufferMb: config.PACKET_CAPTURE_BUFFER_MB })
+    ? openPacketCapture({ bufferMb: config.PACKET_CAPTURE_BUFFER_MB, helperProblem })
     : { capture: null, problem: switchedOff('PACKET_CAPTURE') };
   const tracing = config.TRACEROUTE
     ? await openTraceroute()

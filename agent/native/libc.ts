@@ -17,6 +17,7 @@ type Pointer = bigint;
 /** As the kernel does: a negative result is a negated error number. */
 export interface Libc {
   socket(domain: number, type: number, protocol: number): number;
+  socketpair(domain: number, type: number, protocol: number, pair: Buffer): number;
   bind(descriptor: number, address: Buffer, length: number): number;
   connect(descriptor: number, address: Buffer, length: number): number;
   getsockname(descriptor: number, address: Buffer, length: Buffer): number;
@@ -165,6 +166,7 @@ function bindLibc(ffi: Ffi): Libc {
   const systemCall = define('syscall', 'long', 'long', 'long', 'long');
   return {
     socket: defineInt('socket', 'int', 'int', 'int'),
+    socketpair: defineInt('socketpair', 'int', 'int', 'int', 'void *'),
     bind: defineInt('bind', ...address),
     connect: defineInt('connect', ...address),
     getsockname: defineInt('getsockname', ...addressOut),

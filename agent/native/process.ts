@@ -3,6 +3,7 @@ import { checked, nativeMemory, type Libc } from './libc.ts';
 
 const PR_SET_DUMPABLE = 4;
 const PR_SET_CHILD_SUBREAPER = 36;
+const PR_SET_NO_NEW_PRIVS = 38;
 const WNOHANG = 1;
 const CLOSE_RANGE_CLOEXEC = 4;
 const lastDescriptor = 0xffff_ffff;
@@ -15,6 +16,11 @@ export function becomeSubreaper(libc: Libc): void {
 /** Closes memory, environment and descriptors of this process to others of its user. */
 export function guardFromOwnUser(libc: Libc): void {
   checked('prctl', libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
+}
+
+/** Neither this process nor what it starts from now on gets a right from a file. */
+export function refuseNewRights(libc: Libc): void {
+  checked('prctl', libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 }
 
 /** Children get none of the descriptors that this process was started with, beyond the standard ones. */

@@ -14,8 +14,9 @@ export const AF_PACKET = 17;
 export const SOCK_STREAM = 1;
 export const SOCK_DGRAM = 2;
 export const SOCK_RAW = 3;
+export const SOCK_SEQPACKET = 5;
 const SOCK_NONBLOCK = 0x800;
-const SOCK_CLOEXEC = 0x80000;
+export const SOCK_CLOEXEC = 0x80000;
 export const SOL_SOCKET = 1;
 const MSG_DONTWAIT = 0x40;
 const MSG_ERRQUEUE = 0x2000;
@@ -152,12 +153,18 @@ const largestMessage = 65_536;
 /** One set for all sockets of a thread: a message is used before the next one is received. */
 const buffersOf = new WeakMap<Libc, MessageBuffers>();
 
-function buffers(libc: Libc): MessageBuffers {
-  const known = buffersOf.get(libc);
-  if (known !== undefined) return known;
-  const made = new MessageBuffers(libc, largestMessage);
-  buffersOf.set(libc, made);
-  return made;
+/** The next message of a descriptor, or a negated error number. */
+export function receiveMessage(
+  libc: Libc,
+  descriptor: number,
+  flags: number,
+): ReceivedMessage | number {
+  let buffers = buffersOf.get(libc);
+  if (buffers === undefined) {
+    buffers = new MessageBuffers(libc, largestMessage);
+    buffersOf.set(libc, buffers);
+  }
+  return buffers.receive(descriptor, flags);
 }
 
 function number(value: number): Buffer {
@@ -248,7 +255,7 @@ export class NativeSocket implements Disposable {
   }
 
   #receive(flags: number): ReceivedMessage | number | null {
-    const received = buffers(this.#libc).receive(this.#descriptor, flags);
+    const received = receiveMessage(this.#libc, this.#descriptor, flags);
     return received === wouldBlock ? null : received;
   }
 

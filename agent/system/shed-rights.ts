@@ -3,15 +3,22 @@
  * child inherits, and which would let code read every packet of the machine.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Where images have the helper that opens raw sockets; other installations have no such file. */
+export const helperPath = '/usr/local/libexec/monitor-agent/open-socket';
 
 const none = /^0+$/;
 
-/** The non-empty capability sets of a status file of /proc, such as `CapAmb 0000000000002000`. */
-export function rightsIn(status: string): string[] {
-  return [...status.matchAll(/^(Cap(?:Prm|Eff|Amb)):\s*([0-9a-f]+)$/gm)]
+/**
+ * The non-empty capability sets of a status file of /proc, such as `CapAmb 0000000000002000`. Beside the helper that
+ * opens sockets, who may gain rights from files has its right.
+ */
+export function rightsIn(status: string, hasHelper = existsSync(helperPath)): string[] {
+  const sets = [...status.matchAll(/^(Cap(?:Prm|Eff|Amb)):\s*([0-9a-f]+)$/gm)]
     .filter(([, , bits = '']) => !none.test(bits))
     .map(([, name, bits]) => `${name} ${bits}`);
+  return hasHelper && /^NoNewPrivs:\s*0$/m.test(status) ? [...sets, 'NoNewPrivs 0'] : sets;
 }
 
 function ownStatus(): string {

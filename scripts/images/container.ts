@@ -16,6 +16,10 @@ export interface ContainerOptions {
   user?: string;
   /** By name, as `net_raw`; a user other than root has them as ambient capabilities. */
   capabilities?: readonly string[];
+  /** As Docker and Kubernetes do it by default: the user has none of them, and files may. */
+  areOfFiles?: boolean;
+  /** Of the control group; without it there is no limit. */
+  memoryBytes?: number;
   environment?: Readonly<Record<string, string>>;
   /** Folder of the container that is writable besides `/tmp`. */
   dataFolder: string;
@@ -96,12 +100,14 @@ export class Container implements AsyncDisposable {
     const config = await configOf(image);
     const [uid = '0', gid = '0'] = (options.user ?? config.User).split(':');
     const granted = ['-all', ...capabilities.map((name) => `+${name}`)].join(',');
+    const ofUser = options.areOfFiles === true ? '-all' : granted;
     const rights = [
-      ...['setpriv', '--reuid', uid, '--regid', gid, '--clear-groups', '--no-new-privs'],
-      ...['--bounding-set', granted, '--inh-caps', granted, '--ambient-caps', granted],
+      ...['setpriv', '--reuid', uid, '--regid', gid, '--clear-groups'],
+      ...(options.areOfFiles === true ? [] : ['--no-new-privs']),
+      ...['--bounding-set', granted, '--inh-caps', ofUser, '--ambient-caps', ofUser],
     ];
     const environment = [
-      ...config.Env,
+      ...config.Env.filter((entry) => !entry.startsWith('HOME=')),
       ...Object.entries(options.environment ?? {}).map(([name, value]) => `${name}=${value}`),
     ];
     const working = await buildah('from', '--pull-never', image);
@@ -111,7 +117,7 @@ export class Container implements AsyncDisposable {
       'unshare',
       [
         ...['--mount', '--pid', '--ipc', '--uts', '--fork'],
-        ...['sh', prepareScript, way, root, dataFolder],
+        ...['sh', prepareScript, way, root, dataFolder, String(options.memoryBytes ?? 0)],
         ...[
           ...rights,
           'env',

@@ -36,7 +36,9 @@ function ways(facts: IcmpFacts): string[] {
   const raw =
     hasNetRaw === true
       ? `raw socket: allowed (CAP_NET_RAW)${way === 'raw' ? '' : but}`
-      : 'raw socket: no CAP_NET_RAW';
+      : way === 'raw'
+        ? 'raw socket: opened by the helper of the image'
+        : 'raw socket: no CAP_NET_RAW';
   const program = {
     works: 'ping program: works',
     missing: 'ping program: not installed',

@@ -12,11 +12,13 @@ export interface CaptureFacts {
 export function judgeCapture({ isWanted, problem, mayHaveNetRaw }: CaptureFacts): Finding[] {
   if (!isWanted) return [ok('switched off by PACKET_CAPTURE=off')];
   if (problem === null) return [ok('packets of failures are kept as evidence')];
-  const rights = problem.includes('CAP_NET_RAW')
-    ? mayHaveNetRaw === false
-      ? 'start the container with CAP_NET_RAW (docker --cap-add NET_RAW, capabilities.add of Kubernetes)'
-      : 'give this user CAP_NET_RAW as an ambient capability (AmbientCapabilities of systemd, setpriv --ambient-caps +net_raw)'
-    : 'see the reason';
+  const isOfHelper = problem.includes('the helper that opens sockets');
+  const rights =
+    problem.includes('CAP_NET_RAW') && !isOfHelper
+      ? mayHaveNetRaw === false
+        ? 'start the container with CAP_NET_RAW (docker --cap-add NET_RAW, capabilities.add of Kubernetes)'
+        : 'give this user CAP_NET_RAW as an ambient capability (AmbientCapabilities of systemd, setpriv --ambient-caps +net_raw)'
+      : 'see the reason';
   return [
     warn(
       problem,

@@ -55,6 +55,8 @@ export interface PacketCapture extends Disposable {
 export interface CaptureOptions {
   /** PACKET_CAPTURE_BUFFER_MB. */
   bufferMb: number;
+  /** Why the helper that opens sockets is of no use here; null where there is none. */
+  helperProblem?: string | null;
   clock?: Clock;
   opened?: OpenedLibc;
 }
@@ -79,11 +81,14 @@ const minLookMs = 10;
 const maxEmptyCalls = 100;
 const broken = 'packets were not kept during the connection, because the capture was broken';
 
-function explain(error: unknown): string {
+function explain(error: unknown, helperProblem: string | null): string {
   const begin = 'packets cannot be captured:';
   const code = error instanceof SystemCallError ? error.code : '';
   if (code === 'EPERM' || code === 'EACCES') {
-    return `${begin} this process has no CAP_NET_RAW (start the container with --cap-add=NET_RAW as root, or give the process the ambient capability)`;
+    const help =
+      helperProblem ??
+      'start the container with --cap-add=NET_RAW as root, or give the process the ambient capability';
+    return `${begin} this process has no CAP_NET_RAW (${help})`;
   }
   const text = error instanceof Error ? error.message : String(error);
   if (code === 'ENOMEM' || code === 'ENOBUFS') {
@@ -154,7 +159,7 @@ class RingCapture implements PacketCapture {
       this.#use(Math.min(firstRingBytes, this.#largestRing));
       this.#openedAt = this.#clock.monotonic();
     } catch (error) {
-      this.#openLater(explain(error));
+      this.#openLater(explain(error, null));
     }
   }
 
@@ -367,14 +372,15 @@ class RingCapture implements PacketCapture {
  */
 export function openPacketCapture({
   bufferMb,
+  helperProblem = null,
   clock = systemClock,
   opened = openLibc(),
 }: CaptureOptions): { capture: PacketCapture } | { capture: null; problem: string } {
-  if (opened.libc === null) return { capture: null, problem: explain(opened.problem) };
+  if (opened.libc === null) return { capture: null, problem: explain(opened.problem, null) };
   try {
     new PacketRing(opened.libc, 0)[Symbol.dispose]();
   } catch (error) {
-    return { capture: null, problem: explain(error) };
+    return { capture: null, problem: explain(error, helperProblem) };
   }
   return { capture: new RingCapture(opened.libc, bufferMb * megabyte, clock) };
 }

@@ -8,13 +8,8 @@ import {
 } from '../../native/error-queue.ts';
 import { errorName, ifPossible, SystemCallError, type Libc } from '../../native/libc.ts';
 import { assembleFilter, attachFilter } from '../../native/socket-filter.ts';
-import {
-  NativeSocket,
-  SOCK_DGRAM,
-  SOCK_RAW,
-  SOL_SOCKET,
-  type ReceivedMessage,
-} from '../../native/sockets.ts';
+import { SOL_SOCKET, type NativeSocket, type ReceivedMessage } from '../../native/sockets.ts';
+import { openIcmpSocket } from './icmp-socket.ts';
 import {
   decodeEcho,
   echoReply,
@@ -25,7 +20,6 @@ import {
   type Version,
 } from './packet.ts';
 
-const protocols = { 4: 1, 6: 58 } as const;
 const SO_SNDBUF = 7;
 const SO_RCVBUF = 8;
 /** Room for requests to hosts that the kernel still looks for, and for replies while this process waits. */
@@ -85,13 +79,13 @@ export class EchoSocket implements Disposable {
   readonly way: 'datagram' | 'raw';
   readonly #socket: NativeSocket;
 
-  /** The kernel gives requests of a datagram socket another identifier. Throws a SystemCallError. */
-  constructor(libc: Libc, version: Version, way: 'datagram' | 'raw', identifier: number) {
+  /** Throws a SystemCallError. */
+  constructor(libc: Libc, version: Version, identifier: number) {
     this.version = version;
+    const { level, receiveErrors, receiveHops } = ipOptions[version];
+    const { socket, way } = openIcmpSocket(libc, version);
+    this.#socket = socket;
     this.way = way;
-    const { domain, level, receiveErrors, receiveHops } = ipOptions[version];
-    const type = way === 'datagram' ? SOCK_DGRAM : SOCK_RAW;
-    this.#socket = new NativeSocket(libc, domain, type, protocols[version]);
     for (const [at, name, value] of [
       [SOL_SOCKET, SO_TIMESTAMPNS, 1],
       [SOL_SOCKET, SO_SNDBUF, bufferBytes],
@@ -186,18 +180,5 @@ export class EchoSocket implements Disposable {
 
   [Symbol.dispose](): void {
     this.#socket[Symbol.dispose]();
-  }
-}
-
-/**
- * A datagram socket where net.ipv4.ping_group_range allows it, else a raw one (CAP_NET_RAW). Throws the
- * SystemCallError of the latter.
- */
-export function openEchoSocket(libc: Libc, version: Version, identifier: number): EchoSocket {
-  try {
-    return new EchoSocket(libc, version, 'datagram', identifier);
-  } catch (error) {
-    if (!(error instanceof SystemCallError)) throw error;
-    return new EchoSocket(libc, version, 'raw', identifier);
   }
 }

@@ -9,7 +9,7 @@ import { AgentError } from '../../errors.ts';
 import { SystemCallError, type Libc } from '../../native/libc.ts';
 import { roundTrip, type Instant } from '../../native/receive-stamp.ts';
 import { interfaceIndex, KernelClock, socketAddress } from '../../native/sockets.ts';
-import { openEchoSocket, type EchoSocket, type HeardEcho } from './echo-socket.ts';
+import { EchoSocket, type HeardEcho } from './echo-socket.ts';
 import { noReply, type EchoReply, type EchoRequest, type IcmpTransport } from './icmp.ts';
 import { encodeEcho, payloadBytes, tokenBytes, type Version } from './packet.ts';
 
@@ -61,7 +61,7 @@ export class SocketTransport implements IcmpTransport {
   #socket(version: Version): EchoSocket {
     const known = this.#sockets.get(version);
     if (known !== undefined) return known;
-    const socket = openEchoSocket(this.#libc, version, this.#identifier);
+    const socket = new EchoSocket(this.#libc, version, this.#identifier);
     try {
       socket.watch(() => {
         this.#read(version);

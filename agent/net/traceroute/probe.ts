@@ -11,6 +11,7 @@ import {
   stampOf,
   type IcmpError,
 } from '../../native/error-queue.ts';
+import { openIcmpSocket } from '../icmp/icmp-socket.ts';
 import {
   echoReply,
   encodeEcho,
@@ -27,7 +28,6 @@ import {
   NativeSocket,
   readSocketAddress,
   SOCK_DGRAM,
-  SOCK_RAW,
   SOCK_STREAM,
   SOL_SOCKET,
   socketAddress,
@@ -43,10 +43,7 @@ const stateAt = 0;
 const roundTripAt = 68;
 const TCP_SYN_SENT = 2;
 
-const echoRequest = {
-  IPv4: { protocol: 1, type: 8 },
-  IPv6: { protocol: 58, type: 128 },
-} as const;
+const echoRequest = { IPv4: 8, IPv6: 128 } as const;
 const payload = Buffer.from('@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_');
 
 const { ECONNREFUSED, ECONNRESET, EINPROGRESS } = constants.errno;
@@ -83,24 +80,6 @@ export interface ProbeTools {
   readonly clock: Clock;
 }
 
-/** As ICMP monitors do: echo requests by a raw socket where the other one is not allowed. */
-function openSocket(
-  libc: Libc,
-  {
-    domain,
-    type,
-    protocol,
-    isEcho,
-  }: { domain: number; type: number; protocol: number; isEcho: boolean },
-): { socket: NativeSocket; isRaw: boolean } {
-  try {
-    return { socket: new NativeSocket(libc, domain, type, protocol), isRaw: false };
-  } catch (error) {
-    if (!isEcho || !(error instanceof SystemCallError)) throw error;
-    return { socket: new NativeSocket(libc, domain, SOCK_RAW, protocol), isRaw: true };
-  }
-}
-
 export class Probe implements Disposable {
   readonly hop: number;
   readonly #method: TracerouteReport['method'];
@@ -124,12 +103,14 @@ export class Probe implements Disposable {
     this.#method = method;
     this.#target = target;
     this.#tools = tools;
-    const { level, domain, receiveErrors, hops } = ipOptions[target.family === 'IPv6' ? 6 : 4];
+    const { level, domain, receiveErrors, hops } = ipOptions[this.#version];
     const type = method === 'tcp' ? SOCK_STREAM : SOCK_DGRAM;
-    const protocol = method === 'icmp' ? echoRequest[target.family].protocol : 0;
-    const opened = openSocket(tools.libc, { domain, type, protocol, isEcho: method === 'icmp' });
-    this.#socket = opened.socket;
-    this.#identifier = opened.isRaw ? randomInt(1, 65_536) : null;
+    const { socket, way } =
+      method === 'icmp'
+        ? openIcmpSocket(tools.libc, this.#version)
+        : { socket: new NativeSocket(tools.libc, domain, type), way: null };
+    this.#socket = socket;
+    this.#identifier = way === 'raw' ? randomInt(1, 65_536) : null;
     try {
       this.#socket.setOption(level, receiveErrors, 1);
       this.#socket.setOption(level, hops, hop);
@@ -189,7 +170,7 @@ export class Probe implements Disposable {
       return encodeEcho(this.#version, this.#identifier, this.hop, payload.subarray(0, tokenBytes));
     }
     const header = Buffer.alloc(8);
-    header.writeUInt8(echoRequest[this.#target.family].type, 0);
+    header.writeUInt8(echoRequest[this.#target.family], 0);
     header.writeUInt16BE(this.hop, 6);
     return Buffer.concat([header, payload]);
   }

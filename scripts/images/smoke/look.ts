@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { buildah } from '../buildah.ts';
 import { configOf } from '../container.ts';
 import type { ImageTarget } from '../targets.ts';
+import { helperPath } from '../../../agent/system/shed-rights.ts';
 
 /** Most bytes of packages and source in the uptime image. */
 export const uptimeMaxBytes = 25_000_000;
@@ -40,9 +41,11 @@ function found(root: string, ...expression: string[]): string[] {
   return text.split('\n').flatMap((path) => (path === '' ? [] : [path.slice(root.length)]));
 }
 
-function rightsProblems(root: string): string[] {
+/** Agents have one helper that may open raw sockets; nothing else has a right. */
+function rightsProblems(root: string, application: string): string[] {
   const setuid = found(root, '-type', 'f', '-perm', '/6000');
   const capable = execFileSync('getcap', ['-r', root], { encoding: 'utf8' }).trim();
+  const expected = application === 'monitor-agent' ? `${root}${helperPath} cap_net_raw=ep` : '';
   const writable = found(
     root,
     '(',
@@ -60,7 +63,7 @@ function rightsProblems(root: string): string[] {
   );
   return [
     ...setuid.map((path) => `${path} is setuid or setgid`),
-    ...(capable === '' ? [] : [`files have capabilities: ${capable}`]),
+    ...(capable === expected ? [] : [`files have capabilities: ${capable}`]),
     ...writable.map((path) => `${path} can be written by everybody`),
   ];
 }
@@ -111,7 +114,7 @@ export async function lookAt({ name, image }: ImageTarget): Promise<Look> {
     const runtimes = join(home, 'runtimes');
     const ownBytes = bytesOf(home) - (existsSync(runtimes) ? bytesOf(runtimes) : 0);
     const problems = [
-      ...rightsProblems(root),
+      ...rightsProblems(root, application),
       ...packageProblems(join(home, 'node_modules'), name),
       ...leftovers(root, name),
       ...billProblems(root, application),

@@ -6,6 +6,7 @@ export interface Scenario {
   /** By default the user of the image. */
   user?: string;
   capabilities: readonly string[];
+  areOfFiles?: boolean;
   /** `net.ipv4.ping_group_range`: Docker opens it in its containers, other engines may not. */
   pingRange: 'everybody' | 'nobody';
   hasUserNamespaces: boolean;
@@ -42,6 +43,16 @@ const scenarios: readonly Scenario[] = [
     says: 'any user, NET_RAW',
     user: '23456:0',
     capabilities: ['net_raw'],
+    pingRange: 'nobody',
+    hasUserNamespaces: false,
+    icmp: 'raw',
+    hasCapture: true,
+    isolation: 'process-group',
+  },
+  {
+    says: 'NET_RAW for the helper alone',
+    capabilities: dockerCapabilities,
+    areOfFiles: true,
     pingRange: 'nobody',
     hasUserNamespaces: false,
     icmp: 'raw',

@@ -169,6 +169,9 @@ export async function tryAgent(
     image: target.image,
     ...(scenario.user === undefined ? {} : { user: scenario.user }),
     capabilities: scenario.capabilities,
+    ...(scenario.areOfFiles === undefined ? {} : { areOfFiles: scenario.areOfFiles }),
+    // What runs no code gets by with little.
+    ...(codeOf[target.name] === undefined ? { memoryBytes: 268_435_456 } : {}),
     hasUserNamespaces: scenario.hasUserNamespaces,
     dataFolder: '/var/lib/monitor-agent',
     environment: { API_KEY: key, CONTROL_PLANE_URL: world.baseUrl },

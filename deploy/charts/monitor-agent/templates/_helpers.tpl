@@ -94,14 +94,7 @@ limits:
 {{- if .Capabilities.APIVersions.Has "security.openshift.io/v1" -}}
 {{- $context = omit $context "fsGroup" "runAsUser" "runAsGroup" -}}
 {{- end -}}
-{{- if .Values.netRaw.enabled -}}
-{{- $context = omit $context "runAsNonRoot" "runAsUser" "runAsGroup" -}}
-{{- end -}}
 {{- toYaml $context }}
-{{- if .Values.netRaw.enabled }}
-runAsUser: 0
-runAsGroup: 0
-{{- end }}
 {{- if .Values.pingGroupRange }}
 sysctls:
   - name: net.ipv4.ping_group_range
@@ -111,11 +104,12 @@ sysctls:
 
 {{- define "monitor-agent.securityContext" -}}
 {{- if .Values.netRaw.enabled -}}
-{{- toYaml (omit .Values.securityContext "capabilities" "runAsNonRoot" "runAsUser" "runAsGroup") }}
+{{- toYaml (omit .Values.securityContext "capabilities" "allowPrivilegeEscalation") }}
+# A helper in the image has the right, and opens the sockets for an agent that has none.
+allowPrivilegeEscalation: true
 capabilities:
   drop: [ALL]
-  # With the others root runs code as users of its own, who have no capability at all.
-  add: [NET_RAW{{ if include "monitor-agent.hasBrowsers" . }}, CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETUID{{ end }}]
+  add: [NET_RAW]
 {{- else -}}
 {{- toYaml .Values.securityContext -}}
 {{- end -}}
