@@ -51,6 +51,7 @@ const networkErrors = new Set([
   'EHOSTDOWN',
   'EPIPE',
   'SOCKET_CLOSED',
+  'BODY_INCOMPLETE',
 ]);
 
 const sentences: Record<string, string> = {

@@ -20,7 +20,7 @@ const names: Readonly<Record<number, string>> = {
   86: 'inappropriate fallback',
   112: 'unrecognized name',
   116: 'certificate required',
-  120: 'no application protocol',
+  120: 'no application protocol in common, as where it speaks HTTP/2 only and was offered HTTP/1.1',
 };
 
 /** The alert number of an error or a failure, or null. OpenSSL has it in the message only. */

@@ -20,17 +20,17 @@ function headersOf(module: HttpModule): Record<string, string> {
   const fromFile = (path: string | undefined, text: string | undefined): string =>
     text ?? (path === undefined ? '' : readFileSync(path, 'utf8').trim());
   const { basic_auth: basic, authorization: other } = module;
-  const headers: Record<string, string> = { 'user-agent': 'monitor-agent/1.0' };
+  const headers: Record<string, string> = { 'User-Agent': 'monitor-agent/1.0' };
   if (basic !== undefined) {
     const password = fromFile(basic.password_file, basic.password);
-    headers['authorization'] = basicCredentials(basic.username, password);
+    headers['Authorization'] = basicCredentials(basic.username, password);
   } else if (other !== undefined) {
-    headers['authorization'] =
+    headers['Authorization'] =
       `${other.type} ${fromFile(other.credentials_file, other.credentials)}`;
   } else if (module.bearer_token !== undefined || module.bearer_token_file !== undefined) {
-    headers['authorization'] = `Bearer ${fromFile(module.bearer_token_file, module.bearer_token)}`;
+    headers['Authorization'] = `Bearer ${fromFile(module.bearer_token_file, module.bearer_token)}`;
   }
-  if (module.compression !== '') headers['accept-encoding'] = module.compression;
+  if (module.compression !== '') headers['Accept-Encoding'] = module.compression;
   return withDefaults(headers, module.headers);
 }
 

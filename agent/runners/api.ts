@@ -172,7 +172,7 @@ async function observe(
         keepBytes: (headers) => usefulBytes(headers, isTextWanted(request)),
         stopBytes: visibleBytes,
         headersOfEach: () => ({
-          'accept-encoding': acceptedEncodings,
+          'Accept-Encoding': acceptedEncodings,
           traceparent: trace.nextTraceparent(),
           tracestate: trace.tracestate,
         }),

@@ -11,7 +11,8 @@ import { failureOf, timedOut } from '../failure.ts';
 import { assertNextHopReachable } from '../next-hop/assert-reachable.ts';
 import type { NextHops } from '../next-hop/next-hop.ts';
 import { exchangeHttp, type Exchange, type ExchangeResponse } from './exchange.ts';
-import { withDefaults, withoutHeaders, type Headers } from './headers.ts';
+import { CookieJar } from './cookie-jar.ts';
+import { headerOf, withDefaults, withoutHeaders, type Headers } from './headers.ts';
 import {
   assertProxyStillReachable,
   basicCredentials,
@@ -108,26 +109,33 @@ interface Journey {
   proxy: HttpProxy | null;
   /** Later by what the agent took of the time. */
   deadline: number;
+  jar: CookieJar;
 }
 
 /** The parts that redirects change. */
 type Leg = Pick<HttpRequest, 'method' | 'url' | 'headers' | 'body'>;
 
-function headersFor({ url, headers }: Leg, ofThis: Headers): Record<string, string> {
+function headersFor(
+  { url, headers }: Leg,
+  { request: of, jar }: Journey,
+  ofThis: Headers,
+): Record<string, string> {
   const defaults: Record<string, string> = {
-    host: url.host,
-    'user-agent': 'monitor-agent/1.0',
-    accept: '*/*',
-    connection: 'close',
+    Host: url.host,
+    'User-Agent': 'monitor-agent/1.0',
+    Accept: '*/*',
+    Connection: 'close',
     ...ofThis,
   };
-  if (url.username !== '' || url.password !== '') {
-    defaults['authorization'] = basicCredentials(
-      decodedOrAsIs(url.username),
-      decodedOrAsIs(url.password),
-    );
+  // Credentials in the URL of the check are for its origin, however a redirect leads back there.
+  const { username, password } = of.url;
+  if ((username !== '' || password !== '') && url.origin === of.url.origin) {
+    const credentials = [decodedOrAsIs(username), decodedOrAsIs(password)] as const;
+    defaults['Authorization'] = basicCredentials(...credentials);
   }
-  return withDefaults(defaults, headers);
+  const all = withDefaults(defaults, headers);
+  const cookies = jar.headerFor(url, headerOf(all, 'cookie'));
+  return cookies === undefined ? all : { ...withoutHeaders(all, ['cookie']), Cookie: cookies };
 }
 
 function identityOf(url: URL, certificates: readonly AssignedCertificate[]): Identity | Failure {
@@ -163,7 +171,7 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
   const resolution = await resolve(url, journey);
   request.trail.resolved(proxy?.host ?? url.hostname, resolution);
   const lookedUpAt = clock.monotonic();
-  const headers = headersFor(leg, request.headersOfEach?.() ?? {});
+  const headers = headersFor(leg, journey, request.headersOfEach?.() ?? {});
   const hop: Hop = {
     method: leg.method,
     url,
@@ -200,11 +208,17 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
     trail: request.trail,
     keepBytes: request.keepBytes,
     stopBytes: request.stopBytes,
+    onDeviation: (text) => {
+      surroundings.log(`the answer of ${url.host} is no proper HTTP: ${text}`, 'WARN');
+    },
+    isEnoughHead: (status, location) =>
+      request.followRedirects && targetOf(url, status, location) instanceof URL,
     ...(request.onSecure === undefined ? {} : { onSecure: request.onSecure }),
     ...(request.serverName === undefined || url !== request.url
       ? {}
       : { serverName: request.serverName }),
   });
+  journey.jar.take(url, exchange.response?.headers['set-cookie'] ?? []);
   if (proxy !== null && exchange.failure !== null) {
     await assertProxyStillReachable(proxy, resolution.address, { clock, signal });
   }
@@ -234,16 +248,18 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
 }
 
 /** The target of a redirect: a URL, a failure, or null when the response is no redirect. */
-function redirectOf(hop: Hop): URL | Failure | null {
-  const response = hop.exchange?.response;
-  if (response == null || hop.failure !== null) return null;
-  const { location } = response.headers;
-  if (![301, 302, 303, 307, 308].includes(response.status) || location === undefined) return null;
-  const target = URL.canParse(location, hop.url.href) ? new URL(location, hop.url.href) : null;
+function targetOf(url: URL, status: number, location: string | undefined): URL | Failure | null {
+  if (![301, 302, 303, 307, 308].includes(status) || !location) return null;
+  const target = URL.canParse(location, url.href) ? new URL(location, url.href) : null;
   if (target === null || !/^https?:$/.test(target.protocol)) {
-    return failureOf('headers', 'INVALID_REDIRECT', hop.url.host, `redirected to "${location}"`);
+    return failureOf('headers', 'INVALID_REDIRECT', url.host, `redirected to "${location}"`);
   }
   return target;
+}
+
+function redirectOf({ exchange, failure, url }: Hop): URL | Failure | null {
+  if (exchange?.response == null || failure !== null) return null;
+  return targetOf(url, exchange.response.status, exchange.location);
 }
 
 const contentHeaders = [
@@ -278,7 +294,13 @@ export async function requestHttp(
   const startedAt = { now: clock.now(), monotonic: clock.monotonic() };
   const start = startedAt.monotonic;
   const proxy = proxyUrl === null || proxyUrl === '' ? null : parseHttpProxy(proxyUrl);
-  const journey: Journey = { request, surroundings, proxy, deadline: start + timeoutMs };
+  const journey: Journey = {
+    request,
+    surroundings,
+    proxy,
+    deadline: start + timeoutMs,
+    jar: new CookieJar(),
+  };
   let leg: Leg = request;
   let redirects = 0;
   let hop = await makeHop(leg, journey);

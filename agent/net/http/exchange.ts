@@ -2,8 +2,7 @@
  * One HTTP request on its own connection, timed by socket events. No agent, no pool, no keep-alive:
  * every probe pays for its own connection, like a new visitor.
  */
-import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import type { IncomingHttpHeaders } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
 import {
   connect as connectTls,
@@ -24,6 +23,8 @@ import {
   refusalOfProxy,
   type HttpProxy,
 } from './proxy.ts';
+import { headerOf, problemOfHeader } from './headers.ts';
+import { readAnswer, type Answer } from './read-answer.ts';
 import { readBody, type BodyLimits, type BodyReading } from './read-body.ts';
 import type { Address } from '../dns/resolve.ts';
 import type { ReadTcpTimes } from '../../native/tcp-times.ts';
@@ -67,6 +68,10 @@ export interface ExchangeRequest extends BodyLimits {
   tcpTimes: ReadTcpTimes;
   /** Records the events of the exchange. */
   trail: ConnectionTrail;
+  /** What of the answer deviates from HTTP, where it can be read all the same. */
+  onDeviation: (text: string) => void;
+  /** True where the head is all that is wanted of an answer. */
+  isEnoughHead?: (status: number, location: string | undefined) => boolean;
 }
 
 /** Instants on the monotonic clock, in ms, without the agent's own delay; null for what did not happen. */
@@ -80,7 +85,7 @@ export interface ExchangeTimes {
 export interface ExchangeResponse {
   status: number;
   statusText: string;
-  headers: IncomingMessage['headers'];
+  headers: IncomingHttpHeaders;
   httpVersion: string;
   certificate: CertificateFacts | null;
   /** The kept part of the body, decoded. */
@@ -98,12 +103,10 @@ export interface Exchange {
   /** Time in which the target may have waited for the agent, in ms. */
   unexplainedMs: number;
   response: ExchangeResponse | null;
+  /** The header with its bytes, percent-encoded. */
+  location?: string | undefined;
   failure: Failure | null;
 }
-
-const maxHeaderBytes = 65_536;
-/** A server sends a few of them: 100, 103. */
-const maxInterim = 100;
 
 function phaseOf(times: ExchangeTimes, isSecure: boolean): string {
   if (times.response !== null) return 'body';
@@ -111,22 +114,36 @@ function phaseOf(times: ExchangeTimes, isSecure: boolean): string {
   return isSecure && times.secureConnect === null ? 'tls' : 'headers';
 }
 
-/** Node also reports ECONNRESET ("socket hang up") when the peer just closed. */
-function isJustClosed(error: unknown): boolean {
-  return (
-    codeOf(error) === 'ECONNRESET' && error instanceof Error && error.message === 'socket hang up'
-  );
-}
-
-/** True for a body that ends with its data, and not with the connection. */
-function endsByItself({ headers }: IncomingMessage): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-}
-
 /** The request target: the whole URL for a proxy, otherwise the path. */
 function requestTarget({ url, proxy }: ExchangeRequest, isSecure: boolean): string {
   const path = url.pathname + url.search;
   return proxy === null || isSecure ? path : `${url.protocol}//${url.host}${path}`;
+}
+
+const invalid = (problem: string): Error =>
+  Object.assign(new Error(problem), { code: 'INVALID_REQUEST' });
+
+/** The request as it is sent. */
+function encodeRequest(exchange: ExchangeRequest, isSecure: boolean): Buffer {
+  const { method, proxy, body } = exchange;
+  if (!/^[!#$%&'*+.^_`|~0-9A-Z-]+$/i.test(method)) throw invalid('the method is no token');
+  const headers = { ...exchange.headers };
+  if (proxy !== null && !isSecure) Object.assign(headers, proxyHeaders(proxy));
+  const isChunked = headerOf(headers, 'transfer-encoding') !== undefined;
+  if (body !== null && !isChunked && headerOf(headers, 'content-length') === undefined) {
+    headers['Content-Length'] = String(body.length);
+  }
+  const lines = [`${method} ${requestTarget(exchange, isSecure)} HTTP/1.1`];
+  for (const [name, value] of Object.entries(headers)) {
+    const problem = problemOfHeader(name, value);
+    if (problem !== null) throw invalid(problem);
+    lines.push(`${name}: ${value}`);
+  }
+  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  const size = (body?.length ?? 0).toString(16);
+  if (!isChunked) return body === null ? head : Buffer.concat([head, body]);
+  const chunk = body === null ? [] : [Buffer.from(`${size}\r\n`), body, Buffer.from('\r\n')];
+  return Buffer.concat([head, ...chunk, Buffer.from('0\r\n\r\n')]);
 }
 
 /** Makes the exchange. Rejects only with an AgentError. */
@@ -147,7 +164,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     let reading: BodyReading | undefined;
     let isSettled = false;
     let isProxyReached = proxy === null;
-    let sent: ClientRequest | undefined;
+    let answer: Answer | undefined;
     let socket: Socket | undefined;
     let tunnel: Socket | undefined;
     let certificate: CertificateFacts | null = null;
@@ -157,7 +174,6 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       cancelTimeout();
       exchange.signal.removeEventListener('abort', onAbort);
       reading?.stop();
-      sent?.destroy();
       socket?.destroy();
       tunnel?.destroy();
     };
@@ -175,6 +191,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         heldMs: delay.ms,
         unexplainedMs: delay.unexplainedMs,
         response: response === null ? null : { ...response, ...body },
+        location: answer?.location,
         failure,
       });
     };
@@ -193,11 +210,9 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         if (proxy !== null && !isProxyReached) {
           throw proxyProblem(proxy, `cannot be reached (${codeOf(error)})`, error);
         }
-        settle(
-          isJustClosed(error)
-            ? failureOf(phase, 'SOCKET_CLOSED', subject)
-            : observeError(phase, error, subject, { hasLeft: trail.flow !== null }),
-        );
+        // A body that ended early may not be decodable either.
+        const cause = answer?.problem ?? error;
+        settle(observeError(phase, cause, subject, { hasLeft: trail.flow !== null }));
       } catch (fault) {
         rejectWith(fault);
       }
@@ -220,29 +235,29 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     exchange.signal.addEventListener('abort', onAbort, { once: true });
 
     const dataAt = (): number => (socket === undefined ? delay.now() : delay.dataAt(socket));
-    const onResponse = (message: IncomingMessage): void => {
+    const onHead = (message: Answer): void => {
+      if (isSettled) return;
+      answer = message;
       times.response = dataAt();
-      trail.add('headers', `response with status ${message.statusCode ?? 0}`);
-      const status = message.statusCode ?? 0;
-      const refusal = proxy === null || isSecure ? null : refusalOfProxy(status, message.headers);
+      const { status, statusText, headers, httpVersion } = message;
+      trail.add('headers', `response with status ${status}`);
+      const refusal = proxy === null || isSecure ? null : refusalOfProxy(status, headers);
       if (proxy !== null && refusal !== null) {
         rejectWith(proxyProblem(proxy, refusal));
         return;
       }
-      response = {
-        status,
-        statusText: message.statusMessage ?? '',
-        headers: message.headers,
-        httpVersion: message.httpVersion,
-        certificate,
-      };
+      response = { status, statusText, headers, httpVersion, certificate };
+      if (exchange.isEnoughHead?.(status, message.location) === true) {
+        settle(null);
+        return;
+      }
       reading = readBody(message, exchange, {
         onArrived: () => {
-          times.end = endsByItself(message) ? dataAt() : delay.now();
+          times.end = message.isFramed ? dataAt() : delay.now();
         },
         onDone: () => {
-          const isCut = times.end !== null && !message.complete;
-          settle(isCut ? failureOf('body', 'SOCKET_CLOSED', subject) : null);
+          if (message.problem === null) settle(null);
+          else fail(message.problem);
         },
         onError: fail,
       });
@@ -250,27 +265,16 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
 
     const send = (opened: Socket): void => {
       socket = opened;
-      const { headers, method, body } = exchange;
-      sent = (isSecure ? httpsRequest : httpRequest)({
-        method,
-        host: url.hostname,
-        path: requestTarget(exchange, isSecure),
-        headers: proxy === null || isSecure ? headers : { ...headers, ...proxyHeaders(proxy) },
-        setHost: false,
-        maxHeaderSize: maxHeaderBytes,
-        createConnection: () => opened,
+      const request = encodeRequest(exchange, isSecure);
+      opened.on('error', fail);
+      readAnswer(opened, exchange.method === 'HEAD', {
+        onHead,
+        onError: fail,
+        onDeviation: exchange.onDeviation,
       });
-      let interim = 0;
-      sent.on('information', () => {
-        interim += 1;
-        if (interim > maxInterim) fail(Object.assign(new Error(), { code: 'TOO_MANY_INTERIM' }));
+      opened.write(request, (error) => {
+        if (error == null) trail.add('headers', `${exchange.method} request sent`);
       });
-      sent.once('response', onResponse);
-      sent.on('error', fail);
-      sent.once('finish', () => {
-        trail.add('headers', `${method} request sent`);
-      });
-      sent.end(body ?? undefined);
     };
     const secured = (below: ConnectionOptions): Socket => {
       const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -332,7 +336,11 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
           if (isSettled) return;
           trail.add('proxy', 'tunnel is open');
           onConnect();
-          send(secured({ socket: opened }));
+          try {
+            send(secured({ socket: opened }));
+          } catch (error) {
+            fail(error);
+          }
         },
       });
     };

@@ -1,10 +1,11 @@
 /** Reads and decodes the body of a response up to its limits, and keeps a part of it. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { openDecoders } from './content-decoding.ts';
+import type { Answer } from './read-answer.ts';
 
 export interface BodyLimits {
   /** Bytes to keep, decoded, given the headers. */
-  keepBytes: (headers: IncomingMessage['headers']) => number;
+  keepBytes: (headers: IncomingHttpHeaders) => number;
   /** Limit of reading, on the wire and decoded. */
   stopBytes: number;
 }
@@ -38,7 +39,7 @@ const failed = (code: string): Error => Object.assign(new Error(code), { code })
 
 /** Starts to read; calls `onDone` or `onError` once. */
 export function readBody(
-  message: IncomingMessage,
+  message: Answer,
   { keepBytes, stopBytes }: BodyLimits,
   listener: Listener,
 ): BodyReading {

@@ -20,11 +20,35 @@ export function kindOfBody(contentType: string | undefined): BodyKind {
   return picture.test(contentType ?? '') ? 'picture' : 'text';
 }
 
-/** Decodes text by the charset of the content type, otherwise as UTF-8. */
+/** Where pages name their charset. */
+const namedWithin = 1_024;
+
+/** The charset by the mark at the start, the header, or what the page says about itself. */
+function charsetOf(bytes: Buffer, contentType: string | undefined): string {
+  const mark = bytes.toString('latin1', 0, 3);
+  if (mark.startsWith('\xff\xfe')) return 'utf-16le';
+  if (mark.startsWith('\xfe\xff')) return 'utf-16be';
+  if (mark === '\xef\xbb\xbf') return 'utf-8';
+  const named = /;\s*charset\s*=\s*["']?([^"';\s]+)/i.exec(contentType ?? '')?.[1];
+  if (named !== undefined) return named;
+  const begin = bytes.toString('latin1', 0, namedWithin).replaceAll(/<!--.*?-->/gs, '');
+  const isXml = /\bxml\b/i.test(contentType ?? '') || /^\s*<\?xml/.test(begin);
+  const [, ofXml] = isXml
+    ? (/^\s*<\?xml[^>]*\sencoding\s*=\s*["']([\w:.-]+)/.exec(begin) ?? [])
+    : [];
+  if (ofXml !== undefined) return ofXml;
+  const isPage = /\bhtml\b/i.test(contentType ?? 'html');
+  const [, ofPage] = isPage
+    ? (/<meta\s[^>]*?charset\s*=\s*["']?\s*([^"'\s/>;]+)/i.exec(begin) ?? [])
+    : [];
+  // Nobody could read this in a page of UTF-16.
+  return ofPage === undefined || /^utf-?16/i.test(ofPage) ? 'utf-8' : ofPage;
+}
+
+/** Decodes text by its charset; by UTF-8 where that is not known. */
 export function decodeText(bytes: Buffer, contentType: string | undefined): string {
-  const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
   try {
-    return new TextDecoder(charset).decode(bytes);
+    return new TextDecoder(charsetOf(bytes, contentType)).decode(bytes);
   } catch {
     return new TextDecoder().decode(bytes);
   }

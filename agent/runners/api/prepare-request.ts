@@ -124,18 +124,18 @@ export function prepareRequest(
     const username = complete('the user name', basicAuth.username, inText, to);
     const password = complete('the password', basicAuth.password, inText, to);
     if (username !== '' || password !== '') {
-      headers['authorization'] = basicCredentials(username, password);
-      secrets.push(headers['authorization'].slice('Basic '.length));
+      headers['Authorization'] = basicCredentials(username, password);
+      secrets.push(headers['Authorization'].slice('Basic '.length));
     }
   }
   const data = completeBody(scripted, bodyType, to);
   const body = data === '' ? null : Buffer.from(data);
   const contentType = contentTypes[bodyType];
   if (body !== null && contentType !== undefined && headerOf(headers, 'content-type') === undefined)
-    headers['content-type'] = contentType;
+    headers['Content-Type'] = contentType;
   const isChunked = headerOf(headers, 'transfer-encoding') !== undefined;
   if (!isChunked && (body !== null || bodyMethods.includes(method))) {
-    headers['content-length'] = String(body?.length ?? 0);
+    headers['Content-Length'] = String(body?.length ?? 0);
   }
   const params = shownParams(query.map(([key, value]) => [key, decoded(value)] as const));
   return { http: { method, url, headers, body }, data, params, secrets };

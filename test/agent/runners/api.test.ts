@@ -103,7 +103,7 @@ test('credentials are completed, sent, and neither shown nor kept', async () => 
   const pair = Buffer.from('me:pa:ss').toString('base64');
   assert.equal(echoOf(seen).headers.authorization, `Basic ${pair}`);
   const shown = seen.request['headers'] as Record<string, string>;
-  assert.equal(shown['authorization'], '*********');
+  assert.equal(shown['Authorization'], '*********');
   assert.deepEqual(context.secrets, [pair]);
 });
 

@@ -123,7 +123,7 @@ const badTargets: {
   {
     name: 'ends in the middle of the body',
     open: () => rawServer('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf', 'end'),
-    code: 'ECONNRESET',
+    code: 'BODY_INCOMPLETE',
     phase: 'body',
     isNetworkError: true,
   },

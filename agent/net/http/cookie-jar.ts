@@ -1,0 +1,67 @@
+/** The cookies of one run. A cookie is for the host that set it alone. RFC 6265. */
+
+interface Cookie {
+  readonly name: string;
+  readonly value: string;
+  readonly host: string;
+  readonly path: string;
+  readonly isSecure: boolean;
+}
+
+const maxCookies = 100;
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}
+
+export class CookieJar {
+  #cookies: Cookie[] = [];
+
+  /** Takes what an answer from `url` sets. */
+  take(url: URL, lines: readonly string[]): void {
+    for (const line of lines) {
+      const [pair = '', ...rest] = line.split(';');
+      const at = pair.indexOf('=');
+      const name = pair.slice(0, Math.max(at, 0)).trim();
+      if (name === '') continue;
+      const attributes = new Map(
+        rest.map((each) => {
+          const [key = '', ...value] = each.split('=');
+          return [key.trim().toLowerCase(), value.join('=').trim()] as const;
+        }),
+      );
+      const given = attributes.get('path') ?? '';
+      const path = given.startsWith('/')
+        ? given
+        : url.pathname.replace(/(?<=.)\/[^/]*$|[^/]*$/, '');
+      const host = url.hostname;
+      const isSame = (one: Cookie): boolean =>
+        one.name === name && one.host === host && one.path === path;
+      this.#cookies = this.#cookies.filter((one) => !isSame(one));
+      const maxAge = attributes.get('max-age');
+      const expires = Date.parse(attributes.get('expires') ?? '');
+      const isOver = maxAge === undefined ? expires <= Date.now() : Number(maxAge) <= 0;
+      const isSecure = attributes.has('secure');
+      if (isOver || (isSecure && url.protocol !== 'https:')) continue;
+      if (this.#cookies.length >= maxCookies) continue;
+      this.#cookies.push({ name, value: pair.slice(at + 1).trim(), host, path, isSecure });
+    }
+  }
+
+  /** The header for a request, with the cookies of the check itself unless a server replaced them. */
+  headerFor(url: URL, own: string | undefined): string | undefined {
+    const found = this.#cookies
+      .filter(({ host, path, isSecure }) => {
+        const isReached = host === url.hostname && isBelow(url.pathname, path);
+        return isReached && (!isSecure || url.protocol === 'https:');
+      })
+      .sort((one, other) => other.path.length - one.path.length);
+    if (found.length === 0) return own;
+    const names = new Set(found.map(({ name }) => name));
+    const kept = (own ?? '')
+      .split(';')
+      .map((pair) => pair.trim())
+      .filter((pair) => pair !== '' && !names.has(pair.split('=')[0]?.trim() ?? ''));
+    return [...kept, ...found.map(({ name, value }) => `${name}=${value}`)].join('; ');
+  }
+}

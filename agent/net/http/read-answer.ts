@@ -1,0 +1,328 @@
+/**
+ * Reads one answer of HTTP/1 from a connection of its own, as browsers do: what RFC 9112 lets a recipient
+ * repair is repaired and said in `deviations`. Nothing can be smuggled in where a connection has one answer:
+ * it counts once it is complete, and what follows is not read. The result is the same however the bytes
+ * are cut.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+
+const maxHeadBytes = 65_536;
+/** A server sends a few of them: 100, 103. */
+const maxInterim = 100;
+/** Enough to tell HTTP/2 from other protocols. */
+const telltaleBytes = 9;
+const maxDeviations = 20;
+
+export class AnswerError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** An answer, and a stream of its body. */
+export class Answer extends Readable {
+  readonly socket: Socket;
+  status = 0;
+  statusText = '';
+  httpVersion = '';
+  headers: IncomingHttpHeaders = {};
+  /** The header with its bytes as they came, percent-encoded where they are not ASCII. */
+  location: string | undefined;
+  /** The body ends by itself, not with the connection. */
+  isFramed = true;
+  /** Why the body ended early. */
+  problem: AnswerError | null = null;
+
+  constructor(socket: Socket) {
+    super({ read: () => void socket.resume() });
+    this.socket = socket;
+  }
+}
+
+export interface AnswerListener {
+  /** The head is there; the body may be read. */
+  onHead(answer: Answer): void;
+  onDeviation(text: string): void;
+  onError(error: AnswerError): void;
+}
+
+/** Of these the first counts, of others all. */
+const single = new Set(
+  (
+    'age authorization content-length content-type etag expires from host if-modified-since ' +
+    'if-unmodified-since last-modified location max-forwards proxy-authorization referer ' +
+    'retry-after server user-agent'
+  ).split(' '),
+);
+
+const hex = (byte: number): string => `0x${byte.toString(16).padStart(2, '0')}`;
+
+/** Text of header bytes: UTF-8 where they are, else Latin-1. */
+function decoded(bytes: string): string {
+  if (/^[\0-\x7f]*$/.test(bytes)) return bytes;
+  const raw = Buffer.from(bytes, 'latin1');
+  return isUtf8(raw) ? raw.toString('utf8') : bytes;
+}
+
+/** Starts to read; `isHead` is for the answer to HEAD. The caller closes the connection. */
+export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerListener): void {
+  const answer = new Answer(socket);
+  let read: (() => boolean) | null = readHeadLine;
+  let chunk: Buffer = Buffer.alloc(0);
+  let at = 0;
+  let parts: Buffer[] = [];
+  let partBytes = 0;
+  let headBytes = 0;
+  let lines: string[] = [];
+  let interim = 0;
+  let left = 0;
+  let bodyBytes = 0;
+  let length: number | null = null;
+  const said = new Set<string>();
+
+  const deviation = (text: string): void => {
+    if (said.size >= maxDeviations || said.has(text)) return;
+    said.add(text);
+    listener.onDeviation(text);
+  };
+  const finish = (problem: AnswerError | null): false => {
+    read = null;
+    if (answer.status === 0 && problem !== null) listener.onError(problem);
+    else {
+      answer.problem = problem;
+      answer.push(null);
+    }
+    return false;
+  };
+  const broken = (code: string, message: string): false => finish(new AnswerError(code, message));
+
+  /** The next line without its end; null where it is not there yet. */
+  function takeLine(): string | null {
+    const end = chunk.indexOf(0x0a, at);
+    const piece = chunk.subarray(at, end < 0 ? chunk.length : end + 1);
+    at += piece.length;
+    headBytes += piece.length;
+    parts.push(piece);
+    partBytes += piece.length;
+    if (headBytes > maxHeadBytes) {
+      broken('HPE_HEADER_OVERFLOW', 'the headers are too large');
+      return null;
+    }
+    if (end < 0) return null;
+    const line = Buffer.concat(parts, partBytes).toString('latin1', 0, partBytes - 1);
+    parts = [];
+    partBytes = 0;
+    if (line.endsWith('\r')) return line.slice(0, -1);
+    deviation('lines end with a bare line feed');
+    return line;
+  }
+
+  /** No HTTP/1, as far as it has come. */
+  function unlikeHttp(begin: string): AnswerError {
+    // The frame SETTINGS of stream 0 begins each connection of HTTP/2.
+    const isHttp2 = /^\0..\x04.\0{4}/s.test(begin);
+    return isHttp2
+      ? new AnswerError('HTTP2_ONLY', 'the server speaks HTTP/2 only, and was asked by HTTP/1.1')
+      : new AnswerError('HPE_INVALID_CONSTANT', 'the answer is not HTTP');
+  }
+
+  function isUnlikeHttp(): boolean {
+    if (lines.length > 0 || partBytes > telltaleBytes) return false;
+    const begin = Buffer.concat([...parts, chunk.subarray(at)]).toString('latin1', 0, 64);
+    const start = begin.replace(/^[\r\n]+/, '').slice(0, 5);
+    return !'HTTP/'.startsWith(start.toUpperCase()) && begin.length >= telltaleBytes
+      ? !finish(unlikeHttp(begin))
+      : false;
+  }
+
+  function readHeadLine(): boolean {
+    if (isUnlikeHttp()) return false;
+    const line = takeLine();
+    if (line === null) return false;
+    if (line !== '') lines.push(line);
+    else if (lines.length > 0) return headIsWhole();
+    return true;
+  }
+
+  function headIsWhole(): boolean {
+    const [first = '', ...rest] = lines;
+    lines = [];
+    const match = /^HTTP\/(\d)(?:\.(\d))? +(\d{3})(?!\d) ?(.*)$/is.exec(first);
+    if (match === null) return finish(unlikeHttp(first)) as boolean;
+    const [, major = '', minor = '0', status = '', reason = ''] = match;
+    const code = Number(status);
+    if (code === 101) {
+      return broken(
+        'UNASKED_UPGRADE',
+        'the server switched protocols (101), which nobody asked for',
+      );
+    }
+    if (code >= 100 && code < 200) {
+      headBytes = 0;
+      interim += 1;
+      return (
+        interim <= maxInterim || broken('TOO_MANY_INTERIM', 'more interim responses (1xx) came')
+      );
+    }
+    const head = readHeaders(rest);
+    if (head === null) return false;
+    answer.status = code;
+    answer.statusText = decoded(reason);
+    answer.httpVersion = `${major}.${minor}`;
+    const isEmpty = isHead || code === 204 || code === 304;
+    const codings = answer.headers['transfer-encoding'];
+    const isChunked = codings !== undefined && /(^|[,\s])chunked\s*$/i.test(codings);
+    if (isChunked && length !== null) {
+      deviation('`Content-Length` beside `Transfer-Encoding: chunked`, which counts');
+    }
+    answer.isFramed = isEmpty || isChunked || length !== null;
+    headBytes = 0;
+    if (isEmpty) left = 0;
+    else if (isChunked) read = readChunkSize;
+    else left = length ?? Infinity;
+    if (isEmpty || !isChunked) read = readPlain;
+    listener.onHead(answer);
+    if (read === readPlain && left === 0) finish(null);
+    return true;
+  }
+
+  function readHeaders(rest: string[]): true | null {
+    const fields: [name: string, value: string][] = [];
+    for (const [index, line] of rest.entries()) {
+      const last = fields.at(-1);
+      if (/^[ \t]/.test(line) && last !== undefined) {
+        deviation(`header ${fields.length}, \`${last[0]}\`, is folded`);
+        last[1] += ` ${line.trim()}`;
+        continue;
+      }
+      const colon = line.indexOf(':');
+      if (colon <= 0) {
+        deviation(`line ${index + 1} of the headers has no name and is left out`);
+        continue;
+      }
+      const raw = line.slice(0, colon);
+      const name = decoded(raw.trim());
+      const place = `header ${fields.length + 1}, \`${name}\`,`;
+      if (raw !== raw.trim()) deviation(`${place} has a space before the colon`);
+      const strange = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/.exec(raw.trim())?.[0];
+      if (strange !== undefined) {
+        deviation(`${place} has the byte ${hex(strange.charCodeAt(0))} in its name`);
+      }
+      fields.push([name, line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '')]);
+
+      const control = /[\0-\x08\x0a-\x1f\x7f]/.exec(line)?.[0];
+      if (control !== undefined) {
+        deviation(`${place} has the control byte ${hex(control.charCodeAt(0))}`);
+      }
+    }
+    const headers: IncomingHttpHeaders = {};
+    for (const [shown, bytes] of fields) {
+      const name = shown.toLowerCase();
+      const value = decoded(bytes.replaceAll(/[\0\r]/g, ' '));
+      const before = headers[name];
+      if (name === 'set-cookie') (headers['set-cookie'] ??= []).push(value);
+      else if (before === undefined) headers[name] = value;
+      else if (!single.has(name))
+        headers[name] = `${String(before)}${name === 'cookie' ? ';' : ','} ${value}`;
+    }
+    answer.headers = headers;
+    answer.location = fields
+      .find(([name]) => /^location$/i.test(name))?.[1]
+      .replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+    const lengths = fields
+      .filter(([name]) => /^content-length$/i.test(name))
+      .flatMap(([, value]) => value.split(',').map((one) => one.trim()));
+    const isChunked = headers['transfer-encoding'] !== undefined;
+    if (new Set(lengths).size > 1 && !isChunked) {
+      broken('HPE_UNEXPECTED_CONTENT_LENGTH', `the \`Content-Length\` is ${lengths.join(' and ')}`);
+      return null;
+    }
+    if (lengths.length > 1) deviation('`Content-Length` is there more than once');
+    const [given] = lengths;
+    if (given === undefined) return true;
+    if (/^\d{1,15}$/.test(given)) length = Number(given);
+    else deviation(`\`Content-Length\` is no number; the body ends with the connection`);
+    return true;
+  }
+
+  function take(limit: number): void {
+    const piece = chunk.subarray(at, at + Math.min(limit, chunk.length - at));
+    at += piece.length;
+    left -= piece.length;
+    bodyBytes += piece.length;
+    if (piece.length > 0 && !answer.push(piece)) socket.pause();
+  }
+
+  function readPlain(): boolean {
+    take(left);
+    return left === 0 ? finish(null) : true;
+  }
+
+  function readChunkSize(): boolean {
+    const line = takeLine();
+    if (line === null) return false;
+    headBytes = 0;
+    const [size = ''] = line.split(';');
+    if (!/^[ \t]*[0-9a-f]{1,12}[ \t]*$/i.test(size)) {
+      return broken('HPE_INVALID_CHUNK_SIZE', `a chunk has no valid size`);
+    }
+    if (size !== size.trim()) deviation('a chunk has a space beside its size');
+    left = Number.parseInt(size.trim(), 16);
+    read = left === 0 ? readTrailer : readChunk;
+    return true;
+  }
+
+  function readChunk(): boolean {
+    take(left);
+    if (left === 0) read = readChunkEnd;
+    return true;
+  }
+
+  function readChunkEnd(): boolean {
+    const line = takeLine();
+    if (line === null) return false;
+    headBytes = 0;
+    read = readChunkSize;
+    return line === '' || broken('HPE_STRICT', 'a chunk is longer than its size');
+  }
+
+  function readTrailer(): boolean {
+    const line = takeLine();
+    if (line === null) return false;
+    return line === '' ? finish(null) : true;
+  }
+
+  const onEnd = (): void => {
+    // An error follows where the connection did not just end.
+    if (read === null || (socket.errored ?? null) !== null) return;
+    if (read === readPlain && left === Infinity) {
+      finish(null);
+      return;
+    }
+    const begin = Buffer.concat(parts).toString('latin1');
+    if (answer.status === 0 && lines.length === 0 && !/^(H|[\r\n]*$)/i.test(begin)) {
+      finish(unlikeHttp(begin));
+    } else if (answer.status === 0) broken('SOCKET_CLOSED', '');
+    else {
+      const whole = length === null || read !== readPlain ? '' : ` of ${length}`;
+      broken('BODY_INCOMPLETE', `the body ended after ${bodyBytes}${whole} bytes`);
+    }
+  };
+  socket.on('data', (data: Buffer) => {
+    if (read === null) return;
+    chunk = data;
+    at = 0;
+    while (read !== null && at < chunk.length && read());
+    if (read === null && answer.status !== 0 && at < chunk.length && answer.problem === null) {
+      listener.onDeviation(`${chunk.length - at} bytes came behind the answer`);
+    }
+  });
+  socket.once('end', onEnd);
+  socket.once('close', onEnd);
+}

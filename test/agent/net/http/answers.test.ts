@@ -1,0 +1,241 @@
+/** Answers as servers send them: what browsers read is read, and said; the cut of the bytes decides nothing. */
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import test, { suite } from 'node:test';
+import { runApi } from '../../../../agent/runners/api.ts';
+import { definitionOf, runnerContext } from '../../../support/runner-context.ts';
+import { tcpServer } from '../../../support/servers.ts';
+
+interface Row {
+  name: string;
+  answer: string;
+  method?: string;
+  /** The body of a success. */
+  body?: string;
+  failure?: RegExp;
+  logged?: RegExp;
+}
+
+const ok = 'HTTP/1.1 200 OK\r\n';
+const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
+const hi = 'Content-Length: 2\r\n\r\nhi';
+const rows: Row[] = [
+  { name: 'a proper answer', answer: `${ok}${hi}`, body: 'hi' },
+  { name: 'interim answers', answer: `HTTP/1.1 103 Hints\r\nX: y\r\n\r\n${ok}${hi}`, body: 'hi' },
+  {
+    name: 'bare line feeds',
+    answer: 'HTTP/1.1 200 OK\nContent-Length: 2\n\nhi',
+    body: 'hi',
+    logged: /bare line feed/,
+  },
+  {
+    name: 'chunks with bare line feeds',
+    answer: 'HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n',
+    body: 'hi',
+    logged: /bare/,
+  },
+  {
+    name: 'a control byte',
+    answer: `${ok}A: b\r\nC: d\r\nSet-Cookie: incap=\x01abc\r\n${hi}`,
+    body: 'hi',
+    logged: /header 3, `Set-Cookie`, has the control byte 0x01/,
+  },
+  { name: 'a zero byte', answer: `${ok}A: b\0c\r\n${hi}`, body: 'hi', logged: /0x00/ },
+  {
+    name: 'a folded header',
+    answer: `${ok}X-A: a\r\n b\r\n${hi}`,
+    body: 'hi',
+    logged: /header 1, `X-A`, is folded/,
+  },
+  {
+    name: 'a space before the colon',
+    answer: `${ok}Server : x\r\n${hi}`,
+    body: 'hi',
+    logged: /`Server`, has a space before the colon/,
+  },
+  {
+    name: 'a space in a name',
+    answer: `${ok}X-Powered By: php\r\n${hi}`,
+    body: 'hi',
+    logged: /the byte 0x20 in its name/,
+  },
+  {
+    name: 'a header without a colon',
+    answer: `${ok}nonsense\r\n${hi}`,
+    body: 'hi',
+    logged: /line 1 of the headers/,
+  },
+  {
+    name: 'two equal lengths',
+    answer: `${ok}Content-Length: 2\r\n${hi}`,
+    body: 'hi',
+    logged: /more than once/,
+  },
+  {
+    name: 'two different lengths',
+    answer: `${ok}Content-Length: 3\r\n${hi}`,
+    failure: /`Content-Length` is 3 and 2/,
+  },
+  {
+    name: 'a length beside chunks',
+    answer: `${ok}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
+    body: 'hi',
+    logged: /beside/,
+  },
+  {
+    name: 'a space behind the size of a chunk',
+    answer: `${chunked}2 \r\nhi\r\n0\r\n\r\n`,
+    body: 'hi',
+    logged: /space/,
+  },
+  { name: 'trailers', answer: `${chunked}2;x=y\r\nhi\r\n0\r\nX: y\r\n\r\n`, body: 'hi' },
+  { name: 'a chunk without size', answer: `${chunked}zz\r\nhi`, failure: /HPE_INVALID_CHUNK_SIZE/ },
+  {
+    name: 'a chunk that is too long',
+    answer: `${chunked}2\r\nhix\r\n0\r\n\r\n`,
+    failure: /longer than its size/,
+  },
+  {
+    name: '204 with a body',
+    answer: 'HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\nnull',
+    body: '',
+  },
+  {
+    name: '304 with a body',
+    answer: 'HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\nnull',
+    body: '',
+  },
+  { name: 'HEAD with a body', method: 'HEAD', answer: `${ok}${hi}`, body: '' },
+  { name: 'bytes behind the length', answer: `${ok}${hi}extra`, body: 'hi' },
+  {
+    name: 'the same with a closed connection',
+    answer: `${ok}Connection: close\r\n${hi}extra`,
+    body: 'hi',
+  },
+  { name: 'another answer', answer: `${ok}${hi}HTTP/1.1 500 No\r\n\r\n`, body: 'hi' },
+  { name: 'a second last chunk', answer: `${chunked}2\r\nhi\r\n0\r\n\r\n0\r\n\r\n`, body: 'hi' },
+  { name: 'no length', answer: `${ok}\r\nhi`, body: 'hi' },
+  {
+    name: 'a length that is none',
+    answer: `${ok}Content-Length: two\r\n\r\nhi`,
+    body: 'hi',
+    logged: /no number/,
+  },
+  { name: 'no phrase', answer: `HTTP/1.1 200\r\n${hi}`, body: 'hi' },
+  { name: 'HTTP/1.0', answer: 'HTTP/1.0 200 OK\r\n\r\nhi', body: 'hi' },
+  {
+    name: 'less than the length',
+    answer: `${ok}Content-Length: 1000\r\n\r\nhi`,
+    failure: /the body ended after 2 of 1000 bytes/,
+  },
+  {
+    name: 'no last chunk',
+    answer: `${chunked}2\r\nhi\r\n`,
+    failure: /the body ended after 2 bytes/,
+  },
+  { name: 'no answer', answer: '', failure: /closed early/ },
+  { name: 'half a head', answer: 'HTTP/1.1 200 OK\r\nX', failure: /closed early/ },
+  {
+    name: 'HTTP/2',
+    answer: '\0\0\x0c\x04\0\0\0\0\0\0\x03\0\0\0\x64\0\x04\0\0\xff\xff',
+    failure: /speaks HTTP\/2 only/,
+  },
+  { name: 'another protocol', answer: 'SSH-2.0-OpenSSH_9.6\r\n', failure: /HPE_INVALID_CONSTANT/ },
+  {
+    name: 'an upgrade that nobody asked for',
+    answer: 'HTTP/1.1 101 Go\r\nUpgrade: x\r\n\r\n',
+    failure: /which nobody asked for/,
+  },
+  { name: '302 to nowhere', answer: `HTTP/1.1 302 Found\r\nLocation: \r\n${hi}`, body: 'hi' },
+];
+
+const whole = (bytes: Buffer): Buffer[] => [bytes];
+const single = (bytes: Buffer): Buffer[] => [...bytes].map((byte) => Buffer.from([byte]));
+/** The same cuts in each run. */
+const uneven = (bytes: Buffer): Buffer[] => {
+  const pieces: Buffer[] = [];
+  for (let at = 0, size = 1; at < bytes.length; at += size, size = ((size * 7) % 11) + 1) {
+    pieces.push(bytes.subarray(at, at + size));
+  }
+  return pieces;
+};
+
+/** Each piece goes out on its own, after the one before. */
+function sendPieces(socket: Socket, [first, ...rest]: Buffer[]): void {
+  if (first === undefined) socket.end();
+  else socket.write(first, () => setImmediate(sendPieces, socket, rest));
+}
+
+suite('an answer with', () => {
+  for (const { name, answer, method = 'GET', body, failure, logged } of rows) {
+    test(name, async () => {
+      for (const cut of [whole, single, uneven]) {
+        await using server = await tcpServer((socket) => {
+          socket.setNoDelay(true);
+          socket.once('data', () => {
+            sendPieces(socket, cut(Buffer.from(answer, 'latin1')));
+          });
+        });
+        const context = runnerContext();
+        const url = `http://127.0.0.1:${server.port}/`;
+        const seen = await runApi(definitionOf('API', { method, url }), context);
+        if (failure === undefined) assert.equal(seen.failure, null, cut.name);
+        else assert.match(seen.failure?.message ?? 'passed', failure, cut.name);
+        if (failure === undefined) assert.equal(seen.response?.['body'], body, cut.name);
+        const lines = context.logged.filter((line) => !line.includes('behind the answer'));
+        if (logged === undefined) assert.deepEqual(lines, [], cut.name);
+        else assert.match(lines.join('\n'), logged, cut.name);
+      }
+    });
+  }
+});
+
+const gbk = Buffer.from([0xd6, 0xd0, 0xce, 0xc4]);
+const utf16 = Buffer.from('\ufeff{"a":"é"}', 'utf16le');
+const pages: [type: string | null, body: Buffer, expected: RegExp][] = [
+  ['text/html', Buffer.concat([Buffer.from('<meta charset="gb2312">'), gbk]), /中文/],
+  ['text/html;charset=utf-8', Buffer.from('<meta charset="gb2312">é'), /é/],
+  [
+    'text/html',
+    Buffer.from(
+      '<meta http-equiv="Content-Type" content="text/html; charset=windows-1252">\x80',
+      'latin1',
+    ),
+    /€/,
+  ],
+  [
+    'application/xml',
+    Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?>\xe9', 'latin1'),
+    /é/,
+  ],
+  ['application/json', utf16, /^\{"a":"é"\}$/],
+  [`text/plain; charset='iso-8859-1'`, Buffer.from('\xe9', 'latin1'), /^é$/],
+  ['text/plain', Buffer.from('<meta charset="gb2312">é'), /é/],
+  ['text/html', Buffer.from('<!-- <meta charset="gb2312"> -->é'), /é/],
+  [null, Buffer.from('é'), /é/],
+];
+
+suite('the charset of a body', () => {
+  for (const [type, body, expected] of pages) {
+    test(`of ${type}: ${body.toString('latin1').slice(0, 60)}`, async () => {
+      const head = `${ok}${type === null ? '' : `Content-Type: ${type}\r\n`}\r\n`;
+      await using server = await tcpServer((socket) => {
+        socket.once('data', () => socket.end(Buffer.concat([Buffer.from(head), body])));
+      });
+      const url = `http://127.0.0.1:${server.port}/`;
+      const seen = await runApi(definitionOf('API', { method: 'GET', url }), runnerContext());
+      assert.match(String(seen.response?.['body']), expected);
+    });
+  }
+});
+
+test('headers are read as UTF-8 where they are, and as Latin-1 elsewhere', async () => {
+  const head = `${ok}A: ${Buffer.from('Zürich').toString('latin1')}\r\nB: Z\xfcrich\r\n${hi}`;
+  await using server = await tcpServer((socket) => {
+    socket.once('data', () => socket.end(Buffer.from(head, 'latin1')));
+  });
+  const url = `http://127.0.0.1:${server.port}/`;
+  const seen = await runApi(definitionOf('API', { method: 'GET', url }), runnerContext());
+  const headers = seen.response?.['headers'] as Record<string, string>;
+  assert.deepEqual([headers['a'], headers['b']], ['Zürich', 'Zürich']);
+});
