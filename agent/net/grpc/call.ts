@@ -43,7 +43,8 @@ export interface CallRequest {
   scheme: 'http' | 'https';
   authority: string;
   metadata: readonly MetadataEntry[];
-  timeoutMs: number;
+  /** What the server is told of the time limit; null for a call that the agent alone limits. */
+  timeoutMs: number | null;
 }
 
 /** Codes for a status of HTTP; spec: http-grpc-status-mapping. */
@@ -118,7 +119,7 @@ function headersOf({ metadata, method, scheme, authority, timeoutMs }: CallReque
     ':authority': authority,
     te: 'trailers',
     'content-type': 'application/grpc',
-    'grpc-timeout': `${Math.max(1, Math.round(timeoutMs))}m`,
+    ...(timeoutMs === null ? {} : { 'grpc-timeout': `${Math.max(1, Math.round(timeoutMs))}m` }),
     'grpc-accept-encoding': 'identity,gzip',
   };
 }

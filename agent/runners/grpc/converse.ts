@@ -140,9 +140,7 @@ export async function converse(
   }
   const scheme = request.grpcConfig.tls ? ('https' as const) : ('http' as const);
   const authority = host.includes(':') ? `[${host}]:${port}` : subject;
-  const asked = () => ({
-    ...{ scheme, authority, metadata: prepared.metadata, timeoutMs: leftMs() },
-  });
+  const asked = { scheme, authority, metadata: prepared.metadata };
   const failed = (end: CallEnd) => failureOfEnd(end, channel, subject);
   let discoveredMethods: string[] = [];
   try {
@@ -150,12 +148,13 @@ export async function converse(
       types ??
       (await typesByReflection(
         prepared,
-        (service) => reflect(session, asked(), service, channel.answered),
+        (service) => reflect(session, asked, service, channel.answered),
         failed,
       ));
     if (types === null) discoveredMethods = methodsOf(registry, prepared.method);
     const call = await callable(registry, prepared);
-    const end = await callUnary(session, { ...asked(), method: prepared.method }, call.message);
+    const { method } = prepared;
+    const end = await callUnary(session, { ...asked, method, timeoutMs: leftMs() }, call.message);
     const { statusMessage, metadata } = end;
     const local = failed(end);
     const message =

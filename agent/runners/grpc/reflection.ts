@@ -76,7 +76,7 @@ class Reflection {
 
 async function open(
   session: ClientHttp2Session,
-  request: Omit<CallRequest, 'method'>,
+  request: Omit<CallRequest, 'method' | 'timeoutMs'>,
   version: ReflectionVersion,
   onAnswer: () => void,
 ): Promise<Reflection> {
@@ -86,7 +86,8 @@ async function open(
   ]);
   const method = `${parent.typeName}/ServerReflectionInfo`;
   return new Reflection(
-    new GrpcCall(session, { ...request, method }),
+    // A busy machine reads the answer late, and asks for the next file late: no clock of the server may end that.
+    new GrpcCall(session, { ...request, method, timeoutMs: null }),
     (asked) => {
       const [[name, value] = ['', '']] = Object.entries(asked) as [string, string][];
       const message: Message = create(input, { messageRequest: { case: name, value } } as Record<
@@ -213,7 +214,7 @@ async function typesOf(reflection: Reflection, service: string): Promise<FileReg
 /** The types of a service; `onAnswer` is called when an answer came. Throws UselessReflection or ReflectionEnded. */
 export async function reflect(
   session: ClientHttp2Session,
-  request: Omit<CallRequest, 'method'>,
+  request: Omit<CallRequest, 'method' | 'timeoutMs'>,
   service: string,
   onAnswer: () => void,
 ): Promise<FileRegistry> {

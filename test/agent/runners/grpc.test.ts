@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
-import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
+import {
+  createServer as createHttp2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { type AddressInfo, type Socket } from 'node:net';
@@ -346,14 +350,16 @@ test('a server that speaks no HTTP/2 is a failure with a sentence', async () => 
 });
 
 /** A server of HTTP/2 that answers each call by hand. */
-async function http2Server(answer: (stream: ServerHttp2Stream) => void): Promise<TestServer> {
+async function http2Server(
+  answer: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
+): Promise<TestServer> {
   const server = createHttp2Server();
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket));
   server.on('sessionError', () => undefined);
-  server.on('stream', (stream) => {
+  server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);
-    answer(stream);
+    answer(stream, headers);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -475,6 +481,26 @@ test('reflection that never ends, or answers garbage, is a failure', async () =>
     stream.write(framed(Buffer.from([0xff, 0xff, 0xff])));
   });
   assert.deepEqual(codeOf(await look(garbage.port, get)), ['REFLECTION_USELESS', 12]);
+});
+
+test('only the call itself tells the server of the deadline; reflection is limited by the agent alone', async () => {
+  const told: Record<string, boolean> = {};
+  await using server = await http2Server((stream, headers) => {
+    told[headers[':path'] ?? ''] = 'grpc-timeout' in headers;
+    stream.respond({ ...grpcHeaders, 'grpc-status': '12' }, { endStream: true });
+  });
+  await look(server.port, get);
+  await look(server.port, byFile);
+  const reflection = (version: string) =>
+    `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
+  assert.deepEqual(told, {
+    ...{ [reflection('v1')]: false, [reflection('v1alpha')]: false },
+    '/shop.v1.Orders/Get': true,
+  });
+  await using silent = await http2Server(() => undefined);
+  assert.deepEqual(codeOf(await look(silent.port, get, { request: { timeout: 1 } })), [
+    ...['TIMEOUT', 4],
+  ]);
 });
 
 test('garbage in place of frames, and an early end, are failures of the network', async () => {
