@@ -13,6 +13,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { openNameServer } from '../../proof/name-server.ts';
 import { selfSigned } from './certificates.ts';
 import { grpcServer } from './grpc-server.ts';
+import { slowEchoHost } from './slow-echo.ts';
 
 export interface SlowTargets {
   readonly http: number;
@@ -22,8 +23,10 @@ export interface SlowTargets {
   readonly tcp: number;
   readonly dns: number;
   /** TLS, by the time that it takes. */
-  readonly tls: Readonly<Record<'fast' | 'slow' | 'silent', number>>;
+  readonly tls: Readonly<Record<Kind, number>>;
   readonly grpc: number;
+  /** Of `slowEchoHost`. */
+  readonly echo: Readonly<Record<Kind, number>>;
 }
 
 /** How long each kind of target takes, in ms; `silent` never answers. Pages also take a number. */
@@ -82,14 +85,19 @@ async function open(): Promise<SlowTargets> {
       });
     },
   });
+  const byKind = async (portFor: (kind: Kind) => Promise<number>) => ({
+    ...{ fast: await portFor('fast'), slow: await portFor('slow') },
+    silent: await portFor('silent'),
+  });
   return {
     http: await portOf(createHttpServer(onRequest)),
     https: await portOf(createHttpsServer({ key, cert }, onRequest)),
     oldHttps: await portOf(createHttpsServer({ key, cert, maxVersion: 'TLSv1.2' }, onRequest)),
     tcp: await portOf(tcp),
     dns: names.port,
-    tls: { fast: await slowed('fast'), slow: await slowed('slow'), silent: await slowed('silent') },
+    tls: await byKind(slowed),
     grpc: grpc.port,
+    echo: await byKind((kind) => slowEchoHost((answer) => answerAfter(kind, answer))),
   };
 }
 

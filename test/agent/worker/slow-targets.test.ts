@@ -14,42 +14,49 @@ import { ProcessTime } from '../../../agent/worker/process-time.ts';
 import { withoutCode } from '../../support/plain.ts';
 import { isLong, tries } from '../../support/random.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
+import { slowEchoTransport } from '../../support/slow-echo.ts';
 import { openSlowTargets, tookMs } from '../../support/slow-targets.ts';
 
 const count = tries(500);
 const atOnce = 10;
 /** So many times over its limit is a slow target. */
 const overBy = [1.2, 2, 4];
+/** So much of its limit a healthy target takes. */
+const withinBy = 0.65;
 /** A target that gets its CPU first takes less, however busy the machine is. */
 const generousMs = 1_000;
 
 let targets: Awaited<ReturnType<typeof openSlowTargets>>;
-let network: NetworkAccess & AsyncDisposable;
+let opened: NetworkAccess & AsyncDisposable;
+let network: NetworkAccess;
 const processTime = new ProcessTime({ clock: systemClock });
 
 before(async () => {
   targets = await openSlowTargets();
-  network = await openNetwork(
+  opened = await openNetwork(
     {
       ...{ USE_OS_DNS_RESOLVER: false, PACKET_CAPTURE: false, PACKET_CAPTURE_BUFFER_MB: 1 },
       TRACEROUTE: false,
     },
     process.env,
   );
+  network = { ...opened, icmp: slowEchoTransport(kinds.map((kind) => targets.echo[kind])) };
   processTime.watch();
 });
 
 after(async () => {
   targets[Symbol.dispose]();
   processTime[Symbol.dispose]();
-  await network[Symbol.asyncDispose]();
+  network.icmp?.close();
+  await opened[Symbol.asyncDispose]();
 });
 
 type Kind = keyof typeof tookMs;
+const kinds = Object.keys(tookMs) as Kind[];
 
 interface Subject {
   type: AgentType;
-  request: (kind: Kind) => Record<string, unknown>;
+  request: (kind: Kind, limitMs: number) => Record<string, unknown>;
 }
 
 const urlOf = (scheme: string, port: () => number): Subject => ({
@@ -99,6 +106,15 @@ const subjects: Record<string, Subject> = {
       },
     }),
   },
+  ICMP: {
+    type: 'ICMP',
+    request: (kind, limitMs) => ({
+      ...{ hostname: `127.0.0.${kinds.indexOf(kind) + 1}`, pingCount: 1 },
+      assertions: [
+        { source: 'LATENCY', property: 'avg', comparison: 'LESS_THAN', target: String(limitMs) },
+      ],
+    }),
+  },
 };
 
 function ask({ type, request }: Subject, kind: Kind, limitMs: number): Promise<AttemptOutcome> {
@@ -107,7 +123,7 @@ function ask({ type, request }: Subject, kind: Kind, limitMs: number): Promise<A
     ...{ frequency: 1, frequencyOffset: 1, runParallel: false, locations: ['here'] },
     ...{ scheduleFrom: 0, retryStrategy: null, proxyUrl: null, ...withoutCode },
     definition: {
-      ...definitionOf(type, request(kind)),
+      ...definitionOf(type, request(kind, limitMs)),
       ...{ degradedResponseTime: limitMs, maxResponseTime: limitMs },
     },
   };
@@ -158,15 +174,17 @@ async function judgeAll(subject: Subject, busy: number, report: (line: string) =
       'slow',
       overBy.map((factor) => tookMs.slow / factor),
     );
+    const within = await tally(subject, 'slow', [tookMs.slow / withinBy]);
     const fast = await tally(subject, 'fast', [generousMs]);
     const silent = await tally(subject, 'silent', [generousMs], Math.min(count, 2 * atOnce));
-    report(JSON.stringify({ busy, slow, fast, silent }));
+    report(JSON.stringify({ busy, slow, within, fast, silent }));
     assert.equal(slow['passed'], undefined, 'a slow target is no pass');
-    assert.deepEqual(
-      Object.keys(fast).filter((word) => !['passed', 'undecided'].includes(word)),
-      [],
-      'a healthy target is neither slow nor down',
-    );
+    for (const words of [within, fast])
+      assert.deepEqual(
+        Object.keys(words).filter((word) => !['passed', 'undecided'].includes(word)),
+        [],
+        'a healthy target is neither slow nor down',
+      );
     assert.ok((fast['passed'] ?? 0) >= 0.8 * count, 'most healthy targets pass');
     assert.deepEqual(Object.keys(silent), ['failed'], 'a target that hangs is down');
     if (isLong) assert.ok((slow['failed'] ?? 0) >= 0.8 * count, 'most slow targets are found slow');
