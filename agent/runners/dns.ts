@@ -106,6 +106,14 @@ export const runDns: Runner<DnsRequest> = async ({ request }, context) => {
   }
   const { answer, server, sentAt, receivedAt, unexplainedMs } = asked;
   const total = roundMs(receivedAt - sentAt);
+  const hasNone =
+    answer.returnCode === 'NOERROR' && !answer.answers.some(({ type }) => type === recordType);
+  if (hasNone && request.assertions.length === 0) {
+    context.log(
+      `the answer has no record of type ${recordType}; without an assertion that passes`,
+      'WARN',
+    );
+  }
   return {
     ...base,
     responseTime: total,

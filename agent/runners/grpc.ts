@@ -13,6 +13,7 @@ import {
 import type { GrpcResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { resolveByOs, resolveByQuery, type Address } from '../net/dns/resolve.ts';
+import { tryAddresses, type Turn } from '../net/try-addresses.ts';
 import { failureOf, timedOut } from '../net/failure.ts';
 import { GrpcChannel } from '../net/grpc/channel.ts';
 import { storedText } from '../net/http/response-body.ts';
@@ -105,49 +106,64 @@ async function observe(
       ...{ failure, request: shown, response: null, ...evidenceOf(failure, trail, context) },
     };
   }
-  const { address } = resolution;
-  const delay = new OwnDelay(clock, network.tcpTimes, readyAt);
   const tls = identity === null ? null : { ...identity, skipVerify: request.skipSSL };
-  const channel = new GrpcChannel({ address, host, port, tls }, { clock, delay, trail });
-  const ownMs = (): number => channel.takenMs(context.waitedMs());
-  const timeLeftMs = (takenMs: number) =>
-    Math.max(1, timeoutMs - (clock.monotonic() - start) + takenMs);
-  // The server measures its deadline from when it is asked: what the agent took until then is not its time.
-  const leftMs = () => timeLeftMs(delay.takenMs(context.waitedMs(), true));
-  const cancelTimeout = afterTargetTime(clock, timeLeftMs(0), ownMs, () => {
-    channel.fail(timedOut(channel.phase, subject, timeoutMs));
-  });
-  const onAbort = (): void => {
-    channel.fail(failureOf(channel.phase, 'CANCELLED', subject, 'the run was cancelled'));
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  let answered: Answered;
-  let end: number;
-  try {
-    answered = await converse(run, channel, leftMs);
-    end = channel.lastDataAt();
-  } finally {
-    cancelTimeout();
-    signal.removeEventListener('abort', onAbort);
-    channel.close();
-  }
-  const { failure } = answered;
-  const stoppedAt = clock.monotonic();
-  if (failure !== null) {
-    if (failure.phase !== 'template') trail.failed(failure, undefined);
-    await assertNextHopReachable(failure, { address: address.address, subject }, context, trail);
-    if (failure.phase === 'connect') {
-      await logOtherFamily({ host, port, resolve, signal, tried: address }, context.log);
+  const attempt = async ({ address, begunAt, connectShare, takenMs }: Turn) => {
+    const delay = new OwnDelay(clock, network.tcpTimes, begunAt);
+    const channel = new GrpcChannel({ address, host, port, tls }, { clock, delay, trail });
+    const ownMs = (): number => channel.takenMs(context.waitedMs());
+    const timeLeftMs = (ownTakenMs: number) =>
+      Math.max(1, timeoutMs - (clock.monotonic() - start) + takenMs + ownTakenMs);
+    // The server measures its deadline from when it is asked: what the agent took until then is not its time.
+    const leftMs = () => timeLeftMs(delay.takenMs(context.waitedMs(), true));
+    const wholeMs = timeLeftMs(0);
+    const cancelTimeout = afterTargetTime(clock, wholeMs, ownMs, () => {
+      channel.fail(timedOut(channel.phase, subject, timeoutMs));
+    });
+    const connectMs = wholeMs * connectShare;
+    const cancelConnect =
+      connectShare === 1
+        ? null
+        : afterTargetTime(clock, connectMs, ownMs, () => {
+            if (channel.phase !== 'connect') return;
+            channel.fail(timedOut('connect', subject, Math.round(connectMs)));
+          });
+    const onAbort = (): void => {
+      channel.fail(failureOf(channel.phase, 'CANCELLED', subject, 'the run was cancelled'));
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      const answered = await converse(run, channel, leftMs);
+      const isConnected = answered.failure?.phase !== 'connect';
+      const { failure } = answered;
+      if (failure !== null && failure.phase !== 'template') trail.failed(failure, undefined);
+      return { answered, failure, isConnected, delay, end: channel.lastDataAt() };
+    } finally {
+      cancelTimeout();
+      cancelConnect?.();
+      signal.removeEventListener('abort', onAbort);
+      channel.close();
     }
-    end = stoppedAt;
+  };
+  const place = { ...resolution, host, subject };
+  const { outcome, turn } = await tryAddresses(place, attempt, context, trail);
+  const { failure, delay } = outcome;
+  const { address } = turn;
+  const stoppedAt = clock.monotonic();
+  const end = failure === null ? outcome.end : stoppedAt;
+  const answered = { ...outcome.answered, failure };
+  if (failure !== null && outcome.isConnected) {
+    await assertNextHopReachable(failure, { address: address.address, subject }, context, trail);
+  }
+  if (failure?.phase === 'connect') {
+    await logOtherFamily({ host, port, resolve, signal, tried: address }, context.log);
   }
   const timingPhases = { dns: readyAt - start, connect: end - readyAt, total: end - start };
   return {
     startedAt,
     stoppedAt: startedAt + Math.ceil(stoppedAt - start),
     responseTime: timingPhases.total,
-    unexplainedMs: readyAt - start + delay.unexplainedMs,
+    unexplainedMs: turn.begunAt - start + delay.unexplainedMs,
     ...{ failure, request: shown },
     ...responseOf(run, answered, { address, timingPhases }),
     ...evidenceOf(failure, trail, context),

@@ -15,10 +15,11 @@ import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
+import { tryAddresses } from '../net/try-addresses.ts';
 import { UnusableCertificate } from '../net/tls/secure-context.ts';
 import type { Observation, Runner, RunnerContext } from './runner.ts';
 import { readCertificateFacts } from './ssl/certificate-facts.ts';
-import { shakeHands, type SeenServer } from './ssl/handshake.ts';
+import { maxConnectMs, shakeHands, type SeenServer } from './ssl/handshake.ts';
 import { ocspStatusOf } from './ssl/ocsp.ts';
 import { contextFor, isTrustedAuthority } from './ssl/trust.ts';
 
@@ -200,28 +201,35 @@ async function observe(
     const failure = { ...resolution.failure, phase: 'dns', isNetworkError: true };
     return { ...ended(lookedUpAt, failure), responseTime: null, response: null };
   }
-  const { address } = resolution;
-  const { failure, seen, connectedAt, securedAt, unexplainedMs } = await shakeHands(
-    {
-      ...{ address, host, port, secureContext },
-      serverName: (config.serverName ?? host).replace(/^\[|\]$/g, ''),
-      timeoutMs: config.handshakeTimeoutMs,
+  const { outcome, turn } = await tryAddresses(
+    { ...resolution, host, subject: `${host}:${port}` },
+    async ({ address, begunAt, connectShare, takenMs }) => {
+      const leftMs = Math.max(1, lookedUpAt + maxConnectMs + takenMs - begunAt);
+      const shaken = await shakeHands(
+        {
+          ...{ address, host, port, secureContext },
+          serverName: (config.serverName ?? host).replace(/^\[|\]$/g, ''),
+          connectMs: leftMs * connectShare,
+          timeoutMs: config.handshakeTimeoutMs,
+        },
+        context,
+        trail,
+      );
+      return { ...shaken, isConnected: shaken.connectedAt !== null };
     },
     context,
     trail,
   );
+  const { failure, seen, connectedAt, securedAt, unexplainedMs } = outcome;
+  const { address } = turn;
   const stoppedAt = clock.monotonic();
-  if (failure?.phase === 'connect' || failure?.phase === 'timeout') {
-    await assertNextHopReachable(
-      failure,
-      { address: address.address, subject: `${host}:${port}` },
-      context,
-      trail,
-    );
-    if (connectedAt === null) {
-      const options = { host, port, resolve, signal: context.signal, tried: address };
-      await logOtherFamily(options, context.log);
-    }
+  if (failure?.phase === 'timeout' && connectedAt !== null) {
+    const place = { address: address.address, subject: `${host}:${port}` };
+    await assertNextHopReachable(failure, place, context, trail);
+  }
+  if (failure !== null && connectedAt === null) {
+    const options = { host, port, resolve, signal: context.signal, tried: address };
+    await logOtherFamily(options, context.log);
   }
   if (seen === null || connectedAt === null || securedAt === null) {
     return { ...ended(stoppedAt, failure), responseTime: null, response: null };

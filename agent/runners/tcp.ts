@@ -1,9 +1,10 @@
 /**
  * TCP monitor: connects, and when there is data to send or an answer to judge, sends and reads.
- * Reading ends when the peer closes, when every assertion on the data holds, after a quiet second,
- * at 64 KiB, or at the timeout. The time measured ends with the last byte, never with the waiting.
+ * Reading ends when the peer closes, when no more data can change what the assertions say of it, after a
+ * quiet second unless one of them could still come true, at 64 KiB, or at the timeout. The time measured ends with the last byte, never with the waiting.
  */
 import { connect, type Socket } from 'node:net';
+import type { Assertion } from '@monitor/shared/contract/assertion.ts';
 import type {
   CheckDefinition,
   Failure,
@@ -21,6 +22,7 @@ import { afterTargetTime } from '../net/deadline.ts';
 import { OwnDelay } from '../net/own-delay.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { resolveByOs, resolveByQuery, type Address } from '../net/dns/resolve.ts';
+import { tryAddresses } from '../net/try-addresses.ts';
 import type { Observation, RunnerContext } from './runner.ts';
 
 const quietMs = 1_000;
@@ -32,12 +34,27 @@ interface Conversation {
   data: string | null;
   failure: Failure | null;
   unexplainedMs: number;
+  /** Not all of the data was read. */
+  isCut: boolean;
 }
 
-/** True when every assertion on the data holds for what has come so far. */
-function isSatisfied(request: TcpRequest, data: string): boolean {
+/** Comparisons that more data cannot undo once they hold. */
+const lasting: readonly string[] = ['NOT_EMPTY', 'NOT_NULL'];
+
+/** Whether an assertion that does not hold yet could still come true with more data. */
+function isOpen({ comparison, property, target }: Assertion, data: string): boolean {
+  if (property !== '') return !['IS_EMPTY', 'IS_NULL'].includes(comparison);
+  if (comparison === 'EQUALS') return target.startsWith(data);
+  return !['NOT_CONTAINS', 'IS_EMPTY', 'IS_NULL'].includes(comparison);
+}
+
+/**
+ * What the data so far says about the assertions on it: they are decided, whatever follows; they hold
+ * for now; or one that fails could still come true.
+ */
+function stateOf(request: TcpRequest, data: string): 'decided' | 'holds' | 'open' {
   const assertions = request.assertions.filter(({ source }) => source === 'RESPONSE_DATA');
-  if (assertions.length === 0 || tcpMonitor.judging === null) return false;
+  if (assertions.length === 0) return 'holds';
   const measurement: Measurement = {
     startedAt: 0,
     stoppedAt: 0,
@@ -46,9 +63,15 @@ function isSatisfied(request: TcpRequest, data: string): boolean {
     request: {},
     response: { data },
   };
-  return evaluateAssertions(assertions, tcpMonitor.judging, measurement).every(
-    ({ error }) => error === undefined,
+  const failing = evaluateAssertions(assertions, tcpMonitor.judging, measurement)
+    .filter(({ error }) => error !== undefined)
+    .flatMap(({ order }) => assertions[order] ?? []);
+  if (failing.some((assertion) => !isOpen(assertion, data))) return 'decided';
+  if (failing.length > 0) return 'open';
+  const isLasting = assertions.every(({ comparison, property }) =>
+    lasting.concat(property === '' ? 'CONTAINS' : []).includes(comparison),
   );
+  return isLasting ? 'decided' : 'holds';
 }
 
 function converse(
@@ -58,6 +81,8 @@ function converse(
   /** When the address was known, on the monotonic clock. */
   readyAt: number,
   timeoutMs: number,
+  /** Shorter, for connecting alone. */
+  connectMs: number,
   trail: ConnectionTrail,
 ): Promise<Conversation> {
   const { clock, network, signal } = context;
@@ -69,6 +94,7 @@ function converse(
   return new Promise((resolve, reject) => {
     const seen: Conversation = {
       ...{ connectedAt: null, lastByteAt: null, data: null, failure: null, unexplainedMs: 0 },
+      isCut: false,
     };
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -84,6 +110,7 @@ function converse(
     const release = (): void => {
       isSettled = true;
       cancelTimeout();
+      cancelConnect();
       cancelQuiet?.();
       signal.removeEventListener('abort', onAbort);
     };
@@ -116,6 +143,13 @@ function converse(
           ),
         );
     });
+    let cancelConnect = (): void => undefined;
+    if (connectMs < timeoutMs) {
+      cancelConnect = afterTargetTime(clock, connectMs, ownMs, () => {
+        if (seen.connectedAt !== null) return;
+        settle(timedOut('connect', subject, Math.round(connectMs), 'SOCKET_TIMEOUT'));
+      });
+    }
     signal.addEventListener('abort', onAbort, { once: true });
 
     socket.on('connect', () => {
@@ -132,10 +166,13 @@ function converse(
       chunks.push(chunk);
       bytes += chunk.length;
       cancelQuiet?.();
-      if (bytes >= maxReadBytes || isSatisfied(request, Buffer.concat(chunks).toString('utf8'))) {
+      const state = stateOf(request, Buffer.concat(chunks).toString('utf8'));
+      if (bytes >= maxReadBytes || state === 'decided') {
+        seen.isCut = bytes >= maxReadBytes;
         settle(null);
         return;
       }
+      if (state === 'open') return;
       cancelQuiet = clock.after(quietMs, () => {
         settle(null);
       });
@@ -201,17 +238,27 @@ async function observe(
   }
   const lookupMs = lookedUpAt - start;
   const ownMs = lookupMs < 1 ? 0 : Math.min(lookupMs, context.waitedMs());
-  const leftMs = Math.max(1, context.timeoutMs + ownMs - lookupMs);
-  const seen = await converse(request, resolution.address, context, lookedUpAt, leftMs, trail);
-  const stoppedAt = clock.monotonic();
+  const deadline = start + context.timeoutMs + ownMs;
   const { hostname: host, port } = request;
-  if (seen.failure !== null) {
-    const place = { address: resolution.address.address, subject: `${host}:${port}` };
+  const { outcome: seen, turn } = await tryAddresses(
+    { ...resolution, host, subject: `${host}:${port}` },
+    async ({ address, begunAt, connectShare, takenMs }) => {
+      const leftMs = Math.max(1, deadline + takenMs - begunAt);
+      const args = [context, begunAt, leftMs, leftMs * connectShare, trail] as const;
+      const conversation = await converse(request, address, ...args);
+      return { ...conversation, isConnected: conversation.connectedAt !== null };
+    },
+    context,
+    trail,
+  );
+  const stoppedAt = clock.monotonic();
+  if (seen.failure !== null && seen.isConnected) {
+    const place = { address: turn.address.address, subject: `${host}:${port}` };
     await assertNextHopReachable(seen.failure, place, context, trail);
   }
   if (seen.failure?.phase === 'connect') {
     await logOtherFamily(
-      { ...{ host, port, resolve, signal: context.signal }, tried: resolution.address },
+      { ...{ host, port, resolve, signal: context.signal }, tried: turn.address },
       context.log,
     );
   }
@@ -227,7 +274,7 @@ async function observe(
     startedAt,
     stoppedAt: startedAt + Math.ceil(stoppedAt - start),
     responseTime: phases.total,
-    unexplainedMs: lookedUpAt - start + seen.unexplainedMs,
+    unexplainedMs: turn.begunAt - start + seen.unexplainedMs,
     failure: seen.failure,
     request: asked,
     response:
@@ -235,11 +282,12 @@ async function observe(
         ? null
         : ({
             data: seen.data,
-            remoteAddress: resolution.address.address,
+            remoteAddress: turn.address.address,
             ipFamily: family,
             timings: { lookup: phases.dns, connect: connectedAt - start, end: phases.total },
             timingPhases: phases,
           } satisfies ShownResponse),
+    ...(seen.isCut ? { unread: `only the first ${maxReadBytes} bytes were read` } : {}),
     ...evidenceOf(seen.failure, trail, context),
   };
 }

@@ -21,6 +21,17 @@ export interface JsonAnswer {
   Answer: JsonRecord[];
 }
 
+/** The strings of a TXT record joined, as its readers take them. */
+function joinedText(data: string): string {
+  const parts = [...data.matchAll(/"((?:[^"\\]|\\.)*)"/gs)].map(([, part = '']) => part);
+  const bytes = parts
+    .join('')
+    .replaceAll(/\\(\d{3}|.)/gs, (_all, escaped: string) =>
+      escaped.length === 3 ? String.fromCharCode(Number(escaped)) : escaped,
+    );
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}
+
 export function toJsonAnswer({ returnCode, flags, questions, answers }: DnsAnswer): JsonAnswer {
   return {
     Status: returnCode,
@@ -30,7 +41,10 @@ export function toJsonAnswer({ returnCode, flags, questions, answers }: DnsAnswe
     AD: flags.ad,
     CD: flags.cd,
     Question: questions.map(({ name, type }) => ({ name, type })),
-    Answer: answers.map(({ name, type, ttl, data }) => ({ name, type, TTL: ttl, data })),
+    Answer: answers.map(({ name, type, ttl, data }) => ({
+      ...{ name, type, TTL: ttl, data },
+      ...(type === 'TXT' ? { text: joinedText(data) } : {}),
+    })),
   };
 }
 

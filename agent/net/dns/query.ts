@@ -1,4 +1,5 @@
 /** A question as bytes (RFC 1035 section 4). */
+import { isIP } from 'node:net';
 import { randomInt } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import dnsPacket, { type Question } from 'dns-packet';
@@ -30,6 +31,20 @@ function toAscii(name: string): string | null {
   return isValid ? ascii : null;
 }
 
+/** The name under which the names of an address stand; a name stays what it is. */
+function reverseName(name: string): string {
+  const version = isIP(name);
+  if (version === 4) return `${name.split('.').toReversed().join('.')}.in-addr.arpa`;
+  if (version === 0) return name;
+  const [, text = ''] =
+    /^\[(.*)\]$/.exec(new URL(`http://[${name.replace(/%.*/, '')}]`).hostname) ?? [];
+  const [before = [], after] = text.split('::').map((part) => part.split(':').filter(Boolean));
+  const zeros = after === undefined ? 0 : 8 - before.length - after.length;
+  const groups = [...before, ...Array<string>(zeros).fill('0'), ...(after ?? [])];
+  const digits = groups.map((group) => group.padStart(4, '0')).join('');
+  return `${[...digits].toReversed().join('.')}.ip6.arpa`;
+}
+
 /**
  * Encodes a query for one record type of a name, with recursion unless the options say otherwise.
  * The AD bit asks the resolver whether it validated the answer (RFC 6840 section 5.7). Null for an
@@ -40,7 +55,7 @@ export function encodeQuery(
   type: RecordType,
   isRecursionDesired = true,
 ): DnsQuery | null {
-  const ascii = toAscii(name);
+  const ascii = toAscii(type === 'PTR' ? reverseName(name) : name);
   if (ascii === null) return null;
   const id = randomInt(65_536);
   // Types by number: dns-packet does not know all names, but accepts numbers.

@@ -19,7 +19,8 @@ export interface Address {
   family: IpFamily;
 }
 
-export type Resolution = { address: Address } | { failure: Failure };
+/** `others` are further addresses of the name, in the order of the answer. */
+export type Resolution = { address: Address; others?: readonly Address[] } | { failure: Failure };
 
 const osLookups = 3;
 /** A resolver that stays silent for so long is not waited for alone. */
@@ -40,7 +41,12 @@ function withoutResolver(host: string, family: IpFamily): Resolution | null {
   if (version !== 0) {
     if (version === numberOf(family)) return { address: { address: bare, family } };
     return {
-      failure: failureOf('resolve', 'ERR_INVALID_IP_ADDRESS', bare, `the address is not ${family}`),
+      failure: failureOf(
+        'resolve',
+        'ERR_INVALID_IP_ADDRESS',
+        bare,
+        `the address is not ${family}; set ipFamily to ${family === 'IPv4' ? 'IPv6' : 'IPv4'}`,
+      ),
     };
   }
   if (/^(.+\.)?localhost\.?$/i.test(host)) {
@@ -149,6 +155,26 @@ async function queryAll(
   }
 }
 
+function ofAddresses(found: readonly string[], family: IpFamily): Resolution | null {
+  const [address, ...others] = [...new Set(found)].map((each) => ({ address: each, family }));
+  if (address === undefined) return null;
+  return others.length === 0 ? { address } : { address, others };
+}
+
+/** A name that exists without an address of this family. */
+async function noAddress(
+  host: string,
+  family: IpFamily,
+  servers?: readonly string[],
+): Promise<Resolution> {
+  const failure = failureOf('resolve', 'ENODATA', host);
+  const other = family === 'IPv6' ? 'IPv4' : 'IPv6';
+  const found = await queryAll(host, other, servers);
+  if (!('addresses' in found) || found.addresses.length === 0) return { failure };
+  const advice = `the name has no address of ${family}, but one of ${other} (${found.addresses[0] ?? ''}): set ipFamily to ${other}`;
+  return { failure: { ...failure, message: `${advice}: ${host} (ENODATA)` } };
+}
+
 /** Resolves a name by a DNS query to the resolvers of this machine, or to `servers`. */
 export async function resolveByQuery(
   host: string,
@@ -159,15 +185,14 @@ export async function resolveByQuery(
   if (direct !== null) return direct;
   const found = await queryAll(host, family, servers);
   if ('addresses' in found) {
-    const [address] = found.addresses;
-    if (address !== undefined) return { address: { address, family } };
-    return { failure: failureOf('resolve', 'ENODATA', host) };
+    return ofAddresses(found.addresses, family) ?? noAddress(host, family, servers);
   }
   const { code, error } = found;
   // A resolver that refuses everything is no resolver for this machine.
   const isGone = code === 'EREFUSED' || isResolverGone(code);
   const isSilentName = code === 'ETIMEOUT' && (await isAnyoneThere(servers));
   if (isGone && !isSilentName) throw resolverGone(host, error);
+  if (code === 'ENODATA') return noAddress(host, family, servers);
   return { failure: failureOf('resolve', code, host) };
 }
 
@@ -183,7 +208,7 @@ function notLookedUp(host: string): Error {
   );
 }
 
-async function lookUp(host: string, family: IpFamily): Promise<string> {
+async function lookUp(host: string, family: IpFamily): Promise<string[]> {
   const { promise: tooLong, reject } = Promise.withResolvers<never>();
   const limitTo = (ms: number, errorOf: (host: string) => Error): NodeJS.Timeout =>
     setTimeout(() => {
@@ -196,9 +221,9 @@ async function lookUp(host: string, family: IpFamily): Promise<string> {
       if (isOver) throw notLookedUp(host);
       clearTimeout(timer);
       timer = limitTo(osTimeoutMs, silent);
-      return dnsPromises.lookup(host, { family: numberOf(family) });
+      return dnsPromises.lookup(host, { family: numberOf(family), all: true });
     });
-    return (await Promise.race([lookup, tooLong])).address;
+    return (await Promise.race([lookup, tooLong])).map(({ address }) => address);
   } finally {
     isOver = true;
     clearTimeout(timer);
@@ -224,7 +249,8 @@ export async function resolveByOs(host: string, family: IpFamily): Promise<Resol
   const direct = withoutResolver(host, family);
   if (direct !== null) return direct;
   try {
-    return { address: { address: await lookUp(host, family), family } };
+    const found = ofAddresses(await lookUp(host, family), family);
+    return found ?? { failure: failureOf('resolve', 'ENODATA', host) };
   } catch (error) {
     if (error instanceof AgentError) throw error;
     const code = codeOf(error);

@@ -8,7 +8,6 @@ import { noTcpTimes, type ReadTcpTimes } from '../../native/tcp-times.ts';
 import type { ConnectionTrail } from '../connection-trail.ts';
 import { anonymous, identityFor, withRejection, type Identity } from '../tls/client-identity.ts';
 import { failureOf, timedOut } from '../failure.ts';
-import { assertNextHopReachable } from '../next-hop/assert-reachable.ts';
 import type { NextHops } from '../next-hop/next-hop.ts';
 import { exchangeHttp, type Exchange, type ExchangeResponse } from './exchange.ts';
 import { CookieJar } from './cookie-jar.ts';
@@ -21,6 +20,7 @@ import {
   resolveProxy,
   type HttpProxy,
 } from './proxy.ts';
+import { tryAddresses, type Turn } from '../try-addresses.ts';
 import { timingsOf, type HttpTimings } from './timings.ts';
 import { usableFamily } from '../ip-family.ts';
 import { logOtherFamily } from '../tcp/other-family.ts';
@@ -193,57 +193,63 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
   const lookupMs = lookedUpAt - begunAt;
   // A literal address takes no time; the wait is not read for nothing.
   if (lookupMs >= 1) journey.deadline += Math.min(lookupMs, waitedMs());
-  const leftMs = journey.deadline - lookedUpAt;
-  if (leftMs <= 0) return { ...hop, failure: timedOut('resolve', url.host, timeoutMs) };
-  const exchange = await exchangeHttp({
-    ...{ method: leg.method, url, headers, body: leg.body },
-    ...{ proxy, secureContext, clock, signal },
-    tcpTimes: surroundings.network?.tcpTimes ?? noTcpTimes,
-    address: resolution.address,
-    skipSsl: request.skipSsl,
-    readyAt: lookedUpAt,
-    timeoutMs: leftMs,
-    waitedMs,
-    limitMs: timeoutMs,
-    trail: request.trail,
-    keepBytes: request.keepBytes,
-    stopBytes: request.stopBytes,
-    onDeviation: (text) => {
-      surroundings.log(`the answer of ${url.host} is no proper HTTP: ${text}`, 'WARN');
-    },
-    isEnoughHead: (status, location) =>
-      request.followRedirects && targetOf(url, status, location) instanceof URL,
-    ...(request.onSecure === undefined ? {} : { onSecure: request.onSecure }),
-    ...(request.serverName === undefined || url !== request.url
-      ? {}
-      : { serverName: request.serverName }),
-  });
-  journey.jar.take(url, exchange.response?.headers['set-cookie'] ?? []);
-  if (proxy !== null && exchange.failure !== null) {
-    await assertProxyStillReachable(proxy, resolution.address, { clock, signal });
-  }
-  if (proxy === null && exchange.failure !== null && surroundings.network !== undefined) {
-    const { network } = surroundings;
-    const place = { address: resolution.address.address, subject: url.host };
-    await assertNextHopReachable(
-      exchange.failure,
-      place,
-      { network, clock, signal },
-      request.trail,
-    );
-  }
-  if (proxy === null && exchange.failure?.phase === 'connect') {
-    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
-    const target = { host: url.hostname, port, tried: resolution.address };
-    await logOtherFamily({ ...target, resolve: resolveByOs, signal }, (message, level) => {
-      surroundings.log(message, level);
+  if (journey.deadline <= lookedUpAt)
+    return { ...hop, failure: timedOut('resolve', url.host, timeoutMs) };
+  const attempt = async ({ address, begunAt: readyAt, connectShare, takenMs }: Turn) => {
+    const leftMs = Math.max(1, journey.deadline + takenMs - readyAt);
+    const exchange = await exchangeHttp({
+      ...{ method: leg.method, url, headers, body: leg.body },
+      ...{ proxy, secureContext, clock, signal, address, readyAt },
+      tcpTimes: surroundings.network?.tcpTimes ?? noTcpTimes,
+      skipSsl: request.skipSsl,
+      timeoutMs: leftMs,
+      connectMs: leftMs * connectShare,
+      waitedMs,
+      limitMs: timeoutMs,
+      trail: request.trail,
+      keepBytes: request.keepBytes,
+      stopBytes: request.stopBytes,
+      onDeviation: (text) => {
+        surroundings.log(`the answer of ${url.host} is no proper HTTP: ${text}`, 'WARN');
+      },
+      isEnoughHead: (status, location) =>
+        request.followRedirects && targetOf(url, status, location) instanceof URL,
+      ...(request.onSecure === undefined ? {} : { onSecure: request.onSecure }),
+      ...(request.serverName === undefined || url !== request.url
+        ? {}
+        : { serverName: request.serverName }),
     });
+    const { failure, times } = exchange;
+    return { exchange, failure, isConnected: proxy !== null || times.connect !== null };
+  };
+  const place = { ...resolution, host: url.hostname, subject: url.host };
+  const tools = { ...{ clock, signal, waitedMs }, log: surroundings.log.bind(surroundings) };
+  const network = proxy === null ? surroundings.network : undefined;
+  const { outcome, turn } = await tryAddresses(
+    place,
+    attempt,
+    { ...tools, network },
+    request.trail,
+  );
+  const { failure } = outcome;
+  journey.deadline += turn.takenMs;
+  // Of earlier addresses the agent may have taken all of the time.
+  const unexplainedMs = outcome.exchange.unexplainedMs + (turn.begunAt - lookedUpAt);
+  const exchange = { ...outcome.exchange, unexplainedMs };
+  journey.jar.take(url, exchange.response?.headers['set-cookie'] ?? []);
+  if (proxy !== null && failure !== null) {
+    await assertProxyStillReachable(proxy, turn.address, { clock, signal });
+  }
+  if (proxy === null && failure?.phase === 'connect') {
+    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+    const target = { host: url.hostname, port, tried: turn.address };
+    await logOtherFamily({ ...target, resolve: resolveByOs, signal }, tools.log);
   }
   return {
     ...hop,
     exchange,
-    failure: exchange.failure && explained(exchange.failure, exchange, shownFor),
-    remoteAddress: proxy === null ? resolution.address.address : null,
+    failure: failure && explained(failure, exchange, shownFor),
+    remoteAddress: proxy === null ? turn.address.address : null,
   };
 }
 

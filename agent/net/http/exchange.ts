@@ -59,6 +59,8 @@ export interface ExchangeRequest extends BodyLimits {
   readyAt: number;
   /** Timeout from now, in ms. */
   timeoutMs: number;
+  /** Shorter, for connecting alone. */
+  connectMs: number;
   /** How long the agent has waited in this attempt, in ms. */
   waitedMs: () => number;
   /** The configured timeout, for messages. */
@@ -172,6 +174,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     const release = (): void => {
       isSettled = true;
       cancelTimeout();
+      cancelConnect();
       exchange.signal.removeEventListener('abort', onAbort);
       reading?.stop();
       socket?.destroy();
@@ -232,6 +235,13 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         settle(timedOut(phaseOf(times, isSecure), subject, exchange.limitMs));
       }
     });
+    let cancelConnect = (): void => undefined;
+    if (exchange.connectMs < exchange.timeoutMs) {
+      cancelConnect = afterTargetTime(clock, exchange.connectMs, ownMs, () => {
+        if (times.connect !== null) return;
+        settle(timedOut('connect', subject, Math.round(exchange.connectMs)));
+      });
+    }
     exchange.signal.addEventListener('abort', onAbort, { once: true });
 
     const dataAt = (): number => (socket === undefined ? delay.now() : delay.dataAt(socket));

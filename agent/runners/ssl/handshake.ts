@@ -15,8 +15,8 @@ import { OwnDelay } from '../../net/own-delay.ts';
 import type { Address } from '../../net/dns/resolve.ts';
 import type { RunnerContext } from '../runner.ts';
 
-/** TCP has its own time; that of the handshake begins once it is connected. */
-const connectMs = 10_000;
+/** TCP has its own time, for all addresses; that of the handshake begins once it is connected. */
+export const maxConnectMs = 10_000;
 
 /** Node gives these away only while the socket is open. */
 export interface SeenServer {
@@ -50,6 +50,7 @@ export interface HandshakeOptions {
   /** What is asked for and verified. An address is not sent: RFC 6066, 3. */
   serverName: string;
   secureContext: SecureContext;
+  connectMs: number;
   timeoutMs: number;
 }
 
@@ -93,7 +94,7 @@ function ofNetwork(phase: string, failure: Failure): Failure {
 
 /** Connects, shakes hands and disconnects. Rejects with an AgentError for a problem of this machine. */
 export function shakeHands(
-  { address, host, port, serverName, secureContext, timeoutMs }: HandshakeOptions,
+  { address, host, port, serverName, secureContext, connectMs, timeoutMs }: HandshakeOptions,
   {
     clock,
     network,

@@ -84,7 +84,13 @@ export const tcpMonitor: AgentCheckType<TcpRequest> = {
       const place = hostAndPort(address, 'tcp');
       return place === null
         ? { problem: 'the port is missing' }
-        : { request: { hostname: place.host, port: place.port } };
+        : {
+            request: {
+              hostname: place.host,
+              port: place.port,
+              ...(place.host.includes(':') ? { ipFamily: 'IPv6' } : {}),
+            },
+          };
     },
   },
   trace({ request, response }) {

@@ -75,7 +75,15 @@ export const urlMonitor: AgentCheckType<UrlRequest> = {
   trace: null,
   address: {
     form: 'http(s)://…',
-    read: (url) => (/^https?:\/\//i.test(url) ? { request: { url } } : null),
+    read: (url) =>
+      /^https?:\/\//i.test(url)
+        ? {
+            request: {
+              url,
+              ...(/^https?:\/\/(?:[^/?#@]*@)?\[/i.test(url) ? { ipFamily: 'IPv6' } : {}),
+            },
+          }
+        : null,
   },
   judging: {
     hasResponseTimeLimits: true,

@@ -300,3 +300,41 @@ test('hundreds of queries at once each get their own answer', async () => {
     names.map((name) => `"${name}"`),
   );
 });
+
+test('the strings of a TXT record are joined beside their presentation form', async () => {
+  const whole = `v=DKIM1; p=${'k'.repeat(400)}; n="ü\\`;
+  const parts = [Buffer.from(whole).subarray(0, 255), Buffer.from(whole).subarray(255)];
+  const name = 'a.test';
+  await using server = await startDnsServer((query) =>
+    answerTo(query, { answers: [{ name, type: 'TXT', ttl: 60, data: parts }] }),
+  );
+  const seen = await run({ recordType: 'TXT', nameServer: '127.0.0.1', port: server.port });
+  const { Answer } = seen.response?.['jsonAnswer'] as { Answer: { text?: string }[] };
+  assert.equal(Answer[0]?.text, whole);
+});
+
+for (const [query, expected] of [
+  ['192.0.2.1', '1.2.0.192.in-addr.arpa'],
+  ['2001:db8::1', `1.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.ip6.arpa`],
+  ['::1', `1.${'0.'.repeat(31)}ip6.arpa`],
+  ['1.2.0.192.in-addr.arpa', '1.2.0.192.in-addr.arpa'],
+] as const) {
+  test(`a PTR query of ${query} asks for ${expected}`, async () => {
+    await using server = await startDnsServer((asked) => answerTo(asked));
+    const nameServer = '127.0.0.1';
+    await run({ query, recordType: 'PTR', nameServer, port: server.port });
+    assert.equal(server.queries[0]?.name, expected);
+  });
+}
+
+test('no record is said where no assertion looks at the answer', async () => {
+  await using server = await startDnsServer((query) => answerTo(query));
+  const at = { nameServer: '127.0.0.1', port: server.port };
+  const assertion = { source: 'RESPONSE_CODE', comparison: 'EQUALS', target: 'NOERROR' } as const;
+  for (const assertions of [[], [{ ...assertion, property: '', regex: null }]]) {
+    const logged: string[] = [];
+    await run({ ...at, assertions }, { log: (message) => logged.push(message) });
+    const isSaid = logged.some((line) => line.includes('no record of type A'));
+    assert.equal(isSaid, assertions.length === 0);
+  }
+});

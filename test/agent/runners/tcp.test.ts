@@ -5,6 +5,8 @@ import { runTcp } from '../../../agent/runners/tcp.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import { resolveByQuery } from '../../../agent/net/dns/resolve.ts';
 import { answerTo, startDnsServer } from '../../support/dns-server.ts';
+import { tcpMonitor } from '@monitor/shared/contract/checks/tcp.ts';
+import { judge } from '@monitor/shared/domain/verdict.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { scaledClock } from '../../support/scaled-clock.ts';
 import { tcpServer } from '../../support/servers.ts';
@@ -94,4 +96,122 @@ test('an unknown name is a failure of the target, a dead resolver is an agent er
     resolveByQuery('any.example', 'IPv4', [`127.0.0.1:${gone.port}`]),
     (error) => error instanceof AgentError && error.code === 'RESOLVER_UNAVAILABLE',
   );
+});
+
+/** Pieces of an answer with the milliseconds before each; null ends the connection. */
+const talks: [
+  pieces: [number, string | null][],
+  comparison: string,
+  target: string,
+  property: string,
+  fails: boolean,
+][] = [
+  [
+    [
+      [0, '+OK '],
+      [200, 'DEGRADED'],
+      [0, null],
+    ],
+    'NOT_CONTAINS',
+    'DEGRADED',
+    '',
+    true,
+  ],
+  [
+    [
+      [0, '+OK '],
+      [200, 'fine'],
+      [0, null],
+    ],
+    'NOT_CONTAINS',
+    'DEGRADED',
+    '',
+    false,
+  ],
+  [
+    [
+      [0, 'OK'],
+      [200, ' but degraded'],
+      [0, null],
+    ],
+    'EQUALS',
+    'OK',
+    '',
+    true,
+  ],
+  [
+    [
+      [0, 'fine '],
+      [200, 'ERR down'],
+      [0, null],
+    ],
+    'IS_EMPTY',
+    '',
+    'ERR (.*)',
+    true,
+  ],
+  [
+    [
+      [0, '220-mx\r\n'],
+      [1_800, '220 ready\r\n'],
+    ],
+    'CONTAINS',
+    '220 ready',
+    '',
+    false,
+  ],
+  [
+    [
+      [0, 'P'],
+      [1_300, 'ONG'],
+    ],
+    'EQUALS',
+    'PONG',
+    '',
+    false,
+  ],
+  [
+    [
+      [0, 'count '],
+      [1_300, '17 '],
+    ],
+    'GREATER_THAN',
+    '5',
+    'count (\\d+) ',
+    false,
+  ],
+];
+
+for (const [pieces, comparison, target, property, fails] of talks) {
+  const shown = pieces.map(([, text]) => text?.trim()).join(' … ');
+  test(`${comparison} ${target || property} of ${shown} ${fails ? 'fails' : 'holds'}`, async () => {
+    await using server = await tcpServer((socket) => {
+      socket.setNoDelay(true);
+      const [first, ...rest] = pieces;
+      const say = ([ms, text]: [number, string | null], more: typeof pieces): void => {
+        setTimeout(() => {
+          if (text === null) socket.end();
+          else socket.write(text);
+          const [next, ...others] = more;
+          if (next !== undefined) say(next, others);
+        }, ms);
+      };
+      if (first !== undefined) say(first, rest);
+    });
+    const assertions = [{ source: 'RESPONSE_DATA', comparison, target, property }];
+    const definition = definitionOf('TCP', {
+      hostname: '127.0.0.1',
+      port: server.port,
+      assertions,
+    });
+    const seen = await runTcp(definition, runnerContext(5_000));
+    assert.equal(judge(tcpMonitor.judging, definition, seen).hasFailures, fails);
+  });
+}
+
+test('what no more data can make true is not waited for', async () => {
+  await using server = await tcpServer((socket) => socket.write('-ERR'));
+  const assertions = [{ source: 'RESPONSE_DATA', comparison: 'EQUALS', target: '+PONG' }];
+  const seen = await connect(server.port, { assertions }, 30_000);
+  assert.ok(seen.stoppedAt - seen.startedAt < 20_000);
 });

@@ -10,7 +10,7 @@ import { answerTo, startDnsServer, type DnsScript } from '../../../support/dns-s
 test('a name that waits for lookups that hang is an agent error, and works when they end', async (t) => {
   const ends: ((error: Error) => void)[] = [];
   t.mock.method(dnsPromises, 'lookup', (host: string) => {
-    if (host === 'good.example') return Promise.resolve({ address: '10.0.0.1', family: 4 });
+    if (host === 'good.example') return Promise.resolve([{ address: '10.0.0.1', family: 4 }]);
     return new Promise((_resolve, reject) => {
       ends.push(reject);
     });
