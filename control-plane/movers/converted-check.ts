@@ -1,6 +1,8 @@
 /** Checks of simple targets, as every format makes them. */
 import { hostAndPort } from '@monitor/shared/contract/checks/check-type.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
+import { runBased } from './decide/retries.ts';
+import type { CommonFields, Entry, Plan, Ref } from './plan.ts';
 
 /** What an object of a source becomes, without the fields that all checks have. */
 export interface ConvertedCheck {
@@ -8,6 +10,8 @@ export interface ConvertedCheck {
   /** The longest response time of its type, in milliseconds; null where there is no limit. */
   ceiling: number | null;
   fields: Record<string, unknown>;
+  /** The server whose certificate decides too; absent without TLS. */
+  server?: TlsServer;
 }
 
 /** Longest response times per check type, in milliseconds. */
@@ -56,6 +60,74 @@ export function icmpCheck(
       request: { hostname, ipFamily: familyFor(hostname, ipFamily), pingCount, assertions },
     },
   };
+}
+
+/** A server that speaks TLS. */
+export interface TlsServer {
+  hostname: string;
+  port: number;
+  /** Null for the host name. */
+  serverName: string | null;
+  skipChainValidation: boolean;
+}
+
+/** The server of an https address; null for another. */
+export function tlsServerOf(
+  url: string,
+  settings: Pick<TlsServer, 'serverName' | 'skipChainValidation'>,
+): TlsServer | null {
+  if (!/^https:/i.test(url) || !URL.canParse(url)) return null;
+  const { hostname, port } = new URL(url);
+  return { hostname, port: Number(port || 443), ...settings };
+}
+
+/** Fails some days before the certificate expires; without days, when it is not valid. */
+export function sslCheck(
+  server: TlsServer,
+  ipFamily: IpFamily,
+  days: number | null,
+  assertions: readonly unknown[] = [],
+): ConvertedCheck {
+  const isOutdated = {
+    ...{ source: 'CERTIFICATE', property: 'daysUntilExpiry', comparison: 'GREATER_THAN' },
+    target: String((days ?? 0) - 1),
+  };
+  return {
+    checkType: 'SSL',
+    ceiling: ceilings.HTTP,
+    fields: {
+      request: {
+        sslConfig: {
+          ...server,
+          ipFamily: familyFor(server.hostname, ipFamily),
+          alertDaysBeforeExpiry: Math.min(365, days ?? 1),
+          securityBaseline: { enabled: false },
+        },
+        assertions: days === null ? assertions : [...assertions, isOutdated],
+      },
+    },
+  };
+}
+
+/** An SSL check beside others of its server. */
+export function addCertificateCheck(
+  plan: Plan,
+  logicalId: string,
+  { server, days, ...common }: { server: TlsServer; days: number } & CommonFields,
+  entry: Entry,
+): Ref {
+  plan.say(
+    'CHANGED',
+    'SSL checks for conditions and rules about certificates also fail when the handshake, the name or the chain is not as it should be.',
+  );
+  return plan.add('check', logicalId, {
+    checkType: 'SSL',
+    ...plan.checkFields(entry, common),
+    activated: common.active,
+    ...{ ...plan.scheduledFields(), frequency: 10, retryStrategy: null },
+    ...{ alertSettings: runBased(1), degradedResponseTime: null, maxResponseTime: ceilings.HTTP },
+    ...sslCheck(server, 'IPv4', days).fields,
+  });
 }
 
 export function dnsCheck(request: Record<string, unknown>): ConvertedCheck {

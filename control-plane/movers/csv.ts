@@ -170,7 +170,7 @@ function convertRow(plan: Plan, row: SourceObject): void {
     ? {}
     : {
         ...plan.scheduledFields(),
-        ...entry.frequency(interval),
+        ...entry.frequency(interval).fields,
         retryStrategy: confirmed.retryStrategy,
         ...entry.timeLimits(timeout, made.ceiling),
       };

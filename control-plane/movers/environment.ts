@@ -49,7 +49,10 @@ export class FilledVariables {
       );
     }
     resources.splice(0, resources.length, ...resources.map((each) => this.#settled(each)));
-    for (const line of this.#plan.lines) line.text = this.#named(line.text);
+    for (const line of this.#plan.lines) {
+      line.text = this.#named(line.text);
+      line.name = line.name === null ? null : this.#named(line.name);
+    }
   }
 
   #named(text: string): string {

@@ -28,7 +28,9 @@ function recognise(files: readonly SourceFile[]): Format {
 }
 
 /** What the files become. Reads and changes nothing else. */
-export function planImport(files: readonly SourceFile[], request: ImportRequest): Plan {
+export function planImport(given: readonly SourceFile[], request: ImportRequest): Plan {
+  // A mark of the byte order is no part of a text.
+  const files = given.map((file) => ({ ...file, text: file.text.replace(/^\uFEFF/, '') }));
   if (files.length === 0) throw new SourceError('there are no files');
   const from = request.from ?? recognise(files);
   const mover = formats[from];

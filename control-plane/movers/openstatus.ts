@@ -89,7 +89,7 @@ const kinds: Readonly<
   Record<string, (monitor: SourceObject, entry: Entry) => ConvertedCheck | null>
 > = {
   http: (monitor, entry) => {
-    const request = monitor.object('request', { method: 'GET' });
+    const request = monitor.object('request', { method: 'GET', followRedirects: true });
     const body = request.text('body');
     return httpCheck(entry, {
       url: request.text('url'),
@@ -98,7 +98,7 @@ const kinds: Readonly<
       body,
       bodyType: /^\s*[[{]/.test(body) ? 'JSON' : 'RAW',
       basicAuth: null,
-      followRedirects: true,
+      followRedirects: request.flag('followRedirects'),
       skipSSL: false,
       ipFamily: 'IPv4',
       assertions: assertionsOf(entry, monitor),
@@ -138,7 +138,7 @@ function locationsOf(plan: Plan, entry: Entry, monitor: SourceObject): Record<st
 function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>): void {
   const monitor = new SourceObject(given, monitorDefaults);
   const name = monitor.text('name') || key;
-  const entry = plan.entry('monitor', key, name);
+  const entry = plan.entry('monitor', key, name, given);
   const kind = monitor.text('kind');
   const made = lookUp(kinds, kind)?.(monitor, entry);
   if (made === undefined)
@@ -161,7 +161,7 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
     description: monitor.text('description'),
     active: monitor.flag('active'),
   };
-  const schedule = { ...locationsOf(plan, entry, monitor), ...entry.frequency(seconds) };
+  const schedule = { ...locationsOf(plan, entry, monitor), ...entry.frequency(seconds).fields };
   entry.leftovers(monitor, {
     public: '`public`: put a service on a status page instead',
     openTelemetry: '`openTelemetry`: agents send traces as they are set up',

@@ -1,9 +1,9 @@
 /** What an import will do: resources of a project, secret variables, and a report without gaps. */
 import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
-import { duration, frequencyFor, requestsPerHour } from './decide/interval.ts';
+import { duration, frequencyFor, requestsPerHour, type Frequency } from './decide/interval.ts';
 import { refusalOf } from './acceptable.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, SourceError, type SourceObject } from './source-object.ts';
+import { lookUp, placeOf, SourceError, type SourceObject } from './source-object.ts';
 
 /** Every object and every field that says something ends in one of these. */
 export const reportClasses = [
@@ -26,6 +26,10 @@ export interface ReportLine {
   class: Exclude<ReportClass, 'EXACT'>;
   /** Kind and id of the object in the source; null for the whole source. */
   object: string | null;
+  /** Its name; null for the whole source. */
+  name: string | null;
+  /** File and line of the object, where the file has lines. */
+  place: string | null;
   text: string;
 }
 
@@ -45,6 +49,7 @@ export interface SecretVariable {
   value: string;
 }
 
+const ofSource = { object: null, name: null, place: null };
 const nameUpTo = 255;
 const descriptionUpTo = 500;
 const maxTags = 100;
@@ -81,23 +86,26 @@ export class Entry {
   /** Kind and id in the source. */
   readonly object: string;
   readonly name: string;
+  readonly #place: string | null;
+  readonly #said = new Set<string>();
   isDeactivated = false;
   lines = 0;
 
-  constructor(plan: Plan, object: string, name: string) {
+  constructor(plan: Plan, object: string, name: string, place: string | null) {
     this.#plan = plan;
     this.object = object;
     this.name = name;
+    this.#place = place;
   }
 
   #say(kind: ReportLine['class'], text: string): void {
+    // The same may be found at each of its targets.
+    if (this.#said.has(kind + text)) return;
+    this.#said.add(kind + text);
     this.lines += 1;
+    const { object, name } = this;
     const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
-    this.#plan.lines.push({
-      class: kind,
-      object: this.object,
-      text: `«${this.name}»: ${sentence}`,
-    });
+    this.#plan.lines.push({ class: kind, object, name, place: this.#place, text: sentence });
   }
 
   changed(text: string): void {
@@ -141,15 +149,20 @@ export class Entry {
     }
   }
 
-  /** A frequency for an interval in seconds, with a line where it differs. */
-  frequency(seconds: number): { frequency: number; frequencyOffset?: number } {
-    const chosen = frequencyFor(seconds, this.#plan.options.prefersLonger);
-    if (chosen.seconds !== seconds) {
+  /** A frequency for an interval in seconds, with a line where it differs. `shortest` is that of a type. */
+  frequency(seconds: number, shortest = 0): Frequency {
+    const wanted = Math.max(seconds, shortest);
+    const chosen = frequencyFor(wanted, this.#plan.options.prefersLonger);
+    if (seconds < 0.001)
       this.changed(
-        `every ${duration(seconds)} → every ${duration(chosen.seconds)} (${requestsPerHour(seconds)} → ${requestsPerHour(chosen.seconds)} requests per hour)`,
+        `an interval without unit is in nanoseconds there → every ${duration(chosen.seconds)}`,
       );
+    else if (chosen.seconds !== seconds) {
+      const [before, after] = [requestsPerHour(seconds), requestsPerHour(chosen.seconds)];
+      const load = before === after ? '' : ` (${before} → ${after} requests per hour)`;
+      this.changed(`every ${duration(seconds)} → every ${duration(chosen.seconds)}${load}`);
     }
-    return chosen.fields;
+    return chosen;
   }
 
   /** Limits for a timeout in seconds; without a timeout, the longest. A type may have no limit. */
@@ -201,14 +214,15 @@ export class Plan {
     this.options = options;
   }
 
-  /** Registers an object of the source. */
-  entry(kind: string, id: string, name: string): Entry {
+  /** Registers an object of the source; `given` is its record in the file. */
+  entry(kind: string, id: string, name: string, given?: unknown): Entry {
     if (this.entries.length >= maxEntries) {
       throw new SourceError(
         `${kind} ${id}: more than ${maxEntries} objects are not imported at once`,
       );
     }
-    const entry = new Entry(this, `${kind} ${id}`, name === '' ? `${kind} ${id}` : name);
+    const shown = name === '' ? `${kind} ${id}` : name;
+    const entry = new Entry(this, `${kind} ${id}`, shown, placeOf(given));
     this.entries.push(entry);
     return entry;
   }
@@ -217,7 +231,7 @@ export class Plan {
   say(kind: ReportLine['class'], text: string): void {
     if (this.#said.has(text)) return;
     this.#said.add(text);
-    this.lines.push({ class: kind, object: null, text });
+    this.lines.push({ class: kind, ...ofSource, text });
   }
 
   need(what: string): void {
@@ -363,7 +377,7 @@ export class Plan {
   report(): ReportLine[] {
     const lines = [...this.lines];
     const secrets = this.variables.length;
-    const say = (text: string) => lines.push({ class: 'SECRET', object: null, text });
+    const say = (text: string) => lines.push({ class: 'SECRET', ...ofSource, text });
     if (secrets > 0) {
       say(
         `${secrets} ${secrets === 1 ? 'credential is' : 'credentials are'} stored as secret variables; they stand in clear text in your file. Delete the file after the import.`,

@@ -1,5 +1,5 @@
 /** A plan for people and for programs. Neither shows a credential. */
-import { reportClasses, type Plan, type ReportClass } from './plan.ts';
+import { reportClasses, type Plan, type ReportClass, type ReportLine } from './plan.ts';
 
 const titles: Readonly<Record<ReportClass, string>> = {
   EXACT: 'exact',
@@ -28,6 +28,21 @@ function countByType(plan: Plan): Map<string, number> {
   return counts;
 }
 
+const maxNames = 3;
+
+/** One line for all objects of which the same is said, with the first of their names. */
+function folded(lines: readonly ReportLine[]): string[] {
+  return [...Map.groupBy(lines, ({ text }) => text)].flatMap(([text, same]) => {
+    const named = same.flatMap(({ name, place }) =>
+      name === null ? [] : [`«${name}»${place === null ? '' : ` (${place})`}`],
+    );
+    if (named.length === 0) return same.map(() => text);
+    const further = named.length - maxNames;
+    const shown = named.slice(0, maxNames).join(', ');
+    return [`${shown}${further > 0 ? ` and ${further} more` : ''}: ${text}`];
+  });
+}
+
 /** Lines for a terminal: what is created, what differs, what is missing. */
 export function planText(plan: Plan): string[] {
   const lines = plan.report();
@@ -42,7 +57,7 @@ export function planText(plan: Plan): string[] {
     ...reportClasses.flatMap((kind) => {
       const own = lines.filter((line) => line.class === kind);
       if (own.length === 0) return [];
-      return ['', `  ${titles[kind]}: ${own.length}`, ...own.map(({ text }) => `    ${text}`)];
+      return ['', `  ${titles[kind]}: ${own.length}`, ...folded(own).map((line) => `    ${line}`)];
     }),
     ...(plan.missing.length === 0
       ? []

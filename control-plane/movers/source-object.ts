@@ -6,6 +6,18 @@ export class SourceError extends Error {}
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+const places = new WeakMap<object, string>();
+
+/** Remembers where a record begins in its file. */
+export function notePlace(fields: object, place: string): void {
+  places.set(fields, place);
+}
+
+/** File and line of a record; null where the file has no lines. */
+export function placeOf(fields: unknown): string | null {
+  return isFields(fields) ? (places.get(fields) ?? null) : null;
+}
+
 /** The entry of a table for a text of a source, which may be `constructor`. */
 export function lookUp<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;

@@ -1,18 +1,36 @@
 /** YAML files of other products. */
-import { isNode, LineCounter, parseAllDocuments, visit } from 'yaml';
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, visit } from 'yaml';
 import { yamlProblem } from '@monitor/shared/yaml-problem.ts';
 import { SourceError, type SourceFile } from './mover.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { type Fields } from './source-object.ts';
+import { notePlace, textOf, type Fields } from './source-object.ts';
 
 export function isYaml({ path, tables }: SourceFile): boolean {
   return tables === null && /\.(ya?ml|json)$/i.test(path);
 }
 
+/** Notes the line of every record. */
+function notePlaces(node: unknown, value: unknown, placeAt: (offset: number) => string): void {
+  if (isSeq(node) && Array.isArray(value)) {
+    for (const [index, item] of node.items.entries()) notePlaces(item, value[index], placeAt);
+  }
+  if (!isMap(node) || !isFields(value)) return;
+  notePlace(value, placeAt(node.range?.[0] ?? 0));
+  for (const { key, value: inner } of node.items) {
+    if (isScalar(key)) notePlaces(inner, value[textOf(key.value)], placeAt);
+  }
+}
+
+/** A template of Helm or of Go that stands outside of texts. */
+const isTemplate = /^\s*(-\s+)?([\w.-]+:\s+)?\{\{/m;
+
 /** The documents of a file; an error names file, line and column. */
 export function yamlValues(file: Pick<SourceFile, 'path' | 'text'>): unknown[] {
   const lines = new LineCounter();
   const unusable = (thrown: unknown, line: number | null = null): SourceError => {
+    if (isTemplate.test(file.text)) {
+      return new SourceError(`${file.path} is a template ({{ … }}): render it first`);
+    }
     const reason = yamlProblem(thrown instanceof Error ? thrown.message : String(thrown));
     const place = line === null ? file.path : `${file.path}, line ${line}`;
     return new SourceError(`${place} is not usable YAML: ${reason}`);
@@ -29,6 +47,7 @@ export function yamlValues(file: Pick<SourceFile, 'path' | 'text'>): unknown[] {
   if (!Array.isArray(documents)) return [];
   return documents.flatMap((document) => {
     const [error] = document.errors;
+    if (error !== undefined && isTemplate.test(file.text)) throw unusable(error);
     if (error !== undefined) {
       const [sentence = ''] = yamlProblem(error.message).split('\n');
       throw new SourceError(`${file.path} is not valid YAML: ${sentence.replace(/:$/, '')}`);
@@ -44,6 +63,7 @@ export function yamlValues(file: Pick<SourceFile, 'path' | 'text'>): unknown[] {
         },
       });
       value = document.toJS({ maxAliasCount: 1000 });
+      notePlaces(document.contents, value, (at) => `${file.path}:${lines.linePos(at).line}`);
     } catch (thrown) {
       throw thrown instanceof SourceError ? thrown : unusable(thrown);
     }
@@ -59,20 +79,52 @@ export function yamlDocuments(file: Pick<SourceFile, 'path' | 'text'>): Fields[]
   });
 }
 
-/** The documents of a file, and of the files within its Kubernetes ConfigMaps. */
-export function configurationsIn(file: SourceFile): { path: string; fields: Fields }[] {
-  return yamlDocuments(file).flatMap((fields) => {
-    if (fields['kind'] !== 'ConfigMap' || !isFields(fields['data'])) {
-      return [{ path: file.path, fields }];
-    }
-    return Object.entries(fields['data'])
-      .filter(([name, text]) => /\.ya?ml$/i.test(name) && typeof text === 'string')
+/** What a file holds: a document, an object of Kubernetes, or a file within one. */
+export interface Configuration {
+  path: string;
+  value: unknown;
+}
+
+const namesYaml = /\.(ya?ml|json|conf)$/i;
+
+/** Files within a ConfigMap or a Secret; `decoded` reads what was not readable before. */
+function filesWithin(path: string, fields: Fields, decoded: (text: string) => string) {
+  const isSecret = fields['kind'] === 'Secret';
+  const read = (text: unknown, isEncoded: boolean) =>
+    isEncoded ? decoded(Buffer.from(textOf(text), 'base64').toString()) : textOf(text);
+  return ['data', 'stringData'].flatMap((list) => {
+    const given = fields[list];
+    return Object.entries(isFields(given) ? given : {})
+      .filter(([name]) => namesYaml.test(name))
       .flatMap(([name, text]) => {
-        const path = `${file.path} (${name})`;
-        return yamlDocuments({ path, text: String(text) }).map((inner) => ({
-          path,
-          fields: inner,
-        }));
+        const inner = `${path} (${name})`;
+        const file = { path: inner, text: read(text, isSecret && list === 'data') };
+        return yamlValues(file).map((value) => ({ path: inner, value }));
       });
   });
+}
+
+/** What is in a document: wrappers of Kubernetes and of Helm are opened. */
+function opened(path: string, value: unknown, decoded: (text: string) => string): Configuration[] {
+  if (!isFields(value)) return [{ path, value }];
+  const { kind, items, spec, config, serverFiles } = value;
+  if (kind === 'List' && Array.isArray(items)) {
+    return items.flatMap((item) => opened(path, item, decoded));
+  }
+  if (kind === 'ConfigMap' || kind === 'Secret') return filesWithin(path, value, decoded);
+  const isRelease = kind === 'HelmRelease' && isFields(spec) && isFields(spec['values']);
+  if (isRelease) return opened(path, spec['values'], decoded);
+  if (kind !== undefined || (!isFields(config) && !isFields(serverFiles))) return [{ path, value }];
+  const others = Object.keys(value).filter((name) => name !== 'config' && name !== 'serverFiles');
+  return [
+    ...[config, ...Object.values(isFields(serverFiles) ? serverFiles : {})].filter(isFields),
+    ...others.map((name) => ({ kind: `the value \`${name}\` of a Helm chart` })),
+  ].map((inner) => ({ path, value: inner }));
+}
+
+export function configurationsIn(
+  file: SourceFile,
+  decoded = (text: string) => text,
+): Configuration[] {
+  return yamlValues(file).flatMap((value) => opened(file.path, value, decoded));
 }

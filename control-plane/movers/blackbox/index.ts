@@ -1,10 +1,11 @@
 /** Probes of Prometheus: jobs that scrape the blackbox_exporter, its modules, and alert rules. */
+import { addCertificateCheck } from '../converted-check.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { regexOfGlob } from '../decide/glob.ts';
 import type { Mover, SourceFile } from '../mover.ts';
 import { slug, type Entry, type Plan } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, type Fields, textOf } from '../source-object.ts';
+import { lookUp, placeOf, type Fields, textOf } from '../source-object.ts';
 import {
   hasModules,
   hasScrapeConfigs,
@@ -15,9 +16,9 @@ import {
   type TargetGroup,
 } from './files.ts';
 import { readModule, standardModules, type Module } from './modules.ts';
-import { readReceivers } from './receivers.ts';
+import { readReceivers, type Receivers } from './receivers.ts';
 import { relabel, type Labels } from './relabel.ts';
-import { applyRules, type Probe } from './rules.ts';
+import { applyRules, type Probe, type WatchedServer } from './rules.ts';
 
 const defaultIntervalSeconds = 60;
 const defaultTimeoutSeconds = 10;
@@ -32,39 +33,64 @@ interface Context {
   exporters: Set<string>;
 }
 
+interface Job {
+  entry: Entry;
+  interval: number;
+  timeout: number;
+}
+
+/** Null for one that is not in the files, and has no standard. */
 function moduleOf(context: Context, name: string): Module | null {
   const known = context.modules.get(name);
   if (known !== undefined) return known;
   const given = context.files.modules.get(name);
-  const standard = lookUp(standardModules, name);
-  const entry = context.plan.entry('module', name, name);
+  const fields = given ?? lookUp(standardModules, name);
   let made: Module | null = null;
-  if (given === undefined && standard === undefined) {
-    context.plan.need(
-      `the module \`${name}\` of the blackbox_exporter: add its configuration file`,
-    );
-    entry.notCarried('the module is not in the files. Nothing was created for its targets');
-  } else {
+  if (fields !== undefined) {
+    const entry = context.plan.entry('module', name, name, given);
     if (given === undefined) {
       entry.deactivated(
         'the module is not in the files: the standard module of that name is assumed',
       );
     }
-    const fields = given ?? standard ?? {};
     made = readModule(entry, fields, goDuration(fields['timeout']) ?? Infinity);
+  } else if (context.files.modules.size === 0) {
+    context.plan.need(
+      `the module \`${name}\` of the blackbox_exporter: add its configuration file`,
+    );
   }
   context.modules.set(name, made);
   return made;
 }
 
-const basename = (path: string) => path.replace(/^.*\//, '');
+const partsOf = (path: string) => path.split('/').filter((part) => !['', '.', '..'].includes(part));
 
-function fileTargets(context: Context, entry: Entry, patterns: readonly string[]): TargetGroup[] {
+/** Patterns are those of another machine: as many parts as both have must match, from the end. */
+function matchesFromEnd(pattern: string, path: string): boolean {
+  const wanted = partsOf(pattern).toReversed();
+  const parts = partsOf(path).toReversed();
+  return wanted
+    .slice(0, parts.length)
+    .every((part, index) => new RegExp(`^${regexOfGlob(part)}$`).test(parts[index] ?? ''));
+}
+
+function fileTargets(
+  context: Context,
+  entry: Entry,
+  job: Fields,
+  patterns: readonly string[],
+): TargetGroup[] {
+  const folder = (placeOf(job) ?? '').replace(/[^/]*$/, '');
   return patterns.flatMap((pattern) => {
-    const wanted = new RegExp(`^${regexOfGlob(basename(pattern))}$`);
-    const found = [...context.files.targetFiles].filter(([path]) => wanted.test(basename(path)));
+    const found = [...context.files.targetFiles].filter(([path]) =>
+      matchesFromEnd(pattern, path.startsWith(folder) ? path.slice(folder.length) : path),
+    );
     if (found.length === 0) {
       context.plan.need(`the targets in \`${pattern}\`, which job \`${entry.name}\` names`);
+    } else {
+      entry.changed(
+        `the targets of \`${pattern}\` are those of ${found.map(([path]) => path).join(', ')}`,
+      );
     }
     return found.flatMap(([, groups]) => groups);
   });
@@ -79,7 +105,7 @@ function groupsOf(context: Context, entry: Entry, job: Fields): TargetGroup[] {
       const patterns = recordsIn(value).flatMap((config) =>
         Array.isArray(config['files']) ? config['files'].map(textOf) : [],
       );
-      groups.push(...fileTargets(context, entry, patterns));
+      groups.push(...fileTargets(context, entry, job, patterns));
     } else entry.notCarried(`\`${field}\`: its targets are discovered, and not in the files`);
   }
   return groups;
@@ -109,31 +135,46 @@ const readFields = new Set([
   ...['scrape_interval', 'scrape_timeout'],
 ]);
 
-function convertTarget(context: Context, job: Fields, labels: Labels, timing: Timing): void {
+/** By its usual port or name. */
+const isBlackbox = (exporter: string) => /blackbox|:9115$/i.test(exporter);
+
+function convertTarget(context: Context, job: Job, labels: Labels, group: TargetGroup): void {
   const { plan } = context;
   const target = labels['__param_target'] ?? '';
   const name = labels['instance'] ?? target;
-  const jobName = labels['job'] ?? timing.job;
+  const jobName = labels['job'] ?? job.entry.name;
   const moduleName = labels['__param_module'] ?? 'http_2xx';
+  const exporter = labels['__address__'] ?? '';
+  const isNamed = labels['__param_module'] !== undefined;
   const base = slug([jobName, moduleName, target].join('-'));
   const isTaken = context.probes.some(({ logicalId }) => logicalId === `target-${base}`);
   if (isTaken) {
     plan.say('NOT_CARRIED', `Job ${jobName} has target ${target} twice: it becomes one check.`);
     return;
   }
-  const entry = plan.entry('target', base, name);
-  const module = moduleOf(context, moduleName);
-  if (module === null) {
-    entry.notCarried(`its module \`${moduleName}\` is not carried over. Nothing was created`);
+  const entry = plan.entry('target', base, name, group.given);
+  if (!isNamed && !isBlackbox(exporter)) {
+    entry.notCarried(
+      `its job names no module, and ${exporter} is not known as a blackbox_exporter. Nothing was created`,
+    );
     return;
   }
-  context.exporters.add(labels['__address__'] ?? '');
+  const module = moduleOf(context, moduleName);
+  if (module === null) {
+    entry.notCarried(
+      context.files.modules.has(moduleName)
+        ? `its module \`${moduleName}\` is not carried over. Nothing was created`
+        : `the files have no module \`${moduleName}\` of the blackbox_exporter; other exporters are asked at ${exporter} with the same path. Nothing was created`,
+    );
+    return;
+  }
+  context.exporters.add(exporter);
   const made = module.check(target, labels['__param_hostname'] ?? '', entry);
   if (made === null) return;
-  const timeout = Math.min(module.timeoutSeconds, Math.max(0.1, timing.timeout - offsetSeconds));
+  const timeout = Math.min(module.timeoutSeconds, Math.max(0.1, job.timeout - offsetSeconds));
   const hidden = new Set(['job', 'instance']);
-  const schedule = { ...plan.scheduledFields(), ...entry.frequency(timing.interval) };
-  const limits = entry.timeLimits(timeout, made.ceiling);
+  // Handshakes are a minute apart at least.
+  const { seconds, fields } = entry.frequency(job.interval, made.checkType === 'SSL' ? 60 : 0);
   const payload: Record<string, unknown> = {
     checkType: made.checkType,
     ...plan.checkFields(entry, {
@@ -144,30 +185,25 @@ function convertTarget(context: Context, job: Fields, labels: Labels, timing: Ti
       active: !module.entry.isDeactivated,
       groupId: plan.group(jobName),
     }),
-    ...schedule,
+    ...plan.scheduledFields(),
+    ...fields,
     retryStrategy: null,
-    ...limits,
+    ...entry.timeLimits(timeout, made.ceiling),
     ...made.fields,
   };
   const probe = {
-    ...{ entry, labels, intervalSeconds: timing.interval, payload },
-    ...{ alerts: false, certificateDays: null },
+    ...{ entry, labels, intervalSeconds: seconds, payload },
+    ...{ alerts: false, server: made.server ?? null },
   };
   context.probes.push({ probe, logicalId: `target-${base}` });
-}
-
-interface Timing {
-  job: string;
-  interval: number;
-  timeout: number;
 }
 
 function convertJob(context: Context, job: Fields): void {
   const { plan, files } = context;
   const name = textOf(job['job_name'] ?? '');
-  const entry = plan.entry('job', name, name);
+  const entry = plan.entry('job', name, name, job);
   const configs = recordsIn(job['relabel_configs']);
-  const isProbe = job['metrics_path'] === '/probe';
+  const isProbe = textOf(job['metrics_path']).endsWith('/probe');
   if (!isProbe) {
     entry.notCarried('it is not a job of probes. Nothing was created');
     return;
@@ -177,13 +213,14 @@ function convertJob(context: Context, job: Fields): void {
   const wanted = goDuration(job['scrape_timeout'] ?? files.global['scrape_timeout']);
   const timeout = Math.min(wanted ?? defaultTimeoutSeconds, interval);
   let dropped = 0;
-  for (const { targets, labels } of groupsOf(context, entry, job)) {
+  for (const group of groupsOf(context, entry, job)) {
+    const { targets, labels } = group;
     for (const target of targets) {
       const after = relabel(labelsBefore(job, name, target, labels), configs);
       if (after === null) dropped += 1;
       else if ((after['__param_target'] ?? '') === '') {
         entry.notCarried(`target ${target} has no \`__param_target\` after relabelling`);
-      } else convertTarget(context, job, after, { job: name, interval, timeout });
+      } else convertTarget(context, { entry, interval, timeout }, after, group);
     }
   }
   if (dropped > 0)
@@ -193,6 +230,31 @@ function convertJob(context: Context, job: Fields): void {
       entry.notCarried(`\`${field}\` is about the way to the exporter`);
     }
   }
+}
+
+/** One SSL check for a server, however many of its addresses are probed. */
+function addWatched(
+  plan: Plan,
+  receivers: Receivers,
+  { server, days, probes }: WatchedServer,
+): void {
+  const [first] = probes;
+  if (first === undefined) return;
+  const { hostname, port, serverName } = server;
+  const name = `${serverName ?? hostname}:${port}`;
+  const id = `certificate-${slug(`${name}${serverName === null ? '' : `-at-${hostname}`}`)}`;
+  const check = addCertificateCheck(
+    plan,
+    id,
+    {
+      ...{ server, days, name: `Certificate of ${name}` },
+      active: probes.some(
+        ({ payload, entry }) => payload['activated'] === true && !entry.isDeactivated,
+      ),
+    },
+    first.entry,
+  );
+  receivers.subscribe(check);
 }
 
 function convert(files: readonly SourceFile[], plan: Plan): void {
@@ -207,12 +269,12 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   for (const name of found.modules.keys()) {
     if (!context.modules.has(name)) {
       plan
-        .entry('module', name, name)
+        .entry('module', name, name, found.modules.get(name))
         .notCarried('no target is probed with it. Nothing was created');
     }
   }
   const probes = context.probes.map(({ probe }) => probe);
-  applyRules(plan, found.rules, probes);
+  const watched = applyRules(plan, found.rules, probes);
   const receivers = readReceivers(plan, found.receivers, found.route);
   const names = new Map<string, number>();
   for (const { name } of probes.map(({ entry }) => entry))
@@ -228,10 +290,9 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
         ? { name: `${textOf(payload['name'])} (${labels['job'] ?? ''})`.slice(0, 255) }
         : {}),
     });
-    if (probe.alerts || probe.certificateDays !== null) {
-      receivers.subscribe(check, probe.certificateDays);
-    }
+    if (probe.alerts) receivers.subscribe(check);
   }
+  for (const each of watched) addWatched(plan, receivers, each);
   if (context.exporters.size > 1) {
     plan.say(
       'CHANGED',

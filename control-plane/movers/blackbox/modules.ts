@@ -3,7 +3,9 @@ import {
   addressOf,
   dnsCheck,
   icmpCheck,
+  sslCheck,
   tcpCheck,
+  tlsServerOf,
   type ConvertedCheck,
 } from '../converted-check.ts';
 import { assertionsFor } from '../decide/status-codes.ts';
@@ -26,7 +28,7 @@ type Prober = (settings: SourceObject, entry: Entry) => Module['check'];
 
 const proberDefaults = {
   ...{ method: 'GET', follow_redirects: true, ip_protocol_fallback: true, query_class: 'IN' },
-  ...{ recursion_desired: true, transport_protocol: 'udp' },
+  ...{ recursion_desired: true, transport_protocol: 'udp', enable_http2: true },
 };
 
 /** One family here; there IPv6 with IPv4 as a fallback is the default. */
@@ -137,7 +139,6 @@ function credentialsOf(settings: SourceObject, entry: Entry) {
 
 /** Fields of HTTP modules that decide the verdict and have no counterpart. */
 const decisive: Readonly<Record<string, string>> = {
-  valid_http_versions: 'judges the version of HTTP',
   fail_if_ssl: 'expects a target without TLS',
   enable_http3: 'speaks HTTP/3',
   oauth2: 'fetches a token with OAuth2',
@@ -147,22 +148,37 @@ const decisive: Readonly<Record<string, string>> = {
   body_file: 'its body comes from a file',
 };
 
+/** A list with HTTP/1.1 and HTTP/2 refuses versions that hardly any server speaks. */
+function reportVersions(settings: SourceObject, entry: Entry): void {
+  const versions = listOf(settings, 'valid_http_versions');
+  const isUsual = versions.includes('HTTP/1.1') && versions.some((one) => /^HTTP\/2/.test(one));
+  if (versions.length === 0) return;
+  const field = `\`valid_http_versions\` ${versions.join(', ')}`;
+  if (isUsual) entry.approximate(`${field}: the version is not judged, so HTTP/1.0 passes too`);
+  else entry.deactivated(`judges the version of HTTP (${field})`);
+}
+
+interface TlsSettings {
+  serverName: string | null;
+  skipChainValidation: boolean;
+}
+
 /** Settings of TLS that are paths of files, or have no counterpart. */
-function reportTls(settings: SourceObject, entry: Entry): boolean {
+function reportTls(settings: SourceObject, entry: Entry): TlsSettings {
   const tls = settings.object('tls_config');
   if (tls.has('cert_file') || tls.has('cert')) {
     entry.deactivated(
       'needs a client certificate (`tls_config.cert_file`). Store it for the host first: it then counts for all checks of that host',
     );
   }
-  if (tls.has('server_name')) entry.deactivated('`tls_config.server_name` has no counterpart');
   if (tls.has('ca_file') || tls.has('ca')) {
     entry.notCarried('`tls_config.ca_file`: authorities are a setting of the agents');
   }
-  for (const field of ['cert_file', 'cert', 'key_file', 'key', 'server_name', 'ca_file', 'ca']) {
-    tls.get(field);
-  }
-  return tls.flag('insecure_skip_verify');
+  for (const field of ['cert_file', 'cert', 'key_file', 'key', 'ca_file', 'ca']) tls.get(field);
+  return {
+    serverName: tls.text('server_name') || null,
+    skipChainValidation: tls.flag('insecure_skip_verify'),
+  };
 }
 
 const http: Prober = (settings, entry) => {
@@ -179,7 +195,9 @@ const http: Prober = (settings, entry) => {
     if (settings.has(field)) entry.deactivated(`${what} (\`${field}\`)`);
     settings.get(field);
   }
-  const skipSSL = reportTls(settings, entry);
+  reportVersions(settings, entry);
+  const tls = reportTls(settings, entry);
+  if (tls.serverName !== null) entry.deactivated('`tls_config.server_name` has no counterpart');
   const credentials = credentialsOf(settings, entry);
   const headers = [...headersOf(settings, entry), ...credentials.headers];
   const body = settings.text('body');
@@ -195,7 +213,7 @@ const http: Prober = (settings, entry) => {
     bodyType: isJson ? ('JSON' as const) : ('RAW' as const),
     basicAuth: credentials.basicAuth,
     followRedirects,
-    skipSSL,
+    skipSSL: tls.skipChainValidation,
     ipFamily: ipFamilyOf(settings, entry),
     assertions: [...assertions, ...bodyAssertions(settings), ...headerAssertions(settings, entry)],
   };
@@ -224,7 +242,9 @@ const http: Prober = (settings, entry) => {
     if (check === null || stored === null) return null;
     const isApi = check.checkType === 'API' || stored.checkType === 'API';
     const given = Array.isArray(storedHeaders) ? (storedHeaders as unknown[]) : [];
+    const server = tlsServerOf(url, { ...tls, serverName: hostname || tls.serverName });
     return {
+      ...(server === null ? {} : { server }),
       checkType: isApi ? 'API' : 'URL',
       ceiling: check.ceiling,
       fields: {
@@ -277,12 +297,15 @@ const tcp: Prober = (settings, entry) => {
   if (steps.some((step) => step['labels'] !== undefined)) {
     entry.notCarried('`query_response.labels`: texts of an answer do not become labels');
   }
-  if (settings.flag('tls'))
-    entry.deactivated('`tls`: only the connection is proven, not the handshake');
-  if (settings.has('tls_config')) {
-    entry.notCarried('`tls_config` has no effect without the handshake');
+  const isTls = settings.flag('tls');
+  if (isTls && steps.length > 0) {
+    entry.deactivated('`tls` with `query_response`: the dialogue is not led over TLS here');
+  }
+  if (settings.has('tls_config') && !isTls) {
+    entry.notCarried('`tls_config` has no effect without `tls`');
     settings.get('tls_config');
   }
+  const tls = isTls ? reportTls(settings, entry) : null;
   const ipFamily = ipFamilyOf(settings, entry);
   const expected =
     exchange?.expect == null
@@ -299,9 +322,13 @@ const tcp: Prober = (settings, entry) => {
       own.notCarried('the target is not `host:port`. Nothing was created');
       return null;
     }
+    const { host: hostname, port } = address;
+    const server = tls === null ? null : { hostname, port, ...tls };
+    if (server !== null && steps.length === 0)
+      return { ...sslCheck(server, ipFamily, null), server };
     return tcpCheck({
-      hostname: address.host,
-      port: address.port,
+      hostname,
+      port,
       ...(exchange?.send == null
         ? {}
         : {

@@ -95,7 +95,7 @@ function readReceiver(
 
 export interface Receivers {
   /** Subscribes a check to the receiver of the root route. */
-  subscribe(check: Ref, certificateDays: number | null): void;
+  subscribe(check: Ref): void;
 }
 
 export function readReceivers(
@@ -108,7 +108,7 @@ export function readReceivers(
   const rootChannels: { id: string; body: ChannelBody }[] = [];
   for (const receiver of receivers) {
     const name = textOf(receiver['name'] ?? '');
-    const entry = plan.entry('receiver', name, name);
+    const entry = plan.entry('receiver', name, name, receiver);
     const found = readReceiver(plan, entry, receiver);
     if (name === root) rootChannels.push(...found);
     else {
@@ -125,16 +125,8 @@ export function readReceivers(
     );
   }
   return {
-    subscribe: (check, certificateDays) => {
-      for (const { id, body } of rootChannels) {
-        channels.subscribe(
-          check,
-          certificateDays === null ? id : `${id}-certificates-${certificateDays}`,
-          certificateDays === null
-            ? body
-            : { ...body, sslExpiry: true, sslExpiryThreshold: certificateDays },
-        );
-      }
+    subscribe: (check) => {
+      for (const { id, body } of rootChannels) channels.subscribe(check, id, body);
     },
   };
 }

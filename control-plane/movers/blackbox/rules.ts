@@ -1,114 +1,156 @@
 /** Alert rules of Prometheus about probes, as settings of the checks that they select. */
 import { duration } from '../decide/interval.ts';
 import { goDuration } from '../decide/go-duration.ts';
-import { runBased, thresholdFor } from '../decide/retries.ts';
+import { thresholdFor } from '../decide/retries.ts';
+import type { TlsServer } from '../converted-check.ts';
 import type { Entry, Plan } from '../plan.ts';
-import { SourceObject, type Fields } from '../source-object.ts';
-import { anchored, type Labels } from './relabel.ts';
+import { lookUp, SourceObject, type Fields } from '../source-object.ts';
+import { comparisonsIn, type Comparison, type Operator } from './promql.ts';
+import type { Labels } from './relabel.ts';
 
 /** A check that rules may change before it is added. */
 export interface Probe {
   entry: Entry;
   labels: Labels;
+  /** Between its runs here. */
   intervalSeconds: number;
   payload: Record<string, unknown>;
+  /** Null where no TLS is spoken. */
+  server: TlsServer | null;
   /** True once a rule alerts about it. */
   alerts: boolean;
-  certificateDays: number | null;
 }
 
-const selector = String.raw`(\{[^}]*\})?`;
-const number = String.raw`([\d.]+(?:\s*\*\s*[\d.]+)*)`;
-
-const matchers: Readonly<Record<string, (value: string, pattern: string) => boolean>> = {
-  '=': (value, text) => value === text,
-  '!=': (value, text) => value !== text,
-  '=~': (value, pattern) => anchored(pattern).test(value),
-  '!~': (value, pattern) => !anchored(pattern).test(value),
-};
-
-function selects(text: string | undefined, labels: Labels): boolean {
-  return [...(text ?? '').matchAll(/(\w+)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"/g)].every(
-    ([, name = '', operator = '', value = '']) =>
-      matchers[operator]?.(labels[name] ?? '', value.replaceAll('\\\\', '\\')) === true,
-  );
+/** A server whose certificate rules watch. */
+export interface WatchedServer {
+  server: TlsServer;
+  days: number;
+  probes: Probe[];
 }
 
-/** `86400 * 30` is a product. */
-const product = (text: string) =>
-  text.split('*').reduce((made, factor) => made * Number(factor.trim()), 1);
-
-interface Rule {
-  entry: Entry;
-  expression: string;
-  forSeconds: number;
+/** What one comparison of a rule wants of the checks that it selects. */
+interface Wish {
   probes: readonly Probe[];
+  /** What the wish is about: of several for the same, the smallest value holds. */
+  about(probe: Probe): unknown;
+  value: number;
+  /** Makes it so, and says what it is then. */
+  make(probe: Probe): string;
+  /** What is done once the rule is understood whole, whether or not the wish holds. */
+  accept?(): void;
+  changed?: string;
+  lost?: string;
 }
 
-/** True when the expression is of its kind. */
-type Reading = (rule: Rule) => boolean;
+interface Given {
+  comparison: Comparison;
+  forSeconds: number;
+  /** Those that it selects. */
+  probes: readonly Probe[];
+  servers: Map<string, WatchedServer>;
+}
 
-const isDown: Reading = ({ entry, expression, forSeconds, probes }) => {
-  const match = new RegExp(`^probe_success${selector}\\s*==\\s*0$`).exec(expression);
-  if (match === null) return false;
-  for (const probe of probes.filter(({ labels }) => selects(match[1], labels))) {
-    const runs = Math.ceil(forSeconds / probe.intervalSeconds);
-    const { escalation, change } =
-      forSeconds <= probe.intervalSeconds
-        ? { escalation: runBased(1), change: null }
-        : thresholdFor(runs, probe.intervalSeconds);
-    probe.payload['alertSettings'] = escalation;
-    probe.alerts = true;
-    if (change !== null) probe.entry.changed(change);
-  }
-  if (forSeconds > 0) {
-    entry.changed(
-      `alerts after ${duration(forSeconds)} (\`for\`) → after the failed runs of that time`,
-    );
-  }
-  return true;
+/** Null where the comparison says something else. */
+type Reading = (given: Given) => Wish | null;
+
+const compare: Readonly<Record<Operator, (value: number, limit: number) => boolean>> = {
+  '==': (value, limit) => value === limit,
+  '!=': (value, limit) => value !== limit,
+  '<': (value, limit) => value < limit,
+  '<=': (value, limit) => value <= limit,
+  '>': (value, limit) => value > limit,
+  '>=': (value, limit) => value >= limit,
 };
 
-const maxDays = 30;
+const namesOf = (probes: readonly Probe[]) =>
+  probes.map(({ entry }) => `«${entry.name}»`).join(', ');
 
-const expires: Reading = ({ entry, expression, probes }) => {
-  const match = new RegExp(
-    `^probe_ssl_earliest_cert_expiry${selector}\\s*-\\s*time\\(\\)\\s*<=?\\s*${number}$`,
-  ).exec(expression);
-  if (match === null) return false;
-  const wanted = product(match[2] ?? '0') / 86_400;
-  const days = Math.min(maxDays, Math.max(1, Math.round(wanted)));
-  for (const probe of probes.filter(({ labels }) => selects(match[1], labels))) {
-    probe.certificateDays = Math.max(days, probe.certificateDays ?? 0);
-  }
-  entry.changed(
-    `alerts ${Number(wanted.toFixed(1))} days before a certificate expires → channels warn ${days} days before`,
-  );
-  return true;
+function alertAfter(probe: Probe, forSeconds: number): string {
+  const runs = Math.max(1, Math.ceil(forSeconds / probe.intervalSeconds));
+  const { escalation, after } = thresholdFor(runs, probe.intervalSeconds);
+  probe.payload['alertSettings'] = escalation;
+  probe.alerts = true;
+  return forSeconds === 0 ? '' : `alerts after ${duration(forSeconds)} (\`for\`) → ${after}`;
+}
+
+const isDown: Reading = ({ comparison: { operator, limit, isAverage }, forSeconds, probes }) => {
+  const fires = (value: number) => compare[operator](value, limit);
+  if (isAverage || !fires(0) || fires(1)) return null;
+  return {
+    probes,
+    about: (probe) => probe,
+    value: forSeconds,
+    make: (probe) => alertAfter(probe, forSeconds),
+  };
 };
 
-const isSlow: Reading = ({ entry, expression, probes }) => {
-  const metric =
-    '(?:probe_duration_seconds|probe_http_duration_seconds|probe_icmp_duration_seconds)';
-  const match = new RegExp(
-    `^(avg_over_time\\()?${metric}${selector}(?:\\[\\w+\\]\\))?\\s*>=?\\s*${number}$`,
-  ).exec(expression);
-  if (match === null) return false;
-  const limit = Math.round(product(match[3] ?? '0') * 1000);
-  for (const probe of probes.filter(({ labels }) => selects(match[2], labels))) {
-    const longest = probe.payload['maxResponseTime'];
-    if (typeof longest === 'number' && limit <= longest)
-      probe.payload['degradedResponseTime'] = limit;
-    else probe.entry.notCarried(`a response time of ${limit} ms is not below its timeout`);
-  }
-  entry.changed(
-    `alerts above ${limit} ms${match[1] === undefined ? '' : ' on average'} → a run above that is degraded`,
+const daySeconds = 86_400;
+const serverKey = ({ hostname, port, serverName }: TlsServer) =>
+  `${hostname.toLowerCase()}:${port}/${serverName ?? ''}`;
+
+const expires: Reading = ({ comparison, probes, servers }) => {
+  const { isAhead, isAverage, operator, limit } = comparison;
+  if (!isAhead || isAverage || !['<', '<='].includes(operator)) return null;
+  const days = Math.max(1, Math.ceil(limit / daySeconds));
+  const secure = probes.flatMap((probe) =>
+    probe.server === null ? [] : [{ probe, key: serverKey(probe.server), server: probe.server }],
   );
-  return true;
+  const others = probes.filter(({ server }) => server === null);
+  return {
+    probes: secure.map(({ probe }) => probe),
+    about: ({ server }) => (server === null ? null : servers.get(serverKey(server))),
+    value: -days,
+    accept() {
+      for (const { probe, key, server } of secure) {
+        const known = servers.get(key) ?? { server, days, probes: [] };
+        servers.set(key, known);
+        known.days = Math.max(known.days, days);
+        if (!known.probes.includes(probe)) known.probes.push(probe);
+      }
+    },
+    make: () =>
+      `alerts ${Number((limit / daySeconds).toFixed(1))} days before a certificate expires → an SSL check of each server, every 10 min, fails ${days} ${days === 1 ? 'day' : 'days'} before`,
+    lost:
+      others.length === 0
+        ? ''
+        : `no TLS is spoken with ${namesOf(others)}: no certificate is watched`,
+  };
+};
+
+const webTypes = ['URL', 'API'];
+/** The checks that have a metric; null for all. */
+const durations: Readonly<Record<string, readonly string[] | null>> = {
+  probe_duration_seconds: null,
+  probe_http_duration_seconds: webTypes,
+  probe_icmp_duration_seconds: ['ICMP'],
+};
+
+const isSlow: Reading = ({ comparison, probes }) => {
+  const { metric, operator, looksAt, isAverage } = comparison;
+  if (!['>', '>='].includes(operator) || looksAt.includes('phase')) return null;
+  const limit = Math.round(comparison.limit * 1000);
+  const types = lookUp(durations, metric);
+  const own = probes.filter(({ payload }) => types?.includes(String(payload['checkType'])) ?? true);
+  const fits = ({ payload }: Probe) => limit <= Number(payload['maxResponseTime'] ?? -1);
+  const others = own.filter((probe) => !fits(probe));
+  return {
+    probes: own.filter(fits),
+    // An alert about the same check is another thing.
+    about: ({ payload }) => payload,
+    value: limit,
+    make: ({ payload }) => {
+      payload['degradedResponseTime'] = limit;
+      return `alerts above ${limit} ms${isAverage ? ' on average' : ''} → a run above that is degraded`;
+    },
+    lost:
+      others.length === 0
+        ? ''
+        : `${limit} ms is not below the longest response time of ${namesOf(others)}, or they have none`,
+  };
 };
 
 /** What must hold so that the comparison does not. */
-const opposite: Readonly<Record<string, (code: number) => [string, number]>> = {
+const opposite: Readonly<Record<Operator, (code: number) => readonly [string, number]>> = {
   '>=': (code) => ['LESS_THAN', code],
   '>': (code) => ['LESS_THAN', code + 1],
   '<=': (code) => ['GREATER_THAN', code],
@@ -117,44 +159,113 @@ const opposite: Readonly<Record<string, (code: number) => [string, number]>> = {
   '!=': (code) => ['EQUALS', code],
 };
 
-const hasStatus: Reading = ({ entry, expression, probes }) => {
-  const parts = expression
-    .split(/\s+or\s+/i)
-    .map((part) =>
-      new RegExp(`^probe_http_status_code${selector}\\s*(>=|<=|>|<|==|!=)\\s*(\\d+)$`).exec(part),
-    );
-  if (parts.includes(null)) return false;
-  for (const match of parts.filter((part) => part !== null)) {
-    const [comparison, code] = opposite[match[2] ?? '']?.(Number(match[3])) ?? [];
-    for (const probe of probes.filter(({ labels }) => selects(match[1], labels))) {
-      const request = probe.payload['request'] as { assertions?: unknown[] } | undefined;
-      if (!['URL', 'API'].includes(String(probe.payload['checkType']))) continue;
-      request?.assertions?.push({ source: 'STATUS_CODE', comparison, target: String(code) });
-    }
-  }
-  entry.changed('alerts about a status code → the check fails with it');
-  return true;
+const hasStatus: Reading = ({ comparison, forSeconds, probes }) => {
+  const { operator, limit, isAverage } = comparison;
+  if (isAverage || !Number.isInteger(limit)) return null;
+  const [how, target] = opposite[operator](limit);
+  const own = probes.filter(({ payload }) => webTypes.includes(String(payload['checkType'])));
+  return {
+    probes: own,
+    about: (probe) => probe,
+    value: forSeconds,
+    accept() {
+      for (const { payload } of own) {
+        const request = payload['request'] as { assertions: unknown[] };
+        const judged = { source: 'STATUS_CODE', comparison: how, target: String(target) };
+        payload['request'] = { ...request, assertions: [...request.assertions, judged] };
+      }
+    },
+    make: (probe) => alertAfter(probe, forSeconds),
+    changed: own.length === 0 ? '' : 'alerts about a status code → the check fails with it',
+  };
 };
 
-const readings: readonly Reading[] = [isDown, expires, isSlow, hasStatus];
+/** By metric. */
+const readings: Readonly<Record<string, Reading>> = {
+  probe_success: isDown,
+  probe_ssl_earliest_cert_expiry: expires,
+  ...Object.fromEntries(Object.keys(durations).map((metric) => [metric, isSlow])),
+  probe_http_status_code: hasStatus,
+};
 
-export function applyRules(plan: Plan, rules: readonly Fields[], probes: readonly Probe[]): void {
-  for (const given of rules) {
-    const rule = new SourceObject(given);
+/** The wishes of a rule; null for a rule that is not understood whole. */
+function wishesOf(rule: SourceObject, given: Omit<Given, 'comparison'>): Wish[] | null {
+  const comparisons = rule.has('alert') ? comparisonsIn(rule.text('expr')) : null;
+  const wishes = (comparisons ?? []).map((comparison) => {
+    const { metric, isAhead, selects } = comparison;
+    const read = lookUp(readings, metric);
+    if (read === undefined || (isAhead && read !== expires)) return null;
+    return read({
+      ...given,
+      comparison,
+      probes: given.probes.filter((one) => selects(one.labels)),
+    });
+  });
+  const found = wishes.filter((wish) => wish !== null);
+  return comparisons === null || found.length < wishes.length ? null : found;
+}
+
+/** Makes what rules want; of several for one thing, the strictest. */
+export function applyRules(
+  plan: Plan,
+  rules: readonly Fields[],
+  probes: readonly Probe[],
+): WatchedServer[] {
+  const servers = new Map<string, WatchedServer>();
+  const accepted = rules.flatMap((fields) => {
+    const rule = new SourceObject(fields);
     const name = rule.text('alert') || rule.text('record');
-    const entry = plan.entry('rule', name, name);
-    const expression = rule.text('expr').trim().replace(/\s+/g, ' ');
+    const entry = plan.entry('rule', name, name, fields);
     const forSeconds = goDuration(rule.get('for')) ?? 0;
-    const isKnown =
-      rule.has('alert') && readings.some((read) => read({ entry, expression, forSeconds, probes }));
-    if (!isKnown) {
-      entry.notCarried(`\`${expression}\` has no counterpart. Nothing was created`);
-      continue;
+    const wishes = wishesOf(rule, { forSeconds, probes, servers });
+    const expression = `\`${rule.text('expr').trim().replace(/\s+/g, ' ')}\``;
+    if (wishes === null) {
+      entry.notCarried(`${expression} has no counterpart. Nothing was created`);
+      return [];
     }
+    const lost = new Set(wishes.map((wish) => wish.lost ?? ''));
+    lost.delete('');
+    for (const text of lost) entry.notCarried(text);
+    if (wishes.every((wish) => wish.probes.length === 0)) {
+      entry.notCarried(`${expression} selects nothing that is made. Nothing was created`);
+      return [];
+    }
+    for (const wish of wishes) wish.accept?.();
     entry.leftovers(rule, {
       labels: '`labels`: alerts have the tags of their check',
       annotations: '`annotations`: alerts have their own text here',
       keep_firing_for: '`keep_firing_for`: an alert recovers with the first pass',
     });
+    return [{ entry, wishes }];
+  });
+  const holding = new Map<unknown, { entry: Entry; wish: Wish }>();
+  for (const { entry, wishes } of accepted) {
+    for (const wish of wishes) {
+      for (const about of wish.probes.map(wish.about)) {
+        const value = holding.get(about)?.wish.value ?? Infinity;
+        if (wish.value < value) holding.set(about, { entry, wish });
+      }
+    }
   }
+  for (const { entry, wishes } of accepted) {
+    const made = new Set<string>();
+    const elsewhere = new Map<string, Set<Probe>>();
+    for (const wish of wishes) {
+      made.add(wish.changed ?? '');
+      for (const probe of wish.probes) {
+        const holds = holding.get(wish.about(probe));
+        if (holds?.wish === wish) made.add(wish.make(probe));
+        else if (holds !== undefined && holds.entry !== entry) {
+          const { name } = holds.entry;
+          elsewhere.set(name, (elsewhere.get(name) ?? new Set()).add(probe));
+        }
+      }
+    }
+    made.delete('');
+    for (const text of made) entry.changed(text);
+    for (const [name, { size }] of elsewhere) {
+      entry.changed(`for ${size} of its targets rule «${name}» holds, which alerts no later`);
+    }
+  }
+  return [...servers.values()];
 }

@@ -1,4 +1,5 @@
 /** Retries, thresholds and reminders of alerts from those of other products. */
+import { duration } from './interval.ts';
 
 /** Strategies wait at most this long for all their retries. */
 const maxRetrySeconds = 600;
@@ -60,23 +61,27 @@ export function confirmationFor(count: number, delay: number, interval: number):
   };
 }
 
-/** Alerts once that many runs in a row failed. */
+/**
+ * Alerts once that many runs in a row failed, which were one every `intervalSeconds` and are one every
+ * `hereSeconds`: not later after the first failure than before.
+ */
 export function thresholdFor(
   failures: number,
   intervalSeconds: number,
-): { escalation: Record<string, unknown>; change: string | null } {
-  if (failures <= 5) return { escalation: runBased(Math.max(1, failures)), change: null };
-  const minutes = (failures * intervalSeconds) / 60;
-  if (minutes < thresholdMinutes[0]) {
-    return {
-      escalation: runBased(5),
-      change: `alerts after ${failures} failures → after 5 failed runs`,
-    };
-  }
+  hereSeconds = intervalSeconds,
+): { escalation: Record<string, unknown>; after: string; change: string | null } {
+  const runs = Math.ceil((Math.max(0, failures - 1) * intervalSeconds) / hereSeconds) + 1;
+  const minutes = (runs * hereSeconds) / 60;
+  const isTimed = runs > 5 && minutes >= thresholdMinutes[0];
+  const count = Math.min(5, runs);
   const chosen = notAbove(thresholdMinutes, minutes);
+  const after = isTimed
+    ? `after ${chosen} minutes of failing`
+    : `after ${count} failed ${count === 1 ? 'run' : 'runs'} (${duration(count * hereSeconds)})`;
   return {
-    escalation: timeBased(chosen),
-    change: `alerts after ${failures} failures → after ${chosen} minutes of failing`,
+    escalation: isTimed ? timeBased(chosen) : runBased(count),
+    after,
+    change: runs === failures && runs <= 5 ? null : `alerts after ${failures} failures → ${after}`,
   };
 }
 

@@ -166,7 +166,7 @@ export class Alerting {
     const known = this.#made.get(id);
     if (known !== undefined) return { id, ...known };
     const name = ofGroup === undefined ? type : `${type} of ${group}`;
-    const entry = this.#plan.entry('alerting', id, name);
+    const entry = this.#plan.entry('alerting', id, name, config);
     const source = new SourceObject({ ...own, ...changes, ...override });
     const provider = lookUp(providers, type);
     const provided = provider?.(source, entry) ?? null;
@@ -184,14 +184,14 @@ export class Alerting {
     return { id, ...made };
   }
 
-  /** What the alerts of an endpoint become. `certificateDays` adds warnings to its channels. */
+  /** What the alerts of an endpoint become, which runs every `hereSeconds`. */
   of(
     entry: Entry,
     owner: string,
     group: string,
     alerts: readonly unknown[],
     intervalSeconds: number,
-    certificateDays: number | null,
+    hereSeconds: number,
   ): EndpointAlerts {
     const subscriptions: { id: string; body: ChannelBody; activated: boolean }[] = [];
     const thresholds: number[] = [];
@@ -220,7 +220,6 @@ export class Alerting {
         owner,
       );
       const failureThreshold = alert.number('failure-threshold', 3);
-      if (provided !== null) thresholds.push(failureThreshold);
       const reminder = goDuration(alert.get('minimum-reminder-interval')) ?? 0;
       if (reminder > 0) reminders.push(reminder);
       description ||= alert.text('description');
@@ -238,18 +237,14 @@ export class Alerting {
       }
       const sendRecovery = alert.flag('send-on-resolved');
       const isOn = alert.flag('enabled');
+      // One that is switched off says nothing about when to alert.
+      if (provided !== null && isOn) thresholds.push(failureThreshold);
       entry.leftovers(alert);
       for (const body of provided?.bodies ?? []) {
         const address = body.type === 'EMAIL' ? `-${slug(textOf(body.config['address']))}` : '';
         subscriptions.push({
-          id: `${id}${address}${sendRecovery ? '' : '-without-recovery'}${certificateDays === null ? '' : `-certificates-${certificateDays}`}`,
-          body: {
-            ...body,
-            sendRecovery,
-            ...(certificateDays === null
-              ? {}
-              : { sslExpiry: true, sslExpiryThreshold: certificateDays }),
-          },
+          id: `${id}${address}${sendRecovery ? '' : '-without-recovery'}`,
+          body: { ...body, sendRecovery },
           activated: isOn && provided?.isReady === true,
         });
       }
@@ -258,7 +253,7 @@ export class Alerting {
     if (new Set(thresholds).size > 1) {
       entry.changed(`alerts after ${thresholds.join(' and ')} failures → all after ${failures}`);
     }
-    const threshold = thresholdFor(failures, intervalSeconds);
+    const threshold = thresholdFor(failures, intervalSeconds, hereSeconds);
     if (threshold.change !== null) entry.changed(threshold.change);
     const reminded = remindersFor(reminders.length === 0 ? 0 : Math.min(...reminders));
     if (reminded.change !== null) entry.changed(reminded.change);
@@ -280,7 +275,7 @@ export class Alerting {
     for (const type of Object.keys(this.#providers)) {
       if (used.some((id) => id === `alert-${type}` || id.startsWith(`alert-${type}-`))) continue;
       this.#plan
-        .entry('alerting', type, type)
+        .entry('alerting', type, type, this.#configOf(type))
         .notCarried('no endpoint uses this provider. Nothing was created');
     }
   }

@@ -6,7 +6,7 @@ import { assertionsFor, type CodeRange } from '../decide/status-codes.ts';
 import type { Entry, Plan } from '../plan.ts';
 import { textOf } from '../source-object.ts';
 
-export type EndpointKind = 'http' | 'tcp' | 'icmp' | 'dns';
+export type EndpointKind = 'http' | 'tcp' | 'tls' | 'icmp' | 'dns';
 
 type Assertion = Record<string, unknown>;
 
@@ -268,6 +268,7 @@ const timed = { source: 'RESPONSE_TIME' };
 const translations: Readonly<Record<EndpointKind, Readonly<Record<string, Translation>>>> = {
   http: { STATUS: status, RESPONSE_TIME: responseTime(timed), BODY: bodyOfHttp },
   tcp: { RESPONSE_TIME: responseTime(timed), BODY: bodyOfTcp },
+  tls: { RESPONSE_TIME: responseTime(timed) },
   icmp: { RESPONSE_TIME: responseTime(latency) },
   dns: { RESPONSE_TIME: responseTime(timed), BODY: bodyOfDns, DNS_RCODE: returnCode },
 };
@@ -275,29 +276,23 @@ const translations: Readonly<Record<EndpointKind, Readonly<Record<string, Transl
 /** Placeholders whose conditions are lost, and do not change the rest of the endpoint. */
 const lost: Readonly<Record<string, string>> = {
   DOMAIN_EXPIRATION: 'the registration of domains is not watched',
-  IP: 'addresses are not judged',
-  CONTEXT: 'there is no context between checks',
 };
 
 const daySeconds = 86_400;
-const maxCertificateDays = 30;
-
 /** Days of a warning for a condition on the expiry; null when it is not one. */
 function certificateDays(condition: Condition, entry: Entry): number | null {
   const { operator, right, text } = condition;
   const seconds = goDuration(right);
   if (seconds === null || !['>', '>='].includes(operator)) return null;
-  const days = Math.min(maxCertificateDays, Math.max(1, Math.round(seconds / daySeconds)));
-  entry.changed(
-    `\`${text}\` fails → alert channels warn ${days} ${days === 1 ? 'day' : 'days'} before a certificate expires, and the check does not fail`,
-  );
+  const days = Math.max(1, Math.ceil(seconds / daySeconds));
+  if (days * daySeconds !== seconds) entry.changed(`\`${text}\` → ${days} whole days`);
   return days;
 }
 
 export function judge(
   plan: Plan,
   entry: Entry,
-  kind: EndpointKind,
+  { kind, speaksTls = false }: { kind: EndpointKind; speaksTls?: boolean },
   conditions: readonly unknown[],
 ): Judged {
   const judged: Judged = { assertions: [], certificateDays: null };
@@ -314,9 +309,11 @@ export function judge(
       continue;
     }
     if (condition !== null && placeholder === 'CERTIFICATE_EXPIRATION') {
-      judged.certificateDays = certificateDays(condition, entry);
-      if (judged.certificateDays === null) entry.deactivated(`\`${text}\` has no counterpart`);
-      hasLost = true;
+      const days = speaksTls ? certificateDays(condition, entry) : null;
+      if (days === null) entry.deactivated(`\`${text}\` has no counterpart`);
+      else judged.certificateDays = Math.max(days, judged.certificateDays ?? 0);
+      if (kind === 'tls' && days !== null) kept += 1;
+      else hasLost = true;
       continue;
     }
     if (placeholder in lost) {
@@ -333,6 +330,12 @@ export function judge(
       judged.assertions.push(...made);
       kept += 1;
     }
+  }
+  if (kind === 'http' && judged.certificateDays !== null) {
+    const days = judged.certificateDays;
+    entry.changed(
+      `conditions on [CERTIFICATE_EXPIRATION] → an SSL check of the server, every 10 min, fails ${days} ${days === 1 ? 'day' : 'days'} before`,
+    );
   }
   if (kept === 0 && hasLost) entry.deactivated('none of its conditions decides here');
   const has = (source: string) => judged.assertions.some((one) => one['source'] === source);

@@ -3,7 +3,7 @@ import { SourceError, type SourceFile } from '../mover.ts';
 import type { FilledVariables } from '../environment.ts';
 import type { Plan } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { type Fields } from '../source-object.ts';
+import { textOf, type Fields } from '../source-object.ts';
 import { configurationsIn, isYaml } from '../yaml-files.ts';
 
 const topLevel = /^[ \t]*(endpoints|external-endpoints|suites):/m;
@@ -52,9 +52,13 @@ export function readConfiguration(
   const merged: Record<string, unknown> = {};
   for (const file of files.filter(isYaml)) {
     const expanded = { ...file, text: expandEnvironment(file.text, plan, filled) };
-    for (const { path, fields } of configurationsIn(expanded)) {
+    for (const { path, value } of configurationsIn(expanded, (text) =>
+      expandEnvironment(text, plan, filled),
+    )) {
+      if (!isFields(value)) throw new SourceError(`${path} is not a YAML map`);
       // Other objects in a file of Kubernetes.
-      if (fields['kind'] === undefined) merge(merged, fields, path, '');
+      if (value['kind'] === undefined) merge(merged, value, path, '');
+      else plan.say('NOT_CARRIED', `${path}: ${textOf(value['kind'])} is not read.`);
     }
   }
   return merged;

@@ -1,9 +1,12 @@
 /** Gatus: its YAML configuration, as a file, a folder or a Kubernetes ConfigMap. */
 import {
+  addCertificateCheck,
   addressOf,
   dnsCheck,
   icmpCheck,
+  sslCheck,
   tcpCheck,
+  tlsServerOf,
   type ConvertedCheck,
 } from '../converted-check.ts';
 import { duration } from '../decide/interval.ts';
@@ -47,6 +50,7 @@ const anchor = '2024-01-01';
 /** What an endpoint becomes by its URL; null when it has no counterpart. */
 interface Target {
   kind: EndpointKind;
+  speaksTls?: boolean;
   /** Null, with a line in the report, when its request cannot exist here. */
   check(judged: Judged): ConvertedCheck | null;
 }
@@ -108,9 +112,16 @@ function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject):
     skipSSL: client.flag('insecure'),
     ipFamily: ipFamilyOf(entry, client),
   };
+  const server = tlsServerOf(parts.url, {
+    ...{ serverName: null, skipChainValidation: parts.skipSSL },
+  });
   return {
     kind: 'http',
-    check: ({ assertions }) => httpCheck(entry, { ...parts, assertions }),
+    speaksTls: server !== null,
+    check({ assertions }) {
+      const made = httpCheck(entry, { ...parts, assertions });
+      return made === null || server === null ? made : { ...made, server };
+    },
   };
 }
 
@@ -131,7 +142,27 @@ function tcpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): 
 }
 
 function tlsTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target | null {
-  entry.deactivated('the TLS handshake is not proven here, only the connection');
+  const address = addressOf(endpoint.text('url'));
+  if (address?.port == null) return tcpTarget(endpoint, entry, client);
+  if (endpoint.has('body')) entry.deactivated('`body` is not sent over TLS here');
+  endpoint.get('body');
+  const ipFamily = ipFamilyOf(entry, client);
+  const server = {
+    ...{ hostname: address.host, port: address.port, serverName: null },
+    skipChainValidation: client.flag('insecure'),
+  };
+  return {
+    kind: 'tls',
+    speaksTls: true,
+    check: ({ assertions, certificateDays }) => ({
+      ...sslCheck(server, ipFamily, certificateDays, assertions),
+      server,
+    }),
+  };
+}
+
+function startTlsTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target | null {
+  entry.deactivated('the STARTTLS handshake is not proven here, only the connection');
   return tcpTarget(endpoint, entry, client);
 }
 
@@ -172,7 +203,7 @@ const targets: Readonly<
   Record<string, (endpoint: SourceObject, entry: Entry, client: SourceObject) => Target | null>
 > = {
   ...{ http: httpTarget, https: httpTarget, tcp: tcpTarget, icmp: icmpTarget },
-  ...{ tls: tlsTarget, starttls: tlsTarget },
+  ...{ tls: tlsTarget, starttls: startTlsTarget },
 };
 
 /** Settings of the client that decide how the target is reached. */
@@ -212,7 +243,7 @@ function addWindows(context: Context, owner: string, title: string, given: unkno
   const { plan } = context;
   if (!isFields(given)) return false;
   const window = new SourceObject(given, { enabled: true });
-  const entry = plan.entry('maintenance', owner, title);
+  const entry = plan.entry('maintenance', owner, title, given);
   const start = window.text('start');
   const seconds = goDuration(window.get('duration'));
   const days = window.list('every').map((day) => weekdays.indexOf(textOf(day).toLowerCase()));
@@ -269,7 +300,7 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
   const name = endpoint.text('name');
   const group = endpoint.text('group');
   const key = keyOf(context, group, name);
-  const entry = plan.entry('endpoint', key, name);
+  const entry = plan.entry('endpoint', key, name, given);
   const url = endpoint.text('url');
   const scheme = /^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? '';
   const client = endpoint.object('client', clientDefaults);
@@ -285,20 +316,21 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
   reportClient(entry, client);
   const conditions = endpoint.list('conditions');
   if (conditions.length === 0) entry.notCarried('it has no conditions, which Gatus refuses');
-  const judged = judge(plan, entry, target.kind, conditions);
+  const judged = judge(plan, entry, target, conditions);
   const seconds = goDuration(endpoint.get('interval')) ?? defaultIntervalSeconds;
-  const alerts = alerting.of(
-    ...([entry, key, group, endpoint.list('alerts'), seconds, judged.certificateDays] as const),
-  );
   const timeout = goDuration(client.get('timeout')) ?? 10;
   const made = target.check(judged);
   if (made === null) return;
+  const every = entry.frequency(seconds, made.checkType === 'SSL' ? 60 : 0);
+  const alerts = alerting.of(
+    ...([entry, key, group, endpoint.list('alerts'), seconds, every.seconds] as const),
+  );
   const limits = entry.timeLimits(timeout, made.ceiling);
   if (made.ceiling === null && client.has('timeout')) {
     entry.notCarried('`client.timeout`: echo replies have their own time limit');
   }
   const labels = endpoint.get('extra-labels');
-  const schedule = { ...plan.scheduledFields(), ...entry.frequency(seconds) };
+  const schedule = { ...plan.scheduledFields(), ...every.fields };
   const common = {
     name,
     description: alerts.description,
@@ -331,6 +363,10 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
     ...made.fields,
   });
   alerts.subscribe(check);
+  const { certificateDays: days } = judged;
+  if (days === null || made.server === undefined || made.checkType === 'SSL') return;
+  const certificate = { ...common, server: made.server, days, name: `Certificate of ${name}` };
+  alerts.subscribe(addCertificateCheck(plan, `certificate-${key}`, certificate, entry));
 }
 
 const minPeriodSeconds = 30;
@@ -341,7 +377,7 @@ function convertExternal(context: Context, given: Record<string, unknown>): void
   const name = endpoint.text('name');
   const group = endpoint.text('group');
   const key = keyOf(context, group, name);
-  const entry = plan.entry('external endpoint', key, name);
+  const entry = plan.entry('external endpoint', key, name, given);
   const interval = goDuration(endpoint.object('heartbeat').get('interval')) ?? 0;
   if (interval === 0) {
     entry.notCarried(
@@ -357,7 +393,7 @@ function convertExternal(context: Context, given: Record<string, unknown>): void
   entry.changed(
     'jobs call another address, with another token (`token`): `/api/v1/endpoints/…/external` → `/ping/<token>`. Change every job. `success=false` has no counterpart',
   );
-  const alerts = alerting.of(entry, key, group, endpoint.list('alerts'), interval, null);
+  const alerts = alerting.of(entry, key, group, endpoint.list('alerts'), interval, period);
   const common = {
     name,
     description: alerts.description,
@@ -404,7 +440,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
     const name = textOf(suite['name'] ?? '');
     const steps = (Array.isArray(suite['endpoints']) ? suite['endpoints'] : []).filter(isFields);
     plan
-      .entry('suite', slug(name), name)
+      .entry('suite', slug(name), name, suite)
       .notCarried(
         `a suite of ${steps.length} steps (${steps.map((step) => textOf(step['name'])).join(', ')}) is a multi-step check here, and needs a script. Nothing was created`,
       );

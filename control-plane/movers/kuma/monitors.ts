@@ -250,7 +250,7 @@ function convertCheck(
     ? { alertSettings: alerts['alertSettings'] }
     : {
         ...plan.scheduledFields(),
-        ...entry.frequency(secondsOf(monitor)),
+        ...entry.frequency(secondsOf(monitor)).fields,
         ...alerts,
         ...timeLimits(context, entry, monitor, parts.ceiling),
       };

@@ -211,7 +211,7 @@ test('a plan needs no control plane and no key, and says what is missing', async
   const operator = new Operator(folder.path);
   const { code, out, error } = await operator.run('import', fixture('gatus/config.yaml'));
   assert.equal(code, 0, error);
-  assert.match(out, /Gatus → project import-gatus: 2 groups, 7 checks\./);
+  assert.match(out, /Gatus → project import-gatus: 2 groups, 8 checks\./);
   assert.match(out, /missing, and nothing is written without:\n {4}a location for the checks/);
   assert.match(error, /this is a plan: nothing was changed/);
 });

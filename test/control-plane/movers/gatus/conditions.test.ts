@@ -83,12 +83,51 @@ test('conditions on status and response time hold for the same values', () => {
 test('a condition that cannot be said switches the check off and stands in the report', () => {
   for (const condition of [
     ...['[CONNECTED] == false', '[BODY].a == any(1, 2)', '[BODY].a == [BODY].b', '[STATUS] ~ 200'],
-    ...['[BODY].a == pat(x*)', '[STATUS] == 200 == 300'],
+    ...['[BODY].a == pat(x*)', '[STATUS] == 200 == 300', '[IP] == 192.0.2.1', '[CONTEXT].a == 1'],
   ]) {
     const plan = planOfCondition(condition);
     assert.equal(payloadOf(plan, 'endpoint-tried')['activated'], false, condition);
     assert.ok(textOf(plan).includes(`\`${condition}\``), condition);
   }
+});
+
+test('conditions on certificates make an SSL check, with or without alerts', () => {
+  const planned = (url: string, conditions: readonly string[], alerts: object[] = []) => {
+    const endpoint = { name: 'tried', url, conditions, alerts };
+    const alerting = { slack: { 'webhook-url': 'https://hooks.example/x' } };
+    const text = JSON.stringify({ alerting, endpoints: [endpoint] });
+    return planOf([{ path: 'config.json', text, tables: null }], { from: 'gatus' });
+  };
+  const wanted = (id: string, conditions: readonly string[], url: string) => {
+    const plan = planned(url, conditions);
+    const { assertions } = payloadOf(plan, id)['request'] as { assertions: Partial<Assertion>[] };
+    return assertions.find(({ source }) => source === 'CERTIFICATE')?.target;
+  };
+  const [long, short] = ['[CERTIFICATE_EXPIRATION] > 720h', '[CERTIFICATE_EXPIRATION] > 48h'];
+  const https = 'https://shop.example/';
+  assert.equal(wanted('certificate-tried', ['[STATUS] == 200', long, short], https), '29');
+  assert.equal(wanted('certificate-tried', [short, '[STATUS] == 200', long], https), '29');
+  assert.equal(wanted('endpoint-tried', [short], 'tls://shop.example:993'), '1');
+  const tls = planned('tls://shop.example:993', ['[CONNECTED] == true', short]);
+  assert.equal(payloadOf(tls, 'endpoint-tried')['activated'], true);
+  assert.equal(tls.resources.filter(({ type }) => type === 'check').length, 1);
+  // Without TLS there is no certificate, and Gatus fails.
+  const plain = planned('http://shop.example/', ['[STATUS] == 200', short]);
+  assert.equal(payloadOf(plain, 'endpoint-tried')['activated'], false);
+  assert.doesNotMatch(textOf(plain), /SSL check/);
+  const alerts = [
+    { type: 'slack', 'failure-threshold': 5 },
+    { type: 'slack', 'failure-threshold': 1, enabled: false },
+  ];
+  const alerted = planned(https, ['[STATUS] == 200', short], alerts);
+  const kinds = alerted.resources.filter(({ type }) => type === 'alert-channel-subscription');
+  assert.deepEqual(
+    kinds.map(({ payload }) => (payload['checkId'] as { ref: string }).ref).toSorted(),
+    ['certificate-tried', 'endpoint-tried'],
+  );
+  const { runBasedEscalation } = payloadOf(alerted, 'endpoint-tried')['alertSettings'] as never;
+  assert.deepEqual(runBasedEscalation, { failedRunThreshold: 5 });
+  assert.equal(wanted('endpoint-tried', ['[STATUS] == 200'], https), undefined);
 });
 
 test('variables of the environment become secrets, each is named, and missing ones are asked for', () => {

@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Plan } from '../../../control-plane/movers/index.ts';
+import { comparisonsIn } from '../../../control-plane/movers/blackbox/promql.ts';
+import { payloadOf, planOf, textOf } from '../../support/movers.ts';
+
+const relabelling = `
+    relabel_configs:
+      - { source_labels: [__address__], target_label: __param_target }
+      - { target_label: __address__, replacement: 'blackbox:9115' }`;
+
+const job = (name: string, module: string, ...targets: string[]) => `
+  - job_name: ${name}
+    metrics_path: /probe
+    params: { module: [${module}] }
+    static_configs: [{ targets: ${JSON.stringify(targets)} }]${relabelling}`;
+
+const modules = `modules:
+  web: { prober: http }
+  echo: { prober: icmp }
+  secure: { prober: tcp, tcp: { tls: true } }
+`;
+
+const alertmanager = `route: { receiver: team }
+receivers: [{ name: team, email_configs: [{ to: ops@example.com }] }]
+`;
+
+type RuleOf = readonly [name: string, expression: string, lasts?: string];
+
+function planWith(jobs: string, rules: readonly RuleOf[], interval = '60s'): Plan {
+  const file = (path: string, text: string) => ({ path, text, tables: null });
+  const listed = rules.map(([alert, expr, lasts]) => ({ alert, expr, for: lasts ?? '0s' }));
+  return planOf([
+    file('prometheus.yml', `global: { scrape_interval: ${interval} }\nscrape_configs:${jobs}\n`),
+    file('blackbox.yml', modules),
+    file('alertmanager.yml', alertmanager),
+    file('rules.yml', JSON.stringify({ groups: [{ name: 'probes', rules: listed }] })),
+  ]);
+}
+
+const subscribed = (plan: Plan) =>
+  plan.resources
+    .filter(({ type }) => type === 'alert-channel-subscription')
+    .map(({ payload }) => (payload['checkId'] as { ref: string }).ref)
+    .toSorted();
+const certificates = (plan: Plan) =>
+  plan.resources.filter(
+    ({ type, logicalId }) => type === 'check' && logicalId.startsWith('certificate-'),
+  );
+const saidOf = (plan: Plan, name: string) =>
+  plan.lines.filter((line) => line.name === name).map(({ text }) => text);
+
+const both = job('shops', 'web', 'http://a.example') + job('labs', 'web', 'http://b.example');
+const [shops, labs] = ['target-shops-web-http-a.example', 'target-labs-web-http-b.example'];
+
+test('a selector selects what it selects in Prometheus, in every quoting', () => {
+  for (const [expression, wanted] of [
+    [`probe_success{job="shops"} == 0`, [shops]],
+    [`probe_success{job='shops'} == 0`, [shops]],
+    ['probe_success{job=`shops`} == 0', [shops]],
+    [`probe_success{job=~'sho.*', } == 0 # a comment`, [shops]],
+    [`probe_success{job!~"shops|x{1,3}"} < 1`, [labs]],
+    [`0 == probe_success{job!="shops"}`, [labs]],
+    [`probe_success != 1`, [labs, shops]],
+    [`probe_success{job="shops"} == 0 or probe_success{job='labs'} == 0`, [labs, shops]],
+    // What is not understood whole, or never true of a probe that is down, selects nothing.
+    [`probe_success{job="nowhere"} == 0`, []],
+    [`probe_success == 1`, []],
+    [`probe_success == bool 0`, []],
+    [`probe_success < 2`, []],
+    [`probe_success == 0 and on(job) up == 1`, []],
+    [`probe_success == 0 unless probe_success{job="labs"} == 0`, []],
+    [`avg_over_time(probe_success[10m]) < 0.9`, []],
+    [`probe_success offset 5m == 0`, []],
+    [`sum(probe_success) == 0`, []],
+    [`probe_success == 0 or vector(1)`, []],
+    [`probe_success ==`, []],
+    [`probe_http_status_code >= 500 or unknown_metric > 1`, []],
+  ] as const) {
+    const plan = planWith(both, [['Down', expression]]);
+    assert.deepEqual(subscribed(plan), [...wanted], expression);
+    assert.equal(/Nothing was created/.test(saidOf(plan, 'Down').join()), wanted.length === 0);
+    const { assertions } = payloadOf(plan, shops)['request'] as { assertions: unknown[] };
+    assert.equal(assertions.length, 2, 'a rule that is not carried over leaves its checks alone');
+  }
+});
+
+test('an expression is understood whole or not at all', () => {
+  for (const [expression, wanted] of [
+    ['probe_ssl - time() < 86400 * 7', ['<', 604_800, true]],
+    ['86400 * 7 > probe_ssl - time()', ['<', 604_800, true]],
+    ['(probe_ssl{} - time()) / 86400 < 14', ['<', 1_209_600, true]],
+    ['-probe_ssl + time() > -(2*3)', ['<', 6, true]],
+    ['probe_x > 5m', ['>', 300, false]],
+    ['probe_x + time() > 5', null],
+    ['probe_x - probe_y > 5', null],
+    ['probe_x * probe_x > 5', null],
+    ['probe_x > 1 > 0', null],
+    ['probe_x{a="\\x41"} > 1', null],
+    ['probe_x / 0 > 1', null],
+    ['probe_x', null],
+    ['', null],
+  ] as const) {
+    const read = comparisonsIn(expression)?.map((one) => [one.operator, one.limit, one.isAhead]);
+    assert.deepEqual(read ?? null, wanted === null ? null : [wanted], expression);
+  }
+});
+
+test('of several rules for a check the earliest and strictest holds, and the others say so', () => {
+  const plan = planWith(both, [
+    ['Critical', 'probe_success == 0', '20m'],
+    ['Warning', `probe_success{job="shops"} == 0`, '1m'],
+    ['Slower', 'probe_duration_seconds > 5'],
+    ['Slow', 'probe_duration_seconds > 1 or probe_http_duration_seconds > 1'],
+    ['Echo', 'probe_icmp_duration_seconds > 0.2'],
+  ]);
+  const { runBasedEscalation } = payloadOf(plan, shops)['alertSettings'] as Record<string, unknown>;
+  assert.deepEqual(runBasedEscalation, { failedRunThreshold: 1 });
+  const { timeBasedEscalation } = payloadOf(plan, labs)['alertSettings'] as Record<string, unknown>;
+  assert.deepEqual(timeBasedEscalation, { minutesFailingThreshold: 15 });
+  assert.equal(payloadOf(plan, shops)['degradedResponseTime'], 1000);
+  assert.match(saidOf(plan, 'Critical').join('|'), /for 1 of its targets rule «Warning» holds/);
+  assert.doesNotMatch(saidOf(plan, 'Warning').join('|'), /holds/);
+  assert.match(saidOf(plan, 'Slower').join('|'), /for 2 of its targets rule «Slow» holds/);
+  assert.deepEqual(saidOf(plan, 'Slow'), ['alerts above 1000 ms → a run above that is degraded.']);
+  assert.match(saidOf(plan, 'Echo').join('|'), /selects nothing that is made/);
+});
+
+test('a rule that was not made holds for nothing', () => {
+  const plan = planWith(both, [
+    ['Never', 'probe_duration_seconds > 100'],
+    ['Half', 'probe_success == 0 and up == 1', '1s'],
+    ['Down', 'probe_success == 0', '5m'],
+    ['Slow', 'probe_duration_seconds > 9'],
+  ]);
+  assert.match(saidOf(plan, 'Never').join('|'), /not below the longest response time of «http:/);
+  assert.doesNotMatch(textOf(plan), /holds, which/);
+  assert.equal(payloadOf(plan, shops)['degradedResponseTime'], 9000);
+});
+
+test('the time of a rule is counted in the runs of the check as it is here', () => {
+  for (const [interval, lasts, runs, said] of [
+    ['15s', '1m', 5, '50 s'],
+    ['15s', '30s', 3, '30 s'],
+    ['60s', '3m', 3, '3 min'],
+    ['60s', '30s', 1, '1 min'],
+  ] as const) {
+    const plan = planWith(both, [['Down', 'probe_success == 0', lasts]], interval);
+    const { runBasedEscalation } = payloadOf(plan, shops)['alertSettings'] as never;
+    assert.deepEqual(runBasedEscalation, { failedRunThreshold: runs }, `${interval} ${lasts}`);
+    assert.match(saidOf(plan, 'Down').join('|'), new RegExp(`failed runs? \\(${said}\\)`));
+  }
+});
+
+test('rules about certificates make one SSL check for a server, and subscribe nothing else', () => {
+  const jobs =
+    job('web', 'web', 'https://a.example/x', 'https://A.example/y', 'http://plain.example') +
+    job('echo', 'echo', 'a.example') +
+    job('mail', 'secure', 'mail.example:993');
+  const plan = planWith(jobs, [
+    ['Week', 'probe_ssl_earliest_cert_expiry - time() < 86400 * 7'],
+    ['Quarter', `(probe_ssl_earliest_cert_expiry{job="web"} - time()) / 86400 < 90`],
+    ['Nowhere', `probe_ssl_earliest_cert_expiry{job="echo"} - time() < 86400`],
+  ]);
+  const made = certificates(plan);
+  assert.deepEqual(
+    made.map(({ payload }) => {
+      const { sslConfig, assertions } = payload['request'] as {
+        sslConfig: { hostname: string };
+        assertions: { target: string }[];
+      };
+      return [
+        sslConfig.hostname,
+        assertions[0]?.target,
+        payload['frequency'],
+        payload['activated'],
+      ];
+    }),
+    [
+      ['a.example', '89', 10, true],
+      ['mail.example', '6', 10, true],
+    ],
+  );
+  assert.deepEqual(subscribed(plan), ['certificate-a.example-443', 'certificate-mail.example-993']);
+  assert.match(saidOf(plan, 'Week').join('|'), /no TLS is spoken with «http:.*», «a\.example»/);
+  assert.match(saidOf(plan, 'Week').join('|'), /for 2 of its targets rule «Quarter» holds/);
+  assert.match(saidOf(plan, 'Week').join('|'), /every 10 min, fails 7 days before/);
+  assert.match(saidOf(plan, 'Nowhere').join('|'), /Nothing was created/);
+  assert.doesNotMatch(saidOf(plan, 'Nowhere').join('|'), /10 min/);
+  // The probe over TLS is an SSL check too, at its own interval.
+  const mail = payloadOf(plan, 'target-mail-secure-mail.example-993');
+  assert.deepEqual([mail['checkType'], mail['activated'], mail['frequency']], ['SSL', true, 1]);
+  assert.doesNotMatch(saidOf(plan, 'mail.example:993').join('|'), /10 min/);
+  for (const { type, payload } of plan.resources) {
+    if (type === 'alert-channel') assert.equal(payload['sslExpiry'], undefined);
+  }
+});
+
+test('patterns of targets match whole paths from their end', () => {
+  const file = (path: string, target: string) => ({
+    ...{ path, tables: null },
+    text: `- targets: ['${target}']\n`,
+  });
+  const withFiles = (name: string, pattern: string) =>
+    job(name, 'web').replace(/static_configs: .*/, `file_sd_configs: [{ files: ['${pattern}'] }]`);
+  for (const [folder, web, ping] of [
+    ['', 'targets/web/*.yml', 'targets/ping/*.yml'],
+    ['', '/etc/prometheus/targets/web/*.yml', './targets/ping/*.yml'],
+    ['config/', '/etc/prometheus/targets/web/*.yml', 'targets/ping/prod.yml'],
+  ] as const) {
+    const plan = planOf([
+      ...[file(`${folder}targets/web/prod.yml`, 'http://web.example')],
+      ...[file(`${folder}targets/ping/prod.yml`, 'http://ping.example')],
+      ...[{ path: `${folder}list.yml`, text: '- a\n- b\n', tables: null }],
+      { path: `${folder}blackbox.yml`, text: modules, tables: null },
+      {
+        ...{ path: `${folder}prometheus.yml`, tables: null },
+        text: `scrape_configs:${withFiles('web', web)}${withFiles('ping', ping)}\n`,
+      },
+    ]);
+    assert.deepEqual(
+      plan.resources.filter(({ type }) => type === 'check').map(({ logicalId }) => logicalId),
+      ['target-web-web-http-web.example', 'target-ping-web-http-ping.example'],
+      web,
+    );
+    assert.deepEqual(plan.missing, []);
+    assert.match(textOf(plan), /are those of (config\/)?targets\/web\/prod\.yml/);
+  }
+});
+
+test('jobs of other exporters are left out by name, and those of the exporter are taken', () => {
+  const moved = (text: string, to: string) => text.replace('blackbox:9115', to);
+  const jobs =
+    job('own', 'web', 'http://a.example') +
+    moved(job('prices', 'prices', 'http://b.example'), 'json:7979') +
+    moved(job('certs', 'x', 'c.example:443').replace(/ +params: .*\n/, ''), 'ssl:9219') +
+    job('plain', 'x', 'http://d.example').replace(/ +params: .*\n/, '') +
+    job('behind', 'web', 'http://e.example').replace('/probe', '/blackbox/probe');
+  const plan = planWith(jobs, []);
+  assert.deepEqual(plan.missing, []);
+  assert.deepEqual(
+    plan.resources.filter(({ type }) => type === 'check').map(({ payload }) => payload['name']),
+    ['http://a.example', 'http://d.example', 'http://e.example'],
+  );
+  assert.match(saidOf(plan, 'http://b.example').join(), /no module `prices`.*json:7979/);
+  assert.match(
+    saidOf(plan, 'c.example:443').join(),
+    /ssl:9219 is not known as a blackbox_exporter/,
+  );
+});
+
+test('versions of HTTP that all servers speak leave a check on', () => {
+  for (const [versions, isOn] of [
+    ['["HTTP/1.1", "HTTP/2.0"]', true],
+    ['["HTTP/1.1", "HTTP/2"]', true],
+    ['["HTTP/2.0"]', false],
+    ['["HTTP/1.0"]', false],
+  ] as const) {
+    const plan = planOf([
+      {
+        path: 'p.yml',
+        text: `scrape_configs:${job('a', 'v', 'http://a.example')}\n`,
+        tables: null,
+      },
+      {
+        ...{ path: 'b.yml', tables: null },
+        text: `modules:\n  v:\n    prober: http\n    http: { valid_http_versions: ${versions}, enable_http2: false }\n`,
+      },
+    ]);
+    assert.equal(payloadOf(plan, 'target-a-v-http-a.example')['activated'], isOn, versions);
+    assert.match(textOf(plan), /`http\.enable_http2` has no counterpart/);
+  }
+});
+
+test('objects of Kubernetes and values of Helm hold configurations of both kinds', () => {
+  const scrape = `scrape_configs:${job('web', 'web', 'http://a.example')}\n`;
+  const within = (kind: string, data: object) => JSON.stringify({ kind, ...data });
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const gatusOf = (name: string) =>
+    `endpoints:\n  - { name: ${name}, url: 'icmp://a.example', conditions: ['[CONNECTED] == true'] }\n`;
+  const endpoint = { name: 'c', url: 'icmp://c.example', conditions: ['[CONNECTED] == true'] };
+  for (const [text, from, checks] of [
+    [
+      within('ConfigMap', { data: { 'blackbox.yaml': modules, 'prometheus.yml': scrape } }),
+      'prometheus',
+      1,
+    ],
+    [
+      within('Secret', { data: { 'b.yaml': base64(modules), 'p.yml': base64(scrape) } }),
+      'prometheus',
+      1,
+    ],
+    [
+      within('List', {
+        items: [
+          { kind: 'ConfigMap', data: { 'a.yaml': gatusOf('a') } },
+          { kind: 'Secret', stringData: { 'gatus.conf': gatusOf('b') } },
+        ],
+      }),
+      'gatus',
+      2,
+    ],
+    [within('Secret', { data: { 'config.yaml': base64(gatusOf('a')) } }), 'gatus', 1],
+    [
+      within('HelmRelease', { spec: { values: { config: { endpoints: [endpoint] } } } }),
+      'gatus',
+      1,
+    ],
+    [JSON.stringify({ config: { endpoints: [endpoint] }, ingress: {} }), 'gatus', 1],
+    [
+      within('Probe', {
+        metadata: { name: 'web' },
+        spec: {
+          module: 'http_2xx',
+          prober: { url: 'blackbox:9115' },
+          targets: { staticConfig: { static: ['http://a.example', 'http://b.example'] } },
+        },
+      }),
+      'prometheus',
+      2,
+    ],
+    [within('Deployment', { spec: {} }), 'prometheus', 0],
+  ] as const) {
+    const plan = planOf([{ path: 'all.json', text, tables: null }], { from });
+    const made = plan.resources.filter(({ type }) => type === 'check');
+    assert.equal(made.length, checks, text);
+    const unread = /ingress|Deployment/.exec(text)?.[0];
+    if (unread !== undefined) assert.match(textOf(plan), new RegExp(`${unread}.* is not read`));
+  }
+  const template = {
+    path: 'a.yaml',
+    text: '{{- range .x }}\nendpoints:\n{{- end }}\n',
+    tables: null,
+  };
+  assert.throws(() => planOf([template]), /a\.yaml is a template .*: render it first/);
+  const marked = { path: 'a.yaml', text: `\uFEFF${gatusOf('a')}`, tables: null };
+  assert.equal(planOf([marked]).entries.length, 1);
+});
+
+test('what is said of many objects stands in one line, with file and line', () => {
+  const targets = ['http://a.example', 'http://b.example', 'http://c.example', 'http://d.example'];
+  const text = textOf(planWith(job('web', 'web', ...targets), [], '45s'));
+  assert.match(
+    text,
+    /«http:\/\/a\.example» \(prometheus\.yml:6\), «http:\/\/b.*, «http:\/\/c.* and 1 more: every 45 s → every 30 s/,
+  );
+});
