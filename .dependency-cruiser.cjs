@@ -60,7 +60,7 @@ module.exports = {
           '^control-plane/movers/',
           '^control-plane/db/read-sqlite-file\\.ts$',
           '^shared/',
-          '^node_modules/(zod|yaml|csv-parse)/',
+          '^node_modules/(zod|yaml|csv-parse|@lezer/common|@prometheus-io/lezer-promql)/',
           // The hash of `hashmod`.
           '^crypto$',
         ],
