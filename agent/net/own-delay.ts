@@ -81,9 +81,10 @@ export class OwnDelay {
     const heldMs = times === null ? 0 : Math.max(0, times.sinceData - times.tick);
     // The target answers at once where TLS 1.3 takes a key that was offered; else the agent answers in between.
     const { name } = socket.getEphemeralKeyInfo() as { name?: string };
-    const isOneTurn =
-      times !== null && socket.getProtocol() === 'TLSv1.3' && offeredKeys.has(name ?? '');
-    return this.#goOn(this.#clock.monotonic(), heldMs, isOneTurn ? Infinity : 0);
+    const isOneTurn = socket.getProtocol() === 'TLSv1.3' && offeredKeys.has(name ?? '');
+    // From its hello on, which a busy agent sends late.
+    const shownMs = isOneTurn && times !== null ? this.#shownMs(socket, times) : 0;
+    return this.#goOn(this.#clock.monotonic(), heldMs, shownMs);
   }
 
   #goOn(now: number, heldMs: number, shownMs: number): number {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
+import { connect } from 'node:net';
 import test from 'node:test';
+import { systemClock } from '@monitor/shared/clock.ts';
 import { openTcpTimes, type ReadTcpTimes } from '../../../agent/native/tcp-times.ts';
 import { runGrpc } from '../../../agent/runners/grpc.ts';
 import { runTcp } from '../../../agent/runners/tcp.ts';
@@ -71,6 +73,46 @@ test('times of an exchange leave out what lay in the kernel, and keep what the t
   const { key, cert } = await selfSigned({ host: '127.0.0.1', validForDays: 1 });
   await using secure = await httpsServer(key, cert, slowly);
   await checkExchange(secure.url, 3);
+});
+
+test('a slow handshake is the target’s time, and not what the agent took before its hello', async () => {
+  const { key, cert } = await selfSigned({ host: 'localhost', validForDays: 1 });
+  const [behind, slow] = await Promise.all([
+    httpsServer(key, cert),
+    // The hello waits, and with it all that follows.
+    tcpServer((socket) => {
+      const through = connect(behind.port, '127.0.0.1').on('error', () => socket.destroy());
+      socket.on('error', () => through.destroy());
+      through.pipe(socket);
+      socket.once('readable', () => setTimeout(() => socket.pipe(through), slowMs));
+    }),
+  ]);
+  await using _behind = behind;
+  await using _slow = slow;
+  for (const busyMs of [0, 2 * slowMs]) {
+    let isConnecting = true;
+    let isNext = false;
+    const times: ReadTcpTimes = (socket) => {
+      isNext = isConnecting;
+      isConnecting = false;
+      return tcpTimes(socket);
+    };
+    /** Stands still right after it was asked when the connection was accepted. */
+    const monotonic = () => {
+      const now = systemClock.monotonic();
+      if (isNext) while (systemClock.monotonic() < now + busyMs);
+      isNext = false;
+      return now;
+    };
+    const seen = await runUrl(
+      definitionOf('URL', { url: `https://localhost:${slow.port}/`, skipSSL: true }),
+      { ...context(times), clock: { ...systemClock, monotonic } },
+    );
+    assert.equal(seen.failure, null);
+    const leastMs = (seen.responseTime ?? 0) - (seen.unexplainedMs ?? 0);
+    assert.ok(leastMs >= slowMs - 20, `${leastMs} at least`);
+    if (busyMs > 0) assert.ok(leastMs < busyMs, `${leastMs} at least`);
+  }
 });
 
 test('without a kernel that says when, any of the time may be the agent’s', async () => {
