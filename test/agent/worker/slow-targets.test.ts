@@ -21,7 +21,7 @@ const count = tries(500);
 const atOnce = 10;
 /** So many times over its limit is a slow target. */
 const overBy = [1.2, 2, 4];
-/** So much of its limit a healthy target takes. */
+/** So much of its limit a healthy target takes where nothing else is busy. */
 const withinBy = 0.65;
 /** A target that gets its CPU first takes less, however busy the machine is. */
 const generousMs = 1_000;
@@ -174,7 +174,8 @@ async function judgeAll(subject: Subject, busy: number, report: (line: string) =
       'slow',
       overBy.map((factor) => tookMs.slow / factor),
     );
-    const within = await tally(subject, 'slow', [tookMs.slow / withinBy]);
+    const lateMs = busy === 0 ? tookMs.slow / withinBy - tookMs.slow : generousMs;
+    const within = await tally(subject, 'slow', [tookMs.slow + lateMs]);
     const fast = await tally(subject, 'fast', [generousMs]);
     const silent = await tally(subject, 'silent', [generousMs], Math.min(count, 2 * atOnce));
     report(JSON.stringify({ busy, slow, within, fast, silent }));
