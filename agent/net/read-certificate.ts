@@ -2,6 +2,7 @@
  * Reads the certificate of a server with a handshake only. Invalid certificates are read too: an
  * expired one is the most important to report.
  */
+import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { Clock } from '@monitor/shared/clock.ts';
@@ -14,9 +15,11 @@ import { connectToProxy, openTunnel, parseHttpProxy, resolveProxy } from './http
 import { resolveByOs, type Address } from './dns/resolve.ts';
 import { defaultSecureContext, secureContextOf } from './tls/secure-context.ts';
 import { nameInOneLine } from './tls/facts.ts';
+import { firstToExpire } from './tls/verified-chain.ts';
 
 const withinMs = 10_000;
 const maxNameLength = 2_048;
+const maxIssuers = 10;
 
 export interface CertificateQuestion extends CertificateTarget {
   proxyUrl: string | null;
@@ -57,13 +60,24 @@ function problemOf(
   return problems[String(socket.authorizationError)] ?? 'untrusted';
 }
 
-function readingOf(socket: TLSSocket, now: number): CertificateReading {
+/** When the first certificate of the chain expires: clients refuse the others with it. */
+function firstEnd(leaf: X509Certificate, further: string | null): number {
+  const issuers: X509Certificate[] = [];
+  let next = leaf.issuerCertificate;
+  while (next !== undefined && issuers.length < maxIssuers) {
+    issuers.push(next);
+    next = next.issuerCertificate;
+  }
+  return Date.parse(firstToExpire(leaf, issuers, further).validTo);
+}
+
+function readingOf(socket: TLSSocket, now: number, further: string | null): CertificateReading {
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) throw new Error('the server showed no certificate');
   const validFrom = Date.parse(certificate.validFrom);
   const validTo = Date.parse(certificate.validTo);
   return {
-    ...{ validFrom, validTo },
+    ...{ validFrom, validTo: socket.authorized ? firstEnd(certificate, further) : validTo },
     issuer: shortName(certificate.issuer),
     subject: shortName(certificate.subject),
     fingerprint256: certificate.fingerprint256,
@@ -138,7 +152,7 @@ export async function readCertificate(
       });
       socket.once('secureConnect', () => {
         try {
-          resolveReading(readingOf(socket, clock.now()));
+          resolveReading(readingOf(socket, clock.now(), question.clientCertificate?.ca ?? null));
           // Ended instead of destroyed, so that the server sees a complete handshake; `close` frees
           // the rest.
           socket.destroySoon();

@@ -14,9 +14,11 @@ import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
-import { resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
+import { onlyDnsWasAsked, resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
 import { tryAddresses } from '../net/try-addresses.ts';
+import { identityProblem, tlsName } from '../net/tls/connect-verified.ts';
 import { UnusableCertificate } from '../net/tls/secure-context.ts';
+import { firstToExpire } from '../net/tls/verified-chain.ts';
 import type { Observation, Runner, RunnerContext } from './runner.ts';
 import { readCertificateFacts } from './ssl/certificate-facts.ts';
 import { maxConnectMs, shakeHands, type SeenServer } from './ssl/handshake.ts';
@@ -30,8 +32,6 @@ type SslConfig = SslRequest['sslConfig'];
 const chainProblems: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'it ends in a root that nobody here knows',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'an intermediate certificate is missing, or the authority is unknown',
   UNABLE_TO_GET_ISSUER_CERT: 'an intermediate certificate is missing',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the authority is unknown',
   CERT_HAS_EXPIRED: 'a certificate of the chain has expired',
@@ -59,7 +59,10 @@ function chainProblemOf(
     const top = chain.at(-1);
     if (isSigned && top !== undefined && isTrustedAuthority(top, furtherAuthority)) return null;
   }
-  return chainProblems[chainError] ?? chainError;
+  const issuer = /^CN=(.*)$/m.exec(leaf.issuer)?.[1] ?? leaf.issuer.replaceAll('\n', ', ');
+  return chainError === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'
+    ? `the server does not send the certificate of its issuer (${issuer}), or the authority is unknown`
+    : (chainProblems[chainError] ?? chainError);
 }
 
 /** What the server showed, in the form of a result. */
@@ -78,20 +81,18 @@ function responseOf(
   const certificate = readCertificateFacts(leaf, issuers[0]);
   const chain = issuers.map((issuer, index) => readCertificateFacts(issuer, issuers[index + 1]));
   const { facts } = certificate;
-  const daysUntilExpiry = Math.floor((Date.parse(facts.notAfter) - times.now) / dayMs);
+  const daysOf = (end: string) => Math.floor((Date.parse(end) - times.now) / dayMs);
+  const leafDays = daysOf(facts.notAfter);
   const notYetValid = Date.parse(facts.notBefore) > times.now;
-  const name = (config.serverName ?? config.hostname).replace(/^\[|\]$/g, '');
-  const hostnameVerified =
-    isIP(name) === 0
-      ? leaf.checkHost(name, { subject: 'never' }) !== undefined
-      : leaf.checkIP(name) !== undefined;
-  const chainProblem = chainProblemOf(
-    seen,
-    daysUntilExpiry < 0 || notYetValid,
-    times.furtherAuthority,
-  );
+  const name = tlsName(config.serverName ?? config.hostname);
+  const hostnameVerified = identityProblem(leaf, name) === undefined;
+  const chainProblem = chainProblemOf(seen, leafDays < 0 || notYetValid, times.furtherAuthority);
+  const isTrusted = chainProblem === null && leafDays >= 0;
+  const first = isTrusted ? firstToExpire(leaf, issuers, times.furtherAuthority) : leaf;
+  const above = chain[issuers.indexOf(first)]?.facts;
+  const daysUntilExpiry = daysOf(first.validTo);
   const isOrderly =
-    daysUntilExpiry >= 0 &&
+    leafDays >= 0 &&
     !notYetValid &&
     hostnameVerified &&
     (chainProblem === null || config.skipChainValidation);
@@ -118,6 +119,7 @@ function responseOf(
     ...{ protocol: tlsVersion, tlsVersion, cipherSuite, handshakeTimeMs },
     ...{ hostnameVerified, chainTrusted: chainProblem === null, chainProblem },
     ...{ daysUntilExpiry, notYetValid },
+    ...(above === undefined ? {} : { expiresFirst: above.subjectCN || above.subject }),
     ocspStapled: staple !== null,
     ocspStatus: staple === null ? null : ocspStatusOf(staple, facts.serialNumber),
     securityBaseline: report && { verdict: report.verdict, grade: report.grade, ...report.rules },
@@ -198,6 +200,9 @@ async function observe(
     ...evidenceOf(failure, trail, context),
   });
   if ('failure' in resolution) {
+    if (!network.useOsResolver && resolution.failure.code === 'ENOTFOUND') {
+      context.log(onlyDnsWasAsked, 'INFO');
+    }
     const failure = { ...resolution.failure, phase: 'dns', isNetworkError: true };
     return { ...ended(lookedUpAt, failure), responseTime: null, response: null };
   }
@@ -208,7 +213,7 @@ async function observe(
       const shaken = await shakeHands(
         {
           ...{ address, host, port, secureContext },
-          serverName: (config.serverName ?? host).replace(/^\[|\]$/g, ''),
+          serverName: tlsName(config.serverName ?? host),
           connectMs: leftMs * connectShare,
           timeoutMs: config.handshakeTimeoutMs,
         },

@@ -21,7 +21,7 @@ import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { afterTargetTime } from '../net/deadline.ts';
 import { OwnDelay } from '../net/own-delay.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
-import { resolveByOs, resolveByQuery, type Address } from '../net/dns/resolve.ts';
+import { onlyDnsWasAsked, resolveByOs, resolveByQuery, type Address } from '../net/dns/resolve.ts';
 import { tryAddresses } from '../net/try-addresses.ts';
 import type { Observation, RunnerContext } from './runner.ts';
 
@@ -221,10 +221,7 @@ async function observe(
   };
   if ('failure' in resolution) {
     if (!network.useOsResolver && resolution.failure.code === 'ENOTFOUND') {
-      context.log(
-        'only DNS was asked, for the name as it is; with USE_OS_DNS_RESOLVER=true the agent also knows the hosts file and search domains',
-        'INFO',
-      );
+      context.log(onlyDnsWasAsked, 'INFO');
     }
     return {
       startedAt,

@@ -76,7 +76,7 @@ export interface Authority {
   cert: string;
   issue(wish: Wish): Promise<KeyAndCertificate>;
   /** An authority below this one; what it issues comes with its certificate behind. */
-  intermediate(name: string): Promise<Authority>;
+  intermediate(name: string, validForDays?: number): Promise<Authority>;
 }
 
 const authorityFields = (validForDays = 60) => ({
@@ -104,10 +104,10 @@ function authorityOf(
       });
       return { key: await keyPem(own), cert: certificate.toString('pem') + chain };
     },
-    async intermediate(below) {
+    async intermediate(below, validForDays) {
       const own = await makeKeys();
       const certificate = await x509.X509CertificateGenerator.create({
-        ...authorityFields(),
+        ...authorityFields(validForDays),
         ...signing,
         subject: `CN=${below}`,
         publicKey: own.publicKey as never,

@@ -22,6 +22,10 @@ export interface Address {
 /** `others` are further addresses of the name, in the order of the answer. */
 export type Resolution = { address: Address; others?: readonly Address[] } | { failure: Failure };
 
+/** Said where `resolveByQuery` found no name. */
+export const onlyDnsWasAsked =
+  'only DNS was asked, for the name as it is; with USE_OS_DNS_RESOLVER=true the agent also knows the hosts file and search domains';
+
 const osLookups = 3;
 /** A resolver that stays silent for so long is not waited for alone. */
 const queryTurnMs = 3_000;

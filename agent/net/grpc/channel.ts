@@ -9,7 +9,7 @@ import type { ConnectionTrail } from '../connection-trail.ts';
 import { codeOf, failureOf, observeError } from '../failure.ts';
 import type { OwnDelay } from '../own-delay.ts';
 import { withRejection, type Identity } from '../tls/client-identity.ts';
-import { connectVerified } from '../tls/connect-verified.ts';
+import { connectVerified, tlsName } from '../tls/connect-verified.ts';
 import { certificateFacts, complaintOf, describeHandshake, onRefusedChain } from '../tls/facts.ts';
 
 /** What may come before it is read, in bytes. */
@@ -156,7 +156,7 @@ export class GrpcChannel {
     const options = {
       ...{ ...target, secureContext, ALPNProtocols: ['h2'] },
       // Without a server name the certificate is verified against the address.
-      ...(isName ? { servername: host } : {}),
+      ...(isName ? { servername: tlsName(host) } : {}),
     };
     if (skipVerify) return connectTls({ ...options, rejectUnauthorized: false });
     const socket = connectVerified(options);

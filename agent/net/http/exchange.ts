@@ -14,7 +14,7 @@ import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
 import type { ConnectionTrail } from '../connection-trail.ts';
-import { codeOf, failureOf, observeError, timedOut } from '../failure.ts';
+import { codeOf, failureOf, observeError, timedOut, withMissingIssuer } from '../failure.ts';
 import {
   connectToProxy,
   openTunnel,
@@ -30,7 +30,7 @@ import type { Address } from '../dns/resolve.ts';
 import type { ReadTcpTimes } from '../../native/tcp-times.ts';
 import { afterTargetTime } from '../deadline.ts';
 import { OwnDelay } from '../own-delay.ts';
-import { connectVerified } from '../tls/connect-verified.ts';
+import { connectVerified, tlsName } from '../tls/connect-verified.ts';
 import {
   certificateFacts,
   complaintOf,
@@ -166,6 +166,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     let reading: BodyReading | undefined;
     let isSettled = false;
     let isProxyReached = proxy === null;
+    let refusedIssuer: string | null = null;
     let answer: Answer | undefined;
     let socket: Socket | undefined;
     let tunnel: Socket | undefined;
@@ -215,7 +216,8 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         }
         // A body that ended early may not be decodable either.
         const cause = answer?.problem ?? error;
-        settle(observeError(phase, cause, subject, { hasLeft: trail.flow !== null }));
+        const observed = observeError(phase, cause, subject, { hasLeft: trail.flow !== null });
+        settle(withMissingIssuer(observed, refusedIssuer));
       } catch (fault) {
         rejectWith(fault);
       }
@@ -287,8 +289,8 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       });
     };
     const secured = (below: ConnectionOptions): Socket => {
-      const host = url.hostname.replace(/^\[|\]$/g, '');
-      const name = exchange.serverName ?? host;
+      const host = tlsName(url.hostname);
+      const name = tlsName(exchange.serverName ?? host);
       const isName = /[a-z]/i.test(name) && !name.includes(':');
       const options = {
         ...below,
@@ -303,6 +305,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         : connectVerified(options);
       if (!exchange.skipSsl) {
         onRefusedChain(opened, (issuer) => {
+          refusedIssuer = issuer;
           trail.add('tls', `certificate by ${issuer} is not accepted`);
         });
       }

@@ -1,6 +1,31 @@
 /** TLS connections whose peer must be who it is asked for. */
+import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { checkServerIdentity, connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+
+/** A name as it is asked for in a handshake, and verified: without the dot of the root. */
+export function tlsName(host: string): string {
+  return host.replace(/^\[|\]$/g, '').replace(/(?<=.)\.$/, '');
+}
+
+/** Why a certificate is not for this host, as browsers judge it: by its alternative names alone. */
+export function identityProblem(certificate: X509Certificate, host: string): Error | undefined {
+  const matched =
+    isIP(host) === 0
+      ? certificate.checkHost(host, { subject: 'never', partialWildcards: false })
+      : certificate.checkIP(host);
+  if (matched !== undefined) return undefined;
+  // It takes an underscore for a wildcard too, which OpenSSL does not.
+  const legacy = certificate.toLegacyObject();
+  const problem = checkServerIdentity(host, legacy);
+  const names = legacy.subjectaltname ?? '';
+  if (problem !== undefined) return problem;
+  const isPartial = /DNS:[^,]*(?:[^:,*]\*|\*[^.,])/.test(names);
+  if (/DNS:/.test(names) && !isPartial) return undefined;
+  const why = isPartial ? 'a name with a star for part of a label' : 'its common name only';
+  const error = new Error(`the certificate has ${why}, which browsers do not accept`);
+  return Object.assign(error, { code: 'ERR_TLS_CERT_ALTNAME_INVALID', cert: legacy });
+}
 
 /**
  * Like `connect` of Node with `rejectUnauthorized`. Node makes an object of the whole chain in every
@@ -17,12 +42,7 @@ export function connectVerified(options: ConnectionOptions): TLSSocket {
       if (certificate === undefined) return new Error('the peer has no certificate');
       // Node hands it out once.
       Reflect.set(socket, 'getPeerX509Certificate', () => certificate);
-      const matched =
-        isIP(host) === 0
-          ? certificate.checkHost(host, { subject: 'never', partialWildcards: false })
-          : certificate.checkIP(host);
-      if (matched !== undefined) return undefined;
-      return checkServerIdentity(host, certificate.toLegacyObject());
+      return identityProblem(certificate, host);
     },
   });
   Reflect.set(socket, 'getPeerCertificate', () => ({}));

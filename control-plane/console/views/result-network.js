@@ -79,7 +79,7 @@ const knownOfResponse = new Set(
   `status statusText headers body data truncated href redirects remoteAddress ipFamily timings
   timingPhases answer returnCode latency pingResults packetLoss packetsSent packetsReceived
   resolvedIp protocol tlsVersion cipherSuite handshakeTimeMs hostnameVerified chainTrusted chainProblem
-  daysUntilExpiry notYetValid ocspStapled ocspStatus securityBaseline certificate chain hostname port probeProtocol maxHops totalHops
+  daysUntilExpiry expiresFirst notYetValid ocspStapled ocspStatus securityBaseline certificate chain hostname port probeProtocol maxHops totalHops
   destinationReached truncationReason finalHopLatency hops timestamp
   host grpcMode grpcMethod responseMessage grpcStatusCode grpcStatusMessage healthStatus healthStatusLabel metadata
   requestError`.split(/\s+/),

@@ -336,10 +336,11 @@ export const sslMonitor: AgentCheckType<SslRequest> = {
       const problem = certificateProblem(response, skipChainValidation);
       const baseline = response['securityBaseline'];
       const days = Number(response['daysUntilExpiry']);
+      const first = textOrNull(response['expiresFirst']) ?? undefined;
       const expiry =
         days > alertDaysBeforeExpiry
           ? null
-          : `the certificate expires in ${days} day${days === 1 ? '' : 's'}`;
+          : `the ${first === undefined ? 'certificate' : `intermediate certificate ${first}`} expires in ${days} day${days === 1 ? '' : 's'}`;
       return {
         failed: problem?.reason ?? brokenRules(baseline, 'fail'),
         degraded: expiry ?? brokenRules(baseline, 'degrade'),

@@ -92,7 +92,8 @@ test('of a sound server everything is read, and nothing is wrong', async () => {
     ['hostnameVerified', 'chainTrusted', 'ocspStapled', 'ocspStatus', 'daysUntilExpiry'].map(
       (name) => seen.response[name],
     ),
-    [true, true, false, null, 89],
+    // Its issuer expires first.
+    [true, true, false, null, 59],
   );
   assert.deepEqual(
     ['tlsVersion', 'cipherSuite', 'baselineVerdict', 'baselineGrade', 'failureCategory'].map(
@@ -145,7 +146,7 @@ test('an intermediate that the server does not send makes its chain untrusted, u
   const seen = await look(server.port, {}, authority);
   assert.deepEqual(category(seen), [
     'chain',
-    'the certificate chain is not trusted: an intermediate certificate is missing, or the authority is unknown',
+    'the certificate chain is not trusted: the server does not send the certificate of its issuer (Issuing), or the authority is unknown',
   ]);
   const skipped = await look(server.port, { skipChainValidation: true }, authority);
   assert.deepEqual(category(skipped), [null, null]);
@@ -372,4 +373,30 @@ test('a client certificate is shown where the check says so; one that is missing
   });
   const missing = await runSsl(definition, runnerContext());
   assert.equal(missing.failure?.code, 'CLIENT_CERTIFICATE_MISSING');
+});
+
+test('an intermediate that expires first is what counts, unless it is superfluous', async () => {
+  const authority = await makeAuthority();
+  const soon = await authority.intermediate('Soon', 3);
+  const pair = await soon.issue({ host: 'localhost', validForDays: 300 });
+  await using server = await tlsServer(pair);
+  const seen = await look(server.port, {}, authority);
+  assert.deepEqual(
+    [seen.verdict.hasFailures, seen.verdict.isDegraded, seen.verdict.reason],
+    [false, true, 'the intermediate certificate Soon expires in 2 days'],
+  );
+  assert.equal(seen.response['daysUntilExpiry'], 2);
+  // Above the one whose issuer is trusted, nothing counts.
+  const direct = await authority.issue({ host: 'localhost', validForDays: 300 });
+  await using other = await tlsServer({ ...direct, cert: `${direct.cert}\n${soon.cert}` });
+  const fine = await look(other.port, {}, authority);
+  assert.deepEqual([fine.verdict.reason, fine.response['daysUntilExpiry']], [null, 299]);
+});
+
+test('a server name has no dot at its end', async () => {
+  const authority = await makeAuthority();
+  const pair = await authority.issue({ host: 'shop.example', validForDays: 90 });
+  await using server = await tlsServer(pair);
+  const seen = await look(server.port, { serverName: 'shop.example.' }, authority);
+  assert.equal(seen.verdict.reason, null);
 });

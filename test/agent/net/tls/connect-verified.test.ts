@@ -57,7 +57,7 @@ async function verdictOf(socket: TLSSocket): Promise<Verdict | null> {
   }
 }
 
-test('a peer is accepted and refused as Node would, for every kind of name', async () => {
+test('a peer is accepted and refused as Node would, or as browsers where they are stricter, for every kind of name', async () => {
   const authority = await makeAuthority();
   const seen = { accepted: 0, refused: 0 };
   for (const [host = '', ...others] of certificates) {
@@ -74,7 +74,11 @@ test('a peer is accepted and refused as Node would, for every kind of name', asy
       const [verdict, expected] = await Promise.all(
         [connectVerified(options()), connect(options())].map(verdictOf),
       );
-      assert.deepEqual(verdict, expected, `${asked} at ${[host, ...others].join()}`);
+      // Browsers take no star for a part of a label.
+      const isPartial = /\*[^.]|[^.]\*/.test(host);
+      const name = `${asked} at ${[host, ...others].join()}`;
+      if (isPartial) assert.equal(verdict?.code, 'ERR_TLS_CERT_ALTNAME_INVALID', name);
+      else assert.deepEqual(verdict, expected, name);
       seen[verdict === null ? 'accepted' : 'refused'] += 1;
     }
     server.close();
