@@ -96,7 +96,31 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
     return { message: 'received' };
   };
 
+  const signal = async (
+    input: { params: { pingToken: string; signal: string } },
+    context: CallContext<{ kind: 'none' }>,
+  ) => {
+    const { pingToken, signal: said } = input.params;
+    if (Number(said) === 0) return ping(input, context);
+    const checkId = await findPinged(db, pingToken);
+    if (checkId === undefined) throw notFound('heartbeat', pingToken);
+    const { source, userAgent, receivedAt, limit } = context;
+    limit(`ping ${checkId}`, pingRateLimit);
+    if (said !== 'start' && said !== 'log') {
+      const reason =
+        said === 'fail'
+          ? 'the job reported a failure'
+          : `the job ended with exit code ${Number(said)}`;
+      pings.forget(pingToken);
+      const origin = { source, userAgent, at: receivedAt };
+      await recordPing(services, pingToken, origin, { kind: 'fail', reason });
+    }
+    return { message: 'received' };
+  };
+
   return {
+    signalHeartbeat: signal,
+    signalHeartbeatByPost: signal,
     pingHeartbeat: ping,
     pingHeartbeatByPost: ping,
 

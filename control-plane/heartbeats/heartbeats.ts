@@ -53,6 +53,11 @@ function heartbeatRows(db: Kysely<Database>) {
     );
 }
 
+function errorOf(input: HeartbeatInput): string | null {
+  if (input.kind === 'fail') return input.reason;
+  return input.kind === 'tick' ? 'no ping by the end of the grace period' : null;
+}
+
 async function apply(
   services: Services,
   db: Kysely<Database>,
@@ -151,7 +156,7 @@ async function apply(
     responseTimeMs: 0,
     statusCode: null,
     statusText: null,
-    error: effect.hasFailures ? 'no ping by the end of the grace period' : null,
+    error: errorOf(input),
   };
 }
 
@@ -173,6 +178,7 @@ export async function recordPing(
   services: Services,
   pingToken: string,
   origin: PingOrigin,
+  input: HeartbeatInput = { kind: 'ping' },
 ): Promise<void> {
   await services.reception.recorded();
   const steps = await services.commits.run(async (db) => {
@@ -183,7 +189,7 @@ export async function recordPing(
       .executeTakeFirst();
     if (row === undefined) throw notFound('heartbeat', pingToken);
     const isActive = row.activated === 1 && row.group_activated === 1;
-    const verdict = isActive ? await apply(services, db, row, { kind: 'ping' }, origin) : null;
+    const verdict = isActive ? await apply(services, db, row, input, origin) : null;
     const verdicts = verdict === null ? [] : [verdict];
     return publishResults(services, db, { verdicts, endings: [] });
   });

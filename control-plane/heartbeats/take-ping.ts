@@ -50,6 +50,12 @@ export class PingIntake {
     return recorded;
   }
 
+  /** Pings that wait to be recorded are older than a failure that follows them. */
+  forget(pingToken: string): void {
+    const open = this.#open.get(pingToken);
+    if (open !== undefined) open.last = null;
+  }
+
   #close(pingToken: string): void {
     const last = this.#open.get(pingToken)?.last ?? null;
     this.#open.delete(pingToken);

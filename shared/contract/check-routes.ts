@@ -292,6 +292,28 @@ const pingHeartbeatByPost = defineRoute({
   errors: [404, 429],
 });
 
+const exitCode = String.raw`[01]?\d?\d|2[0-4]\d|25[0-5]`;
+const bySignal = byToken.extend({
+  signal: z.string().regex(new RegExp(`^(start|fail|log|${exitCode})$`)),
+});
+
+/** The addresses of clients that say more than that a job ran. `start` and `log` change nothing. */
+const signalHeartbeat = defineRoute({
+  ...pingHeartbeat,
+  operationId: 'signalHeartbeat',
+  path: '/ping/{pingToken}/{signal}',
+  summary: 'Report a failure (`fail`), an exit code (`0` to `255`), `start` or `log`',
+  params: bySignal,
+  errors: [400, 404, 429],
+});
+
+const signalHeartbeatByPost = defineRoute({
+  ...signalHeartbeat,
+  operationId: 'signalHeartbeatByPost',
+  method: 'POST',
+  summary: 'The same for jobs that use POST; the body is ignored',
+});
+
 export const checkRoutes = { listChecks, createCheck, getCheck, updateCheck, deleteCheck };
 export const heartbeatRoutes = {
   listHeartbeatEvents,
@@ -299,4 +321,6 @@ export const heartbeatRoutes = {
   getHeartbeatAvailability,
   pingHeartbeat,
   pingHeartbeatByPost,
+  signalHeartbeat,
+  signalHeartbeatByPost,
 };

@@ -120,6 +120,65 @@ test('pings and their absence become events, results and a status', async () => 
   assert.equal((await fetch(`${cp.url}/ping/unknown-token-1234`)).status, 404);
 });
 
+test('the calls of usual clients are taken for what they say', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', body);
+  const { pingUrl } = check.heartbeat;
+  const newest = async () => {
+    const { body: events } = await cp.api('GET', `/v1/checks/heartbeats/${check.id}/events`);
+    return { state: events[0].events[0]?.state ?? null, count: events[0].events.length };
+  };
+  const status = async () => (await cp.api('GET', `/v1/check-statuses/${check.id}`)).body;
+  let count = 0;
+  for (const [method, path, said] of [
+    ['GET', '/start', null],
+    ['GET', '', 'ping'],
+    ['HEAD', '', 'ping'],
+    ['POST', '/fail', 'failure'],
+    ['POST', '/log', null],
+    ['GET', '/', 'ping'],
+    ['POST', '/0', 'ping'],
+    ['GET', '/1', 'failure'],
+    ['POST', '/255', 'failure'],
+    ['GET', '?rid=8c0c1a2e-7e60-4ac9-9d2c-1a2b3c4d5e6f', 'ping'],
+    ['HEAD', '/fail/?rid=1', 'failure'],
+    ['POST', '/start?rid=1', null],
+    ['GET', '/0/', 'ping'],
+  ] as const) {
+    const before = await newest();
+    const answer = await fetch(pingUrl + path, {
+      ...{ method, ...(method === 'POST' ? { body: 'what the job printed' } : {}) },
+    });
+    assert.equal(answer.status, 200, `${method} ${path}`);
+    await answer.text();
+    const { state, count: now } = await newest();
+    if (said === null) assert.deepEqual([state, now], [before.state, before.count], path);
+    else {
+      count += 1;
+      assert.equal(state === 'FAILING', said === 'failure', `${method} ${path}`);
+      assert.equal((await status()).hasFailures, said === 'failure', `${method} ${path}`);
+    }
+    clock.advance(1_500);
+  }
+  assert.equal((await newest()).count, count);
+  // A ping that waits to be recorded is older than the failure after it.
+  for (const path of ['', '', '/fail']) await (await fetch(pingUrl + path)).text();
+  clock.advance(1_500);
+  assert.equal((await status()).hasFailures, true);
+  await (await fetch(`${pingUrl}/fail`)).text();
+  await (await fetch(pingUrl)).text();
+  assert.equal((await status()).hasFailures, false);
+  // A reported failure has no deadline of its own, and the next ping sets one.
+  clock.advance(13 * minute);
+  await sweepHeartbeats(cp.controlPlane.services);
+  assert.equal((await status()).hasFailures, true);
+  for (const path of ['/256', '/failed', '/-1']) {
+    assert.equal((await fetch(pingUrl + path)).status, 400, path);
+  }
+  assert.equal((await fetch(`${cp.url}/ping/unknown-token-1234/fail`)).status, 404);
+});
+
 /** Saves at minutes after the only ping, and the minute from which the monitor fails; null for never. */
 const saves: [
   name: string,

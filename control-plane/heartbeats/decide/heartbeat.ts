@@ -9,7 +9,7 @@
  *   RECEIVED  about when it was expected, or the first one
  *   GRACE     later, within the grace time
  *   LATE      after the grace time, but before that was noticed
- * FAILING is the event of a deadline that passed without a ping. Spec: heartbeat states.
+ * FAILING is the event of a deadline that passed without a ping, and of a failure that the job reports. Spec: heartbeat states.
  */
 import type { HeartbeatState } from '@monitor/shared/contract/check-routes.ts';
 
@@ -22,7 +22,8 @@ export interface Heartbeat {
   failsAt: number | null;
 }
 
-export type HeartbeatInput = { kind: 'ping' } | { kind: 'tick' };
+/** `fail` is a failure that the job itself reports; `reason` says it. */
+export type HeartbeatInput = { kind: 'ping' } | { kind: 'tick' } | { kind: 'fail'; reason: string };
 
 export interface HeartbeatEffect {
   event: HeartbeatState;
@@ -83,7 +84,8 @@ export function stepHeartbeat(
       effect: { event: pingState(heartbeat, now), hasFailures: false },
     };
   }
-  if (heartbeat.failsAt === null || now < heartbeat.failsAt) return { heartbeat, effect: null };
+  const isMissed = heartbeat.failsAt !== null && now >= heartbeat.failsAt;
+  if (input.kind === 'tick' && !isMissed) return { heartbeat, effect: null };
   return {
     heartbeat: { ...heartbeat, expectedAt: null, failsAt: null },
     effect: { event: 'FAILING', hasFailures: true },

@@ -391,7 +391,7 @@ function convertExternal(context: Context, given: Record<string, unknown>): void
   }
   endpoint.get('token');
   entry.changed(
-    'jobs call another address, with another token (`token`): `/api/v1/endpoints/…/external` → `/ping/<token>`. Change every job. `success=false` has no counterpart',
+    'jobs call another address, with another token (`token`): `/api/v1/endpoints/…/external` → `/ping/<token>`. Change every job. `success=false` → `/ping/<token>/fail`',
   );
   const alerts = alerting.of(entry, key, group, endpoint.list('alerts'), interval, period);
   const common = {
