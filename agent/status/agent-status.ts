@@ -65,6 +65,10 @@ export const agentStatus = z.object({
     cpuWaitRatio: z.number().nullable(),
     lastSuspension: z.object({ endedAt: instant, lastedMs: z.number() }).nullable(),
   }),
+  /** The last ones that it could not judge; older agents do not say. */
+  undecidedRuns: z
+    .array(z.object({ at: instant, checkId: z.string(), runId: z.string(), attempt: z.number() }))
+    .default([]),
   /** Lines of the log that are being lost. */
   logProblem: z.string().nullable().default(null),
   /** Files of the agent that were found damaged since the start; older agents do not say. */

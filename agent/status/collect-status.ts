@@ -103,6 +103,7 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
       traceroute: traceroute === null ? (tracerouteProblem ?? 'none') : 'works',
     },
     load: parts.overload.load,
+    undecidedRuns: parts.overload.undecidedRuns,
     logProblem: parts.logProblem,
     damages: parts.damages.map(({ lostSlots, ...damage }) => ({
       ...damage,

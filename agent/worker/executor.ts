@@ -284,7 +284,6 @@ export class Executor {
     metrics.runs.inc({ check_type, outcome: result });
     metrics.runDuration.observe({ check_type }, tookMs / 1000);
     if (outcome.underLoad) metrics.underLoad.inc();
-    if (outcome.faultCode === 'AGENT_OVERLOADED') overload.gaveUp();
     if (outcome.faultCode !== null) metrics.internalErrors.inc({ code: outcome.faultCode });
     const evidence = exchangeOf(outcome)?.networkDiagnostics ?? null;
     if (evidence !== null) {
@@ -292,6 +291,8 @@ export class Executor {
       metrics.traceroutes.inc({ outcome: evidence.traceroute === null ? 'missing' : 'made' });
     }
     const { check, runId, attempt } = current;
+    if (outcome.faultCode === 'AGENT_OVERLOADED')
+      overload.gaveUp({ checkId: check.id, runId, attempt });
     const facts = {
       ...{ checkId: check.id, runId, attempt, type: check.type, outcome: result },
       ...{ tookMs: Math.round(tookMs), responseTime: outcome.responseTime },

@@ -17,6 +17,13 @@ export interface Load {
   lastSuspension: { endedAt: number; lastedMs: number } | null;
 }
 
+interface UndecidedRun {
+  at: number;
+  checkId: string;
+  runId: string;
+  attempt: number;
+}
+
 interface Overloaded {
   overloadedSince: number;
   reason: string;
@@ -33,6 +40,8 @@ const startupMs = 60_000;
 /** It begins with so many harmed runs within the window that are such a share of all. */
 const minHarmed = 3;
 const minShare = 0.05;
+/** So many runs that could not be judged are named. */
+const maxNamed = 50;
 
 const counted = (count: number, what: string): string =>
   `${count} run${count === 1 ? '' : 's'} ${what}`;
@@ -53,6 +62,8 @@ export class Overload {
   readonly #options: OverloadOptions;
   readonly #startedAt: number;
   #runs: { at: number; harm: Harm }[] = [];
+  /** The last runs that could not be judged. */
+  undecidedRuns: UndecidedRun[] = [];
   #state: Overloaded | null = null;
 
   constructor(options: OverloadOptions) {
@@ -66,7 +77,9 @@ export class Overload {
   }
 
   /** A run ended undecided, since its times could be those of the agent. */
-  gaveUp(): void {
+  gaveUp(run: Omit<UndecidedRun, 'at'>): void {
+    const undecided = { at: this.#options.clock.now(), ...run };
+    this.undecidedRuns = [...this.undecidedRuns, undecided].slice(-maxNamed);
     this.#add('undecided');
   }
 

@@ -2,39 +2,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { degradations } from '../../../agent/doctor/judge-status.ts';
 import type { AgentStatus } from '../../../agent/status/agent-status.ts';
+import { healthyStatus } from '../../support/agent-status.ts';
 
-const now = 1_000_000_000;
-const pool = { running: 0, queued: 0, places: 4 };
-const healthy: AgentStatus = {
-  ...{
-    pid: 1,
-    hostname: 'h',
-    version: '1',
-    protocol: 1,
-    agentId: 'a',
-    healthPort: 8081,
-    key: 'pl_…4f2a',
-  },
-  ...{ startedAt: now - 3_600_000, now, state: 'ready', notReady: null, location: 'office' },
-  controlPlane: 'https://cp.example',
-  link: {
-    ...{ state: 'up', since: now - 60_000, lastAnswerAt: now - 1_000 },
-    ...{ lastFailure: null, clockOffsetMs: 12, clockUncertaintyMs: 3 },
-    cutPolls: { count: 0, afterMs: 0 },
-  },
-  checks: 3,
-  pools: { light: pool, heavy: pool },
-  outbox: {
-    ...{ depth: 0, bytes: 0, maxBytes: 1_000, oldestAt: null, droppedTotal: 0 },
-    ...{ lastDeliveredAt: null, setAsideTotal: 0, setAsideAt: null },
-  },
-  artifacts: { files: 0, bytes: 0, maxBytes: 1_000, droppedTotal: 0 },
-  ...{ runtimes: [], browsers: [], internalErrors: {}, damages: [] },
-  logProblem: null,
-  encryption: { recipients: [], changes: [], refusedSince: null },
-  load: { overloadedSince: null, reason: null, cpuWaitRatio: 0.01, lastSuspension: null },
-  network: { icmp: 'datagram', capture: 'packets', traceroute: 'works' },
-};
+const healthy = healthyStatus;
+const { now } = healthy;
 
 test('a slow way is not a wrong clock, and one cut is not a rule', () => {
   const { link } = healthy;
@@ -47,12 +18,13 @@ test('a slow way is not a wrong clock, and one cut is not a rule', () => {
 test('a healthy agent has no findings, and each problem has its sentence', () => {
   assert.deepEqual(degradations(healthy), []);
   const { link, outbox } = healthy;
+  const pool = healthy.pools.light;
   const lastFailure = { at: now, code: 'X', message: 'refused' };
   const rows: [Partial<AgentStatus>, RegExp][] = [
     [{ notReady: 'no schedule yet' }, /^no schedule yet$/],
     [{ logProblem: '3 lines of the log were lost' }, /^3 lines/],
     [{ outbox: { ...outbox, setAsideTotal: 3, setAsideAt: now } }, /refused results, 3 in all/],
-    [{ link: { ...link, state: 'down', lastFailure } }, /is not reached for 60 seconds: refused/],
+    [{ link: { ...link, state: 'down', lastFailure } }, /is not reached for 10 minutes: refused/],
     [{ link: { ...link, state: 'refused', lastFailure } }, /refuses this agent/],
     [{ link: { ...link, state: 'unknown' } }, /has not answered yet/],
     [{ link: { ...link, clockOffsetMs: -4_000 } }, /4000 ms ahead of/],

@@ -12,7 +12,7 @@ const late: Run = (overload) => {
   overload.began(true);
 };
 const undecided: Run = (overload) => {
-  overload.gaveUp();
+  overload.gaveUp({ checkId: 'check', runId: 'run', attempt: 1 });
 };
 
 /** Plays runs, one a second, and gives whether the agent is overloaded after each. */
@@ -56,6 +56,20 @@ for (const [name, run, words] of [
     assert.equal(states.at(-1)?.overloadedSince, null);
   });
 }
+
+test('the last runs that could not be judged are named, from the start on; others are not', () => {
+  const clock = new TestClock(1_000_000);
+  const shares = { cpuWait: 0.9, throttled: 0 };
+  const overload = new Overload({ clock, processTime: { load: { shares, lastSuspension: null } } });
+  well(overload);
+  late(overload);
+  assert.deepEqual(overload.undecidedRuns, []);
+  undecided(overload);
+  const named = { at: 1_000_000, checkId: 'check', runId: 'run', attempt: 1 };
+  assert.deepEqual(overload.undecidedRuns, [named]);
+  for (let run = 0; run < 60; run += 1) undecided(overload);
+  assert.equal(overload.undecidedRuns.length, 50);
+});
 
 test('nothing is said in the first minute, nor of two runs among many', () => {
   assert.equal(play([[late, 59]]).since, -1);

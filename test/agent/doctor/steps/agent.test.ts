@@ -1,29 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { judgeAgent, type AgentFacts } from '../../../../agent/doctor/steps/agent.ts';
-import { agentStatus } from '../../../../agent/status/agent-status.ts';
+import { healthyStatus } from '../../../support/agent-status.ts';
 
-const now = 1_000_000_000;
-const pool = { running: 0, queued: 0, places: 4 };
-const status = agentStatus.parse({
-  ...{ pid: 7, hostname: 'h', version: '7.0.2', protocol: 2, agentId: 'a', healthPort: 8081 },
-  ...{ startedAt: now - 3_600_000, now, state: 'ready', notReady: null, location: 'office' },
-  ...{ controlPlane: 'https://cp.example', key: 'pl_…05a2', checks: 3 },
-  link: {
-    ...{ state: 'up', since: now - 600_000, lastAnswerAt: now },
-    ...{ lastFailure: null, clockOffsetMs: 12 },
-  },
-  pools: { light: pool, heavy: pool },
-  outbox: {
-    ...{ depth: 0, bytes: 0, maxBytes: 1_000, oldestAt: null, droppedTotal: 0 },
-    lastDeliveredAt: null,
-  },
-  artifacts: { files: 0, bytes: 0, maxBytes: 1_000, droppedTotal: 0 },
-  ...{ runtimes: [], browsers: [], internalErrors: {} },
-  encryption: { recipients: [], changes: [], refusedSince: null },
-  load: { overloadedSince: null, reason: null, cpuWaitRatio: 0.01, lastSuspension: null },
-  network: { icmp: 'datagram', capture: 'packets', traceroute: 'works' },
-});
+const status = healthyStatus;
+const { now } = status;
 const own: AgentFacts['own'] = {
   ...{ version: '7.0.2', key: 'pl_…05a2', controlPlane: 'https://cp.example', healthPort: 8081 },
 };
