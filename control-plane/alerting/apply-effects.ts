@@ -33,7 +33,7 @@ async function sendAlert(
   const alertId = await raiseAlert(services, db, check, {
     alertType,
     key,
-    occasion: `${effect.resultId}/${reminder}`,
+    occasion: `${effect.resultId}/${since}/${reminder}`,
     result,
     since,
     reminder,

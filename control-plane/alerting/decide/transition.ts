@@ -71,7 +71,8 @@ export function openAlert(
   return {
     ...state,
     alert: {
-      key: alert?.key ?? resultId,
+      // A slot that is due again, since the clock was set back, gives its result the same id.
+      key: alert?.key ?? `${resultId}/${state.since}`,
       kind,
       told: alert?.told ?? [],
       lastSentAt: now,

@@ -115,6 +115,44 @@ for (const [what, { steps, kept, ofSlot }] of Object.entries(plays)) {
   });
 }
 
+test('a failure at a slot that failed before the clock was set back is alerted again', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { db } = cp.controlPlane.services;
+  const { body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'a', locations: ['eu-west-1'], frequency: 0, frequencyOffset: 10 },
+    request: { url: 'https://a.example' },
+  });
+  const check = body as SlotCheck;
+  const agent = await KeyedAgent.open(cp, 'eu-west-1');
+  await passTime(clock, 30 * second);
+  clock.setWall(clock.now() + stepMs);
+  await passTime(clock, 20 * second);
+  const [failing = 0, passing = 0] = slotsOf(check, clock.now()).slice(-2);
+  const measure = async (slot: number, hasFailures: boolean, lateMs = 3) => {
+    const times = { startedAt: slot + lateMs, stoppedAt: slot + 23 };
+    const [item] = await agent.handIn(agent.result(check.id, slot, { ...times, hasFailures }));
+    assert.equal(item?.outcome, 'accepted');
+    await passTime(clock, second);
+  };
+  const alerts = async () =>
+    (await db.selectFrom('check_alerts').select(['alert_type', 'incident_key']).execute()).toSorted(
+      (one, other) => one.alert_type.localeCompare(other.alert_type),
+    );
+  await measure(failing, true);
+  await measure(passing, false);
+  assert.equal((await alerts()).length, 2);
+  clock.setWall(clock.now() - stepMs);
+  await passTime(clock, failing + second - clock.now());
+  await measure(failing, true, 7);
+  const [failure, again, recovery] = await alerts();
+  assert.deepEqual(
+    [failure, again, recovery].map((alert) => alert?.alert_type),
+    ['ALERT_FAILURE', 'ALERT_FAILURE', 'ALERT_RECOVERY'],
+  );
+  assert.notEqual(failure?.incident_key, again?.incident_key);
+});
+
 test('nobody takes a run of another location off its slot', async () => {
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({ clock });
