@@ -10,7 +10,7 @@ import { isLong } from '../support/random.ts';
 const count = isLong ? 20_000 : 4_800;
 const seed = 4;
 /** Of so few requests some operations get none that can succeed: which they are, chance decides. */
-const maxNeverAccepted = isLong ? 0 : 12;
+const maxNeverAccepted = isLong ? 0 : 20;
 
 /** Operations that cannot succeed here: there is no language model. */
 const neverAccepted = new Set(['analyseErrorGroup', 'getRootCauseAnalysis']);

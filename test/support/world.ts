@@ -386,6 +386,7 @@ export const kinds = [
   'checkTriggerToken',
   'groupTriggerToken',
   'pingToken',
+  'pingSignal',
   'heartbeatEvent',
   'checkResult',
   'errorGroup',
@@ -459,6 +460,7 @@ export async function buildWorld(
   ids.account.push(accountId);
   ids.tag.push(marker);
   ids.runtime.push('2025.04');
+  ids.pingSignal.push('log', 'start', 'fail');
 
   const slug = `l-${unique()}`;
   const location = await createPrivateLocation(target, marker, slug);
@@ -632,6 +634,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/^\/v1\/checks\/heartbeats\/\{checkId\}$/, 'check:HEARTBEAT'],
   [/^\/v1\/checks\/heartbeats\/.*\{id\}$/, 'heartbeatEvent'],
   [/^\/ping\/\{pingToken\}$/, 'pingToken'],
+  [/^\/ping\/.*\{signal\}$/, 'pingSignal'],
   [/^\/checks\/\{checkId\}$/, 'triggeredCheck'],
   [/^\/checks\/.*\{token\}$/, 'checkTriggerToken'],
   [/^\/check-groups\/.*\{token\}$/, 'groupTriggerToken'],
