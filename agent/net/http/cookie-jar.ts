@@ -37,12 +37,16 @@ export class CookieJar {
       const host = url.hostname;
       const isSame = (one: Cookie): boolean =>
         one.name === name && one.host === host && one.path === path;
+      const isSecure = attributes.has('secure');
+      const isPlain = url.protocol !== 'https:';
+      // What came over TLS is neither set nor replaced without it.
+      if (isPlain && (isSecure || this.#cookies.some((one) => isSame(one) && one.isSecure)))
+        continue;
       this.#cookies = this.#cookies.filter((one) => !isSame(one));
-      const maxAge = attributes.get('max-age');
+      const maxAge = /^-?\d+$/.exec(attributes.get('max-age') ?? '')?.[0];
       const expires = Date.parse(attributes.get('expires') ?? '');
       const isOver = maxAge === undefined ? expires <= Date.now() : Number(maxAge) <= 0;
-      const isSecure = attributes.has('secure');
-      if (isOver || (isSecure && url.protocol !== 'https:')) continue;
+      if (isOver) continue;
       if (this.#cookies.length >= maxCookies) continue;
       this.#cookies.push({ name, value: pair.slice(at + 1).trim(), host, path, isSecure });
     }

@@ -70,6 +70,9 @@ function decoded(bytes: string): string {
   return isUtf8(raw) ? raw.toString('utf8') : bytes;
 }
 
+const endsChunked = (codings: string | undefined): boolean =>
+  /(^|[,\s])chunked\s*$/i.test(codings ?? '');
+
 /** Starts to read; `isHead` is for the answer to HEAD. The caller closes the connection. */
 export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerListener): void {
   const answer = new Answer(socket);
@@ -134,7 +137,7 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
 
   function isUnlikeHttp(): boolean {
     if (lines.length > 0 || partBytes > telltaleBytes) return false;
-    const begin = Buffer.concat([...parts, chunk.subarray(at)]).toString('latin1', 0, 64);
+    const begin = Buffer.concat([...parts, chunk.subarray(at, at + 64)]).toString('latin1', 0, 64);
     const start = begin.replace(/^[\r\n]+/, '').slice(0, 5);
     return !'HTTP/'.startsWith(start.toUpperCase()) && begin.length >= telltaleBytes
       ? !finish(unlikeHttp(begin))
@@ -177,7 +180,7 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     answer.httpVersion = `${major}.${minor}`;
     const isEmpty = isHead || code === 204 || code === 304;
     const codings = answer.headers['transfer-encoding'];
-    const isChunked = codings !== undefined && /(^|[,\s])chunked\s*$/i.test(codings);
+    const isChunked = endsChunked(codings);
     if (isChunked && length !== null) {
       deviation('`Content-Length` beside `Transfer-Encoding: chunked`, which counts');
     }
@@ -238,7 +241,7 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     const lengths = fields
       .filter(([name]) => /^content-length$/i.test(name))
       .flatMap(([, value]) => value.split(',').map((one) => one.trim()));
-    const isChunked = headers['transfer-encoding'] !== undefined;
+    const isChunked = endsChunked(headers['transfer-encoding']);
     if (new Set(lengths).size > 1 && !isChunked) {
       broken('HPE_UNEXPECTED_CONTENT_LENGTH', `the \`Content-Length\` is ${lengths.join(' and ')}`);
       return null;

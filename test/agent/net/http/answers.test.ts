@@ -77,6 +77,11 @@ const rows: Row[] = [
     failure: /`Content-Length` is 3 and 2/,
   },
   {
+    name: 'two different lengths beside a coding that is no chunked',
+    answer: `${ok}Transfer-Encoding: identity\r\nContent-Length: 3\r\n${hi}`,
+    failure: /`Content-Length` is 3 and 2/,
+  },
+  {
     name: 'a length beside chunks',
     answer: `${ok}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
     body: 'hi',
