@@ -13,6 +13,7 @@ import { checked, ifPossible, nativeMemory, SystemCallError, type Libc } from '.
 import { refuseNewRights } from './process.ts';
 import {
   AF_INET,
+  MSG_DONTWAIT,
   receiveMessage,
   SOCK_CLOEXEC,
   SOCK_RAW,
@@ -25,7 +26,6 @@ const IPPROTO_ICMP = 1;
 const SO_RCVTIMEO = 20;
 const SCM_RIGHTS = 1;
 const MSG_NOSIGNAL = 0x4000;
-const MSG_DONTWAIT = 0x40;
 const MSG_CMSG_CLOEXEC = 0x4000_0000;
 const { EINTR, EMFILE, EPERM } = constants.errno;
 /** It opens a socket and does nothing else: what takes longer is a helper that was stopped. */

@@ -48,3 +48,16 @@ export function afterTargetTime(
     cancel();
   };
 }
+
+/** As `afterTargetTime`, for connecting alone where that has less time than the whole. */
+export function afterConnectTime(
+  clock: Clock,
+  { connectMs, timeoutMs }: { connectMs: number; timeoutMs: number },
+  ownMs: () => number,
+  callback: (connectMs: number) => void,
+): () => void {
+  if (connectMs >= timeoutMs) return () => undefined;
+  return afterTargetTime(clock, connectMs, ownMs, () => {
+    callback(Math.round(connectMs));
+  });
+}

@@ -113,12 +113,15 @@ function plain(message: string): string {
   return reason === undefined ? message : `TLS failed with "${reason}"`;
 }
 
+/** Said where OpenSSL cannot verify the first certificate. */
+export const missingIssuer = (issuer: string): string =>
+  `the server does not send the certificate of its issuer (${issuer}), or the authority is unknown`;
+
 /** Names the certificate that a server should send and does not, where OpenSSL found no issuer of its own. */
 export function withMissingIssuer(failure: Failure, issuer: string | null): Failure {
   const unknown = sentences['UNABLE_TO_VERIFY_LEAF_SIGNATURE'] ?? '';
   if (issuer === null || failure.code !== 'UNABLE_TO_VERIFY_LEAF_SIGNATURE') return failure;
-  const why = `the server does not send the certificate of its issuer (${issuer}), or the authority is unknown`;
-  return { ...failure, message: failure.message.replace(unknown, why) };
+  return { ...failure, message: failure.message.replace(unknown, missingIssuer(issuer)) };
 }
 
 /** Turns an error into a failure of the target, or throws an AgentError. */

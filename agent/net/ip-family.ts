@@ -2,6 +2,8 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 
+export const otherFamily = (family: IpFamily): IpFamily => (family === 'IPv6' ? 'IPv4' : 'IPv6');
+
 const checkedForMs = 30_000;
 let checkedAt = Number.NEGATIVE_INFINITY;
 let enabled: ReadonlySet<IpFamily> = new Set();
@@ -38,7 +40,7 @@ export function usableFamily(
 ): IpFamily {
   const isAddress = isIP(host.replace(/^\[|\]$/g, '')) !== 0;
   if (isAddress || enabledFamilies().has(wanted)) return wanted;
-  const other = wanted === 'IPv4' ? 'IPv6' : 'IPv4';
+  const other = otherFamily(wanted);
   log(`${wanted} is disabled on this machine, falling back to ${other}`);
   return other;
 }

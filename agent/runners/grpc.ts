@@ -20,7 +20,7 @@ import { storedText } from '../net/http/response-body.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
-import { afterTargetTime } from '../net/deadline.ts';
+import { afterConnectTime, afterTargetTime } from '../net/deadline.ts';
 import { OwnDelay } from '../net/own-delay.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { identityFor, type Identity } from '../net/tls/client-identity.ts';
@@ -119,14 +119,10 @@ async function observe(
     const cancelTimeout = afterTargetTime(clock, wholeMs, ownMs, () => {
       channel.fail(timedOut(channel.phase, subject, timeoutMs));
     });
-    const connectMs = wholeMs * connectShare;
-    const cancelConnect =
-      connectShare === 1
-        ? null
-        : afterTargetTime(clock, connectMs, ownMs, () => {
-            if (channel.phase !== 'connect') return;
-            channel.fail(timedOut('connect', subject, Math.round(connectMs)));
-          });
+    const limits = { connectMs: wholeMs * connectShare, timeoutMs: wholeMs };
+    const cancelConnect = afterConnectTime(clock, limits, ownMs, (limitMs) => {
+      if (channel.phase === 'connect') channel.fail(timedOut('connect', subject, limitMs));
+    });
     const onAbort = (): void => {
       channel.fail(failureOf(channel.phase, 'CANCELLED', subject, 'the run was cancelled'));
     };
@@ -140,7 +136,7 @@ async function observe(
       return { answered, failure, isConnected, delay, end: channel.lastDataAt() };
     } finally {
       cancelTimeout();
-      cancelConnect?.();
+      cancelConnect();
       signal.removeEventListener('abort', onAbort);
       channel.close();
     }

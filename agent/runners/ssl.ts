@@ -9,7 +9,7 @@ import { judgeBaseline } from '@monitor/shared/contract/checks/ssl-baseline.ts';
 import type { SslRequest } from '@monitor/shared/contract/checks/ssl.ts';
 import type { SslResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
-import { failureOf } from '../net/failure.ts';
+import { failureOf, missingIssuer } from '../net/failure.ts';
 import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
@@ -61,7 +61,7 @@ function chainProblemOf(
   }
   const issuer = /^CN=(.*)$/m.exec(leaf.issuer)?.[1] ?? leaf.issuer.replaceAll('\n', ', ');
   return chainError === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'
-    ? `the server does not send the certificate of its issuer (${issuer}), or the authority is unknown`
+    ? missingIssuer(issuer)
     : (chainProblems[chainError] ?? chainError);
 }
 
@@ -214,7 +214,7 @@ async function observe(
         {
           ...{ address, host, port, secureContext },
           serverName: tlsName(config.serverName ?? host),
-          connectMs: leftMs * connectShare,
+          connectMs: Math.round(leftMs * connectShare),
           timeoutMs: config.handshakeTimeoutMs,
         },
         context,

@@ -1,7 +1,8 @@
 /**
  * TCP monitor: connects, and when there is data to send or an answer to judge, sends and reads.
  * Reading ends when the peer closes, when no more data can change what the assertions say of it, after a
- * quiet second unless one of them could still come true, at 64 KiB, or at the timeout. The time measured ends with the last byte, never with the waiting.
+ * quiet second unless one of them could still come true, at 64 KiB, or at the timeout. The time measured
+ * ends with the last byte, never with the waiting.
  */
 import { connect, type Socket } from 'node:net';
 import type { Assertion } from '@monitor/shared/contract/assertion.ts';
@@ -18,7 +19,7 @@ import { failureOf, observeError, timedOut } from '../net/failure.ts';
 import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
-import { afterTargetTime } from '../net/deadline.ts';
+import { afterConnectTime, afterTargetTime } from '../net/deadline.ts';
 import { OwnDelay } from '../net/own-delay.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { onlyDnsWasAsked, resolveByOs, resolveByQuery, type Address } from '../net/dns/resolve.ts';
@@ -143,13 +144,10 @@ function converse(
           ),
         );
     });
-    let cancelConnect = (): void => undefined;
-    if (connectMs < timeoutMs) {
-      cancelConnect = afterTargetTime(clock, connectMs, ownMs, () => {
-        if (seen.connectedAt !== null) return;
-        settle(timedOut('connect', subject, Math.round(connectMs), 'SOCKET_TIMEOUT'));
-      });
-    }
+    const cancelConnect = afterConnectTime(clock, { connectMs, timeoutMs }, ownMs, (limitMs) => {
+      if (seen.connectedAt === null)
+        settle(timedOut('connect', subject, limitMs, 'SOCKET_TIMEOUT'));
+    });
     signal.addEventListener('abort', onAbort, { once: true });
 
     socket.on('connect', () => {

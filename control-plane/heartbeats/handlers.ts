@@ -84,15 +84,22 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
     };
   };
 
-  const ping = async (
-    input: { params: { pingToken: string } },
+  /** Where a call for a heartbeat that is there came from. */
+  const originOf = async (
+    pingToken: string,
     { source, userAgent, receivedAt, limit }: CallContext<{ kind: 'none' }>,
   ) => {
-    const { pingToken } = input.params;
     const checkId = await findPinged(db, pingToken);
     if (checkId === undefined) throw notFound('heartbeat', pingToken);
     limit(`ping ${checkId}`, pingRateLimit);
-    await pings.take(pingToken, { source, userAgent, at: receivedAt });
+    return { source, userAgent, at: receivedAt };
+  };
+
+  const ping = async (
+    { params: { pingToken } }: { params: { pingToken: string } },
+    context: CallContext<{ kind: 'none' }>,
+  ) => {
+    await pings.take(pingToken, await originOf(pingToken, context));
     return { message: 'received' };
   };
 
@@ -102,17 +109,13 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
   ) => {
     const { pingToken, signal: said } = input.params;
     if (Number(said) === 0) return ping(input, context);
-    const checkId = await findPinged(db, pingToken);
-    if (checkId === undefined) throw notFound('heartbeat', pingToken);
-    const { source, userAgent, receivedAt, limit } = context;
-    limit(`ping ${checkId}`, pingRateLimit);
+    const origin = await originOf(pingToken, context);
     if (said !== 'start' && said !== 'log') {
       const reason =
         said === 'fail'
           ? 'the job reported a failure'
           : `the job ended with exit code ${Number(said)}`;
       pings.forget(pingToken);
-      const origin = { source, userAgent, at: receivedAt };
       await recordPing(services, pingToken, origin, { kind: 'fail', reason });
     }
     return { message: 'received' };

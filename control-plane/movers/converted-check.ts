@@ -109,6 +109,13 @@ export function sslCheck(
   };
 }
 
+/** Minutes between the runs of an SSL check that is added. */
+const certificateFrequency = 10;
+
+/** What becomes of a condition or a rule about the certificate of `whose` server. */
+export const certificateCheckText = (whose: 'the' | 'each', days: number): string =>
+  `an SSL check of ${whose} server, every ${certificateFrequency} min, fails ${days} ${days === 1 ? 'day' : 'days'} before`;
+
 /** An SSL check beside others of its server. */
 export function addCertificateCheck(
   plan: Plan,
@@ -124,7 +131,7 @@ export function addCertificateCheck(
     checkType: 'SSL',
     ...plan.checkFields(entry, common),
     activated: common.active,
-    ...{ ...plan.scheduledFields(), frequency: 10, retryStrategy: null },
+    ...{ ...plan.scheduledFields(), frequency: certificateFrequency, retryStrategy: null },
     ...{ alertSettings: runBased(1), degradedResponseTime: null, maxResponseTime: ceilings.HTTP },
     ...sslCheck(server, 'IPv4', days).fields,
   });

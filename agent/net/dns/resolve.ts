@@ -10,6 +10,7 @@ import { getServers, promises as dnsPromises, Resolver } from 'node:dns';
 import { isIP } from 'node:net';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { otherFamily } from '../ip-family.ts';
 import { AgentError } from '../../errors.ts';
 import { Permits } from '../../permits.ts';
 import { codeOf, failureOf } from '../failure.ts';
@@ -49,7 +50,7 @@ function withoutResolver(host: string, family: IpFamily): Resolution | null {
         'resolve',
         'ERR_INVALID_IP_ADDRESS',
         bare,
-        `the address is not ${family}; set ipFamily to ${family === 'IPv4' ? 'IPv6' : 'IPv4'}`,
+        `the address is not ${family}; set ipFamily to ${otherFamily(family)}`,
       ),
     };
   }
@@ -172,7 +173,7 @@ async function noAddress(
   servers?: readonly string[],
 ): Promise<Resolution> {
   const failure = failureOf('resolve', 'ENODATA', host);
-  const other = family === 'IPv6' ? 'IPv4' : 'IPv6';
+  const other = otherFamily(family);
   const found = await queryAll(host, other, servers);
   if (!('addresses' in found) || found.addresses.length === 0) return { failure };
   const advice = `the name has no address of ${family}, but one of ${other} (${found.addresses[0] ?? ''}): set ipFamily to ${other}`;

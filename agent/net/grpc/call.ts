@@ -43,7 +43,7 @@ export interface CallRequest {
   scheme: 'http' | 'https';
   authority: string;
   metadata: readonly MetadataEntry[];
-  /** What the server is told of the time limit; null for a call that the agent alone limits. */
+  /** Sent as `grpc-timeout`; null for a call that the agent alone limits. */
   timeoutMs: number | null;
 }
 

@@ -46,8 +46,7 @@ export class CookieJar {
       const maxAge = /^-?\d+$/.exec(attributes.get('max-age') ?? '')?.[0];
       const expires = Date.parse(attributes.get('expires') ?? '');
       const isOver = maxAge === undefined ? expires <= Date.now() : Number(maxAge) <= 0;
-      if (isOver) continue;
-      if (this.#cookies.length >= maxCookies) continue;
+      if (isOver || this.#cookies.length >= maxCookies) continue;
       this.#cookies.push({ name, value: pair.slice(at + 1).trim(), host, path, isSecure });
     }
   }

@@ -28,7 +28,7 @@ import { readAnswer, type Answer } from './read-answer.ts';
 import { readBody, type BodyLimits, type BodyReading } from './read-body.ts';
 import type { Address } from '../dns/resolve.ts';
 import type { ReadTcpTimes } from '../../native/tcp-times.ts';
-import { afterTargetTime } from '../deadline.ts';
+import { afterConnectTime, afterTargetTime } from '../deadline.ts';
 import { OwnDelay } from '../own-delay.ts';
 import { connectVerified, tlsName } from '../tls/connect-verified.ts';
 import {
@@ -237,13 +237,9 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         settle(timedOut(phaseOf(times, isSecure), subject, exchange.limitMs));
       }
     });
-    let cancelConnect = (): void => undefined;
-    if (exchange.connectMs < exchange.timeoutMs) {
-      cancelConnect = afterTargetTime(clock, exchange.connectMs, ownMs, () => {
-        if (times.connect !== null) return;
-        settle(timedOut('connect', subject, Math.round(exchange.connectMs)));
-      });
-    }
+    const cancelConnect = afterConnectTime(clock, exchange, ownMs, (limitMs) => {
+      if (times.connect === null) settle(timedOut('connect', subject, limitMs));
+    });
     exchange.signal.addEventListener('abort', onAbort, { once: true });
 
     const dataAt = (): number => (socket === undefined ? delay.now() : delay.dataAt(socket));

@@ -70,9 +70,6 @@ function decoded(bytes: string): string {
   return isUtf8(raw) ? raw.toString('utf8') : bytes;
 }
 
-const endsChunked = (codings: string | undefined): boolean =>
-  /(^|[,\s])chunked\s*$/i.test(codings ?? '');
-
 /** Starts to read; `isHead` is for the answer to HEAD. The caller closes the connection. */
 export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerListener): void {
   const answer = new Answer(socket);
@@ -87,6 +84,7 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
   let left = 0;
   let bodyBytes = 0;
   let length: number | null = null;
+  let isChunked = false;
   const said = new Set<string>();
 
   const deviation = (text: string): void => {
@@ -139,9 +137,9 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     if (lines.length > 0 || partBytes > telltaleBytes) return false;
     const begin = Buffer.concat([...parts, chunk.subarray(at, at + 64)]).toString('latin1', 0, 64);
     const start = begin.replace(/^[\r\n]+/, '').slice(0, 5);
-    return !'HTTP/'.startsWith(start.toUpperCase()) && begin.length >= telltaleBytes
-      ? !finish(unlikeHttp(begin))
-      : false;
+    if ('HTTP/'.startsWith(start.toUpperCase()) || begin.length < telltaleBytes) return false;
+    finish(unlikeHttp(begin));
+    return true;
   }
 
   function readHeadLine(): boolean {
@@ -157,7 +155,7 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     const [first = '', ...rest] = lines;
     lines = [];
     const match = /^HTTP\/(\d)(?:\.(\d))? +(\d{3})(?!\d) ?(.*)$/is.exec(first);
-    if (match === null) return finish(unlikeHttp(first)) as boolean;
+    if (match === null) return finish(unlikeHttp(first));
     const [, major = '', minor = '0', status = '', reason = ''] = match;
     const code = Number(status);
     if (code === 101) {
@@ -173,14 +171,11 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
         interim <= maxInterim || broken('TOO_MANY_INTERIM', 'more interim responses (1xx) came')
       );
     }
-    const head = readHeaders(rest);
-    if (head === null) return false;
+    if (!readHeaders(rest)) return false;
     answer.status = code;
     answer.statusText = decoded(reason);
     answer.httpVersion = `${major}.${minor}`;
     const isEmpty = isHead || code === 204 || code === 304;
-    const codings = answer.headers['transfer-encoding'];
-    const isChunked = endsChunked(codings);
     if (isChunked && length !== null) {
       deviation('`Content-Length` beside `Transfer-Encoding: chunked`, which counts');
     }
@@ -195,7 +190,8 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     return true;
   }
 
-  function readHeaders(rest: string[]): true | null {
+  /** False where they cannot be read, which ends the answer. */
+  function readHeaders(rest: string[]): boolean {
     const fields: [name: string, value: string][] = [];
     for (const [index, line] of rest.entries()) {
       const last = fields.at(-1);
@@ -241,10 +237,10 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     const lengths = fields
       .filter(([name]) => /^content-length$/i.test(name))
       .flatMap(([, value]) => value.split(',').map((one) => one.trim()));
-    const isChunked = endsChunked(headers['transfer-encoding']);
+    isChunked = /(^|[,\s])chunked\s*$/i.test(headers['transfer-encoding'] ?? '');
     if (new Set(lengths).size > 1 && !isChunked) {
-      broken('HPE_UNEXPECTED_CONTENT_LENGTH', `the \`Content-Length\` is ${lengths.join(' and ')}`);
-      return null;
+      const given = lengths.join(' and ');
+      return broken('HPE_UNEXPECTED_CONTENT_LENGTH', `the \`Content-Length\` is ${given}`);
     }
     if (lengths.length > 1) deviation('`Content-Length` is there more than once');
     const [given] = lengths;

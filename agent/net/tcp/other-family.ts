@@ -2,6 +2,7 @@
 import { connect, isIP } from 'node:net';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { Address, Resolution } from '../dns/resolve.ts';
+import { otherFamily } from '../ip-family.ts';
 
 /** Limit of this attempt, twice. */
 const withinMs = 1_500;
@@ -42,7 +43,7 @@ export async function logOtherFamily(
   log: (message: string, level: 'INFO') => void,
 ): Promise<void> {
   if (signal.aborted || isIP(host.replace(/^\[|\]$/g, '')) !== 0) return;
-  const other = tried.family === 'IPv6' ? 'IPv4' : 'IPv6';
+  const other = otherFamily(tried.family);
   const found = await within(resolve(host, other).catch(() => null));
   if (found === null || !('address' in found)) return;
   const { address } = found.address;

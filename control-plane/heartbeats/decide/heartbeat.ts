@@ -9,7 +9,8 @@
  *   RECEIVED  about when it was expected, or the first one
  *   GRACE     later, within the grace time
  *   LATE      after the grace time, but before that was noticed
- * FAILING is the event of a deadline that passed without a ping, and of a failure that the job reports. Spec: heartbeat states.
+ * FAILING is the event of a deadline that passed without a ping, and of a failure that the job reports.
+ * Spec: heartbeat states.
  */
 import type { HeartbeatState } from '@monitor/shared/contract/check-routes.ts';
 

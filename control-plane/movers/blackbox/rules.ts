@@ -2,7 +2,7 @@
 import { duration } from '../decide/interval.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { thresholdFor } from '../decide/retries.ts';
-import type { TlsServer } from '../converted-check.ts';
+import { certificateCheckText, type TlsServer } from '../converted-check.ts';
 import type { Entry, Plan } from '../plan.ts';
 import { lookUp, SourceObject, type Fields } from '../source-object.ts';
 import { comparisonsIn, type Comparison, type Operator } from './promql.ts';
@@ -109,7 +109,7 @@ const expires: Reading = ({ comparison, probes, servers }) => {
       }
     },
     make: () =>
-      `alerts ${Number((limit / daySeconds).toFixed(1))} days before a certificate expires → an SSL check of each server, every 10 min, fails ${days} ${days === 1 ? 'day' : 'days'} before`,
+      `alerts ${Number((limit / daySeconds).toFixed(1))} days before a certificate expires → ${certificateCheckText('each', days)}`,
     lost:
       others.length === 0
         ? ''
@@ -249,7 +249,7 @@ export function applyRules(
   }
   for (const { entry, wishes } of accepted) {
     const made = new Set<string>();
-    const elsewhere = new Map<string, Set<Probe>>();
+    const byOtherRule = new Map<string, Set<Probe>>();
     for (const wish of wishes) {
       made.add(wish.changed ?? '');
       for (const probe of wish.probes) {
@@ -257,13 +257,13 @@ export function applyRules(
         if (holds?.wish === wish) made.add(wish.make(probe));
         else if (holds !== undefined && holds.entry !== entry) {
           const { name } = holds.entry;
-          elsewhere.set(name, (elsewhere.get(name) ?? new Set()).add(probe));
+          byOtherRule.set(name, (byOtherRule.get(name) ?? new Set()).add(probe));
         }
       }
     }
     made.delete('');
     for (const text of made) entry.changed(text);
-    for (const [name, { size }] of elsewhere) {
+    for (const [name, { size }] of byOtherRule) {
       entry.changed(`for ${size} of its targets rule «${name}» holds, which alerts no later`);
     }
   }

@@ -3,6 +3,7 @@ import { containedText, escapeRegex, regexOfGlob } from '../decide/glob.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { jsonPathOfKeys } from '../decide/json-path.ts';
 import { assertionsFor, type CodeRange } from '../decide/status-codes.ts';
+import { certificateCheckText } from '../converted-check.ts';
 import type { Entry, Plan } from '../plan.ts';
 import { textOf } from '../source-object.ts';
 
@@ -332,10 +333,8 @@ export function judge(
     }
   }
   if (kind === 'http' && judged.certificateDays !== null) {
-    const days = judged.certificateDays;
-    entry.changed(
-      `conditions on [CERTIFICATE_EXPIRATION] → an SSL check of the server, every 10 min, fails ${days} ${days === 1 ? 'day' : 'days'} before`,
-    );
+    const becomes = certificateCheckText('the', judged.certificateDays);
+    entry.changed(`conditions on [CERTIFICATE_EXPIRATION] → ${becomes}`);
   }
   if (kept === 0 && hasLost) entry.deactivated('none of its conditions decides here');
   const has = (source: string) => judged.assertions.some((one) => one['source'] === source);

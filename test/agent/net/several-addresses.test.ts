@@ -194,7 +194,7 @@ for (const [name, { serve, run }] of Object.entries(types)) {
       assert.equal(failure, null);
     });
 
-    test('is told which family a name has', async () => {
+    test('gets the family of the name in the message', async () => {
       const { failure } = await run('six.test', 9, runnerContext(2_000));
       assert.match(
         failure?.message ?? '',

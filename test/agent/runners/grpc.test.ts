@@ -484,16 +484,16 @@ test('reflection that never ends, or answers garbage, is a failure', async () =>
 });
 
 test('only the call itself tells the server of the deadline; reflection is limited by the agent alone', async () => {
-  const told: Record<string, boolean> = {};
+  const hasTimeout: Record<string, boolean> = {};
   await using server = await http2Server((stream, headers) => {
-    told[headers[':path'] ?? ''] = 'grpc-timeout' in headers;
+    hasTimeout[headers[':path'] ?? ''] = 'grpc-timeout' in headers;
     stream.respond({ ...grpcHeaders, 'grpc-status': '12' }, { endStream: true });
   });
   await look(server.port, get);
   await look(server.port, byFile);
   const reflection = (version: string) =>
     `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
-  assert.deepEqual(told, {
+  assert.deepEqual(hasTimeout, {
     ...{ [reflection('v1')]: false, [reflection('v1alpha')]: false },
     '/shop.v1.Orders/Get': true,
   });

@@ -234,7 +234,7 @@ suite('the charset of a body', () => {
   }
 });
 
-test('headers are read as UTF-8 where they are, and as Latin-1 elsewhere', async () => {
+test('headers are read as UTF-8 where they are valid UTF-8, and as Latin-1 otherwise', async () => {
   const head = `${ok}A: ${Buffer.from('Zürich').toString('latin1')}\r\nB: Z\xfcrich\r\n${hi}`;
   await using server = await tcpServer((socket) => {
     socket.once('data', () => socket.end(Buffer.from(head, 'latin1')));
