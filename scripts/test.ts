@@ -21,9 +21,10 @@ import { filesForPostgres, needsOwnProcess, planGroups, type Group } from './tes
 import type { ReportLine } from './tests/reporter.ts';
 import { describeFile, describeRun, resultsOf, type FileResult } from './tests/summary.ts';
 
-const testTimeoutMs = 300_000;
+/** Only a test that hangs lasts so long, also on a machine ten times slower. */
+const testTimeoutMs = 1_200_000;
 /** A process whose tests are over and that does not end keeps something open. */
-const processTimeoutMs = 900_000;
+const processTimeoutMs = 2_400_000;
 
 /**
  * A change should not fail for what another one broke, so the same commit plays the same. What is rare is looked for

@@ -94,6 +94,8 @@ export const hostiles: readonly Hostile[] = [
     everyWay: true,
     script:
       "for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => undefined); forever()",
+    // Long enough for its handlers to be there on a busy machine.
+    timeoutMs: 5_000,
     ends: { reason: 'timeout', signal: 'SIGKILL' },
   },
   {
@@ -213,9 +215,9 @@ export const hostiles: readonly Hostile[] = [
   {
     name: 'traces the agent',
     everyWay: true,
-    // Its parent may be a program that only starts it.
+    // Its parent may be a program that only starts it. In a namespace of its own it is process 1 and sees no agent.
     script:
-      "const upwards = (pid) => pid < 2 ? 1 : fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('hostile-agent') ? pid : upwards(Number(/^PPid:\\s*(\\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1])); const end = cp.spawnSync('strace', ['-p', String(upwards(process.ppid))], { timeout: 10_000 }); console.log('traced', end.status > 0 ? 'nothing' : end.error.code)",
+      "const upwards = (pid) => pid === 0 ? null : fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('hostile-agent') ? pid : upwards(Number(/^PPid:\\s*(\\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1])); const agent = upwards(process.ppid); const end = agent === null ? { status: 1 } : cp.spawnSync('strace', ['-p', String(agent)], { timeout: 10_000 }); console.log('traced', end.status > 0 ? 'nothing' : end.error.code)",
     says: /traced (nothing|ENOENT)/,
   },
   {
