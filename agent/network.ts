@@ -37,7 +37,7 @@ export async function openNetwork(
     icmp: echo.icmp,
     icmpProblem: 'problem' in echo ? echo.problem : null,
     capture: packets.capture,
-    captureProblem: 'problem' in packets ? packets.problem : null,
+    captureProblem: packets.problem,
     traceroute: tracing.traceroute === null ? null : shareTraces(tracing.traceroute),
     tracerouteProblem: 'problem' in tracing ? tracing.problem : null,
     nextHops: openNextHops(),

@@ -85,17 +85,32 @@ export function errorName(number: number): string {
   return errorNames.get(Math.abs(number)) ?? `error ${Math.abs(number)}`;
 }
 
+/** It opens a socket and does nothing else: what takes longer is stopped or has no CPU. */
+export const helperAnswersWithinSeconds = 2;
+
+/** The kernel gives these for no socket: `socket-helper.ts` does. */
+export const socketErrors: Readonly<Record<string, string>> = {
+  ETIMEDOUT: `the helper that opens sockets did not answer within ${helperAnswersWithinSeconds} s`,
+  EPIPE: 'the helper that opens sockets has ended; restart the agent',
+};
+
 /** A system call failed: `call` is its name and `code` that of the error. */
 export class SystemCallError extends Error {
   readonly call: string;
   readonly code: string;
 
   constructor(call: string, errorNumber: number) {
-    super(`${call}: ${errorName(errorNumber)}`);
+    const said = call === 'socket' ? socketErrors[errorName(errorNumber)] : undefined;
+    super(`${call}: ${errorName(errorNumber)}${said === undefined ? '' : ` (${said})`}`);
     this.name = 'SystemCallError';
     this.call = call;
     this.code = errorName(errorNumber);
   }
+}
+
+/** A socket could not be opened for now, and may be for the next request. */
+export function isLateHelper(error: unknown): boolean {
+  return error instanceof SystemCallError && error.call === 'socket' && error.code === 'ETIMEDOUT';
 }
 
 /** The result of a call; throws a SystemCallError when it is an error. */

@@ -1,7 +1,8 @@
 /*
  * Opens the raw sockets of an agent without CAP_NET_RAW. This file has that capability, the agent has none.
- * Descriptor 3 is a socket pair of SOCK_SEQPACKET. A request is three ints: domain, type, protocol. The answer is one int,
- * 0 with the descriptor (SCM_RIGHTS) or a negated error number. It ends when the agent does.
+ * Descriptor 3 is a socket pair of SOCK_SEQPACKET. A request is four ints: its number, domain, type, protocol. The answer
+ * is two: the number of the request, and 0 with the descriptor (SCM_RIGHTS) or a negated error number. It ends when the
+ * agent does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,8 +21,9 @@ static int is_allowed(const int request[3]) {
          (request[0] == AF_PACKET && kind == SOCK_DGRAM && request[2] == 0);
 }
 
-static int answer(int result, int descriptor) {
-  struct iovec part = {&result, sizeof result};
+static int answer(int number, int result, int descriptor) {
+  int both[2] = {number, result};
+  struct iovec part = {both, sizeof both};
   union {
     char bytes[CMSG_SPACE(sizeof(int))];
     struct cmsghdr aligned;
@@ -41,7 +43,7 @@ static int answer(int result, int descriptor) {
   ssize_t sent;
   do sent = sendmsg(CHANNEL, &message, MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);
-  return sent == sizeof result;
+  return sent == sizeof both;
 }
 
 int main(void) {
@@ -50,17 +52,18 @@ int main(void) {
   signal(SIGTERM, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
   for (;;) {
-    int request[3];
-    ssize_t got = recv(CHANNEL, request, sizeof request, 0);
+    int numbered[4];
+    const int *request = numbered + 1;
+    ssize_t got = recv(CHANNEL, numbered, sizeof numbered, 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got != sizeof request) return got == 0 ? 0 : 1;
+    if (got != sizeof numbered) return got == 0 ? 0 : 1;
     int descriptor = -1;
     int result = -EINVAL;
     if (is_allowed(request)) {
       descriptor = socket(request[0], request[1], request[2]);
       result = descriptor < 0 ? -errno : 0;
     }
-    int is_sent = answer(result, descriptor);
+    int is_sent = answer(numbered[0], result, descriptor);
     if (descriptor >= 0) close(descriptor);
     if (!is_sent) return 1;
   }

@@ -9,7 +9,14 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { helperPath } from '../system/shed-rights.ts';
-import { checked, ifPossible, nativeMemory, SystemCallError, type Libc } from './libc.ts';
+import {
+  checked,
+  helperAnswersWithinSeconds,
+  ifPossible,
+  nativeMemory,
+  SystemCallError,
+  type Libc,
+} from './libc.ts';
 import { refuseNewRights } from './process.ts';
 import {
   AF_INET,
@@ -27,50 +34,80 @@ const SO_RCVTIMEO = 20;
 const SCM_RIGHTS = 1;
 const MSG_NOSIGNAL = 0x4000;
 const MSG_CMSG_CLOEXEC = 0x4000_0000;
-const { EINTR, EMFILE, EPERM } = constants.errno;
-/** It opens a socket and does nothing else: what takes longer is a helper that was stopped. */
-const answerWithinSeconds = 2n;
+const { EAGAIN, EINTR, EMFILE, EPERM, EPIPE, ETIMEDOUT } = constants.errno;
+const requestBytes = 16;
+const answerBytes = 8;
 
-/** The agent's end. `open` is `socket` of the C library, and gives what that would. */
+/**
+ * The agent's end. `open` is `socket` of the C library, and gives what that would, or ETIMEDOUT where the helper
+ * does not answer in time, and EPIPE where it has ended.
+ */
 export class HelperChannel {
   readonly #libc: Libc;
   #descriptor: number | null;
+  /** The numbers of the last request, and of the last one that was answered. */
+  #asked = 0;
+  #answered = 0;
 
   /** Owns the descriptor. */
   constructor(libc: Libc, descriptor: number) {
     this.#libc = libc;
     this.#descriptor = descriptor;
     const timeout = Buffer.alloc(16);
-    timeout.writeBigInt64LE(answerWithinSeconds, 0);
+    timeout.writeBigInt64LE(BigInt(helperAnswersWithinSeconds), 0);
     libc.setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, timeout, timeout.length);
   }
 
   readonly open = (domain: number, type: number, protocol: number): number => {
-    if (this.#descriptor === null) return -EPERM;
-    const request = Buffer.from(Int32Array.of(domain, type, protocol).buffer);
-    const flags = MSG_DONTWAIT | MSG_NOSIGNAL;
-    const sent = this.#libc.sendto(this.#descriptor, request, request.length, flags, null, 0);
-    if (sent !== request.length) return this.close();
-    let received = receiveMessage(this.#libc, this.#descriptor, MSG_CMSG_CLOEXEC);
-    while (received === -EINTR) {
-      received = receiveMessage(this.#libc, this.#descriptor, MSG_CMSG_CLOEXEC);
+    // The whole agent stands still while it waits: a helper that owes an answer is not waited for again.
+    if (this.#answered !== this.#asked) {
+      const late = this.#answer(MSG_DONTWAIT);
+      if (late >= 0) this.#libc.close(late);
+      if (this.#descriptor !== null && this.#answered !== this.#asked) return -ETIMEDOUT;
     }
-    // An answer that comes later would be taken for that to the next request.
-    if (typeof received === 'number' || received.bytes.length !== 4) return this.close();
-    const result = received.bytes.readInt32LE(0);
-    if (result < 0) return result;
-    const rights = received.control.find(
-      ({ level, type: kind }) => level === SOL_SOCKET && kind === SCM_RIGHTS,
-    );
-    // At the limit of descriptors the kernel leaves it out, and reports no error.
-    return rights === undefined || rights.data.length < 4 ? -EMFILE : rights.data.readInt32LE(0);
+    if (this.#descriptor === null) return this.#ended;
+    const sequence = (this.#asked + 1) | 0;
+    const request = Buffer.from(Int32Array.of(sequence, domain, type, protocol).buffer);
+    const flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    const sent = this.#libc.sendto(this.#descriptor, request, requestBytes, flags, null, 0);
+    if (sent !== requestBytes) return this.close();
+    this.#asked = sequence;
+    return this.#answer(0);
   };
+
+  /** What the helper answers to the last request. Answers to others are dropped, with their descriptors. */
+  #answer(flags: number): number {
+    while (this.#descriptor !== null) {
+      const received = receiveMessage(this.#libc, this.#descriptor, MSG_CMSG_CLOEXEC | flags);
+      if (received === -EINTR) continue;
+      if (received === -EAGAIN) return -ETIMEDOUT;
+      if (typeof received === 'number' || received.bytes.length !== answerBytes) break;
+      const [sequence, result] = [received.bytes.readInt32LE(0), received.bytes.readInt32LE(4)];
+      const rights = received.control.find(
+        ({ level, type: kind, data }) =>
+          level === SOL_SOCKET && kind === SCM_RIGHTS && data.length >= 4,
+      );
+      const descriptor = rights?.data.readInt32LE(0);
+      if (sequence === this.#asked) {
+        this.#answered = sequence;
+        // At the limit of descriptors the kernel leaves it out, and reports no error.
+        return result < 0 ? result : (descriptor ?? -EMFILE);
+      }
+      if (descriptor !== undefined) this.#libc.close(descriptor);
+    }
+    return this.close();
+  }
+
+  /** What never answered was not allowed to start. */
+  get #ended(): number {
+    return this.#answered === 0 ? -EPERM : -EPIPE;
+  }
 
   /** The helper ends with its channel. Gives the error of all calls from now on. */
   close(): number {
     if (this.#descriptor !== null) this.#libc.close(this.#descriptor);
     this.#descriptor = null;
-    return -EPERM;
+    return this.#ended;
   }
 }
 
@@ -92,6 +129,9 @@ function startHelper(libc: Libc, path: string): HelperChannel {
 }
 
 function explain(error: number): string {
+  if (error === -ETIMEDOUT) {
+    return `${new SystemCallError('socket', error).message}; it is asked again for the next socket`;
+  }
   const status = readFileSync('/proc/self/status', 'latin1');
   if (error !== -EPERM) return 'the helper that opens sockets does not work here';
   return /^NoNewPrivs:\s*1$/m.test(status)
@@ -101,7 +141,7 @@ function explain(error: number): string {
 
 /**
  * From now on `libc.socket` asks the helper where this process itself may not, if there is a helper. Gives why that
- * does not work; null where it does, or is not needed.
+ * does not work, for now or at all; null where it does, or is not needed.
  */
 export function openByHelper(libc: Libc, path: string = helperPath): string | null {
   if (!existsSync(path)) return null;
@@ -115,16 +155,17 @@ export function openByHelper(libc: Libc, path: string = helperPath): string | nu
     }
     const channel = startHelper(libc, path);
     const opened = channel.open(...probe);
-    if (opened < 0) {
+    const problem = opened < 0 ? explain(opened) : null;
+    if (opened >= 0) libc.close(opened);
+    else if (opened !== -ETIMEDOUT) {
       channel.close();
-      return explain(opened);
+      return problem;
     }
-    libc.close(opened);
     libc.socket = (...given) => {
       const result = socket(...given);
       return result === -EPERM ? channel.open(...given) : result;
     };
-    return null;
+    return problem;
   } catch (error) {
     if (!(error instanceof SystemCallError)) throw error;
     return `the helper that opens sockets cannot be started (${error.message})`;

@@ -12,7 +12,7 @@ export interface NetworkAccess {
   /** Sends echo requests; null when this process may not, with the reason in `icmpProblem`. */
   readonly icmp: IcmpTransport | null;
   readonly icmpProblem: string | null;
-  /** Captures packets; null when it cannot, with reason and advice in `captureProblem`. */
+  /** Captures packets; null when it cannot. `captureProblem` has reason and advice, also where it could not at the start. */
   readonly capture: PacketCapture | null;
   readonly captureProblem: string | null;
   /** Traces routes; null when it cannot, with reason and advice in `tracerouteProblem`. */

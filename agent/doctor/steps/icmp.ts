@@ -1,3 +1,4 @@
+import { AgentError } from '../../errors.ts';
 import { openLibc } from '../../native/libc.ts';
 import type { IcmpTransport } from '../../net/icmp/icmp.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
@@ -9,6 +10,8 @@ export interface IcmpFacts {
   way: IcmpTransport['way'] | null;
   /** Whether an echo to this machine itself came back; null where it was not tried. */
   echo: { v4: boolean | null; v6: boolean | null };
+  /** Why none could be sent at all; null where it could. */
+  problem: string | null;
   /** net.ipv4.ping_group_range; null where it is not known. */
   range: { from: number; to: number } | null;
   groups: readonly number[];
@@ -57,7 +60,7 @@ const name = {
 
 /** Which way echo requests take, and for each way that is closed, why. */
 export function judgeIcmp(facts: IcmpFacts): Finding[] {
-  const { way, echo, ping, callProblem } = facts;
+  const { way, echo, ping, callProblem, problem } = facts;
   const each = ways(facts).join('; ');
   const open =
     'set the sysctl net.ipv4.ping_group_range to "0 2147483647" (docker --sysctl, securityContext.sysctls of Kubernetes; no right is needed then), or grant CAP_NET_RAW';
@@ -66,6 +69,14 @@ export function judgeIcmp(facts: IcmpFacts): Finding[] {
     const program =
       ping === 'forbidden' ? '; or remove the file capability: setcap -r "$(command -v ping)"' : '';
     return [fail(`echo requests cannot be sent: ${each}`, `${calls}${open}${program}; ${only}`)];
+  }
+  if (problem !== null) {
+    return [
+      fail(
+        `echo requests cannot be sent now: ${problem}; ${each}`,
+        `see whether this machine has CPU and processes left, and run doctor again; ${only}`,
+      ),
+    ];
   }
   if (echo.v4 === false) {
     return [
@@ -92,13 +103,13 @@ async function echoesBack(
   address: string,
   family: 'IPv4' | 'IPv6',
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<boolean | string> {
   const request = { address, family, count: 2, intervalMs: 100, timeoutMs: 2_500, signal };
   try {
     const replies = await icmp.echo(request);
     return replies.some(({ success }) => success);
-  } catch {
-    return false;
+  } catch (error) {
+    return error instanceof AgentError ? error.message : false;
   }
 }
 
@@ -123,14 +134,20 @@ export const icmp: Step = {
     const hasIpv6 = machine.read('/proc/net/if_inet6') !== null;
     const ping = lookAtPing(machine);
     const opened = openLibc();
-    const echo = async (address: string, family: 'IPv4' | 'IPv6'): Promise<boolean | null> =>
-      transport === null ? null : echoesBack(transport, address, family, signal);
+    let problem: string | null = null;
+    const echo = async (address: string, family: 'IPv4' | 'IPv6'): Promise<boolean | null> => {
+      const came = transport === null ? null : await echoesBack(transport, address, family, signal);
+      if (typeof came !== 'string') return came;
+      if (family === 'IPv4') problem = came;
+      return false;
+    };
     return judgeIcmp({
       way: transport?.way ?? null,
       echo: {
         v4: await echo('127.0.0.1', 'IPv4'),
         v6: hasIpv6 ? await echo('::1', 'IPv6') : null,
       },
+      problem,
       range: parseRange(machine.read('/proc/sys/net/ipv4/ping_group_range')),
       groups: [...new Set([process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])])],
       hasNetRaw: hasCapability(machine, 'CapEff', netRaw),

@@ -35,8 +35,7 @@ export const packetCapture: Step = {
   check: ({ network, config, machine }) =>
     judgeCapture({
       isWanted: config.PACKET_CAPTURE,
-      problem:
-        network.capture === null ? (network.captureProblem ?? 'packets cannot be captured') : null,
+      problem: network.captureProblem,
       mayHaveNetRaw: hasCapability(machine, 'CapBnd', netRaw),
     }),
 };

@@ -13,7 +13,13 @@
 import { sleep, systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { AgentError } from '../../errors.ts';
-import { openLibc, SystemCallError, type Libc, type OpenedLibc } from '../../native/libc.ts';
+import {
+  isLateHelper,
+  openLibc,
+  SystemCallError,
+  type Libc,
+  type OpenedLibc,
+} from '../../native/libc.ts';
 import { PacketRing, readBlock } from '../../native/packet-ring.ts';
 import { FlowSearch, type FoundPackets } from './flow-search.ts';
 import { PacketHistory, type KeptBlock } from './packet-history.ts';
@@ -375,12 +381,14 @@ export function openPacketCapture({
   helperProblem = null,
   clock = systemClock,
   opened = openLibc(),
-}: CaptureOptions): { capture: PacketCapture } | { capture: null; problem: string } {
+}: CaptureOptions): { capture: PacketCapture | null; problem: string | null } {
   if (opened.libc === null) return { capture: null, problem: explain(opened.problem, null) };
+  let problem: string | null = null;
   try {
     new PacketRing(opened.libc, 0)[Symbol.dispose]();
   } catch (error) {
-    return { capture: null, problem: explain(error, helperProblem) };
+    problem = explain(error, helperProblem);
+    if (!isLateHelper(error)) return { capture: null, problem };
   }
-  return { capture: new RingCapture(opened.libc, bufferMb * megabyte, clock) };
+  return { capture: new RingCapture(opened.libc, bufferMb * megabyte, clock), problem };
 }

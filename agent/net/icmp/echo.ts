@@ -6,7 +6,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
-import { SystemCallError, type Libc } from '../../native/libc.ts';
+import { isLateHelper, SystemCallError, type Libc } from '../../native/libc.ts';
 import { roundTrip, type Instant } from '../../native/receive-stamp.ts';
 import { interfaceIndex, KernelClock, socketAddress } from '../../native/sockets.ts';
 import { EchoSocket, type HeardEcho } from './echo-socket.ts';
@@ -54,7 +54,13 @@ export class SocketTransport implements IcmpTransport {
     this.#libc = libc;
     this.#clock = clock;
     this.#wallClock = new KernelClock(libc);
-    this.way = this.#socket(4).way;
+    try {
+      this.way = this.#socket(4).way;
+    } catch (error) {
+      if (!isLateHelper(error)) throw error;
+      // Opened for the first request, when the helper may answer again.
+      this.way = 'raw';
+    }
   }
 
   /** The socket of a family, opened when it is first needed, and again after it has failed. */

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { AgentError } from '../../errors.ts';
+import { socketErrors } from '../../native/libc.ts';
 
 interface Target {
   readonly address: string;
@@ -56,6 +57,13 @@ export function tracerFailure(
     return new AgentError(
       'TRACEROUTE_UNAVAILABLE',
       `the way to ${address} cannot be traced with echo requests: this process may not send any (${code}); allow its group in net.ipv4.ping_group_range, or CAP_NET_RAW, or choose TCP or UDP`,
+    );
+  }
+  const ofHelper = call === 'socket' ? socketErrors[code] : undefined;
+  if (ofHelper !== undefined) {
+    return new AgentError(
+      'TRACEROUTE_UNAVAILABLE',
+      `the way to ${address} cannot be traced now: ${ofHelper} (${code})`,
     );
   }
   if (!sending.has(call)) {

@@ -292,6 +292,7 @@ test('icmp: the way it goes, and for each closed way why', () => {
     groups: [1001],
     hasNetRaw: false,
     callProblem: null,
+    problem: null,
     ping: 'missing',
   };
   const rows: [Partial<IcmpFacts>, string, RegExp][] = [
@@ -321,6 +322,11 @@ test('icmp: the way it goes, and for each closed way why', () => {
       { way: 'raw', hasNetRaw: true, echo: { v4: false, v6: false } },
       'fail',
       /not even this machine answers/,
+    ],
+    [
+      { way: 'raw', problem: 'the helper did not answer', echo: { v4: false, v6: false } },
+      'fail',
+      /cannot be sent now: the helper did not answer/,
     ],
   ];
   for (const [facts, verdict, words] of rows)

@@ -24,7 +24,7 @@ import { scaledClock } from '../../../support/scaled-clock.ts';
 import { httpServer, rawServer, tcpServer, tlsServer } from '../../../support/servers.ts';
 
 const opened = openPacketCapture({ bufferMb: 4 });
-const problem = 'problem' in opened ? opened.problem : false;
+const problem = opened.problem ?? false;
 
 const canary = 'canary-5f1e7a90';
 const never = new AbortController().signal;
@@ -548,7 +548,7 @@ test('where packets cannot be had, the sentence says why and what would help', a
     const { libc } = mappedLibc({ socket: () => -error });
     const found = openPacketCapture({ bufferMb: 1, opened: { libc } });
     assert.equal(found.capture, null);
-    return 'problem' in found ? found.problem : '';
+    return found.problem ?? '';
   };
   const { EPERM, ENOBUFS, EAFNOSUPPORT } = constants.errno;
   assert.match(forbidding(EPERM), /: this process has no CAP_NET_RAW \(start the container/);
