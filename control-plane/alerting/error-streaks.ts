@@ -200,11 +200,11 @@ export async function forgetLocationStreak(
     .execute();
 }
 
-/** Streaks of a location and of its active checks, including muted ones. */
-export async function errorStreaksOf(
+/** By location: streaks of it and of its active checks, including muted ones; of an account, or of one location. */
+export async function errorStreaksByLocation(
   db: Kysely<Database>,
-  { accountId, location }: Place,
-): Promise<LocationStreaks> {
+  { accountId, location = null }: { accountId: string; location?: string | null },
+): Promise<Map<string, LocationStreaks>> {
   const rows = await db
     .selectFrom('error_streaks')
     .innerJoin('check_locations', (join) =>
@@ -219,19 +219,33 @@ export async function errorStreaksOf(
     )
     .selectAll('error_streaks')
     .where('error_streaks.account_id', '=', accountId)
-    .where('error_streaks.location', '=', location)
+    .$if(location !== null, (query) => query.where('error_streaks.location', '=', location ?? ''))
     .execute();
-  const streaks = rows.map((row) => ({
-    ...{ checkId: row.check_id, since: row.since, notedAt: row.noted_at, lastAt: row.last_at },
-    runs: row.runs,
-    kinds: fromJson<ErrorKind[]>(row.kinds_json),
-  }));
-  if (streaks.length === 0) return { since: null, streaks };
-  const row = await db
+  if (rows.length === 0) return new Map();
+  const whole = await db
     .selectFrom('location_error_streaks')
-    .select('since')
+    .select(['location', 'since'])
     .where('account_id', '=', accountId)
-    .where('location', '=', location)
-    .executeTakeFirst();
-  return { since: row?.since ?? null, streaks };
+    .$if(location !== null, (query) => query.where('location', '=', location ?? ''))
+    .execute();
+  const since = new Map(whole.map((row) => [row.location, row.since]));
+  const streaks = Map.groupBy(rows, (row) => row.location);
+  return new Map(
+    [...streaks].map(([name, ofLocation]) => [
+      name,
+      {
+        since: since.get(name) ?? null,
+        streaks: ofLocation.map((row) => ({
+          ...{ checkId: row.check_id, since: row.since, notedAt: row.noted_at },
+          ...{ lastAt: row.last_at, runs: row.runs },
+          kinds: fromJson<ErrorKind[]>(row.kinds_json),
+        })),
+      },
+    ]),
+  );
+}
+
+export async function errorStreaksOf(db: Kysely<Database>, place: Place): Promise<LocationStreaks> {
+  const found = await errorStreaksByLocation(db, place);
+  return found.get(place.location) ?? { since: null, streaks: [] };
 }

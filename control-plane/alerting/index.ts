@@ -12,7 +12,7 @@ export { alertHandlers } from './alerts/handlers.ts';
 export { outagesOf, type PassedSince } from './decide/error-streak.ts';
 export { escalationPolicyHandlers } from './escalation-policies/handlers.ts';
 export { fieldsOfPolicy } from './escalation-policies/store.ts';
-export { errorStreaksOf, recordErrorStreaks } from './error-streaks.ts';
+export { errorStreaksByLocation, recordErrorStreaks } from './error-streaks.ts';
 export { healthTimers } from './health-timers.ts';
 export { moveAlertStates } from './move-states.ts';
 export { pruneAlerts } from './prune-alerts.ts';

@@ -5,14 +5,13 @@ import type { FleetAgent, Interruption, LocationState } from '@monitor/shared/co
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import { errorStreaksOf, outagesOf, type PassedSince } from '../alerting/index.ts';
+import { errorStreaksByLocation, outagesOf, type PassedSince } from '../alerting/index.ts';
 import {
   keyOfPlace,
   loadOf,
   noResultsCode,
   noStand,
-  type Overload,
-  overloadOf,
+  overloadsByLocation,
   standsOf,
 } from '../scheduling/index.ts';
 import { readGaps } from '../reception/index.ts';
@@ -114,15 +113,9 @@ async function queuesByLocation(db: Kysely<Database>, accountId: string, now: nu
 }
 
 async function faultsByLocation(db: Kysely<Database>, accountId: string, passedSince: PassedSince) {
-  const places = await db
-    .selectFrom('error_streaks')
-    .select('location')
-    .distinct()
-    .where('account_id', '=', accountId)
-    .execute();
   const faults = new Map<string, LocationState['faults']>();
-  for (const { location } of places) {
-    const outages = outagesOf(await errorStreaksOf(db, { accountId, location }), passedSince);
+  for (const [location, streaks] of await errorStreaksByLocation(db, { accountId })) {
+    const outages = outagesOf(streaks, passedSince);
     faults.set(
       location,
       outages.map(({ code, since, runs, checkIds, kind }) => ({
@@ -142,22 +135,6 @@ async function faultsByLocation(db: Kysely<Database>, accountId: string, passedS
     faults.set(location, [...(faults.get(location) ?? []), { ...fault, message }]);
   }
   return faults;
-}
-
-async function overloadsByLocation(db: Kysely<Database>, accountId: string) {
-  const places = await db
-    .selectFrom('agents')
-    .select('location')
-    .distinct()
-    .where('account_id', '=', accountId)
-    .where('overloaded_since', 'is not', null)
-    .execute();
-  const overloads = new Map<string, Overload>();
-  for (const { location } of places) {
-    const overload = await overloadOf(db, { accountId, location });
-    if (overload?.endedAt === null) overloads.set(location, overload);
-  }
-  return overloads;
 }
 
 const maxInterruptions = 100;
@@ -193,7 +170,7 @@ export async function listLocationStates(
     .execute();
   const checks = await checksByLocation(db, accountId);
   const queues = await queuesByLocation(db, accountId, now);
-  const overloads = await overloadsByLocation(db, accountId);
+  const overloads = await overloadsByLocation(db, { accountId });
   const faults = await faultsByLocation(db, accountId, passedSince);
   const stands = await standsOf(db, ({ location }) => agentCount(location), { accountId });
 
@@ -206,7 +183,8 @@ export async function listLocationStates(
       const own = privateOnes.get(location);
       const state = stateOf.get(location);
       const queue = queues.get(location);
-      const overload = overloads.get(location);
+      const known = overloads.get(location);
+      const overload = known?.endedAt === null ? known : null;
       return {
         location,
         name: own?.name ?? names[location] ?? location,

@@ -43,7 +43,7 @@ export { cancelOpenRuns, recordOpenRuns } from './open-runs.ts';
 export { openRunHandlers } from './open-runs/handlers.ts';
 export { noStand, standsOf } from './location-stands.ts';
 export { keyOfPlace } from './serving-agents.ts';
-export { loadOf, type Overload, overloadOf } from './overload.ts';
+export { loadOf, type Overload, overloadOf, overloadsByLocation } from './overload.ts';
 export { keyOfMachine, machineSlug } from './private-locations/machine-location.ts';
 export { givenKeysOf } from './private-locations/result-keys.ts';
 export { encryptsResults } from './private-locations/store.ts';

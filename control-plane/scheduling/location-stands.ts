@@ -43,7 +43,7 @@ function stateOf(
 export async function standsOf(
   db: Kysely<Database>,
   agentCount: (place: Place) => number,
-  within: { accountId?: string; location?: string } = {},
+  within: { accountId?: string; location?: string | undefined } = {},
 ): Promise<Map<string, LocationStand>> {
   const { accountId, location } = within;
   const refused = await db

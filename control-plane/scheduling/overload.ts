@@ -1,5 +1,5 @@
 /** Overloaded locations, as their agents report. The reported reason is cut to one line. */
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
@@ -26,19 +26,24 @@ export function loadOf({ load_json: json }: { load_json: string | null }): Agent
   return { ...load, reason: load.reason === null ? null : oneLine(load.reason) };
 }
 
+type AgentRow = Pick<
+  Selectable<Database['agents']>,
+  'load_json' | 'overloaded_since' | 'overload_ended_at' | 'gone_at'
+>;
+
 /**
- * The overload of a location; null without a present or recent one. The overload of an agent ends
- * when it leaves: an agent that is too busy for its check-ins comes and goes.
+ * The overloads of locations that have a present or recent one; of an account, or of one location. The overload of an
+ * agent ends when it leaves: an agent that is too busy for its check-ins comes and goes.
  */
-export async function overloadOf(
+export async function overloadsByLocation(
   db: Kysely<Database>,
-  { accountId, location }: Place,
-): Promise<Overload | null> {
+  { accountId, location = null }: { accountId: string; location?: string | null },
+): Promise<Map<string, Overload>> {
   const rows = await db
     .selectFrom('agents')
-    .select(['load_json', 'overloaded_since', 'overload_ended_at', 'gone_at'])
+    .select(['location', 'load_json', 'overloaded_since', 'overload_ended_at', 'gone_at'])
     .where('account_id', '=', accountId)
-    .where('location', '=', location)
+    .$if(location !== null, (query) => query.where('location', '=', location ?? ''))
     .where((where) =>
       where.or([
         where('overloaded_since', 'is not', null),
@@ -47,6 +52,20 @@ export async function overloadOf(
     )
     .orderBy('overloaded_since')
     .execute();
+  const ofLocations = [...Map.groupBy(rows, (row) => row.location)].flatMap(([name, agents]) => {
+    const overload = overloadAmong(agents);
+    return overload === null ? [] : [[name, overload] as const];
+  });
+  return new Map(ofLocations);
+}
+
+/** The overload of a location; null without a present or recent one. */
+export async function overloadOf(db: Kysely<Database>, place: Place): Promise<Overload | null> {
+  return (await overloadsByLocation(db, place)).get(place.location) ?? null;
+}
+
+/** Of agents by the begin of their overload. */
+function overloadAmong(rows: readonly AgentRow[]): Overload | null {
   const first = rows.find(
     ({ overloaded_since: since, gone_at: goneAt }) => since !== null && goneAt === null,
   );

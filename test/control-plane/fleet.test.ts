@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { listLocationStates } from '../../control-plane/fleet/store.ts';
+import { standsOf } from '../../control-plane/scheduling/index.ts';
+import { listLocations, toWire } from '../../control-plane/scheduling/private-locations/store.ts';
 import type { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.ts';
 import { checkInOf, FakeAgent } from '../support/fake-agent.ts';
+import { StatementCount } from '../support/interleaving.ts';
 import { hour, iso, minute, now, setUp, type Bench } from '../support/results.ts';
 import { eventually } from '../support/system.ts';
 
@@ -233,5 +237,78 @@ test('another account sees none of it', async () => {
   for (const path of ['/v1/agents', '/v1/location-states', '/v1/check-overview']) {
     const answer = await bench.cp.api('GET', path, undefined, { authorization });
     assert.deepEqual(answer.body, [], path);
+  }
+});
+
+test('twelve locations are read in as many statements as one, and each as by itself', async () => {
+  await using bench = await setUp();
+  const { accountId, controlPlane } = bench.cp;
+  const { db } = controlPlane.services;
+  /** With an agent that is overloaded, a check whose runs end with errors, and a key that was refused. */
+  const addLocation = async (slugName: string): Promise<void> => {
+    const made = await bench.cp.api('POST', '/v1/private-locations', { name: slugName, slugName });
+    const { keys } = made.body as { keys: { id: string; rawKey: string }[] };
+    const agent = new FakeAgent(bench.cp, keys[0]?.rawKey ?? '');
+    await agent.checkIn();
+    await db
+      .updateTable('agents')
+      .set({ overloaded_since: now, load_json: null })
+      .where('id', '=', agent.id)
+      .execute();
+    await db
+      .updateTable('location_keys')
+      .set({ refused_at: now - minute, refused_because: 'DELETED' })
+      .where('location', '=', slugName)
+      .execute();
+    const checkId = await bench.check('url', { locations: [], privateLocations: [slugName] });
+    const place = { account_id: accountId, location: slugName, since: now - 2 * hour };
+    const kinds = [{ code: 'CONFIG_INVALID', runs: 9, message: slugName }];
+    await db
+      .insertInto('error_streaks')
+      .values({
+        ...{ ...place, check_id: checkId, noted_at: now - 2 * hour, last_at: now, runs: 9 },
+        kinds_json: JSON.stringify(kinds),
+      })
+      .execute();
+    await db.insertInto('location_error_streaks').values(place).execute();
+  };
+  const count = async () => {
+    const statements = new StatementCount();
+    const counted = db.withPlugin(statements);
+    const rows = await listLocations(counted, accountId);
+    const agents = await db.selectFrom('agents').select('id').execute();
+    const all = new Set(agents.map(({ id }) => id));
+    const stands = await standsOf(counted, () => 1);
+    const wire = await toWire(counted, rows, () => all, true);
+    const states = await listLocationStates(
+      counted,
+      accountId,
+      now,
+      () => 1,
+      () => hour * 1_000,
+    );
+    return { statements: statements.count, rows, all, stands, wire, states };
+  };
+  await addLocation('first');
+  const one = await count();
+  for (let index = 0; index < 11; index += 1) await addLocation(`more-${index}`);
+  const twelve = await count();
+  assert.equal(twelve.statements, one.statements);
+  assert.equal(twelve.stands.size, 12);
+  for (const state of twelve.states) {
+    assert.deepEqual(
+      [state.state, state.overloadedSince, state.faults.length],
+      ['CONNECTED', iso(now), 1],
+    );
+    assert.equal(state.faults[0]?.message, state.location);
+    assert.equal(state.lastRefusal?.at, iso(now - minute));
+  }
+  for (const [index, row] of twelve.rows.entries()) {
+    const [alone] = await toWire(db, [row], () => twelve.all, true);
+    assert.deepEqual(twelve.wire[index], alone);
+    assert.deepEqual(
+      [alone?.agentCount, alone?.keys.length, alone?.slugName],
+      [1, 1, row.slug_name],
+    );
   }
 });

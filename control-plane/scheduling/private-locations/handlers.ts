@@ -83,10 +83,19 @@ export function privateLocationHandlers(
     if (row === undefined) throw notFound('private location', id);
     return row;
   };
-  const wire = async (row: LocationRow, { role }: ApiPrincipal, withVersions = false) => {
-    const members = hub.members(row.account_id, row.slug_name);
-    const shown = await toWire(db, row, new Set(members.map(({ id }) => id)), withVersions);
-    return { ...shown, proxyUrl: presentUrl(readProxy(row), role) };
+  const wireAll = async (rows: LocationRow[], principal: ApiPrincipal, withVersions = false) => {
+    const servingOf = (location: string) =>
+      new Set(hub.members(principal.accountId, location).map(({ id }) => id));
+    const shown = rows.map((row) => ({
+      ...row,
+      proxy_url: presentUrl(readProxy(row), principal.role),
+    }));
+    return toWire(db, shown, servingOf, withVersions);
+  };
+  const wire = async (row: LocationRow, principal: ApiPrincipal, withVersions = false) => {
+    const [shown] = await wireAll([row], principal, withVersions);
+    if (shown === undefined) throw notFound('private location', row.id);
+    return shown;
   };
 
   return {
@@ -115,7 +124,7 @@ export function privateLocationHandlers(
 
     listPrivateLocations: async ({ query }, { principal }) => {
       const rows = await listLocations(db, principal.accountId);
-      return Promise.all(rows.map((row) => wire(row, principal, query.versions)));
+      return wireAll(rows, principal, query.versions);
     },
 
     createPrivateLocation: async ({ body }, { principal }) => {

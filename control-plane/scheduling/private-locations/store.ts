@@ -90,13 +90,16 @@ export async function usesOf(
   return { checks, groups };
 }
 
-/** The keys of a location, oldest first. */
-export function keysOf(db: Kysely<Database>, row: LocationRow) {
+type LocationOrAll = Pick<LocationRow, 'account_id'> &
+  Partial<Pick<LocationRow, 'id' | 'slug_name'>>;
+
+/** The keys of a location, or of all of its account, oldest first. */
+export function keysOf(db: Kysely<Database>, { account_id: accountId, id }: LocationOrAll) {
   return db
     .selectFrom('location_keys')
     .selectAll()
-    .where('account_id', '=', row.account_id)
-    .where('private_location_id', '=', row.id)
+    .where('account_id', '=', accountId)
+    .$if(id !== undefined, (query) => query.where('private_location_id', '=', id ?? ''))
     .where('revoked_at', 'is', null)
     .orderBy('created_at')
     .execute();
@@ -114,47 +117,57 @@ function byVersion(
   }));
 }
 
-/** A location with its keys and agents. `serving` holds the ids of the agents that serve it now. */
+/**
+ * Locations of one account with their keys and agents, in as many statements as for one. `servingOf` gives the ids of
+ * the agents that serve a location now.
+ */
 export async function toWire(
   db: Kysely<Database>,
-  row: LocationRow,
-  serving: ReadonlySet<string>,
+  rows: readonly LocationRow[],
+  servingOf: (location: string) => ReadonlySet<string>,
   withVersions: boolean,
-): Promise<Wire> {
-  const keys = await keysOf(db, row);
-  const agents = await db
+): Promise<Wire[]> {
+  const [first] = rows;
+  if (first === undefined) return [];
+  const only: LocationOrAll = rows.length === 1 ? first : { account_id: first.account_id };
+  const within = { accountId: first.account_id, location: only.slug_name };
+  const keys = Map.groupBy(await keysOf(db, only), (key) => key.private_location_id);
+  const known = await db
     .selectFrom('agents')
-    .select(['id', 'version', 'last_seen_at'])
-    .where('account_id', '=', row.account_id)
-    .where('location', '=', row.slug_name)
+    .select(['id', 'location', 'version', 'last_seen_at'])
+    .where('account_id', '=', within.accountId)
+    .$if(within.location !== undefined, (query) =>
+      query.where('location', '=', within.location ?? ''),
+    )
     .execute();
-  const running = agents.filter(({ id }) => serving.has(id));
-  const lastSeen = agents.length === 0 ? null : Math.max(...agents.map((a) => a.last_seen_at));
-  const stands = await standsOf(db, () => running.length, {
-    accountId: row.account_id,
-    location: row.slug_name,
+  const agents = Map.groupBy(known, ({ location }) => location);
+  const runningIn = (location: string) =>
+    (agents.get(location) ?? []).filter(({ id }) => servingOf(location).has(id));
+  const stands = await standsOf(db, ({ location }) => runningIn(location).length, within);
+  return rows.map((row) => {
+    const running = runningIn(row.slug_name);
+    const seen = (agents.get(row.slug_name) ?? []).map((agent) => agent.last_seen_at);
+    const key = keyOfPlace({ accountId: row.account_id, location: row.slug_name });
+    return {
+      id: row.id,
+      name: row.name,
+      slugName: row.slug_name,
+      icon: row.icon,
+      proxyUrl: row.proxy_url,
+      keys: (keys.get(row.id) ?? []).map((one) => ({
+        id: one.id,
+        maskedKey: one.masked_key,
+        created_at: toTimestamp(one.created_at),
+        updated_at: toTimestampOrNull(one.updated_at),
+        lastRefusal: refusalToWire(one),
+      })),
+      resultEncryptionKeys: resultKeysToWire(row.result_keys_json),
+      created_at: toTimestamp(row.created_at),
+      updated_at: toTimestampOrNull(row.updated_at),
+      lastSeen: toTimestampOrNull(seen.length === 0 ? null : Math.max(...seen)),
+      agentCount: running.length,
+      ...(stands.get(key) ?? noStand),
+      ...(withVersions ? { minAgentVersion, runningAgents: byVersion(running) } : {}),
+    };
   });
-  const stand =
-    stands.get(keyOfPlace({ accountId: row.account_id, location: row.slug_name })) ?? noStand;
-  return {
-    id: row.id,
-    name: row.name,
-    slugName: row.slug_name,
-    icon: row.icon,
-    proxyUrl: row.proxy_url,
-    keys: keys.map((key) => ({
-      id: key.id,
-      maskedKey: key.masked_key,
-      created_at: toTimestamp(key.created_at),
-      updated_at: toTimestampOrNull(key.updated_at),
-      lastRefusal: refusalToWire(key),
-    })),
-    resultEncryptionKeys: resultKeysToWire(row.result_keys_json),
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
-    lastSeen: toTimestampOrNull(lastSeen),
-    agentCount: running.length,
-    ...stand,
-    ...(withVersions ? { minAgentVersion, runningAgents: byVersion(running) } : {}),
-  };
 }
