@@ -104,7 +104,7 @@ async function withResponse(
     context.log('left out, since there is no response', 'WARN', 'teardown');
   }
   if (outcome.response === null) return { response: null };
-  const { bytes: _bytes, size: _size, isStopped, ...received } = outcome.response;
+  const { bytes: _bytes, size: _size, isStopped, isCut: _isCut, ...received } = outcome.response;
   let { text, encoding, unread } = textOfResponse(outcome.response, isTextWanted(request));
   let laterFailure: Failure | null = null;
   if (scripts !== null && teardowns > 0 && outcome.failure === null) {

@@ -42,7 +42,7 @@ async function completeAddress(
 
 function shownResponse(outcome: HttpOutcome, secrets: readonly string[]) {
   if (outcome.response === null) return null;
-  const { bytes, size, isStopped, ...received } = outcome.response;
+  const { bytes, size, isStopped, isCut: _isCut, ...received } = outcome.response;
   const contentType = received.headers['content-type'];
   const isText = isTextual(contentType);
   const isLonger = isStopped || (isText && size > keptBytes);

@@ -13,7 +13,15 @@ import { defineRoute } from './route.ts';
 
 const name = z.string().trim().min(1).max(255);
 const icon = z.string().min(1).max(64);
-const proxyUrl = z.string().max(2048).nullable();
+const proxyUrl = z
+  .string()
+  .max(2048)
+  .refine(
+    // Empty stands for none, as null does.
+    (url) => url === '' || (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)),
+    { message: 'must be an http or https URL' },
+  )
+  .nullable();
 
 /** Two keys, so that one can be rotated while the other works. */
 export const maxKeysPerLocation = 2;

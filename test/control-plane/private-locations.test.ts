@@ -122,3 +122,24 @@ test('a location that a group uses cannot be deleted', async () => {
   await cp.api('PUT', `/v2/check-groups/${group.body.id}`, { name: 'g', privateLocations: [] });
   assert.equal((await cp.api('DELETE', path)).status, 204);
 });
+
+test('a proxy is one of http or https, or none', async () => {
+  await using cp = await startTestControlPlane();
+  const rows: [string | null, number][] = [
+    ...['http://proxy.test:3128', 'https://u:p%40@proxy.test', '', null].map(
+      (url): [string | null, number] => [url, 201],
+    ),
+    ...['socks5://proxy.test:1080', 'socks5h://p', 'proxy.test:3128', 'ftp://p', 'http://'].map(
+      (url): [string | null, number] => [url, 400],
+    ),
+  ];
+  for (const [index, [proxyUrl, expected]] of rows.entries()) {
+    const location = { name: 'x', slugName: `l-${index}`, proxyUrl };
+    const created = await cp.api('POST', '/v1/private-locations', location);
+    assert.equal(created.status, expected, String(proxyUrl));
+    if (expected === 400) assert.deepEqual(created.body.attributes.keys, ['proxyUrl']);
+    const path = `/v1/private-locations/${created.body.id}`;
+    if (expected === 201)
+      assert.equal((await cp.api('PUT', path, { name: 'y', proxyUrl })).status, 200);
+  }
+});

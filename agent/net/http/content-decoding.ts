@@ -1,7 +1,6 @@
 /** Decodes `Content-Encoding` as a stream; the reader may stop early. */
 import type { Transform } from 'node:stream';
 import {
-  constants,
   createBrotliDecompress,
   createGunzip,
   createInflate,
@@ -13,21 +12,20 @@ import {
 export const acceptedEncodings = 'gzip, deflate, br, zstd';
 
 const maxEncodings = 3;
-/** As in browsers, a truncated stream gives the data it has. */
-const lenient = { finishFlush: constants.Z_SYNC_FLUSH };
-const lenientBrotli = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
+/** Of a decoder whose data ends early, after all that it could decode. */
+export const endedEarly = 'Z_BUF_ERROR';
 
 /** Some servers send "deflate" without the zlib wrapper that RFC 9110 requires. */
 function openInflate(first: Buffer): Transform {
   const hasWrapper = (first.readUInt8(0) & 0x0f) === 8;
-  return hasWrapper ? createInflate(lenient) : createInflateRaw(lenient);
+  return hasWrapper ? createInflate() : createInflateRaw();
 }
 
 const decoders: Record<string, (first: Buffer) => Transform> = {
-  gzip: () => createGunzip(lenient),
-  'x-gzip': () => createGunzip(lenient),
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
   deflate: openInflate,
-  br: () => createBrotliDecompress(lenientBrotli),
+  br: () => createBrotliDecompress(),
   zstd: () => createZstdDecompress(),
 };
 

@@ -25,7 +25,7 @@ import {
 } from './proxy.ts';
 import { headerOf, problemOfHeader } from './headers.ts';
 import { readAnswer, type Answer } from './read-answer.ts';
-import { readBody, type BodyLimits, type BodyReading } from './read-body.ts';
+import { readBody, type BodyLimits, type BodyReading, type ReadBody } from './read-body.ts';
 import type { Address } from '../dns/resolve.ts';
 import type { ReadTcpTimes } from '../../native/tcp-times.ts';
 import { afterConnectTime, afterTargetTime } from '../deadline.ts';
@@ -84,18 +84,12 @@ export interface ExchangeTimes {
   end: number | null;
 }
 
-export interface ExchangeResponse {
+export interface ExchangeResponse extends ReadBody {
   status: number;
   statusText: string;
   headers: IncomingHttpHeaders;
   httpVersion: string;
   certificate: CertificateFacts | null;
-  /** The kept part of the body, decoded. */
-  bytes: Buffer;
-  /** Decoded bytes of the body, as far as it was read. */
-  size: number;
-  /** Reading was stopped before the end of the body. */
-  isStopped: boolean;
 }
 
 export interface Exchange {
@@ -121,6 +115,8 @@ function requestTarget({ url, proxy }: ExchangeRequest, isSecure: boolean): stri
   const path = url.pathname + url.search;
   return proxy === null || isSecure ? path : `${url.protocol}//${url.host}${path}`;
 }
+
+const emptyBody: ReadBody = { bytes: Buffer.alloc(0), size: 0, isStopped: false, isCut: false };
 
 const invalid = (problem: string): Error =>
   Object.assign(new Error(problem), { code: 'INVALID_REQUEST' });
@@ -162,7 +158,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
   };
   const delay = new OwnDelay(clock, exchange.tcpTimes, exchange.readyAt);
   return new Promise((resolve, reject) => {
-    let response: Omit<ExchangeResponse, 'bytes' | 'size' | 'isStopped'> | null = null;
+    let response: Omit<ExchangeResponse, keyof ReadBody> | null = null;
     let reading: BodyReading | undefined;
     let isSettled = false;
     let isProxyReached = proxy === null;
@@ -184,7 +180,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     const settle = (failure: Failure | null): void => {
       if (isSettled) return;
       times.end ??= delay.now();
-      const body = reading?.taken() ?? { bytes: Buffer.alloc(0), size: 0, isStopped: false };
+      const body = reading?.taken() ?? emptyBody;
       if (failure !== null) {
         if (times.response !== null) trail.add('body', `${body.size} bytes of the body had come`);
         trail.failed(failure, tunnel ?? socket);
@@ -264,6 +260,8 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
           times.end = message.isFramed ? dataAt() : delay.now();
         },
         onDone: () => {
+          if (reading?.taken().isCut === true)
+            exchange.onDeviation('its compressed data ends early');
           if (message.problem === null) settle(null);
           else fail(message.problem);
         },

@@ -128,15 +128,41 @@ export function proxyHeaders(proxy: HttpProxy): Record<string, string> {
 /** RFC 9209 errors by which a proxy refuses a request, rather than fails to reach the target. */
 const refusals = /error=(http_request_denied|destination_ip_prohibited|proxy_configuration_error)/;
 
+/** RFC 9209 errors, and those of Squid, that are about the target or the way there. Its other errors are about the proxy. */
+const targetErrors =
+  /error="?(dns_error|destination_(?!ip_prohibited)|connection_(?!limit)|tls_|http_response_)|ERR_(CONNECT_FAIL|SECURE_CONNECT_FAIL|DNS_FAIL|READ_|WRITE_|LIFETIME_EXP|ZERO_SIZE_OBJECT|INVALID_RESP|TOO_BIG)/;
+/** Schemes of `Proxy-Authenticate` that are bound to a connection or a domain, and that agents do not have. */
+const foreignLogins = /^(NTLM|Negotiate)\b/i;
+
+type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What the proxy calls its error; empty for nothing. */
+function errorNamed(headers: AnswerHeaders): string {
+  return [headers['x-squid-error'], headers['proxy-status']].flat().filter(Boolean).join('; ');
+}
+
+/** Said behind a status of 407 that wants what no agent can give; else empty. */
+function foreignLogin(headers: AnswerHeaders): string {
+  const offered = [headers['proxy-authenticate']].flat().join(', ');
+  const schemes = offered.split(/,\s*(?=[\w-]+(?:\s|,|$))/).filter((scheme) => scheme !== '');
+  if (schemes.length === 0 || !schemes.every((scheme) => foreignLogins.test(scheme))) return '';
+  const named = schemes.map((scheme) => scheme.split(' ')[0]).join(' or ');
+  return `: it takes a login by ${named} alone, which agents do not have; let it take Basic, or the address of the agent`;
+}
+
 /**
  * Why the proxy itself refused a request in absolute form; null when the answer seems to come from
  * the target. Only marked answers of proxies count.
  */
-export function refusalOfProxy(
-  status: number,
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): string | null {
-  if (status === 407) return 'asks for credentials (status 407)';
+export function refusalOfProxy(status: number, headers: AnswerHeaders): string | null {
+  if (status === 407) return `asks for credentials (status 407)${foreignLogin(headers)}`;
+  const named = errorNamed(headers);
+  // An error of a proxy behind this one has come by both.
+  const isFirstHand = ![headers['via']].flat().join(',').includes(',');
+  const isOfSquid = /^ERR_(?!ACCESS_DENIED)/.test(named);
+  if (isOfSquid && isFirstHand && !targetErrors.test(named)) {
+    return `could not serve the request: ${named.slice(0, 200)} (status ${status})`;
+  }
   const said = [
     headers['x-squid-error'],
     headers['proxy-status'],
@@ -164,19 +190,40 @@ export function openTunnel(proxy: HttpProxy, socket: Socket, authority: string, 
     createConnection: () => socket,
   });
   request.once('connect', (response, opened, head) => {
-    const status = response.statusCode ?? 0;
+    const { statusCode: status = 0, statusMessage = '', headers: said } = response;
+    const named = errorNamed(said).slice(0, 200);
+    const isOwn = named === '' ? status < 500 : !targetErrors.test(named);
+    // Some proxies answer so where the name does not exist; a plain web server says "Not Found".
+    const isUnknownHost = status === 404 && /domain|host|resolve|dns/i.test(statusMessage);
     if (status >= 200 && status < 300) {
       // A server that speaks first has sent these bytes.
       if (head.length > 0) opened.unshift(head);
       end.onOpen();
-    } else if (status >= 500) {
-      const detail = `the proxy of the location could not connect (status ${status})`;
+    } else if (status !== 407 && (!isOwn || isUnknownHost)) {
+      const why = named || (isUnknownHost ? statusMessage.slice(0, 200) : '');
+      const detail = `the proxy of the location could not connect (status ${status}${why && `, ${why}`})`;
       const failure = failureOf('connect', 'PROXY_CONNECT_FAILED', authority, detail);
       end.onFailure({ ...failure, isNetworkError: true });
     } else {
-      end.onError(proxyProblem(proxy, `refuses a tunnel to ${authority} with status ${status}`));
+      const why = status === 407 ? foreignLogin(said) : named && `: ${named}`;
+      end.onError(
+        proxyProblem(proxy, `refuses a tunnel to ${authority} with status ${status}${why}`),
+      );
     }
   });
-  request.on('error', end.onError);
+  // Once there is a connection and until it is a tunnel, the proxy alone can end it.
+  let isReached =
+    !socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true;
+  socket.once(proxy.isSecure ? 'secureConnect' : 'connect', () => {
+    isReached = true;
+  });
+  request.on('error', (error) => {
+    if (!isReached) {
+      end.onError(error);
+      return;
+    }
+    const what = `ended the connection without an answer to CONNECT (${codeOf(error)})`;
+    end.onError(proxyProblem(proxy, what, error));
+  });
   request.end();
 }

@@ -1,6 +1,7 @@
 /** Reads and decodes the body of a response up to its limits, and keeps a part of it. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { openDecoders } from './content-decoding.ts';
+import { codeOf } from '../failure.ts';
+import { endedEarly, openDecoders } from './content-decoding.ts';
 import type { Answer } from './read-answer.ts';
 
 export interface BodyLimits {
@@ -16,6 +17,8 @@ export interface ReadBody {
   size: number;
   /** Reading was stopped before the end. */
   isStopped: boolean;
+  /** Its compressed data ends early; as in browsers, what could be decoded is there. */
+  isCut: boolean;
 }
 
 export interface BodyReading {
@@ -52,6 +55,7 @@ export function readBody(
   const isChunked = message.headers['transfer-encoding'] !== undefined;
   const readBefore = isChunked ? message.socket.bytesRead : 0;
   let isStopped = false;
+  let isCut = false;
   let close = (): void => undefined;
 
   const stop = (): void => {
@@ -98,8 +102,16 @@ export function readBody(
       for (const decoder of decoders) decoder.destroy();
     };
     for (const [index, decoder] of decoders.entries()) {
-      decoder.on('error', listener.onError);
       const next = decoders[index + 1];
+      decoder.on('error', (error) => {
+        if (codeOf(error) !== endedEarly) {
+          listener.onError(error);
+          return;
+        }
+        isCut = true;
+        if (next !== undefined) next.end();
+        else if (!isStopped) listener.onDone();
+      });
       if (next === undefined) continue;
       decoder.pipe(next);
       let encodedBytes = 0;
@@ -123,7 +135,7 @@ export function readBody(
   });
   message.once('error', listener.onError);
   return {
-    taken: () => ({ bytes: Buffer.concat(kept), size, isStopped }),
+    taken: () => ({ bytes: Buffer.concat(kept), size, isStopped, isCut }),
     stop: () => {
       close();
     },

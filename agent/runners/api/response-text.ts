@@ -22,9 +22,10 @@ export function usefulBytes(headers: IncomingHttpHeaders, isTextWanted: boolean)
 }
 
 /** Why the text of a body is not all that the server sent. */
-function gapIn({ headers, size, isStopped }: ExchangeResponse): string | undefined {
+function gapIn({ headers, size, isStopped, isCut }: ExchangeResponse): string | undefined {
   const encoding = headers['content-encoding'];
   if (isStopped) return `only the first ${visibleBytes} bytes of the body were read`;
+  if (isCut) return 'the compressed data of the body ends early';
   return size === 0 || isDecodable(encoding)
     ? undefined
     : `the body is encoded as "${String(encoding)}", which the agent does not decode`;

@@ -14,7 +14,7 @@ import type { PlaywrightCheckResult } from '@monitor/shared/contract/check-resul
 import { proxyOfRuns } from '../../script-host/proxy-of-runs.ts';
 import type { ScriptLimits, Workspace } from '../../script-host/script-host.ts';
 import { openProxySession } from '../scripts/proxy-session.ts';
-import { countedUntil, failedAt } from '../scripts/run-failure.ts';
+import { countedUntil, failedAt, unjudged } from '../scripts/run-failure.ts';
 import type { Observation, RunnerContext } from '../runner.ts';
 import type { BundleListing } from './bundle-listing.ts';
 import { chooseNode } from './choose-node.ts';
@@ -260,7 +260,7 @@ export async function runPlaywright(
     processesWaitedMs: (lastMs) => workspace.waits.between(end - lastMs, end),
     failure: seen.failure,
     request: { testCommand: settings.testCommand, workingDir: settings.workingDir },
-    response: seen.failure === null ? { degraded: seen.degraded } : null,
+    response: seen.failure === null ? { degraded: seen.degraded ?? unjudged(outcome.tests) } : null,
     errorMessages:
       seen.failure === null
         ? []

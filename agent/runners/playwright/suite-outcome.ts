@@ -5,6 +5,7 @@ import type {
   ScriptTest,
 } from '@monitor/shared/contract/check-result.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { reasonOf } from '../scripts/run-failure.ts';
 import { toScriptSteps, type SuiteEvents, type SuiteTest } from './suite-events.ts';
 
 export type SuiteMetrics = PlaywrightCheckResult['metrics'];
@@ -72,12 +73,7 @@ export function outcomeOfSuite(events: SuiteEvents): SuiteOutcome {
     tests.filter((test) => test.outcome === outcome).length;
   const failed = tests.filter(({ outcome }) => outcome === 'unexpected');
   const messages = [
-    ...failed.map((test) => {
-      const reason =
-        test.errors[0]?.message ??
-        (test.status === 'interrupted' ? 'it was cut off' : `it ${test.status}`);
-      return `${nameOf(test)}: ${reason}`;
-    }),
+    ...failed.map((test) => `${nameOf(test)}: ${reasonOf(test)}`),
     ...events.errors.map(({ message }) => message),
   ];
   return {

@@ -71,9 +71,25 @@ function hasHeapRunOut(end: ProgramEnd, events: readonly RunEvent[]): boolean {
   );
 }
 
+/** Why a test failed that may have thrown nothing. */
+export function reasonOf({ errors, status }: Pick<ScriptTest, 'errors' | 'status'>): string {
+  if (errors[0] !== undefined) return errors[0].message;
+  if (status === 'passed') return 'it passed, and test.fail() expects it to fail';
+  return status === 'interrupted' ? 'it was cut off' : `it ${status}`;
+}
+
+/** Why tests that passed say nothing about the target; null where one of them ran. */
+export function unjudged(tests: readonly Pick<ScriptTest, 'outcome'>[]): string | null {
+  const isUnjudged = tests.length > 0 && tests.every(({ outcome }) => outcome === 'skipped');
+  return isUnjudged ? `0 of ${tests.length} tests ran: all of them are skipped` : null;
+}
+
 function firstError(events: readonly RunEvent[]): string | null {
-  const ofTests = eventsOf(events, 'test').flatMap(({ test }) => test.errors);
-  return [...eventsOf(events, 'error'), ...ofTests][0]?.message ?? null;
+  const tests = eventsOf(events, 'test').map(({ test }) => test);
+  const thrown = [...eventsOf(events, 'error'), ...tests.flatMap(({ errors }) => errors)][0];
+  if (thrown !== undefined) return thrown.message;
+  const silent = tests.find(({ outcome }) => outcome === 'unexpected');
+  return silent === undefined ? null : `${silent.title}: ${reasonOf(silent)}`;
 }
 
 /** What the page did to the browser, by name; null when nothing happened to it. */

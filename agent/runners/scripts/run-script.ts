@@ -31,6 +31,7 @@ import {
   failureOfBrowser,
   failureOfRun,
   isOnlySoft,
+  unjudged,
 } from './run-failure.ts';
 import { testRunnerConfig, writeScript } from './run-files.ts';
 
@@ -287,7 +288,7 @@ async function runInSession(
     events,
     isTest: written.isTest,
     failure: isForgiven ? null : failure,
-    degraded: failure === null || isForgiven ? marked : null,
+    degraded: failure === null || isForgiven ? (marked ?? unjudged(testsOf(events))) : null,
     artifacts: await collectArtifacts(workspace, events, context.artifacts),
     lines,
     waits,

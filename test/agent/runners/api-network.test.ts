@@ -259,6 +259,52 @@ suite('the proxy of a location', () => {
     assert.equal(seen.failure?.code, 'PROXY_CONNECT_FAILED');
     assert.equal(seen.failure.isNetworkError, true);
   });
+
+  const squid = (name: string) => `503 Service Unavailable\r\nX-Squid-Error: ${name} 0`;
+  const wants = (...schemes: string[]) =>
+    `407 Wanted${schemes.map((scheme) => `\r\nProxy-Authenticate: ${scheme}`).join('')}`;
+  const status = (error: string) => `502 Bad\r\nProxy-Status: p; error=${error}`;
+  /** What a proxy answers; what it says about itself, by https and http; or null where it is about the target. */
+  const answers: [string, RegExp | null, RegExp | null][] = [
+    ['', /without an answer to CONNECT/, null],
+    [squid('ERR_CANNOT_FORWARD'), /503: ERR_CANNOT_FORWARD/, /ERR_CANNOT_FORWARD/],
+    [squid('ERR_SOCKET_FAILURE'), /ERR_SOCKET_FAILURE/, /ERR_SOCKET_FAILURE/],
+    [squid('ERR_CONNECT_FAIL'), null, null],
+    [squid('ERR_DNS_FAIL'), null, null],
+    // Of a proxy in front of the target.
+    [`${squid('ERR_CANNOT_FORWARD')}\r\nVia: 1.1 b, 1.1 a`, /503/, null],
+    [status('connection_refused'), null, null],
+    [status('dns_error'), null, null],
+    [status('proxy_internal_error'), /proxy_internal_error/, null],
+    ['404 No such domain', null, null],
+    ['404 Not Found', /status 404/, null],
+    ['405 Method Not Allowed', /status 405/, null],
+    ['503 Busy', null, null],
+    [wants('NTLM', 'Negotiate'), /by NTLM or Negotiate alone/, /by NTLM or Negotiate alone/],
+    [wants('NTLM', 'Basic realm="a, b"'), /status 407;/, /status 407\);/],
+  ];
+  for (const [answer, tunnelled, plain] of answers) {
+    const title = answer.split('\r\n').join(', ');
+    test(`that answers "${title}" is blamed for what is its own`, async () => {
+      await using proxy = await tcpServer((socket) => {
+        socket.once('data', () =>
+          socket.end(answer === '' ? '' : `HTTP/1.1 ${answer}\r\nContent-Length: 0\r\n\r\n`),
+        );
+      });
+      const proxyUrl = `http://127.0.0.1:${proxy.port}`;
+      for (const [url, about] of [
+        ['https://shop.test/', tunnelled],
+        ['http://shop.test/', plain],
+      ] as const) {
+        const asked = runCheck({ url }, { proxyUrl });
+        if (about !== null) {
+          await assert.rejects(asked, (error: AgentError) => about.test(error.message));
+          continue;
+        }
+        assert.equal(verdictOn(await asked).hasFailures, true, url);
+      }
+    });
+  }
 });
 
 test('the time runs out while a body is still coming', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MultiStepCheckResult, ScriptStep } from '@monitor/shared/contract/check-result.ts';
 import { runMultiStep } from '../../../agent/runners/multi-step/run-multi-step.ts';
-import { scriptWorld } from '../../support/script-context.ts';
+import { definitionOfScript, scriptWorld } from '../../support/script-context.ts';
 import { webSite } from '../../support/web-site.ts';
 
 const allSteps = (steps: ScriptStep[]): ScriptStep[] =>
@@ -110,5 +110,25 @@ test('who watches a run sees no secret that it has just made', async (t) => {
       kind,
     );
     secrets.length = 0;
+  }
+});
+
+test('skipped tests alone are no success, and test.fail() that passes says so', async (t) => {
+  const world = await scriptWorld(t);
+  const rows: [string, string | null, RegExp | null][] = [
+    [`test.skip('a', () => {});`, '0 of 1 tests ran: all of them are skipped', null],
+    [`test.fixme('a', () => {}); test('b', () => { test.skip(true); });`, '0 of 2 tests', null],
+    [`test.skip('a', () => {}); test('b', () => {});`, null, null],
+    [`test('a', () => { test.fail(); throw new Error('known'); });`, null, null],
+    [`test('a', () => { test.fail(); });`, null, /^a: it passed, and test\.fail\(\) expects/],
+  ];
+  for (const [body, degraded, failure] of rows) {
+    const script = `import { test } from '@playwright/test';\n${body}`;
+    const seen = await runMultiStep(definitionOfScript(script), world.context());
+    if (failure === null) assert.equal(seen.failure, null, body);
+    else assert.match(seen.failure?.message ?? 'passed', failure, body);
+    const said = (seen.response as { degraded?: string | null } | null)?.degraded ?? null;
+    if (degraded === null) assert.equal(said, null, body);
+    else assert.ok(said?.startsWith(degraded), `${body}: ${said}`);
   }
 });

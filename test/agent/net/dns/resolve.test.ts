@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import dns, { promises as dnsPromises } from 'node:dns';
+import { writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
 import test from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { AgentError } from '../../../../agent/errors.ts';
 import { codeOf } from '../../../../agent/net/failure.ts';
 import { explainLookup, resolveByOs, resolveByQuery } from '../../../../agent/net/dns/resolve.ts';
 import { answerTo, startDnsServer, type DnsScript } from '../../../support/dns-server.ts';
+import { temporaryFolder } from '../../../support/system.ts';
 
 test('a name that waits for lookups that hang is an agent error, and works when they end', async (t) => {
   const ends: ((error: Error) => void)[] = [];
@@ -87,3 +92,34 @@ for (const [name, script, expected] of resolvers) {
     }
   });
 }
+
+const isRoot = process.getuid?.() === 0;
+
+test(
+  'with a search domain in resolv.conf, only names that do not exist as written do not exist',
+  { skip: !isRoot },
+  () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, 'resolv.conf');
+    writeFileSync(file, 'nameserver 127.0.0.1\nsearch corp.test\n');
+    const expected = {
+      shop: '10.0.0.1',
+      'shop.ext.test': '10.0.0.2',
+      // The resolver refuses it, and says of the name below the search domain that it does not exist.
+      'other.ext.test': 'RESOLVER_UNAVAILABLE',
+      other: 'RESOLVER_UNAVAILABLE',
+      'gone.ext.test': 'ENOTFOUND',
+      gone: 'ENOTFOUND',
+    };
+    const script = 'ip link set lo up && mount --bind "$1" /etc/resolv.conf && shift && exec "$@"';
+    const program = fileURLToPath(
+      import.meta.resolve('../../../support/search-domains-process.ts'),
+    );
+    const { stdout, stderr } = spawnSync(
+      'unshare',
+      ['-mn', 'sh', '-c', script, 'sh', file, process.execPath, program, ...Object.keys(expected)],
+      { encoding: 'utf8' },
+    );
+    assert.deepEqual(JSON.parse(stdout || '{}'), expected, stderr);
+  },
+);

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import test, { suite } from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { runApi } from '../../../../agent/runners/api.ts';
+import { verdictOn } from '../../../support/api-check.ts';
 import { definitionOf, runnerContext } from '../../../support/runner-context.ts';
 import { tcpServer } from '../../../support/servers.ts';
 
@@ -233,6 +235,71 @@ suite('the charset of a body', () => {
     });
   }
 });
+
+const page = Buffer.from(`{"a":1,"text":"${'lorem ipsum '.repeat(50)}"}`);
+const packed: [string, Buffer][] = [
+  ['gzip', gzipSync(page)],
+  ['deflate', deflateSync(page)],
+  ['br', brotliCompressSync(page)],
+  ['zstd', zstdCompressSync(page)],
+  ['gzip, gzip', gzipSync(gzipSync(page))],
+];
+const framings: [string, (body: Buffer) => (string | Buffer)[]][] = [
+  ['a length', (body) => [`Content-Length: ${body.length}\r\n\r\n`, body]],
+  [
+    'chunks',
+    (body) => [
+      `Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n`,
+      ...[body, '\r\n0\r\n\r\n'],
+    ],
+  ],
+  ['the end of the connection', (body) => ['\r\n', body]],
+];
+
+suite(
+  'compressed data that ends early is named, and no assertion holds for what is missing:',
+  () => {
+    for (const [encoding, whole] of packed) {
+      for (const [framing, framed] of framings) {
+        for (const missing of [0, 1, 9, whole.length - 1]) {
+          test(`${encoding} by ${framing} without ${missing} bytes`, async () => {
+            const body = framed(whole.subarray(0, whole.length - missing));
+            const answer = [`${ok}Content-Encoding: ${encoding}\r\n`, ...body];
+            await using server = await tcpServer((socket) => {
+              socket.once('data', () =>
+                socket.end(Buffer.concat(answer.map((part) => Buffer.from(part)))),
+              );
+            });
+            const assertion = (
+              source: string,
+              comparison: string,
+              target: string,
+              property = '',
+            ) => ({
+              ...{ source, comparison, target, property },
+            });
+            const wanted = [
+              assertion('TEXT_BODY', 'NOT_CONTAINS', 'error'),
+              assertion('JSON_BODY', 'IS_NULL', '', '$.error'),
+            ];
+            const url = `http://127.0.0.1:${server.port}/`;
+            const definition = definitionOf('API', { method: 'GET', url, assertions: wanted });
+            const context = runnerContext();
+            const seen = await runApi(definition, context);
+            assert.equal(seen.failure, null);
+            const { assertions } = verdictOn(seen, wanted);
+            const isCut = missing > 0;
+            assert.deepEqual(
+              assertions.map(({ error }) => /compressed data .* ends early/.test(error ?? '')),
+              [isCut, isCut],
+            );
+            assert.equal(/compressed data ends early/.test(context.logged.join()), isCut);
+          });
+        }
+      }
+    }
+  },
+);
 
 test('headers are read as UTF-8 where they are valid UTF-8, and as Latin-1 otherwise', async () => {
   const head = `${ok}A: ${Buffer.from('Zürich').toString('latin1')}\r\nB: Z\xfcrich\r\n${hi}`;

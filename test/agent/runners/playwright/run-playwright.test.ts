@@ -167,6 +167,18 @@ test('a suite whose tests pass in the end passes, and may call itself degraded',
   assert.equal(seen.details?.playwrightCheckResult?.metrics.flaky, 1);
 });
 
+test('a suite whose tests are all skipped is degraded', async () => {
+  await using world = await openSuiteWorld();
+  const bundle = await world.bundle({
+    'package.json': manifest,
+    'a.spec.js': `require('@playwright/test').test.skip('sleeps', () => {});`,
+  });
+  const suite = suiteOf({ installCommand, testCommand: 'npx playwright test' });
+  const seen = await runPlaywright(suite, world.context(bundle));
+  assert.equal(seen.failure, null);
+  assert.deepEqual(seen.response, { degraded: '0 of 1 tests ran: all of them are skipped' });
+});
+
 /** Runs a suite whose test command needs no Playwright. */
 async function command(testCommand: string, change: Record<string, unknown> = {}) {
   await using world = await openSuiteWorld();

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { RunEvent } from '../../../../agent/runners/scripts/run-events.ts';
-import { failedAt, failureOfRun } from '../../../../agent/runners/scripts/run-failure.ts';
+import {
+  failedAt,
+  failureOfRun,
+  reasonOf,
+  unjudged,
+} from '../../../../agent/runners/scripts/run-failure.ts';
 import { AgentError } from '../../../../agent/errors.ts';
 import type { ProgramEnd } from '../../../../agent/script-host/script-host.ts';
 
@@ -55,4 +60,22 @@ test('a run failed at the end of its innermost failed step, not when its evidenc
     const passed = { outcome: 'expected' as const, steps: [step(0, 10, 'caught')] };
     assert.equal(failedAt([passed, { outcome, steps: [...steps] }]), at);
   }
+});
+
+test('tests that passed without being run say so, and one that ran is enough', () => {
+  const all = (...outcomes: ('skipped' | 'expected' | 'unexpected' | 'flaky')[]) =>
+    unjudged(outcomes.map((outcome) => ({ outcome })));
+  assert.equal(all('skipped'), '0 of 1 tests ran: all of them are skipped');
+  assert.equal(all('skipped', 'skipped'), '0 of 2 tests ran: all of them are skipped');
+  for (const ran of ['expected', 'unexpected', 'flaky'] as const)
+    assert.equal(all('skipped', ran), null);
+  assert.equal(all(), null);
+});
+
+test('a test that failed without an error says why', () => {
+  const thrown = [{ message: 'boom', stack: null, title: null }];
+  assert.equal(reasonOf({ errors: thrown, status: 'failed' }), 'boom');
+  assert.match(reasonOf({ errors: [], status: 'passed' }), /test\.fail\(\) expects it to fail/);
+  assert.equal(reasonOf({ errors: [], status: 'interrupted' }), 'it was cut off');
+  assert.equal(reasonOf({ errors: [], status: 'timedOut' }), 'it timedOut');
 });
