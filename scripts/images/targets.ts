@@ -1,11 +1,17 @@
-/** The images there are, each after those it is built from. */
+/**
+ * The images there are, each after those it is built from. Charts, compose files, guide and console write the same names:
+ * `test/scripts/images/names.test.ts` holds them to this table.
+ */
 import { thisArchitecture, type Architecture } from './architecture.ts';
 
 export interface ImageTarget {
+  /** Of an agent the flavour, which is in its tag. */
   name: string;
+  repository: 'monitor-agent' | 'monitor-control-plane';
   file: string;
   /** The stage of the file. */
   stage: string;
+  /** As it is built here. */
   image: string;
   /** An image that must be built before. */
   after?: { name: string; image: string };
@@ -19,6 +25,7 @@ export function imageTargetsFor(arch: Architecture): readonly ImageTarget[] {
   const suffix = arch === thisArchitecture ? '' : `-${arch}`;
   const agent = (name: string): ImageTarget => ({
     name,
+    repository: 'monitor-agent',
     file: 'Dockerfile.agent',
     stage: name,
     image: `localhost/monitor-agent:${name}${suffix}`,
@@ -27,9 +34,10 @@ export function imageTargetsFor(arch: Architecture): readonly ImageTarget[] {
   return [
     {
       name: 'control-plane',
+      repository: 'monitor-control-plane',
       file: 'Dockerfile.control-plane',
       stage: 'control-plane',
-      image: `localhost/control-plane:latest${suffix}`,
+      image: `localhost/monitor-control-plane:latest${suffix}`,
     },
     agent('uptime'),
     { ...agent('uptime-alpine'), base: 'alpine' },
@@ -45,6 +53,19 @@ export function imageTargetsFor(arch: Architecture): readonly ImageTarget[] {
 }
 
 export const imageTargets = imageTargetsFor(thisArchitecture);
+
+/** The file of an image in a release, and the name that an engine loads from it. */
+export function publishedAs(
+  { name, repository }: Pick<ImageTarget, 'name' | 'repository'>,
+  version: string,
+): { archive: string; reference: string } {
+  return repository === 'monitor-agent'
+    ? {
+        archive: `${repository}-${name}-${version}.tar`,
+        reference: `${repository}:${version}-${name}`,
+      }
+    : { archive: `${repository}-${version}.tar`, reference: `${repository}:${version}` };
+}
 
 /** The targets with these names, or the small ones without any. Throws for a name that is none. */
 export function chooseTargets(

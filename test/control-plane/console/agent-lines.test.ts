@@ -15,7 +15,7 @@ import {
 import { describeSettings } from '../../../agent/config.ts';
 import { version } from '../../../control-plane/core/version.ts';
 import { surroundings } from '../../../proof/program.ts';
-import { publishedAs } from '../../../scripts/release/images.ts';
+import { publishedAs } from '../../../scripts/images/targets.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
 import { agentProgram } from '../../support/programs.ts';
 import { temporaryFolder } from '../../support/system.ts';
@@ -104,7 +104,10 @@ test('Docker gets the image as the release has it, or as it is called in a regis
   using shell = new Shell(['docker']);
   await shell.run(linesOf('docker', facts));
   const [load, run = []] = shell.calls;
-  const { archive, reference } = publishedAs({ name: 'uptime', file: 'Dockerfile.agent' }, version);
+  const { archive, reference } = publishedAs(
+    { name: 'uptime', repository: 'monitor-agent' },
+    version,
+  );
   assert.deepEqual(load, ['docker', 'load', '--input', `images/${archive}`]);
   assert.equal(run.at(-1), reference);
   const [, folder = ''] = /^VOLUME (\S+)$/m.exec(readFileSync('Dockerfile.agent', 'utf8')) ?? [];

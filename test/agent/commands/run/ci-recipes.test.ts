@@ -77,5 +77,6 @@ for (const [file, text] of recipes) {
 
 test('the recipes use the image of this version', () => {
   assert.equal(recipes.length, 2);
-  for (const [file, text] of recipes) assert.ok(text.includes(`monitor-agent:${version}`), file);
+  for (const [file, text] of recipes)
+    assert.ok(text.includes(`monitor-agent:${version}-full`), file);
 });
