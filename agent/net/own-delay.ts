@@ -26,6 +26,8 @@ export class OwnDelay {
   /** The latest instant; monotonic, also if the server talks first. */
   #instant: number;
   #bytesRead = 0;
+  /** When the request of this turn had been sent, whatever goes out after it; null where that is not known. */
+  #askedBy: number | null = null;
   /** By how much the latest instant is earlier than the clock was. */
   ms = 0;
   /** Time up to the latest instant in which the target may have waited for the agent. */
@@ -109,11 +111,18 @@ export class OwnDelay {
     this.#goOn(now, heldMs, times === null ? 0 : this.#shownMs(socket, times));
   }
 
-  /** What the target took at least to answer to what was sent last. */
+  /** The request of this turn is in the kernel. To be called where more may be sent after it. */
+  asked(): void {
+    this.#askedBy = this.#clock.monotonic();
+  }
+
+  /** What the target took at least to answer to the request, or to what was sent last. */
   #shownMs({ bytesRead }: Socket, { sinceSent, sinceData, tick }: TcpTimes): number {
     // A sender of more than the window holds waits for its reader.
     const isFree = bytesRead - this.#bytesRead <= unreadBytes;
     this.#bytesRead = bytesRead;
-    return isFree ? sinceSent - sinceData - tick : 0;
+    const sentMs = this.#askedBy === null ? 0 : this.#clock.monotonic() - this.#askedBy;
+    this.#askedBy = null;
+    return isFree ? Math.max(sinceSent, sentMs) - sinceData - tick : 0;
   }
 }

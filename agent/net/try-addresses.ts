@@ -77,13 +77,14 @@ export async function tryAddresses<T extends Outcome>(
     tools.log(line, 'INFO');
     trail.add('connect', line);
   }
+  if (signal.aborted && last !== null) return last;
   for (const { address, failure } of network === undefined ? [] : failed) {
     const at = { address: address.address, subject };
     await assertNextHopReachable(failure, at, { network, clock, signal } as NextHopTools, trail);
   }
   if (fault !== null || last === null) throw fault;
   const { outcome, turn } = last;
-  if (!isSeveral || outcome.failure === null || signal.aborted) return last;
+  if (!isSeveral || outcome.failure === null) return last;
   const { code } = outcome.failure;
   const all = failed.map((one) => `${one.address.address} (${one.failure.code})`).join(', ');
   const more = untried > 0 ? `, and ${untried} more not tried` : '';

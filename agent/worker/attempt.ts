@@ -15,6 +15,7 @@ import {
 import type { AgentCheckType, Measurement } from '@monitor/shared/contract/checks/check-type.ts';
 import { detailsOfAgentError, type JobLog } from '@monitor/shared/domain/agent-error-details.ts';
 import { judge, type Verdict } from '@monitor/shared/domain/verdict.ts';
+import { WithoutCpuError } from '@monitor/shared/time-limit.ts';
 import type { ResultEncrypter } from '../encryption/result-encryption.ts';
 import type { RunArtifacts } from '../artifacts/run-artifacts.ts';
 import { withoutDeadLinks } from '../artifacts/without-dead-links.ts';
@@ -439,6 +440,7 @@ async function tryAttempt(
       const fault = fromAgentError(error, check, startedAt, clock.now(), jobLog);
       const time = measuring.facts(true);
       if (time.suspendedMs >= minSuspensionMs) seen.isVoid = { cause: 'suspended', time };
+      else if (error instanceof WithoutCpuError) seen.isVoid = { cause: 'overloaded', time };
       return fault;
     } finally {
       measuring.end();

@@ -8,13 +8,13 @@ import type {
   Measurement,
   SourceReading,
 } from '../contract/checks/check-type.ts';
-import { within } from '../time-limit.ts';
+import { within, WithoutCpuError } from '../time-limit.ts';
 
 /** Results show values up to this length. */
 const shownLength = 10_240;
-/** Longer texts are searched under a time limit: a pattern with many repetitions takes minutes on 25 MB. */
+/** Longer texts are searched under a limit: a pattern with many repetitions takes minutes on 25 MB. */
 const quicklySearchedLength = 100_000;
-/** For all patterns on one measurement. */
+/** CPU time for all patterns and paths on one measurement. */
 const maxSearchMs = 10_000;
 
 const compiled = new Map<string, RE2JS>();
@@ -52,18 +52,24 @@ function firstCapture(text: string, pattern: string): string | undefined {
 }
 
 /** Searches of one measurement. */
-function searches(): Extract['byRegex'] {
+function searches(): Extract {
   let leftMs = maxSearchMs;
-  return (text, pattern) => {
-    if (pattern === '') return text;
-    if (text.length <= quicklySearchedLength) return firstCapture(text, pattern);
-    const begunAt = performance.now();
-    try {
-      const tooLong = `the patterns were not searched within ${maxSearchMs / 1000} s`;
-      return within(leftMs, tooLong, () => firstCapture(text, pattern));
-    } finally {
-      leftMs -= performance.now() - begunAt;
-    }
+  const limited = <T>(what: string, length: number, search: () => T): T => {
+    if (length <= quicklySearchedLength) return search();
+    const tooLong = `the ${what} were not searched within ${maxSearchMs / 1000} s of CPU time`;
+    const allowedMs = leftMs;
+    leftMs = 0;
+    const { value, usedMs } = within(allowedMs, tooLong, search);
+    leftMs = allowedMs - usedMs;
+    return value;
+  };
+  return {
+    byRegex(text, pattern) {
+      if (pattern === '') return text;
+      return limited('patterns', text.length, () => firstCapture(text, pattern));
+    },
+    byJsonPath: (document, path, length = 0) =>
+      limited('paths', length, () => byJsonPath(document, path)),
   };
 }
 
@@ -202,6 +208,7 @@ function evaluateOne(
   try {
     read = absent === null ? judging.readSource(assertion, measurement, extract) : nothing;
   } catch (error) {
+    if (error instanceof WithoutCpuError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     return { ...base, error: `cannot read ${source} "${property}": ${reason}` };
   }
@@ -229,14 +236,14 @@ function evaluateOne(
 /**
  * Evaluates all assertions in order. One with `error` did not hold. A JSONPath with several values
  * must hold for each of them; one without values compares with a missing value. Nothing holds for
- * evidence that could not be read.
+ * evidence that could not be read. Throws a `WithoutCpuError` where a long search had too little of a CPU.
  */
 export function evaluateAssertions(
   assertions: readonly Assertion[],
   judging: Judging,
   measurement: Measurement,
 ): EvaluatedAssertion[] {
-  const extract: Extract = { byRegex: searches(), byJsonPath };
+  const extract = searches();
   return assertions.map((assertion, order) =>
     evaluateOne(assertion, order, judging, measurement, extract),
   );

@@ -1,6 +1,11 @@
 /** Real servers that behave well or badly, each on a free port of 127.0.0.1. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import {
+  createServer as createHttp2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import {
@@ -48,6 +53,19 @@ export function httpsServer(
   listener: RequestListener = (_request, response) => response.end('secure'),
 ): Promise<TestServer> {
   return listening(createHttpsServer({ key, cert }, listener), 'https');
+}
+
+/** A server of HTTP/2 without TLS that answers each call by hand. */
+export function http2Server(
+  answer: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
+): Promise<TestServer> {
+  const server = createHttp2Server();
+  server.on('sessionError', () => undefined);
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => undefined);
+    answer(stream, headers);
+  });
+  return listening(server, 'http');
 }
 
 /** A TCP server with this behaviour. */

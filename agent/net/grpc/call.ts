@@ -158,9 +158,9 @@ export class GrpcCall {
     this.#stream.write(Buffer.concat([prefix, message]));
   }
 
-  /** Nothing more will be sent. */
-  endSending(): void {
-    this.#stream.end();
+  /** Nothing more will be sent; calls `onSent` once all of it is in the kernel. */
+  endSending(onSent?: () => void): void {
+    this.#stream.end(onSent);
   }
 
   /** Ends the call before its end. Resolves once the server has been sent all of it. */
@@ -268,15 +268,16 @@ export class GrpcCall {
   }
 }
 
-/** A call with one message each way. Never rejects. */
+/** A call with one message each way. Calls `onSent` once its message is in the kernel. Never rejects. */
 export async function callUnary(
   session: ClientHttp2Session,
   request: CallRequest,
   message: Uint8Array,
+  onSent: () => void,
 ): Promise<CallEnd & { message: Uint8Array | null }> {
   const call = new GrpcCall(session, request);
   call.send(message);
-  call.endSending();
+  call.endSending(onSent);
   let answer: Uint8Array | null = null;
   for (;;) {
     const next = await call.next();

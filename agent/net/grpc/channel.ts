@@ -75,6 +75,11 @@ export class GrpcChannel {
     if (this.#socket !== null) this.#tools.delay.turnAt(this.#socket);
   };
 
+  /** A request was sent; frames of the session may follow. */
+  readonly asked = (): void => {
+    this.#tools.delay.asked();
+  };
+
   /** Why the session broke; null where it did not. */
   get sessionError(): unknown {
     return this.#sessionError;

@@ -236,7 +236,7 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
   // Of earlier addresses the agent may have taken all of the time.
   const unexplainedMs = outcome.exchange.unexplainedMs + (turn.begunAt - lookedUpAt);
   const exchange = { ...outcome.exchange, unexplainedMs };
-  journey.jar.take(url, exchange.response?.headers['set-cookie'] ?? []);
+  journey.jar.take(url, exchange.cookies, clock.now());
   if (proxy !== null && failure !== null) {
     await assertProxyStillReachable(proxy, turn.address, { clock, signal });
   }

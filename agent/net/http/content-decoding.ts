@@ -45,10 +45,12 @@ export function isDecodable(contentEncoding: string | undefined): boolean {
 }
 
 /**
- * Decoders in the order of processing, given the first bytes; empty without an encoding, and for an
- * unknown one.
+ * What opens the decoders, in the order of processing, each given the first bytes for it; empty without an
+ * encoding, and for an unknown one.
  */
-export function openDecoders(contentEncoding: string | undefined, first: Buffer): Transform[] {
+export function decodersOf(
+  contentEncoding: string | undefined,
+): readonly ((first: Buffer) => Transform)[] {
   if (!isDecodable(contentEncoding)) return [];
-  return encodingsOf(contentEncoding).flatMap((name) => decoders[name]?.(first) ?? []);
+  return encodingsOf(contentEncoding).flatMap((name) => decoders[name] ?? []);
 }

@@ -17,9 +17,11 @@ function isBelow(path: string, folder: string): boolean {
 export class CookieJar {
   #cookies: Cookie[] = [];
 
-  /** Takes what an answer from `url` sets. */
-  take(url: URL, lines: readonly string[]): void {
+  /** Takes what an answer from `url` sets at `now`, ms since the epoch. A character is a byte. */
+  take(url: URL, lines: readonly string[], now: number): void {
     for (const line of lines) {
+      // Browsers take none with a control byte, and no request could carry it.
+      if (/[\0-\x08\x0a-\x1f\x7f]/.test(line)) continue;
       const [pair = '', ...rest] = line.split(';');
       const at = pair.indexOf('=');
       const name = pair.slice(0, Math.max(at, 0)).trim();
@@ -45,7 +47,7 @@ export class CookieJar {
       this.#cookies = this.#cookies.filter((one) => !isSame(one));
       const maxAge = /^-?\d+$/.exec(attributes.get('max-age') ?? '')?.[0];
       const expires = Date.parse(attributes.get('expires') ?? '');
-      const isOver = maxAge === undefined ? expires <= Date.now() : Number(maxAge) <= 0;
+      const isOver = maxAge === undefined ? expires <= now : Number(maxAge) <= 0;
       if (isOver || this.#cookies.length >= maxCookies) continue;
       this.#cookies.push({ name, value: pair.slice(at + 1).trim(), host, path, isSecure });
     }

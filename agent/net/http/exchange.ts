@@ -101,6 +101,8 @@ export interface Exchange {
   response: ExchangeResponse | null;
   /** The header with its bytes, percent-encoded. */
   location?: string | undefined;
+  /** The values of `Set-Cookie`, a character for each byte. */
+  cookies: readonly string[];
   failure: Failure | null;
 }
 
@@ -192,6 +194,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         unexplainedMs: delay.unexplainedMs,
         response: response === null ? null : { ...response, ...body },
         location: answer?.location,
+        cookies: answer?.cookies ?? [],
         failure,
       });
     };
@@ -272,7 +275,9 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
     const send = (opened: Socket): void => {
       socket = opened;
       const request = encodeRequest(exchange, isSecure);
-      opened.on('error', fail);
+      opened.on('error', (error) => {
+        if (answer?.isWhole !== true) fail(error);
+      });
       readAnswer(opened, exchange.method === 'HEAD', {
         onHead,
         onError: fail,

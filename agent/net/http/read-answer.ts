@@ -34,8 +34,12 @@ export class Answer extends Readable {
   headers: IncomingHttpHeaders = {};
   /** The header with its bytes as they came, percent-encoded where they are not ASCII. */
   location: string | undefined;
+  /** The values of `Set-Cookie`, a character for each byte. */
+  readonly cookies: string[] = [];
   /** The body ends by itself, not with the connection. */
   isFramed = true;
+  /** All of it has come; an error of the connection after that changes nothing. */
+  isWhole = false;
   /** Why the body ended early. */
   problem: AnswerError | null = null;
 
@@ -61,6 +65,7 @@ const single = new Set(
   ).split(' '),
 );
 
+const withoutBreaks = (bytes: string): string => bytes.replaceAll(/[\0\r]/g, ' ');
 const hex = (byte: number): string => `0x${byte.toString(16).padStart(2, '0')}`;
 
 /** Text of header bytes: UTF-8 where they are, else Latin-1. */
@@ -97,6 +102,7 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     if (answer.status === 0 && problem !== null) listener.onError(problem);
     else {
       answer.problem = problem;
+      answer.isWhole = problem === null;
       answer.push(null);
     }
     return false;
@@ -137,7 +143,8 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     if (lines.length > 0 || partBytes > telltaleBytes) return false;
     const begin = Buffer.concat([...parts, chunk.subarray(at, at + 64)]).toString('latin1', 0, 64);
     const start = begin.replace(/^[\r\n]+/, '').slice(0, 5);
-    if ('HTTP/'.startsWith(start.toUpperCase()) || begin.length < telltaleBytes) return false;
+    if ('HTTP/'.startsWith(start.toUpperCase())) return false;
+    if (begin.startsWith('\0') && begin.length < telltaleBytes) return false;
     finish(unlikeHttp(begin));
     return true;
   }
@@ -220,16 +227,21 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
         deviation(`${place} has the control byte ${hex(control.charCodeAt(0))}`);
       }
     }
-    const headers: IncomingHttpHeaders = {};
+    const found = new Map<string, string>();
     for (const [shown, bytes] of fields) {
       const name = shown.toLowerCase();
-      const value = decoded(bytes.replaceAll(/[\0\r]/g, ' '));
-      const before = headers[name];
-      if (name === 'set-cookie') (headers['set-cookie'] ??= []).push(value);
-      else if (before === undefined) headers[name] = value;
+      const value = decoded(withoutBreaks(bytes));
+      const before = found.get(name);
+      if (name === 'set-cookie') answer.cookies.push(withoutBreaks(bytes));
+      else if (before === undefined) found.set(name, value);
       else if (!single.has(name))
-        headers[name] = `${String(before)}${name === 'cookie' ? ';' : ','} ${value}`;
+        found.set(name, `${before}${name === 'cookie' ? ';' : ','} ${value}`);
+      else if (name !== 'content-length' && value !== before) {
+        deviation(`header \`${shown}\` is there with different values; the first counts`);
+      }
     }
+    const headers: IncomingHttpHeaders = Object.fromEntries(found);
+    if (answer.cookies.length > 0) headers['set-cookie'] = answer.cookies.map(decoded);
     answer.headers = headers;
     answer.location = fields
       .find(([name]) => /^location$/i.test(name))?.[1]
@@ -318,9 +330,6 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     chunk = data;
     at = 0;
     while (read !== null && at < chunk.length && read());
-    if (read === null && answer.status !== 0 && at < chunk.length && answer.problem === null) {
-      listener.onDeviation(`${chunk.length - at} bytes came behind the answer`);
-    }
   });
   socket.once('end', onEnd);
   socket.once('close', onEnd);

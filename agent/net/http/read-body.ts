@@ -1,7 +1,8 @@
 /** Reads and decodes the body of a response up to its limits, and keeps a part of it. */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable, Transform } from 'node:stream';
 import { codeOf } from '../failure.ts';
-import { endedEarly, openDecoders } from './content-decoding.ts';
+import { decodersOf, endedEarly } from './content-decoding.ts';
 import type { Answer } from './read-answer.ts';
 
 export interface BodyLimits {
@@ -56,7 +57,7 @@ export function readBody(
   const readBefore = isChunked ? message.socket.bytesRead : 0;
   let isStopped = false;
   let isCut = false;
-  let close = (): void => undefined;
+  const decoders: Transform[] = [];
 
   const stop = (): void => {
     if (isStopped) return;
@@ -78,66 +79,57 @@ export function readBody(
     if (framing > maxFraming.bytes + maxFraming.perByte * dataBytes)
       listener.onError(failed('CHUNK_OVERHEAD'));
   };
-  const takeCounted = (chunk: Buffer): void => {
+  const openers = decodersOf(message.headers['content-encoding']);
+  message.on('data', (chunk: Buffer) => {
     count(chunk);
-    take(chunk);
+    if (openers.length > 0 && dataBytes >= stopBytes) stop();
+  });
+  message.once('end', () => {
+    listener.onArrived();
+  });
+  const onEnd = (): void => {
+    if (!isStopped) listener.onDone();
   };
-  const countEncoded = (chunk: Buffer): void => {
-    count(chunk);
-    if (dataBytes >= stopBytes) stop();
-  };
-  message.once('data', (first: Buffer) => {
-    const decoders = openDecoders(message.headers['content-encoding'], first);
-    const last = decoders.at(-1);
-    if (decoders[0] === undefined || last === undefined) {
-      takeCounted(first);
-      message.on('data', takeCounted);
-      message.once('end', () => {
-        if (!isStopped) listener.onDone();
-      });
+  /** Each decoder is chosen by the first bytes for it; there is none where none come. */
+  const decode = (source: Readable, [open, ...others]: typeof openers): void => {
+    source.once('end', onEnd);
+    if (open === undefined) {
+      source.on('data', take);
       return;
     }
-    close = () => {
-      message.unpipe();
-      for (const decoder of decoders) decoder.destroy();
-    };
-    for (const [index, decoder] of decoders.entries()) {
-      const next = decoders[index + 1];
+    source.once('data', (first: Buffer) => {
+      source.off('end', onEnd);
+      const decoder = open(first);
+      decoders.push(decoder);
       decoder.on('error', (error) => {
         if (codeOf(error) !== endedEarly) {
           listener.onError(error);
           return;
         }
         isCut = true;
-        if (next !== undefined) next.end();
-        else if (!isStopped) listener.onDone();
+        const next = decoders[decoders.indexOf(decoder) + 1];
+        if (next === undefined) onEnd();
+        else next.end();
       });
-      if (next === undefined) continue;
-      decoder.pipe(next);
       let encodedBytes = 0;
-      decoder.on('data', (chunk: Buffer) => {
-        encodedBytes += chunk.length;
-        if (encodedBytes > stopBytes) listener.onError(failed('ENCODING_BOMB'));
-      });
-    }
-    last.on('data', take);
-    last.once('end', () => {
-      if (!isStopped) listener.onDone();
+      if (others.length > 0) {
+        decoder.on('data', (chunk: Buffer) => {
+          encodedBytes += chunk.length;
+          if (encodedBytes > stopBytes) listener.onError(failed('ENCODING_BOMB'));
+        });
+      }
+      decode(decoder, others);
+      decoder.write(first);
+      source.pipe(decoder);
     });
-    countEncoded(first);
-    decoders[0].write(first);
-    message.on('data', countEncoded);
-    message.pipe(decoders[0]);
-  });
-  message.once('end', () => {
-    listener.onArrived();
-    if (dataBytes === 0 && !isStopped) listener.onDone();
-  });
+  };
+  decode(message, openers);
   message.once('error', listener.onError);
   return {
     taken: () => ({ bytes: Buffer.concat(kept), size, isStopped, isCut }),
     stop: () => {
-      close();
+      message.unpipe();
+      for (const decoder of decoders) decoder.destroy();
     },
   };
 }

@@ -154,7 +154,8 @@ export async function converse(
     if (types === null) discoveredMethods = methodsOf(registry, prepared.method);
     const call = await callable(registry, prepared);
     const { method } = prepared;
-    const end = await callUnary(session, { ...asked, method, timeoutMs: leftMs() }, call.message);
+    const unary = { ...asked, method, timeoutMs: leftMs() };
+    const end = await callUnary(session, unary, call.message, channel.asked);
     const { statusMessage, metadata } = end;
     const local = failed(end);
     const message =

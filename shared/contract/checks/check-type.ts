@@ -103,7 +103,7 @@ export interface Extract {
   /** First capture group of the first match, or undefined. An empty pattern gives the whole text. */
   byRegex(text: string, pattern: string): string | undefined;
   /** All values a JSONPath selects. */
-  byJsonPath(document: unknown, path: string): unknown[];
+  byJsonPath(document: unknown, path: string, length?: number): unknown[];
 }
 
 export type { EvaluatedAssertion };

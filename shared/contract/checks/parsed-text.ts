@@ -48,7 +48,8 @@ export function readJson(
   }
   if (known === null)
     return none(`the ${what} is not JSON${type === undefined ? '' : ` (${type})`}`);
-  return { actual: extract.byJsonPath(known.document, property || '$'), isList: true };
+  const actual = extract.byJsonPath(known.document, property || '$', text.length);
+  return { actual, isList: true };
 }
 
 /** Comparisons that hold for a text once they hold for its beginning. */

@@ -11,7 +11,7 @@ import { grpcServer } from '../../support/grpc-server.ts';
 import { plainNetwork } from '../../support/plain-network.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { selfSigned } from '../../support/certificates.ts';
-import { httpServer, httpsServer, tcpServer } from '../../support/servers.ts';
+import { http2Server, httpServer, httpsServer, tcpServer } from '../../support/servers.ts';
 
 const tcpTimes = openTcpTimes();
 const lateMs = 60;
@@ -210,6 +210,32 @@ test('reflection is a step of its own: the kernel shows what it took, and what t
   assert.equal(seen.failure, null);
   const { responseTime, unexplainedMs = Infinity } = seen;
   assert.ok(responseTime !== null && responseTime - unexplainedMs >= 2 * (slowMs - 10));
+});
+
+test('what the agent sends while it waits hides nothing of what a gRPC server took', async () => {
+  await using server = await http2Server((stream) => {
+    // The agent acknowledges it shortly before the answer.
+    setTimeout(() => stream.session?.ping(() => undefined), slowMs - 20);
+    setTimeout(() => {
+      stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => {
+        stream.sendTrailers({ 'grpc-status': '0' });
+      });
+      // A message of two bytes: it serves.
+      stream.end(Buffer.from([0, 0, 0, 0, 2, 8, 1]));
+    }, slowMs);
+  });
+  const seen = await runGrpc(
+    definitionOf('GRPC', {
+      ...{ url: '127.0.0.1', port: server.port },
+      grpcConfig: { tls: false, mode: 'HEALTH' },
+    }),
+    context(tcpTimes),
+  );
+  assert.equal(seen.failure, null);
+  assert.equal(seen.response?.['healthStatus'], 1);
+  const { responseTime, unexplainedMs = Infinity } = seen;
+  assert.ok(responseTime !== null && responseTime - unexplainedMs >= slowMs - 10);
 });
 
 test('the deadline that a gRPC server is given is later by what the agent took before', async () => {

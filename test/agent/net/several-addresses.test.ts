@@ -162,6 +162,17 @@ for (const [name, { serve, run }] of Object.entries(types)) {
       }
     });
 
+    test('of which one cannot be tried ends without a fault of the agent where its run is cancelled', async () => {
+      await using server = await serve();
+      const cancel = new AbortController();
+      const log = (): void => {
+        cancel.abort();
+      };
+      const context = runnerContext(2_000, {}, { signal: cancel.signal, log });
+      const { failure } = await run('faulty.test', server.port, context);
+      assert.ok(failure !== null);
+    });
+
     test('gives a slow target its whole limit', async () => {
       await using server = await serve();
       await using relay = await slowly(server.port, 1_300);

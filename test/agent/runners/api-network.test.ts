@@ -33,11 +33,14 @@ suite('a body is read though it is encoded with', () => {
     ['br', brotliCompressSync(text)],
     ['zstd', zstdCompressSync(text)],
     ['gzip, br', brotliCompressSync(gzipSync(text))],
+    ['deflate, gzip', gzipSync(deflateSync(text))],
+    ['deflate, gzip', gzipSync(deflateRawSync(text))],
+    ['gzip, deflate', deflateRawSync(gzipSync(text))],
     ['identity', Buffer.from(text)],
     ['unheard-of', Buffer.from(text)],
   ];
-  for (const [encoding, body] of encoded) {
-    test(encoding, async () => {
+  for (const [index, [encoding, body]] of encoded.entries()) {
+    test(`${index}: ${encoding}`, async () => {
       await using server = await httpServer((_request, response) =>
         response.setHeader('content-encoding', encoding).end(body),
       );

@@ -1,12 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  createServer as createHttp2Server,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2';
 import { readFileSync } from 'node:fs';
-import { once } from 'node:events';
-import { type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
 import { Metadata, ServerCredentials, status } from '@grpc/grpc-js';
@@ -19,7 +12,7 @@ import type { Observation, RunnerContext } from '../../../agent/runners/runner.t
 import { makeAuthority, type Authority } from '../../support/certificates.ts';
 import { grpcServer } from '../../support/grpc-server.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
-import { rawServer, tcpServer, tlsServer, type TestServer } from '../../support/servers.ts';
+import { http2Server, rawServer, tcpServer, tlsServer } from '../../support/servers.ts';
 
 interface Seen {
   observation: Observation;
@@ -348,31 +341,6 @@ test('a server that speaks no HTTP/2 is a failure with a sentence', async () => 
   assert.deepEqual(codeOf(seen), ['NO_HTTP2', 14]);
   assert.match(seen.failure?.message ?? '', /ALPN/);
 });
-
-/** A server of HTTP/2 that answers each call by hand. */
-async function http2Server(
-  answer: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
-): Promise<TestServer> {
-  const server = createHttp2Server();
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => sockets.add(socket));
-  server.on('sessionError', () => undefined);
-  server.on('stream', (stream, headers) => {
-    stream.on('error', () => undefined);
-    answer(stream, headers);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    ...{ port, url: '' },
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
 
 const grpcHeaders = { ':status': 200, 'content-type': 'application/grpc' };
 

@@ -11,6 +11,7 @@ import {
   type ResultField,
 } from '@monitor/shared/contract/check-result.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
+import { WithoutCpuError } from '@monitor/shared/time-limit.ts';
 import { AgentError } from '../../../agent/errors.ts';
 import type { RunnerRegistry } from '../../../agent/runners/index.ts';
 import type { Observation, Runner } from '../../../agent/runners/runner.ts';
@@ -337,14 +338,15 @@ test('no definition, however mangled, breaks the agent or counts against the tar
 
 /** Attempts whose process did not have its time: `facts` of one after the other, the last for the rest. */
 async function disturbed(
-  observations: readonly Observation[],
+  observations: readonly (Observation | Error)[],
   facts: readonly Partial<TimeFacts>[],
   { limits = {}, latestStart = Infinity }: { limits?: object; latestStart?: number } = {},
 ) {
   let made = 0;
   next = () => {
     made += 1;
-    return Promise.resolve(observations[Math.min(made, observations.length) - 1] ?? seen);
+    const one = observations[Math.min(made, observations.length) - 1] ?? seen;
+    return one instanceof Error ? Promise.reject(one) : Promise.resolve(one);
   };
   const calm: TimeFacts = {
     ...{ suspendedMs: 0, asleepMs: 0, waitedMs: 0, waitedWithin: () => 0 },
@@ -439,4 +441,14 @@ test('where a wait of the agent cannot be separated from the target, the attempt
   const broken = { ...slow, response: { status: 500 } };
   const failed = await disturbed([broken], [starved], { limits });
   assert.deepEqual([failed.made, failed.outcome.hasFailures], [1, true]);
+});
+
+test('a search without a CPU is undecided: it is made again, then it is an error of the agent', async () => {
+  const starved = new WithoutCpuError('the patterns were not searched');
+  const again = await disturbed([starved, seen], [{ waitedMs: 9_000 }]);
+  assert.deepEqual([again.made, again.outcome.hasErrors], [2, false]);
+  const twice = await disturbed([starved], [{ waitedMs: 9_000 }]);
+  assert.deepEqual([twice.made, twice.outcome.faultCode], [2, 'AGENT_OVERLOADED']);
+  const broken = await disturbed([new Error('no')], [{ waitedMs: 9_000 }]);
+  assert.deepEqual([broken.made, broken.outcome.faultCode], [1, 'RUNNER_BROKEN']);
 });

@@ -33,6 +33,10 @@ const rows: [what: string, set: [URL, string][], sent: string | undefined][] = [
     ],
     undefined,
   ],
+  ['a control byte makes it none', [[plain, 'sid=\x01abc']], undefined],
+  ['bytes beyond ASCII stay', [[plain, 'sid=Z\xc3\xbc']], 'sid=Z\xc3\xbc'],
+  ['the past removes', [[plain, 'sid=1; Expires=Tue, 01 Jan 2029 00:00:00 GMT']], undefined],
+  ['the future keeps', [[plain, 'sid=1; Expires=Wed, 01 Jan 2031 00:00:00 GMT']], 'sid=1'],
   ['an empty Max-Age is none', [[plain, 'sid=1; Max-Age=']], 'sid=1'],
   [
     'a Max-Age that is no number does not hide Expires',
@@ -44,7 +48,7 @@ const rows: [what: string, set: [URL, string][], sent: string | undefined][] = [
 for (const [what, set, sent] of rows) {
   test(`cookies of a run: ${what}`, () => {
     const jar = new CookieJar();
-    for (const [url, line] of set) jar.take(url, [line]);
+    for (const [url, line] of set) jar.take(url, [line], Date.parse('2030-01-01'));
     assert.equal(jar.headerFor(secure, undefined), sent);
   });
 }
