@@ -36,7 +36,11 @@ const labelWidth = 17;
 const markWidth = 6;
 const indent = ' '.repeat(markWidth + labelWidth);
 
-function lines({ id, verdict, evidence, fix }: StepFinding, colors: Colors, width: number): string {
+function lines(
+  { id, verdict, evidence, fix, tried }: StepFinding,
+  colors: Colors,
+  width: number,
+): string {
   const mark = {
     ok: colors.green('ok'),
     warn: colors.yellow('warn'),
@@ -44,7 +48,8 @@ function lines({ id, verdict, evidence, fix }: StepFinding, colors: Colors, widt
     skip: colors.dim('skip'),
   }[verdict];
   const room = width - indent.length;
-  const text = wrapped(evidence, room).join(`\n${indent}`);
+  const told = tried === undefined ? evidence : `${evidence} (tried: ${tried})`;
+  const text = wrapped(told, room).join(`\n${indent}`);
   const first = `${mark}${' '.repeat(markWidth - verdict.length)}${id.padEnd(labelWidth)}`;
   const shown = verdict === 'skip' ? colors.dim(text) : text;
   if (fix === null) return `${first}${shown}`;

@@ -65,7 +65,11 @@ function withoutConfig(
     );
   };
   return chosen.flatMap(({ step: { id, name } }) =>
-    findings(id).map(({ cause: _root, ...reported }) => ({ id, name, ...reported, durationMs: 0 })),
+    findings(id).map(({ cause: _root, ...reported }) => ({
+      ...{ id, name, ...reported },
+      ...(reported.verdict === 'fail' && { tried: 'to read the settings' }),
+      durationMs: 0,
+    })),
   );
 }
 

@@ -13,15 +13,15 @@ export interface Finding {
   fix: string | null;
   /** The step whose failure this follows from. */
   cause?: string;
-  /** It was tried and could not be found out: a warning, and a failure where other steps need it. */
-  isUnknown?: true;
 }
 
 /** A finding with the step it comes from. A step can have several findings. */
-export interface StepFinding extends Omit<Finding, 'cause' | 'isUnknown'> {
+export interface StepFinding extends Omit<Finding, 'cause'> {
   /** Stable: tools may rely on it. */
   id: string;
   name: string;
+  /** Of a failure: what was tried, and on what. */
+  tried?: string;
   /** How long the whole step took. */
   durationMs: number;
 }
@@ -42,10 +42,6 @@ export function ok(evidence: string): Finding {
 
 export function warn(evidence: string, fix: string): Finding {
   return { verdict: 'warn', evidence, fix };
-}
-
-export function unknown(evidence: string, fix: string): Finding {
-  return { ...warn(evidence, fix), isUnknown: true };
 }
 
 export function fail(evidence: string, fix: string): Finding {

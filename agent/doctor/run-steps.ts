@@ -7,7 +7,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../errors.ts';
 import { Permits } from '../permits.ts';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
-import { fail, follows, skip, unknown, type StepFinding, type Finding } from './finding.ts';
+import { fail, follows, skip, type StepFinding, type Finding } from './finding.ts';
 import type { DoctorContext, Step } from './step.ts';
 import { retiredSteps } from './steps.ts';
 
@@ -80,9 +80,9 @@ async function checkWithin(
   const { promise: tooLate, resolve } = Promise.withResolvers<Finding[]>();
   const cancel = clock.after(limitMs, () => {
     resolve([
-      unknown(
-        `took longer than ${seconds(limitMs)}`,
-        `look at the findings above; if there is none, run "monitor-agent doctor --only ${step.id}"`,
+      fail(
+        `not known after ${seconds(limitMs)}`,
+        `see the findings above; if there is none, this machine is too busy: run "monitor-agent doctor --only ${step.id}"`,
       ),
     ]);
     controller.abort();
@@ -94,19 +94,17 @@ async function checkWithin(
     return await Promise.race([checking, tooLate]);
   } catch (error) {
     const what = error instanceof Error ? error.message : String(error);
-    return [
-      unknown(`could not be tested: ${what}`, 'please report this: doctor should know better'),
-    ];
+    return [fail(`could not be tested: ${what}`, 'please report this: doctor should know better')];
   } finally {
     cancel();
   }
 }
 
-/** What others need and could not be found out is no success. What follows from a failure is skipped all the same. */
+/** What others need and was not tested is no success. What follows from a failure is skipped all the same. */
 function asFailure(finding: Finding): Finding {
-  const { verdict, evidence, fix, cause, isUnknown } = finding;
-  const isOpen = isUnknown === true || (verdict === 'skip' && cause === undefined);
-  return isOpen ? fail(evidence, fix ?? 'see the findings above, and run doctor again') : finding;
+  return finding.verdict === 'skip' && finding.cause === undefined
+    ? fail(finding.evidence, 'see the findings above, and run doctor again')
+    : finding;
 }
 
 /** Findings of all steps, in order. */
@@ -140,10 +138,9 @@ export async function runSteps(
       if (neededOnes.has(id) && leftOut === null) findings = findings.map(asFailure);
       const inherited = findings.find(({ cause: root }) => root !== undefined)?.cause;
       if (inherited !== undefined) causes.set(id, inherited);
-      return findings.map(({ cause: _root, isUnknown: _open, ...reported }) => ({
-        id,
-        name,
-        ...reported,
+      return findings.map(({ cause: _root, ...reported }) => ({
+        ...{ id, name, ...reported },
+        ...(reported.verdict === 'fail' && { tried: step.tries(context) }),
         durationMs,
       }));
     };
@@ -156,7 +153,12 @@ export async function runSteps(
       const leftMs = limitMs - (startedAt - began);
       const findings =
         leftMs <= 0
-          ? [skip(`the ${seconds(limitMs)} of doctor were used up by what is above`)]
+          ? [
+              fail(
+                `the ${seconds(limitMs)} of doctor were used up by what is above`,
+                `run "monitor-agent doctor --only ${id}"`,
+              ),
+            ]
           : await checkWithin(step, context, Math.min(step.limitMs, leftMs), clock);
       return finish(findings, Math.round(clock.monotonic() - startedAt));
     });

@@ -29,14 +29,33 @@ export interface DoctorContext {
   readonly browser: () => Promise<FoundBrowser | AgentError>;
 }
 
+/** Steps that each see one part of the way to the control plane. */
+const way = [
+  'dns',
+  'route',
+  'proxy',
+  'connect',
+  'tls',
+  'control-plane',
+  'key',
+  'protocol',
+] as const;
+
+/** What a step needs that looks at what lies behind this part. */
+export function wayUntil(last: (typeof way)[number]): readonly string[] {
+  return way.slice(0, way.indexOf(last) + 1);
+}
+
 export interface Step {
   readonly id: string;
   readonly name: string;
+  /** What is tried, and on what; said of a failure. */
+  readonly tries: (context: DoctorContext) => string;
   /** Earlier steps whose failure is the reason for a failure here: this one is then skipped. */
   readonly needs: readonly string[];
   /** Earlier steps that this one would disturb: it begins after them, however they end. */
   readonly after?: readonly string[];
-  /** Nothing takes longer. */
+  /** Nothing takes longer: what is not known by then has failed. */
   readonly limitMs: number;
   /** Left out by `--offline`. */
   readonly isOnline?: true;

@@ -72,9 +72,25 @@ function verdictOf(callee: string): DoctorMessage['verdict'] | undefined {
   return /\bfail : warn\b/.test(callee) ? 'fail or warn' : undefined;
 }
 
-function messagesIn(path: string): DoctorMessage[] {
+/** What is judged outside of the file of a step: the steps that say it, and what each fills in. */
+const shared: Readonly<Record<string, Readonly<Record<string, Record<string, string>>>>> = {
+  'agent/doctor/link/sinkhole.ts': { dns: {} },
+  'agent/doctor/probe-folder.ts': {
+    'data-directory': { setting: 'AGENT_DATA_DIR', mount: 'a volume that keeps its files' },
+    'work-directory': { setting: 'AGENT_WORK_DIR', mount: 'a tmpfs or an emptyDir' },
+  },
+};
+
+function messagesIn(
+  path: string,
+  step: string,
+  filledIn: Readonly<Record<string, string>> = {},
+): DoctorMessage[] {
   const file = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true);
   const constants = constantsOf(file);
+  for (const [name, text] of Object.entries(filledIn)) {
+    constants.set(name, ts.factory.createStringLiteral(text));
+  }
   const found: DoctorMessage[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isCallExpression(node)) {
@@ -82,8 +98,7 @@ function messagesIn(path: string): DoctorMessage[] {
       const [evidence, fix] = node.arguments;
       if (verdict !== undefined && evidence !== undefined && fix !== undefined) {
         const message = {
-          // Addresses that lead nowhere are found by the step that resolves the name.
-          step: basename(path, '.ts').replace('sinkhole', 'dns'),
+          step,
           verdict,
           evidence: tidy(textOf(evidence, constants)),
           fix: tidy(textOf(fix, constants)),
@@ -100,7 +115,11 @@ function messagesIn(path: string): DoctorMessage[] {
 }
 
 export function doctorMessages(): DoctorMessage[] {
-  return globSync(['agent/doctor/steps/*.ts', 'agent/doctor/link/sinkhole.ts'])
+  const ofSteps = globSync('agent/doctor/steps/*.ts')
     .sort()
-    .flatMap(messagesIn);
+    .flatMap((path) => messagesIn(path, basename(path, '.ts')));
+  const ofOthers = Object.entries(shared).flatMap(([path, steps]) =>
+    Object.entries(steps).flatMap(([step, filledIn]) => messagesIn(path, step, filledIn)),
+  );
+  return [...ofSteps, ...ofOthers];
 }

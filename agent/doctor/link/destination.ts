@@ -16,6 +16,8 @@ export interface Proxy {
 export interface Destination {
   /** Of the control plane, without the slash at its end. */
   readonly baseUrl: string;
+  /** The same without a login. */
+  readonly shownUrl: string;
   readonly url: URL;
   readonly host: string;
   readonly port: number;
@@ -23,7 +25,12 @@ export interface Destination {
   readonly proxy: Proxy | null;
   readonly because: ChosenProxy['because'];
   /** Whom this machine itself talks to: the proxy, or the control plane. */
-  readonly hop: { readonly host: string; readonly port: number; readonly whose: string };
+  readonly hop: {
+    readonly host: string;
+    readonly port: number;
+    readonly whose: string;
+    readonly shown: string;
+  };
 }
 
 /** `10.0.0.1:443`, `[fd00::1]:443`. */
@@ -46,13 +53,14 @@ export function destinationOf(config: AgentConfig): Destination {
   const proxy = chosen.proxy === null ? null : proxyOf(chosen.proxy);
   return {
     baseUrl: config.CONTROL_PLANE_URL.replace(/\/+$/, ''),
+    shownUrl: shownUrl(config.CONTROL_PLANE_URL).replace(/\/+$/, ''),
     ...{ url, host, port, proxy },
     isSecure: url.protocol === 'https:',
     because: chosen.because,
     hop:
       proxy === null
-        ? { host, port, whose: 'the control plane' }
-        : { host: proxy.host, port: proxy.port, whose: 'the proxy' },
+        ? { host, port, whose: 'the control plane', shown: endpointOf(host, port) }
+        : { host: proxy.host, port: proxy.port, whose: 'the proxy', shown: proxy.shown },
   };
 }
 

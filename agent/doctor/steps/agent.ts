@@ -3,7 +3,6 @@ import { maskedKey } from '../../key-problem.ts';
 import { version } from '../../version.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { degradations } from '../judge-status.ts';
-import { shownUrl } from '../link/destination.ts';
 import type { StatusAnswer } from '../running-agent.ts';
 import type { Step } from '../step.ts';
 import { counted, longTime } from '../units.ts';
@@ -109,6 +108,7 @@ export function judgeAgent(facts: AgentFacts): Finding[] {
 export const agent: Step = {
   id: 'agent',
   name: 'running agent',
+  tries: ({ config }) => `to ask the agent that runs in ${config.AGENT_DATA_DIR}`,
   needs: [],
   limitMs: 20_000,
   async check({ config, runningAgent, link, isOffline }) {
@@ -121,7 +121,7 @@ export const agent: Step = {
       own: {
         version,
         key: key === undefined ? null : maskedKey(key),
-        controlPlane: shownUrl(config.CONTROL_PLANE_URL).replace(/\/+$/, ''),
+        controlPlane: link.destination.shownUrl,
         healthPort: config.AGENT_HEALTH_PORT,
       },
       acceptedFor: answer?.kind === 'accepted' ? answer.location : null,

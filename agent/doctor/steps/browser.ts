@@ -66,7 +66,7 @@ export function judgeStart(
   if (missing.length > 0) return judgeMissing(true, '', { path: executablePath, missing });
   if (ended.isTimeout || /Timeout \d+ms exceeded/.test(said)) {
     return [
-      warn(
+      fail(
         `${found}, shows no empty page within ${launchWithinMs / 1_000} s`,
         `see CPU and memory limits above; ${only}`,
       ),
@@ -146,6 +146,7 @@ async function start(machine: Machine, found: FoundBrowser): Promise<Ended> {
 export const browser: Step = {
   id: 'browser',
   name: 'browser',
+  tries: ({ config }) => `to start the browser ${config.AGENT_CHROMIUM_PATH ?? 'of this machine'}`,
   needs: ['work-directory'],
   limitMs: 12_000,
   isSlow: true,

@@ -1,7 +1,7 @@
 import { longTime } from '../units.ts';
 import { ok, skip, warn, type Finding } from '../finding.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
-import type { Step } from '../step.ts';
+import { wayUntil, type Step } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
 
 const tolerableMs = 2_000;
@@ -39,8 +39,9 @@ export function judgeClock(facts: CheckInFacts): Finding[] {
 export const clock: Step = {
   id: 'clock',
   name: 'clock',
+  tries: ({ link }) => `a check-in at ${link.destination.shownUrl}, which says its time`,
   // Not the key: what was refused still says what time it is.
-  needs: ['dns', 'route', 'proxy', 'connect', 'tls', 'control-plane'],
+  needs: wayUntil('control-plane'),
   limitMs: 25_000,
   isOnline: true,
   check: async ({ link }) => judgeClock(await link.checkIn()),

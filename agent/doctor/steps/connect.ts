@@ -4,7 +4,7 @@ import type { Observed } from '../link.ts';
 import type { ConnectionFacts, ProxyAnswer } from '../link/connections.ts';
 import { endpointOf, type Destination } from '../link/destination.ts';
 import { explainConnection } from '../link/reaching.ts';
-import type { Step } from '../step.ts';
+import { wayUntil, type Step } from '../step.ts';
 
 /** Connections from here to the control plane itself. */
 export function judgeDirect(
@@ -66,7 +66,8 @@ export function judgeTunnel(answer: Observed<ProxyAnswer>, destination: Destinat
 export const connect: Step = {
   id: 'connect',
   name: 'connection',
-  needs: ['dns', 'route', 'proxy'],
+  tries: ({ link }) => `a TCP connection to ${link.destination.hop.shown}`,
+  needs: wayUntil('proxy'),
   limitMs: 25_000,
   isOnline: true,
   async check({ link }) {

@@ -4,9 +4,8 @@ import { z } from 'zod';
 import { longTime } from '../units.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Link } from '../link.ts';
-import { shownUrl } from '../link/destination.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
-import type { Step } from '../step.ts';
+import { wayUntil, type Step } from '../step.ts';
 
 /** What the body of an answer is. */
 export type Answer =
@@ -222,7 +221,8 @@ async function tryRequests(link: Link, { status, problem }: CheckInFacts): Promi
 export const controlPlane: Step = {
   id: 'control-plane',
   name: 'control plane',
-  needs: ['dns', 'route', 'proxy', 'connect', 'tls'],
+  tries: ({ link }) => `a check-in at ${link.destination.shownUrl}`,
+  needs: wayUntil('tls'),
   limitMs: 25_000,
   isOnline: true,
   async check({ link }) {
@@ -231,6 +231,6 @@ export const controlPlane: Step = {
     const connections = isDirect ? await link.connections() : [];
     const dead = connections.filter(({ durationMs }) => durationMs === null).length;
     const passing = isLateByAddresses(facts, dead) ? null : await tryRequests(link, facts);
-    return judgeControlPlane(facts, shownUrl(link.destination.baseUrl), passing, dead);
+    return judgeControlPlane(facts, link.destination.shownUrl, passing, dead);
   },
 };

@@ -61,6 +61,7 @@ export function coresOf(machine: Machine): number {
 export const cpu: Step = {
   id: 'cpu',
   name: 'CPU',
+  tries: () => 'to read the limits of CPU, and what the running agent says of its load',
   needs: [],
   limitMs: 3_000,
   check: async ({ machine, config, runningAgent }) => [

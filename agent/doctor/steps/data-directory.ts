@@ -6,16 +6,10 @@ import { fail, ok, warn, type Finding } from '../finding.ts';
 import { nearestFolder, type FileSystem, type Machine } from '../machine.ts';
 import { mountBelow } from '../mounts.ts';
 import { processState, type ProcessState } from '../process-state.ts';
-import { probeFolder } from '../probe-folder.ts';
+import { judgeWriting, ownerOf, probeFolder, type WritingFacts } from '../probe-folder.ts';
 import type { Step } from '../step.ts';
 
-export interface DataFacts {
-  path: string;
-  /** Code and words of a failed attempt to write; null where it worked, or an agent shows that it does. */
-  problem: { code: string; message: string } | null;
-  /** Of the folder, or of the nearest one above it. */
-  owner: { folder: string; uid: number; gid: number; mode: number } | null;
-  uid: number;
+export interface DataFacts extends WritingFacts {
   fileSystem: FileSystem | null;
   fileSystemType: string | null;
   wantedBytes: number;
@@ -38,40 +32,6 @@ const volatileTypes = /^(tmpfs|ramfs)$/;
 const fewInodes = 200;
 /** Not even the outbox can be opened with less. */
 const minBytes = 1_048_576;
-
-function judgeWriting({ path, problem, owner, uid }: DataFacts): Finding | null {
-  if (problem === null) return null;
-  const { code, message } = problem;
-  const whose =
-    owner === null
-      ? ''
-      : ` (${owner.folder} is owned by ${owner.uid}:${owner.gid}, mode ${owner.mode.toString(8)}; this is uid ${uid})`;
-  switch (code) {
-    case 'EACCES':
-    case 'EPERM':
-      return fail(
-        `${path} cannot be written${whose}`,
-        `mkdir -p ${path} && chown -R ${uid} ${path}, or run as its owner, or set AGENT_DATA_DIR to another folder; in Kubernetes set fsGroup`,
-      );
-    case 'ENOSPC':
-      return fail(
-        `${path}: no space is left, or no inode`,
-        'make room on that disk (see df -h and df -i), or set AGENT_DATA_DIR to a folder on another one',
-      );
-    case 'EDQUOT':
-      return fail(`${path}: the quota of uid ${uid} is used up`, 'raise the quota, or make room');
-    case 'ENOTDIR':
-    case 'EEXIST':
-      return fail(`${path} is, or lies below, a file`, 'set AGENT_DATA_DIR to a folder');
-    case 'EROFS':
-      return fail(
-        `AGENT_DATA_DIR (${path}) lies on a read-only file system`,
-        `mount a volume that keeps its files at ${path} (docker -v, a claim of Kubernetes, StateDirectory of systemd)`,
-      );
-    default:
-      return fail(`${path} cannot be written: ${message}`, 'set AGENT_DATA_DIR to another folder');
-  }
-}
 
 function judgeHolder({ path, heldBy }: DataFacts): Finding | null {
   switch (heldBy.kind) {
@@ -134,7 +94,11 @@ function judgeKind({ path, fileSystemType: type }: DataFacts): Finding | null {
 /** What keeps results from being safe first, what merely threatens them after it. */
 export function judgeData(facts: DataFacts): Finding[] {
   const held = judgeHolder(facts);
-  const writing = judgeWriting(facts);
+  const writing = judgeWriting(facts, {
+    setting: 'AGENT_DATA_DIR',
+    mount:
+      'a volume that keeps its files (docker -v, a claim of Kubernetes, StateDirectory of systemd)',
+  });
   const found = [writing ?? held, writing === null ? judgeRoom(facts) : null, judgeKind(facts)];
   const findings = found.filter((finding) => finding !== null);
   if (findings.length > 0) return findings;
@@ -165,6 +129,7 @@ export function holderByLock(machine: Machine, path: string): Holder {
 export const dataDirectory: Step = {
   id: 'data-directory',
   name: 'data directory',
+  tries: ({ config }) => `to write to AGENT_DATA_DIR (${config.AGENT_DATA_DIR}), and who holds it`,
   needs: [],
   limitMs: 10_000,
   async check({ config, machine, runningAgent, clock }) {
@@ -177,7 +142,6 @@ export const dataDirectory: Step = {
           ? { kind: 'agent-here', pid: running.status.pid }
           : { kind: 'agent-on-another-machine', hostname: running.status.hostname };
     const existing = nearestFolder(machine, path);
-    const stat = machine.stat(existing);
     const recipients = running?.status.encryption ?? readRecipients(path);
     const changes = recipients === null ? [] : recipientRemarks(recipients, clock.now());
     const found = judgeData({
@@ -185,10 +149,7 @@ export const dataDirectory: Step = {
       heldBy,
       // The process that holds the folder can write to it.
       problem: heldBy.kind === 'nobody' ? probeFolder(path) : null,
-      owner:
-        stat === null
-          ? null
-          : { folder: existing, uid: stat.uid, gid: stat.gid, mode: stat.mode & 0o7777 },
+      owner: ownerOf(machine, path),
       uid: process.getuid?.() ?? 0,
       fileSystem: machine.fileSystem(existing),
       fileSystemType: mountBelow(machine, path)?.type ?? null,

@@ -32,6 +32,7 @@ export function judgeDescriptors(limit: number | null, light: number, heavy: num
 export const descriptors: Step = {
   id: 'descriptors',
   name: 'open files',
+  tries: () => 'to read the limit of open files',
   needs: [],
   limitMs: 1_000,
   check: ({ machine, config }) =>

@@ -173,6 +173,7 @@ export function judgeDns(facts: DnsFacts): Finding[] {
 export const dns: Step = {
   id: 'dns',
   name: 'name resolution',
+  tries: ({ link }) => `to resolve ${link.destination.hop.host}`,
   needs: [],
   limitMs: 20_000,
   isOnline: true,

@@ -53,6 +53,7 @@ export function judgeFonts(files: readonly string[]): Finding[] {
 export const fonts: Step = {
   id: 'fonts',
   name: 'fonts',
+  tries: () => 'to list the fonts of this machine',
   needs: ['browser'],
   limitMs: 12_000,
   isSlow: true,

@@ -138,6 +138,7 @@ function tryPort(host: string, port: number): Promise<string | null> {
 export const healthPort: Step = {
   id: 'health-port',
   name: 'health port',
+  tries: ({ config }) => `to open port ${config.AGENT_HEALTH_PORT} on ${config.AGENT_HEALTH_HOST}`,
   needs: [],
   limitMs: 15_000,
   async check({ config, machine, runningAgent }) {

@@ -127,6 +127,7 @@ async function lookAtPing(machine: Machine): Promise<IcmpFacts['ping']> {
 export const icmp: Step = {
   id: 'icmp',
   name: 'ICMP',
+  tries: () => 'an echo request to this machine itself',
   needs: [],
   limitMs: 6_000,
   async check({ machine, network }, signal) {

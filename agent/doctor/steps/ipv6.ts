@@ -59,6 +59,7 @@ const sysctls = ['all', 'default', 'eth0'];
 export const ipv6: Step = {
   id: 'ipv6',
   name: 'IPv6',
+  tries: () => 'to read addresses and routes of IPv6',
   needs: [],
   limitMs: 1_000,
   check({ machine }) {

@@ -1,7 +1,7 @@
 import { fail, ok, skip, type Finding } from '../finding.ts';
 import { keyProblem, maskedKey } from '../../key-problem.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
-import type { Step } from '../step.ts';
+import { wayUntil, type Step } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
 
 /** `pl_` and 64 digits. */
@@ -44,7 +44,8 @@ export function judgeKey(key: string | undefined, facts: CheckInFacts): Finding[
 export const key: Step = {
   id: 'key',
   name: 'key',
-  needs: ['settings', 'dns', 'route', 'proxy', 'connect', 'tls', 'control-plane'],
+  tries: ({ link }) => `a check-in with API_KEY at ${link.destination.shownUrl}`,
+  needs: ['settings', ...wayUntil('control-plane')],
   limitMs: 25_000,
   isOnline: true,
   check: async ({ link, config }) => judgeKey(config.API_KEY?.reveal(), await link.checkIn()),

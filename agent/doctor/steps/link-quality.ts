@@ -1,5 +1,5 @@
 import { fail, ok, warn, type Finding } from '../finding.ts';
-import type { Step } from '../step.ts';
+import { wayUntil, type Step } from '../step.ts';
 
 const slowMs = 1_000;
 
@@ -34,7 +34,8 @@ export function judgeTrips(trips: readonly (number | null)[]): Finding[] {
 export const linkQuality: Step = {
   id: 'link-quality',
   name: 'link quality',
-  needs: ['dns', 'route', 'proxy', 'connect', 'tls', 'control-plane'],
+  tries: ({ link }) => `round trips to ${link.destination.shownUrl}`,
+  needs: wayUntil('control-plane'),
   limitMs: 6_000,
   isOnline: true,
   isSlow: true,

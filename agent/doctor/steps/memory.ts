@@ -68,6 +68,7 @@ export function totalMemory(machine: Machine): number | null {
 export const memory: Step = {
   id: 'memory',
   name: 'memory',
+  tries: () => 'to read the limits of memory',
   needs: [],
   limitMs: 1_000,
   check: ({ machine, config }) =>

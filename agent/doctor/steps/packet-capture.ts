@@ -30,6 +30,7 @@ export function judgeCapture({ isWanted, problem, mayHaveNetRaw }: CaptureFacts)
 export const packetCapture: Step = {
   id: 'packet-capture',
   name: 'packet capture',
+  tries: () => 'to open a socket that hears packets',
   needs: [],
   limitMs: 3_000,
   check: ({ network, config, machine }) =>

@@ -75,6 +75,7 @@ export function threadsOf(machine: Machine, uid: number): number {
 export const processes: Step = {
   id: 'processes',
   name: 'processes',
+  tries: () => 'to count processes and threads against their limits',
   needs: [],
   limitMs: 2_000,
   check({ machine, config }) {

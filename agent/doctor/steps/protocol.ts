@@ -1,7 +1,7 @@
 import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import { fail, ok, skip, type Finding } from '../finding.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
-import type { Step } from '../step.ts';
+import { wayUntil, type Step } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
 
 const upgrades = {
@@ -42,7 +42,8 @@ export function judgeProtocol(facts: CheckInFacts): Finding[] {
 export const protocol: Step = {
   id: 'protocol',
   name: 'protocol',
-  needs: ['dns', 'route', 'proxy', 'connect', 'tls', 'control-plane', 'key'],
+  tries: ({ link }) => `a check-in at ${link.destination.shownUrl}`,
+  needs: wayUntil('key'),
   limitMs: 25_000,
   isOnline: true,
   check: async ({ link }) => judgeProtocol(await link.checkIn()),

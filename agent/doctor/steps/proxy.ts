@@ -3,7 +3,7 @@ import type { Observed } from '../link.ts';
 import type { ConnectionFacts, ProxyAnswer } from '../link/connections.ts';
 import { endpointOf, type Destination } from '../link/destination.ts';
 import { explainConnection } from '../link/reaching.ts';
-import type { Step } from '../step.ts';
+import { wayUntil, type Step } from '../step.ts';
 
 const certificateCodes = /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/;
 
@@ -114,7 +114,8 @@ export function judgeProxy({ destination, connections, answer }: ProxyFacts): Fi
 export const proxy: Step = {
   id: 'proxy',
   name: 'proxy',
-  needs: ['dns', 'route'],
+  tries: ({ link }) => `a tunnel of ${link.destination.hop.whose} at ${link.destination.hop.shown}`,
+  needs: wayUntil('route'),
   limitMs: 25_000,
   isOnline: true,
   async check({ link }) {

@@ -77,6 +77,7 @@ export function judgeNextHops(problem: string | null): Finding[] {
 export const route: Step = {
   id: 'route',
   name: 'route',
+  tries: ({ link }) => `to ask the kernel for the way to ${link.destination.hop.shown}`,
   needs: ['dns'],
   // The kernel asks for a gateway for three seconds.
   limitMs: 5_000,

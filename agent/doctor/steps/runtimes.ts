@@ -52,6 +52,7 @@ export function judgeRuntimes(
 export const runtimes: Step = {
   id: 'runtimes',
   name: 'runtimes',
+  tries: ({ config }) => `to read the runtimes in ${config.AGENT_RUNTIMES_DIR}`,
   needs: [],
   limitMs: 5_000,
   isSlow: true,

@@ -45,6 +45,7 @@ export function judgeScripts(
 export const scripts: Step = {
   id: 'scripts',
   name: 'scripts',
+  tries: ({ config }) => `to prepare a run of code in ${config.AGENT_WORK_DIR}`,
   needs: ['work-directory'],
   limitMs: 8_000,
   isSlow: true,

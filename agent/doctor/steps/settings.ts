@@ -194,6 +194,7 @@ export function judgeSettings(given: Given): Finding[] {
 export const settings: Step = {
   id: 'settings',
   name: 'settings',
+  tries: () => 'to read the settings',
   needs: [],
   limitMs: 1_000,
   check({ environment, config, warnings, machine }) {

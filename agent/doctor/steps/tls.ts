@@ -5,7 +5,7 @@ import type { Observed } from '../link.ts';
 import { readAuthorities, type AuthoritiesFile, type Authority } from '../link/authorities.ts';
 import { endpointOf, type Destination } from '../link/destination.ts';
 import type { ChainLink, HandshakeFacts } from '../link/handshake.ts';
-import type { Step } from '../step.ts';
+import { wayUntil, type Step } from '../step.ts';
 
 const dayMs = 86_400_000;
 const soonMs = 14 * dayMs;
@@ -259,7 +259,8 @@ function trustedBy(chain: readonly ChainLink[], file: AuthoritiesFile & { kind: 
 export const tls: Step = {
   id: 'tls',
   name: 'TLS',
-  needs: ['dns', 'route', 'proxy', 'connect'],
+  tries: ({ link }) => `a TLS handshake with ${link.destination.shownUrl}`,
+  needs: wayUntil('connect'),
   limitMs: 25_000,
   isOnline: true,
   async check({ link, config, machine, environment, clock }) {

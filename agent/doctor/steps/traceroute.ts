@@ -36,6 +36,7 @@ export function judgeTraceroute(
 export const traceroute: Step = {
   id: 'traceroute',
   name: 'traceroute',
+  tries: ({ link }) => `to trace the way to ${link.destination.hop.shown}`,
   needs: [],
   // Routers tell a sender only so often that a host cannot be reached: these packets use it up.
   after: ['connect'],

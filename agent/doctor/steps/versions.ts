@@ -33,6 +33,7 @@ export function describeVersions(machine: Machine): string {
 export const versions: Step = {
   id: 'versions',
   name: 'versions',
+  tries: () => 'to read versions',
   needs: [],
   limitMs: 1_000,
   check: ({ machine }) => [ok(describeVersions(machine))],

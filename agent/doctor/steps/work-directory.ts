@@ -4,16 +4,14 @@ import { bytesText } from '../units.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { nearestFolder } from '../machine.ts';
 import { mountBelow } from '../mounts.ts';
-import { probeFolder } from '../probe-folder.ts';
+import { judgeWriting, ownerOf, probeFolder, type WritingFacts } from '../probe-folder.ts';
 import type { Step } from '../step.ts';
 
 const affected = 'only checks with code or a browser are affected';
 
-export interface WorkFacts {
-  path: string;
+export interface WorkFacts extends WritingFacts {
   /** Why runs may not use it, although it is there. */
   distrust: string | null;
-  problem: { code: string; message: string } | null;
   /** Mounted with `noexec`. */
   isNoExec: boolean;
   point: string;
@@ -23,7 +21,7 @@ export interface WorkFacts {
 
 /** Runs write here, and start what they have written. */
 export function judgeWork(facts: WorkFacts): Finding[] {
-  const { path, distrust, problem, isNoExec, point, freeBytes, wantedBytes } = facts;
+  const { path, distrust, isNoExec, point, freeBytes, wantedBytes } = facts;
   if (distrust !== null) {
     return [
       fail(
@@ -32,14 +30,11 @@ export function judgeWork(facts: WorkFacts): Finding[] {
       ),
     ];
   }
-  if (problem !== null) {
-    return [
-      fail(
-        `${path} cannot be written: ${problem.message}`,
-        `${problem.code === 'EROFS' ? `mount a tmpfs or an emptyDir at ${path}` : `make it writable for uid ${process.getuid?.() ?? 'of the agent'}`}, or set AGENT_WORK_DIR to another folder; ${affected}`,
-      ),
-    ];
-  }
+  const writing = judgeWriting(facts, {
+    setting: 'AGENT_WORK_DIR',
+    mount: 'a tmpfs or an emptyDir',
+  });
+  if (writing !== null) return [{ ...writing, fix: `${writing.fix ?? ''}; ${affected}` }];
   if (isNoExec) {
     return [
       fail(
@@ -63,6 +58,7 @@ export function judgeWork(facts: WorkFacts): Finding[] {
 export const workDirectory: Step = {
   id: 'work-directory',
   name: 'work directory',
+  tries: ({ config }) => `to write to AGENT_WORK_DIR (${config.AGENT_WORK_DIR})`,
   needs: [],
   limitMs: 2_000,
   check({ config, machine }) {
@@ -72,6 +68,8 @@ export const workDirectory: Step = {
       path,
       distrust: existsSync(path) ? distrustOf(path) : null,
       problem: probeFolder(path),
+      owner: ownerOf(machine, path),
+      uid: process.getuid?.() ?? 0,
       isNoExec: mount?.options.includes('noexec') ?? false,
       point: mount?.point ?? '/',
       freeBytes: machine.fileSystem(nearestFolder(machine, path))?.freeBytes ?? null,

@@ -17,7 +17,7 @@ import { TestClock } from '../../support/test-clock.ts';
 const noContext = {} as DoctorContext;
 
 function step(id: string, needs: string[], check: Step['check'], more: Partial<Step> = {}): Step {
-  return { id, name: id, needs, limitMs: 5_000, check, ...more };
+  return { id, name: id, tries: () => `to try ${id}`, needs, limitMs: 5_000, check, ...more };
 }
 
 const says = (finding: Finding) => () => [finding];
@@ -100,7 +100,7 @@ test('steps run in parallel and are reported in order', async () => {
   assert.deepEqual(told, ['... slow', 'slow', '... quick', 'quick']);
 });
 
-test('a step that hangs becomes a warning, and is aborted', async () => {
+test('a step that hangs has failed, says what it tried, and is aborted', async () => {
   const clock = new TestClock(0);
   let isAborted = false;
   const hanging = step('hangs', [], (_context, signal) => {
@@ -110,11 +110,35 @@ test('a step that hangs becomes a warning, and is aborted', async () => {
   const running = runSteps(chooseSteps([hanging], {}), noContext, { limitMs: 60_000, clock });
   await new Promise(setImmediate);
   clock.advance(5_000);
-  assert.deepEqual(brief(await running), ['hangs warn: took longer than 5 s']);
+  const [found] = await running;
+  assert.deepEqual(brief(await running), ['hangs fail: not known after 5 s']);
+  assert.equal(found?.tried, 'to try hangs');
+  assert.match(found.fix ?? '', /doctor --only hangs/);
   assert.equal(isAborted, true);
 });
 
-test('what throws is a warning about doctor, never a stack trace', async () => {
+test('what is not begun when the time of doctor is over has failed', async () => {
+  const clock = new TestClock(0);
+  const slow = step(
+    'slow',
+    [],
+    () => {
+      clock.advance(10_000);
+      return new Promise(() => undefined);
+    },
+    { limitMs: 60_000 },
+  );
+  const late = step('late', [], says(ok('never looked at')), { after: ['slow'] });
+  const findings = await runSteps(chooseSteps([slow, late], {}), noContext, {
+    ...{ limitMs: 10_000, clock },
+  });
+  assert.deepEqual(brief(findings), [
+    'slow fail: not known after 10 s',
+    'late fail: the 10 s of doctor were used up by what is above',
+  ]);
+});
+
+test('what throws is a failure of doctor, never a stack trace', async () => {
   const findings = await run([
     step('a', [], () => {
       throw new Error('bug of ours');

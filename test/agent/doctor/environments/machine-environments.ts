@@ -42,8 +42,8 @@ export const machineEnvironments: readonly Environment[] = [
     needs: 'root',
     isSlow: true,
     first: { id: 'work-directory', verdict: 'fail' },
-    evidence: ['/work cannot be written', 'permission denied'],
-    fix: ['make it writable for uid 65534', 'AGENT_WORK_DIR'],
+    evidence: ['/work cannot be written', 'owned by 0:0, mode 700; this is uid 65534'],
+    fix: ['chown -R 65534', 'AGENT_WORK_DIR'],
     make: (ground) => {
       ground.asNobody();
       chownSync(`${ground.folder}/work`, 0, 0);

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import test from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { collectFindings } from '../../../../agent/doctor/collect-findings.ts';
+import { showsHeldPolls } from '../../../../agent/doctor/steps/calls.ts';
 import { FakeControlPlane } from '../../../support/fake-control-plane.ts';
 import { temporaryFolder } from '../../../support/system.ts';
 
@@ -80,4 +81,18 @@ test('doctor ends well where every kind of call passes, and names the one that d
     assert.match(text, words, name);
     assert.equal(isOk, text === '', name);
   }
+});
+
+test('a poll is held for long only where no agent has shown that its polls are held', () => {
+  const link = {
+    ...({ state: 'up', since: 0, lastAnswerAt: 1, lastFailure: null } as const),
+    ...{ clockOffsetMs: 0, clockUncertaintyMs: 0, cutPolls: { count: 0, afterMs: 0 } },
+  };
+  const now = 10 * 60_000;
+  assert.equal(showsHeldPolls({ link, now }), true);
+  assert.equal(showsHeldPolls(undefined), false);
+  assert.equal(showsHeldPolls({ link, now: 60_000 }), false, 'it has just begun');
+  assert.equal(showsHeldPolls({ link: { ...link, state: 'down' }, now }), false);
+  const cutPolls = { count: 1, afterMs: 10_000 };
+  assert.equal(showsHeldPolls({ link: { ...link, cutPolls }, now }), false);
 });

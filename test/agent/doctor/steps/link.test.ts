@@ -35,14 +35,14 @@ function assertSays(findings: readonly Finding[], verdict: string, words: RegExp
 }
 
 const direct: Destination = {
-  baseUrl: 'https://cp.example',
+  ...{ baseUrl: 'https://cp.example', shownUrl: 'https://cp.example' },
   url: new URL('https://cp.example'),
   host: 'cp.example',
   port: 443,
   isSecure: true,
   proxy: null,
   because: 'HTTPS_PROXY is not set',
-  hop: { host: 'cp.example', port: 443, whose: 'the control plane' },
+  hop: { host: 'cp.example', port: 443, whose: 'the control plane', shown: 'cp.example:443' },
 };
 const plainProxy: Proxy = {
   host: '10.0.0.3',
@@ -55,7 +55,7 @@ const proxied: Destination = {
   ...direct,
   proxy: plainProxy,
   because: 'HTTPS_PROXY is set',
-  hop: { host: '10.0.0.3', port: 3128, whose: 'the proxy' },
+  hop: { host: '10.0.0.3', port: 3128, whose: 'the proxy', shown: plainProxy.shown },
 };
 
 /** The first hop of every way, where nothing gets out. */

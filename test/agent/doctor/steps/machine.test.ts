@@ -129,6 +129,8 @@ test('the work directory: not writable, noexec, full', () => {
   const sound = {
     path: '/work',
     distrust: null,
+    owner: { folder: '/work', uid: 0, gid: 0, mode: 0o755 },
+    uid: 1001,
     problem: null,
     isNoExec: false,
     point: '/',
@@ -139,7 +141,7 @@ test('the work directory: not writable, noexec, full', () => {
   assertSays(
     judgeWork({ ...sound, ...problem('EACCES') }),
     'fail',
-    /make it writable.*AGENT_WORK_DIR/,
+    /owned by 0:0, mode 755; this is uid 1001.*chown -R 1001.*AGENT_WORK_DIR.*only checks with/,
   );
   assertSays(judgeWork({ ...sound, ...problem('EROFS') }), 'fail', /mount a tmpfs/);
   assertSays(
@@ -440,7 +442,7 @@ test('a browser that does not start says what it lacks', () => {
       /lacks libnss3\.so.*apt-get install libnss3/,
     ],
     [{ exitCode: 1, stderr: 'FATAL: No usable sandbox!' }, 'fail', /allow user namespaces/],
-    [{ exitCode: null, isTimeout: true }, 'warn', /no empty page within/],
+    [{ exitCode: null, isTimeout: true }, 'fail', /no empty page within/],
     [
       { exitCode: 133, stderr: 'Failed to create /dev/shm/x: No space left' },
       'fail',
