@@ -1,10 +1,10 @@
 /** An agent that gets too little CPU, and clocks that are wrong. */
 import { spawn } from 'node:child_process';
-import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { between, pick, type Play, type ProofCase, type Stage } from '../case.ts';
 import { open, type Lane } from '../lane.ts';
+import { limitCpu } from '../limit-cpu.ts';
 import { libFaketime, moveClock, type MovedClock } from '../moved-clock.ts';
 import type { World } from '../world.ts';
 
@@ -17,29 +17,6 @@ const withoutFaketime =
 const shortestPresentMs = 60_000;
 /** A page that goes down as a clock is put right comes back so long after the last slot that came again. */
 const overlapMs = 15_000;
-
-/** Puts a process into a control group with a CPU quota; null where that is not possible. */
-function limitCpu(pid: number, share: number): Disposable | null {
-  const folder = `/sys/fs/cgroup/cpu/proof-${pid}`;
-  try {
-    mkdirSync(folder);
-    writeFileSync(`${folder}/cpu.cfs_period_us`, '100000');
-    writeFileSync(`${folder}/cpu.cfs_quota_us`, String(100_000 * share));
-    writeFileSync(`${folder}/cgroup.procs`, String(pid));
-  } catch {
-    return null;
-  }
-  return {
-    [Symbol.dispose]: () => {
-      try {
-        writeFileSync('/sys/fs/cgroup/cpu/cgroup.procs', String(pid));
-        rmdirSync(folder);
-      } catch {
-        // Its processes are not all gone; an empty group costs nothing.
-      }
-    },
-  };
-}
 
 function keepBusy(): Disposable {
   const program = 'require("os").setPriority(0); for (;;);';
