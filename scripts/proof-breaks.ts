@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from './options.ts';
 import type { Report } from '../proof/report.ts';
 import { breaks, usualArgs, type Break } from './proof-breaks/breaks.ts';
 
@@ -86,7 +86,7 @@ async function linesFound(each: Break): Promise<string[]> {
   }
 }
 
-const { values, positionals: names } = parseArgs({
+const { values, positionals: names } = readOptions({
   allowPositionals: true,
   options: { seed: { type: 'string', default: '1' } },
 });

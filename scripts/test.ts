@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions, refuse } from './options.ts';
 import { isLong, testSeed } from '../test/support/random.ts';
 import { makeTemplate, templateVariable } from '../test/support/postgres.ts';
 import { programsVariable } from '../test/support/programs.ts';
@@ -35,7 +35,7 @@ const seed = process.env['TEST_SEED'] ?? (isLong ? String(testSeed()) : '1');
 const rootFolder = join(import.meta.dirname, '..');
 const part = (name: string): string => join(import.meta.dirname, 'tests', name);
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readOptions({
   allowPositionals: true,
   options: {
     concurrency: { type: 'string', default: String(availableParallelism()) },
@@ -45,8 +45,7 @@ const { values, positionals } = parseArgs({
 });
 process.chdir(rootFolder);
 if (![undefined, 'shared', 'own'].includes(values.only)) {
-  console.error(`--only is "shared" or "own", not "${values.only ?? ''}"`);
-  process.exit(2);
+  refuse(`--only is "shared" or "own", not "${values.only ?? ''}"`);
 }
 const sources = new Map(
   globSync(positionals)
@@ -57,12 +56,10 @@ const sources = new Map(
     }),
 );
 if (![undefined, 'sqlite', 'postgres'].includes(values.engine)) {
-  console.error(`--engine is "sqlite" or "postgres", not "${values.engine ?? ''}"`);
-  process.exit(2);
+  refuse(`--engine is "sqlite" or "postgres", not "${values.engine ?? ''}"`);
 }
 if (sources.size === 0) {
-  console.error(`No test file matches ${positionals.join(' ') || 'nothing: name a glob'}`);
-  process.exit(2);
+  refuse(`No test file matches ${positionals.join(' ') || 'nothing: name a glob'}`);
 }
 // A run within a run starts the programs of the outer one.
 const given = process.env[programsVariable];

@@ -3,10 +3,10 @@
  * each program. It starts several times faster than the sources, which need no build.
  */
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 import { bundle, programNames } from './bundle.ts';
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readOptions({
   allowPositionals: true,
   options: { out: { type: 'string', default: 'dist' } },
 });

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 import colors from 'picocolors';
 import type { ApiCall } from '../../proof/api.ts';
 import { openProgress } from '../demo/view.ts';
@@ -63,7 +63,7 @@ async function settle(cluster: Cluster, until: number): Promise<Audit> {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     options: {
       chaos: { type: 'boolean', default: false },
       minutes: { type: 'string' },

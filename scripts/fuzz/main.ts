@@ -2,19 +2,18 @@
  * `npm run fuzz -- --count 1e6 --seed 1`: random requests against a control plane in this process.
  * `--sequence N` plays one sequence again, `--verbose` logs what broke on the server's side.
  */
-import { parseArgs } from 'node:util';
+import { readOptions, refuse } from '../options.ts';
 import { pino } from 'pino';
 import { startTestControlPlane } from '../../test/support/control-plane.ts';
 import { fuzz } from './run.ts';
 
 function wholeNumber(name: string, text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0)
-    throw new Error(`--${name} must be a whole number`);
+  if (!Number.isSafeInteger(value) || value < 0) refuse(`--${name} must be a whole number`);
   return value;
 }
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     count: { type: 'string', default: '20000' },
     seed: { type: 'string', default: '1' },

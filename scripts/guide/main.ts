@@ -1,8 +1,8 @@
 /** `npm run guide [-- --if-stale]`: builds the documents as a site, which a control plane serves at `/guide/`. */
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 import { buildGuide, guideFolder, isStale } from './build.ts';
 
-const { values } = parseArgs({ options: { 'if-stale': { type: 'boolean', default: false } } });
+const { values } = readOptions({ options: { 'if-stale': { type: 'boolean', default: false } } });
 if (!values['if-stale'] || isStale(guideFolder)) {
   const begunAt = performance.now();
   try {

@@ -12,7 +12,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 import { architectures, parseArchitecture } from './architecture.ts';
 import { buildah, buildahProblem, hasImage } from './buildah.ts';
 import { buildImages } from './build.ts';
@@ -40,7 +40,7 @@ async function clean(): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readOptions({
     allowPositionals: true,
     options: {
       arch: { type: 'string' },

@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 import { makeBills } from './bill.ts';
 import { makeCharts, tryOnCluster } from './charts.ts';
 import { writeChecksums } from './checksums.ts';
@@ -125,7 +125,7 @@ async function take({ name, run }: Step, context: ReleaseContext): Promise<StepR
 const marks = { passed: '✔', failed: '✖', 'not checked': '?', 'left out': '-', 'not run yet': ' ' };
 
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readOptions({
     allowPositionals: true,
     options: {
       only: { type: 'string', multiple: true, default: [] },

@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 import { bundle, programNames, type ProgramName } from '../build/bundle.ts';
 import { stripPackages } from '../images/inside/strip-packages.ts';
 
@@ -159,7 +159,7 @@ export async function makePackages(built: string, out: string): Promise<Tarball[
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     options: {
       built: { type: 'string', default: 'dist/built' },
       out: { type: 'string', default: 'dist/packages' },

@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 import { blocksIn, installPage, shellTextOf, type Block } from '../guide/blocks.ts';
 import { source } from '../guide/contents.ts';
 import { makeBareRoot, ownProgram, registrySettings } from './bare-root.ts';
@@ -158,7 +158,7 @@ export async function strangerProblem(): Promise<string | null> {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     options: {
       packages: { type: 'string' },
       page: { type: 'string', default: join(source, installPage) },
