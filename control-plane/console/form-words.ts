@@ -108,6 +108,8 @@ export const labels: Readonly<Record<string, string>> = {
   heartbeat: '',
   'heartbeat.period': 'Expects a ping every',
   'heartbeat.periodUnit': 'Unit',
+  'heartbeat.cron': 'Or by a schedule of cron',
+  'heartbeat.timezone': 'Its time zone',
   'heartbeat.grace': 'Grace',
   'heartbeat.graceUnit': 'Unit of the grace',
   'heartbeat.pingToken': 'Token in its address',

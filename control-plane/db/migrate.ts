@@ -55,6 +55,7 @@ import * as heldDeletions from './migrations/0045-held-deletions.ts';
 import * as windowMutes from './migrations/0046-window-mutes.ts';
 import * as heldSnapshots from './migrations/0047-held-snapshots.ts';
 import * as refusals from './migrations/0048-refusals.ts';
+import * as heartbeatRuns from './migrations/0049-heartbeat-runs.ts';
 
 /** Up to 0018, for SQLite. */
 const onSqlite = {
@@ -123,6 +124,7 @@ const onBoth = {
   '0046-window-mutes': windowMutes,
   '0047-held-snapshots': heldSnapshots,
   '0048-refusals': refusals,
+  '0049-heartbeat-runs': heartbeatRuns,
 } satisfies Record<string, MigrationOfBoth>;
 
 function migrationsOf(engine: Engine): Record<string, Migration> {

@@ -12,9 +12,11 @@ import { availabilityWithin } from './decide/heartbeat-times.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import type { CallContext } from '../http/call-context.ts';
 import type { Handlers } from '../http/implement.ts';
-import { findPinged, recordPing } from './heartbeats.ts';
+import type { HeartbeatInput } from './decide/heartbeat.ts';
+import { findPinged, type PingOrigin, recordPing } from './heartbeats.ts';
+import { readMessage } from './read-message.ts';
 import { PingIntake } from './take-ping.ts';
-import { readHeartbeatTimes } from './read-heartbeat-times.ts';
+import { quietStates, readHeartbeatTimes } from './read-heartbeat-times.ts';
 import type { Services } from '../core/services.ts';
 
 const dayMs = 86_400_000;
@@ -28,7 +30,24 @@ function toWire(row: EventRow) {
     timestamp: toTimestamp(row.happened_at),
     source: row.source,
     userAgent: row.user_agent,
+    ...{ runId: row.run_id, durationMs: row.duration_ms, message: row.message },
   };
+}
+
+type PingContext = CallContext<{ kind: 'none' }>;
+interface SignalInput {
+  params: { pingToken: string; signal: string };
+  query: { rid?: string };
+}
+
+/** What a job reports by a word behind its address, or by an exit code other than 0. */
+function inputOf(said: string, run: string | null): HeartbeatInput {
+  if (said === 'start') return { kind: 'start', run };
+  if (said === 'log') return { kind: 'log' };
+  const code = said === 'fail' ? null : Number(said);
+  const reason =
+    code === null ? 'the job reported a failure' : `the job ended with exit code ${code}`;
+  return { kind: 'fail', reason, run };
 }
 
 export function heartbeatHandlers(services: Services): Handlers<typeof heartbeatRoutes> {
@@ -60,6 +79,7 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
     const counted = await eventsOf(accountId, checkId)
       .where('happened_at', '>=', from)
       .where('happened_at', '<', to)
+      .where('state', 'not in', quietStates)
       .clearSelect()
       .select((select) => select.fn.countAll<number>().as('events'))
       .executeTakeFirstOrThrow();
@@ -84,42 +104,43 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
     };
   };
 
-  /** Where a call for a heartbeat that is there came from. */
+  /** Where a call for a heartbeat that is there came from, and what it says. */
   const originOf = async (
     pingToken: string,
-    { source, userAgent, receivedAt, limit }: CallContext<{ kind: 'none' }>,
-  ) => {
-    const checkId = await findPinged(db, pingToken);
-    if (checkId === undefined) throw notFound('heartbeat', pingToken);
-    limit(`ping ${checkId}`, pingRateLimit);
-    return { source, userAgent, at: receivedAt };
-  };
-
-  const ping = async (
-    { params: { pingToken } }: { params: { pingToken: string } },
-    context: CallContext<{ kind: 'none' }>,
-  ) => {
-    await pings.take(pingToken, await originOf(pingToken, context));
-    return { message: 'received' };
+    { source, userAgent, receivedAt, limit, body }: PingContext,
+  ): Promise<PingOrigin> => {
+    const pinged = await findPinged(db, pingToken);
+    if (pinged === undefined) throw notFound('heartbeat', pingToken);
+    limit(`ping ${pinged.checkId}`, pingRateLimit);
+    const message = await readMessage(services, pinged, body);
+    return { source, userAgent, message, at: receivedAt };
   };
 
   const signal = async (
-    input: { params: { pingToken: string; signal: string } },
-    context: CallContext<{ kind: 'none' }>,
+    { params: { pingToken, signal: said }, query: { rid } }: SignalInput,
+    context: PingContext,
   ) => {
-    const { pingToken, signal: said } = input.params;
-    if (Number(said) === 0) return ping(input, context);
     const origin = await originOf(pingToken, context);
-    if (said !== 'start' && said !== 'log') {
-      const reason =
-        said === 'fail'
-          ? 'the job reported a failure'
-          : `the job ended with exit code ${Number(said)}`;
+    const run = rid ?? null;
+    const isPing = Number(said) === 0;
+    // What is said of one run is not merged with what is said of another.
+    if (isPing && run === null && origin.message === null) await pings.take(pingToken, origin);
+    else {
       pings.forget(pingToken);
-      await recordPing(services, pingToken, origin, { kind: 'fail', reason });
+      await recordPing(
+        services,
+        pingToken,
+        origin,
+        isPing ? { kind: 'ping', run } : inputOf(said, run),
+      );
     }
     return { message: 'received' };
   };
+
+  const ping = (
+    { params, query }: Omit<SignalInput, 'params'> & { params: { pingToken: string } },
+    context: PingContext,
+  ) => signal({ params: { ...params, signal: '0' }, query }, context);
 
   return {
     signalHeartbeat: signal,

@@ -8,6 +8,7 @@ import { inTransaction } from '../db/unit.ts';
 import type { HeartbeatsTable } from './tables.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { stepHeartbeat, type HeartbeatInput } from './decide/heartbeat.ts';
+import { heartbeatOf } from './heartbeat-of.ts';
 import type { Services } from '../core/services.ts';
 import { excuseByOthers } from './move-deadlines.ts';
 import { postponeForMaintenance } from './postpone-heartbeats.ts';
@@ -37,6 +38,8 @@ type Row = Selectable<HeartbeatsTable> & {
 export interface PingOrigin {
   source: string | null;
   userAgent: string | null;
+  /** What the job sent along. */
+  message?: string | null;
   /** Arrival of the ping in ms since the epoch; now if absent. */
   at?: number;
 }
@@ -53,9 +56,15 @@ function heartbeatRows(db: Kysely<Database>) {
     );
 }
 
-function errorOf(input: HeartbeatInput): string | null {
-  if (input.kind === 'fail') return input.reason;
-  return input.kind === 'tick' ? 'no ping by the end of the grace period' : null;
+function errorOf(input: HeartbeatInput, row: Row, message: string | null): string | null {
+  if (input.kind === 'fail') {
+    const [said = ''] = message?.trim().split('\n') ?? [];
+    return said === '' ? input.reason : `${input.reason}: ${said.slice(0, maxTextLength)}`;
+  }
+  if (input.kind !== 'tick') return null;
+  return row.started_at === null
+    ? 'no ping by the end of the grace period'
+    : `the job that started at ${new Date(row.started_at).toISOString()} did not end in time`;
 }
 
 async function apply(
@@ -66,18 +75,10 @@ async function apply(
   origin: PingOrigin,
 ): Promise<RunVerdict | null> {
   const now = origin.at ?? services.clock.now();
-  const { heartbeat, effect } = stepHeartbeat(
-    {
-      periodMs: row.period_ms,
-      graceMs: row.grace_ms,
-      lastPingAt: row.last_ping_at,
-      expectedAt: row.expected_at,
-      failsAt: row.fails_at,
-    },
-    input,
-    now,
-  );
+  const { heartbeat, effect } = stepHeartbeat(heartbeatOf(row), input, now);
   if (effect === null) return null;
+  const { hasFailures, durationMs } = effect;
+  const message = origin.message ?? null;
   const { account_id: accountId, check_id: checkId, name } = row;
   await db
     .updateTable('heartbeats')
@@ -85,6 +86,8 @@ async function apply(
       last_ping_at: heartbeat.lastPingAt,
       expected_at: heartbeat.expectedAt,
       fails_at: heartbeat.failsAt,
+      started_at: heartbeat.started?.at ?? null,
+      started_run: heartbeat.started?.run ?? null,
     })
     .where('account_id', '=', accountId)
     .where('check_id', '=', checkId)
@@ -99,8 +102,11 @@ async function apply(
       happened_at: now,
       source: origin.source?.slice(0, maxTextLength) ?? null,
       user_agent: origin.userAgent?.slice(0, maxTextLength) ?? null,
+      run_id: 'run' in input ? (input.run ?? null) : null,
+      ...{ duration_ms: durationMs, message },
     })
     .execute();
+  if (hasFailures === null) return null;
   const resultId = services.newRunId();
   const { runId: checkRunId } = await storeFinal(
     db,
@@ -111,7 +117,7 @@ async function apply(
       check_id: checkId,
       check_type: 'HEARTBEAT',
       name,
-      has_failures: toFlag(effect.hasFailures),
+      has_failures: toFlag(hasFailures),
       has_errors: 0,
       is_degraded: 0,
       over_max_response_time: 0,
@@ -122,7 +128,7 @@ async function apply(
       started_at: now,
       stopped_at: now,
       created_at: now,
-      response_time_ms: 0,
+      response_time_ms: durationMs ?? 0,
       epoch: 0,
       is_cancelled: 0,
       is_payload_dropped: 0,
@@ -134,11 +140,11 @@ async function apply(
     checkId,
     checkRunId,
     startedAt: now,
-    hasFailures: effect.hasFailures,
+    hasFailures,
     hasErrors: false,
     isDegraded: false,
     runLocation,
-    responseTime: 0,
+    responseTime: durationMs ?? 0,
   });
   await writeStatuses(services.statuses, db, new Map([[checkId, change]]), now);
   return {
@@ -150,13 +156,13 @@ async function apply(
     scheduledFor: null,
     startedAt: now,
     stoppedAt: now,
-    hasFailures: effect.hasFailures,
+    hasFailures,
     hasErrors: false,
     isDegraded: false,
-    responseTimeMs: 0,
+    responseTimeMs: durationMs ?? 0,
     statusCode: null,
     statusText: null,
-    error: errorOf(input),
+    error: errorOf(input, row, message),
   };
 }
 
@@ -164,13 +170,12 @@ async function apply(
 export async function findPinged(
   db: Kysely<Database>,
   pingToken: string,
-): Promise<string | undefined> {
-  const row = await db
+): Promise<{ checkId: string; accountId: string } | undefined> {
+  return db
     .selectFrom('heartbeats')
-    .select('check_id')
+    .select(['check_id as checkId', 'account_id as accountId'])
     .where('ping_token', '=', sha256Hex(pingToken))
     .executeTakeFirst();
-  return row?.check_id;
 }
 
 /** Records a ping. Throws 404 for an unknown token; a ping of a deactivated monitor has no effect. */
@@ -182,8 +187,8 @@ export async function recordPing(
 ): Promise<void> {
   await services.reception.recorded();
   const steps = await services.commits.run(async (db) => {
-    const checkId = await findPinged(db, pingToken);
-    if (checkId !== undefined) await lockChecks(db, [checkId]);
+    const pinged = await findPinged(db, pingToken);
+    if (pinged !== undefined) await lockChecks(db, [pinged.checkId]);
     const row = await heartbeatRows(db)
       .where('ping_token', '=', sha256Hex(pingToken))
       .executeTakeFirst();

@@ -14,7 +14,9 @@ import { ApiError } from '../errors/api-error.ts';
 import { sha256Hex } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import type { Database } from '../db/tables.ts';
+import { dueAfter, maxPauseMs } from './decide/due-after.ts';
 import { withSettings } from './decide/heartbeat.ts';
+import { heartbeatOf } from './heartbeat-of.ts';
 
 type Saved = SavedCheck & Partial<Pick<ChangedCheck, 'before'>>;
 
@@ -24,7 +26,13 @@ async function writeHeartbeat(
   { row: { account_id: accountId, id: checkId }, effective: fields, before: old }: Saved,
 ): Promise<void> {
   const settings = fields['heartbeat'] as HeartbeatSettings & { pingToken: string };
-  const periodMs = heartbeatDurationMs(settings.period, settings.periodUnit);
+  const now = clock.now();
+  const cron = settings.cron || null;
+  const timezone = settings.timezone || null;
+  const periodMs =
+    cron === null
+      ? heartbeatDurationMs(settings.period, settings.periodUnit)
+      : maxPauseMs(cron, timezone, now);
   const graceMs = heartbeatDurationMs(settings.grace, settings.graceUnit);
   const tokenHash = sha256Hex(secrets.decryptStored(settings.pingToken, accountId));
   const taken = await db
@@ -44,19 +52,20 @@ async function writeHeartbeat(
     .selectAll()
     .where('check_id', '=', checkId)
     .executeTakeFirst();
-  const { lastPingAt, expectedAt, failsAt } = withSettings(
-    {
-      ...{ periodMs: before?.period_ms ?? periodMs, graceMs: before?.grace_ms ?? graceMs },
-      lastPingAt: before?.last_ping_at ?? null,
-      ...{ expectedAt: before?.expected_at ?? null, failsAt: before?.fails_at ?? null },
-    },
-    { periodMs, graceMs },
+  const schedule = { periodMs, cron, timezone };
+  const timing = { periodMs, graceMs, dueAfter: (at: number) => dueAfter(schedule, at) };
+  const { lastPingAt, expectedAt, failsAt, started } = withSettings(
+    before === undefined
+      ? { ...timing, lastPingAt: null, expectedAt: null, failsAt: null, started: null }
+      : heartbeatOf(before),
+    timing,
     { wasActive: old?.activated ?? fields.activated, isActive: fields.activated },
-    clock.now(),
+    now,
   );
   const values = {
-    ...{ ping_token: tokenHash, period_ms: periodMs, grace_ms: graceMs },
+    ...{ ping_token: tokenHash, period_ms: periodMs, grace_ms: graceMs, cron, timezone },
     ...{ last_ping_at: lastPingAt, expected_at: expectedAt, fails_at: failsAt },
+    ...{ started_at: started?.at ?? null, started_run: started?.run ?? null },
   };
   await db
     .insertInto('heartbeats')

@@ -11,6 +11,7 @@ import {
 } from '../reception/index.ts';
 import type { Outage } from '../replicas/index.ts';
 import { excusedUntil, maxPeriods } from './decide/heartbeat.ts';
+import { heartbeatOf } from './heartbeat-of.ts';
 import type { HeartbeatsTable } from './tables.ts';
 
 /**
@@ -50,14 +51,7 @@ export async function excuseByOthers(
   outages: readonly Outage[],
   now: number,
 ): Promise<boolean> {
-  const failsAt = excusedUntil(
-    {
-      ...{ periodMs: row.period_ms, graceMs: row.grace_ms, lastPingAt: row.last_ping_at },
-      ...{ expectedAt: row.expected_at, failsAt: row.fails_at },
-    },
-    outages,
-    now,
-  );
+  const failsAt = excusedUntil(heartbeatOf(row), outages, now);
   if (failsAt === null) return false;
   await db
     .updateTable('heartbeats')
@@ -75,6 +69,7 @@ export const moveHeartbeats: GapConsumer = async (db, gap) => {
     .set((set) => ({
       last_ping_at: set('last_ping_at', '+', stepMs),
       expected_at: set('expected_at', '+', stepMs),
+      started_at: set('started_at', '+', stepMs),
       fails_at: set('fails_at', '+', shiftOf(gap)),
     }))
     .where('fails_at', 'is not', null)

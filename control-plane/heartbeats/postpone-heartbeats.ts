@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { HeartbeatsTable } from './tables.ts';
 import { postponeHeartbeat } from './decide/heartbeat.ts';
+import { heartbeatOf } from './heartbeat-of.ts';
 import { heldAt, maintenanceOf, type PlannedWindow, selectionOf } from '../maintenance/index.ts';
 
 type Row = Selectable<HeartbeatsTable>;
@@ -64,7 +65,7 @@ export async function resumeHeartbeats(
   for (const row of rows) {
     if (row.last_ping_at === null || row.fails_at === null) continue;
     if (!isSelected(window, row.check_id)) continue;
-    const expectedAt = Math.max(row.last_ping_at + row.period_ms, now);
+    const expectedAt = Math.max(heartbeatOf(row).dueAfter(row.last_ping_at), now);
     const failsAt = expectedAt + row.grace_ms;
     if (failsAt < row.fails_at) await setTimer(db, row, { expectedAt, failsAt });
   }

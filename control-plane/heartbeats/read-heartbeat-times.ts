@@ -1,6 +1,10 @@
 import type { Kysely } from 'kysely';
+import type { HeartbeatState } from '@monitor/shared/contract/check-routes.ts';
 import type { Database } from '../db/tables.ts';
 import type { HeartbeatTimes } from './decide/heartbeat-times.ts';
+
+/** States of events that change nothing about the monitor. */
+export const quietStates: HeartbeatState[] = ['STARTED', 'LOGGED'];
 
 /**
  * The failing times of a heartbeat monitor since an instant, as far as its events are stored; null
@@ -15,7 +19,8 @@ export async function readHeartbeatTimes(
   const events = db
     .selectFrom('heartbeat_events')
     .where('account_id', '=', accountId)
-    .where('check_id', '=', checkId);
+    .where('check_id', '=', checkId)
+    .where('state', 'not in', quietStates);
   const first = await events
     .select('happened_at')
     .orderBy('happened_at')
@@ -38,6 +43,7 @@ export async function readHeartbeatTimes(
         .selectFrom('heartbeat_events as next')
         .select((of) => of.fn.min('next.happened_at').as('at'))
         .whereRef('next.check_id', '=', 'heartbeat_events.check_id')
+        .where('next.state', 'not in', quietStates)
         .whereRef('next.happened_at', '>', 'heartbeat_events.happened_at')
         .as('to'),
     )

@@ -20,6 +20,13 @@ export interface HeartbeatsTable {
   expected_at: number | null;
   /** When the monitor fails without a ping; null like `expected_at`. */
   fails_at: number | null;
+  /** Null for a plain period. */
+  cron: string | null;
+  timezone: string | null;
+  /** When the run began that has not ended; null where the job does not say it. */
+  started_at: number | null;
+  /** Its id; null without one. */
+  started_run: string | null;
 }
 
 export interface HeartbeatEventsTable {
@@ -31,4 +38,9 @@ export interface HeartbeatEventsTable {
   happened_at: number;
   source: string | null;
   user_agent: string | null;
+  run_id: string | null;
+  /** From the start of the run to its end. */
+  duration_ms: number | null;
+  /** What the job said, scrubbed. */
+  message: string | null;
 }

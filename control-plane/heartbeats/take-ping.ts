@@ -50,10 +50,9 @@ export class PingIntake {
     return recorded;
   }
 
-  /** Pings that wait to be recorded are older than a failure that follows them. */
+  /** For a signal that follows: pings that wait are older than it, and one after it is recorded at once. */
   forget(pingToken: string): void {
-    const open = this.#open.get(pingToken);
-    if (open !== undefined) open.last = null;
+    this.#open.delete(pingToken);
   }
 
   #close(pingToken: string): void {

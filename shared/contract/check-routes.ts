@@ -176,7 +176,9 @@ const deleteCheck = defineRoute({
   errors: [404],
 });
 
-export const heartbeatState = z.enum(['FAILING', 'EARLY', 'RECEIVED', 'GRACE', 'LATE']);
+export const heartbeatState = z
+  .enum(['FAILING', 'EARLY', 'RECEIVED', 'GRACE', 'LATE', 'STARTED', 'LOGGED'])
+  .meta({ description: 'STARTED and LOGGED change nothing about the monitor' });
 export type HeartbeatState = z.infer<typeof heartbeatState>;
 
 const availability = z.object({
@@ -194,6 +196,15 @@ export const heartbeatEvent = z
     timestamp,
     source: z.string().nullable(),
     userAgent: z.string().nullable(),
+    runId: z.string().nullable().meta({ description: '`rid` of the call' }),
+    durationMs: z
+      .number()
+      .nullable()
+      .meta({ description: 'From the start of the run to its end, where the job reports both' }),
+    message: z
+      .string()
+      .nullable()
+      .meta({ description: 'What the job sent along, without values of secret variables' }),
   })
   .meta({ id: 'HeartbeatEvent' });
 
@@ -262,6 +273,14 @@ export const pingRateLimit = { requests: 120, seconds: 60 };
 
 const pingAnswer = z.object({ message: z.string() });
 const byToken = z.object({ pingToken: z.string() });
+const ofRun = z.object({
+  rid: z
+    .string()
+    .min(1)
+    .max(64)
+    .exactOptional()
+    .meta({ description: 'Id of the run: its start and its end have the same' }),
+});
 
 const pingHeartbeat = defineRoute({
   operationId: 'pingHeartbeat',
@@ -272,24 +291,19 @@ const pingHeartbeat = defineRoute({
   authentication: 'none',
   limitedByToken: true,
   params: byToken,
+  query: ofRun,
   status: 200,
   response: pingAnswer,
-  errors: [404, 429],
+  errors: [400, 404, 429],
 });
 
-/** For jobs that use POST; the body is ignored. */
+/** For jobs that use POST. */
 const pingHeartbeatByPost = defineRoute({
+  ...pingHeartbeat,
   operationId: 'pingHeartbeatByPost',
   method: 'POST',
-  path: '/ping/{pingToken}',
-  tag: 'Heartbeats',
-  summary: 'Ping a heartbeat monitor; the body is ignored',
-  authentication: 'none',
-  limitedByToken: true,
-  params: byToken,
-  status: 200,
-  response: pingAnswer,
-  errors: [404, 429],
+  summary: 'Ping a heartbeat monitor; the beginning of the body is kept as what the job says',
+  bodyStream: true,
 });
 
 const exitCode = String.raw`[01]?\d?\d|2[0-4]\d|25[0-5]`;
@@ -297,21 +311,21 @@ const bySignal = byToken.extend({
   signal: z.string().regex(new RegExp(`^(start|fail|log|${exitCode})$`)),
 });
 
-/** The addresses of clients that say more than that a job ran. `start` and `log` change nothing. */
+/** The addresses of clients that say more than that a job ran. */
 const signalHeartbeat = defineRoute({
   ...pingHeartbeat,
   operationId: 'signalHeartbeat',
   path: '/ping/{pingToken}/{signal}',
   summary: 'Report a failure (`fail`), an exit code (`0` to `255`), `start` or `log`',
   params: bySignal,
-  errors: [400, 404, 429],
 });
 
 const signalHeartbeatByPost = defineRoute({
   ...signalHeartbeat,
   operationId: 'signalHeartbeatByPost',
   method: 'POST',
-  summary: 'The same for jobs that use POST; the body is ignored',
+  summary: 'The same for jobs that use POST; the beginning of the body is kept',
+  bodyStream: true,
 });
 
 export const checkRoutes = { listChecks, createCheck, getCheck, updateCheck, deleteCheck };

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
 import fc from 'fast-check';
+import { readCron } from '@monitor/shared/domain/cron.ts';
+import { dueAfter } from '../../control-plane/heartbeats/decide/due-after.ts';
 import { availabilityWithin } from '../../control-plane/heartbeats/decide/heartbeat-times.ts';
 import {
   stepHeartbeat,
   withSettings,
   type Heartbeat,
+  type HeartbeatInput,
 } from '../../control-plane/heartbeats/decide/heartbeat.ts';
 import { sweepHeartbeats } from '../../control-plane/heartbeats/heartbeats.ts';
 import { passTime, startTestControlPlane } from '../support/control-plane.ts';
@@ -15,8 +18,11 @@ import { TestClock } from '../support/test-clock.ts';
 
 const minute = 60_000;
 const start = Date.parse('2026-11-21T08:00:00Z');
+const every = (periodMs: number) => (at: number) => at + periodMs;
 const waiting: Heartbeat = {
   periodMs: 10 * minute,
+  dueAfter: every(10 * minute),
+  started: null,
   graceMs: 2 * minute,
   lastPingAt: null,
   expectedAt: null,
@@ -132,36 +138,37 @@ test('the calls of usual clients are taken for what they say', async () => {
   const status = async () => (await cp.api('GET', `/v1/check-statuses/${check.id}`)).body;
   let count = 0;
   for (const [method, path, said] of [
-    ['GET', '/start', null],
+    ['GET', '/start', 'STARTED'],
     ['GET', '', 'ping'],
     ['HEAD', '', 'ping'],
     ['POST', '/fail', 'failure'],
-    ['POST', '/log', null],
+    ['POST', '/log', 'LOGGED'],
     ['GET', '/', 'ping'],
     ['POST', '/0', 'ping'],
     ['GET', '/1', 'failure'],
     ['POST', '/255', 'failure'],
     ['GET', '?rid=8c0c1a2e-7e60-4ac9-9d2c-1a2b3c4d5e6f', 'ping'],
     ['HEAD', '/fail/?rid=1', 'failure'],
-    ['POST', '/start?rid=1', null],
+    ['POST', '/start?rid=1', 'STARTED'],
     ['GET', '/0/', 'ping'],
   ] as const) {
-    const before = await newest();
+    const before = (await status())?.hasFailures;
     const answer = await fetch(pingUrl + path, {
       ...{ method, ...(method === 'POST' ? { body: 'what the job printed' } : {}) },
     });
     assert.equal(answer.status, 200, `${method} ${path}`);
     await answer.text();
-    const { state, count: now } = await newest();
-    if (said === null) assert.deepEqual([state, now], [before.state, before.count], path);
-    else {
-      count += 1;
+    const { state } = await newest();
+    count += 1;
+    if (said === 'STARTED' || said === 'LOGGED') {
+      assert.deepEqual([state, (await status())?.hasFailures], [said, before], path);
+    } else {
       assert.equal(state === 'FAILING', said === 'failure', `${method} ${path}`);
       assert.equal((await status()).hasFailures, said === 'failure', `${method} ${path}`);
     }
     clock.advance(1_500);
   }
-  assert.equal((await newest()).count, count);
+  assert.equal((await newest()).count, Math.min(count, 10));
   // A ping that waits to be recorded is older than the failure after it.
   for (const path of ['', '', '/fail']) await (await fetch(pingUrl + path)).text();
   clock.advance(1_500);
@@ -177,6 +184,250 @@ test('the calls of usual clients are taken for what they say', async () => {
     assert.equal((await fetch(pingUrl + path)).status, 400, path);
   }
   assert.equal((await fetch(`${cp.url}/ping/unknown-token-1234/fail`)).status, 404);
+});
+
+const runs: [
+  name: string,
+  steps: [atMinutes: number, input: HeartbeatInput, said: string | null][],
+][] = [
+  [
+    'a run that ends in time has a duration',
+    [
+      [0, { kind: 'start' }, 'STARTED'],
+      [1, { kind: 'log' }, 'LOGGED'],
+      [1.5, { kind: 'ping' }, 'RECEIVED 1.5'],
+      [13.4, { kind: 'tick' }, null],
+      [13.5, { kind: 'tick' }, 'FAILING'],
+    ],
+  ],
+  [
+    'one that does not end is late, also before a ping was expected',
+    [
+      [0, { kind: 'ping' }, 'RECEIVED'],
+      [3, { kind: 'start' }, 'STARTED'],
+      [4.9, { kind: 'tick' }, null],
+      [5, { kind: 'tick' }, 'FAILING'],
+      [7, { kind: 'ping' }, 'RECEIVED 4'],
+    ],
+  ],
+  [
+    'one that never pinged fails when its first run hangs',
+    [
+      [0, { kind: 'start' }, 'STARTED'],
+      [2, { kind: 'tick' }, 'FAILING'],
+    ],
+  ],
+  [
+    'a failure ends its run',
+    [
+      [0, { kind: 'start', run: 'a' }, 'STARTED'],
+      [1, { kind: 'fail', reason: 'x', run: 'a' }, 'FAILING 1'],
+      [5, { kind: 'tick' }, null],
+    ],
+  ],
+  [
+    'the end of another run ends nothing',
+    [
+      [0, { kind: 'start', run: 'a' }, 'STARTED'],
+      [0.5, { kind: 'start', run: 'b' }, 'STARTED'],
+      [1, { kind: 'ping', run: 'a' }, 'GRACE'],
+      [2, { kind: 'tick' }, null],
+      [2.5, { kind: 'tick' }, 'FAILING'],
+    ],
+  ],
+  [
+    'runs with ids that overlap end each for itself',
+    [
+      [0, { kind: 'start', run: 'a' }, 'STARTED'],
+      [0.5, { kind: 'start', run: 'b' }, 'STARTED'],
+      [1, { kind: 'ping', run: 'a' }, 'GRACE'],
+      [2, { kind: 'ping', run: 'b' }, 'EARLY 1.5'],
+      [5, { kind: 'tick' }, null],
+    ],
+  ],
+  [
+    'a ping without an id ends any run, without a duration',
+    [
+      [0, { kind: 'start', run: 'a' }, 'STARTED'],
+      [1, { kind: 'ping' }, 'RECEIVED'],
+      [5, { kind: 'tick' }, null],
+    ],
+  ],
+  [
+    'a run that starts late is judged by its start',
+    [
+      [0, { kind: 'ping' }, 'RECEIVED'],
+      [11, { kind: 'start' }, 'STARTED'],
+      [12.5, { kind: 'ping' }, 'GRACE 1.5'],
+    ],
+  ],
+];
+
+for (const [name, steps] of runs) {
+  test(`runs of a job: ${name}`, () => {
+    let heartbeat = waiting;
+    for (const [at, input, said] of steps) {
+      const step = stepHeartbeat(heartbeat, input, at * minute);
+      const { event, durationMs } = step.effect ?? {};
+      const shown = durationMs == null ? (event ?? null) : `${event} ${durationMs / minute}`;
+      assert.equal(shown, said, `minute ${at}`);
+      ({ heartbeat } = step);
+    }
+  });
+}
+
+test('without a grace time a run has its period', () => {
+  const eager = { ...waiting, graceMs: 0 };
+  const { heartbeat } = stepHeartbeat(eager, { kind: 'start' }, 0);
+  assert.equal(heartbeat.failsAt, 10 * minute);
+});
+
+test('a save keeps the run that goes on, and its deadline by the new grace', () => {
+  const active = { wasActive: true, isActive: true };
+  const { heartbeat } = stepHeartbeat(
+    { ...waiting, lastPingAt: 0, expectedAt: 9 * minute, failsAt: 11 * minute },
+    { kind: 'start' },
+    5 * minute,
+  );
+  for (const [graceMs, failsAt] of [
+    [2 * minute, 7],
+    [4 * minute, 9],
+    [minute, 6],
+  ] as const) {
+    const saved = withSettings(heartbeat, { ...waiting, graceMs }, active, 5.5 * minute);
+    assert.equal(saved.failsAt, failsAt * minute);
+  }
+  const paused = withSettings(heartbeat, waiting, { wasActive: true, isActive: false }, 6 * minute);
+  assert.deepEqual([paused.failsAt, paused.started], [null, null]);
+});
+
+const berlin = 'Europe/Berlin';
+const dues: [cron: string, timezone: string | null, at: string, due: string][] = [
+  ['30 2 * * *', null, '2026-11-21T02:28:00Z', '2026-11-21T02:30:00Z'],
+  // A ping shortly before its time is the one of that time.
+  ['30 2 * * *', null, '2026-11-21T02:29:30Z', '2026-11-22T02:30:00Z'],
+  ['30 2 * * *', null, '2026-11-21T02:30:00Z', '2026-11-22T02:30:00Z'],
+  ['30 2 * * *', berlin, '2026-11-21T02:30:00Z', '2026-11-22T01:30:00Z'],
+  ['30 2 * * *', 'America/New_York', '2026-11-21T02:30:00Z', '2026-11-21T07:30:00Z'],
+  ['0 9 * * MON-FRI', berlin, '2026-11-20T08:30:00Z', '2026-11-23T08:00:00Z'],
+  ['@monthly', null, '2026-01-31T00:00:00Z', '2026-02-01T00:00:00Z'],
+  ['0 0 29 2 *', null, '2026-01-01T00:00:00Z', '2028-02-29T00:00:00Z'],
+  ['0 0 13 * FRI', null, '2026-11-08T00:00:00Z', '2026-11-13T00:00:00Z'],
+  ['0 0 1 * 7', null, '2026-11-02T00:00:00Z', '2026-11-08T00:00:00Z'],
+  ['*/20 8-9 * * *', null, '2026-11-21T09:50:00Z', '2026-11-22T08:00:00Z'],
+  // Skipped on 28 March 2027, and there twice on 31 October.
+  ['30 2 * * *', berlin, '2027-03-27T12:00:00Z', '2027-03-28T01:30:00Z'],
+  ['30 2 * * *', berlin, '2027-10-30T12:00:00Z', '2027-10-31T00:30:00Z'],
+  ['30 2 * * *', berlin, '2027-10-31T00:30:00Z', '2027-11-01T01:30:00Z'],
+  ['0 * * * *', berlin, '2027-10-31T01:00:00Z', '2027-10-31T02:00:00Z'],
+];
+
+for (const [cron, timezone, at, due] of dues) {
+  test(`a job of ${cron} in ${timezone ?? 'UTC'} that pings at ${at} is due at ${due}`, () => {
+    const schedule = { cron, timezone, periodMs: 60 * minute };
+    assert.equal(
+      new Date(dueAfter(schedule, Date.parse(at))).toISOString(),
+      due.replace('Z', '.000Z'),
+    );
+  });
+}
+
+test('expressions of cron are read as cron reads them, or refused with the part that is wrong', () => {
+  for (const text of ['* * * * *', '0,30 */2 1-15/3 JAN,DEC sun-Sat', '5/15 * * * 0-7', '@Daily'])
+    assert.ok(!('problem' in readCron(text)), text);
+  for (const [text, problem] of [
+    ['* * * *', /five fields/],
+    ['0 0 2 * * *', /five fields/],
+    ['60 * * * *', /minute "60"/],
+    ['* 24 * * *', /hour "24"/],
+    ['* * 0 * *', /day of month "0"/],
+    ['* * * 13 *', /month "13"/],
+    ['* * * * 8', /day of week "8"/],
+    ['*/0 * * * *', /minute/],
+    ['9-5 * * * *', /minute/],
+    ['* * L * *', /day of month "L"/],
+    ['* * * * FRI-MON', /day of week/],
+    ['0 0 31 2 *', /no day in any year/],
+    ['@reboot', /five fields/],
+  ] as const) {
+    const read = readCron(text);
+    assert.match('problem' in read ? read.problem : 'read', problem, text);
+  }
+});
+
+test('a job reports its runs, and what it says is kept without secrets', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  await cp.api('POST', '/v1/variables', { key: 'TOKEN', value: 'hush hush', secret: true });
+  const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', body);
+  const { pingUrl } = check.heartbeat;
+  const call = async (path: string, said?: string | Buffer) => {
+    const options = said === undefined ? {} : { method: 'POST', body: said };
+    const answer = await fetch(pingUrl + path, options);
+    assert.equal(answer.status, 200, path);
+    await answer.text();
+  };
+  const newest = async () => {
+    const { body: events } = await cp.api('GET', `/v1/checks/heartbeats/${check.id}/events`);
+    const { state, runId, durationMs, message } = events[0].events[0];
+    return [state, runId, durationMs, message];
+  };
+  // A ping that waits to be recorded must not hide the end of a run.
+  await call('');
+  await call('/start');
+  clock.advance(400);
+  await call('');
+  assert.deepEqual(await newest(), ['RECEIVED', null, 400, null]);
+  clock.advance(minute);
+  await call('/start?rid=7');
+  clock.advance(minute);
+  await call('/3?rid=7', 'disk full\nhush hush hush%20hush aHVzaCBodXNo');
+  const masked = 'disk full\n******** ******** ********';
+  assert.deepEqual(await newest(), ['FAILING', '7', minute, masked]);
+  const [result] = (await cp.api('GET', `/v1/check-results/${check.id}`)).body;
+  assert.deepEqual([result.hasFailures, result.responseTime], [true, minute]);
+  await call('/log', Buffer.alloc(2_000_000, 'x\0'));
+  const [state, , , message] = await newest();
+  assert.deepEqual([state, message.length], ['LOGGED', 10_000 / 2]);
+  assert.equal((await cp.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures, true);
+  await call('', 'all is well');
+  assert.deepEqual(await newest(), ['RECEIVED', null, null, 'all is well']);
+  await call('/start');
+  clock.advance(3 * minute);
+  await sweepHeartbeats(cp.controlPlane.services);
+  assert.equal((await cp.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures, true);
+  const available = await cp.api('GET', `/v1/checks/heartbeats/${check.id}/availability`);
+  assert.equal(available.body.totalEntitiesCurrentPeriod, 5);
+  assert.equal((await fetch(`${pingUrl}?rid=${'x'.repeat(65)}`)).status, 400);
+});
+
+test('a monitor of a schedule expects a ping by each of its times', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const heartbeat = { cron: '*/10 9 * * *', timezone: berlin, grace: 2, graceUnit: 'minutes' };
+  const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', { ...body, heartbeat });
+  const ping = async () => (await fetch(check.heartbeat.pingUrl)).text();
+  const failsAfter = async (minutes: number): Promise<boolean> => {
+    await passTime(clock, minutes * minute, 2_000);
+    await sweepHeartbeats(cp.controlPlane.services);
+    return (await cp.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures;
+  };
+  // It is 9:00 there.
+  await ping();
+  assert.equal(await failsAfter(11), false, '9:11');
+  assert.equal(await failsAfter(2), true, '9:13');
+  await ping();
+  assert.equal(await failsAfter(8), false, '9:21');
+  assert.equal(await failsAfter(2), true, '9:23');
+  for (const [change, key] of [
+    [{ cron: '61 * * * *' }, 'heartbeat.cron'],
+    [{ period: 1, periodUnit: 'days', timezone: berlin }, 'heartbeat.timezone'],
+    [{}, 'heartbeat.period'],
+  ] as const) {
+    const wrong = { ...body, heartbeat: { grace: 5, graceUnit: 'minutes', ...change } };
+    const refused = await cp.api('POST', '/v1/checks/heartbeat', wrong);
+    assert.deepEqual([refused.status, refused.body.attributes.keys], [400, [key]]);
+  }
 });
 
 /** Saves at minutes after the only ping, and the minute from which the monitor fails; null for never. */
@@ -268,7 +519,8 @@ test('what a gap of the control plane has put off stays put off when settings ar
     [20 * minute, 2 * minute, 100],
     [minute, 2 * minute, 81],
   ] as const) {
-    const saved = withSettings(excused, { periodMs, graceMs }, active, 80 * minute);
+    const settings = { periodMs, graceMs, dueAfter: every(periodMs) };
+    const saved = withSettings(excused, settings, active, 80 * minute);
     assert.equal(saved.failsAt, failsAt * minute);
   }
 });

@@ -3,8 +3,8 @@
 /** @import { Check } from '../contract.ts' */
 /** @import { Tone } from '../state.js' */
 import { html } from '../dom.js';
-import { inWords } from '../format.js';
-import { CopyButton } from '../parts/code.js';
+import { duration, inWords } from '../format.js';
+import { Code, CopyButton } from '../parts/code.js';
 import { State } from '../parts/icons.js';
 import { Facts, Section } from '../parts/layout.js';
 import { List } from '../parts/list.js';
@@ -13,7 +13,10 @@ import { Time } from '../parts/time.js';
 import { useQuery } from '../query.js';
 
 /** @type {Record<HeartbeatState, Tone>} */
-const tones = { RECEIVED: 'good', EARLY: 'warn', GRACE: 'warn', LATE: 'warn', FAILING: 'bad' };
+const tones = {
+  ...{ RECEIVED: 'good', EARLY: 'warn', GRACE: 'warn', LATE: 'warn', FAILING: 'bad' },
+  ...{ STARTED: 'quiet', LOGGED: 'quiet' },
+};
 
 /**
  * Units come in the plural: `count(1, 'days')` is `1 day`.
@@ -33,7 +36,9 @@ export function CheckHeartbeat({ check, checkId }) {
       settings &&
       html`<${Facts}
         entries=${[
-          ['Expected every', count(settings.period, settings.periodUnit)],
+          settings.cron
+            ? ['Expected by cron', `${settings.cron}, ${settings.timezone || 'UTC'}`]
+            : ['Expected every', count(settings.period, settings.periodUnit)],
           ['Fails when later than', count(settings.grace, settings.graceUnit)],
           [
             'Address to ping',
@@ -48,12 +53,16 @@ export function CheckHeartbeat({ check, checkId }) {
     ${List({
       read,
       label: 'Latest pings',
-      columns: ['State', 'When', 'From'],
+      columns: ['State', 'When', 'Took', 'From'],
       pick: ([first]) => first?.events ?? [],
       row: (event) => html`<tr key=${event.id}>
         <td><${State} tone=${tones[event.state]} word=${inWords(event.state)} /></td>
         <th scope="row"><${Time} at=${event.timestamp} /></th>
-        <td class="reason">${[event.source, event.userAgent].filter(Boolean).join(', ')}</td>
+        <td>${event.durationMs === null ? '' : duration(event.durationMs)}</td>
+        <td class="reason">
+          ${[event.source, event.userAgent, event.runId].filter(Boolean).join(', ')}
+          ${event.message !== null && html`<${Code} text=${event.message} label="What the job said" />`}
+        </td>
       </tr>`,
       empty: html`<${Empty} title="No ping yet">
         The monitor waits until the job pings its address for the first time.

@@ -10,25 +10,42 @@
  *   GRACE     later, within the grace time
  *   LATE      after the grace time, but before that was noticed
  * FAILING is the event of a deadline that passed without a ping, and of a failure that the job reports.
+ * STARTED and LOGGED change no state. A run that has started must end within the grace time, or within the
+ * period where there is none; the ping or failure with its id ends it, as do those without an id and any failure.
  * Spec: heartbeat states.
  */
 import type { HeartbeatState } from '@monitor/shared/contract/check-routes.ts';
 
 /** Instants in ms since the epoch, durations in ms. Both instants are null while waiting. */
-export interface Heartbeat {
-  periodMs: number;
-  graceMs: number;
+export interface Heartbeat extends HeartbeatTiming {
   lastPingAt: number | null;
   expectedAt: number | null;
   failsAt: number | null;
+  /** The run that has started and not ended; null for none. */
+  started: { at: number; run: string | null } | null;
 }
 
-/** `fail` is a failure that the job itself reports; `reason` says it. */
-export type HeartbeatInput = { kind: 'ping' } | { kind: 'tick' } | { kind: 'fail'; reason: string };
+/** Settings, and when the job is due after an instant. */
+export interface HeartbeatTiming {
+  periodMs: number;
+  graceMs: number;
+  dueAfter: (at: number) => number;
+}
+
+/** `fail` is a failure that the job itself reports; `reason` says it. `run` is the id of the run, if the job has one. */
+export type HeartbeatInput =
+  | { kind: 'ping'; run?: string | null }
+  | { kind: 'tick' }
+  | { kind: 'fail'; reason: string; run?: string | null }
+  | { kind: 'start'; run?: string | null }
+  | { kind: 'log' };
 
 export interface HeartbeatEffect {
   event: HeartbeatState;
-  hasFailures: boolean;
+  /** Null where the event changes no state. */
+  hasFailures: boolean | null;
+  /** From the start of the run to its end. */
+  durationMs: number | null;
 }
 
 /** How far from the expected moment a ping still counts as on time. spec: open */
@@ -67,29 +84,68 @@ function pingState(heartbeat: Heartbeat, now: number): HeartbeatState {
   return now <= failsAt ? 'GRACE' : 'LATE';
 }
 
+/** A deadline, or the one of the run that has started where that is earlier. */
+function withRun(
+  { periodMs, graceMs }: HeartbeatTiming,
+  started: Heartbeat['started'],
+  failsAt: number | null,
+): number | null {
+  if (started === null) return failsAt;
+  return Math.min(failsAt ?? Infinity, started.at + (graceMs > 0 ? graceMs : periodMs));
+}
+
 /** One step. Every ping restarts the timer; a passed deadline stops it until the next ping. */
 export function stepHeartbeat(
   heartbeat: Heartbeat,
   input: HeartbeatInput,
   now: number,
 ): { heartbeat: Heartbeat; effect: HeartbeatEffect | null } {
-  if (input.kind === 'ping') {
-    const expectedAt = now + heartbeat.periodMs;
+  const { started, failsAt, expectedAt, dueAfter, graceMs } = heartbeat;
+  const quiet = (event: HeartbeatState) => ({ event, hasFailures: null, durationMs: null });
+  if (input.kind === 'log') return { heartbeat, effect: quiet('LOGGED') };
+  if (input.kind === 'start') {
+    const begun = { at: now, run: input.run ?? null };
     return {
       heartbeat: {
         ...heartbeat,
-        lastPingAt: now,
-        expectedAt,
-        failsAt: expectedAt + heartbeat.graceMs,
+        started: begun,
+        expectedAt: Math.min(expectedAt ?? now, now),
+        failsAt: withRun(heartbeat, begun, failsAt),
       },
-      effect: { event: pingState(heartbeat, now), hasFailures: false },
+      effect: quiet('STARTED'),
     };
   }
-  const isMissed = heartbeat.failsAt !== null && now >= heartbeat.failsAt;
-  if (input.kind === 'tick' && !isMissed) return { heartbeat, effect: null };
+  if (input.kind === 'tick') {
+    if (failsAt === null || now < failsAt) return { heartbeat, effect: null };
+    return {
+      heartbeat: { ...heartbeat, expectedAt: null, failsAt: null },
+      effect: { event: 'FAILING', hasFailures: true, durationMs: null },
+    };
+  }
+  const run = input.run ?? null;
+  const isItsEnd = started !== null && started.run === run && now >= started.at;
+  const durationMs = isItsEnd ? now - started.at : null;
+  const left = isItsEnd || run === null || input.kind === 'fail' ? null : started;
+  const ended = { ...heartbeat, lastPingAt: now, started: left };
+  if (input.kind === 'fail') {
+    return {
+      heartbeat: { ...ended, lastPingAt: heartbeat.lastPingAt, expectedAt: null, failsAt: null },
+      effect: { event: 'FAILING', hasFailures: true, durationMs },
+    };
+  }
+  const nextAt = dueAfter(now);
   return {
-    heartbeat: { ...heartbeat, expectedAt: null, failsAt: null },
-    effect: { event: 'FAILING', hasFailures: true },
+    heartbeat: {
+      ...ended,
+      expectedAt: nextAt,
+      failsAt: withRun(heartbeat, left, nextAt + graceMs),
+    },
+    effect: {
+      // A run may take as long as it is given: its start is what was expected.
+      event: pingState(heartbeat, started === null ? now : Math.min(now, started.at)),
+      hasFailures: false,
+      durationMs,
+    },
   };
 }
 
@@ -116,20 +172,33 @@ export function postponeHeartbeat(
  */
 export function withSettings(
   before: Heartbeat,
-  settings: Pick<Heartbeat, 'periodMs' | 'graceMs'>,
+  settings: HeartbeatTiming,
   { wasActive, isActive }: { wasActive: boolean; isActive: boolean },
   now: number,
 ): Heartbeat {
-  const { lastPingAt, expectedAt, failsAt } = before;
-  const { periodMs, graceMs } = settings;
-  const waiting = { ...settings, lastPingAt, expectedAt: null, failsAt: null };
-  const fromNow = { ...waiting, expectedAt: now + periodMs, failsAt: now + periodMs + graceMs };
-  if (!isActive || lastPingAt === null) return waiting;
+  const { lastPingAt, expectedAt, failsAt, started } = before;
+  const { graceMs, dueAfter } = settings;
+  const waiting = { ...settings, lastPingAt, expectedAt: null, failsAt: null, started };
+  const dueAt = dueAfter(now);
+  const fromNow = {
+    ...waiting,
+    expectedAt: dueAt,
+    failsAt: withRun(settings, started, dueAt + graceMs),
+  };
+  if (!isActive) return { ...waiting, started: null };
+  if (expectedAt !== null && lastPingAt === null) {
+    return { ...waiting, expectedAt, failsAt: withRun(settings, started, null) };
+  }
+  if (lastPingAt === null) return waiting;
   if (!wasActive) return fromNow;
   if (expectedAt === null || failsAt === null) return waiting;
-  const longerMs = periodMs - before.periodMs;
+  const longerMs = dueAfter(lastPingAt) - before.dueAfter(lastPingAt);
   // Moved, not counted from the ping: what a gap or a maintenance has put off stays put off.
   const moved = failsAt + longerMs + graceMs - before.graceMs;
   if (longerMs < 0 && moved <= now) return fromNow;
-  return { ...waiting, expectedAt: expectedAt + longerMs, failsAt: moved };
+  return {
+    ...waiting,
+    expectedAt: expectedAt + longerMs,
+    failsAt: withRun(settings, started, moved),
+  };
 }

@@ -1,5 +1,7 @@
 /** Heartbeat monitor: it receives pings of a job and never runs on an agent. */
 import { z } from 'zod';
+import { readCron } from '../../domain/cron.ts';
+import { timezone } from '../primitives.ts';
 import { checkBodies, monitorTraits, type PingedCheckType } from './check-type.ts';
 
 const unitSeconds = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const;
@@ -13,13 +15,26 @@ export function heartbeatDurationMs(amount: number, of: HeartbeatUnit): number {
 
 const yearMs = heartbeatDurationMs(365, 'days');
 
-/** Period 30 s to 365 days, grace 0 to 365 days. spec: open */
+/** Period 30 s to 365 days or a schedule of cron, grace 0 to 365 days. spec: open */
 export const heartbeatSettings = z
   .object({
-    period: z.number().min(0).meta({ example: 1 }),
-    periodUnit: unit.meta({ example: 'days' }),
+    period: z
+      .number()
+      .min(0)
+      .default(0)
+      .meta({ description: 'Required without `cron`, which it gives way to', example: 1 }),
+    periodUnit: unit.default('days').meta({ example: 'days' }),
     grace: z.number().min(0).meta({ example: 10 }),
     graceUnit: unit.meta({ example: 'minutes' }),
+    cron: z.string().max(200).exactOptional().meta({
+      description:
+        'When the job runs: minute, hour, day of month, month, day of week. Empty: every `period`',
+      example: '30 2 * * MON-FRI',
+    }),
+    timezone: timezone.or(z.literal('')).exactOptional().meta({
+      description: 'Of `cron`; empty: UTC',
+      example: 'Europe/Berlin',
+    }),
     pingToken: z
       .string()
       .regex(
@@ -33,7 +48,17 @@ export const heartbeatSettings = z
       }),
   })
   .superRefine((settings, context) => {
+    const { cron = '', timezone: zone = '' } = settings;
+    const problem = cron === '' ? null : readCron(cron);
+    if (problem !== null && 'problem' in problem) {
+      context.addIssue({ code: 'custom', path: ['cron'], message: problem.problem });
+    }
+    if (cron === '' && zone !== '') {
+      const message = 'must be empty without "cron", whose time zone it is';
+      context.addIssue({ code: 'custom', path: ['timezone'], message });
+    }
     const periodMs = heartbeatDurationMs(settings.period, settings.periodUnit);
+    if (cron !== '' && settings.period === 0) return;
     if (periodMs < 30_000 || periodMs > yearMs) {
       context.addIssue({
         code: 'custom',
