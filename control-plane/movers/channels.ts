@@ -55,6 +55,33 @@ export function addresses(list: string): string[] {
     .filter((part) => part !== '');
 }
 
+/** A webhook in the format of a product. */
+export const typedWebhook = (name: string, url: string, webhookType: string): ChannelBody => ({
+  type: 'WEBHOOK',
+  config: { name, url, method: 'POST', webhookType },
+});
+
+/** Headers of a webhook: those that usually hold a credential become variables. */
+export const webhookHeaders = (entry: Entry, pairs: readonly (readonly [string, string])[]) =>
+  pairs.map(([key, value]) => ({
+    ...{ key, value: holdsCredential(key) ? entry.secret(`header ${key}`, value) : value },
+  }));
+
+/** Text messages to the number in one of the keys; null without one. The rest is about the provider. */
+export function smsBody(
+  config: SourceObject,
+  entry: Entry,
+  keys: readonly string[],
+  name: string,
+): ChannelBody | null {
+  const number = keys.map((key) => config.text(key)).find((text) => text !== '');
+  if (number === undefined) return null;
+  const lost = config.names().filter((key) => !keys.includes(key) && !config.isRead(key));
+  const why = 'texts are sent through the provider of this installation';
+  notCarriedKeys(config, entry, lost, why);
+  return { type: 'SMS', config: { name, number } };
+}
+
 const sensitiveHeader = /^(proxy-)?authorization$|cookie|token|secret|password|api-?key|^x-.*key$/i;
 
 /** Whether a header usually holds a credential. */
@@ -70,7 +97,7 @@ export function notCarriedKeys(
   why: string,
 ): void {
   const given = keys.filter((key) => config.has(key));
-  for (const key of keys) config.get(key);
+  config.skip(...keys);
   if (given.length === 0) return;
   entry.notCarried(`${given.map((key) => `\`${key}\``).join(', ')}: ${why}`);
 }

@@ -2,7 +2,8 @@
 import { hostAndPort } from '@monitor/shared/contract/checks/check-type.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { runBased } from './decide/retries.ts';
-import type { CommonFields, Entry, Plan, Ref } from './plan.ts';
+import { assertionsFor, type CodeAssertions, type CodeRange } from './decide/status-codes.ts';
+import { ref, type CommonFields, type Entry, type Plan, type Ref, type Resource } from './plan.ts';
 
 /** What an object of a source becomes, without the fields that all checks have. */
 export interface ConvertedCheck {
@@ -15,13 +16,90 @@ export interface ConvertedCheck {
 }
 
 /** Longest response times per check type, in milliseconds. */
-export const ceilings = { HTTP: 30_000, TCP: 5_000, DNS: 5_000 } as const;
+export const ceilings = { HTTP: 30_000, TCP: 5_000, DNS: 5_000, GRPC: 60_000 } as const;
+
+interface CheckSettings extends CommonFields {
+  /** Seconds between runs there. */
+  seconds: number;
+  /** In seconds; 0 for none. */
+  timeout: number;
+  /** The field of the timeout, where the source gives it. */
+  timeoutField?: string | null;
+  retryStrategy?: Record<string, unknown> | null;
+  alertSettings?: unknown;
+  /** Where it runs, unless that is where all checks of the import run. */
+  locations?: Record<string, unknown>;
+}
+
+/** Handshakes are a minute apart at least. */
+export const minSeconds = (checkType: string): number => (checkType === 'SSL' ? 60 : 0);
+
+/** Adds a check; gives its fields. */
+export function addCheck(
+  plan: Plan,
+  entry: Entry,
+  logicalId: string,
+  made: ConvertedCheck,
+  settings: CheckSettings,
+): Resource['payload'] {
+  const { seconds, timeout, timeoutField, retryStrategy, alertSettings, locations } = settings;
+  const { checkType, ceiling, fields } = made;
+  if (ceiling === null && timeoutField) {
+    entry.notCarried(`\`${timeoutField}\`: these checks have their own time limit`);
+  }
+  const payload = {
+    checkType,
+    ...plan.checkFields(entry, settings),
+    ...(checkType === 'HEARTBEAT'
+      ? {}
+      : {
+          ...(locations ?? plan.scheduledFields()),
+          ...entry.frequency(seconds, minSeconds(checkType)).fields,
+          retryStrategy: retryStrategy ?? null,
+          ...entry.timeLimits(timeout, ceiling),
+        }),
+    ...(alertSettings === undefined ? {} : { alertSettings }),
+    ...fields,
+  };
+  plan.add('check', logicalId, payload, entry);
+  return payload;
+}
+
+/** Assertions for accepted status codes; `what` says in the report which they are. */
+export function acceptedCodes(
+  entry: Entry,
+  ranges: readonly CodeRange[],
+  what: string,
+): CodeAssertions['assertions'] {
+  const { assertions, passesNow } = assertionsFor(ranges);
+  if (passesNow !== null) {
+    entry.approximate(
+      `${what} ${what.endsWith('.') ? 'Every' : 'every'} registered code between them is refused; unassigned ones such as ${passesNow} now pass`,
+    );
+  }
+  return assertions;
+}
 
 /** Host and port of `host:port` with or without a scheme; the port is null when it is missing. */
 export function addressOf(text: string): { host: string; port: number | null } | null {
   const found = hostAndPort(`tcp://${text.trim().replace(/^[a-z]+:\/\//i, '')}`, 'tcp', 0);
   if (found === null || /\s/.test(found.host)) return null;
   return { host: found.host, port: found.port === 0 ? null : found.port };
+}
+
+/** Host and port of an address; null, with a line, without a host, or without a port where one is needed. */
+export function placeFor(
+  entry: Entry,
+  text: string,
+  defaultPort: number | null = null,
+): { hostname: string; port: number } | null {
+  const address = addressOf(text);
+  const port = address?.port ?? defaultPort;
+  if (address !== null && port !== null) return { hostname: address.host, port };
+  entry.notCarried(
+    `\`${text}\` is not a host${defaultPort === null ? ' with a port' : ''}. Nothing was created`,
+  );
+  return null;
 }
 
 /** An address of IPv6 is reached over IPv6, whatever the source says. */
@@ -119,22 +197,42 @@ export const certificateCheckText = (whose: 'the' | 'each', days: number): strin
 /** An SSL check beside others of its server. */
 export function addCertificateCheck(
   plan: Plan,
+  entry: Entry,
   logicalId: string,
   { server, days, ...common }: { server: TlsServer; days: number } & CommonFields,
-  entry: Entry,
 ): Ref {
   plan.say(
     'CHANGED',
     'SSL checks for conditions and rules about certificates also fail when the handshake, the name or the chain is not as it should be.',
   );
-  return plan.add('check', logicalId, {
-    checkType: 'SSL',
-    ...plan.checkFields(entry, common),
-    activated: common.active,
-    ...{ ...plan.scheduledFields(), frequency: certificateFrequency, retryStrategy: null },
-    ...{ alertSettings: runBased(1), degradedResponseTime: null, maxResponseTime: ceilings.HTTP },
-    ...sslCheck(server, 'IPv4', days).fields,
+  const made = sslCheck(server, 'IPv4', days);
+  const payload = addCheck(plan, entry, logicalId, made, {
+    ...{ ...common, seconds: certificateFrequency * 60, timeout: ceilings.HTTP / 1000 },
+    alertSettings: runBased(1),
   });
+  // It is switched off with its source, not for what keeps another check of it from running.
+  payload['activated'] = common.active;
+  return ref(logicalId);
+}
+
+/** A call by the health checking protocol, or of a method. */
+export function grpcCheck(
+  { hostname, port }: { hostname: string; port: number },
+  grpcConfig: Record<string, unknown>,
+  settings: { skipSSL: boolean; ipFamily: IpFamily; assertions: readonly unknown[] },
+): ConvertedCheck {
+  const { skipSSL, ipFamily, assertions } = settings;
+  const server = { hostname, port, serverName: null, skipChainValidation: skipSSL };
+  return {
+    ...{ checkType: 'GRPC', ceiling: ceilings.GRPC },
+    fields: {
+      request: {
+        ...{ url: hostname, port, ipFamily: familyFor(hostname, ipFamily), skipSSL },
+        ...{ grpcConfig, assertions },
+      },
+    },
+    ...(grpcConfig['tls'] === true ? { server } : {}),
+  };
 }
 
 export function dnsCheck(request: Record<string, unknown>): ConvertedCheck {

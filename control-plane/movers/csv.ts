@@ -1,6 +1,8 @@
 /** A table of checks as CSV, with the columns of `docs/moving.md`. */
 import { parse } from 'csv-parse/sync';
 import {
+  acceptedCodes,
+  addCheck,
   addressOf,
   dnsCheck,
   icmpCheck,
@@ -9,7 +11,7 @@ import {
 } from './converted-check.ts';
 import { confirmationFor } from './decide/retries.ts';
 import { goDuration } from './decide/go-duration.ts';
-import { assertionsFor, parseCodeRange, type CodeRange } from './decide/status-codes.ts';
+import { parseCodeRange, type CodeRange } from './decide/status-codes.ts';
 import { httpCheck } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
 import { slug, type Entry, type Plan } from './plan.ts';
@@ -43,15 +45,8 @@ function accepted(row: SourceObject, entry: Entry): Record<string, unknown>[] {
   const parts = text === '' ? ['200-299'] : text.split(/[,;\s]+/).filter((part) => part !== '');
   const ranges = parts.map(parseCodeRange);
   if (ranges.includes(null)) throw new SourceError(`\`status_codes\` are not codes: ${text}`);
-  const { assertions, passesNow } = assertionsFor(
-    ranges.filter((range): range is CodeRange => range !== null),
-  );
-  if (passesNow !== null) {
-    entry.approximate(
-      `accepted ${text}. Every registered code between them is refused; unassigned ones such as ${passesNow} now pass`,
-    );
-  }
-  return assertions;
+  const codes = ranges.filter((range): range is CodeRange => range !== null);
+  return acceptedCodes(entry, codes, `accepted ${text}.`);
 }
 
 function headersOf(row: SourceObject): [string, string][] {
@@ -157,7 +152,6 @@ function convertRow(plan: Plan, row: SourceObject): void {
   const delay = secondsOf(row, 'retry_delay', 60);
   const confirmed = confirmationFor(row.number('retries'), delay, interval);
   if (confirmed.change !== null) entry.changed(confirmed.change);
-  const isHeartbeat = made.checkType === 'HEARTBEAT';
   const timeout = secondsOf(row, 'timeout', 0);
   const common = {
     name,
@@ -166,17 +160,6 @@ function convertRow(plan: Plan, row: SourceObject): void {
     active: isOn(row, 'active'),
     groupId: plan.group(row.text('group')),
   };
-  const schedule = isHeartbeat
-    ? {}
-    : {
-        ...plan.scheduledFields(),
-        ...entry.frequency(interval).fields,
-        retryStrategy: confirmed.retryStrategy,
-        ...entry.timeLimits(timeout, made.ceiling),
-      };
-  if (made.ceiling === null && timeout > 0) {
-    entry.notCarried('`timeout` has no effect on this type');
-  }
   for (const column of row.unread()) {
     entry.notCarried(
       columns.includes(column)
@@ -186,21 +169,20 @@ function convertRow(plan: Plan, row: SourceObject): void {
   }
   const logicalId = `row-${id}`;
   if (plan.has(logicalId)) throw new SourceError(`two rows have the id or name \`${id}\``);
-  plan.add('check', logicalId, {
-    checkType: made.checkType,
-    ...plan.checkFields(entry, common),
-    ...schedule,
-    alertSettings: confirmed.escalation,
-    ...made.fields,
+  addCheck(plan, entry, logicalId, made, {
+    ...{ ...common, seconds: interval, timeout, timeoutField: timeout > 0 ? 'timeout' : null },
+    ...{ retryStrategy: confirmed.retryStrategy, alertSettings: confirmed.escalation },
   });
 }
 
 function convert(files: readonly SourceFile[], plan: Plan): void {
-  for (const file of files.filter(isCsv)) {
+  for (const file of files) {
     let rows: Record<string, string>[];
     try {
       rows = parse(file.text, {
         ...{ bom: true, skip_empty_lines: true, trim: true },
+        // As spreadsheets write it where a comma is the decimal sign.
+        delimiter: /^[^\n,]*;/.test(file.text) ? ';' : ',',
         columns: (header: string[]) => header.map((name) => name.trim().toLowerCase()),
       });
     } catch (error) {
@@ -230,5 +212,6 @@ export const csv: Mover = {
   title: 'CSV',
   takes: 'a table with a header line',
   recognises: (files) => files.some(isCsv),
+  reads: isCsv,
   convert,
 };

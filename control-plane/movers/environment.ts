@@ -15,17 +15,28 @@ const isPlain = (value: string): boolean => /^(\d{1,5}(ms|s|m|h)?|true|false)$/.
 const inRequest =
   /^request\.(url|body|(headers|queryParameters)\.\d+\.value|basicAuth\.(username|password))$/;
 
+export const unsetText = (names: readonly string[]): string =>
+  `needs the environment variable ${names.join(', ')} first. Nothing was created`;
+
 export class FilledVariables {
   readonly #plan: Plan;
-  readonly #filled: { name: string; value: string }[] = [];
+  readonly #filled: { name: string; value: string; isSet: boolean }[] = [];
 
   constructor(plan: Plan) {
     this.#plan = plan;
   }
 
+  /** Names of variables in a record that have no value: what it becomes cannot be known. */
+  unsetIn(given: unknown): string[] {
+    const found = JSON.stringify(given).matchAll(marks);
+    const filled = [...found].flatMap(([, index]) => this.#filled[Number(index)] ?? []);
+    return [...new Set(filled.flatMap(({ name, isSet }) => (isSet ? [] : [name])))];
+  }
+
   /** What stands in the place of a variable while its file is read. */
-  fill(name: string, value: string): string {
-    if (isPlain(value)) {
+  fill(name: string, given: string | undefined): string {
+    const value = given ?? '';
+    if (given !== undefined && isPlain(value)) {
       this.#plan.say('CHANGED', `The environment variable ${name} is filled in as \`${value}\`.`);
       return value;
     }
@@ -33,7 +44,8 @@ export class FilledVariables {
     const [scheme = ''] = /^[a-z][a-z+]*:\/\//i.exec(value) ?? [];
     const rest = value.slice(scheme.length);
     let index = this.#filled.findIndex((each) => each.name === name);
-    if (index === -1) index = this.#filled.push({ name, value: rest }) - 1;
+    if (index === -1)
+      index = this.#filled.push({ name, value: rest, isSet: given !== undefined }) - 1;
     return scheme + markOf(index);
   }
 
@@ -52,6 +64,7 @@ export class FilledVariables {
     for (const line of this.#plan.lines) {
       line.text = this.#named(line.text);
       line.name = line.name === null ? null : this.#named(line.name);
+      line.object = line.object === null ? null : this.#named(line.object);
     }
   }
 

@@ -19,6 +19,14 @@ export interface HttpParts {
 const methods = ['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH', 'OPTIONS'];
 const maxHeaders = 100;
 
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Credentials in a URL become basic authentication. */
 function withoutCredentials(url: string): { url: string; username: string; password: string } {
   if (!URL.canParse(url)) return { url, username: '', password: '' };
@@ -27,11 +35,7 @@ function withoutCredentials(url: string): { url: string; username: string; passw
   if (username === '' && password === '') return { url, username, password };
   parsed.username = '';
   parsed.password = '';
-  return {
-    url: parsed.href,
-    username: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-  };
+  return { url: parsed.href, username: decoded(username), password: decoded(password) };
 }
 
 /** A check over HTTP. */
@@ -55,11 +59,8 @@ export function httpCheck(entry: Entry, parts: HttpParts): HttpCheck | null {
   entry.guardTemplate('the URL', address.url);
   entry.guardTemplate('the body', parts.body);
   for (const [name, value] of parts.headers) entry.guardTemplate(`header ${name}`, value);
-  const auth =
-    parts.basicAuth ??
-    (address.username === '' && address.password === ''
-      ? null
-      : { username: address.username, password: address.password });
+  const { username, password } = address;
+  const auth = parts.basicAuth ?? (username + password === '' ? null : { username, password });
   entry.guardTemplate('the user name', auth?.username ?? '');
   if (parts.headers.length > maxHeaders) entry.notCarried(`headers beyond the first ${maxHeaders}`);
   const common = {

@@ -32,10 +32,19 @@ export function planImport(given: readonly SourceFile[], request: ImportRequest)
   // A mark of the byte order is no part of a text.
   const files = given.map((file) => ({ ...file, text: file.text.replace(/^\uFEFF/, '') }));
   if (files.length === 0) throw new SourceError('there are no files');
+  const page = files.find(({ text }) => /^\s*<(!doctype\s+html|html)\b/i.test(text));
+  if (page !== undefined) {
+    throw new SourceError(
+      `${page.path} is an HTML page, and no configuration: download the file itself, such as its raw text`,
+    );
+  }
   const from = request.from ?? recognise(files);
   const mover = formats[from];
   const plan = new Plan(mover.title, projectId(request.project ?? `import-${from}`), request);
-  mover.convert(files, plan);
+  mover.convert(files.filter(mover.reads), plan);
+  for (const { path } of files.filter((file) => !mover.reads(file))) {
+    plan.say('NOT_CARRIED', `${path} is not read.`);
+  }
   plan.settle();
   if (plan.resources.length === 0 && plan.lines.length === 0) {
     throw new SourceError(`there is nothing of ${mover.title} in the files`);

@@ -18,6 +18,8 @@ export interface Mover {
   takes: string;
   /** True when the files are of this format. */
   recognises(files: readonly SourceFile[]): boolean;
+  /** Whether it looks into a file; the others are named. */
+  reads(file: SourceFile): boolean;
   /** Writes into the plan. Throws `SourceError` for files that cannot be used. */
   convert(files: readonly SourceFile[], plan: Plan): void;
 }

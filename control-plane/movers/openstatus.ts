@@ -1,6 +1,6 @@
 /** OpenStatus: its YAML file of monitors. */
 import type { DataCenterLocation } from '@monitor/shared/contract/primitives.ts';
-import { tcpCheck, type ConvertedCheck } from './converted-check.ts';
+import { addCheck, dnsCheck, placeFor, tcpCheck, type ConvertedCheck } from './converted-check.ts';
 import { confirmationFor } from './decide/retries.ts';
 import { goDuration } from './decide/go-duration.ts';
 import { assertionsFor } from './decide/status-codes.ts';
@@ -8,7 +8,7 @@ import { httpCheck } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
 import { slug, type Entry, type Plan } from './plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, SourceObject, textOf } from './source-object.ts';
+import { lookUp, recordsIn, SourceObject, textOf } from './source-object.ts';
 import { isYaml, yamlDocuments } from './yaml-files.ts';
 
 /** The nearest location for each region, by its city code. */
@@ -21,7 +21,9 @@ const nearest: Readonly<Record<string, DataCenterLocation>> = {
   ...{ yul: 'ca-central-1', yyz: 'ca-central-1', bog: 'us-east-1', scl: 'sa-east-1' },
   ...{ eze: 'sa-east-1', gig: 'sa-east-1', gru: 'sa-east-1', bom: 'ap-south-1' },
   ...{ hkg: 'ap-east-1', nrt: 'ap-northeast-1', sin: 'ap-southeast-1', syd: 'ap-southeast-2' },
-  jnb: 'af-south-1',
+  ...{ jnb: 'af-south-1', par: 'eu-west-3', sfo: 'us-west-1', tyo: 'ap-northeast-1' },
+  ...{ was: 'us-east-1', 'us-west2': 'us-west-2', 'us-east4-eqdc4a': 'us-east-1' },
+  ...{ 'europe-west4-drams3a': 'eu-central-1', 'asia-southeast1-eqsg3a': 'ap-southeast-1' },
 };
 
 const monitorDefaults = { retry: 3, timeout: 45_000, degradedAfter: 30_000 };
@@ -35,7 +37,7 @@ const comparisons: Readonly<Record<string, string>> = {
 function recognised(file: SourceFile): boolean {
   return (
     isYaml(file) &&
-    /^[ \t]+["']?kind["']?:[ \t]*["']?(http|tcp)\b/m.test(file.text) &&
+    /^[ \t]+["']?kind["']?:[ \t]*["']?(http|tcp|dns)\b/m.test(file.text) &&
     /^[ \t]+["']?frequency["']?:/m.test(file.text)
   );
 }
@@ -62,8 +64,8 @@ function assertionOf(given: SourceObject, entry: Entry): Record<string, unknown>
 }
 
 function assertionsOf(entry: Entry, monitor: SourceObject): Record<string, unknown>[] {
-  const made = monitor.list('assertions').flatMap((given) => {
-    const assertion = new SourceObject(isFields(given) ? given : {});
+  const made = recordsIn(monitor.get('assertions')).flatMap((given) => {
+    const assertion = new SourceObject(given);
     const judged = assertionOf(assertion, entry);
     if (judged === null) {
       entry.deactivated(
@@ -78,13 +80,6 @@ function assertionsOf(entry: Entry, monitor: SourceObject): Record<string, unkno
   return judgesStatus ? made : [...assertionsFor([[200, 299]]).assertions, ...made];
 }
 
-function headersOf(request: SourceObject): [string, string][] {
-  const headers = request.get('headers');
-  return isFields(headers)
-    ? Object.entries(headers).map(([name, value]) => [name, textOf(value)])
-    : [];
-}
-
 const kinds: Readonly<
   Record<string, (monitor: SourceObject, entry: Entry) => ConvertedCheck | null>
 > = {
@@ -94,7 +89,7 @@ const kinds: Readonly<
     return httpCheck(entry, {
       url: request.text('url'),
       method: request.text('method'),
-      headers: headersOf(request),
+      headers: request.pairs('headers'),
       body,
       bodyType: /^\s*[[{]/.test(body) ? 'JSON' : 'RAW',
       basicAuth: null,
@@ -109,11 +104,28 @@ const kinds: Readonly<
     const hostname = request.text('host');
     return tcpCheck({ hostname, port: request.number('port'), ipFamily: 'IPv4', assertions: [] });
   },
+  dns: (monitor, entry) => {
+    const request = monitor.object('request');
+    const query = request.text('host') || request.text('uri');
+    const place = placeFor(entry, query, 53);
+    const given = recordsIn(monitor.get('assertions')).map((one) => new SourceObject(one));
+    const types = [...new Set(given.map((one) => one.text('key') || 'A'))];
+    const [recordType = 'A'] = types;
+    if (types.length > 1) entry.deactivated(`asks for ${types.join(', ')}; a check asks for one`);
+    const assertions = given.flatMap((one) => {
+      const comparison = lookUp(comparisons, one.text('compare')) ?? '';
+      entry.approximate('assertions on records search the whole answer here, not one record');
+      const how = { EQUALS: 'CONTAINS', NOT_EQUALS: 'NOT_CONTAINS' }[comparison] ?? comparison;
+      const target = entry.guardTemplate('an assertion', one.text('target'));
+      return how === '' ? [] : [{ source: 'TEXT_ANSWER', comparison: how, target }];
+    });
+    return place && dnsCheck({ query: place.hostname, recordType, protocol: 'UDP', assertions });
+  },
 };
 
 /** Locations that were asked for, or the nearest ones to the regions of the monitor. */
 function locationsOf(plan: Plan, entry: Entry, monitor: SourceObject): Record<string, unknown> {
-  const regions = monitor.list('regions').map(textOf);
+  const regions = monitor.texts('regions');
   const { locations, privateLocations } = plan.options;
   if (locations.length + privateLocations.length > 0) {
     if (regions.length > 0) {
@@ -152,35 +164,29 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
     return;
   }
   const confirmed = confirmationFor(monitor.number('retry', 3), 0, seconds);
-  plan.say('CHANGED', 'Retries (`retry`) follow at once: their delay there is not documented.');
-  const limits = entry.timeLimits(monitor.number('timeout') / 1000, made.ceiling);
+  entry.changed('retries (`retry`) follow at once: their delay there is not documented');
+  const timeout = monitor.number('timeout') / 1000;
+  const { maxResponseTime = 0 } = entry.timeLimits(timeout, made.ceiling);
   const degradedAfter = monitor.number('degradedAfter');
-  const isDegradedFirst = degradedAfter > 0 && degradedAfter < (limits.maxResponseTime ?? 0);
+  const isDegradedFirst = degradedAfter > 0 && degradedAfter < maxResponseTime;
+  const locations = locationsOf(plan, entry, monitor);
   const common = {
-    name,
-    description: monitor.text('description'),
-    active: monitor.flag('active'),
+    ...{ name, description: monitor.text('description'), active: monitor.flag('active') },
   };
-  const schedule = { ...locationsOf(plan, entry, monitor), ...entry.frequency(seconds).fields };
   entry.leftovers(monitor, {
     public: '`public`: put a service on a status page instead',
     openTelemetry: '`openTelemetry`: agents send traces as they are set up',
   });
-  plan.add('check', `monitor-${slug(key)}`, {
-    checkType: made.checkType,
-    ...plan.checkFields(entry, common),
-    ...schedule,
-    retryStrategy: confirmed.retryStrategy,
+  const payload = addCheck(plan, entry, plan.idFor(`monitor-${slug(key)}`, key), made, {
+    ...{ ...common, seconds, timeout, retryStrategy: confirmed.retryStrategy, locations },
     alertSettings: confirmed.escalation,
-    ...limits,
-    degradedResponseTime: isDegradedFirst ? degradedAfter : null,
-    ...made.fields,
   });
+  payload['degradedResponseTime'] = isDegradedFirst ? degradedAfter : null;
 }
 
 function convert(files: readonly SourceFile[], plan: Plan): void {
   const known = new Map<string, string>();
-  for (const file of files.filter(isYaml)) {
+  for (const file of files) {
     for (const document of yamlDocuments(file)) {
       if ('tests' in document) {
         throw new SourceError(
@@ -210,5 +216,6 @@ export const openstatus: Mover = {
   title: 'OpenStatus',
   takes: 'its YAML file of monitors',
   recognises: (files) => files.some(recognised),
+  reads: isYaml,
   convert,
 };

@@ -142,6 +142,19 @@ export class Entry {
     return `{{${this.#plan.keepSecret(key, value)}}}`;
   }
 
+  /** Names the fields that are given of those that have no counterpart. */
+  refuse(
+    source: SourceObject,
+    reasons: Readonly<Record<string, string>>,
+    how: 'deactivated' | 'notCarried' = 'deactivated',
+    prefix = '',
+  ): void {
+    for (const [field, what] of Object.entries(reasons)) {
+      if (source.has(field)) this[how](`${what} (\`${prefix}${field}\`)`);
+      source.skip(field);
+    }
+  }
+
   /** What nothing has read. `reasons` explain a field; the others have no counterpart. */
   leftovers(source: SourceObject, reasons: Readonly<Record<string, string>> = {}): void {
     for (const path of source.unread()) {
@@ -201,12 +214,11 @@ export class Plan {
   /** What the files need before anything can be written. */
   readonly missing: string[] = [];
   readonly entries: Entry[] = [];
-  /** Credentials that stay in encrypted fields of alert channels. */
-  channelSecrets = 0;
   readonly #secrets = new Map<string, string>();
   readonly #byId = new Map<string, Resource>();
   readonly #said = new Set<string>();
-  readonly #groups = new Map<string, string>();
+  readonly #owners = new Map<string, unknown>();
+  readonly #entryOf = new Map<string, Entry>();
 
   constructor(title: string, project: string, options: PlanOptions) {
     this.title = title;
@@ -234,7 +246,9 @@ export class Plan {
     this.lines.push({ class: kind, ...ofSource, text });
   }
 
-  need(what: string): void {
+  /** `place` is where the files name it. */
+  need(wanted: string, place: string | null = null): void {
+    const what = place === null ? wanted : `${wanted} (${place})`;
     if (!this.missing.includes(what)) this.missing.push(what);
   }
 
@@ -249,8 +263,21 @@ export class Plan {
     return free;
   }
 
-  add(type: string, logicalId: string, payload: Record<string, unknown>): Ref {
+  /** An id that begins so, which nothing but `owner` has; what it names is made of `entry`. */
+  idFor(wanted: string, owner: unknown, entry?: Entry): string {
+    let id = wanted;
+    for (let number = 2; (this.#owners.get(id) ?? owner) !== owner; number += 1) {
+      id = `${wanted}-${number}`;
+    }
+    this.#owners.set(id, owner);
+    if (entry !== undefined) this.#entryOf.set(id, entry);
+    return id;
+  }
+
+  /** `entry` is what it is made of. */
+  add(type: string, logicalId: string, payload: Record<string, unknown>, entry?: Entry): Ref {
     const resource: Resource = { logicalId, type, member: true, payload };
+    if (entry !== undefined) this.#entryOf.set(logicalId, entry);
     this.resources.push(resource);
     this.#byId.set(logicalId, resource);
     return ref(logicalId);
@@ -267,14 +294,8 @@ export class Plan {
   /** The check group of a name; null without a name. */
   group(name: string): Ref | null {
     if (name === '') return null;
-    let id = this.#groups.get(name);
-    if (id === undefined) {
-      const wanted = `group-${slug(name)}`;
-      id = wanted;
-      for (let number = 2; this.has(id); number += 1) id = `${wanted}-${number}`;
-      this.#groups.set(name, id);
-      this.addGroup(id, { name: name.slice(0, nameUpTo) });
-    }
+    const id = this.idFor(`group-${slug(name)}`, name);
+    if (!this.has(id)) this.addGroup(id, { name: name.slice(0, nameUpTo) });
     return ref(id);
   }
 
@@ -296,10 +317,11 @@ export class Plan {
       const problem = refusalOf(type, payload);
       if (problem === null) continue;
       refused.add(logicalId);
+      const entry = this.#entryOf.get(logicalId);
       const name = String(payload['name'] ?? logicalId);
+      if (entry !== undefined) entry.lines += 1;
       this.say('NOT_CARRIED', `«${name}» (${logicalId}): ${problem}. Nothing was created.`);
     }
-    if (refused.size === 0) return;
     const isGone = (value: unknown) => isFields(value) && refused.has(String(value['ref']));
     const kept = this.resources.filter(
       ({ logicalId, payload }) =>
@@ -308,6 +330,10 @@ export class Plan {
         !isGone(payload['checkId']),
     );
     this.resources.splice(0, this.resources.length, ...kept);
+    // What was left out needs no credential.
+    const used = JSON.stringify(kept);
+    const needed = this.variables.filter(({ key }) => used.includes(`{{${key}}}`));
+    this.variables.splice(0, this.variables.length, ...needed);
     for (const { payload } of kept) {
       if (isGone(payload['groupId'])) payload['groupId'] = null;
       const incident = payload['triggerIncident'];
@@ -373,21 +399,30 @@ export class Plan {
     ) as Record<ReportClass, number>;
   }
 
+  /** How much somebody must look at: what is lost, switched off or missing. */
+  get findings(): number {
+    const { DEACTIVATED, NOT_CARRIED } = this.counts();
+    return DEACTIVATED + NOT_CARRIED + this.missing.length;
+  }
+
   /** All lines, with what is said of the secrets. */
   report(): ReportLine[] {
     const lines = [...this.lines];
-    const secrets = this.variables.length;
-    const say = (text: string) => lines.push({ class: 'SECRET', ...ofSource, text });
-    if (secrets > 0) {
-      say(
-        `${secrets} ${secrets === 1 ? 'credential is' : 'credentials are'} stored as secret variables; they stand in clear text in your file. Delete the file after the import.`,
-      );
-    }
-    if (this.channelSecrets > 0) {
-      say(
-        `${this.channelSecrets} ${this.channelSecrets === 1 ? 'credential stays' : 'credentials stay'} in alert channels; they stand in clear text in your file. Delete the file after the import.`,
-      );
-    }
+    const say = (count: number, one: string, several: string) => {
+      const what =
+        count === 1
+          ? `1 credential ${one}; it stands`
+          : `${count} credentials ${several}; they stand`;
+      const text = `${what} in clear text in your file. Delete the file after the import.`;
+      if (count > 0) lines.push({ class: 'SECRET', ...ofSource, text });
+    };
+    say(this.variables.length, 'is stored as a secret variable', 'are stored as secret variables');
+    const holding = this.resources.filter(
+      ({ type, payload }) =>
+        type === 'alert-channel' && !['EMAIL', 'SMS'].includes(String(payload['type'])),
+    );
+    const { size } = new Set(holding.map(({ payload }) => JSON.stringify(payload['config'])));
+    say(size, 'stays in an alert channel', 'stay in alert channels');
     return lines;
   }
 }

@@ -78,6 +78,7 @@ export function planToWire(plan: Plan) {
     counts: plan.counts(),
     report: plan.report(),
     missing: plan.missing,
+    findings: plan.findings,
     variables: plan.variables.map(({ key }) => key),
   };
 }

@@ -8,14 +8,19 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 const places = new WeakMap<object, string>();
 
-/** Remembers where a record begins in its file. */
+/** Remembers where a record or a list begins in its file. */
 export function notePlace(fields: object, place: string): void {
   places.set(fields, place);
 }
 
-/** File and line of a record; null where the file has no lines. */
-export function placeOf(fields: unknown): string | null {
-  return isFields(fields) ? (places.get(fields) ?? null) : null;
+/** File and line of a record or a list; null where the file has no lines. */
+export function placeOf(given: unknown): string | null {
+  return typeof given === 'object' && given !== null ? (places.get(given) ?? null) : null;
+}
+
+/** Records of a list. */
+export function recordsIn(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isFields) : [];
 }
 
 /** The entry of a table for a text of a source, which may be `constructor`. */
@@ -83,6 +88,22 @@ export class SourceObject {
     return Array.isArray(value) ? value : [];
   }
 
+  /** A list of texts. */
+  texts(name: string): string[] {
+    return this.list(name).map(textOf);
+  }
+
+  /** The fields of a record within the record, as texts. */
+  pairs(name: string): [string, string][] {
+    const value = this.get(name);
+    return Object.entries(isFields(value) ? value : {}).map(([key, text]) => [key, textOf(text)]);
+  }
+
+  /** Fields that say nothing here. */
+  skip(...names: readonly string[]): void {
+    for (const name of names) this.#seen.add(name);
+  }
+
   /** A record within the record; empty when it is missing. What nothing reads of it is reported too. */
   object(name: string, defaults: Fields = {}): SourceObject {
     const known = this.#inner.get(name);
@@ -99,6 +120,10 @@ export class SourceObject {
 
   has(name: string): boolean {
     return !this.#isDefault(name);
+  }
+
+  isRead(name: string): boolean {
+    return this.#seen.has(name);
   }
 
   #isDefault(name: string): boolean {

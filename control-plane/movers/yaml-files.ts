@@ -9,13 +9,15 @@ export function isYaml({ path, tables }: SourceFile): boolean {
   return tables === null && /\.(ya?ml|json)$/i.test(path);
 }
 
-/** Notes the line of every record. */
+/** Notes the line of every record and list. */
 function notePlaces(node: unknown, value: unknown, placeAt: (offset: number) => string): void {
+  if (!isSeq(node) && !isMap(node)) return;
+  if (typeof value !== 'object' || value === null) return;
+  notePlace(value, placeAt(node.range?.[0] ?? 0));
   if (isSeq(node) && Array.isArray(value)) {
     for (const [index, item] of node.items.entries()) notePlaces(item, value[index], placeAt);
   }
   if (!isMap(node) || !isFields(value)) return;
-  notePlace(value, placeAt(node.range?.[0] ?? 0));
   for (const { key, value: inner } of node.items) {
     if (isScalar(key)) notePlaces(inner, value[textOf(key.value)], placeAt);
   }
@@ -85,6 +87,9 @@ export interface Configuration {
   value: unknown;
 }
 
+/** Stands for what is named in the report, and not read. */
+const unread = (kind: string) => ({ kind });
+
 const namesYaml = /\.(ya?ml|json|conf)$/i;
 
 /** Files within a ConfigMap or a Secret; `decoded` reads what was not readable before. */
@@ -92,15 +97,16 @@ function filesWithin(path: string, fields: Fields, decoded: (text: string) => st
   const isSecret = fields['kind'] === 'Secret';
   const read = (text: unknown, isEncoded: boolean) =>
     isEncoded ? decoded(Buffer.from(textOf(text), 'base64').toString()) : textOf(text);
-  return ['data', 'stringData'].flatMap((list) => {
+  return ['data', 'stringData', 'binaryData'].flatMap((list) => {
     const given = fields[list];
-    return Object.entries(isFields(given) ? given : {})
-      .filter(([name]) => namesYaml.test(name))
-      .flatMap(([name, text]) => {
-        const inner = `${path} (${name})`;
-        const file = { path: inner, text: read(text, isSecret && list === 'data') };
-        return yamlValues(file).map((value) => ({ path: inner, value }));
-      });
+    return Object.entries(isFields(given) ? given : {}).flatMap(([name, text]) => {
+      const inner = `${path} (${name})`;
+      if (!namesYaml.test(name)) return [{ path: inner, value: unread('a file') }];
+      const isEncoded = list === 'binaryData' || (isSecret && list === 'data');
+      return yamlValues({ path: inner, text: read(text, isEncoded) }).map((value) => ({
+        ...{ path: inner, value },
+      }));
+    });
   });
 }
 
@@ -118,7 +124,7 @@ function opened(path: string, value: unknown, decoded: (text: string) => string)
   const others = Object.keys(value).filter((name) => name !== 'config' && name !== 'serverFiles');
   return [
     ...[config, ...Object.values(isFields(serverFiles) ? serverFiles : {})].filter(isFields),
-    ...others.map((name) => ({ kind: `the value \`${name}\` of a Helm chart` })),
+    ...others.map((name) => unread(`the value \`${name}\` of a Helm chart`)),
   ].map((inner) => ({ path, value: inner }));
 }
 

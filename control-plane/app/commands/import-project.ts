@@ -1,6 +1,7 @@
 /** What `control-plane import` and `destroy` do. */
 import { privateLocationSlug } from '@monitor/shared/contract/primitives.ts';
 import type { ProjectChange } from '@monitor/shared/contract/compatibility/projects.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import {
   planImport,
@@ -24,6 +25,7 @@ interface ImportOptions {
   longer?: boolean;
   url?: string;
   yes?: boolean;
+  check?: boolean;
   json?: boolean;
 }
 
@@ -92,9 +94,12 @@ export async function importFiles(path: string, options: ImportOptions): Promise
       { usage: true },
     );
   }
-  const api = isApplied || hasKey() ? new AccountApi(options.url) : null;
+  const isAsked = isApplied || (hasKey() && options.check !== true);
+  const api = isAsked ? new AccountApi(options.url) : null;
   const canAsk = api !== null && plan.missing.length === 0;
   const change = canAsk ? await api.deploy(what, projectBodyOf(plan), !isApplied) : null;
+  const { findings } = plan;
+  if (options.check === true && findings > 0) process.exitCode = exitCodes.failed;
   if (options.json === true) {
     const changes = change === null ? null : { ...countsOf(change), resources: change.diff };
     printJson({ ...planToWire(plan), isApplied, changes });
@@ -109,7 +114,11 @@ export async function importFiles(path: string, options: ImportOptions): Promise
     return;
   }
   if (change !== null) console.log(`\nwith --yes: ${inWords(change)}`);
-  note('this is a plan: nothing was changed; --yes applies it');
+  if (options.check === true)
+    note(
+      `${findings === 0 ? 'nothing' : findings} lost, switched off or missing; nothing was changed`,
+    );
+  else note('this is a plan: nothing was changed; --yes applies it');
 }
 
 export async function destroy(project: string, options: DestroyOptions): Promise<void> {

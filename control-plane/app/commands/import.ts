@@ -24,7 +24,8 @@ export function registerImport(program: Command): void {
     .option('--name <project>', 'of the project; default: import-<format>')
     .option('--longer', 'take longer intervals, where one is not allowed here')
     .option('--url <url>', 'of the control plane; default: as the settings say')
-    .option('--yes', 'apply the plan')
+    .addOption(new Option('--yes', 'apply the plan').conflicts('check'))
+    .option('--check', 'write nothing; exit 1 if something is lost or switched off')
     .option('--json', 'print JSON')
     .addHelpText('after', examples)
     .action(lazy(async () => (await import('./import-project.ts')).importFiles));

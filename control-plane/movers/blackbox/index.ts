@@ -1,16 +1,16 @@
 /** Probes of Prometheus: jobs that scrape the blackbox_exporter, its modules, and alert rules. */
-import { addCertificateCheck } from '../converted-check.ts';
+import { addCertificateCheck, addCheck, minSeconds } from '../converted-check.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { regexOfGlob } from '../decide/glob.ts';
 import type { Mover, SourceFile } from '../mover.ts';
-import { slug, type Entry, type Plan } from '../plan.ts';
-import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, placeOf, type Fields, textOf } from '../source-object.ts';
+import { ref, slug, type Entry, type Plan } from '../plan.ts';
+import { lookUp, placeOf, recordsIn, SourceObject, textOf, type Fields } from '../source-object.ts';
+import { isYaml } from '../yaml-files.ts';
 import {
+  fieldsOf,
   hasModules,
   hasScrapeConfigs,
   readProbeFiles,
-  recordsIn,
   targetGroups,
   type ProbeFiles,
   type TargetGroup,
@@ -68,25 +68,22 @@ const partsOf = (path: string) => path.split('/').filter((part) => !['', '.', '.
 /** Patterns are those of another machine: as many parts as both have must match, from the end. */
 function matchesFromEnd(pattern: string, path: string): boolean {
   const wanted = partsOf(pattern).toReversed();
-  const parts = partsOf(path).toReversed();
+  // A file within an object of Kubernetes stands in parentheses.
+  const parts = partsOf(path.replace(/^.* \(([^()]*)\)$/, '$1')).toReversed();
   return wanted
     .slice(0, parts.length)
     .every((part, index) => new RegExp(`^${regexOfGlob(part)}$`).test(parts[index] ?? ''));
 }
 
-function fileTargets(
-  context: Context,
-  entry: Entry,
-  job: Fields,
-  patterns: readonly string[],
-): TargetGroup[] {
+function fileTargets(context: Context, entry: Entry, job: Fields, config: Fields): TargetGroup[] {
   const folder = (placeOf(job) ?? '').replace(/[^/]*$/, '');
-  return patterns.flatMap((pattern) => {
+  return new SourceObject(config).texts('files').flatMap((pattern) => {
     const found = [...context.files.targetFiles].filter(([path]) =>
       matchesFromEnd(pattern, path.startsWith(folder) ? path.slice(folder.length) : path),
     );
     if (found.length === 0) {
-      context.plan.need(`the targets in \`${pattern}\`, which job \`${entry.name}\` names`);
+      const what = `the targets in \`${pattern}\`, which job \`${entry.name}\` names`;
+      context.plan.need(what, placeOf(config) ?? placeOf(job));
     } else {
       entry.changed(
         `the targets of \`${pattern}\` are those of ${found.map(([path]) => path).join(', ')}`,
@@ -102,10 +99,7 @@ function groupsOf(context: Context, entry: Entry, job: Fields): TargetGroup[] {
   for (const [field, value] of Object.entries(job)) {
     if (!field.endsWith('_sd_configs')) continue;
     if (field === 'file_sd_configs') {
-      const patterns = recordsIn(value).flatMap((config) =>
-        Array.isArray(config['files']) ? config['files'].map(textOf) : [],
-      );
-      groups.push(...fileTargets(context, entry, job, patterns));
+      groups.push(...recordsIn(value).flatMap((one) => fileTargets(context, entry, job, one)));
     } else entry.notCarried(`\`${field}\`: its targets are discovered, and not in the files`);
   }
   return groups;
@@ -113,14 +107,14 @@ function groupsOf(context: Context, entry: Entry, job: Fields): TargetGroup[] {
 
 const strings = (fields: unknown): Labels =>
   Object.fromEntries(
-    Object.entries(isFields(fields) ? fields : {}).map(([name, value]) => [name, textOf(value)]),
+    Object.entries(fieldsOf(fields)).map(([name, value]) => [name, textOf(value)]),
   );
 
 /** Labels of the wire, before relabelling. */
 function labelsBefore(job: Fields, name: string, target: string, labels: Fields): Labels {
-  const params = Object.entries(isFields(job['params']) ? job['params'] : {}).map(
-    ([param, values]) => [`__param_${param}`, textOf(Array.isArray(values) ? values[0] : values)],
-  );
+  const params = Object.entries(fieldsOf(job['params'])).map(([param, values]) => [
+    ...[`__param_${param}`, textOf(Array.isArray(values) ? values[0] : values)],
+  ]);
   return {
     ...(Object.fromEntries(params) as Labels),
     ...{ job: name, __metrics_path__: '/probe', __scheme__: 'http' },
@@ -135,25 +129,39 @@ const readFields = new Set([
   ...['scrape_interval', 'scrape_timeout'],
 ]);
 
+/** Why others are not. */
+const reasons: Readonly<Record<string, string>> = {
+  metric_relabel_configs:
+    '`metric_relabel_configs` is not run: rules select by the labels that targets have before it',
+};
+
+/** Parameters of the exporter that are carried over. */
+const readParams = ['module', 'target', 'hostname'];
+
 /** By its usual port or name. */
 const isBlackbox = (exporter: string) => /blackbox|:9115$/i.test(exporter);
 
-function convertTarget(context: Context, job: Job, labels: Labels, group: TargetGroup): void {
+interface Target {
+  job: Job;
+  labels: Labels;
+  group: TargetGroup;
+}
+
+function convertTarget(context: Context, { job, labels, group }: Target): void {
   const { plan } = context;
   const target = labels['__param_target'] ?? '';
   const name = labels['instance'] ?? target;
   const jobName = labels['job'] ?? job.entry.name;
   const moduleName = labels['__param_module'] ?? 'http_2xx';
-  const exporter = labels['__address__'] ?? '';
-  const isNamed = labels['__param_module'] !== undefined;
-  const base = slug([jobName, moduleName, target].join('-'));
-  const isTaken = context.probes.some(({ logicalId }) => logicalId === `target-${base}`);
-  if (isTaken) {
+  const { __address__: exporter = '', ...own } = labels;
+  const series = JSON.stringify(Object.entries(own).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const base = plan.idFor(slug([jobName, moduleName, target].join('-')), series);
+  if (context.probes.some(({ logicalId }) => logicalId === `target-${base}`)) {
     plan.say('NOT_CARRIED', `Job ${jobName} has target ${target} twice: it becomes one check.`);
     return;
   }
   const entry = plan.entry('target', base, name, group.given);
-  if (!isNamed && !isBlackbox(exporter)) {
+  if (labels['__param_module'] === undefined && !isBlackbox(exporter)) {
     entry.notCarried(
       `its job names no module, and ${exporter} is not known as a blackbox_exporter. Nothing was created`,
     );
@@ -171,40 +179,28 @@ function convertTarget(context: Context, job: Job, labels: Labels, group: Target
   context.exporters.add(exporter);
   const made = module.check(target, labels['__param_hostname'] ?? '', entry);
   if (made === null) return;
-  const timeout = Math.min(module.timeoutSeconds, Math.max(0.1, job.timeout - offsetSeconds));
-  const hidden = new Set(['job', 'instance']);
-  // Handshakes are a minute apart at least.
-  const { seconds, fields } = entry.frequency(job.interval, made.checkType === 'SSL' ? 60 : 0);
-  const payload: Record<string, unknown> = {
-    checkType: made.checkType,
-    ...plan.checkFields(entry, {
-      name,
-      tags: Object.entries(labels)
-        .filter(([label]) => !label.startsWith('__') && !hidden.has(label))
-        .map(([label, value]) => `${label}:${value}`),
-      active: !module.entry.isDeactivated,
-      groupId: plan.group(jobName),
-    }),
-    ...plan.scheduledFields(),
-    ...fields,
-    retryStrategy: null,
-    ...entry.timeLimits(timeout, made.ceiling),
-    ...made.fields,
-  };
-  const probe = {
-    ...{ entry, labels, intervalSeconds: seconds, payload },
-    ...{ alerts: false, server: made.server ?? null },
-  };
-  context.probes.push({ probe, logicalId: `target-${base}` });
+  const hidden = ['job', 'instance'];
+  const { seconds } = entry.frequency(job.interval, minSeconds(made.checkType));
+  const payload = addCheck(plan, entry, `target-${base}`, made, {
+    ...{ name, active: !module.entry.isDeactivated, groupId: plan.group(jobName) },
+    tags: Object.entries(labels)
+      .filter(([label]) => !label.startsWith('__') && !hidden.includes(label))
+      .map(([label, value]) => `${label}:${value}`),
+    seconds: job.interval,
+    timeout: Math.min(module.timeoutSeconds, Math.max(0.1, job.timeout - offsetSeconds)),
+  });
+  const probe = { entry, labels, intervalSeconds: seconds, payload, alerts: [] };
+  context.probes.push({
+    probe: { ...probe, server: made.server ?? null },
+    logicalId: `target-${base}`,
+  });
 }
 
 function convertJob(context: Context, job: Fields): void {
   const { plan, files } = context;
-  const name = textOf(job['job_name'] ?? '');
+  const name = textOf(job['job_name']);
   const entry = plan.entry('job', name, name, job);
-  const configs = recordsIn(job['relabel_configs']);
-  const isProbe = textOf(job['metrics_path']).endsWith('/probe');
-  if (!isProbe) {
+  if (!textOf(job['metrics_path']).endsWith('/probe')) {
     entry.notCarried('it is not a job of probes. Nothing was created');
     return;
   }
@@ -214,20 +210,26 @@ function convertJob(context: Context, job: Fields): void {
   const timeout = Math.min(wanted ?? defaultTimeoutSeconds, interval);
   let dropped = 0;
   for (const group of groupsOf(context, entry, job)) {
-    const { targets, labels } = group;
-    for (const target of targets) {
-      const after = relabel(labelsBefore(job, name, target, labels), configs);
-      if (after === null) dropped += 1;
-      else if ((after['__param_target'] ?? '') === '') {
+    for (const target of group.targets) {
+      const before = labelsBefore(job, name, target, group.labels);
+      const labels = relabel(before, recordsIn(job['relabel_configs']));
+      if (labels === null) dropped += 1;
+      else if ((labels['__param_target'] ?? '') === '') {
         entry.notCarried(`target ${target} has no \`__param_target\` after relabelling`);
-      } else convertTarget(context, { entry, interval, timeout }, after, group);
+      } else convertTarget(context, { job: { entry, interval, timeout }, labels, group });
     }
   }
   if (dropped > 0)
     entry.changed(`targets that its relabelling drops are dropped here too: ${dropped}`);
   for (const field of Object.keys(job)) {
     if (!readFields.has(field) && !field.endsWith('_sd_configs')) {
-      entry.notCarried(`\`${field}\` is about the way to the exporter`);
+      entry.notCarried(lookUp(reasons, field) ?? `\`${field}\` is about the way to the exporter`);
+    }
+  }
+  for (const [param, values] of Object.entries(fieldsOf(job['params']))) {
+    if (!readParams.includes(param)) entry.notCarried(`\`params.${param}\` has no counterpart`);
+    else if (Array.isArray(values) && values.length > 1) {
+      entry.changed(`\`params.${param}\` ${values.join(', ')} → the first, as there`);
     }
   }
 }
@@ -236,25 +238,20 @@ function convertJob(context: Context, job: Fields): void {
 function addWatched(
   plan: Plan,
   receivers: Receivers,
-  { server, days, probes }: WatchedServer,
+  { server, days, probes, alerts }: WatchedServer,
 ): void {
   const [first] = probes;
   if (first === undefined) return;
   const { hostname, port, serverName } = server;
   const name = `${serverName ?? hostname}:${port}`;
   const id = `certificate-${slug(`${name}${serverName === null ? '' : `-at-${hostname}`}`)}`;
-  const check = addCertificateCheck(
-    plan,
-    id,
-    {
-      ...{ server, days, name: `Certificate of ${name}` },
-      active: probes.some(
-        ({ payload, entry }) => payload['activated'] === true && !entry.isDeactivated,
-      ),
-    },
-    first.entry,
-  );
-  receivers.subscribe(check);
+  const check = addCertificateCheck(plan, first.entry, id, {
+    ...{ server, days, name: `Certificate of ${name}` },
+    active: probes.some(
+      ({ payload, entry }) => payload['activated'] === true && !entry.isDeactivated,
+    ),
+  });
+  receivers.subscribe(check, alerts);
 }
 
 function convert(files: readonly SourceFile[], plan: Plan): void {
@@ -274,29 +271,33 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
     }
   }
   const probes = context.probes.map(({ probe }) => probe);
-  const watched = applyRules(plan, found.rules, probes);
-  const receivers = readReceivers(plan, found.receivers, found.route);
-  const names = new Map<string, number>();
-  for (const { name } of probes.map(({ entry }) => entry))
-    names.set(name, (names.get(name) ?? 0) + 1);
+  const labels = strings(found.global['external_labels']);
+  const watched = applyRules(plan, found.rules, probes, labels);
+  const receivers = readReceivers(plan, found);
+  const sameName = Map.groupBy(probes, ({ entry }) => entry.name);
   for (const { probe, logicalId } of context.probes) {
-    const { payload, entry, labels } = probe;
-    const isShared = (names.get(entry.name) ?? 0) > 1;
-    const check = plan.add('check', logicalId, {
-      ...payload,
-      // A rule may have found that the check cannot run.
-      activated: payload['activated'] === true && !entry.isDeactivated,
-      ...(isShared
-        ? { name: `${textOf(payload['name'])} (${labels['job'] ?? ''})`.slice(0, 255) }
-        : {}),
-    });
-    if (probe.alerts) receivers.subscribe(check);
+    const { payload, entry, alerts } = probe;
+    // A rule may have found that the check cannot run.
+    if (entry.isDeactivated) payload['activated'] = false;
+    if ((sameName.get(entry.name)?.length ?? 0) > 1) {
+      const named = `${textOf(payload['name'])} (${probe.labels['job'] ?? ''})`;
+      payload['name'] = named.slice(0, 255);
+    }
+    if (alerts.length > 0) receivers.subscribe(ref(logicalId), alerts);
   }
   for (const each of watched) addWatched(plan, receivers, each);
+  receivers.settle();
   if (context.exporters.size > 1) {
     plan.say(
       'CHANGED',
       `${context.exporters.size} exporters (${[...context.exporters].join(', ')}) → the locations of this import.`,
+    );
+  }
+  for (const { field, pattern, place } of found.includes) {
+    if (found.included[field]?.values().some((path) => matchesFromEnd(pattern, path))) continue;
+    plan.say(
+      'NOT_CARRIED',
+      `\`${field}\` names \`${pattern}\` (${place ?? ''}), which is not among the files.`,
     );
   }
   for (const other of found.others) plan.say('NOT_CARRIED', `${other} is not read.`);
@@ -309,6 +310,7 @@ export const prometheus: Mover = {
   title: 'Prometheus with blackbox_exporter',
   takes: 'a folder with scrape_configs, modules, targets, rules and receivers',
   recognises: (files) => files.some(hasScrapeConfigs),
+  reads: isYaml,
   convert,
 };
 

@@ -1,19 +1,9 @@
 /** Modules of the blackbox_exporter: what a target becomes that is probed with one. */
-import {
-  addressOf,
-  dnsCheck,
-  icmpCheck,
-  sslCheck,
-  tcpCheck,
-  tlsServerOf,
-  type ConvertedCheck,
-} from '../converted-check.ts';
-import { assertionsFor } from '../decide/status-codes.ts';
+import * as make from '../converted-check.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
-import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, SourceObject, textOf } from '../source-object.ts';
-import { recordsIn } from './files.ts';
+import { lookUp, recordsIn, SourceObject, textOf } from '../source-object.ts';
+import { fieldsOf } from './files.ts';
 
 type Assertion = Record<string, unknown>;
 
@@ -21,7 +11,7 @@ export interface Module {
   entry: Entry;
   timeoutSeconds: number;
   /** Null, with a line, for a target that has no counterpart. */
-  check(target: string, hostname: string, entry: Entry): ConvertedCheck | null;
+  check(target: string, hostname: string, entry: Entry): make.ConvertedCheck | null;
 }
 
 type Prober = (settings: SourceObject, entry: Entry) => Module['check'];
@@ -46,13 +36,9 @@ function ipFamilyOf(settings: SourceObject, entry: Entry): 'IPv4' | 'IPv6' {
 /** Group 1 would be the value: the whole match is. */
 const whole = (pattern: unknown) => `(${textOf(pattern)})`;
 
-function listOf(settings: SourceObject, field: string): string[] {
-  return settings.list(field).map(textOf);
-}
-
 function bodyAssertions(settings: SourceObject): Assertion[] {
   const judge = (field: string, comparison: string) =>
-    listOf(settings, field).map((pattern) => ({
+    settings.texts(field).map((pattern) => ({
       ...{ source: 'TEXT_BODY', property: whole(pattern), comparison, target: '' },
     }));
   return [
@@ -85,18 +71,14 @@ function headerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
 
 /** The first value of each header; values in files are not read. */
 function headersOf(settings: SourceObject, entry: Entry): [string, string][] {
-  const plain = settings.get('headers');
-  const made: [string, string][] = isFields(plain)
-    ? Object.entries(plain).map(([name, value]) => [name, textOf(value)])
-    : [];
-  const listed = settings.get('http_headers');
-  for (const [name, given] of Object.entries(isFields(listed) ? listed : {})) {
-    const { values, secrets, files } = isFields(given) ? given : {};
-    const all = [values, secrets].flatMap((list) => (Array.isArray(list) ? list.map(textOf) : []));
+  const made = settings.pairs('headers');
+  for (const [name, given] of Object.entries(fieldsOf(settings.get('http_headers')))) {
+    const header = new SourceObject(fieldsOf(given));
+    const all = [...header.texts('values'), ...header.texts('secrets')];
     const [first] = all;
     if (first !== undefined) made.push([name, first]);
     if (all.length > 1) entry.changed(`several values of header ${name} → the first one`);
-    if (files !== undefined)
+    if (header.has('files'))
       entry.deactivated(`header ${name} comes from a file: add it to the checks`);
   }
   return made;
@@ -110,30 +92,15 @@ function credentialsOf(settings: SourceObject, entry: Entry) {
   const username = basic.text('username');
   const password = basic.text('password');
   const credentials = authorization.text('credentials');
-  for (const [source, field] of [
-    ...([
-      [basic, 'username_file'],
-      [basic, 'password_file'],
-      [authorization, 'credentials_file'],
-      [settings, 'bearer_token_file'],
-    ] as const),
-  ]) {
-    if (source.has(field))
-      entry.deactivated(`\`${field}\` is not read: add the credential to the checks`);
-    source.get(field);
-  }
-  const token = bearer === '' ? credentials : bearer;
+  const ofFile = 'needs a credential from a file, which is not read: add it to the checks';
+  entry.refuse(basic, { username_file: ofFile, password_file: ofFile });
+  entry.refuse(authorization, { credentials_file: ofFile });
+  entry.refuse(settings, { bearer_token_file: ofFile });
+  const scheme = bearer === '' ? authorization.text('type') : 'Bearer';
+  const token = bearer || credentials;
   return {
-    basicAuth: username === '' && password === '' ? null : { username, password },
-    headers:
-      token === ''
-        ? []
-        : [
-            [
-              'Authorization',
-              `${bearer === '' ? authorization.text('type') : 'Bearer'} ${token}`,
-            ] as const,
-          ],
+    basicAuth: username + password === '' ? null : { username, password },
+    headers: token === '' ? [] : [['Authorization', `${scheme} ${token}`] as const],
   };
 }
 
@@ -150,7 +117,7 @@ const decisive: Readonly<Record<string, string>> = {
 
 /** A list with HTTP/1.1 and HTTP/2 refuses versions that hardly any server speaks. */
 function reportVersions(settings: SourceObject, entry: Entry): void {
-  const versions = listOf(settings, 'valid_http_versions');
+  const versions = settings.texts('valid_http_versions');
   const isUsual = versions.includes('HTTP/1.1') && versions.some((one) => /^HTTP\/2/.test(one));
   if (versions.length === 0) return;
   const field = `\`valid_http_versions\` ${versions.join(', ')}`;
@@ -174,7 +141,7 @@ function reportTls(settings: SourceObject, entry: Entry): TlsSettings {
   if (tls.has('ca_file') || tls.has('ca')) {
     entry.notCarried('`tls_config.ca_file`: authorities are a setting of the agents');
   }
-  for (const field of ['cert_file', 'cert', 'key_file', 'key', 'ca_file', 'ca']) tls.get(field);
+  tls.skip('cert_file', 'cert', 'key_file', 'key', 'ca_file', 'ca');
   return {
     serverName: tls.text('server_name') || null,
     skipChainValidation: tls.flag('insecure_skip_verify'),
@@ -183,18 +150,12 @@ function reportTls(settings: SourceObject, entry: Entry): TlsSettings {
 
 const http: Prober = (settings, entry) => {
   const codes = settings.list('valid_status_codes').map(Number);
-  const { assertions, passesNow } = assertionsFor(
+  const assertions = make.acceptedCodes(
+    entry,
     codes.length === 0 ? [[200, 299]] : codes.map((code) => [code, code] as const),
+    `\`valid_status_codes\` ${codes.join(', ')}:`,
   );
-  if (passesNow !== null) {
-    entry.approximate(
-      `\`valid_status_codes\` ${codes.join(', ')}: every registered code between them is refused; unassigned ones such as ${passesNow} now pass`,
-    );
-  }
-  for (const [field, what] of Object.entries(decisive)) {
-    if (settings.has(field)) entry.deactivated(`${what} (\`${field}\`)`);
-    settings.get(field);
-  }
+  entry.refuse(settings, decisive);
   reportVersions(settings, entry);
   const tls = reportTls(settings, entry);
   if (tls.serverName !== null) entry.deactivated('`tls_config.server_name` has no counterpart');
@@ -242,7 +203,7 @@ const http: Prober = (settings, entry) => {
     if (check === null || stored === null) return null;
     const isApi = check.checkType === 'API' || stored.checkType === 'API';
     const given = Array.isArray(storedHeaders) ? (storedHeaders as unknown[]) : [];
-    const server = tlsServerOf(url, { ...tls, serverName: hostname || tls.serverName });
+    const server = make.tlsServerOf(url, { ...tls, serverName: hostname || tls.serverName });
     return {
       ...(server === null ? {} : { server }),
       checkType: isApi ? 'API' : 'URL',
@@ -303,7 +264,7 @@ const tcp: Prober = (settings, entry) => {
   }
   if (settings.has('tls_config') && !isTls) {
     entry.notCarried('`tls_config` has no effect without `tls`');
-    settings.get('tls_config');
+    settings.skip('tls_config');
   }
   const tls = isTls ? reportTls(settings, entry) : null;
   const ipFamily = ipFamilyOf(settings, entry);
@@ -317,24 +278,14 @@ const tcp: Prober = (settings, entry) => {
           },
         ];
   return (target, _hostname, own) => {
-    const address = addressOf(target);
-    if (address?.port == null) {
-      own.notCarried('the target is not `host:port`. Nothing was created');
-      return null;
-    }
-    const { host: hostname, port } = address;
-    const server = tls === null ? null : { hostname, port, ...tls };
+    const place = make.placeFor(own, target);
+    if (place === null) return null;
+    const server = tls === null ? null : { ...place, ...tls };
     if (server !== null && steps.length === 0)
-      return { ...sslCheck(server, ipFamily, null), server };
-    return tcpCheck({
-      hostname,
-      port,
-      ...(exchange?.send == null
-        ? {}
-        : {
-            data: `${exchange.send}
-`,
-          }),
+      return { ...make.sslCheck(server, ipFamily, null), server };
+    return make.tcpCheck({
+      ...place,
+      ...(exchange?.send == null ? {} : { data: `${exchange.send}\n` }),
       ipFamily,
       assertions: expected,
     });
@@ -342,17 +293,27 @@ const tcp: Prober = (settings, entry) => {
 };
 
 const icmp: Prober = (settings, entry) => {
-  if (settings.has('ttl'))
-    entry.deactivated('`ttl`: a low one decides whether the target is reached');
-  settings.get('ttl');
+  entry.refuse(settings, { ttl: 'a low limit of hops decides whether the target is reached' });
   const ipFamily = ipFamilyOf(settings, entry);
   return (target, _hostname, own) => {
-    const address = addressOf(target);
-    if (address === null) {
-      own.notCarried('the target is not a host. Nothing was created');
-      return null;
-    }
-    return icmpCheck(address.host, ipFamily);
+    const place = make.placeFor(own, target, 0);
+    return place === null ? null : make.icmpCheck(place.hostname, ipFamily);
+  };
+};
+
+/** Without a port, that of HTTP. */
+const grpc: Prober = (settings, entry) => {
+  const tls = settings.flag('tls');
+  const { serverName, skipChainValidation: skipSSL } = reportTls(settings, entry);
+  if (serverName !== null) entry.deactivated('`tls_config.server_name` has no counterpart');
+  const metadata = Object.entries(fieldsOf(settings.get('metadata'))).map(([key, values]) => ({
+    ...{ key, value: entry.secret(`metadata ${key}`, textOf([values].flat()[0])) },
+  }));
+  const config = { mode: 'HEALTH', tls, service: settings.text('service'), metadata };
+  const ipFamily = ipFamilyOf(settings, entry);
+  return (target, _hostname, own) => {
+    const place = make.placeFor(own, target, tls ? 443 : 80);
+    return place && make.grpcCheck(place, config, { skipSSL, ipFamily, assertions: [] });
   };
 };
 
@@ -371,7 +332,7 @@ const seesWholeRecord = /\\t|\t|\bIN\b/;
 function answerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
   const answer = settings.object('validate_answer_rrs');
   const judge = (field: string, comparison: string) =>
-    listOf(answer, field).flatMap((pattern) => {
+    answer.texts(field).flatMap((pattern) => {
       if (seesWholeRecord.test(pattern)) {
         entry.deactivated(`\`${field}\` looks at the TTL or the class of records`);
         return [];
@@ -381,10 +342,9 @@ function answerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
       );
       return [{ source: 'TEXT_ANSWER', property: whole(pattern), comparison, target: '' }];
     });
-  for (const field of ['fail_if_all_match_regexp', 'fail_if_not_matches_regexp']) {
-    if (answer.has(field)) entry.deactivated(`\`validate_answer_rrs.${field}\` has no counterpart`);
-    answer.get(field);
-  }
+  const all = 'judges each record, which has no counterpart';
+  const lost = { fail_if_all_match_regexp: all, fail_if_not_matches_regexp: all };
+  entry.refuse(answer, lost, 'deactivated', 'validate_answer_rrs.');
   return [
     ...judge('fail_if_matches_regexp', 'IS_EMPTY'),
     ...judge('fail_if_none_matches_regexp', 'NOT_EMPTY'),
@@ -392,7 +352,7 @@ function answerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
 }
 
 function codeAssertions(settings: SourceObject, entry: Entry): Assertion[] {
-  const codes = listOf(settings, 'valid_rcodes');
+  const codes = settings.texts('valid_rcodes');
   const judge = (comparison: string, target: string) => ({
     source: 'RESPONSE_CODE',
     comparison,
@@ -414,11 +374,11 @@ const dns: Prober = (settings, entry) => {
   if (!settings.flag('recursion_desired')) {
     entry.deactivated('`recursion_desired: false` has no counterpart');
   }
-  if (settings.flag('dns_over_tls')) entry.deactivated('`dns_over_tls` has no counterpart');
-  for (const field of ['validate_authority_rrs', 'validate_additional_rrs']) {
-    if (settings.has(field)) entry.deactivated(`\`${field}\` has no counterpart`);
-    settings.get(field);
-  }
+  entry.refuse(settings, {
+    dns_over_tls: 'asks over TLS',
+    validate_authority_rrs: 'judges records beside the answer',
+    validate_additional_rrs: 'judges records beside the answer',
+  });
   const ipFamily = ipFamilyOf(settings, entry);
   if (ipFamily === 'IPv6') entry.notCarried('`preferred_ip_protocol`: DNS checks have no family');
   const request = {
@@ -428,19 +388,14 @@ const dns: Prober = (settings, entry) => {
     assertions: [...codeAssertions(settings, entry), ...answerAssertions(settings, entry)],
   };
   return (target, _hostname, own) => {
-    const address = addressOf(target);
-    if (address === null || request.query === '') {
-      own.notCarried(
-        'the target is not a name server, or `query_name` is missing. Nothing was created',
-      );
-      return null;
-    }
-    return dnsCheck({ ...request, nameServer: address.host, port: address.port ?? 53 });
+    if (request.query === '') own.notCarried('`query_name` is missing. Nothing was created');
+    const place = request.query === '' ? null : make.placeFor(own, target, 53);
+    return place && make.dnsCheck({ ...request, nameServer: place.hostname, port: place.port });
   };
 };
 
 /** By `prober`; the others have no counterpart. */
-const probers: Readonly<Record<string, Prober>> = { http, tcp, icmp, dns };
+const probers: Readonly<Record<string, Prober>> = { http, tcp, icmp, dns, grpc };
 
 /** Null, with a line, for a prober that has no counterpart. */
 export function readModule(
@@ -450,16 +405,16 @@ export function readModule(
 ): Module | null {
   const module = new SourceObject(given);
   const prober = module.text('prober');
-  const make = lookUp(probers, prober);
-  if (make === undefined) {
+  const read = lookUp(probers, prober);
+  if (read === undefined) {
     entry.notCarried(
       `prober \`${prober}\` has no counterpart. Nothing was created for its targets`,
     );
     return null;
   }
   const settings = module.object(prober, proberDefaults);
-  const check = make(settings, entry);
-  module.get('timeout');
+  const check = read(settings, entry);
+  module.skip('timeout');
   entry.leftovers(module);
   return { entry, timeoutSeconds, check };
 }

@@ -3,13 +3,13 @@ import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
 import { goDuration } from '../decide/go-duration.ts';
 import { lookUp } from '../source-object.ts';
-import { anchored, type Labels } from './relabel.ts';
+import { matcherOf, type Matcher } from './relabel.ts';
 
 interface Selector {
   metric: string;
   /** Names of the labels that it looks at. */
   looksAt: readonly string[];
-  selects(labels: Labels): boolean;
+  selects: Matcher;
   /** True for the average over a while. */
   isAverage: boolean;
 }
@@ -99,20 +99,14 @@ class Reader {
     const read = (matchers === undefined ? [] : this.#children(matchers)).map((matcher) => {
       const [label, operator, value] = this.#children(matcher);
       if (label?.name !== 'LabelName' || operator === undefined) throw new NotUnderstood();
-      const wanted = this.#string(value);
-      const how = this.#words(operator);
-      const pattern = how.includes('~') ? anchored(wanted) : null;
-      return { label: this.#words(label), isNegated: how.startsWith('!'), pattern, wanted };
+      return [this.#words(label), this.#words(operator), this.#string(value)] as const;
     });
+    const matches = read.map((matcher) => matcherOf(...matcher));
     return {
       metric: this.#words(identifier),
-      looksAt: read.map(({ label }) => label),
+      looksAt: read.map(([label]) => label),
       isAverage,
-      selects: (labels) =>
-        read.every(({ label, isNegated, pattern, wanted }) => {
-          const value = labels[label] ?? '';
-          return (pattern?.test(value) ?? value === wanted) !== isNegated;
-        }),
+      selects: (labels) => matches.every((one) => one(labels)),
     };
   }
 
@@ -129,8 +123,7 @@ class Reader {
   }
 
   #linear(node: SyntaxNode): Linear {
-    const children = this.#children(node);
-    const [first, second, third] = children;
+    const [first, second, third, ...others] = this.#children(node);
     if (node.name === 'NumberDurationLiteral') {
       const text = this.#words(node);
       const value = goDuration(text) ?? Number(text);
@@ -145,8 +138,8 @@ class Reader {
     if (node.name === 'UnaryExpr' && first !== undefined && second !== undefined) {
       return times(this.#linear(second), this.#words(first) === '-' ? -1 : 1);
     }
-    if (node.name !== 'BinaryExpr' || children.length !== 3) throw new NotUnderstood();
-    if (first === undefined || second === undefined || third === undefined)
+    const isBinary = node.name === 'BinaryExpr' && others.length === 0;
+    if (!isBinary || first === undefined || second === undefined || third === undefined)
       throw new NotUnderstood();
     const left = this.#linear(first);
     const right = this.#linear(third);
@@ -160,13 +153,12 @@ class Reader {
 
   /** The comparisons of which one is enough. */
   comparisons(node: SyntaxNode): Comparison[] {
-    const children = this.#children(node);
-    const [first, operator, last] = children;
+    const [first, operator, last, ...others] = this.#children(node);
     if ((node.name === 'PromQL' || node.name === 'ParenExpr') && first !== undefined) {
       return this.comparisons(first);
     }
-    if (node.name !== 'BinaryExpr' || children.length !== 3) throw new NotUnderstood();
-    if (first === undefined || operator === undefined || last === undefined)
+    const isBinary = node.name === 'BinaryExpr' && others.length === 0;
+    if (!isBinary || first === undefined || operator === undefined || last === undefined)
       throw new NotUnderstood();
     if (operator.name === 'Or') return [...this.comparisons(first), ...this.comparisons(last)];
     const how = lookUp(operators, operator.name);

@@ -1,91 +1,65 @@
-/** Receivers of the Alertmanager become alert channels. */
+/** Receivers and routes of the Alertmanager become alert channels and their subscriptions. */
+import { isFields } from '@monitor/shared/fields.ts';
 import { addresses, Channels, type ChannelBody } from '../channels.ts';
 import { slug, type Entry, type Plan, type Ref } from '../plan.ts';
-import { lookUp, SourceObject, type Fields, textOf } from '../source-object.ts';
-import { recordsIn } from './files.ts';
+import { lookUp, placeOf, recordsIn, SourceObject, textOf, type Fields } from '../source-object.ts';
+import type { ProbeFiles } from './files.ts';
+import { matcherOf, type Labels, type Matcher } from './relabel.ts';
 
-type Kind = (config: SourceObject, name: string) => ChannelBody[];
+type Kind = (config: SourceObject, name: string, global: SourceObject) => ChannelBody[];
 
 /** By the list of a receiver; the others have no counterpart. */
-const kinds: Readonly<Record<string, { make: Kind; secrets: number }>> = {
-  email_configs: {
-    secrets: 0,
-    make: (config) =>
-      addresses(config.text('to')).map((address) => ({ type: 'EMAIL', config: { address } })),
+const kinds: Readonly<Record<string, Kind>> = {
+  email_configs: (config) =>
+    addresses(config.text('to')).map((address) => ({ type: 'EMAIL', config: { address } })),
+  slack_configs: (config, _name, global) => {
+    const channel = config.text('channel');
+    const url = config.text('api_url') || global.text('slack_api_url');
+    return [{ type: 'SLACK', config: { url, ...(channel === '' ? {} : { channel }) } }];
   },
-  slack_configs: {
-    secrets: 1,
-    make: (config) => {
-      const channel = config.text('channel');
-      return [
-        {
-          type: 'SLACK',
-          config: { url: config.text('api_url'), ...(channel === '' ? {} : { channel }) },
-        },
-      ];
-    },
+  pagerduty_configs: (config, name) => {
+    const serviceKey = config.text('routing_key') || config.text('service_key');
+    return [{ type: 'PAGERDUTY', config: { serviceName: name, serviceKey } }];
   },
-  pagerduty_configs: {
-    secrets: 1,
-    make: (config, name) => {
-      const routing = config.text('routing_key');
-      const serviceKey = routing === '' ? config.text('service_key') : routing;
-      return [{ type: 'PAGERDUTY', config: { serviceName: name, serviceKey } }];
-    },
+  opsgenie_configs: (config, name, global) => {
+    const apiKey = config.text('api_key') || global.text('opsgenie_api_key');
+    const url = config.text('api_url') || global.text('opsgenie_api_url');
+    const region = url.includes('.eu.') ? 'EU' : 'US';
+    return [{ type: 'OPSGENIE', config: { name, apiKey, region, priority: 'P3' } }];
   },
-  opsgenie_configs: {
-    secrets: 1,
-    make: (config, name) => [
-      {
-        type: 'OPSGENIE',
-        config: { name, apiKey: config.text('api_key'), region: 'US', priority: 'P3' },
-      },
-    ],
-  },
-  webhook_configs: {
-    secrets: 1,
-    make: (config, name) => [
-      { type: 'WEBHOOK', config: { name, url: config.text('url'), method: 'POST' } },
-    ],
-  },
+  webhook_configs: (config, name) => [
+    { type: 'WEBHOOK', config: { name, url: config.text('url'), method: 'POST' } },
+  ],
 };
 
-/** A channel without its target cannot exist. */
-function isWhole({ config }: ChannelBody): boolean {
-  return Object.values(config).every((value) => value !== '');
-}
+type Channel = readonly [id: string, body: ChannelBody];
 
-function readReceiver(
-  plan: Plan,
-  entry: Entry,
-  receiver: Fields,
-): { id: string; body: ChannelBody }[] {
-  const name = textOf(receiver['name'] ?? '');
-  const found: { id: string; body: ChannelBody }[] = [];
+function readReceiver(plan: Plan, entry: Entry, receiver: Fields, global: SourceObject): Channel[] {
+  const name = textOf(receiver['name']);
+  const found: Channel[] = [];
   for (const [list, given] of Object.entries(receiver)) {
     if (list === 'name') continue;
-    const kind = lookUp(kinds, list);
-    if (kind === undefined) {
+    const make = lookUp(kinds, list);
+    if (make === undefined) {
       entry.notCarried(`\`${list}\` has no counterpart`);
       continue;
     }
     for (const [index, fields] of recordsIn(given).entries()) {
       const config = new SourceObject(fields, { send_resolved: list !== 'email_configs' });
       const sendRecovery = config.flag('send_resolved');
-      for (const body of kind.make(config, name)) {
-        if (!isWhole(body)) {
+      for (const body of make(config, name, global)) {
+        // A channel without its target cannot exist.
+        if (Object.values(body.config).includes('')) {
           entry.notCarried(`\`${list}\`: its target is in another file or in \`global\``);
           continue;
         }
-        plan.channelSecrets += kind.secrets;
         if (body.type === 'WEBHOOK')
           entry.approximate('the webhook posts another body: adapt what receives it');
-        const part =
-          body.type === 'EMAIL' ? slug(textOf(body.config['address'])) : textOf(index + 1);
-        found.push({
-          id: `receiver-${slug(name)}-${body.type.toLowerCase()}-${part}`,
-          body: { ...body, sendRecovery },
-        });
+        const address = textOf(body.config['address']);
+        const part = body.type === 'EMAIL' ? slug(address) : textOf(index + 1);
+        const wanted = `receiver-${slug(name)}-${body.type.toLowerCase()}-${part}`;
+        const id = plan.idFor(wanted, `${name}\n${address}`, entry);
+        found.push([id, { ...body, sendRecovery }]);
       }
       entry.leftovers(config);
     }
@@ -93,40 +67,103 @@ function readReceiver(
   return found;
 }
 
-export interface Receivers {
-  /** Subscribes a check to the receiver of the root route. */
-  subscribe(check: Ref): void;
+const written =
+  /\s*("[^"]+"|[^\s"=!~{},]+)\s*(=~|!~|!=|=)\s*("(?:[^"\\]|\\.)*"|[^\s",{}]*)\s*(?:,|$)/gsy;
+
+/** Those of a text such as `team="shop", severity=~"page|mail"`; null for another text. */
+function matchersIn(text: string): Matcher[] | null {
+  const inner = text.trim().replace(/^\{(.*)\}$/s, '$1');
+  const found = [...inner.matchAll(written)];
+  const plain = (word: string) => word.replace(/^"(.*)"$/s, '$1').replace(/\\(.)/gs, '$1');
+  return found.length === 0 || found.map(([whole]) => whole).join('') !== inner
+    ? null
+    : found.map(([, label = '', how = '', value = '']) =>
+        matcherOf(plain(label), how, plain(value)),
+      );
 }
 
-export function readReceivers(
-  plan: Plan,
-  receivers: readonly Fields[],
-  route: Fields | null,
-): Receivers {
-  const channels = new Channels(plan);
-  const root = textOf(route?.['receiver'] ?? '');
-  const rootChannels: { id: string; body: ChannelBody }[] = [];
-  for (const receiver of receivers) {
-    const name = textOf(receiver['name'] ?? '');
-    const entry = plan.entry('receiver', name, name, receiver);
-    const found = readReceiver(plan, entry, receiver);
-    if (name === root) rootChannels.push(...found);
-    else {
-      for (const { id, body } of found) channels.channel(id, body);
-      if (found.length > 0)
-        entry.notCarried('no check is subscribed to it: routes are not carried over');
-    }
-  }
-  const lost = Object.keys(route ?? {}).filter((key) => key !== 'receiver');
-  if (lost.length > 0) {
+interface Route {
+  receiver: string;
+  matches: Matcher;
+  goesOn: boolean;
+  routes: Route[];
+}
+
+function readRoute(plan: Plan, given: Fields, inherited: string, lost: Set<string>): Route {
+  const route = new SourceObject(given);
+  const receiver = route.text('receiver') || inherited;
+  const texts = route.texts('matchers').map((text) => matchersIn(text));
+  if (texts.includes(null)) {
     plan.say(
       'NOT_CARRIED',
-      `Route of the Alertmanager: ${lost.map((key) => `\`${key}\``).join(', ')}. Every check that a rule alerts about is subscribed to \`${root}\`.`,
+      `Route to \`${receiver}\` (${placeOf(given) ?? ''}): its \`matchers\` are not understood, so no alert takes it.`,
     );
   }
+  const matchers = [
+    ...route.pairs('match').map(([label, value]) => matcherOf(label, '=', value)),
+    ...route.pairs('match_re').map(([label, value]) => matcherOf(label, '=~', value)),
+    ...texts.map((read) => (labels: Labels) => read?.every((one) => one(labels)) ?? false),
+  ];
+  const made = {
+    receiver,
+    matches: (labels: Labels) => matchers.every((one) => one(labels)),
+    goesOn: route.flag('continue'),
+    routes: recordsIn(route.get('routes')).map((one) => readRoute(plan, one, receiver, lost)),
+  };
+  for (const field of route.unread()) lost.add(`\`${field}\``);
+  return made;
+}
+
+/** Receivers of an alert: those of the first route within a route that matches, and of the next after `continue`. */
+function receiversOf(route: Route, labels: Labels): string[] {
+  const found: string[] = [];
+  for (const inner of route.routes.filter(({ matches }) => matches(labels))) {
+    found.push(...receiversOf(inner, labels));
+    if (!inner.goesOn) return found;
+  }
+  return found.length === 0 ? [route.receiver] : found;
+}
+
+export interface Receivers {
+  /** Subscribes a check to the receivers of its alerts. */
+  subscribe(check: Ref, alerts: readonly Labels[]): void;
+  /** Receivers that nothing is routed to. */
+  settle(): void;
+}
+
+export function readReceivers(plan: Plan, { receivers, route, global }: ProbeFiles): Receivers {
+  const channels = new Channels(plan);
+  const lost = new Set<string>();
+  const root = isFields(route) ? readRoute(plan, route, '', lost) : null;
+  const made = receivers.map((receiver) => {
+    const name = textOf(receiver['name']);
+    const entry = plan.entry('receiver', name, name, receiver);
+    return { name, entry, found: readReceiver(plan, entry, receiver, new SourceObject(global)) };
+  });
+  if (lost.size > 0) {
+    plan.say('NOT_CARRIED', `Route of the Alertmanager: ${[...lost].join(', ')}.`);
+  }
+  const used = new Set<string>();
+  let unheard = 0;
   return {
-    subscribe: (check) => {
-      for (const { id, body } of rootChannels) channels.subscribe(check, id, body);
+    subscribe(check, alerts) {
+      const names = new Set(root === null ? [] : alerts.flatMap((one) => receiversOf(root, one)));
+      for (const name of names) used.add(name);
+      const found = made.filter(({ name }) => names.has(name)).flatMap((one) => one.found);
+      if (found.length === 0) unheard += 1;
+      for (const [id, body] of found) channels.subscribe(check, id, body);
+    },
+    settle() {
+      for (const { name, entry, found } of made) {
+        if (used.has(name) || found.length === 0) continue;
+        for (const [id, body] of found) channels.channel(id, body);
+        entry.notCarried('no check is subscribed to it: no alert of the rules is routed to it');
+      }
+      if (unheard === 0) return;
+      plan.say(
+        'NOT_CARRIED',
+        `${unheard} ${unheard === 1 ? 'check alerts' : 'checks alert'} nobody: the files have no receiver for ${unheard === 1 ? 'it' : 'them'} that is carried over.`,
+      );
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Relabelling of Prometheus: what becomes of the labels of a target. */
 import { createHash } from 'node:crypto';
 import { SourceError } from '../mover.ts';
-import { lookUp, type Fields, textOf } from '../source-object.ts';
+import { lookUp, SourceObject, type Fields, textOf } from '../source-object.ts';
 
 export type Labels = Record<string, string>;
 
@@ -16,6 +16,18 @@ export function anchored(pattern: string): RegExp {
   } catch {
     throw new SourceError(`the regular expression \`${pattern}\` is not valid`);
   }
+}
+
+export type Matcher = (labels: Labels) => boolean;
+
+/** Of PromQL and of routes; a label that is missing is empty. */
+export function matcherOf(label: string, how: string, wanted: string): Matcher {
+  const pattern = how.includes('~') ? anchored(wanted) : null;
+  const isNegated = how.startsWith('!');
+  return (labels) => {
+    const value = labels[label] ?? '';
+    return (pattern?.test(value) ?? value === wanted) !== isNegated;
+  };
 }
 
 /** `$1`, `${1}` and `${name}` in a replacement. */
@@ -82,9 +94,7 @@ export function relabel(labels: Labels, configs: readonly Fields[]): Labels | nu
     const name = text(config['action'], 'replace').toLowerCase();
     const action = lookUp(actions, name);
     if (action === undefined) throw new SourceError(`there is no relabelling action \`${name}\``);
-    const sources = Array.isArray(config['source_labels'])
-      ? config['source_labels'].map(textOf)
-      : [];
+    const sources = new SourceObject(config).texts('source_labels');
     const next = action(current, {
       source: sources.map((label) => current[label] ?? '').join(text(config['separator'], ';')),
       regex: anchored(text(config['regex'], '(.*)')),

@@ -17,8 +17,8 @@ export interface Probe {
   payload: Record<string, unknown>;
   /** Null where no TLS is spoken. */
   server: TlsServer | null;
-  /** True once a rule alerts about it. */
-  alerts: boolean;
+  /** Labels of the alerts about it. */
+  alerts: Labels[];
 }
 
 /** A server whose certificate rules watch. */
@@ -26,6 +26,7 @@ export interface WatchedServer {
   server: TlsServer;
   days: number;
   probes: Probe[];
+  alerts: Labels[];
 }
 
 /** What one comparison of a rule wants of the checks that it selects. */
@@ -44,6 +45,8 @@ interface Wish {
 
 interface Given {
   comparison: Comparison;
+  /** The labels of the alert about a probe. */
+  labelsOf(probe: Probe): Labels;
   forSeconds: number;
   /** Those that it selects. */
   probes: readonly Probe[];
@@ -69,26 +72,31 @@ function alertAfter(probe: Probe, forSeconds: number): string {
   const runs = Math.max(1, Math.ceil(forSeconds / probe.intervalSeconds));
   const { escalation, after } = thresholdFor(runs, probe.intervalSeconds);
   probe.payload['alertSettings'] = escalation;
-  probe.alerts = true;
   return forSeconds === 0 ? '' : `alerts after ${duration(forSeconds)} (\`for\`) → ${after}`;
 }
 
-const isDown: Reading = ({ comparison: { operator, limit, isAverage }, forSeconds, probes }) => {
+/** The checks alert after the time of the rule, each to the receivers of all its rules. */
+const alerting = ({ probes, forSeconds, labelsOf }: Given): Wish => ({
+  probes,
+  about: (probe) => probe,
+  value: forSeconds,
+  accept() {
+    for (const probe of probes) probe.alerts.push(labelsOf(probe));
+  },
+  make: (probe) => alertAfter(probe, forSeconds),
+});
+
+const isDown: Reading = (given) => {
+  const { operator, limit, isAverage } = given.comparison;
   const fires = (value: number) => compare[operator](value, limit);
-  if (isAverage || !fires(0) || fires(1)) return null;
-  return {
-    probes,
-    about: (probe) => probe,
-    value: forSeconds,
-    make: (probe) => alertAfter(probe, forSeconds),
-  };
+  return isAverage || !fires(0) || fires(1) ? null : alerting(given);
 };
 
 const daySeconds = 86_400;
 const serverKey = ({ hostname, port, serverName }: TlsServer) =>
   `${hostname.toLowerCase()}:${port}/${serverName ?? ''}`;
 
-const expires: Reading = ({ comparison, probes, servers }) => {
+const expires: Reading = ({ comparison, probes, servers, labelsOf }) => {
   const { isAhead, isAverage, operator, limit } = comparison;
   if (!isAhead || isAverage || !['<', '<='].includes(operator)) return null;
   const days = Math.max(1, Math.ceil(limit / daySeconds));
@@ -102,10 +110,11 @@ const expires: Reading = ({ comparison, probes, servers }) => {
     value: -days,
     accept() {
       for (const { probe, key, server } of secure) {
-        const known = servers.get(key) ?? { server, days, probes: [] };
+        const known = servers.get(key) ?? { server, days, probes: [], alerts: [] };
         servers.set(key, known);
         known.days = Math.max(known.days, days);
         if (!known.probes.includes(probe)) known.probes.push(probe);
+        known.alerts.push(labelsOf(probe));
       }
     },
     make: () =>
@@ -128,7 +137,10 @@ const durations: Readonly<Record<string, readonly string[] | null>> = {
 const isSlow: Reading = ({ comparison, probes }) => {
   const { metric, operator, looksAt, isAverage } = comparison;
   if (!['>', '>='].includes(operator) || looksAt.includes('phase')) return null;
-  const limit = Math.round(comparison.limit * 1000);
+  const milliseconds = Number((comparison.limit * 1000).toFixed(3));
+  // Response times are whole, and a run is degraded above the limit.
+  const limit = operator === '>' ? Math.floor(milliseconds) : Math.ceil(milliseconds) - 1;
+  if (limit < 0) return null;
   const types = lookUp(durations, metric);
   const own = probes.filter(({ payload }) => types?.includes(String(payload['checkType'])) ?? true);
   const fits = ({ payload }: Probe) => limit <= Number(payload['maxResponseTime'] ?? -1);
@@ -140,7 +152,8 @@ const isSlow: Reading = ({ comparison, probes }) => {
     value: limit,
     make: ({ payload }) => {
       payload['degradedResponseTime'] = limit;
-      return `alerts above ${limit} ms${isAverage ? ' on average' : ''} → a run above that is degraded`;
+      const phase = metric === 'probe_http_duration_seconds' ? ' in a phase' : '';
+      return `alerts ${operator === '>' ? 'above' : 'from'} ${milliseconds} ms${phase}${isAverage ? ' on average' : ''} → a run above ${operator === '>' ? 'that' : `${limit} ms`} is degraded`;
     },
     lost:
       others.length === 0
@@ -149,33 +162,32 @@ const isSlow: Reading = ({ comparison, probes }) => {
   };
 };
 
-/** What must hold so that the comparison does not. */
+/** What must hold of a code, which is whole, so that the comparison does not. */
 const opposite: Readonly<Record<Operator, (code: number) => readonly [string, number]>> = {
-  '>=': (code) => ['LESS_THAN', code],
-  '>': (code) => ['LESS_THAN', code + 1],
-  '<=': (code) => ['GREATER_THAN', code],
-  '<': (code) => ['GREATER_THAN', code - 1],
+  '>=': (code) => ['LESS_THAN', Math.ceil(code)],
+  '>': (code) => ['LESS_THAN', Math.floor(code) + 1],
+  '<=': (code) => ['GREATER_THAN', Math.floor(code)],
+  '<': (code) => ['GREATER_THAN', Math.ceil(code) - 1],
   '==': (code) => ['NOT_EQUALS', code],
   '!=': (code) => ['EQUALS', code],
 };
 
-const hasStatus: Reading = ({ comparison, forSeconds, probes }) => {
-  const { operator, limit, isAverage } = comparison;
-  if (isAverage || !Number.isInteger(limit)) return null;
+const hasStatus: Reading = (given) => {
+  const { operator, limit, isAverage } = given.comparison;
+  if (isAverage || (['==', '!='].includes(operator) && !Number.isInteger(limit))) return null;
   const [how, target] = opposite[operator](limit);
-  const own = probes.filter(({ payload }) => webTypes.includes(String(payload['checkType'])));
+  const own = given.probes.filter(({ payload }) => webTypes.includes(String(payload['checkType'])));
+  const wish = alerting({ ...given, probes: own });
   return {
-    probes: own,
-    about: (probe) => probe,
-    value: forSeconds,
+    ...wish,
     accept() {
+      wish.accept?.();
       for (const { payload } of own) {
         const request = payload['request'] as { assertions: unknown[] };
         const judged = { source: 'STATUS_CODE', comparison: how, target: String(target) };
         payload['request'] = { ...request, assertions: [...request.assertions, judged] };
       }
     },
-    make: (probe) => alertAfter(probe, forSeconds),
     changed: own.length === 0 ? '' : 'alerts about a status code → the check fails with it',
   };
 };
@@ -184,6 +196,7 @@ const hasStatus: Reading = ({ comparison, forSeconds, probes }) => {
 const readings: Readonly<Record<string, Reading>> = {
   probe_success: isDown,
   probe_ssl_earliest_cert_expiry: expires,
+  probe_ssl_last_chain_expiry_timestamp_seconds: expires,
   ...Object.fromEntries(Object.keys(durations).map((metric) => [metric, isSlow])),
   probe_http_status_code: hasStatus,
 };
@@ -205,11 +218,19 @@ function wishesOf(rule: SourceObject, given: Omit<Given, 'comparison'>): Wish[] 
   return comparisons === null || found.length < wishes.length ? null : found;
 }
 
+/** `{{ $labels.team }}` in a label of a rule. */
+const filledIn = (text: string, labels: Labels): string =>
+  text.replace(
+    /\{\{-?\s*\$labels\.(\w+)\s*-?\}\}/g,
+    (_whole, label: string) => labels[label] ?? '',
+  );
+
 /** Makes what rules want; of several for one thing, the strictest. */
 export function applyRules(
   plan: Plan,
   rules: readonly Fields[],
   probes: readonly Probe[],
+  externalLabels: Labels,
 ): WatchedServer[] {
   const servers = new Map<string, WatchedServer>();
   const accepted = rules.flatMap((fields) => {
@@ -217,7 +238,13 @@ export function applyRules(
     const name = rule.text('alert') || rule.text('record');
     const entry = plan.entry('rule', name, name, fields);
     const forSeconds = goDuration(rule.get('for')) ?? 0;
-    const wishes = wishesOf(rule, { forSeconds, probes, servers });
+    const own = rule.pairs('labels');
+    const labelsOf = ({ labels }: Probe): Labels => ({
+      ...{ alertname: name, ...externalLabels },
+      ...Object.fromEntries(Object.entries(labels).filter(([label]) => !label.startsWith('__'))),
+      ...Object.fromEntries(own.map(([label, value]) => [label, filledIn(value, labels)])),
+    });
+    const wishes = wishesOf(rule, { forSeconds, probes, servers, labelsOf });
     const expression = `\`${rule.text('expr').trim().replace(/\s+/g, ' ')}\``;
     if (wishes === null) {
       entry.notCarried(`${expression} has no counterpart. Nothing was created`);
@@ -231,8 +258,8 @@ export function applyRules(
       return [];
     }
     for (const wish of wishes) wish.accept?.();
+    if (own.length > 0) entry.notCarried('`labels`: alerts have the tags of their check');
     entry.leftovers(rule, {
-      labels: '`labels`: alerts have the tags of their check',
       annotations: '`annotations`: alerts have their own text here',
       keep_firing_for: '`keep_firing_for`: an alert recovers with the first pass',
     });
@@ -266,6 +293,9 @@ export function applyRules(
     for (const [name, { size }] of byOtherRule) {
       entry.changed(`for ${size} of its targets rule «${name}» holds, which alerts no later`);
     }
+  }
+  if (probes.some(({ payload }) => typeof payload['degradedResponseTime'] === 'number')) {
+    plan.say('CHANGED', 'Rules about durations: a degraded run notifies no channel here.');
   }
   return [...servers.values()];
 }

@@ -34,11 +34,11 @@ export function jsonPathOf(query: string): string | null {
   return path;
 }
 
-/** The JSONPath for `.a.b-c[0]`, whose names may have any character but dots and brackets. */
+/** The JSONPath for `.a.b-c[0]` and `.a[*]`, whose names may have any character but dots and brackets. */
 export function jsonPathOfKeys(path: string): string | null {
   let made = '$';
   for (const part of path.replace(/^\./, '').split('.')) {
-    const [, name = '', indexes = ''] = /^([^[\]]*)((?:\[\d+\])*)$/.exec(part) ?? [];
+    const [, name = '', indexes = ''] = /^([^[\]]*)((?:\[(?:\d+|\*)\])*)$/.exec(part) ?? [];
     if (name === '' && indexes === '') return null;
     made += (name === '' ? '' : member(name)) + indexes;
   }

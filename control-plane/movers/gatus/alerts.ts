@@ -2,117 +2,85 @@
 import {
   addresses,
   Channels,
-  holdsCredential,
   notCarriedKeys,
+  smsBody,
+  typedWebhook,
+  webhookHeaders,
   type ChannelBody,
 } from '../channels.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { remindersFor, thresholdFor } from '../decide/retries.ts';
+import { unsetText, type FilledVariables } from '../environment.ts';
 import { slug, type Entry, type Plan, type Ref } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, SourceObject, type Fields, textOf } from '../source-object.ts';
+import { lookUp, recordsIn, SourceObject, type Fields, textOf } from '../source-object.ts';
 
-interface Provided {
-  bodies: ChannelBody[];
-  /** False where somebody must adapt the channel first. */
-  isReady: boolean;
-}
-
-type Provider = (config: SourceObject, entry: Entry) => Provided | null;
-
-const ready = (...bodies: ChannelBody[]): Provided => ({ bodies, isReady: true });
+/** Null where it cannot exist. */
+type Provider = (config: SourceObject, entry: Entry) => ChannelBody[] | null;
 
 const email: Provider = (config, entry) => {
-  notCarriedKeys(
-    ...([config, entry, ['from', 'host', 'port', 'username', 'password', 'client']] as const),
-    'mail is sent through the mail server of this installation',
-  );
-  return ready(
-    ...addresses(config.text('to')).map((address) => ({ type: 'EMAIL', config: { address } })),
-  );
+  const lost = ['from', 'host', 'port', 'username', 'password', 'client'];
+  notCarriedKeys(config, entry, lost, 'mail is sent through the mail server of this installation');
+  return addresses(config.text('to')).map((address) => ({ type: 'EMAIL', config: { address } }));
 };
 
-const typedWebhook =
-  (name: string, webhookType: string): Provider =>
-  (config) =>
-    ready({
-      type: 'WEBHOOK',
-      config: { name, url: config.text('webhook-url'), method: 'POST', webhookType },
-    });
+const webhook =
+  (name: string, type: string): Provider =>
+  (config) => [typedWebhook(name, config.text('webhook-url'), type)];
 
 const opsgeniePriorities = ['P1', 'P2', 'P3', 'P4', 'P5'];
 
 const opsgenie: Provider = (config, entry) => {
   const priority = config.text('priority') || 'P1';
   entry.approximate('the region of Opsgenie is not in the file: US is assumed');
-  return ready({
-    type: 'OPSGENIE',
-    config: {
-      name: 'Opsgenie',
-      apiKey: config.text('api-key'),
-      region: 'US',
-      priority: opsgeniePriorities.includes(priority) ? priority : 'P1',
+  return [
+    {
+      type: 'OPSGENIE',
+      config: {
+        ...{ name: 'Opsgenie', apiKey: config.text('api-key'), region: 'US' },
+        priority: opsgeniePriorities.includes(priority) ? priority : 'P1',
+      },
     },
-  });
+  ];
 };
 
 const custom: Provider = (config, entry) => {
-  const texts = [config.text('url'), config.text('body')];
-  const headers = config.get('headers');
-  const hasPlaceholder =
-    texts.some((text) => /\[[A-Z_]+\]/.test(text)) || config.has('placeholders');
-  if (hasPlaceholder) {
+  const [url, body] = [config.text('url'), config.text('body')];
+  if (/\[[A-Z_]+\]/.test(url + body) || config.has('placeholders')) {
     entry.deactivated(
       '`custom` fills in placeholders such as [ENDPOINT_NAME]: write them as templates, then switch its subscriptions on',
     );
   }
-  config.get('placeholders');
-  return {
-    bodies: [
-      {
-        type: 'WEBHOOK',
-        config: {
-          name: 'custom',
-          url: config.text('url'),
-          method: config.text('method').toUpperCase() || 'GET',
-          headers: Object.entries(isFields(headers) ? headers : {}).map(([key, value]) => ({
-            key,
-            value: holdsCredential(key)
-              ? entry.secret(`header ${key}`, textOf(value))
-              : textOf(value),
-          })),
-          template: config.text('body').includes('{{') ? null : config.text('body') || null,
-        },
+  config.skip('placeholders');
+  return [
+    {
+      type: 'WEBHOOK',
+      config: {
+        ...{ name: 'custom', url, method: config.text('method').toUpperCase() || 'GET' },
+        headers: webhookHeaders(entry, config.pairs('headers')),
+        template: body.includes('{{') ? null : body || null,
       },
-    ],
-    isReady: !hasPlaceholder,
-  };
+    },
+  ];
 };
 
 const sms =
   (name: string): Provider =>
   (config, entry) => {
-    const number = config.text('to') || config.text('recipients');
-    notCarriedKeys(
-      ...([
-        config,
-        entry,
-        config.names().filter((one) => !['to', 'recipients'].includes(one)),
-      ] as const),
-      'texts are sent through the provider of this installation',
-    );
-    return number === '' ? null : ready({ type: 'SMS', config: { name, number } });
+    const body = smsBody(config, entry, ['to', 'recipients'], name);
+    return body && [body];
   };
 
 /** By the name of the provider; the others are reported. */
 const providers: Readonly<Record<string, Provider>> = {
   email,
-  slack: (config) => ready({ type: 'SLACK', config: { url: config.text('webhook-url') } }),
-  discord: typedWebhook('Discord', 'WEBHOOK_DISCORD'),
-  teams: typedWebhook('Teams', 'WEBHOOK_MSTEAMS'),
-  'teams-workflows': typedWebhook('Teams workflow', 'WEBHOOK_MSTEAMS'),
-  pagerduty: (config) =>
-    ready({ type: 'PAGERDUTY', config: { serviceKey: config.text('integration-key') } }),
+  slack: (config) => [{ type: 'SLACK', config: { url: config.text('webhook-url') } }],
+  discord: webhook('Discord', 'WEBHOOK_DISCORD'),
+  teams: webhook('Teams', 'WEBHOOK_MSTEAMS'),
+  'teams-workflows': webhook('Teams workflow', 'WEBHOOK_MSTEAMS'),
+  pagerduty: (config) => [
+    { type: 'PAGERDUTY', config: { serviceKey: config.text('integration-key') } },
+  ],
   opsgenie,
   custom,
   twilio: sms('Twilio'),
@@ -120,9 +88,6 @@ const providers: Readonly<Record<string, Provider>> = {
   plivo: sms('Plivo'),
   messagebird: sms('MessageBird'),
 };
-
-/** Providers whose channels hold a credential themselves. */
-const keeping = new Set(['slack', 'discord', 'teams', 'teams-workflows', 'pagerduty', 'opsgenie']);
 
 export interface EndpointAlerts {
   alertSettings: Record<string, unknown>;
@@ -136,10 +101,13 @@ export class Alerting {
   readonly #plan: Plan;
   readonly #providers: Fields;
   readonly #channels: Channels;
-  readonly #made = new Map<string, { entry: Entry; provided: Provided | null }>();
+  readonly #filled: FilledVariables;
+  readonly #made = new Map<string, { entry: Entry; bodies: ChannelBody[] }>();
+  readonly #used = new Set<string>();
 
-  constructor(plan: Plan, alerting: unknown) {
+  constructor(plan: Plan, alerting: unknown, filled: FilledVariables) {
     this.#plan = plan;
+    this.#filled = filled;
     this.#providers = isFields(alerting) ? alerting : {};
     this.#channels = new Channels(plan);
   }
@@ -150,36 +118,32 @@ export class Alerting {
   }
 
   /** The provider with the override of a group and of an alert, made once. */
-  #provide(type: string, group: string, override: Fields, owner: string) {
+  #provide(type: string, group: string, override: Fields, of: string) {
     const config = this.#configOf(type) ?? {};
     const { overrides, 'default-alert': _default, ...own } = config;
-    const ofGroup = (Array.isArray(overrides) ? overrides : [])
-      .filter(isFields)
-      .find((one) => one['group'] === group);
+    const ofGroup = recordsIn(overrides).find((one) => one['group'] === group);
+    this.#used.add(type);
     const { group: _group, ...changes } = ofGroup ?? {};
     const isOwn = Object.keys(override).length > 0;
-    const id = [
-      ...['alert', type],
-      ...(ofGroup === undefined ? [] : [slug(group)]),
-      ...(isOwn ? [owner] : []),
-    ].join('-');
+    const parts = ['alert', type, ...(ofGroup === undefined ? [] : [slug(group)])];
+    const owner = JSON.stringify([type, ofGroup === undefined ? null : group, isOwn && of]);
+    const id = this.#plan.idFor([...parts, ...(isOwn ? [of] : [])].join('-'), owner);
     const known = this.#made.get(id);
     if (known !== undefined) return { id, ...known };
     const name = ofGroup === undefined ? type : `${type} of ${group}`;
     const entry = this.#plan.entry('alerting', id, name, config);
-    const source = new SourceObject({ ...own, ...changes, ...override });
-    const provider = lookUp(providers, type);
-    const provided = provider?.(source, entry) ?? null;
-    if (provided === null) {
-      const keys = source.names().map((key) => `\`${key}\``);
+    const given = { ...own, ...changes, ...override };
+    const source = new SourceObject(given);
+    const unset = this.#filled.unsetIn(given);
+    const bodies = unset.length > 0 ? [] : (lookUp(providers, type)?.(source, entry) ?? null);
+    const keys = source.names().map((key) => `\`${key}\``);
+    if (unset.length > 0) entry.notCarried(unsetText(unset));
+    else if (bodies === null) {
       entry.notCarried(
         `channel \`${type}\` has no counterpart; it has ${keys.join(', ') || 'no fields'}. Nothing was created`,
       );
-    } else {
-      entry.leftovers(source, { title: '`title`: messages have their own look here' });
-      if (keeping.has(type)) this.#plan.channelSecrets += 1;
-    }
-    const made = { entry, provided };
+    } else entry.leftovers(source, { title: '`title`: messages have their own look here' });
+    const made = { entry, bodies: bodies ?? [] };
     this.#made.set(id, made);
     return { id, ...made };
   }
@@ -189,7 +153,7 @@ export class Alerting {
     entry: Entry,
     owner: string,
     group: string,
-    alerts: readonly unknown[],
+    alerts: unknown,
     intervalSeconds: number,
     hereSeconds: number,
   ): EndpointAlerts {
@@ -197,7 +161,7 @@ export class Alerting {
     const thresholds: number[] = [];
     const reminders: number[] = [];
     let description = '';
-    for (const given of alerts.filter(isFields)) {
+    for (const given of recordsIn(alerts)) {
       const type = textOf(given['type'] ?? '');
       const config = this.#configOf(type);
       if (config === null) {
@@ -213,12 +177,8 @@ export class Alerting {
       );
       alert.get('type');
       const override = alert.get('provider-override');
-      const { id, provided } = this.#provide(
-        type,
-        group,
-        isFields(override) ? override : {},
-        owner,
-      );
+      const own = isFields(override) ? override : {};
+      const { id, bodies, entry: provider } = this.#provide(type, group, own, owner);
       const failureThreshold = alert.number('failure-threshold', 3);
       const reminder = goDuration(alert.get('minimum-reminder-interval')) ?? 0;
       if (reminder > 0) reminders.push(reminder);
@@ -230,22 +190,22 @@ export class Alerting {
       }
       const successes = alert.number('success-threshold', 2);
       if (successes > 1) {
-        this.#plan.say(
-          'CHANGED',
-          `Alerts recover after ${successes} successes (\`success-threshold\`) → with the first pass.`,
+        entry.changed(
+          `alerts recover after ${successes} successes (\`success-threshold\`) → with the first pass`,
         );
       }
       const sendRecovery = alert.flag('send-on-resolved');
       const isOn = alert.flag('enabled');
       // One that is switched off says nothing about when to alert.
-      if (provided !== null && isOn) thresholds.push(failureThreshold);
+      if (bodies.length > 0 && isOn) thresholds.push(failureThreshold);
       entry.leftovers(alert);
-      for (const body of provided?.bodies ?? []) {
-        const address = body.type === 'EMAIL' ? `-${slug(textOf(body.config['address']))}` : '';
+      for (const body of bodies) {
+        const address = textOf(body.config['address']);
+        const wanted = `${id}${address === '' ? '' : `-${slug(address)}`}${sendRecovery ? '' : '-without-recovery'}`;
         subscriptions.push({
-          id: `${id}${address}${sendRecovery ? '' : '-without-recovery'}`,
+          id: this.#plan.idFor(wanted, JSON.stringify([id, address, sendRecovery]), provider),
           body: { ...body, sendRecovery },
-          activated: isOn && provided?.isReady === true,
+          activated: isOn && !provider.isDeactivated,
         });
       }
     }
@@ -271,9 +231,8 @@ export class Alerting {
 
   /** Providers that no alert uses. */
   reportUnused(): void {
-    const used = [...this.#made.keys()];
     for (const type of Object.keys(this.#providers)) {
-      if (used.some((id) => id === `alert-${type}` || id.startsWith(`alert-${type}-`))) continue;
+      if (this.#used.has(type)) continue;
       this.#plan
         .entry('alerting', type, type, this.#configOf(type))
         .notCarried('no endpoint uses this provider. Nothing was created');

@@ -1,13 +1,15 @@
 /** Conditions of Gatus as assertions. All conditions of an endpoint must hold, as all assertions must. */
+import { healthStatuses } from '@monitor/shared/contract/checks/grpc.ts';
+import { adjacent } from '../decide/adjacent.ts';
 import { containedText, escapeRegex, regexOfGlob } from '../decide/glob.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { jsonPathOfKeys } from '../decide/json-path.ts';
 import { assertionsFor, type CodeRange } from '../decide/status-codes.ts';
-import { certificateCheckText } from '../converted-check.ts';
-import type { Entry, Plan } from '../plan.ts';
-import { textOf } from '../source-object.ts';
+import { acceptedCodes, certificateCheckText } from '../converted-check.ts';
+import type { Entry } from '../plan.ts';
+import { lookUp, textOf } from '../source-object.ts';
 
-export type EndpointKind = 'http' | 'tcp' | 'tls' | 'icmp' | 'dns';
+export type EndpointKind = 'http' | 'tcp' | 'tls' | 'icmp' | 'dns' | 'doh' | 'grpc';
 
 type Assertion = Record<string, unknown>;
 
@@ -48,12 +50,21 @@ function parse(text: string): Condition | null {
   return null;
 }
 
-/** A whole number, or a duration in milliseconds; null for other texts. */
+/** A number without its decimals, or a duration in milliseconds, as Gatus reads them; null for other texts. */
 function numberOf(text: string): number | null {
-  if (/^[+-]?\d+$/.test(text)) return Number(text);
+  if (/^[+-]?\d+(\.\d+)?$/.test(text)) return Math.trunc(Number(text));
   const seconds = goDuration(text);
   return seconds === null ? null : Math.trunc(seconds * 1000);
 }
+
+const compare: Readonly<Record<Operator, (value: number, target: number) => boolean>> = {
+  '==': (value, target) => value === target,
+  '!=': (value, target) => value !== target,
+  '<=': (value, target) => value <= target,
+  '>=': (value, target) => value >= target,
+  '<': (value, target) => value < target,
+  '>': (value, target) => value > target,
+};
 
 /** Comparisons of a whole number. */
 function numeric(operator: Operator, target: number): { comparison: string; target: string } {
@@ -66,6 +77,22 @@ function numeric(operator: Operator, target: number): { comparison: string; targ
     '<': () => at('LESS_THAN', target),
     '>': () => at('GREATER_THAN', target),
   }[operator]();
+}
+
+/** Comparisons of a number whose decimals Gatus cuts off: 17.5 is 17 there. */
+function cut({ operator, text }: Condition, target: number, entry: Entry) {
+  const isUp = operator.startsWith('>');
+  const end = operator === '>' ? target + 1 : operator === '<' ? target - 1 : target;
+  const whole = isUp ? end - 1 : end + 1;
+  const isExact = isUp ? end <= 0 : end >= 0;
+  const limit = isExact ? whole : adjacent(end, !isUp);
+  const comparison = isUp ? 'GREATER_THAN' : 'LESS_THAN';
+  if (!isExact) {
+    entry.changed(
+      `\`${text}\` cuts decimals there → ${comparison} ${limit}, the number next to ${end}`,
+    );
+  }
+  return { comparison, target: textOf(limit) };
 }
 
 const pattern = (text: string) => /^pat\((.*)\)$/s.exec(text)?.[1] ?? null;
@@ -84,7 +111,7 @@ function codesOfGlob(glob: string): CodeRange | null {
 }
 
 /** What a condition becomes; null where it has no counterpart. */
-type Translation = (condition: Condition, entry: Entry, plan: Plan) => Assertion[] | null;
+type Translation = (condition: Condition, entry: Entry) => Assertion[] | null;
 
 const status: Translation = ({ operator, right, text }, entry) => {
   const stricter = () => {
@@ -100,13 +127,11 @@ const status: Translation = ({ operator, right, text }, entry) => {
       return list.map((code) => ({ source: 'STATUS_CODE', ...numeric('!=', code) }));
     }
     if (operator !== '==') return null;
-    const { assertions, passesNow } = assertionsFor(list.map((code) => [code, code] as const));
-    if (passesNow !== null) {
-      entry.approximate(
-        `\`${text}\`: every registered code between them is refused; unassigned ones such as ${passesNow} now pass`,
-      );
-    }
-    return assertions;
+    return acceptedCodes(
+      entry,
+      list.map((code) => [code, code] as const),
+      `\`${text}\`:`,
+    );
   }
   const glob = pattern(right);
   if (glob !== null) {
@@ -121,12 +146,11 @@ const status: Translation = ({ operator, right, text }, entry) => {
 
 const responseTime =
   (source: Assertion): Translation =>
-  ({ operator, right }, _entry, plan) => {
+  ({ operator, right }, entry) => {
     const limit = numberOf(right);
     if (limit === null) return null;
-    plan.say(
-      'CHANGED',
-      'Conditions on [RESPONSE_TIME]: Gatus stops the clock at the headers of an answer, here at its end.',
+    entry.changed(
+      'conditions on [RESPONSE_TIME]: Gatus stops the clock at the headers of an answer, here at its end',
     );
     return [{ ...source, ...numeric(operator, limit) }];
   };
@@ -134,76 +158,81 @@ const responseTime =
 /** The whole body without the blanks around it. */
 const trimmed = String.raw`(?s)^\s*(.*?)\s*$`;
 
+/** What a text must be by `pat(…)` or `any(…)`; null for neither. */
+function patternOf(right: string): string | null {
+  const glob = pattern(right);
+  if (glob !== null) return regexOfGlob(glob);
+  return choices(right)?.map(escapeRegex).join('|') ?? null;
+}
+
+/** What also holds where there is nothing to compare, which no assertion does. */
+function sayMissing({ operator, right, text }: Condition, entry: Entry, what: string): void {
+  const number = numberOf(right) ?? 0;
+  const isOrder = operator !== '==' && operator !== '!=';
+  if (operator === '!=' || (isOrder && compare[operator](0, number))) {
+    entry.changed(`\`${text}\` also holds there ${what}; here that fails`);
+  }
+}
+
 function wholeText(
-  { operator, right, text }: Condition,
+  condition: Condition,
   entry: Entry,
   source: 'TEXT_BODY' | 'RESPONSE_DATA',
 ): Assertion[] | null {
+  const { operator, right, text } = condition;
   const isEqual = operator === '==';
-  const isMissing = isEqual ? 'NOT_EMPTY' : 'IS_EMPTY';
-  const glob = pattern(right);
-  if (glob !== null) {
-    const contained = containedText(glob);
-    if (contained === null) {
-      return [
-        {
-          source,
-          property: `(?s)^\\s*(${regexOfGlob(glob)})\\s*$`,
-          comparison: isMissing,
-          target: '',
-        },
-      ];
-    }
+  if (!isEqual && operator !== '!=') {
+    const number = numberOf(right);
+    if (number === null) return null;
+    sayMissing(condition, entry, 'where the body is no number');
+    return [{ source, property: trimmed, ...cut(condition, number, entry) }];
+  }
+  const contained = containedText(pattern(right) ?? '');
+  if (contained !== null) {
     if (contained.includes('/')) {
       entry.approximate(`\`${text}\`: Gatus ignores slashes in patterns, here they count`);
     }
-    return [
-      {
-        source,
-        comparison: isEqual ? 'CONTAINS' : 'NOT_CONTAINS',
-        target: entry.guardTemplate('a condition', contained),
-      },
-    ];
+    const target = entry.guardTemplate('a condition', contained);
+    return [{ source, comparison: isEqual ? 'CONTAINS' : 'NOT_CONTAINS', target }];
   }
-  const list = choices(right);
-  if (list !== null) {
-    const property = `^\\s*(${list.map(escapeRegex).join('|')})\\s*$`;
-    return [{ source, property, comparison: isMissing, target: '' }];
+  const regex = patternOf(right);
+  if (regex !== null) {
+    const property = `(?s)^\\s*(${regex})\\s*$`;
+    return [{ source, property, comparison: isEqual ? 'NOT_NULL' : 'IS_NULL', target: '' }];
   }
-  const number = numberOf(right);
-  if (operator !== '==' && operator !== '!=') {
-    return number === null ? null : [{ source, property: trimmed, ...numeric(operator, number) }];
-  }
-  return [
-    {
-      source,
-      property: trimmed,
-      comparison: isEqual ? 'EQUALS' : 'NOT_EQUALS',
-      target: entry.guardTemplate('a condition', right),
-    },
-  ];
+  const target = entry.guardTemplate('a condition', right);
+  return [{ source, property: trimmed, comparison: isEqual ? 'EQUALS' : 'NOT_EQUALS', target }];
 }
 
 function jsonValue(condition: Condition, entry: Entry, path: string): Assertion[] | null {
-  const { operator, right } = condition;
+  const { operator, right, text } = condition;
   const property = jsonPathOfKeys(path);
-  if (property === null || choices(right) !== null) return null;
+  if (property === null) return null;
   const source = 'JSON_BODY';
-  const glob = pattern(right);
-  if (glob !== null) {
-    const contained = containedText(glob);
-    if (contained === null || !['==', '!='].includes(operator)) return null;
-    const comparison = operator === '==' ? 'CONTAINS' : 'NOT_CONTAINS';
-    return [
-      { source, property, comparison, target: entry.guardTemplate('a condition', contained) },
-    ];
+  const isEqual = operator === '==';
+  const regex = patternOf(right);
+  const isPlain = regex === null;
+  const where = isPlain
+    ? 'where the path is missing, or the body is no JSON'
+    : 'where the body is no JSON';
+  if (property.includes('[*]')) {
+    entry.approximate(
+      `\`${text}\`: elements without the path fail there, and are passed over here`,
+    );
   }
-  if (operator === '==' || operator === '!=') {
-    const comparison = operator === '==' ? 'EQUALS' : 'NOT_EQUALS';
-    return [{ source, property, comparison, target: entry.guardTemplate('a condition', right) }];
+  if (!isEqual && operator !== '!=') {
+    const number = numberOf(right);
+    if (number === null) return null;
+    sayMissing(condition, entry, where);
+    return [{ source, property, ...cut(condition, number, entry) }];
   }
-  const number = numberOf(right);
-  return number === null ? null : [{ source, property, ...numeric(operator, number) }];
+  sayMissing(condition, entry, where);
+  if (isPlain) {
+    const target = entry.guardTemplate('a condition', right);
+    return [{ source, property, comparison: isEqual ? 'EQUALS' : 'NOT_EQUALS', target }];
+  }
+  const comparison = isEqual ? 'NOT_NULL' : 'IS_NULL';
+  return [{ source, property, regex: `(?s)^(${regex})$`, comparison, target: '' }];
 }
 
 const bodyOfHttp: Translation = (condition, entry) => {
@@ -225,9 +254,13 @@ const bodyOfHttp: Translation = (condition, entry) => {
     ];
   }
   const length = numberOf(right);
-  return length === null
-    ? null
-    : [{ source: 'JSON_BODY', property: `${property}.length`, ...numeric(operator, length) }];
+  if (length === null) return null;
+  sayMissing(condition, entry, 'where there is nothing to count');
+  const asksForAny = length === 0 || (length === 1 && ['>=', '<'].includes(operator));
+  if (!asksForAny) {
+    entry.changed(`\`${condition.text}\` counts bytes of a text there, and characters here`);
+  }
+  return [{ source: 'JSON_BODY', property: `${property}.length`, ...numeric(operator, length) }];
 };
 
 const bodyOfTcp: Translation = (condition, entry) =>
@@ -262,6 +295,19 @@ const returnCode: Translation = ({ operator, right }) =>
       ]
     : null;
 
+const bodyOfGrpc: Translation = ({ left, operator, right }) =>
+  left === '[BODY].status' &&
+  ['==', '!='].includes(operator) &&
+  healthStatuses.some((status) => status === right)
+    ? [
+        {
+          source: 'GRPC_HEALTHCHECK_STATUS',
+          comparison: operator === '==' ? 'EQUALS' : 'NOT_EQUALS',
+          target: right,
+        },
+      ]
+    : null;
+
 const latency = { source: 'LATENCY', property: 'avg' };
 const timed = { source: 'RESPONSE_TIME' };
 
@@ -272,11 +318,8 @@ const translations: Readonly<Record<EndpointKind, Readonly<Record<string, Transl
   tls: { RESPONSE_TIME: responseTime(timed) },
   icmp: { RESPONSE_TIME: responseTime(latency) },
   dns: { RESPONSE_TIME: responseTime(timed), BODY: bodyOfDns, DNS_RCODE: returnCode },
-};
-
-/** Placeholders whose conditions are lost, and do not change the rest of the endpoint. */
-const lost: Readonly<Record<string, string>> = {
-  DOMAIN_EXPIRATION: 'the registration of domains is not watched',
+  doh: { RESPONSE_TIME: responseTime(timed) },
+  grpc: { RESPONSE_TIME: responseTime(timed), BODY: bodyOfGrpc },
 };
 
 const daySeconds = 86_400;
@@ -291,7 +334,6 @@ function certificateDays(condition: Condition, entry: Entry): number | null {
 }
 
 export function judge(
-  plan: Plan,
   entry: Entry,
   { kind, speaksTls = false }: { kind: EndpointKind; speaksTls?: boolean },
   conditions: readonly unknown[],
@@ -305,7 +347,9 @@ export function judge(
     const placeholder = /\[([A-Z_]+)\]/.exec(condition?.left ?? text)?.[1] ?? '';
     if (condition !== null && placeholder === 'CONNECTED') {
       const isUp = (condition.right === 'true') === (condition.operator === '==');
-      if (isUp) kept += 1;
+      if (!/^(true|false)$/.test(condition.right)) {
+        entry.deactivated(`\`${text}\` has no counterpart`);
+      } else if (isUp) kept += 1;
       else entry.deactivated(`\`${text}\` expects the target to be down, which has no counterpart`);
       continue;
     }
@@ -317,22 +361,22 @@ export function judge(
       else hasLost = true;
       continue;
     }
-    if (placeholder in lost) {
-      entry.notCarried(`\`${text}\`: ${lost[placeholder] ?? ''}`);
+    if (placeholder === 'DOMAIN_EXPIRATION') {
+      entry.notCarried(`\`${text}\`: the registration of domains is not watched`);
       hasLost = true;
       continue;
     }
     const made =
       condition === null
         ? null
-        : (translations[kind][placeholder]?.(condition, entry, plan) ?? null);
+        : (lookUp(translations[kind], placeholder)?.(condition, entry) ?? null);
     if (made === null) entry.deactivated(`\`${text}\` has no counterpart`);
     else {
       judged.assertions.push(...made);
       kept += 1;
     }
   }
-  if (kind === 'http' && judged.certificateDays !== null) {
+  if (kind !== 'tls' && judged.certificateDays !== null) {
     const becomes = certificateCheckText('the', judged.certificateDays);
     entry.changed(`conditions on [CERTIFICATE_EXPIRATION] → ${becomes}`);
   }
@@ -341,6 +385,11 @@ export function judge(
   // Without a condition on it, any status and any return code is accepted there.
   if (kind === 'http' && !has('STATUS_CODE')) {
     judged.assertions.unshift({ source: 'STATUS_CODE', comparison: 'GREATER_THAN', target: '0' });
+  }
+  if (kind === 'grpc' && !has('GRPC_HEALTHCHECK_STATUS')) {
+    entry.changed(
+      'a server that is not SERVING fails here; there it passes without a condition on [BODY].status',
+    );
   }
   if (kind === 'dns' && !has('RESPONSE_CODE')) {
     judged.assertions.push({ source: 'RESPONSE_CODE', comparison: 'NOT_EMPTY', target: '' });

@@ -1,4 +1,5 @@
 /** The configuration of Gatus from one file or a folder of them. */
+import { Lexer } from 'yaml';
 import { SourceError, type SourceFile } from '../mover.ts';
 import type { FilledVariables } from '../environment.ts';
 import type { Plan } from '../plan.ts';
@@ -13,17 +14,35 @@ export function isGatus(file: SourceFile): boolean {
   return isYaml(file) && topLevel.test(file.text) && !ofOthers.test(file.text);
 }
 
+const scalarMark = '\u001f';
+/** Marks that the lexer adds. */
+const lexerMarks = [scalarMark, '\u0002', '\u0018'];
+
+/** Where comments begin and end. */
+function commentsIn(text: string): (readonly [from: number, to: number])[] {
+  let at = 0;
+  let before = '';
+  return [...new Lexer().lex(text)].flatMap((lexeme) => {
+    const isComment = lexeme.startsWith('#') && before !== scalarMark;
+    const from = at;
+    before = lexeme;
+    if (!lexerMarks.includes(lexeme)) at += lexeme.length;
+    return isComment ? [[from, at] as const] : [];
+  });
+}
+
 /** `$X` and `${X}` become marks of values of the environment, before YAML is parsed; `$$` is a dollar sign. */
 export function expandEnvironment(text: string, plan: Plan, filled: FilledVariables): string {
+  const comments = commentsIn(text);
   return text.replace(
     /\$\$|\$\{(\w+)\}|\$([A-Za-z_]\w*)/g,
-    (whole, braced: string | undefined, bare: string | undefined) => {
+    (whole, braced: string | undefined, bare: string | undefined, offset: number) => {
       const name = braced ?? bare;
       if (name === undefined) return '$';
+      if (comments.some(([from, to]) => offset >= from && offset < to)) return whole;
       const value = plan.options.environment[name];
       if (value === undefined) {
         plan.need(`the environment variable ${name}, which the files name (\`${whole}\`)`);
-        return '';
       }
       return filled.fill(name, value);
     },
@@ -50,9 +69,9 @@ export function readConfiguration(
   filled: FilledVariables,
 ): Fields {
   const merged: Record<string, unknown> = {};
-  for (const file of files.filter(isYaml)) {
-    const expanded = { ...file, text: expandEnvironment(file.text, plan, filled) };
-    for (const { path, value } of configurationsIn(expanded, (text) =>
+  for (const file of files) {
+    const whole = { ...file, text: expandEnvironment(file.text, plan, filled) };
+    for (const { path, value } of configurationsIn(whole, (text) =>
       expandEnvironment(text, plan, filled),
     )) {
       if (!isFields(value)) throw new SourceError(`${path} is not a YAML map`);

@@ -1,25 +1,17 @@
 /** Gatus: its YAML configuration, as a file, a folder or a Kubernetes ConfigMap. */
-import {
-  addCertificateCheck,
-  addressOf,
-  dnsCheck,
-  icmpCheck,
-  sslCheck,
-  tcpCheck,
-  tlsServerOf,
-  type ConvertedCheck,
-} from '../converted-check.ts';
+import * as make from '../converted-check.ts';
 import { duration } from '../decide/interval.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { httpCheck } from '../http-request.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
 import { ref, slug, type Entry, type Plan } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, SourceObject, textOf } from '../source-object.ts';
+import { lookUp, recordsIn, SourceObject, textOf } from '../source-object.ts';
 import { windowsOf, type Recurrence } from '../windows.ts';
 import { Alerting } from './alerts.ts';
 import { judge, type EndpointKind, type Judged } from './conditions.ts';
-import { FilledVariables } from '../environment.ts';
+import { FilledVariables, unsetText } from '../environment.ts';
+import { isYaml } from '../yaml-files.ts';
 import { isGatus, readConfiguration } from './files.ts';
 
 const endpointDefaults = { enabled: true, method: 'GET', interval: '60s' };
@@ -52,7 +44,7 @@ interface Target {
   kind: EndpointKind;
   speaksTls?: boolean;
   /** Null, with a line in the report, when its request cannot exist here. */
-  check(judged: Judged): ConvertedCheck | null;
+  check(judged: Judged): make.ConvertedCheck | null;
 }
 
 const families: Readonly<Record<string, 'IPv4' | 'IPv6'>> = { ip4: 'IPv4', ip6: 'IPv6' };
@@ -78,21 +70,14 @@ function filledBody(endpoint: SourceObject, entry: Entry): string {
   return body;
 }
 
-function headersOf(endpoint: SourceObject): [string, string][] {
-  const headers = endpoint.get('headers');
-  return isFields(headers)
-    ? Object.entries(headers).map(([name, value]) => [name, textOf(value)])
-    : [];
-}
-
 function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target {
   const isGraphql = endpoint.flag('graphql');
   const body = filledBody(endpoint, entry);
-  const headers = headersOf(endpoint);
+  const headers = endpoint.pairs('headers');
   const sent = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
   const tls = client.object('tls');
   if (client.has('tls')) {
-    for (const field of ['certificate-file', 'private-key-file', 'renegotiation']) tls.get(field);
+    tls.skip('certificate-file', 'private-key-file', 'renegotiation');
     entry.deactivated(
       'needs a client certificate (`client.tls`), of which the file has only the path. Store it for the host first: it then counts for all checks of that host',
     );
@@ -102,17 +87,13 @@ function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject):
     method: endpoint.text('method') || 'GET',
     headers,
     body,
-    bodyType: isGraphql
-      ? ('GRAPHQL' as const)
-      : /json/i.test(sent)
-        ? ('JSON' as const)
-        : ('RAW' as const),
+    bodyType: isGraphql ? 'GRAPHQL' : /json/i.test(sent) ? 'JSON' : 'RAW',
     basicAuth: null,
     followRedirects: !client.flag('ignore-redirect'),
     skipSSL: client.flag('insecure'),
     ipFamily: ipFamilyOf(entry, client),
-  };
-  const server = tlsServerOf(parts.url, {
+  } as const;
+  const server = make.tlsServerOf(parts.url, {
     ...{ serverName: null, skipChainValidation: parts.skipSSL },
   });
   return {
@@ -125,85 +106,121 @@ function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject):
   };
 }
 
-function tcpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target | null {
-  const address = addressOf(endpoint.text('url'));
+type TargetOf = (endpoint: SourceObject, entry: Entry, client: SourceObject) => Target | null;
+
+const tcpTarget: TargetOf = (endpoint, entry, client) => {
+  const place = make.placeFor(entry, endpoint.text('url'));
   const data = filledBody(endpoint, entry);
   const ipFamily = ipFamilyOf(entry, client);
-  if (address?.port == null) {
-    entry.notCarried('its URL has no host or no port. Nothing was created');
-    return null;
-  }
-  const { host: hostname, port } = address;
   const sent = data === '' ? {} : { data: entry.guardTemplate('the body', data) };
-  return {
-    kind: 'tcp',
-    check: ({ assertions }) => tcpCheck({ hostname, port, ...sent, ipFamily, assertions }),
-  };
-}
+  return (
+    place && {
+      kind: 'tcp',
+      check: ({ assertions }) => make.tcpCheck({ ...place, ...sent, ipFamily, assertions }),
+    }
+  );
+};
 
-function tlsTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target | null {
-  const address = addressOf(endpoint.text('url'));
-  if (address?.port == null) return tcpTarget(endpoint, entry, client);
-  if (endpoint.has('body')) entry.deactivated('`body` is not sent over TLS here');
-  endpoint.get('body');
+const tlsTarget: TargetOf = (endpoint, entry, client) => {
+  const place = make.placeFor(entry, endpoint.text('url'));
+  if (place === null) return null;
+  entry.refuse(endpoint, { body: 'what is sent over TLS has no counterpart' });
   const ipFamily = ipFamilyOf(entry, client);
-  const server = {
-    ...{ hostname: address.host, port: address.port, serverName: null },
-    skipChainValidation: client.flag('insecure'),
-  };
+  const server = { ...place, serverName: null, skipChainValidation: client.flag('insecure') };
   return {
-    kind: 'tls',
-    speaksTls: true,
+    ...{ kind: 'tls', speaksTls: true },
     check: ({ assertions, certificateDays }) => ({
-      ...sslCheck(server, ipFamily, certificateDays, assertions),
+      ...make.sslCheck(server, ipFamily, certificateDays, assertions),
       server,
     }),
   };
-}
+};
 
-function startTlsTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target | null {
+const startTlsTarget: TargetOf = (endpoint, entry, client) => {
   entry.deactivated('the STARTTLS handshake is not proven here, only the connection');
   return tcpTarget(endpoint, entry, client);
-}
+};
 
-function icmpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target | null {
-  const address = addressOf(endpoint.text('url'));
+const grpcTarget: TargetOf = (endpoint, entry, client) => {
+  const place = make.placeFor(entry, endpoint.text('url'));
+  const tls = /^grpcs:/i.test(endpoint.text('url'));
+  const settings = { skipSSL: client.flag('insecure'), ipFamily: ipFamilyOf(entry, client) };
+  return (
+    place && {
+      ...{ kind: 'grpc', speaksTls: tls },
+      check: ({ assertions }) =>
+        make.grpcCheck(place, { mode: 'HEALTH', tls }, { ...settings, assertions }),
+    }
+  );
+};
+
+const icmpTarget: TargetOf = (endpoint, entry, client) => {
+  const place = make.placeFor(entry, endpoint.text('url'), 0);
   const ipFamily = ipFamilyOf(entry, client);
-  if (address === null) {
-    entry.notCarried('its URL has no host. Nothing was created');
-    return null;
-  }
-  return {
-    kind: 'icmp',
-    check: ({ assertions }) => icmpCheck(address.host, ipFamily, assertions),
-  };
+  return (
+    place && {
+      kind: 'icmp',
+      check: ({ assertions }) => make.icmpCheck(place.hostname, ipFamily, assertions),
+    }
+  );
+};
+
+/** By their numbers on the wire. */
+const recordTypes: Readonly<Record<string, number>> = {
+  ...{ A: 1, NS: 2, CNAME: 5, SOA: 6, PTR: 12, MX: 15, TXT: 16, AAAA: 28, SRV: 33, CAA: 257 },
+};
+
+/** A question of RFC 8484. */
+function question(name: string, type: number): string {
+  const labels = name.split('.').map((label) => Buffer.from(label));
+  const parts = labels.flatMap((label) => [Buffer.from([label.length]), label]);
+  const header = Buffer.from([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+  const end = Buffer.from([0, type >> 8, type & 255, 0, 1]);
+  return Buffer.concat([header, ...parts, end]).toString('base64url');
 }
 
-const recordTypes = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'SOA', 'NS', 'SRV', 'PTR', 'CAA'];
-
-function dnsTarget(endpoint: SourceObject, entry: Entry): Target | null {
+const dnsTarget: TargetOf = (endpoint, entry, client) => {
   const dns = endpoint.object('dns');
   const recordType = dns.text('query-type').toUpperCase();
   const query = dns.text('query-name').replace(/\.$/, '');
-  const address = addressOf(endpoint.text('url'));
-  if (!recordTypes.includes(recordType) || query === '' || address === null) {
+  const type = lookUp(recordTypes, recordType);
+  const url = endpoint.text('url');
+  if (type === undefined || query === '') {
     entry.notCarried(`\`dns\` with type ${recordType} has no counterpart. Nothing was created`);
     return null;
   }
-  const server = { nameServer: address.host, port: address.port ?? 53 };
-  return {
-    kind: 'dns',
-    check: ({ assertions }) =>
-      dnsCheck({ query, recordType, ...server, protocol: 'UDP', assertions }),
-  };
-}
+  if (/^https:/i.test(url)) {
+    entry.approximate(
+      'DNS over HTTPS → an API check that asks the question: what the answer says is not read here',
+    );
+    const asked = new SourceObject({
+      ...{ url: `${url}${url.includes('?') ? '&' : '?'}dns=${question(query, type)}` },
+      headers: { Accept: 'application/dns-message' },
+    });
+    const target = httpTarget(asked, entry, client);
+    const isAnswered = { source: 'STATUS_CODE', comparison: 'EQUALS', target: '200' };
+    return {
+      ...{ ...target, kind: 'doh' },
+      check: (judged) =>
+        target.check({ ...judged, assertions: [isAnswered, ...judged.assertions] }),
+    };
+  }
+  const place = make.placeFor(entry, url, 53);
+  return (
+    place && {
+      kind: 'dns',
+      check({ assertions }) {
+        const server = { nameServer: place.hostname, port: place.port };
+        return make.dnsCheck({ query, recordType, ...server, protocol: 'UDP', assertions });
+      },
+    }
+  );
+};
 
 /** By the scheme of the URL; the others have no counterpart. */
-const targets: Readonly<
-  Record<string, (endpoint: SourceObject, entry: Entry, client: SourceObject) => Target | null>
-> = {
+const targets: Readonly<Record<string, TargetOf>> = {
   ...{ http: httpTarget, https: httpTarget, tcp: tcpTarget, icmp: icmpTarget },
-  ...{ tls: tlsTarget, starttls: startTlsTarget },
+  ...{ tls: tlsTarget, starttls: startTlsTarget, grpc: grpcTarget, grpcs: grpcTarget },
 };
 
 /** Settings of the client that decide how the target is reached. */
@@ -215,28 +232,19 @@ const decisive: Readonly<Record<string, string>> = {
   tunnel: 'goes through an SSH tunnel',
 };
 
-function reportClient(entry: Entry, client: SourceObject): void {
-  for (const [field, what] of Object.entries(decisive)) {
-    if (client.has(field)) entry.deactivated(`${what} (\`client.${field}\`)`);
-    client.get(field);
-  }
-}
-
 interface Context {
   plan: Plan;
   alerting: Alerting;
-  ids: Set<string>;
+  filled: FilledVariables;
   hasMaintenance: boolean;
 }
 
 const maintenanceTag = (plan: Plan, owner: string) => `${plan.project}-maintenance-${owner}`;
 
 function keyOf(context: Context, group: string, name: string): string {
-  const wanted = slug(group === '' ? name : `${group}_${name}`).toLowerCase();
-  let key = wanted;
-  for (let number = 2; context.ids.has(key); number += 1) key = `${wanted}-${number}`;
-  context.ids.add(key);
-  return key;
+  const { plan } = context;
+  // Each is an object of its own, whatever its name.
+  return plan.idFor(slug(group === '' ? name : `${group}_${name}`).toLowerCase(), Symbol(name));
 }
 
 function addWindows(context: Context, owner: string, title: string, given: unknown): boolean {
@@ -246,7 +254,9 @@ function addWindows(context: Context, owner: string, title: string, given: unkno
   const entry = plan.entry('maintenance', owner, title, given);
   const start = window.text('start');
   const seconds = goDuration(window.get('duration'));
-  const days = window.list('every').map((day) => weekdays.indexOf(textOf(day).toLowerCase()));
+  const days = [...new Set(window.texts('every'))].map((day) =>
+    weekdays.indexOf(day.toLowerCase()),
+  );
   const zone = window.text('timezone') || 'UTC';
   if (!window.flag('enabled')) {
     entry.notCarried('the maintenance is switched off. Nothing was created');
@@ -295,57 +305,53 @@ function maintenanceTags(
 }
 
 function convertEndpoint(context: Context, given: Record<string, unknown>): void {
-  const { plan, alerting } = context;
+  const { plan, alerting, filled } = context;
   const endpoint = new SourceObject(given, endpointDefaults);
   const name = endpoint.text('name');
   const group = endpoint.text('group');
   const key = keyOf(context, group, name);
   const entry = plan.entry('endpoint', key, name, given);
+  const unset = filled.unsetIn(given);
+  if (unset.length > 0) {
+    entry.notCarried(unsetText(unset));
+    return;
+  }
   const url = endpoint.text('url');
   const scheme = /^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? '';
   const client = endpoint.object('client', clientDefaults);
-  const make = endpoint.has('dns') ? dnsTarget : lookUp(targets, scheme);
-  if (make === undefined || endpoint.has('ssh')) {
+  const read = endpoint.has('dns') ? dnsTarget : lookUp(targets, scheme);
+  if (read === undefined || endpoint.has('ssh')) {
     entry.notCarried(
       `\`${scheme === '' ? 'a URL without scheme' : `${scheme}://`}\` has no counterpart. Nothing was created`,
     );
     return;
   }
-  const target = make(endpoint, entry, client);
+  const target = read(endpoint, entry, client);
   if (target === null) return;
-  reportClient(entry, client);
+  entry.refuse(client, decisive, 'deactivated', 'client.');
   const conditions = endpoint.list('conditions');
   if (conditions.length === 0) entry.notCarried('it has no conditions, which Gatus refuses');
-  const judged = judge(plan, entry, target, conditions);
+  const judged = judge(entry, target, conditions);
   const seconds = goDuration(endpoint.get('interval')) ?? defaultIntervalSeconds;
   const timeout = goDuration(client.get('timeout')) ?? 10;
   const made = target.check(judged);
   if (made === null) return;
-  const every = entry.frequency(seconds, made.checkType === 'SSL' ? 60 : 0);
+  const every = entry.frequency(seconds, make.minSeconds(made.checkType));
   const alerts = alerting.of(
-    ...([entry, key, group, endpoint.list('alerts'), seconds, every.seconds] as const),
+    ...([entry, key, group, endpoint.get('alerts'), seconds, every.seconds] as const),
   );
-  const limits = entry.timeLimits(timeout, made.ceiling);
-  if (made.ceiling === null && client.has('timeout')) {
-    entry.notCarried('`client.timeout`: echo replies have their own time limit');
-  }
-  const labels = endpoint.get('extra-labels');
-  const schedule = { ...plan.scheduledFields(), ...every.fields };
   const common = {
     name,
     description: alerts.description,
     tags: [
-      ...Object.entries(isFields(labels) ? labels : {}).map(
-        ([label, value]) => `${label}:${textOf(value)}`,
-      ),
+      ...endpoint.pairs('extra-labels').map((pair) => pair.join(':')),
       ...maintenanceTags(context, key, name, endpoint.list('maintenance-windows')),
     ],
     active: endpoint.flag('enabled'),
     groupId: plan.group(group),
   };
-  if (endpoint.has('ui')) entry.notCarried('`ui` has no counterpart');
-  endpoint.get('ui');
   entry.leftovers(endpoint, {
+    ui: '`ui` has no counterpart',
     'client.store-cookies': '`client.store-cookies` has no counterpart',
     method: '`method` has no effect on this kind of URL',
     headers: '`headers` have no effect on this kind of URL',
@@ -353,31 +359,31 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
     graphql: '`graphql` has no effect on this kind of URL',
   });
   const check = ref(`endpoint-${key}`);
-  plan.add('check', check.ref, {
-    checkType: made.checkType,
-    ...plan.checkFields(entry, common),
-    ...schedule,
-    retryStrategy: null,
-    alertSettings: alerts.alertSettings,
-    ...limits,
-    ...made.fields,
+  make.addCheck(plan, entry, check.ref, made, {
+    ...{ ...common, seconds, timeout, alertSettings: alerts.alertSettings },
+    timeoutField: client.has('timeout') ? 'client.timeout' : null,
   });
   alerts.subscribe(check);
   const { certificateDays: days } = judged;
   if (days === null || made.server === undefined || made.checkType === 'SSL') return;
   const certificate = { ...common, server: made.server, days, name: `Certificate of ${name}` };
-  alerts.subscribe(addCertificateCheck(plan, `certificate-${key}`, certificate, entry));
+  alerts.subscribe(make.addCertificateCheck(plan, entry, `certificate-${key}`, certificate));
 }
 
 const minPeriodSeconds = 30;
 
 function convertExternal(context: Context, given: Record<string, unknown>): void {
-  const { plan, alerting } = context;
+  const { plan, alerting, filled } = context;
   const endpoint = new SourceObject(given, { enabled: true });
   const name = endpoint.text('name');
   const group = endpoint.text('group');
   const key = keyOf(context, group, name);
   const entry = plan.entry('external endpoint', key, name, given);
+  const unset = filled.unsetIn({ ...given, token: '' });
+  if (unset.length > 0) {
+    entry.notCarried(unsetText(unset));
+    return;
+  }
   const interval = goDuration(endpoint.object('heartbeat').get('interval')) ?? 0;
   if (interval === 0) {
     entry.notCarried(
@@ -389,11 +395,11 @@ function convertExternal(context: Context, given: Record<string, unknown>): void
   if (period !== interval) {
     entry.changed(`a result every ${duration(interval)} → every ${duration(period)}`);
   }
-  endpoint.get('token');
+  endpoint.skip('token');
   entry.changed(
     'jobs call another address, with another token (`token`): `/api/v1/endpoints/…/external` → `/ping/<token>`. Change every job. `success=false` → `/ping/<token>/fail`',
   );
-  const alerts = alerting.of(entry, key, group, endpoint.list('alerts'), interval, period);
+  const alerts = alerting.of(entry, key, group, endpoint.get('alerts'), interval, period);
   const common = {
     name,
     description: alerts.description,
@@ -403,11 +409,10 @@ function convertExternal(context: Context, given: Record<string, unknown>): void
   };
   entry.leftovers(endpoint);
   const check = ref(`external-endpoint-${key}`);
-  plan.add('check', check.ref, {
-    checkType: 'HEARTBEAT',
-    ...plan.checkFields(entry, common),
-    alertSettings: alerts.alertSettings,
-    heartbeat: { period, periodUnit: 'seconds', grace: 0, graceUnit: 'seconds' },
+  const heartbeat = { period, periodUnit: 'seconds', grace: 0, graceUnit: 'seconds' };
+  const made = { checkType: 'HEARTBEAT', ceiling: null, fields: { heartbeat } };
+  make.addCheck(plan, entry, check.ref, made, {
+    ...{ ...common, seconds: period, timeout: 0, alertSettings: alerts.alertSettings },
   });
   alerts.subscribe(check);
 }
@@ -425,8 +430,8 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   const configuration = new SourceObject(readConfiguration(files, plan, filled));
   const context: Context = {
     plan,
-    alerting: new Alerting(plan, configuration.get('alerting')),
-    ids: new Set(),
+    alerting: new Alerting(plan, configuration.get('alerting'), filled),
+    filled,
     hasMaintenance: false,
   };
   context.hasMaintenance = addWindows(
@@ -438,7 +443,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   }
   for (const suite of records(configuration, 'suites')) {
     const name = textOf(suite['name'] ?? '');
-    const steps = (Array.isArray(suite['endpoints']) ? suite['endpoints'] : []).filter(isFields);
+    const steps = recordsIn(suite['endpoints']);
     plan
       .entry('suite', slug(name), name, suite)
       .notCarried(
@@ -448,7 +453,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   context.alerting.reportUnused();
   for (const [name, why] of Object.entries(ofInstallation)) {
     if (configuration.has(name)) plan.say('NOT_CARRIED', `\`${name}\`: ${why}.`);
-    configuration.get(name);
+    configuration.skip(name);
   }
   for (const path of configuration.unread()) {
     plan.say('NOT_CARRIED', `\`${path}\` is not known.`);
@@ -460,5 +465,6 @@ export const gatus: Mover = {
   title: 'Gatus',
   takes: 'its YAML file, a folder of them, or a ConfigMap',
   recognises: (files) => files.some(isGatus),
+  reads: isYaml,
   convert,
 };

@@ -2,7 +2,7 @@
 import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
 import { SourceError } from '../mover.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { type Fields } from '../source-object.ts';
+import { recordsIn, type Fields } from '../source-object.ts';
 
 /** Names that do not follow from those of the columns. */
 const columns: Readonly<Record<string, string>> = {
@@ -34,19 +34,15 @@ function rowOf(fields: Fields): SourceRow {
   );
 }
 
+/** Files that others than the product write may lack ids, by which everything is tied together. */
 function recordsOf(backup: Fields, name: string): Fields[] {
   const list = backup[name] ?? [];
   if (!Array.isArray(list) || !list.every(isFields)) {
     throw new SourceError(`\`${name}\` of the backup is not a list of objects`);
   }
-  return list;
-}
-
-/** Files that others than the product write may lack ids, by which everything is tied together. */
-function refuseUnclearIds(list: string, records: readonly Fields[]): void {
-  const ids = new Set(records.map((record) => record['id']));
-  if (ids.size === records.length && !ids.has(undefined)) return;
-  throw new SourceError(`\`${list}\` of the backup has entries without an \`id\` of their own`);
+  const ids = new Set(list.map((record) => record['id']));
+  if (ids.size === list.length && !ids.has(undefined)) return list;
+  throw new SourceError(`\`${name}\` of the backup has entries without an \`id\` of their own`);
 }
 
 /** Ids in `{"3": true}`, or in a list. */
@@ -59,20 +55,17 @@ function notificationIds(value: unknown): number[] {
 }
 
 export function isBackup(value: unknown): value is Fields {
-  return isFields(value) && 'monitorList' in value && 'notificationList' in value;
+  return isFields(value) && ('monitorList' in value || 'notificationList' in value);
 }
 
 export function tablesOfBackup(backup: Fields): SourceTables {
   const monitors = recordsOf(backup, 'monitorList');
-  refuseUnclearIds('monitorList', monitors);
-  refuseUnclearIds('notificationList', recordsOf(backup, 'notificationList'));
   const tags = new Map<number, SourceRow>();
   const monitorTags: SourceRow[] = [];
   const monitorNotifications: SourceRow[] = [];
   for (const monitor of monitors) {
     const id = monitor['id'];
-    const ownTags = Array.isArray(monitor['tags']) ? monitor['tags'].filter(isFields) : [];
-    for (const tag of ownTags) {
+    for (const tag of recordsIn(monitor['tags'])) {
       const tagId = Number(tag['tag_id'] ?? tag['id']);
       tags.set(tagId, { id: tagId, name: tag['name'], color: tag['color'] });
       monitorTags.push({ monitor_id: id, tag_id: tagId, value: tag['value'] });

@@ -129,13 +129,15 @@ function certificateDays(plan: Plan, settings: ReadonlyMap<string, unknown>): nu
   return kept;
 }
 
+/** What the rows of a table link to each id. */
+function linked(tables: SourceTables, table: string, from: string, to: string) {
+  const byId = Map.groupBy(rows(tables, table), (row) => Number(row[from]));
+  return new Map([...byId].map(([id, links]) => [id, links.map((row) => Number(row[to]))]));
+}
+
 function readNotifications(plan: Plan, tables: SourceTables): Map<number, NotificationOfMonitor> {
   const found = new Map<number, NotificationOfMonitor>();
-  const concerned = new Map<number, number>();
-  for (const link of rows(tables, 'monitor_notification')) {
-    const id = Number(link['notification_id']);
-    concerned.set(id, (concerned.get(id) ?? 0) + 1);
-  }
+  const concerned = linked(tables, 'monitor_notification', 'notification_id', 'monitor_id');
   for (const row of rows(tables, 'notification')) {
     const id = Number(row['id']);
     const notification = new SourceObject(row, { active: 1 });
@@ -150,30 +152,31 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
     }
     const config = new SourceObject((given ?? {}) as Record<string, unknown>);
     const type = config.text('type');
-    for (const field of ['id', 'user_id', 'active']) notification.get(field);
-    for (const field of ['name', 'isDefault', 'applyExisting', 'id', 'active', 'userId']) {
-      config.get(field);
-    }
+    notification.skip('id', 'user_id', 'active');
+    config.skip('name', 'isDefault', 'applyExisting', 'id', 'active', 'userId');
     const label = (name || `notification ${id}`).slice(0, 255);
-    const made = lookUp(providers, type)?.(config, entry, label) ?? null;
-    if (made === null || made.bodies.length === 0) {
+    const bodies = lookUp(providers, type)?.(config, entry, label) ?? [];
+    if (bodies.length === 0) {
       const keys = config.names().filter((key) => !['type', 'name'].includes(key));
       entry.notCarried(
-        `channel \`${type}\` has no counterpart; it concerns ${concerned.get(id) ?? 0} monitors and has ${keys.map((key) => `\`${key}\``).join(', ')}. Nothing was created`,
+        `channel \`${type}\` has no counterpart; it concerns ${concerned.get(id)?.length ?? 0} monitors and has ${keys.map((key) => `\`${key}\``).join(', ')}. Nothing was created`,
       );
       continue;
     }
-    if (made.bodies.some((body) => ['EMAIL', 'SLACK'].includes(body.type))) {
+    if (bodies.some((body) => ['EMAIL', 'SLACK'].includes(body.type))) {
       plan.say('NOT_CARRIED', 'Notifications: `name`; mail and Slack channels have none.');
     }
     const autoSubscribe = notification.flag('is_default');
-    plan.channelSecrets += made.secrets;
-    const channels = made.bodies.map((body) => ({
-      id: `notification-${id}${body.type === 'EMAIL' && made.bodies.length > 1 ? `-${slug(textOf(body.config['address']))}` : ''}`,
-      body: { ...body, autoSubscribe },
-    }));
-    if (made.bodies.length > 1)
-      entry.changed(`one channel for ${made.bodies.length} addresses → one for each`);
+    const channels = bodies.map((body) => {
+      const address = bodies.length > 1 ? textOf(body.config['address']) : '';
+      const wanted = `notification-${id}${address === '' ? '' : `-${slug(address)}`}`;
+      return {
+        id: plan.idFor(wanted, `${id} ${address}`, entry),
+        body: { ...body, autoSubscribe },
+      };
+    });
+    if (bodies.length > 1)
+      entry.changed(`one channel for ${bodies.length} addresses → one for each`);
     if (notification.has('active')) {
       plan.say(
         'NOT_CARRIED',
@@ -190,17 +193,17 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
 function tagsByMonitor(plan: Plan, tables: SourceTables): Map<number, string[]> {
   const names = new Map(rows(tables, 'tag').map((row) => [Number(row['id']), textOf(row['name'])]));
   if (names.size > 0) plan.say('NOT_CARRIED', 'Tags: their `color` has no counterpart.');
-  const found = new Map<number, string[]>();
-  for (const link of rows(tables, 'monitor_tag')) {
-    const name = names.get(Number(link['tag_id']));
-    if (name === undefined) continue;
-    const value = textOf(link['value'] ?? '').trim();
-    const id = Number(link['monitor_id']);
-    const known = found.get(id) ?? [];
-    known.push(value === '' ? name : `${name}:${value}`);
-    found.set(id, known);
-  }
-  return found;
+  const byMonitor = Map.groupBy(rows(tables, 'monitor_tag'), (row) => Number(row['monitor_id']));
+  return new Map(
+    [...byMonitor].map(([id, links]) => [
+      id,
+      links.flatMap((link) => {
+        const name = names.get(Number(link['tag_id']));
+        const value = textOf(link['value']).trim();
+        return name === undefined ? [] : [value === '' ? name : `${name}:${value}`];
+      }),
+    ]),
+  );
 }
 
 function reportRest(
@@ -268,18 +271,8 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   const notifications = readNotifications(plan, tables);
   const tags = tagsByMonitor(plan, tables);
 
-  const linked = (table: string, from: string, to: string) => {
-    const found = new Map<number, number[]>();
-    for (const row of rows(tables, table)) {
-      const key = Number(row[from]);
-      const known = found.get(key) ?? [];
-      known.push(Number(row[to]));
-      found.set(key, known);
-    }
-    return found;
-  };
-  const maintenances = linked('monitor_maintenance', 'monitor_id', 'maintenance_id');
-  const notified = linked('monitor_notification', 'monitor_id', 'notification_id');
+  const maintenances = linked(tables, 'monitor_maintenance', 'monitor_id', 'maintenance_id');
+  const notified = linked(tables, 'monitor_notification', 'monitor_id', 'notification_id');
   const published = new Set(
     rows(tables, 'status_page')
       .filter((row) => Number(row['published'] ?? 1) === 1)
@@ -373,10 +366,13 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   reportRest(plan, tables, settings);
 }
 
+const isOwn = (file: SourceFile) =>
+  isDatabase(file) || backupStart.test(file.text) || dump.test(file.text);
+
 export const kuma: Mover = {
   title: 'Uptime Kuma',
   takes: 'kuma.db of version 1 or 2, or a JSON backup of version 1',
-  recognises: (files) =>
-    files.some((file) => isDatabase(file) || backupStart.test(file.text) || dump.test(file.text)),
+  recognises: (files) => files.some(isOwn),
+  reads: isOwn,
   convert,
 };

@@ -88,6 +88,11 @@ function fromCron(entry: Entry, cron: string, durationSeconds: number): Schedule
   return null;
 }
 
+const daily = (maintenance: SourceObject, recurrence: Recurrence): Schedule => ({
+  ...{ recurrence, startTime: maintenance.text('start_time') },
+  durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
+});
+
 const strategies: Readonly<
   Record<string, (maintenance: SourceObject, entry: Entry) => Schedule | null>
 > = {
@@ -100,24 +105,18 @@ const strategies: Readonly<
     }
     return { recurrence: { kind: 'once', startsAt, endsAt }, startTime: '', durationSeconds: 0 };
   },
-  'recurring-interval': (maintenance) => ({
-    recurrence: { kind: 'days', every: Math.max(1, maintenance.number('interval_day', 1)) },
-    startTime: maintenance.text('start_time'),
-    durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
-  }),
-  'recurring-weekday': (maintenance, entry) => ({
-    recurrence: { kind: 'weekdays', days: daysOfWeek(entry, listOf(maintenance, 'weekdays')) },
-    startTime: maintenance.text('start_time'),
-    durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
-  }),
-  'recurring-day-of-month': (maintenance, entry) => ({
-    recurrence: {
-      kind: 'monthdays',
-      days: daysOfMonth(entry, listOf(maintenance, 'days_of_month')),
-    },
-    startTime: maintenance.text('start_time'),
-    durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
-  }),
+  'recurring-interval': (maintenance) =>
+    daily(maintenance, {
+      ...{ kind: 'days', every: Math.max(1, maintenance.number('interval_day', 1)) },
+    }),
+  'recurring-weekday': (maintenance, entry) => {
+    const days = daysOfWeek(entry, listOf(maintenance, 'weekdays'));
+    return daily(maintenance, { kind: 'weekdays', days });
+  },
+  'recurring-day-of-month': (maintenance, entry) => {
+    const days = daysOfMonth(entry, listOf(maintenance, 'days_of_month'));
+    return daily(maintenance, { kind: 'monthdays', days });
+  },
   cron: (maintenance, entry) => {
     const expression = maintenance.text('cron');
     const schedule = fromCron(entry, expression, maintenance.number('duration'));
@@ -144,7 +143,7 @@ export function convertMaintenance(
   const entry = plan.entry('maintenance', String(id), title);
   const strategy = maintenance.text('strategy') || 'single';
   const isActive = maintenance.flag('active');
-  for (const field of ['id', 'user_id']) maintenance.get(field);
+  maintenance.skip('id', 'user_id');
   if (strategy === 'manual') {
     entry.notCarried(
       isActive
@@ -188,7 +187,7 @@ export function convertMaintenance(
     );
   }
   const until = localTime(maintenance.text('end_date'));
-  for (const field of ofStrategies) maintenance.get(field);
+  maintenance.skip(...ofStrategies);
   for (const times of windowsOf({ ...schedule, firstDay: from?.slice(0, 10) ?? anchor })) {
     const { suffix, ...when } = times;
     plan.add('maintenance-window', `maintenance-${id}${suffix}`, {

@@ -1,6 +1,15 @@
 /** The monitor types of Uptime Kuma: what each becomes, and which fields have an effect on it. */
-import { dnsCheck, icmpCheck, tcpCheck, type ConvertedCheck } from '../converted-check.ts';
-import { assertionsFor, parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
+import {
+  acceptedCodes,
+  dnsCheck,
+  grpcCheck,
+  icmpCheck,
+  placeFor,
+  tcpCheck,
+  type ConvertedCheck,
+} from '../converted-check.ts';
+import { adjacent } from '../decide/adjacent.ts';
+import { parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
@@ -13,11 +22,16 @@ type MonitorType = {
   convert(monitor: SourceObject, entry: Entry): ConvertedCheck | null;
 };
 
+const oauthFields = [
+  ...['oauth_client_id', 'oauth_client_secret', 'oauth_token_url', 'oauth_scopes'],
+  ...['oauth_auth_method', 'oauth_audience'],
+];
+
 const httpFields = [
+  ...oauthFields,
   ...['url', 'method', 'headers', 'body', 'http_body_encoding', 'accepted_statuscodes_json'],
   ...['maxredirects', 'ignore_tls', 'auth_method', 'basic_auth_user', 'basic_auth_pass'],
-  ...['auth_domain', 'auth_workstation', 'oauth_client_id', 'oauth_client_secret'],
-  ...['oauth_token_url', 'oauth_scopes', 'oauth_auth_method', 'oauth_audience', 'bearer_token'],
+  ...['auth_domain', 'auth_workstation', 'bearer_token'],
   ...['tls_ca', 'tls_cert', 'tls_key', 'cache_bust', 'proxy_id', 'ip_family', 'timeout'],
   ...['expiry_notification', 'save_response', 'save_error_response', 'response_max_length'],
   ...['retry_only_on_status_code_failure', 'domain_expiry_notification'],
@@ -32,7 +46,7 @@ function parsed(text: string): unknown {
 }
 
 /** Assertions for the accepted status codes; they also keep an error status from failing by itself. */
-function acceptedCodes(monitor: SourceObject, entry: Entry): Record<string, unknown>[] {
+function statusAssertions(monitor: SourceObject, entry: Entry): Record<string, unknown>[] {
   const list = parsed(monitor.text('accepted_statuscodes_json'));
   const texts = Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
   const ranges = texts.map(parseCodeRange).filter((range): range is CodeRange => range !== null);
@@ -40,13 +54,7 @@ function acceptedCodes(monitor: SourceObject, entry: Entry): Record<string, unkn
     entry.notCarried('`accepted_statuscodes_json` has entries that are not codes');
   }
   if (ranges.length === 0) entry.deactivated('accepts no status code at all');
-  const { assertions, passesNow } = assertionsFor(ranges);
-  if (passesNow !== null) {
-    entry.approximate(
-      `accepted ${texts.join(' and ')}. Every registered code between them is refused; unassigned ones such as ${passesNow} now pass`,
-    );
-  }
-  return assertions;
+  return acceptedCodes(entry, ranges, `accepted ${texts.join(' and ')}.`);
 }
 
 function headersOf(monitor: SourceObject, entry: Entry): [string, string][] {
@@ -81,28 +89,21 @@ const credentialsBy: Readonly<
     headers: [['Authorization', `Bearer ${monitor.text('bearer_token')}`]],
   }),
   ntlm: (monitor, entry) => {
-    for (const field of ['basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation']) {
-      monitor.get(field);
-    }
+    monitor.skip('basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation');
     entry.deactivated(
       'signs in with NTLM (`basic_auth_user`, `basic_auth_pass`, `auth_domain`, `auth_workstation`), which is not offered here',
     );
     return { basicAuth: null, headers: [] };
   },
   'oauth2-cc': (monitor, entry) => {
-    for (const field of [
-      ...['oauth_client_id', 'oauth_client_secret', 'oauth_token_url', 'oauth_scopes'],
-      ...['oauth_auth_method', 'oauth_audience'],
-    ]) {
-      monitor.get(field);
-    }
+    monitor.skip(...oauthFields);
     entry.deactivated(
       'fetches a token with OAuth2 client credentials (`oauth_*`); a setup script of the check can do so',
     );
     return { basicAuth: null, headers: [] };
   },
   mtls: (monitor, entry) => {
-    for (const field of ['tls_cert', 'tls_key', 'tls_ca']) monitor.get(field);
+    monitor.skip('tls_cert', 'tls_key', 'tls_ca');
     entry.deactivated(
       'needs a client certificate (`tls_cert`, `tls_key`, `tls_ca`). Store it for the host first: it then counts for all checks of that host',
     );
@@ -168,94 +169,96 @@ function http(
     followRedirects: redirects > 0,
     skipSSL: monitor.flag('ignore_tls'),
     ipFamily: ipFamilyOf(monitor),
-    assertions: [...acceptedCodes(monitor, entry), ...further],
+    assertions: [...statusAssertions(monitor, entry), ...further],
   });
   return check === null ? null : { ...check, checkType: forced.checkType ?? check.checkType };
 }
+
+const keywordAssertion = (monitor: SourceObject, entry: Entry) => ({
+  source: 'TEXT_BODY',
+  comparison: monitor.flag('invert_keyword') ? 'NOT_CONTAINS' : 'CONTAINS',
+  target: entry.guardTemplate('the keyword', monitor.text('keyword')),
+});
 
 /** A keyword that a re-serialised JSON body has and the body as it was sent may lack. */
 const dependsOnSpacing = /[":,]/;
 
 function keyword(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const text = monitor.text('keyword');
-  const isInverted = monitor.flag('invert_keyword');
   if (text === '') entry.deactivated('has no keyword');
   if (dependsOnSpacing.test(text)) {
     entry.approximate(
       'the keyword has quotes, colons or commas: Uptime Kuma searches JSON answers without their blanks, here the body is searched as it was sent',
     );
   }
-  return http(monitor, entry, [
-    {
-      source: 'TEXT_BODY',
-      comparison: isInverted ? 'NOT_CONTAINS' : 'CONTAINS',
-      target: entry.guardTemplate('the keyword', text),
-    },
-  ]);
+  return http(monitor, entry, [keywordAssertion(monitor, entry)]);
 }
 
-const jsonComparisons: Readonly<Record<string, string>> = {
-  '==': 'EQUALS',
-  '!=': 'NOT_EQUALS',
-  '>': 'GREATER_THAN',
-  '<': 'LESS_THAN',
-  contains: 'CONTAINS',
+/** The number next to the target where that belongs to it: nothing lies between. */
+const jsonComparisons: Readonly<Record<string, readonly [string, isAbove?: boolean]>> = {
+  ...{ '==': ['EQUALS'], '!=': ['NOT_EQUALS'], '>': ['GREATER_THAN'], '<': ['LESS_THAN'] },
+  ...{ '>=': ['GREATER_THAN', false], '<=': ['LESS_THAN', true], contains: ['CONTAINS'] },
 };
 
 /** Number texts that are equal as numbers and not as texts. */
 const looseNumber = /^\s*[+-]?(0\d|\d*\.\d+$|\d+\.|\d+(\.\d+)?e)/i;
 
-function jsonQuery(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+/** What a JSON query becomes; null, with a line, where it cannot be said. */
+function queryAssertion(monitor: SourceObject, entry: Entry): Record<string, unknown> | null {
   const query = monitor.text('json_path');
   const operator = monitor.text('json_path_operator') || '==';
   const target = monitor.text('expected_value');
-  const path = jsonPathOf(query);
-  // Whole numbers: at least n is more than n - 1.
-  const shift = lookUp({ '>=': -1, '<=': 1 }, operator);
-  const comparison =
-    shift === undefined
-      ? lookUp(jsonComparisons, operator)
-      : shift < 0
-        ? 'GREATER_THAN'
-        : 'LESS_THAN';
-  if (path === null) {
+  const property = jsonPathOf(query);
+  const [comparison, isAbove] = lookUp(jsonComparisons, operator) ?? [];
+  const isNumber = target.trim() !== '' && Number.isFinite(Number(target));
+  if (property === null) {
     entry.deactivated(
       `the JSON query \`${query}\` is JSONata beyond a plain path, which is not a JSONPath`,
     );
   } else if (comparison === undefined) {
     entry.deactivated(`the JSON query compares with \`${operator}\`, which is not known`);
+  } else if (isAbove !== undefined && !isNumber) {
+    entry.deactivated(`the JSON query compares \`${operator}\` with a text`);
   }
-  if (shift !== undefined) {
-    if (Number.isFinite(Number(target)) && target.trim() !== '') {
-      entry.approximate(
-        `the JSON query compares \`${operator} ${target}\`: exact for whole numbers only`,
-      );
-    } else {
-      entry.deactivated(`the JSON query compares \`${operator}\` with a text`);
+  if (property === null || comparison === undefined) return null;
+  if (isAbove === undefined) {
+    if (looseNumber.test(target)) {
+      entry.approximate('the expected value is compared as a number here, and as a text there');
     }
-  } else if (looseNumber.test(target)) {
-    entry.approximate('the expected value is compared as a number here, and as a text there');
+    const whole = entry.guardTemplate('the expected value', target);
+    return { source: 'JSON_BODY', property, comparison, target: whole };
   }
-  const compared =
-    shift === undefined || !Number.isFinite(Number(target))
-      ? target
-      : textOf(Number(target) + shift);
-  const isUsable = path !== null && comparison !== undefined;
-  return http(
-    monitor,
-    entry,
-    isUsable
-      ? [
-          {
-            source: 'JSON_BODY',
-            property: path,
-            comparison,
-            target: entry.guardTemplate('the expected value', compared),
-          },
-        ]
-      : [],
-    { checkType: 'API' },
+  const limit = adjacent(Number(target), isAbove);
+  entry.changed(
+    `the JSON query \`${operator} ${target}\` → ${comparison} ${limit}, the number next to it`,
   );
+  return { source: 'JSON_BODY', property, comparison, target: textOf(limit) };
+}
+
+function jsonQuery(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+  const assertion = queryAssertion(monitor, entry);
+  return http(monitor, entry, assertion === null ? [] : [assertion], { checkType: 'API' });
+}
+
+function grpcKeyword(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+  const place = placeFor(entry, monitor.text('grpc_url'));
+  const proto = monitor.text('grpc_protobuf');
+  const service = monitor.text('grpc_service_name');
+  const [, name = ''] = /^\s*package\s+([\w.]+)\s*;/m.exec(proto) ?? [];
+  const isWhole = name === '' || service.startsWith(`${name}.`);
+  const metadata = parsed(monitor.text('grpc_metadata'));
+  entry.approximate('the keyword is searched in the message as JSON, whose blanks may differ');
+  const config = {
+    ...{ mode: 'BEHAVIOR', tls: monitor.flag('grpc_enable_tls') },
+    method: `${isWhole ? '' : `${name}.`}${service}/${monitor.text('grpc_method')}`,
+    ...{ serviceDefinition: 'PROTO_FILE', protoContent: proto, message: monitor.text('grpc_body') },
+    metadata: Object.entries(isFields(metadata) ? metadata : {}).map(([key, value]) => ({
+      ...{ key, value: entry.secret(`metadata ${key}`, textOf(value)) },
+    })),
+  };
+  const settings = { skipSSL: monitor.flag('ignore_tls'), ipFamily: ipFamilyOf(monitor) };
+  const assertions = [keywordAssertion(monitor, entry)];
+  return place && grpcCheck(place, config, { ...settings, assertions });
 }
 
 /** A host without scheme and path; null, with a line, when there is none. */
@@ -302,13 +305,6 @@ function ping(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
 
 const recordTypes = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'PTR', 'SOA', 'SRV', 'TXT'];
 
-/** Operators of conditions on a record that a text has: one record that matches is enough there. */
-const recordAssertions: Readonly<
-  Record<string, (value: string) => Record<string, unknown> | null>
-> = {
-  contains: (value) => ({ source: 'TEXT_ANSWER', comparison: 'CONTAINS', target: value }),
-};
-
 /** Conditions joined by `and`; null for others. */
 function conjunction(given: unknown): Record<string, unknown>[] | null {
   if (!Array.isArray(given)) return [];
@@ -337,9 +333,8 @@ function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unkn
   return all.flatMap((condition) => {
     const operator = textOf(condition['operator']);
     const value = textOf(condition['value'] ?? '');
-    const assertion =
-      condition['variable'] === 'record' ? lookUp(recordAssertions, operator)?.(value) : undefined;
-    if (assertion == null) {
+    // One record that matches is enough there.
+    if (condition['variable'] !== 'record' || operator !== 'contains') {
       entry.deactivated(
         `condition \`${textOf(condition['variable'])} ${operator}\` has no counterpart for several records`,
       );
@@ -348,7 +343,7 @@ function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unkn
     entry.approximate(
       'the condition `record contains` searches the whole answer here, not one record after the other',
     );
-    return [assertion];
+    return [{ source: 'TEXT_ANSWER', comparison: 'CONTAINS', target: value }];
   });
 }
 
@@ -392,7 +387,7 @@ function push(monitor: SourceObject, entry: Entry): ConvertedCheck {
   if (period !== interval) entry.changed(`a ping every ${interval} s → every ${period} s`);
   const isKept = /^[A-Za-z0-9_-]{12,64}$/.test(token);
   entry.changed(
-    `jobs call another address (\`push_token\`): \`/api/push/<token>\` → \`/ping/<token>\`${isKept ? ' with the same token' : ' with a new token'}. Change every job. A call with \`status=down\` would count as a success here`,
+    `jobs call another address (\`push_token\`): \`/api/push/<token>\` → \`/ping/<token>\`${isKept ? ' with the same token' : ' with a new token'}. Change every job. A call with \`status=down\` → \`/ping/<token>/fail\``,
   );
   return {
     checkType: 'HEARTBEAT',
@@ -475,6 +470,14 @@ export const monitorTypes: Readonly<Record<string, MonitorType>> = {
     convert: dns,
   },
   push: { uses: ['push_token'], convert: push },
+  'grpc-keyword': {
+    uses: [
+      ...['grpc_url', 'grpc_protobuf', 'grpc_service_name', 'grpc_method', 'grpc_body'],
+      ...['grpc_metadata', 'grpc_enable_tls', 'keyword', 'invert_keyword', 'ignore_tls'],
+      ...['ip_family', 'timeout', 'expiry_notification'],
+    ],
+    convert: grpcKeyword,
+  },
   'real-browser': {
     uses: ['url', 'remote_browser', 'screenshot_delay', 'timeout'],
     convert: realBrowser,

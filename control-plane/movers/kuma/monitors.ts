@@ -1,5 +1,6 @@
 /** Monitors of Uptime Kuma become checks and check groups. */
 import { Channels, type ChannelBody } from '../channels.ts';
+import { addCheck } from '../converted-check.ts';
 import { confirmationFor, remindersFor } from '../decide/retries.ts';
 import { SourceError } from '../mover.ts';
 import { ref, type Entry, type Plan, type Ref } from '../plan.ts';
@@ -107,7 +108,7 @@ function leftovers(
   monitor: SourceObject,
   type: string,
 ): void {
-  for (const field of bookkeeping) monitor.get(field);
+  monitor.skip(...bookkeeping);
   const uses = new Set([...commonFields, ...(lookUp(monitorTypes, type)?.uses ?? [])]);
   const unread = monitor.unread();
   withoutEffect(
@@ -142,13 +143,13 @@ function convertGroup(
       'its notifications about the group as a whole: alerts are about single checks',
     );
   }
-  if (monitor.flag('upside_down')) entry.notCarried('`upside_down`: a group has no status here');
-  for (const field of ['interval', 'retry_interval', 'maxretries', 'resend_interval', 'type']) {
-    if (monitor.has(field) && !['interval', 'type', 'retry_interval'].includes(field)) {
-      entry.notCarried(`\`${field}\`: a group has no status here`);
-    }
-    monitor.get(field);
-  }
+  const lost = 'a group has no status here, so this is lost';
+  entry.refuse(
+    monitor,
+    { upside_down: lost, maxretries: lost, resend_interval: lost },
+    'notCarried',
+  );
+  monitor.skip('interval', 'retry_interval', 'type');
   plan.say('CHANGED', 'Groups have no status of their own here: their checks have.');
   plan.addGroup(groupId(id), {
     name: plan.name(entry, path.join(' / ')),
@@ -175,7 +176,7 @@ function convertOther(
 
 const secondsOf = (monitor: SourceObject) => monitor.number('interval', 60);
 
-function alerting(entry: Entry, monitor: SourceObject): Record<string, unknown> {
+function alerting(entry: Entry, monitor: SourceObject) {
   const interval = secondsOf(monitor);
   const delay = monitor.number('retry_interval') || interval;
   const confirmed = confirmationFor(monitor.number('maxretries'), delay, interval);
@@ -186,24 +187,6 @@ function alerting(entry: Entry, monitor: SourceObject): Record<string, unknown> 
     retryStrategy: confirmed.retryStrategy,
     alertSettings: { ...confirmed.escalation, reminders },
   };
-}
-
-/** Response time limits of a type; ICMP has none in effect. */
-function timeLimits(
-  context: MonitorContext,
-  entry: Entry,
-  monitor: SourceObject,
-  ceiling: number | null,
-) {
-  const timeout = monitor.number('timeout');
-  if (ceiling !== null) return entry.timeLimits(timeout, ceiling);
-  if (timeout > 0) {
-    context.plan.say(
-      'NOT_CARRIED',
-      'Ping, push and browser monitors: `timeout`; these checks have their own time limit.',
-    );
-  }
-  return {};
 }
 
 function isHttps(parts: { fields: Record<string, unknown> }): boolean {
@@ -244,46 +227,30 @@ function convertCheck(
   if (monitor.flag('upside_down')) {
     entry.deactivated('expects the target to be down (`upside_down`), which has no counterpart');
   }
-  const isHeartbeat = parts.checkType === 'HEARTBEAT';
-  const alerts = alerting(entry, monitor);
-  const schedule = isHeartbeat
-    ? { alertSettings: alerts['alertSettings'] }
-    : {
-        ...plan.scheduledFields(),
-        ...entry.frequency(secondsOf(monitor)).fields,
-        ...alerts,
-        ...timeLimits(context, entry, monitor, parts.ceiling),
-      };
-  const isSecure = isHttps(parts);
-  const wantsCertificates = monitor.flag('expiry_notification') && isSecure;
+  const timeout = monitor.number('timeout');
+  if (parts.ceiling === null && timeout > 0) {
+    plan.say(
+      'NOT_CARRIED',
+      'Ping, push and browser monitors: `timeout`; these checks have their own time limit.',
+    );
+  }
+  const wantsCertificates = monitor.flag('expiry_notification') && isHttps(parts);
   const service = context.serviceOf(id);
   const parent = monitor.number('parent');
   const check = ref(`monitor-${id}`);
-  const common = plan.checkFields(entry, {
-    name,
-    description: monitor.text('description'),
-    tags: context.tagsOf(id),
+  const payload = addCheck(plan, entry, check.ref, parts, {
+    ...{ name, description: monitor.text('description'), tags: context.tagsOf(id) },
     active: monitor.flag('active'),
     groupId: context.monitors.get(parent)?.text('type') === 'group' ? ref(groupId(parent)) : null,
+    ...{ seconds: secondsOf(monitor), timeout, ...alerting(entry, monitor) },
   });
   leftovers(context, entry, monitor, type);
-  plan.add('check', check.ref, {
-    checkType: parts.checkType,
-    ...common,
-    ...schedule,
-    ...parts.fields,
-    ...(service === null
-      ? {}
-      : {
-          triggerIncident: {
-            serviceId: service,
-            severity: 'MAJOR',
-            name: `${String(common['name']).slice(0, 230)} is down`,
-            description: '',
-            notifySubscribers: false,
-          },
-        }),
-  });
+  if (service !== null) {
+    payload['triggerIncident'] = {
+      ...{ serviceId: service, severity: 'MAJOR', description: '', notifySubscribers: false },
+      name: `${String(payload['name']).slice(0, 230)} is down`,
+    };
+  }
   subscribe(context, id, check, wantsCertificates);
   return { check, name };
 }

@@ -15,7 +15,6 @@ function serverOf(connection: string): string | null {
 const particular: Readonly<Record<string, string>> = {
   manual: 'A person sets its state: a service of a status page is nearest.',
   rabbitmq: 'Nearest: an API check with basic authentication on the health address of each node.',
-  'grpc-keyword': 'Nearest: TCP on the host and port of `grpc_url`, which proves less.',
 };
 
 /** A sentence that names the nearest check. */

@@ -1,19 +1,18 @@
 /** Notifications of Uptime Kuma: the providers that have a channel here, by the text of `config.type`. */
-import { addresses, holdsCredential, notCarriedKeys, type ChannelBody } from '../channels.ts';
+import {
+  addresses,
+  notCarriedKeys,
+  smsBody,
+  typedWebhook,
+  webhookHeaders,
+  type ChannelBody,
+} from '../channels.ts';
 import type { Entry } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
 import { type SourceObject, textOf } from '../source-object.ts';
 
-/** The channels of a notification; several for a list of mail addresses. */
-export interface NotificationChannels {
-  bodies: ChannelBody[];
-  /** How many credentials stand in the channels themselves. */
-  secrets: number;
-}
-
-type Provider = (config: SourceObject, entry: Entry, name: string) => NotificationChannels | null;
-
-const withSecret = (body: ChannelBody): NotificationChannels => ({ bodies: [body], secrets: 1 });
+/** The channels of a notification: several for a list of mail addresses; null where it cannot exist. */
+type Provider = (config: SourceObject, entry: Entry, name: string) => ChannelBody[] | null;
 
 const smtp: Provider = (config, entry) => {
   const to = ['smtpTo', 'smtpCC', 'smtpBCC'].flatMap((key) => addresses(config.text(key)));
@@ -34,10 +33,7 @@ const smtp: Provider = (config, entry) => {
     ['customSubject', 'customBody', 'htmlBody'],
     'mails have their own text here',
   );
-  return {
-    bodies: [...new Set(to)].map((address) => ({ type: 'EMAIL', config: { address } })),
-    secrets: 0,
-  };
+  return [...new Set(to)].map((address) => ({ type: 'EMAIL', config: { address } }));
 };
 
 const slackLike =
@@ -48,10 +44,12 @@ const slackLike =
     if (product !== null) {
       entry.approximate(`${product} takes messages in the format of Slack: send a test alert`);
     }
-    return withSecret({
-      type: 'SLACK',
-      config: { url: config.text(urlKey), ...(channel === '' ? {} : { channel }) },
-    });
+    return [
+      {
+        type: 'SLACK',
+        config: { url: config.text(urlKey), ...(channel === '' ? {} : { channel }) },
+      },
+    ];
   };
 
 /** Pairs of headers in a JSON text or an object. */
@@ -77,28 +75,24 @@ const webhook: Provider = (config, entry, name) => {
   entry.approximate(
     `the webhook posts ${contentType === 'form-data' ? 'JSON instead of a form' : 'another body'}: adapt what receives it`,
   );
-  return withSecret({
-    type: 'WEBHOOK',
-    config: {
-      name,
-      url: config.text('webhookURL'),
-      method: ['GET', 'POST', 'PUT', 'PATCH'].includes(method) ? method : 'POST',
-      headers: (pairs ?? []).map(([key, value]) => ({
-        key,
-        value: holdsCredential(key) ? entry.secret(`header ${key}`, value) : value,
-      })),
+  return [
+    {
+      type: 'WEBHOOK',
+      config: {
+        name,
+        url: config.text('webhookURL'),
+        method: ['GET', 'POST', 'PUT', 'PATCH'].includes(method) ? method : 'POST',
+        headers: webhookHeaders(entry, pairs ?? []),
+      },
     },
-  });
+  ];
 };
 
-const typedWebhook =
+const webhookOf =
   (urlKey: string, webhookType: string, lost: readonly string[]): Provider =>
   (config, entry, name) => {
     notCarriedKeys(config, entry, lost, 'messages have their own look here');
-    return withSecret({
-      type: 'WEBHOOK',
-      config: { name, url: config.text(urlKey), method: 'POST', webhookType },
-    });
+    return [typedWebhook(name, config.text(urlKey), webhookType)];
   };
 
 const pagerDuty: Provider = (config, entry, name) => {
@@ -113,39 +107,31 @@ const pagerDuty: Provider = (config, entry, name) => {
   if (autoResolve === 'acknowledge') {
     entry.changed('recovery acknowledges the incident → recovery resolves it');
   }
-  return withSecret({
-    type: 'PAGERDUTY',
-    config: { serviceName: name, serviceKey: config.text('pagerdutyIntegrationKey') },
-    sendRecovery: autoResolve !== '0' && autoResolve !== '',
-  });
+  return [
+    {
+      type: 'PAGERDUTY',
+      config: { serviceName: name, serviceKey: config.text('pagerdutyIntegrationKey') },
+      sendRecovery: autoResolve !== '0' && autoResolve !== '',
+    },
+  ];
 };
 
-const opsgenie: Provider = (config, _entry, name) =>
-  withSecret({
+const opsgenie: Provider = (config, _entry, name) => [
+  {
     type: 'OPSGENIE',
     config: {
-      name,
-      apiKey: config.text('opsgenieApiKey'),
+      ...{ name, apiKey: config.text('opsgenieApiKey') },
       region: config.text('opsgenieRegion').toLowerCase() === 'eu' ? 'EU' : 'US',
       priority: `P${Math.min(5, Math.max(1, config.number('opsgeniePriority', 3)))}`,
     },
-  });
+  },
+];
 
 const sms =
   (numberKey: string): Provider =>
   (config, entry, name) => {
-    const number = config.text(numberKey);
-    if (number === '') return null;
-    const lost = config
-      .names()
-      .filter((key) => !['type', 'name', 'isDefault', numberKey].includes(key));
-    notCarriedKeys(
-      config,
-      entry,
-      lost.filter((key) => !['applyExisting', 'id', 'active', 'userId'].includes(key)),
-      'texts are sent through the provider of this installation',
-    );
-    return { bodies: [{ type: 'SMS', config: { name, number } }], secrets: 0 };
+    const body = smsBody(config, entry, [numberKey], name);
+    return body && [body];
   };
 
 /** Providers by `config.type`; the others are reported. */
@@ -173,12 +159,12 @@ export const providers: Readonly<Record<string, Provider>> = {
     'Rocket.Chat',
   ),
   webhook,
-  discord: typedWebhook('discordWebhookUrl', 'WEBHOOK_DISCORD', [
+  discord: webhookOf('discordWebhookUrl', 'WEBHOOK_DISCORD', [
     ...['discordUsername', 'discordPrefixMessage', 'discordChannelType', 'threadId', 'postName'],
     ...['disableUrl', 'discordMessageFormat', 'discordMessageTemplate'],
     ...['discordUseMessageTemplate', 'discordSuppressNotifications'],
   ]),
-  teams: typedWebhook('webhookUrl', 'WEBHOOK_MSTEAMS', ['teamsEnableTags']),
+  teams: webhookOf('webhookUrl', 'WEBHOOK_MSTEAMS', ['teamsEnableTags']),
   PagerDuty: pagerDuty,
   Opsgenie: opsgenie,
   twilio: sms('twilioToNumber'),

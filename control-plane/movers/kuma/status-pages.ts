@@ -43,7 +43,7 @@ export function convertStatusPage(
 ): void {
   const title = page.text('title');
   const entry = plan.entry('status page', String(id), title);
-  for (const field of ['id', 'created_date', 'modified_date', 'password']) page.get(field);
+  page.skip('id', 'created_date', 'modified_date', 'password');
   if (!page.flag('published')) {
     entry.notCarried('the status page is not published. Nothing was created');
     return;
@@ -69,15 +69,12 @@ export function convertStatusPage(
   if (description.length > 500) entry.changed('description cut to 500 characters');
   const theme = page.text('theme').toUpperCase();
   const cards = sections.map(({ section, monitors }) => {
-    for (const field of ['id', 'created_date', 'weight', 'status_page_id', 'active', 'public']) {
-      section.get(field);
-    }
     if (monitors.length > maxServices) {
       entry.notCarried(`monitors beyond the first ${maxServices} of a section`);
     }
     const services = monitors.slice(0, maxServices).map(({ id: monitor, name, link, hasCheck }) => {
       if (!hasCheck) entry.approximate(`shows «${name}», which has no check: its service stays up`);
-      for (const field of ['id', 'monitor_id', 'group_id', 'weight']) link.get(field);
+      link.skip('id', 'monitor_id', 'group_id', 'weight');
       entry.leftovers(link, {
         send_url: `\`send_url\` of «${name}»: services have no links`,
         custom_url: `\`custom_url\` of «${name}»: services have no links`,

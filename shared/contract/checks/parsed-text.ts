@@ -29,9 +29,15 @@ function parse(text: string): { document: unknown } | null {
   }
 }
 
-/** The values of a path in the JSON of a text. Parsed once for all assertions: a body may have 25 MB. */
+/** A value as the text that a pattern searches; null has none. */
+function textOfValue(value: unknown): string | undefined {
+  if (value === null) return undefined;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** The values of a path in the JSON of a text, or what `regex` finds in each. Parsed once for all assertions: a body may have 25 MB. */
 export function readJson(
-  { property }: Assertion,
+  { property, regex }: Assertion,
   measurement: Measurement,
   { text, what, type }: ReadText,
   extract: Extract,
@@ -48,8 +54,12 @@ export function readJson(
   }
   if (known === null)
     return none(`the ${what} is not JSON${type === undefined ? '' : ` (${type})`}`);
-  const actual = extract.byJsonPath(known.document, property || '$', text.length);
-  return { actual, isList: true };
+  const values = extract.byJsonPath(known.document, property || '$', text.length);
+  const found = (value: unknown) => {
+    const searched = textOfValue(value);
+    return searched === undefined ? undefined : extract.byRegex(searched, regex ?? '');
+  };
+  return { actual: regex ? values.map(found) : values, isList: true };
 }
 
 /** Comparisons that hold for a text once they hold for its beginning. */

@@ -216,6 +216,33 @@ test('a plan needs no control plane and no key, and says what is missing', async
   assert.match(error, /this is a plan: nothing was changed/);
 });
 
+test('a check of files writes nothing and ends with 1 where something is lost', async () => {
+  const { folder, controlPlane, operator, where } = await start();
+  using _folder = folder;
+  await using _controlPlane = controlPlane;
+  const path = join(folder.path, 'gatus.yaml');
+  const tried = async (conditions: string, ...given: string[]) => {
+    const url = 'url: https://a.example/';
+    writeFileSync(path, `endpoints:\n  - { name: a, ${url}, conditions: [${conditions}] }\n`);
+    return operator.run('import', path, '--check', ...given);
+  };
+  const whole = await tried("'[STATUS] == 200'", ...where);
+  assert.deepEqual(
+    [whole.code, whole.error.trim()],
+    [0, 'nothing lost, switched off or missing; nothing was changed'],
+  );
+  assert.match(whole.out, /exact: 1 of 1 objects/);
+  const changed = await tried("'[STATUS] != 500'", ...where);
+  assert.equal(changed.code, 0, 'what differs and is said is no finding');
+  const off = await tried("'[IP] == 192.0.2.1'", ...where, '--json');
+  assert.equal(off.code, 1);
+  assert.equal((JSON.parse(off.out) as { findings: number }).findings, 1);
+  assert.equal((await tried("'[STATUS] == 200'")).code, 1, 'a location is missing');
+  const both = await operator.refused(2, 'import', path, ...where, '--check', '--yes');
+  assert.match(both, /--check/);
+  await isEmpty(controlPlane);
+});
+
 test('nothing is written while something is missing, and without a key or a control plane', async () => {
   const { folder, controlPlane, operator, where } = await start();
   using _folder = folder;

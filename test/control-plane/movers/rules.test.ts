@@ -27,13 +27,18 @@ receivers: [{ name: team, email_configs: [{ to: ops@example.com }] }]
 
 type RuleOf = readonly [name: string, expression: string, lasts?: string];
 
-function planWith(jobs: string, rules: readonly RuleOf[], interval = '60s'): Plan {
+function planWith(
+  jobs: string,
+  rules: readonly RuleOf[],
+  interval = '60s',
+  alerts = alertmanager,
+): Plan {
   const file = (path: string, text: string) => ({ path, text, tables: null });
   const listed = rules.map(([alert, expr, lasts]) => ({ alert, expr, for: lasts ?? '0s' }));
   return planOf([
     file('prometheus.yml', `global: { scrape_interval: ${interval} }\nscrape_configs:${jobs}\n`),
     file('blackbox.yml', modules),
-    file('alertmanager.yml', alertmanager),
+    file('alertmanager.yml', alerts),
     file('rules.yml', JSON.stringify({ groups: [{ name: 'probes', rules: listed }] })),
   ]);
 }
@@ -136,6 +141,280 @@ test('a rule that was not made holds for nothing', () => {
   assert.match(saidOf(plan, 'Never').join('|'), /not below the longest response time of «http:/);
   assert.doesNotMatch(textOf(plan), /holds, which/);
   assert.equal(payloadOf(plan, shops)['degradedResponseTime'], 9000);
+});
+
+test('limits with decimals hold for the same values', () => {
+  const degraded = (expression: string) =>
+    payloadOf(planWith(both, [['Slow', expression]]), shops)['degradedResponseTime'];
+  for (const [expression, wanted] of [
+    ['probe_duration_seconds > 0.25', 250],
+    ['probe_duration_seconds >= 0.25', 249],
+    ['probe_duration_seconds > 0.2505', 250],
+    ['probe_duration_seconds >= 0.2505', 250],
+    ['0.25 <= probe_duration_seconds', 249],
+    // Always, or never true.
+    ['probe_duration_seconds >= 0', null],
+    ['probe_duration_seconds > -1', null],
+  ] as const) {
+    assert.equal(degraded(expression), wanted, expression);
+  }
+  const judged = (expression: string) => {
+    const plan = planWith(both, [['Code', expression]]);
+    const { assertions } = payloadOf(plan, shops)['request'] as {
+      assertions: { comparison: string; target: string }[];
+    };
+    const [, , added] = assertions;
+    return added === undefined ? null : `${added.comparison} ${added.target}`;
+  };
+  for (const [expression, wanted] of [
+    ['probe_http_status_code >= 499.5', 'LESS_THAN 500'],
+    ['probe_http_status_code > 499.5', 'LESS_THAN 500'],
+    ['probe_http_status_code > 499', 'LESS_THAN 500'],
+    ['probe_http_status_code <= 199.5', 'GREATER_THAN 199'],
+    ['probe_http_status_code < 199.5', 'GREATER_THAN 199'],
+    ['probe_http_status_code == 199.5', null],
+    ['probe_http_status_code != 199.5', null],
+  ] as const) {
+    assert.equal(judged(expression), wanted, expression);
+  }
+  for (const [expression, isUnderstood] of [
+    ['probe_success <= 0.5', true],
+    ['probe_success >= 0.5', false],
+    ['probe_success < 1.0', true],
+    ['probe_success <= 1.0', false],
+  ] as const) {
+    const { length } = subscribed(planWith(both, [['Down', expression]]));
+    assert.equal(length, isUnderstood ? 2 : 0, expression);
+  }
+});
+
+test('alerts go where the routes of the Alertmanager send them', () => {
+  const receivers = ['root', 'shops', 'pager', 'nobody'].map((name) => ({
+    ...{ name, email_configs: [{ to: `${name}@example.com` }] },
+  }));
+  const said = (routes: object[], rules: readonly RuleOf[], root = 'root', rule: object = {}) => {
+    const plan = planWith(
+      both,
+      rules,
+      '60s',
+      JSON.stringify({ route: { receiver: root, group_by: ['job'], ...rule, routes }, receivers }),
+    );
+    const to = plan.resources.flatMap(({ type, payload }) => {
+      if (type !== 'alert-channel-subscription') return [];
+      const [check, channel] = [payload['checkId'], payload['alertChannelId']] as { ref: string }[];
+      const [, job = ''] = /^(?:target|certificate)-(\w+)/.exec(check?.ref ?? '') ?? [];
+      const [, name = ''] = /^receiver-(\w+)/.exec(channel?.ref ?? '') ?? [];
+      return [`${job} → ${name}`];
+    });
+    return { to: to.toSorted().join(', '), text: textOf(plan), plan };
+  };
+  const down: RuleOf[] = [['Down', 'probe_success == 0']];
+  for (const [routes, wanted] of [
+    [[], 'labs → root, shops → root'],
+    [[{ receiver: 'shops', matchers: ['job="shops"'] }], 'labs → root, shops → shops'],
+    [[{ receiver: 'shops', match: { job: 'shops' } }], 'labs → root, shops → shops'],
+    [[{ receiver: 'shops', match_re: { job: 'sho.*' } }], 'labs → root, shops → shops'],
+    [[{ receiver: 'shops', matchers: ['job !~ "labs|x"'] }], 'labs → root, shops → shops'],
+    [
+      [{ receiver: 'shops', matchers: ['{job="shops", alertname=Down}'] }],
+      'labs → root, shops → shops',
+    ],
+    [[{ receiver: 'shops', matchers: ['alertname="Other"'] }], 'labs → root, shops → root'],
+    [
+      [
+        { receiver: 'pager', matchers: ['job="shops"'], continue: true },
+        { receiver: 'shops', matchers: ['alertname="Down"'] },
+      ],
+      'labs → shops, shops → pager, shops → shops',
+    ],
+    [
+      [
+        {
+          matchers: ['job="shops"'],
+          routes: [{ receiver: 'pager', match: { alertname: 'Down' } }],
+        },
+      ],
+      'labs → root, shops → pager',
+    ],
+    // What is not understood routes nothing, and says so.
+    [[{ receiver: 'pager', matchers: ['job is shops'] }], 'labs → root, shops → root'],
+  ] as const) {
+    const { to, text } = said([...routes], down);
+    assert.equal(to, wanted, JSON.stringify(routes));
+    assert.equal(
+      /matchers` are not understood/.test(text),
+      JSON.stringify(routes).includes(' is '),
+    );
+    assert.match(text, /Route of the Alertmanager: `group_by`\./);
+    assert.match(text, /«nobody».*: no check is subscribed to it/);
+  }
+  const nowhere = said([], down, 'elsewhere');
+  assert.equal(nowhere.to, '');
+  assert.match(nowhere.text, /2 checks alert nobody/);
+  assert.doesNotMatch(
+    said([], [['Slow', 'probe_duration_seconds > 1']], 'elsewhere').text,
+    /nobody:/,
+  );
+});
+
+test('labels of rules and of Prometheus itself decide about routes', () => {
+  const file = (path: string, text: string) => ({ path, text, tables: null });
+  const rule = {
+    ...{ alert: 'Down', expr: 'probe_success == 0' },
+    labels: { severity: 'page', team: '{{ $labels.job }}-team' },
+  };
+  const receiver = (name: string) => ({ name, slack_configs: [{ channel: `#${name}` }] });
+  for (const [matcher, isRouted] of [
+    ['severity="page"', true],
+    ['team="shops-team"', true],
+    ['cluster="west"', true],
+    ['severity="mail"', false],
+    ['cluster="east"', false],
+    ['instance="http://a.example"', true],
+  ] as const) {
+    const route = { receiver: 'root', routes: [{ receiver: 'own', matchers: [matcher] }] };
+    const plan = planOf([
+      file(
+        'prometheus.yml',
+        `global: { external_labels: { cluster: west } }\nscrape_configs:${job(
+          'shops',
+          'web',
+          'http://a.example',
+        ).replace(
+          'relabel_configs:',
+          'relabel_configs:\n      - { source_labels: [__address__], target_label: instance }',
+        )}\n`,
+      ),
+      ...[file('b.yml', modules), file('r.yml', JSON.stringify({ groups: [{ rules: [rule] }] }))],
+      file(
+        'alertmanager.yml',
+        JSON.stringify({
+          ...{ global: { slack_api_url: 'https://hooks.example/x' }, route },
+          receivers: ['root', 'own'].map(receiver),
+        }),
+      ),
+    ]);
+    const channels = plan.resources.filter(({ type }) => type === 'alert-channel-subscription');
+    assert.deepEqual(
+      channels.map(({ payload }) => (payload['alertChannelId'] as { ref: string }).ref),
+      [`receiver-${isRouted ? 'own' : 'root'}-slack-1`],
+      matcher,
+    );
+  }
+});
+
+test('nothing vanishes for a name that is cut or written alike', () => {
+  const long = `http://a.example/${'x'.repeat(120)}`;
+  const targets = ['http://a.example/x?y', 'http://a.example/x-y', `${long}1`, `${long}2`];
+  const plan = planWith(job('web', 'web', ...targets, targets[0] ?? ''), []);
+  const checks = plan.resources.filter(({ type }) => type === 'check');
+  assert.deepEqual(
+    checks.map(({ payload }) => (payload['request'] as { url: string }).url),
+    targets,
+  );
+  assert.equal(new Set(checks.map(({ logicalId }) => logicalId)).size, 4);
+  assert.match(textOf(plan), /has target http:\/\/a\.example\/x\?y twice/);
+  const to = ['a+b@example.com', 'a-b@example.com'];
+  const receivers = [
+    { name: 'team a', email_configs: to.map((address) => ({ to: address })) },
+    { name: 'team-a', email_configs: [{ to: 'c@example.com' }] },
+  ];
+  const alerts = JSON.stringify({ route: { receiver: 'team a' }, receivers });
+  const mailed = planWith(both, [['Down', 'probe_success == 0']], '60s', alerts).resources;
+  const addresses = mailed.flatMap(({ type, payload }) =>
+    type === 'alert-channel' ? [(payload['config'] as { address: string }).address] : [],
+  );
+  assert.deepEqual(addresses.toSorted(), [...to, 'c@example.com'].toSorted());
+});
+
+test('what no file is read for is named, and a file that is missing with its place', () => {
+  const file = (path: string, text: string) => ({ path, text, tables: null });
+  const files = [
+    ...[file('blackbox.yml', modules), file('docker-compose.yml', 'services: { db: {} }\n')],
+    file(
+      'cm.json',
+      JSON.stringify({ kind: 'ConfigMap', data: { 'rules.txt': 'x', 'r.yml': 'groups: [{}]' } }),
+    ),
+    file(
+      'prometheus.yml',
+      `rule_files:\n  - rules/*.rules\n  - r.yml\nremote_write: [{ url: 'http://x.example' }]\nscrape_configs:${job(
+        'web',
+        'web',
+        'http://a.example',
+      ).replace(
+        'static_configs: [{ targets: ["http://a.example"] }]',
+        "metric_relabel_configs: [{ action: drop }]\n    file_sd_configs:\n      - files: ['targets/*.json']",
+      )}\n`,
+    ),
+    file('alertmanager.yml', `${alertmanager}inhibit_rules: [{ equal: [job] }]\n`),
+  ];
+  const plan = planOf(files);
+  const text = textOf(plan);
+  for (const said of [
+    /docker-compose\.yml: `services` is not read/,
+    /cm\.json \(rules\.txt\): a file is not read/,
+    /prometheus\.yml: `remote_write` is not read/,
+    /alertmanager\.yml: `inhibit_rules` is not read/,
+    /`rule_files` names `rules\/\*\.rules` \(prometheus\.yml:2\), which is not among the files/,
+    /`metric_relabel_configs` is not run/,
+  ]) {
+    assert.match(text, said);
+  }
+  assert.doesNotMatch(text, /names `r\.yml`/);
+  assert.deepEqual(plan.missing, [
+    'the targets in `targets/*.json`, which job `web` names (prometheus.yml:11)',
+  ]);
+});
+
+test('modules of gRPC become checks of the health', () => {
+  const grpc = (settings: object) =>
+    planOf(
+      [
+        ...[
+          {
+            path: 'p.yml',
+            text: `scrape_configs:${job('g', 'g', 'a.example:50051', 'b.example')}\n`,
+            tables: null,
+          },
+        ],
+        {
+          ...{ path: 'b.yml', tables: null },
+          text: JSON.stringify({ modules: { g: { prober: 'grpc', grpc: settings } } })
+            .replace('{', '{"modules":{},')
+            .replace('"modules":{},', ''),
+        },
+        {
+          ...{ path: 'r.json', tables: null },
+          text: JSON.stringify({
+            groups: [
+              { rules: [{ alert: 'C', expr: 'probe_ssl_earliest_cert_expiry - time() < 86400' }] },
+            ],
+          }),
+        },
+      ],
+      { from: 'prometheus' },
+    );
+  const plain = grpc({ service: 'shop.v1.Orders' });
+  const { checkType, request, activated } = payloadOf(plain, 'target-g-g-a.example-50051');
+  assert.deepEqual([checkType, activated], ['GRPC', true]);
+  const { url, port, grpcConfig } = request as Record<string, unknown>;
+  assert.deepEqual(
+    [url, port, grpcConfig],
+    [
+      ...['a.example', 50_051],
+      { mode: 'HEALTH', tls: false, service: 'shop.v1.Orders', metadata: [] },
+    ],
+  );
+  assert.equal((payloadOf(plain, 'target-g-g-b.example')['request'] as { port: number }).port, 80);
+  assert.equal(certificates(plain).length, 0);
+  const secure = grpc({ tls: true, tls_config: { insecure_skip_verify: true } });
+  assert.equal(
+    (payloadOf(secure, 'target-g-g-b.example')['request'] as { port: number }).port,
+    443,
+  );
+  assert.equal(certificates(secure).length, 2);
+  const named = grpc({ tls: true, tls_config: { server_name: 'x.example' } });
+  assert.equal(payloadOf(named, 'target-g-g-b.example')['activated'], false);
 });
 
 test('the time of a rule is counted in the runs of the check as it is here', () => {
@@ -318,6 +597,44 @@ test('objects of Kubernetes and values of Helm hold configurations of both kinds
       }),
       'prometheus',
       2,
+    ],
+    [
+      within('Probe', {
+        metadata: { name: 'web' },
+        spec: {
+          ...{ module: 'http_2xx', prober: { url: 'blackbox:9115' } },
+          targets: {
+            staticConfig: {
+              static: ['http://a.example', 'http://b.example'],
+              relabelingConfigs: [
+                { sourceLabels: ['__param_target'], regex: '.*b\\.example', action: 'drop' },
+              ],
+            },
+          },
+        },
+      }),
+      'prometheus',
+      1,
+    ],
+    [
+      within('ScrapeConfig', {
+        metadata: { name: 'web' },
+        spec: {
+          ...{ metricsPath: '/probe', params: { module: ['http_2xx'] }, scrapeInterval: '30s' },
+          staticConfigs: [{ targets: ['http://a.example', 'http://b.example'] }],
+          relabelings: [
+            { sourceLabels: ['__address__'], targetLabel: '__param_target' },
+            { targetLabel: '__address__', replacement: 'blackbox:9115' },
+          ],
+        },
+      }),
+      'prometheus',
+      2,
+    ],
+    [
+      within('ScrapeConfig', { metadata: { name: 'node' }, spec: { staticConfigs: [] } }),
+      'prometheus',
+      0,
     ],
     [within('Deployment', { spec: {} }), 'prometheus', 0],
   ] as const) {
