@@ -58,8 +58,13 @@ export class Program implements AsyncDisposable {
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   readonly #listeners = new Set<(line: string) => void>();
 
-  constructor(args: readonly string[], environment: Record<string, string>) {
-    this.child = spawn(process.execPath, args, {
+  /** `before` is what the arguments are given to; by default Node. */
+  constructor(
+    args: readonly string[],
+    environment: Record<string, string>,
+    before: readonly [program: string, words: readonly string[]] = [process.execPath, []],
+  ) {
+    this.child = spawn(before[0], [...before[1], ...args], {
       env: { ...surroundings(), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -85,6 +85,17 @@ const untrustedCodes = new Set([
   'INVALID_CA',
 ]);
 
+/** Why a handshake was refused, by codes and words of OpenSSL; null where they say nothing of the kind. */
+export function refusedHandshake(said: string): 'no common version' | 'no certificate' | null {
+  if (/CERTIFICATE_REQUIRED|certificate required|bad certificate/i.test(said))
+    return 'no certificate';
+  return /PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|HANDSHAKE_FAILURE|NO_SHARED|INSUFFICIENT/i.test(
+    said,
+  )
+    ? 'no common version'
+    : null;
+}
+
 /** Error codes for an answer that is not TLS. */
 const notTlsCodes = new Set([
   'EPROTO',
@@ -186,10 +197,25 @@ export function connectProblem(
       `write https:// in ${setting} if it speaks TLS, or correct its port`,
     );
   }
+  const refused = refusedHandshake(`${code} ${text}`);
+  if (refused === 'no certificate') {
+    return problem(
+      'tls',
+      `${who} wants a client certificate (${code})`,
+      'let agents in without one: they have their key instead',
+    );
+  }
+  if (refused === 'no common version') {
+    return problem(
+      'tls',
+      `${who} and this agent have no version or cipher of TLS in common (${code})`,
+      'let it, or what intercepts TLS in between, speak TLS 1.2 or later',
+    );
+  }
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) {
     return problem(
       'tls',
-      `no TLS connection with ${who} (${text})`,
+      `no TLS connection with ${who} (${code})`,
       `check TLS there, and ${setting}`,
     );
   }

@@ -3,6 +3,7 @@ import { longTime, severalOf } from '../units.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Observed } from '../link.ts';
 import { readAuthorities, type AuthoritiesFile, type Authority } from '../link/authorities.ts';
+import { refusedHandshake } from '../../link/link-problem.ts';
 import { endpointOf, type Destination } from '../link/destination.ts';
 import type { ChainLink, HandshakeFacts } from '../link/handshake.ts';
 import { wayUntil, type Step } from '../step.ts';
@@ -181,13 +182,14 @@ function judgeFailedHandshake(code: string, message: string, { destination }: Tl
       'write CONTROL_PLANE_URL with http://, or correct its port; a captive portal or proxy may also answer here in its place',
     );
   }
-  if (/CERTIFICATE_REQUIRED|certificate required|bad certificate/i.test(said)) {
+  const refused = refusedHandshake(said);
+  if (refused === 'no certificate') {
     return fail(
       `${target} wants a client certificate`,
       'let agents in without one: the link of the agent has its key instead',
     );
   }
-  if (/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|HANDSHAKE_FAILURE|NO_SHARED|alert/i.test(said)) {
+  if (refused === 'no common version') {
     return fail(
       `${target} and this agent have no version or cipher of TLS in common (${code})`,
       'let the server, or what intercepts TLS in between, speak TLS 1.2 or later',

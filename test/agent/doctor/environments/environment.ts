@@ -5,7 +5,9 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Report } from '../../../../agent/doctor/finding.ts';
+import { Program } from '../../../../proof/program.ts';
 import { FakeControlPlane } from '../../../support/fake-control-plane.ts';
+import { eventually } from '../../../support/system.ts';
 import type { Office } from './office.ts';
 
 export interface Environment {
@@ -22,11 +24,14 @@ export interface Environment {
   /** What its evidence and its fix must contain. */
   readonly evidence: readonly string[];
   readonly fix: readonly string[];
+  /** A line of the log of an agent that runs in it, and what `status` says is wrong; only what names the cause. */
+  readonly agent?: { readonly log: RegExp; readonly status?: RegExp };
   make(ground: Ground): Promise<void> | void;
 }
 
 export const locationKey = 'pl_0123456789abcdef0123456789abcdef';
 const nobody = 65_534;
+const saysWithinMs = 90_000;
 const agent = resolve(import.meta.dirname, '../../../../agent/main.ts');
 /** The same program starts in each environment: half of its time goes into compiling it. */
 const compileCache = resolve(import.meta.dirname, '../../../../node_modules/.cache/doctor');
@@ -117,12 +122,37 @@ export class Ground implements AsyncDisposable {
     this.before.push('unshare', '-m', 'sh', '-c', all, this.folder);
   }
 
+  #command(...words: string[]): [program: string, words: string[]] {
+    const [program = '', ...rest] = [...this.before, process.execPath, agent, ...words];
+    return [program, rest];
+  }
+
+  /** Starts the agent, and resolves when its log and its status say so. */
+  async agentSays({ log, status }: NonNullable<Environment['agent']>): Promise<void> {
+    const env = { ...this.settings, LOG_FORMAT: 'json' };
+    await using program = new Program(['start'], env, this.#command());
+    await eventually(
+      () => program.lines.some((line) => log.test(line)),
+      saysWithinMs,
+      () => program.lines.join('\n'),
+    );
+    if (status === undefined) return;
+    let said = '';
+    await eventually(
+      async () => {
+        await using asked = new Program(['status', '--json'], env, this.#command());
+        await asked.exited;
+        said = asked.lines.join('\n');
+        return status.test(said);
+      },
+      saysWithinMs,
+      () => said,
+    );
+  }
+
   /** Runs the real command in it. */
   async doctor(options: readonly string[] = []): Promise<{ report: Report; exitCode: number }> {
-    const [program = '', ...words] = [
-      ...this.before,
-      ...[process.execPath, agent, 'doctor', '--json', ...options],
-    ];
+    const [program, words] = this.#command('doctor', '--json', ...options);
     return new Promise((done, fail) => {
       const settings = { env: this.settings, timeout: 60_000, maxBuffer: 10_000_000 };
       const child = execFile(program, words, settings, (error, stdout, stderr) => {

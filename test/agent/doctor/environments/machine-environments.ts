@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync } from 'node:fs';
+import { chownSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import type { Environment } from './environment.ts';
@@ -204,11 +204,24 @@ export const machineEnvironments: readonly Environment[] = [
     needs: 'root',
     isSlow: true,
     first: { id: 'processes', verdict: 'fail' },
-    evidence: ['pids.max of the control group is 40'],
+    evidence: ['pids.max of the control group is 34'],
     fix: ['docker --pids-limit'],
     make: (ground) => {
       const group = ground.stack.use(openControlGroup('pids'));
-      group.limitProcesses(40);
+      group.limitProcesses(34);
+      ground.before.push(...group.prefix);
+    },
+  },
+  {
+    name: 'a control group of the kernel lets 50 processes exist',
+    needs: 'root',
+    first: { id: 'processes', verdict: 'warn' },
+    evidence: ['pids.max of the control group is 50', '1 run of browsers'],
+    fix: ['docker --pids-limit'],
+    agent: { log: /checked in/ },
+    make: (ground) => {
+      const group = ground.stack.use(openControlGroup('pids'));
+      group.limitProcesses(50);
       ground.before.push(...group.prefix);
     },
   },
@@ -303,11 +316,30 @@ export const machineEnvironments: readonly Environment[] = [
     first: { id: 'browser', verdict: 'fail' },
     evidence: ['libnss3.so'],
     fix: ['apt-get install libnss3'],
+    agent: { log: /libnss3\.so.*no browser/ },
     make: (ground) => {
       ground.settings['AGENT_CHROMIUM_PATH'] = ground.program(
         'chrome',
         '#!/bin/sh\necho "chrome: error while loading shared libraries: libnss3.so: cannot open shared object file: No such file or directory" >&2\nexit 127\n',
       );
+    },
+  },
+  {
+    name: 'half of a runtime is there',
+    needs: 'nothing',
+    first: { id: 'runtimes', verdict: 'warn' },
+    evidence: ['2026.04', 'was never tested, or changed since'],
+    fix: ['monitor-agent runtime verify 2026.04'],
+    agent: { log: /does not load node/ },
+    make: (ground) => {
+      // Its browser only looks sound, and all steps are run here.
+      delete ground.settings['AGENT_CHROMIUM_PATH'];
+      for (const step of ['browser', 'fonts', 'scripts']) ground.expected.add(step);
+      const folder = `${ground.folder}/runtimes/2026.04`;
+      mkdirSync(folder, { recursive: true });
+      const dependencies = { playwright: '1.59.0', zod: '4.0.0' };
+      ground.file('runtimes/2026.04/package.json', JSON.stringify({ dependencies }));
+      ground.settings['AGENT_RUNTIMES_DIR'] = `${ground.folder}/runtimes`;
     },
   },
   {

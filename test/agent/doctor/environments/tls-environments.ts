@@ -15,6 +15,10 @@ export const tlsEnvironments: readonly Environment[] = [
     first: { id: 'tls', verdict: 'fail' },
     evidence: ['expired on'],
     fix: ['renew the certificate'],
+    agent: {
+      log: /the certificate of localhost:\d+ is expired.*renew it/,
+      status: /not reached.*is expired/,
+    },
     make: async (ground) => {
       const { authority } = await secureControlPlane(ground, {
         certificate: (by) => by.issue({ host: 'localhost', validForDays: -3 }),
@@ -157,10 +161,26 @@ export const tlsEnvironments: readonly Environment[] = [
     first: { id: 'tls', verdict: 'fail' },
     evidence: ['no version or cipher of TLS in common'],
     fix: ['TLS 1.2 or later'],
+    agent: {
+      log: /no version or cipher of TLS in common.*speak TLS 1\.2 or later/,
+      status: /not reached.*TLS in common/,
+    },
     make: async (ground) => {
       const { authority } = await secureControlPlane(ground, {
         tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
       });
+      ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('authority.pem', authority.cert);
+    },
+  },
+  {
+    name: 'the server speaks TLS 1.2 alone, with a certificate of an authority that is given',
+    needs: 'nothing',
+    first: null,
+    evidence: [],
+    fix: [],
+    agent: { log: /"msg":"checked in"/, status: /"degraded": \[\]/ },
+    make: async (ground) => {
+      const { authority } = await secureControlPlane(ground, { tls: { maxVersion: 'TLSv1.2' } });
       ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('authority.pem', authority.cert);
     },
   },
@@ -200,6 +220,20 @@ export const tlsEnvironments: readonly Environment[] = [
       await listening(ground, firewall, { scheme: 'https' });
     },
   },
+  ...(['behind', 'ahead of'] as const).map((side): Environment => ({
+    name: `the clock of this machine is ten minutes ${side} the right time`,
+    needs: 'nothing',
+    first: { id: 'clock', verdict: 'warn' },
+    evidence: [`10 minutes ${side} that of the control plane`],
+    fix: ['NTP'],
+    agent: {
+      log: /clock differs from the control plane/,
+      status: new RegExp(`the clock of this machine is \\d+ ms ${side} the control plane`),
+    },
+    make: ({ controlPlane }) => {
+      controlPlane.clockOffsetMs = (side === 'behind' ? 10 : -10) * 60_000;
+    },
+  })),
   {
     name: 'the clock of this machine is an hour behind',
     needs: 'nothing',

@@ -64,7 +64,7 @@ export async function tryEnvironment(
   office: Office | null,
   { options = [], limitMs = Infinity }: { options?: readonly string[]; limitMs?: number } = {},
 ): Promise<void> {
-  const { first, evidence, fix } = environment;
+  const { first, evidence, fix, agent } = environment;
   assertPackages(environment);
   await using ground = await Ground.open(office);
   await environment.make(ground);
@@ -73,4 +73,5 @@ export async function tryEnvironment(
   assert.ok(report.durationMs <= limitMs, `it took ${report.durationMs} ms`);
   for (const words of evidence) assert.ok(said?.evidence.includes(words), `${words}\n${shown}`);
   for (const words of fix) assert.ok(said?.fix?.includes(words), `${words}\n${shown}`);
+  if (agent !== undefined) await ground.agentSays(agent);
 }
