@@ -23,7 +23,9 @@ import { assertNextHopReachable } from '../net/next-hop/assert-reachable.ts';
 import { afterConnectTime, afterTargetTime } from '../net/deadline.ts';
 import { OwnDelay } from '../net/own-delay.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
-import { identityFor, type Identity } from '../net/tls/client-identity.ts';
+import { anonymous, identityFor, type Identity } from '../net/tls/client-identity.ts';
+import { serverNameOf } from '../net/tls/connect-verified.ts';
+import { spokenInstead, withSecondLook } from '../net/tls/second-look.ts';
 import { FieldProblem } from '../templates/complete.ts';
 import { converse, type Answered, type Run } from './grpc/converse.ts';
 import {
@@ -80,6 +82,30 @@ function responseOf(
   };
 }
 
+const serverNameIn = ({ authority }: Prepared): string =>
+  authority.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+
+/** Names what the server speaks that has no HTTP/2, or none with or without TLS as it is asked. */
+async function explained(
+  failure: Failure,
+  { prepared, context }: Run,
+  address: Address,
+  identity: Identity | null,
+): Promise<Failure> {
+  const { host, port } = prepared;
+  const { secureContext } = identity ?? anonymous();
+  const greeted = { address, port, secureContext, ...serverNameOf(serverNameIn(prepared)) };
+  if (identity !== null) {
+    return failure.phase === 'tls' ? withSecondLook(failure, greeted, context) : failure;
+  }
+  if (!/^(ERR_HTTP2_ERROR|SOCKET_CLOSED|ECONNRESET)$/.test(failure.code)) return failure;
+  const spoken = await spokenInstead(greeted, context);
+  if (spoken === null) return failure;
+  const advice = spoken === 'TLS' ? ': switch on `tls`' : ', which carries no gRPC';
+  const message = `the server speaks ${spoken}${advice}: ${host}:${port} (${failure.code})`;
+  return { ...failure, message };
+}
+
 async function observe(
   run: Run,
   startedAt: number,
@@ -109,7 +135,10 @@ async function observe(
   const tls = identity === null ? null : { ...identity, skipVerify: request.skipSSL };
   const attempt = async ({ address, begunAt, connectShare, takenMs }: Turn) => {
     const delay = new OwnDelay(clock, network.tcpTimes, begunAt);
-    const channel = new GrpcChannel({ address, host, port, tls }, { clock, delay, trail });
+    const channel = new GrpcChannel(
+      { address, host, port, serverName: serverNameIn(prepared), tls },
+      { clock, delay, trail },
+    );
     const ownMs = (): number => channel.takenMs(context.waitedMs());
     const timeLeftMs = (ownTakenMs: number) =>
       Math.max(1, timeoutMs - (clock.monotonic() - start) + takenMs + ownTakenMs);
@@ -143,9 +172,10 @@ async function observe(
   };
   const place = { ...resolution, host, subject };
   const { outcome, turn } = await tryAddresses(place, attempt, context, trail);
-  const { failure, delay } = outcome;
+  const { delay } = outcome;
   const { address } = turn;
   const stoppedAt = clock.monotonic();
+  const failure = outcome.failure && (await explained(outcome.failure, run, address, identity));
   const end = failure === null ? outcome.end : stoppedAt;
   const answered = { ...outcome.answered, failure };
   if (failure !== null && outcome.isConnected) {

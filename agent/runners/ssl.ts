@@ -16,7 +16,8 @@ import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { onlyDnsWasAsked, resolveByOs, resolveByQuery } from '../net/dns/resolve.ts';
 import { tryAddresses } from '../net/try-addresses.ts';
-import { identityProblem, tlsName } from '../net/tls/connect-verified.ts';
+import { identityProblem, serverNameOf, tlsName } from '../net/tls/connect-verified.ts';
+import { withSecondLook } from '../net/tls/second-look.ts';
 import { UnusableCertificate } from '../net/tls/secure-context.ts';
 import { firstToExpire } from '../net/tls/verified-chain.ts';
 import type { Observation, Runner, RunnerContext } from './runner.ts';
@@ -237,7 +238,12 @@ async function observe(
     await logOtherFamily(options, context.log);
   }
   if (seen === null || connectedAt === null || securedAt === null) {
-    return { ...ended(stoppedAt, failure), responseTime: null, response: null };
+    const greeted = {
+      ...{ address, port, secureContext },
+      ...serverNameOf(config.serverName ?? host),
+    };
+    const known = failure && (await withSecondLook(failure, greeted, context));
+    return { ...ended(stoppedAt, known), responseTime: null, response: null };
   }
   const handshakeMs = securedAt - connectedAt;
   const read = readResponse(seen, config, {

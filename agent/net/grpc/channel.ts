@@ -1,11 +1,12 @@
 /** One connection to a gRPC server: its own socket, watched and timed like those of other checks. */
-import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
+import { connect as connectHttp2, constants as http2, type ClientHttp2Session } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Address } from '../dns/resolve.ts';
 import type { ConnectionTrail } from '../connection-trail.ts';
+import { printable } from '../../printable.ts';
 import { codeOf, failureOf, observeError } from '../failure.ts';
 import type { OwnDelay } from '../own-delay.ts';
 import { withRejection, type Identity } from '../tls/client-identity.ts';
@@ -19,6 +20,8 @@ export interface ChannelTarget {
   address: Address;
   host: string;
   port: number;
+  /** What is asked for and verified in TLS. */
+  serverName: string;
   /** Null for a connection without TLS. */
   tls: (Identity & { skipVerify: boolean }) | null;
 }
@@ -45,6 +48,8 @@ export class GrpcChannel {
   #session: ClientHttp2Session | null = null;
   #phase: 'connect' | 'tls' | 'answer' = 'connect';
   #sessionError: unknown = null;
+  /** What the server said as it ended the session with an error. */
+  #goodbye: string | null = null;
   #failure: Failure | null = null;
 
   constructor(target: ChannelTarget, tools: ChannelTools) {
@@ -155,13 +160,13 @@ export class GrpcChannel {
   }
 
   #secured({ secureContext, skipVerify }: Identity & { skipVerify: boolean }, target: TcpTarget) {
-    const { host } = this.#target;
+    const { serverName } = this.#target;
     const { trail } = this.#tools;
-    const isName = /[a-z]/i.test(host) && !host.includes(':');
+    const isName = /[a-z]/i.test(serverName) && !serverName.includes(':');
     const options = {
       ...{ ...target, secureContext, ALPNProtocols: ['h2'] },
       // Without a server name the certificate is verified against the address.
-      ...(isName ? { servername: tlsName(host) } : {}),
+      ...(isName ? { servername: tlsName(serverName) } : {}),
     };
     if (skipVerify) return connectTls({ ...options, rejectUnauthorized: false });
     const socket = connectVerified(options);
@@ -181,6 +186,14 @@ export class GrpcChannel {
     session.on('error', (error) => {
       this.#sessionError ??= error;
     });
+    session.on('goaway', (code, _last, opaque) => {
+      if (code === 0) return;
+      const [name = 'an unknown code'] =
+        Object.entries(http2).find(([key, value]) => /^NGHTTP2_/.test(key) && value === code) ?? [];
+      const said = opaque === undefined ? '' : printable(Buffer.from(opaque).toString('latin1'));
+      const text = said === '' ? '' : `: "${said.slice(0, 200)}"`;
+      this.#goodbye = `the server ended the session with ${name.replace('NGHTTP2_', '')} (GOAWAY with code ${code})${text}`;
+    });
     this.#session = session;
     return session;
   }
@@ -193,7 +206,9 @@ export class GrpcChannel {
     const hasLeft = trail.flow !== null;
     const isClosed = codeOf(error) === 'SOCKET_CLOSED';
     const observed = isClosed
-      ? failureOf(this.#phase, 'SOCKET_CLOSED', this.#subject)
+      ? this.#goodbye === null
+        ? failureOf(this.#phase, 'SOCKET_CLOSED', this.#subject)
+        : failureOf(this.#phase, 'HTTP2_GOAWAY', this.#subject, this.#goodbye)
       : observeError(this.#phase, error, this.#subject, { hasLeft });
     const failure = { ...observed, isNetworkError: true };
     const { tls } = this.#target;

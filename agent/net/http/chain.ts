@@ -10,6 +10,8 @@ import { anonymous, identityFor, withRejection, type Identity } from '../tls/cli
 import { failureOf, timedOut } from '../failure.ts';
 import type { NextHops } from '../next-hop/next-hop.ts';
 import { exchangeHttp, type Exchange, type ExchangeResponse } from './exchange.ts';
+import { serverNameOf } from '../tls/connect-verified.ts';
+import { withSecondLook } from '../tls/second-look.ts';
 import { CookieJar } from './cookie-jar.ts';
 import { headerOf, withDefaults, withoutHeaders, type Headers } from './headers.ts';
 import {
@@ -245,10 +247,18 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
     const target = { host: url.hostname, port, tried: turn.address };
     await logOtherFamily({ ...target, resolve: resolveByOs, signal }, tools.log);
   }
+  const greeted = {
+    ...{ address: turn.address, port: Number(url.port || 443), secureContext },
+    ...serverNameOf(url === request.url ? (request.serverName ?? url.hostname) : url.hostname),
+  };
+  const known =
+    failure?.phase === 'tls' && proxy === null
+      ? await withSecondLook(failure, greeted, { clock, signal })
+      : failure;
   return {
     ...hop,
     exchange,
-    failure: failure && explained(failure, exchange, shownFor),
+    failure: known === failure ? known && explained(known, exchange, shownFor) : known,
     remoteAddress: proxy === null ? turn.address.address : null,
   };
 }

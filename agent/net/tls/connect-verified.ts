@@ -8,6 +8,11 @@ export function tlsName(host: string): string {
   return host.replace(/^\[|\]$/g, '').replace(/(?<=.)\.$/, '');
 }
 
+/** The name that a handshake asks for; none for an address. RFC 6066, 3. */
+export function serverNameOf(host: string): { serverName?: string } {
+  return isIP(tlsName(host)) === 0 ? { serverName: tlsName(host) } : {};
+}
+
 /** Why a certificate is not for this host, as browsers judge it: by its alternative names alone. */
 export function identityProblem(certificate: X509Certificate, host: string): Error | undefined {
   const matched =

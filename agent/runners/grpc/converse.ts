@@ -139,8 +139,8 @@ export async function converse(
     return { ...nothing, status: statusOfFailure(session), failure: session };
   }
   const scheme = request.grpcConfig.tls ? ('https' as const) : ('http' as const);
-  const authority = host.includes(':') ? `[${host}]:${port}` : subject;
-  const asked = { scheme, authority, metadata: prepared.metadata };
+  const { authority, metadata } = prepared;
+  const asked = { scheme, authority, metadata };
   const failed = (end: CallEnd) => failureOfEnd(end, channel, subject);
   let discoveredMethods: string[] = [];
   try {

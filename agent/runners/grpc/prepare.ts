@@ -2,6 +2,7 @@
 import type { FileRegistry } from '@bufbuild/protobuf';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import {
+  authorityPattern,
   metadataProblem,
   type GrpcConfig,
   type GrpcRequest,
@@ -24,6 +25,8 @@ const invalidArgument = 3;
 export interface Prepared {
   host: string;
   port: number;
+  /** `:authority`, whose host is the server name too. */
+  authority: string;
   metadata: MetadataEntry[];
   /** `package.Service/Method`. */
   method: string;
@@ -78,6 +81,11 @@ export function prepare(request: GrpcRequest, context: RunnerContext): Prepared 
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw unusable('INVALID_PORT', 'the port is not a number from 1 to 65535');
   }
+  const given = text('the authority', config.authority ?? '');
+  if (given !== '' && !authorityPattern.test(given)) {
+    throw unusable('INVALID_AUTHORITY', 'the authority is not a host, or a host and a port');
+  }
+  const authority = given || `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const metadata = config.metadata.map(({ key, value }) => {
     const entry = { key, value: text(`the metadata "${key}"`, value) };
     const problem = metadataProblem(key, entry.value);
@@ -87,11 +95,11 @@ export function prepare(request: GrpcRequest, context: RunnerContext): Prepared 
   if (config.mode === 'HEALTH') {
     const service = text('the service', config.service ?? '');
     const message = JSON.stringify({ service });
-    return { host, port, metadata, method: 'grpc.health.v1.Health/Check', message };
+    return { host, port, authority, metadata, method: 'grpc.health.v1.Health/Check', message };
   }
   const { method = '', message = '' } = config;
   return {
-    ...{ host, port, metadata, method: method.replace(/^\//, '') },
+    ...{ host, port, authority, metadata, method: method.replace(/^\//, '') },
     message: text('the message', message),
   };
 }
@@ -138,7 +146,11 @@ export function shownRequest(
   return {
     ...{ url: prepared?.host ?? url, port: prepared?.port ?? port, ipFamily, timeout, skipSSL },
     grpcConfig: {
-      ...{ mode, tls },
+      ...{
+        mode,
+        tls,
+        ...(config.authority ? { authority: prepared?.authority ?? config.authority } : {}),
+      },
       ...(mode === 'HEALTH'
         ? { service: config.service }
         : { method: config.method, serviceDefinition: config.serviceDefinition }),

@@ -107,6 +107,7 @@ const methodPattern = /^\/?[A-Za-z_][\w.]*\/[A-Za-z_]\w*$/;
 interface StoredConfig {
   mode: 'BEHAVIOR' | 'HEALTH';
   tls: boolean;
+  authority?: string;
   metadata: KeyValuePair[];
   storeResponseBody: boolean;
   encoding: 'PROTOBUF';
@@ -117,12 +118,27 @@ interface StoredConfig {
   service?: string;
 }
 
+/** A host, perhaps with a port. */
+export const authorityPattern = /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
+
 const grpcConfig = z
   .object({
     mode: z.enum(['BEHAVIOR', 'HEALTH']).default('BEHAVIOR').meta({
       description: 'BEHAVIOR calls a method, HEALTH asks by the health checking protocol',
     }),
     tls: z.boolean().default(true),
+    authority: z
+      .string()
+      .max(300)
+      .refine((text) => text === '' || text.includes(template) || authorityPattern.test(text), {
+        message: 'must be a host, or a host and a port',
+      })
+      .exactOptional()
+      .meta({
+        description:
+          'Instead of host and port of the check in `:authority`; its host is the server name of TLS. Empty: those of the check',
+        example: 'shop.example',
+      }),
     metadata: listOf(metadataEntry, 50),
     storeResponseBody: z
       .boolean()
@@ -156,7 +172,8 @@ const grpcConfig = z
   .transform((config, context): StoredConfig => {
     const { method, serviceDefinition = 'REFLECTION', protoContent, message, service } = config;
     const { mode, tls, metadata, storeResponseBody, encoding } = config;
-    const common = { mode, tls, metadata, storeResponseBody, encoding };
+    const ofHost = config.authority === undefined ? {} : { authority: config.authority };
+    const common = { mode, tls, ...ofHost, metadata, storeResponseBody, encoding };
     const refuse = (field: string, problem: string): never => {
       context.addIssue({ code: 'custom', path: [field], message: problem });
       return z.NEVER;

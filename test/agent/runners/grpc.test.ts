@@ -312,6 +312,16 @@ test('a server of an own authority is verified, and any is accepted with skipSSL
   await using other = await secured(authority, 'elsewhere.example', false);
   const wrong = await look(other.port, tls, { context: { clientCertificates } });
   assert.deepEqual(codeOf(wrong), ['ERR_TLS_CERT_ALTNAME_INVALID', 14]);
+  for (const [given, code] of [
+    ['elsewhere.example', null],
+    ['elsewhere.example:443', null],
+    ['another.example', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    ['', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  ] as const) {
+    const config = { ...tls, authority: given };
+    const named = await look(other.port, config, { context: { clientCertificates } });
+    assert.equal(named.failure?.code ?? null, code, given);
+  }
 });
 
 test('a server that asks for a client certificate gets the one of its host', async () => {
@@ -469,6 +479,40 @@ test('only the call itself tells the server of the deadline; reflection is limit
   assert.deepEqual(codeOf(await look(silent.port, get, { request: { timeout: 1 } })), [
     ...['TIMEOUT', 4],
   ]);
+});
+
+test('the authority of a check is sent in place of its host', async () => {
+  const asked: unknown[] = [];
+  await using server = await http2Server((stream, headers) => {
+    asked.push(headers[':authority']);
+    stream.respond({ ':status': 404 }, { endStream: true });
+  });
+  const context = { environment: [{ key: 'HOST', value: 'b.example', secret: false }] };
+  for (const authority of [undefined, '', 'a.example:1', '{{HOST}}', '[::1]:2'])
+    await look(server.port, authority === undefined ? health : { ...health, authority }, {
+      context,
+    });
+  const own = `localhost:${server.port}`;
+  assert.deepEqual(asked, [own, own, 'a.example:1', 'b.example', '[::1]:2']);
+  const bad = [{ key: 'HOST', value: 'a/b', secret: false }];
+  const refused = await look(
+    server.port,
+    { ...health, authority: '{{HOST}}' },
+    { context: { environment: bad } },
+  );
+  assert.equal(refused.failure?.code, 'INVALID_AUTHORITY');
+});
+
+test('a server that ends the session with an error says why', async () => {
+  await using server = await http2Server((stream) => {
+    stream.session?.goaway(11, 0, Buffer.from('too_many_pings\x1b[1m'));
+  });
+  const seen = await look(server.port, health);
+  assert.deepEqual(codeOf(seen), ['HTTP2_GOAWAY', 14]);
+  assert.match(
+    seen.failure?.message ?? '',
+    /ENHANCE_YOUR_CALM \(GOAWAY with code 11\): "too_many_pings\\u001b\[1m"/,
+  );
 });
 
 test('garbage in place of frames, and an early end, are failures of the network', async () => {

@@ -11,7 +11,7 @@ test('limits and routes of this machine are agent errors, what the target does i
   const channel = new GrpcChannel(
     {
       address: { address: '127.0.0.1', family: 'IPv4' },
-      ...{ host: 'localhost', port: 1, tls: null },
+      ...{ host: 'localhost', port: 1, serverName: 'localhost', tls: null },
     },
     {
       clock: systemClock,
