@@ -54,6 +54,8 @@ export class CorrectedClock implements Clock {
 
   /** Milliseconds that have passed, including sleep of the machine. Only goes forward. */
   elapsed(): number {
+    // Counts a sleep that nobody has noticed yet.
+    this.now();
     return this.#clock.monotonic() + this.#sleptMs;
   }
 
