@@ -8,9 +8,9 @@ import type {
   MissedSubmission,
   ResultSubmission,
 } from '@monitor/shared/contract/agent-protocol.ts';
-import type { KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
+import { keyedResultIdOfAttempt, type KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
 import { sha256Hex } from '../core/keys.ts';
-import { encodePayload, type EncodedPayload } from '../db/columns.ts';
+import { encodePayload, fromFlag, type EncodedPayload } from '../db/columns.ts';
 import { type Gap, stepBackOver } from '../reception/index.ts';
 import type { FinishedJob, NewJob, RetryLocations } from '../scheduling/index.ts';
 import { whyRefused, withoutFuture } from './decide/admission.ts';
@@ -40,7 +40,12 @@ export interface PlannedResult {
   /** Null for a new result. */
   seq: number | null;
   isPromoted: boolean;
+  verdict: string;
 }
+
+/** What tells attempts apart that are alike to people. */
+const verdictOf = (hasFailures: boolean, hasErrors: boolean): string =>
+  `${hasFailures} ${hasErrors}`;
 
 /** A result to be stored. */
 export interface NewPlannedResult extends PlannedResult {
@@ -85,7 +90,10 @@ export class IngestPlan {
       };
       for (const result of facts.results.get(id) ?? []) {
         const { seq, attempt, result_type: resultType } = result;
-        run.attempts.set(attempt, { run, id: result.id, resultType, seq, isPromoted: false });
+        const verdict = verdictOf(fromFlag(result.has_failures), fromFlag(result.has_errors));
+        run.attempts.set(attempt, {
+          ...{ run, id: result.id, resultType, seq, isPromoted: false, verdict },
+        });
       }
       this.#add(run);
     }
@@ -124,11 +132,24 @@ export class IngestPlan {
     const stepMs = stepBackOver(data.scheduledFor ?? 0, stepsBack)?.stepMs;
     const isPlain =
       this.#facts.isEncrypted(item) && data.encryptedResult == null && hasContent(data);
-    if (!isPlain) return this.#takeResult(item, withoutFuture(data, now, stepMs), payload, known);
+    if (!isPlain)
+      return this.#takeResult(
+        item,
+        withoutFuture(data, now, stepMs),
+        payload,
+        known,
+        keyedSha256Hex,
+      );
     // Its agent did not know the keys when the run began: the verdict counts, the content is not stored.
     const dropped = withoutContent(data);
     const metrics = encodePayload(encryptedPayload(data.checkType, dropped.encryptedResult));
-    return this.#takeResult(item, withoutFuture(dropped, now, stepMs), metrics, known);
+    return this.#takeResult(
+      item,
+      withoutFuture(dropped, now, stepMs),
+      metrics,
+      known,
+      keyedSha256Hex,
+    );
   }
 
   #takeMissed(item: RunItem, data: MissedSubmission, known: PlannedRun | undefined): ItemOutcome {
@@ -169,6 +190,7 @@ export class IngestPlan {
     item: ResultSubmission,
     payload: EncodedPayload | null,
     known: PlannedRun | undefined,
+    keyedSha256Hex: KeyedSha256Hex,
   ): ItemOutcome {
     const { accountId } = from;
     const stored = known?.attempts.get(item.attempt);
@@ -198,7 +220,17 @@ export class IngestPlan {
         this.#finishJob(from, item);
         return { id: item.id, outcome: 'late' };
       case 'promote':
-        if (known !== undefined && stored !== undefined) {
+        if (
+          known !== undefined &&
+          stored?.verdict !== verdictOf(item.hasFailures, item.hasErrors)
+        ) {
+          // Another agent has made the attempt again, and seen something else: that came after it.
+          const attempt = Math.max(...known.attempts.keys()) + 1;
+          const id = keyedResultIdOfAttempt(known.row.run_id, attempt, keyedSha256Hex);
+          const next = { ...item, id, attempt };
+          this.#store(accountId, known, next, payload, 'FINAL');
+          this.#close(accountId, next, known);
+        } else if (known !== undefined && stored !== undefined) {
           stored.resultType = 'FINAL';
           if (stored.seq !== null) {
             stored.isPromoted = true;
@@ -255,6 +287,7 @@ export class IngestPlan {
   ): void {
     const result: NewPlannedResult = {
       ...{ run, id: item.id, resultType, seq: null, isPromoted: false },
+      verdict: verdictOf(item.hasFailures, item.hasErrors),
       ...{ accountId, item, payload },
     };
     run.attempts.set(item.attempt, result);

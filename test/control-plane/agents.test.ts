@@ -282,6 +282,33 @@ test('an attempt that another agent called the last one becomes the FINAL', asyn
   assert.equal((await cp.api('GET', `/v1/check-statuses/${id}`)).body.hasFailures, true);
 });
 
+test('an attempt that another agent made again, and that passed as the last one, comes after the failed one', async () => {
+  const { cp, agent } = await setUp();
+  await using _cp = cp;
+  for (const isOneCommit of [false, true]) {
+    const id = await makeCheck(cp);
+    const failed = resultOf(id, { resultType: 'ATTEMPT', hasFailures: true });
+    const passed = { ...failed, resultType: 'FINAL', hasFailures: false } as const;
+    if (isOneCommit) await agent.submit(failed, passed);
+    else for (const each of [failed, passed]) await agent.submit(each);
+    const [again] = await agent.submit(passed);
+    assert.equal(again?.outcome, 'duplicate');
+    const { body } = await cp.api('GET', `/v1/check-results/${id}?resultType=ALL`);
+    const seen = body.map((one: { attempts: number; resultType: string; hasFailures: boolean }) => [
+      ...[one.attempts, one.resultType, one.hasFailures],
+    ]);
+    assert.deepEqual(seen.sort(), [
+      [1, 'ATTEMPT', true],
+      [2, 'FINAL', false],
+    ]);
+    const status = await cp.api('GET', `/v1/check-statuses/${id}`);
+    assert.equal(status.body.hasFailures, false);
+    const [run] = (await cp.api('GET', `/v1/check-runs/${id}`)).body;
+    const final = await cp.api('GET', `/v1/check-results/${id}/${run.resultId}`);
+    assert.deepEqual([run.state, final.body.hasFailures], ['FINAL', false]);
+  }
+});
+
 test('a retry in another location becomes a job in a served location, and ends the run', async () => {
   const { cp, agent } = await setUp();
   await using _cp = cp;

@@ -13,7 +13,7 @@ export type IngestDecision =
   | { kind: 'duplicate' }
   | { kind: 'late' }
   | { kind: 'store'; closesRun: boolean }
-  /** The attempt is stored, but another agent said it was not the last: now it is. */
+  /** The attempt is stored, but another agent said it was not the last: now it, or one after it, is. */
   | { kind: 'promote' };
 
 /** Decides on one result. `stored` is what already has this result's id. */
