@@ -133,7 +133,7 @@ import {
   sweepHeartbeats,
 } from '../heartbeats/index.ts';
 import { isForBroker, ResultBroker } from '../compat/index.ts';
-import { incidentsOfChecks } from '../incidents/index.ts';
+import { incidentsOfChecks, moveIncidents } from '../incidents/index.ts';
 import {
   dropCancelledJobs,
   forgetSessions,
@@ -406,6 +406,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
       moveSchedule,
       moveRuns,
       moveAlertStates,
+      moveIncidents,
       moveCertificateDays,
       moveClaims,
     ],

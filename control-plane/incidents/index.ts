@@ -7,4 +7,5 @@ export {
   findIncidentUpdate,
   updateAnnouncement,
 } from './incident-updates.ts';
+export { moveIncidents } from './move-incidents.ts';
 export { checkServices, type ServiceWire, toServiceWire } from './service-references.ts';

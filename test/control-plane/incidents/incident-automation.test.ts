@@ -4,6 +4,7 @@ import {
   openIncidentOf,
   resolveIncidentOf,
 } from '../../../control-plane/incidents/incident-automation.ts';
+import { moveIncidents } from '../../../control-plane/incidents/move-incidents.ts';
 import { minute, start, StatusPageBench } from '../../support/status-page-bench.ts';
 
 interface Wire {
@@ -228,4 +229,48 @@ test('a check that is deactivated or deleted does not leave its incident open fo
     ['RESOLVED', 'INVESTIGATING'],
     ['RESOLVED', 'INVESTIGATING'],
   ]);
+});
+
+test('after a step back of the clock an incident that was resolved is, and what is planned for later stays planned', async () => {
+  await using bench = await StatusPageBench.start();
+  await bench.subscribe(['ann@example.com']);
+  const check = await monitoredCheck(bench);
+  // The clock is ten minutes ahead.
+  bench.at(10 * minute);
+  await check.alert(10 * minute);
+  bench.at(11 * minute);
+  await check.recover(11 * minute);
+  const planned = await bench.post('/v1/status-pages/incidents', {
+    ...{ name: 'Move', severity: 'MINOR', services: [bench.service] },
+    incidentUpdates: [
+      {
+        ...{ status: 'IDENTIFIED', description: 'We move.' },
+        publicIncidentUpdateDate: new Date(start + 60 * minute).toISOString(),
+      },
+    ],
+  });
+  const gap = { cause: 'clock', from: start + 11 * minute, to: start + minute } as const;
+  bench.at(minute);
+  await bench.services.commits.run((db) =>
+    moveIncidents(db, { ...gap, lostMs: 0, stepMs: -10 * minute } as never),
+  );
+  await check.alert(minute);
+  const [again, later, resolved, ...others] = await incidents(bench);
+  assert.equal(others.length, 0);
+  assert.deepEqual(
+    [again, resolved].map((each) => each && statuses(each).sort()),
+    [['INVESTIGATING'], ['INVESTIGATING', 'RESOLVED']],
+  );
+  assert.deepEqual([resolved?.lastUpdateStatus, later?.id], ['RESOLVED', planned.id]);
+  const [update] = later?.incidentUpdates as unknown as { publicIncidentUpdateDate: string }[];
+  assert.equal(update?.publicIncidentUpdateDate, new Date(start + 60 * minute).toISOString());
+  const due = await bench.services.db
+    .selectFrom('incident_announcements')
+    .select('due_at')
+    .where('due_at', '>', start + minute)
+    .execute();
+  assert.deepEqual(
+    due.map(({ due_at }) => due_at),
+    [],
+  );
 });
