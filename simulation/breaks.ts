@@ -172,10 +172,9 @@ const own: readonly Break[] = [
     name: 'drain-timeout',
     breaks: 'hand-over waits for ever',
     file: 'agent/worker/check-in-loop.ts',
-    from: `  #endHandOver(): void {
-    this.#isHandedOver = true;`,
-    to: `  #endHandOver(): void {
-    this.#isHandedOver = false;`,
+    from: `    this.#isHandedOver = true;
+    this.#handedOver.resolve();`,
+    to: `    this.#isHandedOver = true;`,
   },
   {
     name: 'results-early',

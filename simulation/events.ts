@@ -100,11 +100,30 @@ export const cases: Record<string, Draw> = {
     const ahead = { aheadMs: Math.round(between(random, second, 300 * second)) };
     if (random() < 0.4) ahead.aheadMs *= -1;
     const at = timed(random, 5, 60);
+    const where = place(random);
     // A page that goes down as the clock is right again.
     const after = { ...timed(random, 10, 120), at: at.forMs + Math.round(random() * 2 * second) };
-    return [
-      { kind: 'clock', of, ...ahead, ...place(random), ...at },
+    const events: Event[] = [
+      { kind: 'clock', of, ...ahead, ...where, ...at },
       { kind: 'target', state: 'down', ...place(random), ...after },
+    ];
+    if (random() < 0.5) return events;
+    if (of === 'agents') {
+      // Started again while its clock is wrong.
+      const away = { ...timed(random, 0.2, 5), at: Math.round(random() * at.forMs) };
+      return [...events, { kind: 'kill', of, when: 'now', ...where, ...away }];
+    }
+    // What was measured before the step comes after it, or comes twice.
+    const around = { ...timed(random, 4, 30), at: Math.max(0, at.forMs - 3 * second) };
+    const isLost = random() < 0.5;
+    return [
+      ...events,
+      isLost
+        ? {
+            ...{ kind: 'requests', ...place(random), ...around, share: 1 },
+            fault: { kind: 'cut-answer', at: 0 },
+          }
+        : { kind: 'link', fault: pick(random, ['dead', 'refused']), ...place(random), ...around },
     ];
   },
   drift: (random) => [
@@ -116,7 +135,8 @@ export const cases: Record<string, Draw> = {
   ],
   link: (random) => [
     {
-      ...{ kind: 'link', ...place(random), ...timed(random, 1, 120) },
+      // Some last until slots are taken for missed.
+      ...{ kind: 'link', ...place(random), ...timed(random, 1, random() < 0.3 ? 200 : 60) },
       fault: pick(random, ['dead', 'refused', 'cut', 'forgotten', 'slow'] as const),
     },
   ],
@@ -129,7 +149,14 @@ export const cases: Record<string, Draw> = {
   ],
   drain: (random) => {
     const end: Event = { kind: 'drain', ...place(random), ...timed(random, 1, 40) };
-    if (random() < 0.4) return [end];
+    const kind = random();
+    if (kind < 0.2) return [end];
+    // While runs take long.
+    const slow = (): Event => ({
+      ...{ kind: 'target', ...place(random), ...timed(random, 20, 60) },
+      state: pick<TargetState>(random, ['slow', 'hanging']),
+    });
+    if (kind < 0.5) return [slow(), slow(), { ...end, at: Math.round(random() * 20 * second) }];
     // While the control plane is held up.
     const held = timed(random, 1, 60);
     return [

@@ -41,8 +41,8 @@ abstract class Program<Running extends AsyncDisposable> {
   readonly wall = new Wall();
   host: Host | null = null;
   running: Running | null = null;
-  /** When it did not run or could not act, for whatever reason. */
-  readonly away: (Span & { isPlanned: boolean })[] = [];
+  /** When it did not run or could not act, for whatever reason, and when it was asked to end. */
+  readonly away: (Span & { isPlanned: boolean; askedAt: number })[] = [];
   /** Errors that it logged. */
   readonly problems: string[] = [];
   #folder: string;
@@ -75,9 +75,10 @@ abstract class Program<Running extends AsyncDisposable> {
     return this.#folder;
   }
 
-  leave(isPlanned = false): void {
+  leave(isPlanned = false, askedAt = this.world.now): void {
     const last = this.away.at(-1);
-    if (last?.to !== Infinity) this.away.push({ from: this.world.now, to: Infinity, isPlanned });
+    if (last?.to === Infinity) return;
+    this.away.push({ from: this.world.now, to: Infinity, isPlanned, askedAt });
   }
 
   arrive(): void {
@@ -136,6 +137,7 @@ abstract class Program<Running extends AsyncDisposable> {
     const { host, running } = this;
     if (host === null || running === null) return;
     this.world.note(this.name, 'is asked to end');
+    const askedAt = this.world.now;
     await host.act(async () => {
       await before?.(running);
       await running[Symbol.asyncDispose]();
@@ -146,7 +148,7 @@ abstract class Program<Running extends AsyncDisposable> {
     this.world.bury(host);
     this.world.network.drop(host);
     this.host = this.running = null;
-    this.leave(true);
+    this.leave(true, askedAt);
   }
 
   suspend(): void {

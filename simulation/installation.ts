@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createApiKey } from '../control-plane/accounts/keys/store.ts';
-import { findOrCreateAccount } from '../control-plane/accounts/store.ts';
+import { changeAccount, findOrCreateAccount } from '../control-plane/accounts/store.ts';
 import { ControlPlaneProgram } from './hosts.ts';
 import { Network } from './network.ts';
 import { World } from './world.ts';
@@ -22,6 +22,7 @@ export async function makeInstallation(folder: string): Promise<Installation> {
   if (host === null || running === null) throw new Error(program.problems.join('; '));
   const { rawKey } = await host.act(async () => {
     const accountId = await findOrCreateAccount(running.services);
+    await changeAccount(running.services.db, accountId, { badges: true });
     return createApiKey(running.services, accountId, { name: 'people' });
   });
   const kept = join(folder, 'installation');

@@ -16,10 +16,19 @@ const second = 1_000;
 const takenOverMs = 100 * second;
 /** What was measured is on disk by then. */
 const durableMs = 1_500;
-/** An agent that is back so soon misses no slot. */
+/** An agent that is back so soon misses no slot, whoever else is there. */
 const briefMs = 2 * second;
+/** How late a slot may begin, where its check does not run more often. */
+const latestStartMs = 30 * second;
+/** An agent that is back needs so long to begin; after sleep its timers come late. */
+const beginsWithinMs = 1_500;
+const wakesWithinMs = 7 * second;
+/** A run takes no longer. */
+const longestRunMs = 40 * second;
 /** An agent that is to end waits so long for others to have its checks. */
 const heldUpMs = 75 * second;
+/** An agent that is asked to end does so by then: runs end, and others have its checks. */
+const endsWithinMs = 45 * second;
 /** How much of the clocks' differences agents do not correct. */
 const clockToleranceMs = 3 * second;
 
@@ -78,6 +87,8 @@ class Oracle {
     this.#doubles();
     this.#verdicts();
     this.#losses();
+    this.#gaps();
+    this.#drains();
     await this.#alerts();
     await this.#messages();
     await this.#statuses();
@@ -88,7 +99,7 @@ class Oracle {
     const { controlPlane, agents, problems } = this.#play;
     for (const { name, problems: own } of [controlPlane, ...agents])
       for (const problem of own) this.wrong.push(`${name}: ${problem}`);
-    this.wrong.push(...problems);
+    this.wrong.push(...problems, ...this.#play.watch.wrong);
   }
 
   #subjectsOf(id: string): Subject[] {
@@ -160,11 +171,11 @@ class Oracle {
       // The attempt after one that is known was lost: such a run ends after 25 minutes.
       const isDelayed =
         finished.length + open.length === places &&
-        open.every((run) => subject.retries > 0 && this.#isTroubled(run.location, due));
+        open.every((run) => subject.retries > 0 && this.#isTroubled(subject, run.location, due));
       if (!isDelayed)
         this.wrong.push(`${what}: ${runs.map(({ state }) => state).join() || 'nothing'}`);
     }
-    for (const run of finished) if (run.state === 'MISSED') this.#missed(run, what, due);
+    for (const run of finished) if (run.state === 'MISSED') this.#missed(subject, run, what, due);
   }
 
   #agentsOf(location: string): AgentProgram[] {
@@ -172,15 +183,56 @@ class Oracle {
   }
 
   /** Something that can take a slot from a location, around its time. */
-  #isTroubled(location: string, due: number): boolean {
+  #isTroubled(subject: Subject, location: string, due: number): boolean {
     const span = { from: due - takenOverMs, to: due + 60 * second };
     const all = this.#agentsOf(location);
+    const knowsChange = (agent: AgentProgram): boolean =>
+      subject.changes.every(
+        ({ from, to }) =>
+          due < from || due > to + 200 * second || !this.#isCutOff(agent, from - 45 * second, due),
+      );
+    if (!all.every(knowsChange)) return true;
+    const [alone, ...others] = all;
+    if (alone !== undefined && others.length === 0)
+      return this.#isAloneTroubled(subject, alone, due);
     return all.some((agent) => this.#isAgentTroubled(agent, all, span));
   }
 
+  /** With no other agent there it goes on where it was, and makes up for the latest slot. */
+  #isAloneTroubled(subject: Subject, agent: AgentProgram, due: number): boolean {
+    const interval = Number(subject.body['frequencyOffset']) * second;
+    const reach = due + Math.min(interval, latestStartMs);
+    const sleeps = this.#spans(['sleep'], agent.name);
+    const isAway = agent.away.some(
+      ({ askedAt, to }) =>
+        askedAt < due + longestRunMs &&
+        to > due &&
+        to + (overlaps(sleeps, askedAt - second, to + second) ? wakesWithinMs : beginsWithinMs) >
+          reach,
+    );
+    const slow = overlaps(this.#spans(['slow'], agent.name), due - 30 * second, due + 60 * second);
+    return isAway || slow || this.#beganWrong(agent, due);
+  }
+
+  /** An agent that began with a wrong clock keeps it until the control plane says so. */
+  #beganWrong(agent: AgentProgram, due: number): boolean {
+    return this.#play.faults.some(
+      ({ kind, where, span, aheadMs = 0 }) =>
+        (kind === 'clock' || kind === 'drift') &&
+        where === agent.name &&
+        agent.away.some(
+          ({ askedAt, to }) =>
+            to > span.from - second &&
+            askedAt < span.to + second &&
+            due > askedAt - latestStartMs &&
+            due < to + 10 * second + (this.#isCutOff(agent, to, due) ? Math.abs(aheadMs) : 0),
+        ),
+    );
+  }
+
   #isAgentTroubled(agent: AgentProgram, all: readonly AgentProgram[], { from, to }: Span): boolean {
-    const own = ['stop', 'sleep', 'slow', 'clock', 'drift'];
-    if (overlaps(this.#spans(own, agent.name), from, to)) return true;
+    if (overlaps(this.#spans(['stop', 'sleep', 'slow'], agent.name), from, to)) return true;
+    if (this.#beganWrong(agent, to - 60 * second)) return true;
     const absences = agent.away.filter((each) => overlaps([each], from, to));
     const away = absences.filter(({ isPlanned, ...each }) =>
       isPlanned
@@ -233,8 +285,8 @@ class Oracle {
     );
   }
 
-  #missed(run: Run, what: string, due: number): void {
-    const isPlayed = !this.#isTroubled(run.location, due);
+  #missed(subject: Subject, run: Run, what: string, due: number): void {
+    const isPlayed = !this.#isTroubled(subject, run.location, due);
     if (isPlayed) {
       this.wrong.push(`${what}: missed (${run.missed_reason}), and its agents were there`);
       return;
@@ -252,7 +304,14 @@ class Oracle {
     }
     const ids = new Set(this.#results.map(({ id }) => id));
     if (ids.size < this.#results.length) this.wrong.push('a result is stored twice');
+    const finals = new Set(
+      this.#results
+        .filter(({ result_type }) => result_type === 'FINAL')
+        .map(({ check_run_id }) => check_run_id),
+    );
     for (const run of this.#runs) {
+      if (run.state === 'MISSED' && finals.has(run.id))
+        this.wrong.push(`run ${run.run_id} is missed, and has a FINAL result`);
       if (run.state === 'FINAL' && !ids.has(run.result_id ?? ''))
         this.wrong.push(`run ${run.run_id} is FINAL without its result`);
     }
@@ -272,10 +331,15 @@ class Oracle {
         this.#play.meet('agent error');
         continue;
       }
-      const visits = this.#visits.get(result.id) ?? [];
+      const visits = this.#visits.get(result.id) ?? this.#visitsOfRun(result);
       const name = this.#subjectsOf(result.check_id)[0]?.name ?? result.check_id;
       const what = `${name}, ${healthOfResult(result)} at ${at(result.started_at - epoch)}`;
       if (visits.length === 0) {
+        // Runs of slots that are yet to come get other names.
+        const isRenamed = this.#play.targets.visits.some(
+          (visit) => visit.checkId === result.check_id && this.#isUncorrected(visit),
+        );
+        if (isRenamed) continue;
         this.wrong.push(`${what}: nobody visited`);
         continue;
       }
@@ -285,9 +349,33 @@ class Oracle {
       const begins = visits.map(({ from }) => from);
       const off = Math.min(...begins.map((from) => Math.abs(result.started_at - epoch - from)));
       const drifts = this.#spans(['stop', 'sleep', 'slow', 'link slow']);
-      if (off > clockToleranceMs && !drifts.some(({ from }) => from < Math.min(...begins) + second))
+      const isExcused =
+        drifts.some(({ from }) => from < Math.min(...begins) + second) ||
+        visits.some((visit) => this.#isUncorrected(visit));
+      if (off > clockToleranceMs && !isExcused)
         this.wrong.push(`${what}: visited ${at(off)} away from its time`);
     }
+  }
+
+  /** An attempt that another agent made again, and that was another one for it, has an id of its own. */
+  #visitsOfRun({ check_run_id, attempt }: Result): Visit[] {
+    const run = this.#runs.find(({ id }) => id === check_run_id);
+    return this.#play.targets.visits.filter(
+      (visit) => visit.runId === run?.run_id && visit.attempt < attempt,
+    );
+  }
+
+  /** Its agent has just begun with a wrong clock, and the control plane has not put it right. */
+  #isUncorrected({ host, from }: Visit): boolean {
+    const agent = this.#play.agents.find(({ name }) => name === host);
+    return (
+      agent !== undefined &&
+      this.#beganWrong(agent, from) &&
+      agent.away.some(
+        ({ to }) =>
+          to <= from && (from < to + 5 * second || this.#isCutOff(agent, to, from + second)),
+      )
+    );
   }
 
   /** Where runs get other names, as the clock that names them is put right, only numbers can be compared. */
@@ -348,6 +436,78 @@ class Oracle {
     }
   }
 
+  /** Whatever a clock says: where agents can act, a check is not left alone for long. */
+  #gaps(): void {
+    const { agents, faults, subjects, targets, maintenances } = this.#play;
+    const disturbances = [
+      ...faults
+        .filter(({ kind }) => /^(stop|sleep|slow|drain|kill|link|requests)/.test(kind))
+        .map(({ span }) => span),
+      ...agents.flatMap(({ away }) => away.map(({ askedAt, to }) => ({ from: askedAt, to }))),
+      ...maintenances,
+    ];
+    for (const { id, name, body, active, locations } of subjects) {
+      const times = targets.visits.flatMap(({ checkId, from }) => (checkId === id ? [from] : []));
+      const mostMs = 2 * Number(body['frequencyOffset']) * second * locations.length + 40 * second;
+      for (const { from, to } of active) {
+        const end = Math.min(to, this.#play.world.now);
+        const seen = [from, ...times.filter((each) => each > from && each < end), end];
+        for (const [index, last] of seen.entries()) {
+          const next = seen[index + 1];
+          if (next === undefined || next - last <= mostMs) continue;
+          if (overlaps(disturbances, last - 60 * second, next)) continue;
+          this.wrong.push(`${name}: nobody visited between ${at(last)} and ${at(next)}`);
+        }
+      }
+    }
+  }
+
+  /** An agent that is asked to end finishes what it measures, and then ends soon. */
+  #drains(): void {
+    const { agents, faults, targets, controlPlane, subjects } = this.#play;
+    for (const agent of agents) {
+      for (const { isPlanned, askedAt, from } of agent.away) {
+        if (!isPlanned) continue;
+        const cut = targets.visits.find(
+          (visit) =>
+            visit.host === agent.name &&
+            visit.to === null &&
+            visit.from < from &&
+            visit.from > askedAt - longestRunMs,
+        );
+        const all = this.#agentsOf(agent.location);
+        const isDisturbed =
+          overlaps(controlPlane.away, askedAt - 5 * second, from) ||
+          all.some(
+            (each) =>
+              overlaps(
+                faults
+                  .filter(({ where, kind }) => where === each.name && kind !== 'drain')
+                  .map(({ span }) => span),
+                askedAt - 60 * second,
+                from,
+              ) ||
+              each.away.some(
+                (absence) =>
+                  !absence.isPlanned && absence.from < from && absence.to > askedAt - 60 * second,
+              ),
+          );
+        if (isDisturbed) continue;
+        const wasChanged = subjects.some(
+          ({ id, changes }) =>
+            id === cut?.checkId && overlaps(changes, cut.from - second, from + second),
+        );
+        if (cut !== undefined && !wasChanged)
+          this.wrong.push(`${agent.name} ended at ${at(from)} within a visit of ${at(cut.from)}`);
+        if (from - askedAt > endsWithinMs)
+          this.wrong.push(
+            `${agent.name} was asked to end at ${at(askedAt)}, and did at ${at(from)}`,
+          );
+        this.#play.meet('undisturbed end');
+      }
+    }
+  }
+
   /** An agent that takes over runs what it does not know to be done: the first that ended counts. */
   #isRunAgain(runId: string): boolean {
     const run = this.#runs.find(({ run_id }) => run_id === runId);
@@ -392,10 +552,15 @@ class Oracle {
         ...{ runs: subject.threshold, minutes: 0, reminders: 0, reminderEveryMs: 0 },
         ...{ percentage: null, isPinged: false, mute: null },
       };
-      const finals = this.#results.filter(
-        (result) =>
-          result.check_id === id && result.result_type === 'FINAL' && result.is_cancelled === 0,
-      );
+      // Those of one commit are taken in the order in which they began.
+      const finals = this.#results
+        .filter(
+          (result) =>
+            result.check_id === id && result.result_type === 'FINAL' && result.is_cancelled === 0,
+        )
+        .toSorted(
+          (one, other) => one.created_at - other.created_at || one.started_at - other.started_at,
+        );
       for (const result of finals) {
         const seen = result.has_errors === 1 ? 'inconclusive' : healthOfResult(result);
         model.run(

@@ -15,6 +15,7 @@ import { copyInstallation, type Installation } from './installation.ts';
 import { nameAddress, Network, type Link } from './network.ts';
 import { Caller, Job, Receiver } from './people.ts';
 import { limits, Targets } from './targets.ts';
+import { Watch } from './watch.ts';
 import { World } from './world.ts';
 
 const second = 1_000;
@@ -42,6 +43,10 @@ export interface Subject {
   /** When its definition was being changed: what is due then may be either. */
   changes: Span[];
   isDeleted: boolean;
+  /** People have asked for its end or a pause. */
+  isPausing: boolean;
+  /** What has an incident on the status page while the check fails; null for nothing. */
+  serviceId: string | null;
 }
 
 interface PlaceOfAgents {
@@ -67,6 +72,12 @@ export class Play {
   readonly situations = new Map<string, number>();
   readonly problems: string[] = [];
   readonly maintenances: Span[] = [];
+  readonly watch = new Watch(this);
+  /** The path of the status page; null without one. */
+  page: string | null = null;
+  /** The token of the badge of the group that the first checks are in; null without one. */
+  badge: string | null = null;
+  #groupId: number | null = null;
   readonly #random: () => number;
   #made = 0;
 
@@ -99,6 +110,14 @@ export class Play {
     if (level >= 40) this.world.note(name, `${level >= 50 ? 'error' : 'warning'}: ${said}`);
     else this.world.tell(name, `${said} ${JSON.stringify(facts)}`);
   };
+
+  /** Whether the clock that all follow has ever been wrong. */
+  get hasWrongClock(): boolean {
+    return this.faults.some(
+      ({ kind, where }) =>
+        (kind === 'clock' || kind === 'drift') && where === this.controlPlane.name,
+    );
+  }
 
   meet(situation: string): void {
     this.situations.set(situation, (this.situations.get(situation) ?? 0) + 1);
@@ -138,8 +157,10 @@ export class Play {
       });
       const places = random() < 0.3 ? 2 : 1;
       for (let index = 0; index < places; index += 1) await this.#addPlace(`place-${index}`);
+      await this.#addGroup();
+      const services = await this.#addPage();
       const checks = 2 + Math.floor(random() * 4);
-      for (let index = 0; index < checks; index += 1) await this.#addSubject();
+      for (let index = 0; index < checks; index += 1) await this.#addSubject(services[index]);
       const jobs = random() < 0.4 ? 1 : 0;
       for (let index = 0; index < jobs; index += 1) await this.#addJob();
     });
@@ -148,7 +169,34 @@ export class Play {
       for (let turn = 0; turn < agents; turn += 1) this.#addAgent(place);
     }
     for (const agent of this.agents) agent.start();
+    this.world.afterEach = () => this.watch.look();
+    this.watch.start();
     await this.world.run(Math.max(0, beginsAt - this.world.now));
+  }
+
+  /** A group whose badge says the worst of its checks. */
+  async #addGroup(): Promise<void> {
+    if (this.world.chance('group')() < 0.5) return;
+    const { status, body } = await this.caller.insist('POST', '/v2/check-groups', { name: 'all' });
+    if (status !== 201) throw new Error(`a group is not made: ${JSON.stringify(body)}`);
+    this.#groupId = body.id;
+    this.badge = body.badgeToken;
+  }
+
+  /** A status page with services for the first checks. Gives their ids. */
+  async #addPage(): Promise<string[]> {
+    if (this.world.chance('page')() < 0.5) return [];
+    const ids: string[] = [];
+    for (const name of ['first', 'second']) {
+      const { body } = await this.caller.insist('POST', '/v1/status-pages/services', { name });
+      ids.push(body.id);
+    }
+    const cards = [{ name: 'all', services: ids.map((id) => ({ id })) }];
+    const page = { name: 'status', url: 'status', cards };
+    const { status, body } = await this.caller.insist('POST', '/v1/status-pages', page);
+    if (status !== 201) throw new Error(`a page is not made: ${JSON.stringify(body)}`);
+    this.page = '/status/status';
+    return ids;
   }
 
   async #addPlace(slug: string): Promise<void> {
@@ -170,7 +218,7 @@ export class Play {
     return agent;
   }
 
-  async #addSubject(): Promise<void> {
+  async #addSubject(serviceId: string | null = null): Promise<void> {
     const random = this.#random;
     const index = this.#made++;
     const url = `http://10.2.0.${index + 1}/`;
@@ -189,6 +237,14 @@ export class Play {
       },
       retryStrategy:
         retries === 0 ? null : { type: 'FIXED', baseBackoffSeconds: 3, maxRetries: retries },
+      ...(this.#groupId === null ? {} : { groupId: this.#groupId }),
+      triggerIncident:
+        serviceId === null
+          ? null
+          : {
+              ...{ serviceId, severity: 'CRITICAL', name: `trouble ${index}` },
+              ...{ description: 'It fails.', notifySubscribers: false },
+            },
     };
     const from = this.world.now;
     const { status, body: made } = await this.caller.insist('POST', '/v1/checks/url', body);
@@ -198,7 +254,7 @@ export class Play {
       ...{ id: made.id, url, name: body.name, body, locations, isParallel, threshold, retries },
       active: [{ from: this.world.now, to: Infinity }],
       changes: [{ from, to: this.world.now }],
-      isDeleted: false,
+      ...{ isDeleted: false, isPausing: false, serviceId },
     });
   }
 
@@ -223,6 +279,7 @@ export class Play {
       for (const subject of this.subjects) {
         if (subject.isDeleted) continue;
         const from = this.world.now;
+        subject.isPausing = true;
         await this.caller.insist('PUT', `/v1/checks/url/${subject.id}`, { activated: false });
         this.#deactivate(subject, from);
       }
@@ -473,6 +530,7 @@ export class Play {
     const path = `/v1/checks/url/${subject.id}`;
     const from = world.now;
     if (does === 'pause') {
+      subject.isPausing = true;
       await caller.insist('PUT', path, { activated: false });
       this.#deactivate(subject, from);
       world.note('people', `paused ${subject.name}`);
@@ -486,7 +544,7 @@ export class Play {
       return;
     }
     if (does === 'delete') {
-      subject.isDeleted = true;
+      subject.isDeleted = subject.isPausing = true;
       await caller.insist('DELETE', path);
       this.#deactivate(subject, from);
       world.note('people', `deleted ${subject.name}`);

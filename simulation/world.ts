@@ -191,6 +191,8 @@ export class World {
   readonly #timeline: string[] = [];
   #order = 0;
   traced = 0;
+  /** Called after each event, when all that it set off has ended. */
+  afterEach: () => void = () => undefined;
   /** Whether the timeline is whole: with what programs log of their daily work. */
   isTold = false;
 
@@ -281,6 +283,7 @@ export class World {
       if (!event.host.take(event)) continue;
       event.host.act(event.run);
       await settled();
+      this.afterEach();
     }
     this.now = until;
   }

@@ -1,0 +1,269 @@
+/**
+ * What must be so at every moment: looked at after each commit of the control plane, and asked for by a reader of the
+ * API and a visitor of the status page, who see what was so while they waited.
+ */
+import SqliteDatabase from 'better-sqlite3';
+import { overlaps, type AgentProgram } from './hosts.ts';
+import type { Play } from './play.ts';
+import { epoch } from './world.ts';
+
+const second = 1_000;
+/** How long after a step back of the clock results may still be stored at times that are yet to come. */
+const stepNoticedMs = 60 * second;
+/** Clocks of agents differ by so much, and a run may begin so early. */
+const aheadMs = 5 * second;
+/** A visitor may be shown what was so a little while ago. */
+const snapshotMs = 2 * second;
+/** While the control plane is busy, a visitor is shown what the one before was shown. */
+const busyMs = 60 * second;
+const askEveryMs = 15 * second;
+const said = 5;
+/** Worst first. */
+const verdicts = ['failing', 'degraded', 'passing', 'unknown'] as const;
+
+const statusesSql = `
+  select s.check_id as id, c.group_id is not null and c.activated as counts, s.longest_run_ms as known, s.has_failures as failures, s.has_errors as errors, s.is_degraded as degraded,
+    r.has_failures as ofFailures, r.has_errors as ofErrors, r.is_degraded as ofDegraded
+  from check_statuses s
+  join checks c on c.id = s.check_id
+  join check_results r on r.check_id = s.check_id and r.result_type = 'FINAL'
+    and r.started_at = (select max(started_at) from check_results newest
+      where newest.check_id = s.check_id and newest.result_type = 'FINAL')`;
+const incidentsSql = `
+  select c.id, (select alert_type from check_alerts a where a.check_id = c.id order by seq desc limit 1) as alert,
+    (select u.status from incidents i join incident_updates u on u.incident_id = i.id
+      where i.check_id = c.id order by i.seq desc, u.seq desc limit 1) as incident
+  from checks c where c.activated = 1`;
+
+interface Status {
+  id: string;
+  /** Whether the badge of the group speaks of it, and whether anything is known of its target. */
+  counts: number;
+  known: number | null;
+  failures: number;
+  errors: number;
+  degraded: number;
+  ofFailures: number;
+  ofErrors: number;
+  ofDegraded: number;
+}
+/** What was so from an instant on. */
+interface Seen {
+  at: number;
+  value: string;
+}
+
+export class Watch {
+  readonly #play: Play;
+  readonly wrong = new Set<string>();
+  readonly #seen = new Map<string, Seen[]>();
+  #db: SqliteDatabase.Database | null = null;
+  #version: unknown = null;
+  #read: { statuses: SqliteDatabase.Statement; incidents: SqliteDatabase.Statement } | null = null;
+  #newest: SqliteDatabase.Statement | null = null;
+
+  constructor(play: Play) {
+    this.#play = play;
+  }
+
+  #say(what: string): void {
+    if (this.wrong.size >= said) return;
+    this.wrong.add(`at ${(this.#play.world.now / second).toFixed(3)} s: ${what}`);
+  }
+
+  #nameOf(id: string): string {
+    return this.#play.subjects.find((subject) => subject.id === id)?.name ?? id;
+  }
+
+  #open(): SqliteDatabase.Database | null {
+    const { controlPlane } = this.#play;
+    if (controlPlane.running === null) return null;
+    if (this.#db?.open === true && this.#db.name === controlPlane.file) return this.#db;
+    const db = new SqliteDatabase(controlPlane.file, { readonly: true });
+    this.#db = db;
+    this.#version = null;
+    this.#read = { statuses: db.prepare(statusesSql), incidents: db.prepare(incidentsSql) };
+    this.#newest = db.prepare(
+      `select max(started_at) as at from check_results where result_type = 'FINAL'`,
+    );
+    return db;
+  }
+
+  /** Compares what is stored, where something was stored since the last look. */
+  look(): void {
+    const db = this.#open();
+    if (db === null) return;
+    const version = db.pragma('data_version', { simple: true });
+    if (version === this.#version) return;
+    this.#version = version;
+    this.#statuses(this.#read?.statuses.all() as Status[]);
+    this.#incidents(
+      this.#read?.incidents.all() as {
+        id: string;
+        alert: string | null;
+        incident: string | null;
+      }[],
+    );
+    this.#times();
+  }
+
+  #note(key: string, value: string): void {
+    const seen = this.#seen.get(key) ?? [];
+    if (seen.at(-1)?.value === value) return;
+    seen.push({ at: this.#play.world.now, value });
+    this.#seen.set(key, seen);
+  }
+
+  /** The status of a check is that of its newest FINAL result; an error keeps the verdict before it. */
+  #statuses(rows: readonly Status[]): void {
+    const ofGroup = rows
+      .filter(({ counts, known }) => counts === 1 && known !== null)
+      .map(({ failures, degraded }) =>
+        failures === 1 ? 'failing' : degraded === 1 ? 'degraded' : 'passing',
+      );
+    this.#note('group', verdicts.find((each) => ofGroup.some((of) => of === each)) ?? 'unknown');
+    for (const [id, all] of Map.groupBy(rows, (row) => row.id)) {
+      const [first] = all;
+      if (first === undefined) continue;
+      this.#note(id, `${first.failures} ${first.errors} ${first.degraded}`);
+      // Times of results are moved with the clock.
+      if (this.#play.hasWrongClock) continue;
+      const isSo = all.some(
+        (row) =>
+          row.errors === row.ofErrors &&
+          (row.ofErrors === 1 ||
+            (row.failures === row.ofFailures && row.degraded === row.ofDegraded)),
+      );
+      if (!isSo)
+        this.#say(
+          `${this.#nameOf(id)}: its status is not that of its newest result: ${JSON.stringify(first)}`,
+        );
+    }
+  }
+
+  /** An incident is open as long as its check fails: from the alert to the recovery. */
+  #incidents(rows: readonly { id: string; alert: string | null; incident: string | null }[]): void {
+    for (const { id, alert, incident } of rows) {
+      const { serviceId } = this.#play.subjects.find((subject) => subject.id === id) ?? {};
+      if (serviceId == null) continue;
+      const isOpen = incident !== null && incident !== 'RESOLVED';
+      this.#note(serviceId, isOpen ? 'major_outage' : 'operational');
+      if (isOpen && (alert === null || alert.endsWith('RECOVERY')))
+        this.#say(`${this.#nameOf(id)}: an open incident after ${alert}`);
+      if (!isOpen && alert?.startsWith('ALERT_FAILURE') === true && !this.#wasPaused(id))
+        this.#say(`${this.#nameOf(id)}: no open incident after ${alert}`);
+    }
+  }
+
+  /** Nobody knows any more what becomes of a check that is switched off: its incident ends. */
+  #wasPaused(id: string): boolean {
+    const all = this.#play.subjects.filter((subject) => subject.id === id);
+    return all.some(({ active, isPausing }) => isPausing || active.some(({ to }) => to < Infinity));
+  }
+
+  #beganWrong({ name, away }: AgentProgram): boolean {
+    const wrong = this.#play.faults.filter(
+      ({ kind, where }) => /^(clock|drift)$/.test(kind) && where === name,
+    );
+    return wrong.some(({ span }) => away.some(({ to }) => to >= span.from && to <= span.to));
+  }
+
+  /** No result stands at a time that is yet to come. */
+  #times(): void {
+    const { world, controlPlane, faults } = this.#play;
+    const steps = faults.filter(
+      ({ kind, where }) => kind === 'clock' && where === controlPlane.name,
+    );
+    const others = [
+      ...faults.filter(({ where }) => where !== controlPlane.name).map(({ span }) => span),
+      ...controlPlane.away,
+    ];
+    const isUnclear = steps.some(({ span }) =>
+      [span.from, span.to].some(
+        (at) =>
+          at <= world.now &&
+          // Who does not hear of a step stays where the clock was.
+          (world.now < at + stepNoticedMs || overlaps(others, at - second, at + stepNoticedMs)),
+      ),
+    );
+    if (isUnclear) return;
+    // An agent that began with a wrong clock and no word from the control plane cannot know better.
+    if (this.#play.agents.some((agent) => this.#beganWrong(agent))) return;
+    const wall = epoch + world.now + controlPlane.wall.aheadAt(world.now);
+    const { at } = this.#newest?.get() as { at: number | null };
+    if (at !== null && at > wall + aheadMs)
+      this.#say(`a result stands ${((at - wall) / second).toFixed(1)} s ahead`);
+  }
+
+  /** Asks again and again, as a board on a wall does, and as a visitor of the status page. */
+  start(): void {
+    const { world } = this.#play;
+    world.outside.act(() => {
+      const ask = (): void => {
+        void Promise.all([this.#askStatuses(), this.#askPage(), this.#askBadge()]).then(() =>
+          world.outside.after(askEveryMs, ask),
+        );
+      };
+      world.outside.after(askEveryMs, ask);
+    });
+  }
+
+  /** Whether something was so while the answer was waited for, or is all that could be shown. */
+  #isAnswer(key: string, begunAt: number, isSo: (value: string) => boolean): boolean {
+    const seen = this.#seen.get(key) ?? [];
+    const first = seen.findLastIndex(({ at }) => at <= begunAt);
+    return seen.length === 0 || seen.slice(Math.max(0, first)).some(({ value }) => isSo(value));
+  }
+
+  async #askStatuses(): Promise<void> {
+    const { caller, world, subjects } = this.#play;
+    const begunAt = world.now;
+    const answer = await caller.call('GET', '/v1/check-statuses');
+    if (answer?.status !== 200) return;
+    this.#play.meet('statuses read');
+    for (const status of answer.body) {
+      if (!subjects.some(({ id }) => id === status.checkId)) continue;
+      const { hasFailures, hasErrors, isDegraded } = status;
+      const value = [hasFailures, hasErrors, isDegraded].map(Number).join(' ');
+      if (!this.#isAnswer(status.checkId, begunAt, (each) => each === value))
+        this.#say(`${status.name}: the API says ${value}, as it never was since ${begunAt}`);
+    }
+  }
+
+  async #askPage(): Promise<void> {
+    const { caller, page, world, maintenances } = this.#play;
+    if (page === null) return;
+    const { controlPlane, faults } = this.#play;
+    const isBusy = overlaps(
+      [
+        ...controlPlane.away,
+        ...faults.filter(({ where }) => where === controlPlane.name).map(({ span }) => span),
+      ],
+      world.now - busyMs,
+      world.now + busyMs,
+    );
+    const begunAt = world.now - (isBusy ? busyMs : snapshotMs);
+    const answer = await caller.call('GET', `${page}/api/v2/summary.json`);
+    if (answer?.status !== 200) return;
+    this.#play.meet('status page read');
+    const isMaintained = overlaps(maintenances, begunAt - second, world.now + second);
+    for (const { id, name, status: shown } of answer.body.components) {
+      const status = isMaintained && shown === 'under_maintenance' ? 'operational' : shown;
+      if (status === 'major_outage') this.#play.meet('outage on the status page');
+      if (!this.#isAnswer(id, begunAt, (each) => each === status))
+        this.#say(`the status page says ${status} of ${name}, as it was not then`);
+    }
+  }
+
+  async #askBadge(): Promise<void> {
+    const { caller, badge, world } = this.#play;
+    if (badge === null) return;
+    const begunAt = world.now;
+    const answer = await caller.read(`/v1/badges/groups/${badge}`);
+    if (answer === null) return;
+    this.#play.meet('badge of a group read');
+    const said = verdicts.find((each) => answer.includes(`>${each}<`)) ?? 'nothing';
+    if (!this.#isAnswer('group', begunAt, (each) => each === said))
+      this.#say(`the badge of the group says ${said}, as it was not then`);
+  }
+}
