@@ -70,6 +70,46 @@ test('a test runs as a browser check, with its imports, its configuration and va
   assert.ok(readFileSync(join(folder.path, 'kept', 'trace.zip')).length > 0);
 });
 
+test('a test is read as its project reads it: aliases of tsconfig.json, and modules', async () => {
+  const spec = [
+    "import { test, expect } from '@playwright/test';",
+    "import { two } from '@lib/two';",
+    "import four from '~four';",
+    "import { three } from 'more/three.js';",
+    "test('adds', () => { expect(two + three + four).toBe(9); });",
+  ].join('\n');
+  const base = `{
+    // Of all projects here.
+    "compilerOptions": { "baseUrl": ".", "paths": { "@lib/*": ["nowhere/*", "lib/*"], "~four": ["lib/four.ts"], }, },
+  }`;
+  const files = {
+    'tests/a.spec.ts': spec,
+    'tests/tsconfig.json': '{ "extends": "../tsconfig.base" }',
+    'tsconfig.json': '{ "extends": ["./tsconfig.base.json"] }',
+    'tsconfig.base.json': base,
+    'lib/two/index.ts': "import '@lib/unused';\nexport const two: number = 2;\n",
+    'lib/unused.ts': '',
+    'lib/four.ts': 'export default 4;\n',
+    'more/three.ts': 'export const three: number = 3;\n',
+  };
+  using plain = folderWith(files);
+  const passed = await plain.run('tests/a.spec.ts');
+  assert.equal(passed.code, 0, passed.out + passed.error);
+  using wrong = folderWith({ ...files, 'more/three.ts': 'export const three: number = 4;\n' });
+  assert.equal((await wrong.run('tests/a.spec.ts')).code, 1);
+  using modules = folderWith({
+    'package.json': '{ "name": "x", "type": "module" }',
+    'a.spec.js': [
+      "import { test, expect } from '@playwright/test';",
+      "import { where } from './where.js';",
+      "test('is a module', () => { expect(where).toMatch(/^file:.*where.js$/); });",
+    ].join('\n'),
+    'where.js': 'export const where = import.meta.url;\n',
+  });
+  const asModule = await modules.run('a.spec.js');
+  assert.equal(asModule.code, 0, asModule.out + asModule.error);
+});
+
 test('a folder, a pattern and a module give the checks they hold, each once', async () => {
   await using server = await answering();
   const check = (name: string, path: string) => ({
