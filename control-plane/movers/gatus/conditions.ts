@@ -57,6 +57,10 @@ function numberOf(text: string): number | null {
   return seconds === null ? null : Math.trunc(seconds * 1000);
 }
 
+/** What a whole number is compared with: without an order, as a text unless both are whole. */
+const wholeOf = ({ operator, right }: Condition): number | null =>
+  ['==', '!='].includes(operator) && !/^[+-]?\d+$/.test(right) ? null : numberOf(right);
+
 const compare: Readonly<Record<Operator, (value: number, target: number) => boolean>> = {
   '==': (value, target) => value === target,
   '!=': (value, target) => value !== target,
@@ -113,7 +117,8 @@ function codesOfGlob(glob: string): CodeRange | null {
 /** What a condition becomes; null where it has no counterpart. */
 type Translation = (condition: Condition, entry: Entry) => Assertion[] | null;
 
-const status: Translation = ({ operator, right, text }, entry) => {
+const status: Translation = (condition, entry) => {
+  const { operator, right, text } = condition;
   const stricter = () => {
     entry.changed(
       `\`${text}\` also holds there when there is no answer at all (status 0); here that fails`,
@@ -138,7 +143,7 @@ const status: Translation = ({ operator, right, text }, entry) => {
     const codes = codesOfGlob(glob);
     return codes === null || operator !== '==' ? null : assertionsFor([codes]).assertions;
   }
-  const code = numberOf(right);
+  const code = wholeOf(condition);
   if (code === null) return null;
   if (['!=', '<', '<='].includes(operator)) stricter();
   return [{ source: 'STATUS_CODE', ...numeric(operator, code) }];
@@ -146,13 +151,13 @@ const status: Translation = ({ operator, right, text }, entry) => {
 
 const responseTime =
   (source: Assertion): Translation =>
-  ({ operator, right }, entry) => {
-    const limit = numberOf(right);
+  (condition, entry) => {
+    const limit = wholeOf(condition);
     if (limit === null) return null;
     entry.changed(
       'conditions on [RESPONSE_TIME]: Gatus stops the clock at the headers of an answer, here at its end',
     );
-    return [{ ...source, ...numeric(operator, limit) }];
+    return [{ ...source, ...numeric(condition.operator, limit) }];
   };
 
 /** The whole body without the blanks around it. */
@@ -205,16 +210,13 @@ function wholeText(
 }
 
 function jsonValue(condition: Condition, entry: Entry, path: string): Assertion[] | null {
-  const { operator, right, text } = condition;
+  const { left, operator, right, text } = condition;
   const property = jsonPathOfKeys(path);
   if (property === null) return null;
   const source = 'JSON_BODY';
   const isEqual = operator === '==';
   const regex = patternOf(right);
   const isPlain = regex === null;
-  const where = isPlain
-    ? 'where the path is missing, or the body is no JSON'
-    : 'where the body is no JSON';
   if (property.includes('[*]')) {
     entry.approximate(
       `\`${text}\`: elements without the path fail there, and are passed over here`,
@@ -223,16 +225,27 @@ function jsonValue(condition: Condition, entry: Entry, path: string): Assertion[
   if (!isEqual && operator !== '!=') {
     const number = numberOf(right);
     if (number === null) return null;
-    sayMissing(condition, entry, where);
+    sayMissing(condition, entry, 'where the path is missing, or is no number');
     return [{ source, property, ...cut(condition, number, entry) }];
   }
-  sayMissing(condition, entry, where);
+  // A path that is missing is the text of itself there.
+  const isItself = regex !== null && new RegExp(`^(?:${regex})$`, 's').test(`${left} (INVALID)`);
+  if (isEqual && isItself)
+    entry.changed(`\`${text}\` also holds there where the path is missing; here that fails`);
+  sayMissing(
+    condition,
+    entry,
+    `where ${isPlain ? 'the path is missing, or ' : ''}the body is no JSON`,
+  );
   if (isPlain) {
     const target = entry.guardTemplate('a condition', right);
     return [{ source, property, comparison: isEqual ? 'EQUALS' : 'NOT_EQUALS', target }];
   }
   const comparison = isEqual ? 'NOT_NULL' : 'IS_NULL';
-  return [{ source, property, regex: `(?s)^(${regex})$`, comparison, target: '' }];
+  return [
+    { source, property, regex: `(?s)^(${regex})$`, comparison, target: '' },
+    ...(!isEqual && isItself ? [{ source, property, comparison: 'NOT_NULL', target: '' }] : []),
+  ];
 }
 
 const bodyOfHttp: Translation = (condition, entry) => {
@@ -249,17 +262,21 @@ const bodyOfHttp: Translation = (condition, entry) => {
   if (name === 'has') {
     if (!['true', 'false'].includes(right) || !['==', '!='].includes(operator)) return null;
     const isThere = (right === 'true') === (operator === '==');
+    if (!isThere) {
+      entry.changed(
+        `\`${condition.text}\` also holds there where the body is no JSON; here that fails`,
+      );
+    }
     return [
       { source: 'JSON_BODY', property, comparison: isThere ? 'NOT_NULL' : 'IS_NULL', target: '' },
     ];
   }
-  const length = numberOf(right);
+  const length = wholeOf(condition);
   if (length === null) return null;
   sayMissing(condition, entry, 'where there is nothing to count');
-  const asksForAny = length === 0 || (length === 1 && ['>=', '<'].includes(operator));
-  if (!asksForAny) {
-    entry.changed(`\`${condition.text}\` counts bytes of a text there, and characters here`);
-  }
+  entry.changed(
+    `\`${condition.text}\` counts the bytes of all but lists there, and the characters of texts alone here`,
+  );
   return [{ source: 'JSON_BODY', property: `${property}.length`, ...numeric(operator, length) }];
 };
 

@@ -184,3 +184,41 @@ alerting:
   );
   assert.match(textOf(plan), /`config\.address` is not accepted\. Nothing was created\./);
 });
+
+test('a page in the place of a file is refused by name', () => {
+  for (const [path, text, isPage] of [
+    ['config.yaml', '<!DOCTYPE html>\n<html><body>Sign in</body></html>', true],
+    ['config.json', '\uFEFF\n <html lang="en">', true],
+    ['config.yaml', 'endpoints: [] # <html>', false],
+  ] as const) {
+    const plan = () => planOf([{ path, text, tables: null }], { from: 'gatus' });
+    if (isPage)
+      assert.throws(plan, { message: /^config\.\w+ is an HTML page, and no configuration/ });
+    else assert.throws(plan, { message: /there is nothing of Gatus in the files/ });
+  }
+});
+
+test('credentials in a URL that are not encoded keep no other from being imported', () => {
+  const text = 'name,target\nodd,https://a%zz:b@a.example/\nfine,https://b.example/\n';
+  const plan = planOf([{ path: 'checks.csv', text, tables: null }]);
+  assert.equal(plan.resources.filter(({ type }) => type === 'check').length, 2);
+  const semicolons = text.replaceAll(',', ';');
+  const same = planOf([{ path: 'checks.csv', text: semicolons, tables: null }]);
+  assert.deepEqual(same.resources, plan.resources);
+});
+
+test('what was not created is not exact, and leaves no credential behind', () => {
+  const text =
+    'name,target,username,password,record_type,type\na,https://a.example/,ada,secret,,\nb,b.example,,,NONE,dns\n';
+  const plan = planOf([{ path: 'checks.csv', text, tables: null }]);
+  assert.equal(plan.counts().EXACT, 1);
+  assert.deepEqual([plan.variables.length, plan.findings], [1, 1]);
+  const refused = planOf([
+    {
+      path: 'checks.csv',
+      text: `${text.replace('https://a', `https://${'a'.repeat(3000)}`)}`,
+      tables: null,
+    },
+  ]);
+  assert.deepEqual([refused.counts().EXACT, refused.variables.length], [0, 0]);
+});

@@ -207,6 +207,108 @@ test('a JSON backup of Uptime Kuma 1 becomes what its database becomes', async (
   assert.doesNotMatch(textOf(plan), /canary/);
 });
 
+/** The plan of a backup with one monitor. */
+const planOfMonitor = (monitor: object, more: object = {}) =>
+  planOf([
+    {
+      ...{ path: 'backup.json', tables: null },
+      text: JSON.stringify({
+        version: '1.23.17',
+        monitorList: [{ id: 1, name: 'tried', active: true, interval: 60, ...monitor }],
+        ...more,
+      }),
+    },
+  ]);
+
+test('a backup without notifications, or with them alone, is one', () => {
+  const ping = { type: 'ping', hostname: 'a.example' };
+  assert.equal(payloadOf(planOfMonitor(ping), 'monitor-1')['checkType'], 'ICMP');
+  const notificationList = [
+    {
+      id: 2,
+      name: 'Slack',
+      config: '{"type":"slack","slackwebhookURL":"https://hooks.example/x"}',
+    },
+  ];
+  const alone = { path: 'b.json', text: JSON.stringify({ notificationList }), tables: null };
+  assert.equal(payloadOf(planOf([alone]), 'notification-2')['type'], 'SLACK');
+  assert.match(
+    textOf(planOf([alone, { path: 'notes.yaml', text: 'a: 1', tables: null }])),
+    /notes\.yaml is not read/,
+  );
+});
+
+test('limits of JSON queries hold for decimals too', () => {
+  for (const [operator, target, comparison, limit] of [
+    ['>=', '5', 'GREATER_THAN', '4.999999999999999'],
+    ['>=', '1.5', 'GREATER_THAN', '1.4999999999999998'],
+    ['<=', '5', 'LESS_THAN', '5.000000000000001'],
+    ['<=', '-1', 'LESS_THAN', '-0.9999999999999999'],
+    ['>=', '0', 'GREATER_THAN', '-5e-324'],
+    ['>', '5', 'GREATER_THAN', '5'],
+  ] as const) {
+    const query = { json_path: 'a', json_path_operator: operator, expected_value: target };
+    const plan = planOfMonitor({ type: 'json-query', url: 'https://a.example/', ...query });
+    const { assertions } = payloadOf(plan, 'monitor-1')['request'] as { assertions: object[] };
+    const made = assertions.find((one) => 'property' in one) as Record<string, string>;
+    assert.deepEqual(
+      [made['comparison'], made['target']],
+      [comparison, limit],
+      `${operator} ${target}`,
+    );
+    assert.doesNotMatch(textOf(plan), /switched off/);
+  }
+  const query = { json_path: 'a', json_path_operator: '>=', expected_value: 'x' };
+  const plan = planOfMonitor({ type: 'json-query', url: 'https://a.example/', ...query });
+  assert.equal(payloadOf(plan, 'monitor-1')['activated'], false);
+});
+
+test('a gRPC monitor calls its method, and looks for its keyword', () => {
+  const proto = (name: string) =>
+    `syntax = "proto3";\n${name}\nservice Health { rpc Check (Ask) returns (Told); }\nmessage Ask { string service = 1; }\nmessage Told { int32 status = 1; }\n`;
+  const tried = (changes: object) => {
+    const plan = planOfMonitor({
+      ...{ type: 'grpc-keyword', grpcUrl: 'a.example:50051', grpcEnableTls: true },
+      ...{ grpcServiceName: 'Health', grpcMethod: 'Check', grpcBody: '{"service":"x"}' },
+      ...{ grpcProtobuf: proto('package grpc.health.v1;'), keyword: 'SERVING', ...changes },
+    });
+    return { plan, payload: plan.resources[0]?.payload };
+  };
+  for (const [changes, method, comparison] of [
+    [{}, 'grpc.health.v1.Health/Check', 'CONTAINS'],
+    [{ grpcServiceName: 'grpc.health.v1.Health' }, 'grpc.health.v1.Health/Check', 'CONTAINS'],
+    [{ grpcProtobuf: proto(''), invertKeyword: true }, 'Health/Check', 'NOT_CONTAINS'],
+  ] as const) {
+    const { payload } = tried(changes);
+    const { grpcConfig, assertions, port } = payload?.['request'] as {
+      grpcConfig: Record<string, unknown>;
+      assertions: { comparison: string }[];
+      port: number;
+    };
+    assert.deepEqual(
+      [payload?.['checkType'], payload?.['activated'], port],
+      ['GRPC', true, 50_051],
+    );
+    assert.deepEqual([grpcConfig['method'], grpcConfig['tls']], [method, true]);
+    assert.equal(assertions[0]?.comparison, comparison);
+  }
+  const { plan } = tried({ grpcUrl: 'nowhere' });
+  assert.equal(plan.resources.length, 0);
+  assert.match(textOf(plan), /`nowhere` is not a host with a port\. Nothing was created/);
+});
+
+test('addresses that are written alike keep a channel each', () => {
+  const config = JSON.stringify({ type: 'smtp', smtpTo: 'a+b@x.example, a-b@x.example' });
+  const plan = planOfMonitor(
+    { type: 'ping', hostname: 'a.example', notificationIDList: { 2: true } },
+    { notificationList: [{ id: 2, name: 'Mail', config }] },
+  );
+  const to = plan.resources.flatMap(({ type, payload }) =>
+    type === 'alert-channel' ? [(payload['config'] as { address: string }).address] : [],
+  );
+  assert.deepEqual(to, ['a+b@x.example', 'a-b@x.example']);
+});
+
 test('what is no whole database or backup is refused in one sentence that names the place', async () => {
   using folder = temporaryFolder();
   const cut = join(folder.path, 'backup.json');

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import test from 'node:test';
+import { Probe } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/Probe';
+import { ScrapeConfig } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1alpha1/ScrapeConfig';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { parse, stringify } from 'yaml';
 import { readSources } from '../../../control-plane/app/commands/import-files.ts';
@@ -169,6 +172,102 @@ test('no field of OpenStatus is lost in silence', async () => {
   );
   assert.doesNotMatch(textOf(planOf([{ ...file, text }])), /canary/);
 });
+
+test('monitors of OpenStatus that ask for records become DNS checks', () => {
+  const monitor = (assertions: object[]) => ({
+    path: 'a.yaml',
+    tables: null,
+    text: stringify({
+      zone: {
+        ...{ frequency: '10m', kind: 'dns', active: true },
+        ...{ request: { host: 'a.example' }, assertions },
+      },
+    }),
+  });
+  const one = { kind: 'dnsRecord', key: 'MX', compare: 'eq', target: 'mail.example' };
+  const [check] = planOf([monitor([one])]).resources;
+  assert.deepEqual([check?.payload['checkType'], check?.payload['activated']], ['DNS', true]);
+  const { recordType, assertions } = check?.payload['request'] as Record<string, unknown>;
+  assert.deepEqual(
+    [recordType, assertions],
+    ['MX', [{ source: 'TEXT_ANSWER', comparison: 'CONTAINS', target: 'mail.example' }]],
+  );
+  const [both] = planOf([monitor([one, { ...one, key: 'A' }])]).resources;
+  assert.equal(both?.payload['activated'], false);
+});
+
+const operatorModels = '@kubernetes-models/prometheus-operator';
+const folderOfSchemas = new URL('_schemas/', import.meta.resolve(`${operatorModels}/package.json`));
+
+/** Names of the fields in a published schema, which is there as a validator. */
+function fieldsOfSchema(name: string): string[] {
+  const prefix = 'ComGithubPrometheusOperatorPrometheusOperatorPkgApisMonitoring';
+  const text = readFileSync(new URL(`${prefix}${name}.js`, folderOfSchemas), 'utf8');
+  return [
+    ...new Set(
+      [...text.matchAll(/instancePath\+"\/(\w+)",parentData:data/g)].map(([, one = '']) => one),
+    ),
+  ];
+}
+
+function withField(
+  record: object,
+  [name = '', ...rest]: readonly string[],
+  value: unknown,
+): object {
+  const inner = (record as Record<string, object>)[name] ?? {};
+  return { ...record, [name]: rest.length === 0 ? value : withField(inner, rest, value) };
+}
+
+const probe = {
+  ...{ module: 'http_2xx', prober: { url: 'blackbox:9115' } },
+  targets: { staticConfig: { static: ['http://a.example'] } },
+};
+const scrapeConfig = {
+  ...{ metricsPath: '/probe', params: { module: ['http_2xx'] } },
+  staticConfigs: [{ targets: ['http://a.example'] }],
+  relabelings: [
+    { sourceLabels: ['__address__'], targetLabel: '__param_target' },
+    { targetLabel: '__address__', replacement: 'blackbox:9115' },
+  ],
+};
+
+for (const [kind, schema, spec, place] of [
+  ['Probe', 'V1ProbeSpec', probe, []],
+  ['Probe', 'V1ProberSpec', probe, ['prober']],
+  ['Probe', 'V1ProbeTargets', probe, ['targets']],
+  ['Probe', 'V1ProbeTargetStaticConfig', probe, ['targets', 'staticConfig']],
+  ['ScrapeConfig', 'V1alpha1ScrapeConfigSpec', scrapeConfig, []],
+] as const) {
+  test(`no field of the published schema ${schema} is lost in silence`, () => {
+    const model = { kind, metadata: { name: 'x' }, spec };
+    const made = kind === 'Probe' ? new Probe(model as never) : new ScrapeConfig(model as never);
+    made.validate();
+    const shown = (changed: object) => {
+      const text = JSON.stringify({ ...model, spec: changed });
+      const plan = planOf([{ path: 'all.json', text, tables: null }], { from: 'prometheus' });
+      return `${textOf(plan)}\n${JSON.stringify(plan.resources)}`;
+    };
+    const before = shown(spec);
+    const values: Record<string, unknown> = {
+      ...{ interval: '45s', scrapeInterval: '45s', scrapeTimeout: '3s', path: '/other/probe' },
+      ...{ relabelings: [], relabelingConfigs: [{ action: 'drop' }], params: { given: ['x'] } },
+      ...{ static: ['http://b.example'], staticConfig: {}, labels: { team: 'x' }, targets: {} },
+      ...{ staticConfigs: [], fileSDConfigs: [{ files: ['x.json'] }] },
+    };
+    const names = fieldsOfSchema(schema);
+    assert.ok(names.length > 1, schema);
+    const lost = names.filter((name) => {
+      const whole = withField(spec, [...place, name], values[name] ?? 'given');
+      return shown(whole) === before;
+    });
+    // Where the exporter is: agents take its place.
+    assert.deepEqual(
+      lost.filter((name) => !['prober', 'url', 'path'].includes(name)),
+      [],
+    );
+  });
+}
 
 test('what is true by default and switched off is not lost', () => {
   const text = (followRedirects: boolean) =>

@@ -199,3 +199,24 @@ test('patterns and paths that are too slow for their text fail, and stop', () =>
     assert.match(error, /the (patterns|paths) were not searched within 10 s of CPU time/);
   }
 });
+
+test('a pattern finds its text in each value of a path', () => {
+  const judging = checkTypes.find(({ label }) => label === 'API')?.judging as Judging;
+  for (const [body, regex, comparison, target, isHeld] of [
+    ['{"a":"2.10"}', '^2\\.(\\d+)$', 'EQUALS', '10', true],
+    ['{"a":"3.10"}', '^2\\.(\\d+)$', 'NOT_NULL', '', false],
+    ['{"a":201}', '^(200|201)$', 'NOT_NULL', '', true],
+    ['{"a":202}', '^(200|201)$', 'NOT_NULL', '', false],
+    ['{"a":202}', '^(200|201)$', 'IS_NULL', '', true],
+    ['{"a":["x",12345678901234567890]}', '^x$', 'NOT_NULL', '', false],
+    ['{"a":{"b":1}}', '"b":(\\d)', 'EQUALS', '1', true],
+    ['{"a":null}', 'null', 'NOT_NULL', '', false],
+    ['{}', '.*', 'NOT_NULL', '', false],
+    ['no JSON', 'x', 'IS_NULL', '', false],
+  ] as const) {
+    const assertion = { source: 'JSON_BODY', property: '$.a', regex, comparison, target };
+    const measurement = { ...nothing, response: { status: 200, headers: {}, body } };
+    const [evaluated] = evaluateAssertions([assertion], judging, measurement);
+    assert.equal(evaluated?.error === undefined, isHeld, `${body} ${regex} ${comparison}`);
+  }
+});

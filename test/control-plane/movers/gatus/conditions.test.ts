@@ -14,6 +14,14 @@ function planOfCondition(condition: string) {
   return planOf([{ path: 'config.yaml', text, tables: null }]);
 }
 
+/** The assertions of the check that a condition becomes; empty for one that is switched off. */
+function assertionsOf(plan: ReturnType<typeof planOf>): Assertion[] {
+  const { activated, request } = payloadOf(plan, 'endpoint-tried');
+  if (activated === false) return [];
+  const { assertions } = request as { assertions: Partial<Assertion>[] };
+  return assertions.map((one) => ({ property: '', target: '', regex: null, ...one }) as Assertion);
+}
+
 function measured(body: string, status: number, responseTime: number): Measurement {
   return {
     ...{ startedAt: 0, stoppedAt: responseTime, responseTime, failure: null, request: {} },
@@ -23,19 +31,15 @@ function measured(body: string, status: number, responseTime: number): Measureme
 
 /** Whether the assertions of a condition hold for an answer. */
 function holds(condition: string, body: string, status = 200, responseTime = 100): boolean {
-  const payload = payloadOf(planOfCondition(condition), 'endpoint-tried');
-  assert.equal(payload['activated'], true, condition);
-  const { assertions } = payload['request'] as { assertions: Partial<Assertion>[] };
-  const whole = assertions.map((one) => ({ property: '', target: '', regex: null, ...one }));
-  const evaluated = evaluateAssertions(
-    ...([
-      whole as Assertion[],
-      apiCheck.judging as never,
-      measured(body, status, responseTime),
-    ] as const),
-  );
-  return evaluated.every(({ error }) => error === undefined);
+  const assertions = assertionsOf(planOfCondition(condition));
+  assert.ok(assertions.length > 0, condition);
+  return passes(assertions, body, status, responseTime);
 }
+
+const passes = (assertions: Assertion[], body: string, status: number, responseTime: number) =>
+  evaluateAssertions(
+    ...([assertions, apiCheck.judging as never, measured(body, status, responseTime)] as const),
+  ).every(({ error }) => error === undefined);
 
 test('a condition holds for what it holds for in Gatus', () => {
   for (const [condition, body, wanted] of [
@@ -58,6 +62,38 @@ test('a condition holds for what it holds for in Gatus', () => {
     ['has([BODY].errors) == false', '{"errors":["x"]}', false],
     ['[BODY].name == pat(*sho*)', '{"name":"web shop"}', true],
     ['[BODY].deleted == false', '{"deleted":false}', true],
+    // Decimals are cut off there.
+    ['[BODY].load >= 18', '{"load":17.5}', false],
+    ['[BODY].load >= 18', '{"load":18}', true],
+    ['[BODY].load > 17', '{"load":17.999}', false],
+    ['[BODY].load > 90', '{"load":90.5}', false],
+    ['[BODY].load > 90', '{"load":91}', true],
+    ['[BODY].load < 1.5', '{"load":0.99}', true],
+    ['[BODY].load < 1.5', '{"load":1.2}', false],
+    ['[BODY].load <= 1', '{"load":1.9}', true],
+    ['[BODY].load >= 0', '{"load":-0.5}', true],
+    ['[BODY].load > -2', '{"load":-1.5}', true],
+    ['[BODY].load > -2', '{"load":-2.5}', false],
+    ['[BODY].load <= -2', '{"load":-1.5}', false],
+    ['[BODY].load <= -2', '{"load":-2}', true],
+    ['[BODY] >= 18', '17.5', false],
+    ['[BODY].s == any(up, ok)', '{"s":"ok"}', true],
+    ['[BODY].s == any(up, ok)', '{"s":"okay"}', false],
+    ['[BODY].code == any(200, 201)', '{"code":201}', true],
+    ['[BODY].code != any(200, 201)', '{"code":201}', false],
+    ['[BODY].code != any(200, 201)', '{"code":202}', true],
+    ['[BODY].version == pat(2.*)', '{"version":"2.10"}', true],
+    ['[BODY].version == pat(2.*)', '{"version":"12.1"}', false],
+    ['[BODY].version == pat(2.*)', '{"v":1}', false],
+    ['[BODY].version != pat(2.*)', '{"version":"3"}', true],
+    ['[BODY].version != pat(*sion*)', '{}', false],
+    ['[BODY].name == pat(v[0-9]?)', '{"name":"v1x"}', true],
+    ['[BODY].name == pat(v[^0-9]?)', '{"name":"v1x"}', false],
+    ['[BODY].name == pat(a\\*)', '{"name":"a*"}', true],
+    ['[BODY].name == pat(a\\*)', '{"name":"ab"}', false],
+    ['[BODY].items[*].up == true', '{"items":[{"up":true},{"up":true}]}', true],
+    ['[BODY].items[*].up == true', '{"items":[{"up":true},{"up":false}]}', false],
+    ['[BODY].items[*].up == true', '{"items":[]}', false],
   ] as const) {
     assert.equal(holds(condition, body), wanted, `${condition} with ${body}`);
   }
@@ -89,6 +125,260 @@ test('a condition that cannot be said switches the check off and stands in the r
     assert.equal(payloadOf(plan, 'endpoint-tried')['activated'], false, condition);
     assert.ok(textOf(plan).includes(`\`${condition}\``), condition);
   }
+});
+
+/** How Gatus reads a text where it compares numbers. */
+const numberThere = (text: string): number => {
+  const [, amount, unit = ''] = /^(\d+)(ms|s|m|h)$/.exec(text) ?? [];
+  const ms = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }[unit];
+  if (amount !== undefined && ms !== undefined) return Number(amount) * ms;
+  return /^[+-]?\d+(\.\d+)?$/.test(text) ? Math.trunc(Number(text)) : 0;
+};
+
+const globThere = (glob: string, text: string): boolean => {
+  if (glob === '*') return true;
+  const [plain, searched] = [glob.replaceAll('/', ''), text.replaceAll('/', '')];
+  const inner = (from: number, at: number): boolean => {
+    if (from === plain.length) return at === searched.length;
+    if (plain[from] === '*') {
+      return Array.from({ length: searched.length - at + 1 }, (_each, more) => at + more).some(
+        (next) => inner(from + 1, next),
+      );
+    }
+    return (
+      at < searched.length && [searched[at], '?'].includes(plain[from]) && inner(from + 1, at + 1)
+    );
+  };
+  return inner(0, 0);
+};
+
+/** The text of a value on a path; null where there is none. */
+function walked(path: string, body: string): string | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  for (const part of path.split('.').filter((one) => one !== '')) {
+    value = typeof value === 'object' && value !== null ? (value as never)[part] : undefined;
+  }
+  if (value === undefined || value === null) return null;
+  if (Array.isArray(value)) return `[${value.join(' ')}]`;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** The conditions of Gatus, written anew from its documentation and its sources. */
+function holdsThere(condition: string, body: string, status: number, ms: number): boolean {
+  const operator =
+    ['==', '!=', '<=', '>=', '>', '<'].find((one) => condition.includes(` ${one} `)) ?? '';
+  const [left = '', right = ''] = condition.split(` ${operator} `).map((side) => {
+    if (side === '[STATUS]') return String(status);
+    if (side === '[RESPONSE_TIME]') return String(ms);
+    if (side === '[BODY]') return body.trim();
+    const [, name, path] = /^(?:(len|has)\()?\[BODY\](\.[\w.]+)\)?$/.exec(side) ?? [];
+    if (path === undefined) return side;
+    const found = walked(path, body);
+    if (name === 'has') return String(found !== null);
+    if (found === null) return `${side} (INVALID)`;
+    const list: unknown = name === 'len' && found.startsWith('[') ? JSON.parse(body) : null;
+    const items = list === null ? null : (list as Record<string, unknown>)[path.slice(1)];
+    if (name === 'len')
+      return String(Array.isArray(items) ? items.length : Buffer.byteLength(found));
+    return found;
+  });
+  const equal = () => {
+    const [, name, inner = ''] = /^(any|pat)\((.*)\)$/.exec(right) ?? [];
+    if (name === 'pat') return globThere(inner, left);
+    if (name === 'any') return inner.split(',').some((one) => one.trim() === left);
+    const areWhole = [left, right].every((text) => /^[+-]?\d+$/.test(text));
+    return areWhole ? Number(left) === Number(right) : left === right;
+  };
+  if (operator === '==') return equal();
+  if (operator === '!=') return !equal();
+  const [a, b] = [numberThere(left), numberThere(right)];
+  return { '<=': a <= b, '>=': a >= b, '>': a > b, '<': a < b }[operator] ?? false;
+}
+
+/** The same numbers in each run. */
+function numbers(seed: number) {
+  let state = seed;
+  return (below: number): number => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
+    return Math.floor((state / 4_294_967_296) * below);
+  };
+}
+
+for (const operator of ['==', '!=', '<=', '>=', '<', '>']) {
+  test(`10,000 answers are judged by ${operator} as there, or a line says where not`, () => {
+    const below = numbers(operator.charCodeAt(0) * 256 + operator.length);
+    const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T;
+    const isOrder = !['==', '!='].includes(operator);
+    const targets = [
+      ...['0', '1', '5', '-2', '17', '18', '200', '17.5', '-0.5'],
+      ...(isOrder ? ['2s'] : ['up', 'down', 'true', 'any(5, up)', 'any(17.5, x)', 'any(true)']),
+      ...(isOrder ? [] : ['pat(*)', 'pat(u*)', 'pat(*w*)', 'pat(*a*)', 'pat(1?.5)', 'pat(d?wn)']),
+    ];
+    const value = () =>
+      pick<() => unknown>([
+        () => below(40) - 20,
+        () => (below(4000) - 2000) / 100,
+        ...[() => 200, () => pick([true, false, null]), () => pick(['up', 'down', '', 'a w', 'ü'])],
+        ...[
+          () => String(below(30) - 10),
+          () => '17.5',
+          () => pick([[], [1, 2], ['up']]),
+          () => ({ b: 1 }),
+        ],
+      ])();
+    const answer = () =>
+      pick([
+        ...[() => JSON.stringify({ a: value() }), () => JSON.stringify({ a: value(), b: 2 })],
+        ...[
+          () => JSON.stringify({ b: value() }),
+          () => pick(['', ' up\n', '<p>down</p>', '5', '17.9', 'null']),
+        ],
+      ])();
+    const unexplained: string[] = [];
+    for (const left of [
+      '[BODY].a',
+      '[BODY]',
+      '[STATUS]',
+      '[RESPONSE_TIME]',
+      'len([BODY].a)',
+      'has([BODY].a)',
+    ]) {
+      for (const right of left.startsWith('has') ? ['true', 'false'] : targets) {
+        const condition = `${left} ${operator} ${right}`;
+        const plan = planOfCondition(condition);
+        const assertions = assertionsOf(plan);
+        const said = plan.lines.filter(({ text }) => text.includes(`\`${condition}\``));
+        if (assertions.length === 0) {
+          assert.ok(said.length > 0, condition);
+          continue;
+        }
+        for (let tries = 0; tries < 200; tries += 1) {
+          const body = answer();
+          const [status, ms] = [pick([200, 204, 301, 500]), below(40)];
+          const there = holdsThere(condition, body, status, ms);
+          const here = passes(assertions, body, status, ms);
+          const excuse = there
+            ? /also holds there|counts the bytes|status 0/
+            : /counts the bytes|now pass/;
+          if (there !== here && !said.some(({ text }) => excuse.test(text))) {
+            unexplained.push(`${condition} with ${body}, ${status}, ${ms}: ${there} there`);
+          }
+        }
+      }
+    }
+    assert.deepEqual([...new Set(unexplained)].slice(0, 20), []);
+  });
+}
+
+test('servers of gRPC and questions over HTTPS have their checks', () => {
+  const planned = (endpoint: object) =>
+    planOf(
+      [
+        {
+          ...{ path: 'config.json', tables: null },
+          text: JSON.stringify({ endpoints: [{ name: 'tried', ...endpoint }] }),
+        },
+      ],
+      { from: 'gatus' },
+    );
+  const tried = (endpoint: object) => payloadOf(planned(endpoint), 'endpoint-tried');
+  for (const [url, condition, tls, assertion] of [
+    ['grpc://a.example:50051', '[CONNECTED] == true', false, undefined],
+    ['grpcs://a.example:443', '[BODY].status == SERVING', true, ['EQUALS', 'SERVING']],
+    ['grpcs://a.example:443', '[BODY].status != NOT_SERVING', true, ['NOT_EQUALS', 'NOT_SERVING']],
+  ] as const) {
+    const { checkType, activated, request } = tried({ url, conditions: [condition] });
+    const { grpcConfig, assertions } = request as {
+      grpcConfig: { tls: boolean };
+      assertions: { comparison: string; target: string }[];
+    };
+    assert.deepEqual([checkType, activated, grpcConfig.tls], ['GRPC', true, tls], url);
+    const [made] = assertions;
+    assert.deepEqual(made && [made.comparison, made.target], assertion);
+  }
+  assert.equal(
+    tried({ url: 'grpc://a.example:1', conditions: ['[BODY].status == x'] })['activated'],
+    false,
+  );
+  assert.match(
+    textOf(planned({ url: 'grpc://a.example', conditions: ['[CONNECTED] == true'] })),
+    /is not a host with a port\. Nothing was created/,
+  );
+  const expiring = planned({
+    url: 'grpcs://a.example:443',
+    conditions: ['[CONNECTED] == true', '[CERTIFICATE_EXPIRATION] > 48h'],
+  });
+  assert.equal(payloadOf(expiring, 'certificate-tried')['checkType'], 'SSL');
+  const dns = { 'query-name': 'a.example.', 'query-type': 'AAAA' };
+  const asked = tried({
+    url: 'https://dns.example/dns-query',
+    dns,
+    conditions: ['[CONNECTED] == true'],
+  });
+  const { url } = asked['request'] as { url: string };
+  assert.deepEqual([asked['checkType'], asked['activated']], ['API', true]);
+  const question = Buffer.from(new URL(url).searchParams.get('dns') ?? '', 'base64url');
+  assert.equal(question.subarray(12).toString('latin1'), '\u0001a\u0007example\0\0\u001c\0\u0001');
+  const judged = tried({
+    url: 'https://dns.example/',
+    dns,
+    conditions: ['[DNS_RCODE] == NOERROR'],
+  });
+  assert.equal(judged['activated'], false);
+  assert.equal(
+    tried({ url: '192.0.2.53', dns, conditions: ['[CONNECTED] == true'] })['checkType'],
+    'DNS',
+  );
+});
+
+test('comments name no variables, and what has none yet is named as such', () => {
+  const text = `# $UNKNOWN and \${OTHER}
+endpoints:
+  - name: a # with $THIS
+    url: https://a.example/#$FRAGMENT
+    body: |
+      # $BODY
+    conditions: ["[STATUS] == 200"]
+  - { name: b, url: \${BASE}/b, conditions: ["[STATUS] == 200"] }
+`;
+  const plan = planOf([{ path: 'config.yaml', text, tables: null }]);
+  assert.deepEqual(
+    plan.missing.map((what) => /variable (\w+),/.exec(what)?.[1]),
+    ['FRAGMENT', 'BODY', 'BASE'],
+  );
+  assert.match(
+    textOf(plan),
+    /«b».*: needs the environment variable BASE first\. Nothing was created/,
+  );
+  assert.doesNotMatch(textOf(plan), /without scheme|not a valid|has no host|zq7env/);
+  const given = { FRAGMENT: 'x', BODY: 'y', BASE: 'https://b.example' };
+  const whole = planOf([{ path: 'config.yaml', text, tables: null }], { environment: given });
+  assert.deepEqual([whole.missing, whole.resources.length], [[], 2]);
+});
+
+test('a provider that no endpoint uses is named, whatever others are called', () => {
+  const text = JSON.stringify({
+    alerting: {
+      teams: { 'webhook-url': 'https://a.example/' },
+      'teams-workflows': { 'webhook-url': 'https://b.example/' },
+    },
+    endpoints: [
+      {
+        name: 'a',
+        url: 'icmp://a.example',
+        conditions: ['[CONNECTED] == true'],
+        alerts: [{ type: 'teams-workflows' }],
+      },
+    ],
+  });
+  const said = textOf(planOf([{ path: 'config.json', text, tables: null }], { from: 'gatus' }));
+  assert.match(said, /«teams»[^«]*: no endpoint uses this provider/);
+  assert.doesNotMatch(said, /«teams-workflows»[^«]*: no endpoint/);
 });
 
 test('conditions on certificates make an SSL check, with or without alerts', () => {
