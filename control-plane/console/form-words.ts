@@ -118,6 +118,7 @@ export const labels: Readonly<Record<string, string>> = {
   config: '',
   'config.url': 'URL',
   'config.webhookSecret': 'Secret that signs the messages',
+  'config.expectedAnswer': 'Delivered when the answer holds',
   'config.webhookType': 'Kind of receiver',
   'config.apiKey': 'API key',
   'config.serviceKey': 'Integration key',
@@ -175,6 +176,8 @@ export const folded: ReadonlySet<string> = new Set([
   'template',
   'webhookSecret',
   'webhookType',
+  'expectedAnswer',
+  'authority',
   'pingToken',
 ]);
 
