@@ -100,6 +100,7 @@ export const labels: Readonly<Record<string, string>> = {
   knownBadCA: 'Known bad authority',
   ocspMustStapleRespected: 'OCSP stapling where it is required',
   sctPresent: 'Certificate transparency (SCT)',
+  startTls: 'StartTLS of',
   sslCheckDomain: 'Watches the certificate of',
   codeBundlePath: 'Code bundle',
   playwrightVersion: 'Playwright version',
@@ -164,6 +165,7 @@ export const folded: ReadonlySet<string> = new Set([
   'basicAuth',
   'queryParameters',
   'serverName',
+  'startTls',
   'skipChainValidation',
   'handshakeTimeoutMs',
   'storeResponseBody',
@@ -185,6 +187,7 @@ export const folded: ReadonlySet<string> = new Set([
 export const verbatim: ReadonlySet<string> = new Set([
   'method',
   'recordType',
+  'startTls',
   'bodyType',
   'protocol',
   'ipFamily',
