@@ -34,6 +34,15 @@ export function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
+/** The value of a JSON text; undefined for another text. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** An empty value says nothing, unless the source has another default. */
 function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '' || value === false || value === 0) {

@@ -1,6 +1,7 @@
 /** What an alert rule compares, by the grammar of Prometheus: understood whole, or not at all. */
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
+import { flipped, type Operator } from '../decide/compare.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { lookUp } from '../source-object.ts';
 import { matcherOf, type Matcher } from './relabel.ts';
@@ -13,8 +14,6 @@ interface Selector {
   /** True for the average over a while. */
   isAverage: boolean;
 }
-
-export type Operator = '==' | '!=' | '<' | '<=' | '>' | '>=';
 
 /** A metric, or how far it is ahead of the present, against a number. */
 export interface Comparison extends Selector {
@@ -51,9 +50,8 @@ function plus(left: Linear, right: Linear): Linear {
   };
 }
 
-const operators: Readonly<Record<string, readonly [Operator, flipped: Operator]>> = {
-  ...{ Eql: ['==', '=='], Neq: ['!=', '!='], Lss: ['<', '>'], Lte: ['<=', '>='] },
-  ...{ Gtr: ['>', '<'], Gte: ['>=', '<='] },
+const operators: Readonly<Record<string, Operator>> = {
+  ...{ Eql: '==', Neq: '!=', Lss: '<', Lte: '<=', Gtr: '>', Gte: '>=' },
 };
 
 const escapes: Readonly<Record<string, string>> = {
@@ -171,7 +169,9 @@ class Reader {
       throw new NotUnderstood();
     const limit = Number((-constant / factor).toFixed(6));
     if (!Number.isFinite(limit)) throw new NotUnderstood();
-    return [{ ...selector, isAhead: perMetric !== 0, operator: how[factor < 0 ? 1 : 0], limit }];
+    return [
+      { ...selector, isAhead: perMetric !== 0, operator: factor < 0 ? flipped[how] : how, limit },
+    ];
   }
 }
 

@@ -1,11 +1,12 @@
 /** Alert rules of Prometheus about probes, as settings of the checks that they select. */
+import { compare, type Operator } from '../decide/compare.ts';
 import { duration } from '../decide/interval.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { thresholdFor } from '../decide/retries.ts';
 import { certificateCheckText, type TlsServer } from '../converted-check.ts';
 import type { Entry, Plan } from '../plan.ts';
 import { lookUp, SourceObject, type Fields } from '../source-object.ts';
-import { comparisonsIn, type Comparison, type Operator } from './promql.ts';
+import { comparisonsIn, type Comparison } from './promql.ts';
 import type { Labels } from './relabel.ts';
 
 /** A check that rules may change before it is added. */
@@ -55,15 +56,6 @@ interface Given {
 
 /** Null where the comparison says something else. */
 type Reading = (given: Given) => Wish | null;
-
-const compare: Readonly<Record<Operator, (value: number, limit: number) => boolean>> = {
-  '==': (value, limit) => value === limit,
-  '!=': (value, limit) => value !== limit,
-  '<': (value, limit) => value < limit,
-  '<=': (value, limit) => value <= limit,
-  '>': (value, limit) => value > limit,
-  '>=': (value, limit) => value >= limit,
-};
 
 const namesOf = (probes: readonly Probe[]) =>
   probes.map(({ entry }) => `«${entry.name}»`).join(', ');

@@ -1,6 +1,7 @@
 /** Conditions of Gatus as assertions. All conditions of an endpoint must hold, as all assertions must. */
 import { healthStatuses } from '@monitor/shared/contract/checks/grpc.ts';
 import { adjacent } from '../decide/adjacent.ts';
+import { compare, flipped, type Operator } from '../decide/compare.ts';
 import { containedText, escapeRegex, regexOfGlob } from '../decide/glob.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { jsonPathOfKeys } from '../decide/json-path.ts';
@@ -21,11 +22,6 @@ export interface Judged {
 
 /** In the order in which the source looks for them. */
 const operators = ['==', '!=', '<=', '>=', '<', '>'] as const;
-type Operator = (typeof operators)[number];
-
-const flipped: Readonly<Record<Operator, Operator>> = {
-  ...{ '==': '==', '!=': '!=', '<=': '>=', '>=': '<=', '<': '>', '>': '<' },
-};
 
 interface Condition {
   text: string;
@@ -60,15 +56,6 @@ function numberOf(text: string): number | null {
 /** What a whole number is compared with: without an order, as a text unless both are whole. */
 const wholeOf = ({ operator, right }: Condition): number | null =>
   ['==', '!='].includes(operator) && !/^[+-]?\d+$/.test(right) ? null : numberOf(right);
-
-const compare: Readonly<Record<Operator, (value: number, target: number) => boolean>> = {
-  '==': (value, target) => value === target,
-  '!=': (value, target) => value !== target,
-  '<=': (value, target) => value <= target,
-  '>=': (value, target) => value >= target,
-  '<': (value, target) => value < target,
-  '>': (value, target) => value > target,
-};
 
 /** Comparisons of a whole number. */
 function numeric(operator: Operator, target: number): { comparison: string; target: string } {

@@ -6,7 +6,7 @@ import { httpCheck } from '../http-request.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
 import { ref, slug, type Entry, type Plan } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, recordsIn, SourceObject, textOf } from '../source-object.ts';
+import { lookUp, recordsIn, SourceObject, textOf, type Fields } from '../source-object.ts';
 import { windowsOf, type Recurrence } from '../windows.ts';
 import { Alerting } from './alerts.ts';
 import { judge, type EndpointKind, type Judged } from './conditions.ts';
@@ -241,12 +241,6 @@ interface Context {
 
 const maintenanceTag = (plan: Plan, owner: string) => `${plan.project}-maintenance-${owner}`;
 
-function keyOf(context: Context, group: string, name: string): string {
-  const { plan } = context;
-  // Each is an object of its own, whatever its name.
-  return plan.idFor(slug(group === '' ? name : `${group}_${name}`).toLowerCase(), Symbol(name));
-}
-
 function addWindows(context: Context, owner: string, title: string, given: unknown): boolean {
   const { plan } = context;
   if (!isFields(given)) return false;
@@ -304,18 +298,40 @@ function maintenanceTags(
   return context.hasMaintenance ? [maintenanceTag(plan, 'all'), ...own] : own;
 }
 
-function convertEndpoint(context: Context, given: Record<string, unknown>): void {
-  const { plan, alerting, filled } = context;
+/** An endpoint that is being converted. */
+interface Source {
+  endpoint: SourceObject;
+  name: string;
+  group: string;
+  key: string;
+  entry: Entry;
+}
+
+/** Null, with a line, for an endpoint whose variables have no value. */
+function sourceOf({ plan, filled }: Context, kind: string, given: Fields): Source | null {
   const endpoint = new SourceObject(given, endpointDefaults);
-  const name = endpoint.text('name');
-  const group = endpoint.text('group');
-  const key = keyOf(context, group, name);
-  const entry = plan.entry('endpoint', key, name, given);
-  const unset = filled.unsetIn(given);
-  if (unset.length > 0) {
-    entry.notCarried(unsetText(unset));
-    return;
-  }
+  const [name, group] = [endpoint.text('name'), endpoint.text('group')];
+  const path = slug(group === '' ? name : `${group}_${name}`).toLowerCase();
+  // Each is an object of its own, whatever its name.
+  const key = plan.idFor(path, given);
+  const entry = plan.entry(kind, key, name, given);
+  const unset = filled.unsetIn({ ...given, token: '' });
+  if (unset.length > 0) entry.notCarried(unsetText(unset));
+  return unset.length > 0 ? null : { endpoint, name, group, key, entry };
+}
+
+/** Fields that checks of both kinds have. */
+function commonOf(context: Context, source: Source, description: string, tags: string[] = []) {
+  const { endpoint, name, group, key } = source;
+  return {
+    ...{ name, description, active: endpoint.flag('enabled'), groupId: context.plan.group(group) },
+    tags: [...tags, ...maintenanceTags(context, key, name, endpoint.list('maintenance-windows'))],
+  };
+}
+
+function convertEndpoint(context: Context, source: Source): void {
+  const { plan, alerting } = context;
+  const { endpoint, name, group, key, entry } = source;
   const url = endpoint.text('url');
   const scheme = /^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? '';
   const client = endpoint.object('client', clientDefaults);
@@ -340,16 +356,8 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
   const alerts = alerting.of(
     ...([entry, key, group, endpoint.get('alerts'), seconds, every.seconds] as const),
   );
-  const common = {
-    name,
-    description: alerts.description,
-    tags: [
-      ...endpoint.pairs('extra-labels').map((pair) => pair.join(':')),
-      ...maintenanceTags(context, key, name, endpoint.list('maintenance-windows')),
-    ],
-    active: endpoint.flag('enabled'),
-    groupId: plan.group(group),
-  };
+  const labels = endpoint.pairs('extra-labels').map((pair) => pair.join(':'));
+  const common = commonOf(context, source, alerts.description, labels);
   entry.leftovers(endpoint, {
     ui: '`ui` has no counterpart',
     'client.store-cookies': '`client.store-cookies` has no counterpart',
@@ -372,18 +380,9 @@ function convertEndpoint(context: Context, given: Record<string, unknown>): void
 
 const minPeriodSeconds = 30;
 
-function convertExternal(context: Context, given: Record<string, unknown>): void {
-  const { plan, alerting, filled } = context;
-  const endpoint = new SourceObject(given, { enabled: true });
-  const name = endpoint.text('name');
-  const group = endpoint.text('group');
-  const key = keyOf(context, group, name);
-  const entry = plan.entry('external endpoint', key, name, given);
-  const unset = filled.unsetIn({ ...given, token: '' });
-  if (unset.length > 0) {
-    entry.notCarried(unsetText(unset));
-    return;
-  }
+function convertExternal(context: Context, source: Source): void {
+  const { plan, alerting } = context;
+  const { endpoint, group, key, entry } = source;
   const interval = goDuration(endpoint.object('heartbeat').get('interval')) ?? 0;
   if (interval === 0) {
     entry.notCarried(
@@ -400,13 +399,7 @@ function convertExternal(context: Context, given: Record<string, unknown>): void
     'jobs call another address, with another token (`token`): `/api/v1/endpoints/…/external` → `/ping/<token>`. Change every job. `success=false` → `/ping/<token>/fail`',
   );
   const alerts = alerting.of(entry, key, group, endpoint.get('alerts'), interval, period);
-  const common = {
-    name,
-    description: alerts.description,
-    tags: maintenanceTags(context, key, name, endpoint.list('maintenance-windows')),
-    active: endpoint.flag('enabled'),
-    groupId: plan.group(group),
-  };
+  const common = commonOf(context, source, alerts.description);
   entry.leftovers(endpoint);
   const check = ref(`external-endpoint-${key}`);
   const heartbeat = { period, periodUnit: 'seconds', grace: 0, graceUnit: 'seconds' };
@@ -417,7 +410,7 @@ function convertExternal(context: Context, given: Record<string, unknown>): void
   alerts.subscribe(check);
 }
 
-function records(configuration: SourceObject, name: string): Record<string, unknown>[] {
+function records(configuration: SourceObject, name: string): Fields[] {
   const list = configuration.get(name) ?? [];
   if (!Array.isArray(list) || !list.every(isFields)) {
     throw new SourceError(`\`${name}\` is not a list of maps`);
@@ -437,9 +430,14 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   context.hasMaintenance = addWindows(
     ...([context, 'all', 'Maintenance', configuration.get('maintenance')] as const),
   );
-  for (const endpoint of records(configuration, 'endpoints')) convertEndpoint(context, endpoint);
-  for (const endpoint of records(configuration, 'external-endpoints')) {
-    convertExternal(context, endpoint);
+  for (const [list, kind, convertOne] of [
+    ['endpoints', 'endpoint', convertEndpoint],
+    ['external-endpoints', 'external endpoint', convertExternal],
+  ] as const) {
+    for (const given of records(configuration, list)) {
+      const source = sourceOf(context, kind, given);
+      if (source !== null) convertOne(context, source);
+    }
   }
   for (const suite of records(configuration, 'suites')) {
     const name = textOf(suite['name'] ?? '');

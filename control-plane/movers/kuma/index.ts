@@ -3,7 +3,8 @@ import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
 import { Channels } from '../channels.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
 import { ref, slug, type Plan } from '../plan.ts';
-import { lookUp, SourceObject, textOf } from '../source-object.ts';
+import { isFields } from '@monitor/shared/fields.ts';
+import { lookUp, parsedJson, SourceObject, textOf } from '../source-object.ts';
 import { isBackup, tablesOfBackup } from './backup.ts';
 import { convertMaintenance, maintenanceTag } from './maintenance.ts';
 import { convertMonitor, parentsOf, type NotificationOfMonitor } from './monitors.ts';
@@ -40,15 +41,6 @@ export const kumaAggregates = {
   api_key: 'count(*) as count',
 };
 
-function parsedBackup(text: string): unknown {
-  if (!text.trimStart().startsWith('{')) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function isDatabase({ tables }: SourceFile): boolean {
   return tables !== null && 'monitor' in tables && 'setting' in tables;
 }
@@ -74,7 +66,7 @@ function readSource(files: readonly SourceFile[]): SourceTables {
     throw new SourceError(`${names}: name one of them, each is an installation of its own`);
   }
   if (file.tables !== null) return file.tables;
-  const backup = parsedBackup(file.text);
+  const backup = parsedJson(file.text);
   if (isBackup(backup)) return tablesOfBackup(backup);
   throw new SourceError(
     `${file.path} is cut off or damaged: it begins like a backup of Uptime Kuma and is not valid JSON`,
@@ -87,26 +79,16 @@ const rows = (tables: SourceTables, name: string): readonly SourceRow[] => table
 function settingsOf(tables: SourceTables): Map<string, unknown> {
   return new Map(
     rows(tables, 'setting').map((row) => {
-      const text = textOf(row['value'] ?? '');
-      try {
-        return [textOf(row['key']), JSON.parse(text) as unknown];
-      } catch {
-        return [textOf(row['key']), text];
-      }
+      const text = textOf(row['value']);
+      return [textOf(row['key']), parsedJson(text) ?? text];
     }),
   );
 }
 
 /** Settings without a meaning for the checks, and those that only the source uses. */
 const settingsOfInstallation = new Set([
-  ...[
-    'database_version',
-    'databasePatchedFiles',
-    'jwtSecret',
-    'serverTimezone',
-    'initServerTimezone',
-  ],
-  ...['tlsExpiryNotifyDays', 'migrateAggregateTableState'],
+  ...['database_version', 'databasePatchedFiles', 'jwtSecret', 'serverTimezone'],
+  ...['initServerTimezone', 'tlsExpiryNotifyDays', 'migrateAggregateTableState'],
 ]);
 
 const defaultCertificateDays = [7, 14, 21];
@@ -143,14 +125,12 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
     const notification = new SourceObject(row, { active: 1 });
     const name = notification.text('name');
     const entry = plan.entry('notification', textOf(id), name);
-    let given: unknown;
-    try {
-      given = JSON.parse(notification.text('config'));
-    } catch {
+    const given = parsedJson(notification.text('config'));
+    if (given === undefined) {
       entry.notCarried('its configuration is not valid JSON. Nothing was created');
       continue;
     }
-    const config = new SourceObject((given ?? {}) as Record<string, unknown>);
+    const config = new SourceObject(isFields(given) ? given : {});
     const type = config.text('type');
     notification.skip('id', 'user_id', 'active');
     config.skip('name', 'isDefault', 'applyExisting', 'id', 'active', 'userId');

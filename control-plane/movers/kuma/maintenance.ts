@@ -1,6 +1,6 @@
 /** Maintenance of Uptime Kuma: windows that select checks by a tag. */
 import type { Entry, Plan } from '../plan.ts';
-import { lookUp, type SourceObject } from '../source-object.ts';
+import { lookUp, parsedJson, type SourceObject } from '../source-object.ts';
 import { localTime, windowsOf, type Recurrence } from '../windows.ts';
 
 /** The tag that ties checks to a maintenance. */
@@ -15,13 +15,9 @@ interface Schedule {
   durationSeconds: number;
 }
 
-function listOf(maintenance: SourceObject, field: string): unknown[] {
-  try {
-    const list: unknown = JSON.parse(maintenance.text(field) || '[]');
-    return Array.isArray(list) ? list : [];
-  } catch {
-    return [];
-  }
+function listOf(maintenance: SourceObject, field: string): readonly unknown[] {
+  const list = parsedJson(maintenance.text(field));
+  return Array.isArray(list) ? list : [];
 }
 
 function secondsBetween(start: string, end: string): number {

@@ -1,4 +1,4 @@
-/** The monitor types of Uptime Kuma: what each becomes, and which fields have an effect on it. */
+/** The monitor types of Uptime Kuma: what each becomes. */
 import {
   acceptedCodes,
   dnsCheck,
@@ -13,41 +13,14 @@ import { parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, type SourceObject, textOf } from '../source-object.ts';
+import { lookUp, parsedJson, type SourceObject, textOf } from '../source-object.ts';
 import { jsonPathOf } from '../decide/json-path.ts';
 
-type MonitorType = {
-  /** Fields beyond the common ones that have an effect. */
-  uses: readonly string[];
-  convert(monitor: SourceObject, entry: Entry): ConvertedCheck | null;
-};
-
-const oauthFields = [
-  ...['oauth_client_id', 'oauth_client_secret', 'oauth_token_url', 'oauth_scopes'],
-  ...['oauth_auth_method', 'oauth_audience'],
-];
-
-const httpFields = [
-  ...oauthFields,
-  ...['url', 'method', 'headers', 'body', 'http_body_encoding', 'accepted_statuscodes_json'],
-  ...['maxredirects', 'ignore_tls', 'auth_method', 'basic_auth_user', 'basic_auth_pass'],
-  ...['auth_domain', 'auth_workstation', 'bearer_token'],
-  ...['tls_ca', 'tls_cert', 'tls_key', 'cache_bust', 'proxy_id', 'ip_family', 'timeout'],
-  ...['expiry_notification', 'save_response', 'save_error_response', 'response_max_length'],
-  ...['retry_only_on_status_code_failure', 'domain_expiry_notification'],
-];
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+type MonitorType = (monitor: SourceObject, entry: Entry) => ConvertedCheck | null;
 
 /** Assertions for the accepted status codes; they also keep an error status from failing by itself. */
 function statusAssertions(monitor: SourceObject, entry: Entry): Record<string, unknown>[] {
-  const list = parsed(monitor.text('accepted_statuscodes_json'));
+  const list = parsedJson(monitor.text('accepted_statuscodes_json'));
   const texts = Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
   const ranges = texts.map(parseCodeRange).filter((range): range is CodeRange => range !== null);
   if (ranges.length < (Array.isArray(list) ? list.length : 1)) {
@@ -60,7 +33,7 @@ function statusAssertions(monitor: SourceObject, entry: Entry): Record<string, u
 function headersOf(monitor: SourceObject, entry: Entry): [string, string][] {
   const text = monitor.text('headers');
   if (text === '') return [];
-  const value = parsed(text);
+  const value = parsedJson(text);
   if (!isFields(value)) {
     entry.notCarried('`headers` is not a JSON object');
     return [];
@@ -73,42 +46,43 @@ interface Credentials {
   headers: [string, string][];
 }
 
+const noCredentials: Credentials = { basicAuth: null, headers: [] };
+/** A way that has no counterpart: its fields are not read. */
+const without =
+  (why: string, fields: readonly string[]) =>
+  (monitor: SourceObject, entry: Entry): Credentials => {
+    monitor.skip(...fields);
+    entry.deactivated(why);
+    return noCredentials;
+  };
+
 /** Ways to authenticate by `auth_method`; the credentials of other ways are not read. */
 const credentialsBy: Readonly<
   Record<string, (monitor: SourceObject, entry: Entry) => Credentials>
 > = {
-  basic: (monitor) => ({
-    basicAuth: {
-      username: monitor.text('basic_auth_user'),
-      password: monitor.text('basic_auth_pass'),
-    },
-    headers: [],
-  }),
+  basic: (monitor) => {
+    const [username, password] = ['user', 'pass'].map((one) => monitor.text(`basic_auth_${one}`));
+    return { ...noCredentials, basicAuth: { username: username ?? '', password: password ?? '' } };
+  },
   bearer: (monitor) => ({
-    basicAuth: null,
+    ...noCredentials,
     headers: [['Authorization', `Bearer ${monitor.text('bearer_token')}`]],
   }),
-  ntlm: (monitor, entry) => {
-    monitor.skip('basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation');
-    entry.deactivated(
-      'signs in with NTLM (`basic_auth_user`, `basic_auth_pass`, `auth_domain`, `auth_workstation`), which is not offered here',
-    );
-    return { basicAuth: null, headers: [] };
-  },
-  'oauth2-cc': (monitor, entry) => {
-    monitor.skip(...oauthFields);
-    entry.deactivated(
-      'fetches a token with OAuth2 client credentials (`oauth_*`); a setup script of the check can do so',
-    );
-    return { basicAuth: null, headers: [] };
-  },
-  mtls: (monitor, entry) => {
-    monitor.skip('tls_cert', 'tls_key', 'tls_ca');
-    entry.deactivated(
-      'needs a client certificate (`tls_cert`, `tls_key`, `tls_ca`). Store it for the host first: it then counts for all checks of that host',
-    );
-    return { basicAuth: null, headers: [] };
-  },
+  ntlm: without(
+    'signs in with NTLM (`basic_auth_user`, `basic_auth_pass`, `auth_domain`, `auth_workstation`), which is not offered here',
+    ['basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation'],
+  ),
+  'oauth2-cc': without(
+    'fetches a token with OAuth2 client credentials (`oauth_*`); a setup script of the check can do so',
+    [
+      ...['oauth_client_id', 'oauth_client_secret', 'oauth_token_url', 'oauth_scopes'],
+      ...['oauth_auth_method', 'oauth_audience'],
+    ],
+  ),
+  mtls: without(
+    'needs a client certificate (`tls_cert`, `tls_key`, `tls_ca`). Store it for the host first: it then counts for all checks of that host',
+    ['tls_cert', 'tls_key', 'tls_ca'],
+  ),
 };
 
 /** Backups of old versions have credentials and no method: they knew basic authentication only. */
@@ -122,7 +96,7 @@ function credentialsOf(monitor: SourceObject, entry: Entry): Credentials {
   const read = lookUp(credentialsBy, method);
   if (read !== undefined) return read(monitor, entry);
   if (method !== '') entry.deactivated(`\`auth_method\` ${method} is not known`);
-  return { basicAuth: null, headers: [] };
+  return noCredentials;
 }
 
 /** Bodies by encoding: the type here, and the header that the encoding sets. */
@@ -246,7 +220,7 @@ function grpcKeyword(monitor: SourceObject, entry: Entry): ConvertedCheck | null
   const service = monitor.text('grpc_service_name');
   const [, name = ''] = /^\s*package\s+([\w.]+)\s*;/m.exec(proto) ?? [];
   const isWhole = name === '' || service.startsWith(`${name}.`);
-  const metadata = parsed(monitor.text('grpc_metadata'));
+  const metadata = parsedJson(monitor.text('grpc_metadata'));
   entry.approximate('the keyword is searched in the message as JSON, whose blanks may differ');
   const config = {
     ...{ mode: 'BEHAVIOR', tls: monitor.flag('grpc_enable_tls') },
@@ -323,7 +297,7 @@ function conjunction(given: unknown): Record<string, unknown>[] | null {
 function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unknown>[] {
   const text = monitor.text('conditions');
   if (text === '' || text === '[]') return [];
-  const given = parsed(text);
+  const given = parsedJson(text);
   if (!Array.isArray(given)) entry.deactivated('`conditions` are not a JSON list');
   const all = conjunction(given);
   if (all === null) {
@@ -426,7 +400,7 @@ function realBrowser(monitor: SourceObject, entry: Entry): ConvertedCheck | null
   };
 }
 
-const globalpingTypes: Readonly<Record<string, MonitorType['convert']>> = { http, ping, dns };
+const globalpingTypes: Readonly<Record<string, MonitorType>> = { http, ping, dns };
 
 function globalping(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const subtype = monitor.text('subtype');
@@ -445,50 +419,6 @@ function globalping(monitor: SourceObject, entry: Entry): ConvertedCheck | null 
 
 /** By `monitor.type`. Types that are missing have no counterpart. */
 export const monitorTypes: Readonly<Record<string, MonitorType>> = {
-  http: { uses: httpFields, convert: http },
-  keyword: { uses: [...httpFields, 'keyword', 'invert_keyword'], convert: keyword },
-  'json-query': {
-    uses: [...httpFields, 'json_path', 'json_path_operator', 'expected_value'],
-    convert: jsonQuery,
-  },
-  port: {
-    uses: [
-      ...['hostname', 'port', 'timeout', 'ip_family', 'smtp_security', 'expected_tls_alert'],
-      ...['ignore_tls', 'expiry_notification'],
-    ],
-    convert: port,
-  },
-  ping: {
-    uses: [
-      ...['hostname', 'packet_size', 'timeout', 'ip_family', 'ping_count', 'ping_numeric'],
-      'ping_per_request_timeout',
-    ],
-    convert: ping,
-  },
-  dns: {
-    uses: ['hostname', 'port', 'dns_resolve_type', 'dns_resolve_server', 'conditions', 'timeout'],
-    convert: dns,
-  },
-  push: { uses: ['push_token'], convert: push },
-  'grpc-keyword': {
-    uses: [
-      ...['grpc_url', 'grpc_protobuf', 'grpc_service_name', 'grpc_method', 'grpc_body'],
-      ...['grpc_metadata', 'grpc_enable_tls', 'keyword', 'invert_keyword', 'ignore_tls'],
-      ...['ip_family', 'timeout', 'expiry_notification'],
-    ],
-    convert: grpcKeyword,
-  },
-  'real-browser': {
-    uses: ['url', 'remote_browser', 'screenshot_delay', 'timeout'],
-    convert: realBrowser,
-  },
-  globalping: {
-    uses: [
-      ...httpFields,
-      ...['subtype', 'location', 'protocol', 'hostname', 'port', 'ping_count'],
-      ...['dns_resolve_type', 'dns_resolve_server', 'conditions', 'json_path', 'keyword'],
-      ...['invert_keyword', 'json_path_operator', 'expected_value'],
-    ],
-    convert: globalping,
-  },
+  ...{ http, keyword, port, ping, dns, push, globalping, 'json-query': jsonQuery },
+  ...{ 'grpc-keyword': grpcKeyword, 'real-browser': realBrowser },
 };

@@ -8,11 +8,6 @@ import { lookUp, type SourceObject } from '../source-object.ts';
 import { monitorTypes } from './monitor-types.ts';
 import { nearestOf } from './nearest.ts';
 
-/** Fields that have an effect on monitors of every type. */
-const commonFields = [
-  ...['id', 'name', 'description', 'active', 'parent', 'type', 'interval', 'retry_interval'],
-  ...['maxretries', 'resend_interval', 'upside_down', 'weight'],
-];
 /** What the source notes for itself. */
 export const bookkeeping = ['id', 'user_id', 'created_date', 'dns_last_result'];
 
@@ -44,10 +39,12 @@ const reasons: Readonly<Record<string, string>> = {
     ].map((field) => [field, `\`${field}\` has no effect with this \`auth_method\``]),
   ),
   protocol: '`protocol` of Globalping has no counterpart',
+  expiry_notification: '`expiry_notification`: certificates are watched for https addresses',
 };
 /** Fields that nearly every monitor has: one line for all of them. */
 const saidOnce = new Set([
   ...['weight', 'save_error_response', 'response_max_length', 'domain_expiry_notification'],
+  'expiry_notification',
 ]);
 
 export interface ConvertedMonitor {
@@ -92,45 +89,35 @@ export function parentsOf(
   return [...found];
 }
 
-/** Fields without an effect on a type: one line for the whole source. */
-function withoutEffect(plan: Plan, fields: readonly string[], type: string): void {
-  for (const field of fields) {
-    plan.say(
-      'NOT_CARRIED',
-      `Field \`${field}\` has no effect on \`${type}\` monitors, and is left out.`,
-    );
-  }
+/** A monitor that is being converted. */
+interface Source {
+  id: number;
+  monitor: SourceObject;
+  entry: Entry;
+  name: string;
+  type: string;
 }
 
-function leftovers(
-  context: MonitorContext,
-  entry: Entry,
-  monitor: SourceObject,
-  type: string,
-): void {
+type Convert = (context: MonitorContext, source: Source) => Ref | null;
+
+/** Fields without an effect on a type have one line for the whole source. */
+function leftovers({ plan }: MonitorContext, { monitor, entry, type }: Source): void {
   monitor.skip(...bookkeeping);
-  const uses = new Set([...commonFields, ...(lookUp(monitorTypes, type)?.uses ?? [])]);
-  const unread = monitor.unread();
-  withoutEffect(
-    context.plan,
-    unread.filter((field) => !uses.has(field)),
-    type,
-  );
-  for (const field of unread.filter((one) => uses.has(one))) {
-    const reason = lookUp(reasons, field) ?? `field \`${field}\` has no counterpart`;
-    if (saidOnce.has(field)) context.plan.say('NOT_CARRIED', `Monitors: ${reason}.`);
+  for (const field of monitor.unread()) {
+    const reason = lookUp(reasons, field);
+    if (reason === undefined) {
+      plan.say(
+        'NOT_CARRIED',
+        `Field \`${field}\` has no effect on \`${type}\` monitors, and is left out.`,
+      );
+    } else if (saidOnce.has(field)) plan.say('NOT_CARRIED', `Monitors: ${reason}.`);
     else entry.notCarried(reason);
   }
 }
 
-function convertGroup(
-  context: MonitorContext,
-  id: number,
-  monitor: SourceObject,
-): ConvertedMonitor {
+const convertGroup: Convert = (context, source) => {
   const { plan } = context;
-  const name = monitor.text('name');
-  const entry = plan.entry('monitor', String(id), name);
+  const { id, monitor, entry, name } = source;
   const parents = parentsOf(context.monitors, id)
     .flatMap((parent) => context.monitors.get(parent) ?? [])
     .reverse();
@@ -156,23 +143,9 @@ function convertGroup(
     activated: [...parents, monitor].every((one) => one.flag('active')),
     tags: context.tagsOf(id),
   });
-  leftovers(context, entry, monitor, 'group');
-  return { check: null, name };
-}
-
-function convertOther(
-  context: MonitorContext,
-  id: number,
-  monitor: SourceObject,
-): ConvertedMonitor {
-  const { plan } = context;
-  const [name, type] = [monitor.text('name'), monitor.text('type')];
-  const entry = plan.entry('monitor', String(id), name);
-  entry.notCarried(
-    `type \`${type}\` has no counterpart. Nothing was created. ${nearestOf(type, monitor)}`,
-  );
-  return { check: null, name };
-}
+  leftovers(context, source);
+  return null;
+};
 
 const secondsOf = (monitor: SourceObject) => monitor.number('interval', 60);
 
@@ -189,11 +162,6 @@ function alerting(entry: Entry, monitor: SourceObject) {
   };
 }
 
-function isHttps(parts: { fields: Record<string, unknown> }): boolean {
-  const request = parts.fields['request'] as { url?: unknown } | undefined;
-  return typeof request?.url === 'string' && /^https:/i.test(request.url);
-}
-
 function subscribe(
   context: MonitorContext,
   id: number,
@@ -201,29 +169,23 @@ function subscribe(
   wantsCertificates: boolean,
 ): void {
   const channels = new Channels(context.plan);
-  for (const { channels: bodies } of context.notificationsOf(id)) {
-    for (const { id: channel, body } of bodies) {
-      channels.subscribe(
-        check,
-        wantsCertificates ? `${channel}-certificates` : channel,
-        wantsCertificates
-          ? { ...body, sslExpiry: true, sslExpiryThreshold: context.certificateDays }
-          : body,
-      );
-    }
+  const warning = { sslExpiry: true, sslExpiryThreshold: context.certificateDays };
+  for (const { id: channel, body } of context.notificationsOf(id).flatMap((one) => one.channels)) {
+    if (!wantsCertificates) channels.subscribe(check, channel, body);
+    else channels.subscribe(check, `${channel}-certificates`, { ...body, ...warning });
   }
 }
 
-function convertCheck(
-  context: MonitorContext,
-  id: number,
-  monitor: SourceObject,
-): ConvertedMonitor {
+const convertCheck: Convert = (context, source) => {
   const { plan } = context;
-  const [name, type] = [monitor.text('name'), monitor.text('type')];
-  const entry = plan.entry('monitor', String(id), name);
-  const parts = lookUp(monitorTypes, type)?.convert(monitor, entry);
-  if (parts == null) return { check: null, name };
+  const { id, monitor, entry, name, type } = source;
+  const parts = lookUp(monitorTypes, type)?.(monitor, entry);
+  if (parts === undefined) {
+    entry.notCarried(
+      `type \`${type}\` has no counterpart. Nothing was created. ${nearestOf(type, monitor)}`,
+    );
+  }
+  if (parts == null) return null;
   if (monitor.flag('upside_down')) {
     entry.deactivated('expects the target to be down (`upside_down`), which has no counterpart');
   }
@@ -234,7 +196,9 @@ function convertCheck(
       'Ping, push and browser monitors: `timeout`; these checks have their own time limit.',
     );
   }
-  const wantsCertificates = monitor.flag('expiry_notification') && isHttps(parts);
+  const { url } = (parts.fields['request'] ?? {}) as { url?: unknown };
+  const isSecure = typeof url === 'string' && /^https:/i.test(url);
+  const wantsCertificates = isSecure && monitor.flag('expiry_notification');
   const service = context.serviceOf(id);
   const parent = monitor.number('parent');
   const check = ref(`monitor-${id}`);
@@ -244,7 +208,7 @@ function convertCheck(
     groupId: context.monitors.get(parent)?.text('type') === 'group' ? ref(groupId(parent)) : null,
     ...{ seconds: secondsOf(monitor), timeout, ...alerting(entry, monitor) },
   });
-  leftovers(context, entry, monitor, type);
+  leftovers(context, source);
   if (service !== null) {
     payload['triggerIncident'] = {
       ...{ serviceId: service, severity: 'MAJOR', description: '', notifySubscribers: false },
@@ -252,17 +216,16 @@ function convertCheck(
     };
   }
   subscribe(context, id, check, wantsCertificates);
-  return { check, name };
-}
+  return check;
+};
 
 export function convertMonitor(
   context: MonitorContext,
   id: number,
   monitor: SourceObject,
 ): ConvertedMonitor {
-  const type = monitor.text('type');
-  if (type === 'group') return convertGroup(context, id, monitor);
-  return lookUp(monitorTypes, type) !== undefined
-    ? convertCheck(context, id, monitor)
-    : convertOther(context, id, monitor);
+  const [name, type] = [monitor.text('name'), monitor.text('type')];
+  const entry = context.plan.entry('monitor', String(id), name);
+  const convert = type === 'group' ? convertGroup : convertCheck;
+  return { check: convert(context, { id, monitor, entry, name, type }), name };
 }

@@ -9,7 +9,7 @@ import {
 } from '../channels.ts';
 import type { Entry } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { type SourceObject, textOf } from '../source-object.ts';
+import { parsedJson, type SourceObject, textOf } from '../source-object.ts';
 
 /** The channels of a notification: several for a list of mail addresses; null where it cannot exist. */
 type Provider = (config: SourceObject, entry: Entry, name: string) => ChannelBody[] | null;
@@ -55,14 +55,7 @@ const slackLike =
 /** Pairs of headers in a JSON text or an object. */
 function headerPairs(given: unknown): [string, string][] | null {
   if (given === null || given === '') return [];
-  let value = given;
-  if (typeof given === 'string') {
-    try {
-      value = JSON.parse(given);
-    } catch {
-      return null;
-    }
-  }
+  const value = typeof given === 'string' ? parsedJson(given) : given;
   return isFields(value) ? Object.entries(value).map(([key, text]) => [key, textOf(text)]) : null;
 }
 
