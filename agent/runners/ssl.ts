@@ -215,7 +215,6 @@ async function observe(
         {
           ...{ address, host, port, secureContext },
           serverName: tlsName(config.serverName ?? host),
-          startTls: config.startTls ?? null,
           connectMs: Math.round(leftMs * connectShare),
           timeoutMs: config.handshakeTimeoutMs,
         },
@@ -243,10 +242,7 @@ async function observe(
       ...{ address, port, secureContext },
       ...serverNameOf(config.serverName ?? host),
     };
-    const known =
-      failure && config.startTls == null
-        ? await withSecondLook(failure, greeted, context)
-        : failure;
+    const known = failure && (await withSecondLook(failure, greeted, context));
     return { ...ended(stoppedAt, known), responseTime: null, response: null };
   }
   const handshakeMs = securedAt - connectedAt;

@@ -100,7 +100,6 @@ export const labels: Readonly<Record<string, string>> = {
   knownBadCA: 'Known bad authority',
   ocspMustStapleRespected: 'OCSP stapling where it is required',
   sctPresent: 'Certificate transparency (SCT)',
-  startTls: 'StartTLS of',
   sslCheckDomain: 'Watches the certificate of',
   codeBundlePath: 'Code bundle',
   playwrightVersion: 'Playwright version',
@@ -119,7 +118,6 @@ export const labels: Readonly<Record<string, string>> = {
   config: '',
   'config.url': 'URL',
   'config.webhookSecret': 'Secret that signs the messages',
-  'config.expectedAnswer': 'Delivered when the answer holds',
   'config.webhookType': 'Kind of receiver',
   'config.apiKey': 'API key',
   'config.serviceKey': 'Integration key',
@@ -165,7 +163,6 @@ export const folded: ReadonlySet<string> = new Set([
   'basicAuth',
   'queryParameters',
   'serverName',
-  'startTls',
   'skipChainValidation',
   'handshakeTimeoutMs',
   'storeResponseBody',
@@ -178,8 +175,6 @@ export const folded: ReadonlySet<string> = new Set([
   'template',
   'webhookSecret',
   'webhookType',
-  'expectedAnswer',
-  'authority',
   'pingToken',
 ]);
 
@@ -187,7 +182,6 @@ export const folded: ReadonlySet<string> = new Set([
 export const verbatim: ReadonlySet<string> = new Set([
   'method',
   'recordType',
-  'startTls',
   'bodyType',
   'protocol',
   'ipFamily',

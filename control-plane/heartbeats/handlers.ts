@@ -51,7 +51,7 @@ function inputOf(said: string, run: string | null): HeartbeatInput {
 }
 
 export function heartbeatHandlers(services: Services): Handlers<typeof heartbeatRoutes> {
-  const { db, clock } = services;
+  const { db, clock, reception } = services;
   const pings = new PingIntake(clock, (token, origin) => recordPing(services, token, origin));
 
   const requireHeartbeat = async (accountId: string, checkId: string): Promise<void> => {
@@ -116,7 +116,7 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
     return { source, userAgent, message, at: receivedAt };
   };
 
-  const signal = async (
+  const record = async (
     { params: { pingToken, signal: said }, query: { rid } }: SignalInput,
     context: PingContext,
   ) => {
@@ -136,6 +136,9 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
     }
     return { message: 'received' };
   };
+
+  const signal = (input: SignalInput, context: PingContext) =>
+    reception.receive(context.receivedAt, () => record(input, context));
 
   const ping = (
     { params, query }: Omit<SignalInput, 'params'> & { params: { pingToken: string } },

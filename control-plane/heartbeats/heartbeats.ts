@@ -227,7 +227,9 @@ export async function sweepHeartbeats(services: Services): Promise<boolean> {
   if (!reception.hasReadAll()) return false;
   const now = services.clock.now();
   // Beside others, only then it is known which of them could not take a ping by the deadline.
-  const before = replicas.aliveCount() > 1 ? now - unreachableAfterMs : now;
+  const before = reception.pingsRecordedUntil(
+    replicas.aliveCount() > 1 ? now - unreachableAfterMs : now,
+  );
   const overdue = await findOverdue(db, before);
   if (overdue.length === 0) return false;
   const outages = replicas.outages();

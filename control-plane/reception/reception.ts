@@ -30,6 +30,8 @@ const tickMs = 1_000;
 const maxGaps = 1_000;
 /** After a stall, requests in the sockets are read within this time. */
 const readWithinMs = 2_000;
+/** And within so many turns of the event loop: on a busy machine they take longer. */
+const readWithinTurns = 5;
 /** A process with continuous stalls still draws conclusions: no request waits longer than this. */
 const maxUnreadMs = 60_000;
 
@@ -74,6 +76,9 @@ export class Reception implements Disposable {
   /** In receivable ms: the last stall, and the start of continuous stalls. */
   #stalledAt = Number.NEGATIVE_INFINITY;
   #unreadSince = Number.NEGATIVE_INFINITY;
+  #turnsLeft = 0;
+  /** Pings that are being recorded, by when they came: in receivable ms, and by the wall clock. */
+  readonly #unrecordedPings = new Set<{ receivedMs: number; at: number }>();
   #gracePeriod: GracePeriod | null = null;
   /** The newest ones. */
   #gaps: Gap[] = [];
@@ -152,6 +157,30 @@ export class Reception implements Disposable {
     // Only gaps of a tick or more are noticed by callers.
     if (at - this.#stalledAt >= readWithinMs + 2 * tickMs) this.#unreadSince = at;
     this.#stalledAt = at;
+    const isCounting = this.#turnsLeft > 0;
+    this.#turnsLeft = readWithinTurns;
+    if (!isCounting) setImmediate(this.#countTurn);
+  }
+
+  readonly #countTurn = (): void => {
+    this.#turnsLeft -= 1;
+    if (this.#turnsLeft > 0) setImmediate(this.#countTurn);
+  };
+
+  /** Records a ping that came `at` an instant of the wall clock; until then it is not missing. */
+  async receive<T>(at: number, record: () => Promise<T>): Promise<T> {
+    const ping = { receivedMs: this.#receivedMs(), at };
+    this.#unrecordedPings.add(ping);
+    try {
+      return await record();
+    } finally {
+      this.#unrecordedPings.delete(ping);
+    }
+  }
+
+  /** The instant of the wall clock up to which every ping that has been read is recorded. */
+  pingsRecordedUntil(now: number): number {
+    return Math.min(now, ...[...this.#unrecordedPings].map(({ at }) => at - 1));
   }
 
   /** Adds gaps from another source. They count at once and are recorded soon. */
@@ -254,7 +283,10 @@ export class Reception implements Disposable {
     if (this.#others?.isInDoubt() === true) return false;
     if (this.#unrecorded.length > 0 || this.#writes.problem !== null) return false;
     const now = this.#receivedMs();
-    return now - this.#stalledAt >= readWithinMs || now - this.#unreadSince >= maxUnreadMs;
+    if (now - this.#unreadSince >= maxUnreadMs) return true;
+    const readBy = this.#stalledAt + readWithinMs;
+    if (now < readBy || this.#turnsLeft > 0) return false;
+    return ![...this.#unrecordedPings].some(({ receivedMs }) => receivedMs <= readBy);
   }
 
   /** True when agents had time to send what they could not send before. */

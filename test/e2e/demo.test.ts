@@ -14,80 +14,75 @@ async function openViewer(link: string): Promise<string> {
   return body.text();
 }
 
-// It starts everything twice, and a browser that tests share a machine with may need minutes for its first run.
-const timeout = 840_000;
+test('npm start shows results of every check type and links to files, ends with 0, finds everything again, and says where no browser is found', async ({
+  signal,
+}) => {
+  using folder = temporaryFolder();
+  // The second agent listens beside the first; targets need three ports.
+  const first = await freePort(6);
+  const environment = {
+    DEMO_DATA_DIR: folder.path,
+    PORT: String(first),
+    AGENT_HEALTH_PORT: String(first + 1),
+    DEMO_TARGET_PORT: String(first + 3),
+  };
+  await using demo = new Program(['scripts/demo.ts'], environment);
+  signal.addEventListener('abort', () => process.stderr.write(demo.lines.slice(-60).join('\n')));
+  for (const shown of [
+    'PASSING  healthy website (URL',
+    'FAILING  failing website (URL',
+    'flapping website (URL',
+    'PASSING  echo server (TCP',
+    'PASSING  name server (DNS',
+    'loopback ping (ICMP',
+    'way to the echo server (TRACEROUTE',
+    'nightly job (heartbeat) (HEARTBEAT',
+    'PASSING  signed request (API) (API',
+    'PASSING  order in two steps (MULTI_STEP',
+    'PASSING  shop in a browser (BROWSER',
+  ]) {
+    await demo.line(shown);
+  }
+  // On a busy machine its agent may have been held up, so that nothing can be said about time.
+  for (const [fault, check] of [
+    ['DEGRADED', 'slow website (URL'],
+    ['FAILING ', 'checkout in a browser (BROWSER'],
+  ] as const) {
+    await Promise.any([fault, 'ERROR   '].map((word) => demo.line(`${word} ${check}`)));
+  }
+  await demo.line('webhook heard ALERT_FAILURE failing website');
+  const page = await (await fetch(`http://127.0.0.1:${environment.PORT}/status/demo`)).text();
+  assert.match(page, /Demo shop/);
+  const vitals = await demo.line('shop in a browser: ');
+  assert.match(vitals, /FCP \d+.*TTFB \d/);
+  const linkIn = (line: string): string => /https?:\S+/.exec(line)?.[0] ?? '';
+  const screenshot = await fetch(linkIn(await demo.line('  screenshot ')));
+  assert.equal(screenshot.headers.get('content-type'), 'image/png');
+  assert.ok((await screenshot.arrayBuffer()).byteLength > 1_000);
+  assert.match(await openViewer(linkIn(await demo.line('  trace '))), /Playwright/);
+  demo.signal('SIGINT');
+  assert.deepEqual(await demo.exited, { code: 0, signal: null });
+  // The address comes first, and stands alone on its line.
+  const addresses = demo.lines.filter((line) => /https?:/.test(line));
+  assert.equal(addresses[0], `http://127.0.0.1:${first}/console/`);
+  await demo.line('not well on purpose');
+  const passwordOf = (program: Program) =>
+    program.lines.find((line) => line.startsWith('Sign in as'));
 
-test(
-  'npm start shows results of every check type and links to files, ends with 0, finds everything again, and says where no browser is found',
-  { timeout },
-  async ({ signal }) => {
-    using folder = temporaryFolder();
-    // The second agent listens beside the first; targets need three ports.
-    const first = await freePort(6);
-    const environment = {
-      DEMO_DATA_DIR: folder.path,
-      PORT: String(first),
-      AGENT_HEALTH_PORT: String(first + 1),
-      DEMO_TARGET_PORT: String(first + 3),
-    };
-    await using demo = new Program(['scripts/demo.ts'], environment);
-    signal.addEventListener('abort', () => process.stderr.write(demo.lines.slice(-60).join('\n')));
-    for (const shown of [
-      'PASSING  healthy website (URL',
-      'FAILING  failing website (URL',
-      'flapping website (URL',
-      'PASSING  echo server (TCP',
-      'PASSING  name server (DNS',
-      'loopback ping (ICMP',
-      'way to the echo server (TRACEROUTE',
-      'nightly job (heartbeat) (HEARTBEAT',
-      'PASSING  signed request (API) (API',
-      'PASSING  order in two steps (MULTI_STEP',
-      'PASSING  shop in a browser (BROWSER',
-    ]) {
-      await demo.line(shown);
-    }
-    // On a busy machine its agent may have been held up, so that nothing can be said about time.
-    for (const [fault, check] of [
-      ['DEGRADED', 'slow website (URL'],
-      ['FAILING ', 'checkout in a browser (BROWSER'],
-    ] as const) {
-      await Promise.any([fault, 'ERROR   '].map((word) => demo.line(`${word} ${check}`)));
-    }
-    await demo.line('webhook heard ALERT_FAILURE failing website');
-    const page = await (await fetch(`http://127.0.0.1:${environment.PORT}/status/demo`)).text();
-    assert.match(page, /Demo shop/);
-    const vitals = await demo.line('shop in a browser: ');
-    assert.match(vitals, /FCP \d+.*TTFB \d/);
-    const linkIn = (line: string): string => /https?:\S+/.exec(line)?.[0] ?? '';
-    const screenshot = await fetch(linkIn(await demo.line('  screenshot ')));
-    assert.equal(screenshot.headers.get('content-type'), 'image/png');
-    assert.ok((await screenshot.arrayBuffer()).byteLength > 1_000);
-    assert.match(await openViewer(linkIn(await demo.line('  trace '))), /Playwright/);
-    demo.signal('SIGINT');
-    assert.deepEqual(await demo.exited, { code: 0, signal: null });
-    // The address comes first, and stands alone on its line.
-    const addresses = demo.lines.filter((line) => /https?:/.test(line));
-    assert.equal(addresses[0], `http://127.0.0.1:${first}/console/`);
-    await demo.line('not well on purpose');
-    const passwordOf = (program: Program) =>
-      program.lines.find((line) => line.startsWith('Sign in as'));
-
-    // The browser has gone meanwhile.
-    await using again = new Program(['scripts/demo.ts'], {
-      ...environment,
-      AGENT_CHROMIUM_PATH: '/nowhere/chromium',
-    });
-    await again.line('PASSING  healthy website (URL');
-    assert.equal(passwordOf(again), passwordOf(demo));
-    await again.line('shop in a browser (BROWSER');
-    await again.line('  AGENT_CHROMIUM_PATH: /nowhere/chromium is not there');
-    await again.line('or set AGENT_CHROMIUM_PATH to one');
-    const steps = again.lines.filter((line) => /^ *\d+ s {2}/.test(line));
-    assert.match(again.lines[0] ?? '', /^ *0 s {2}opening targets/);
-    assert.ok(steps.some((line) => line.includes('starting the control plane')));
-    assert.ok(steps.some((line) => line.includes('starting two agents')));
-    again.signal('SIGTERM');
-    assert.deepEqual(await again.exited, { code: 0, signal: null });
-  },
-);
+  // The browser has gone meanwhile.
+  await using again = new Program(['scripts/demo.ts'], {
+    ...environment,
+    AGENT_CHROMIUM_PATH: '/nowhere/chromium',
+  });
+  await again.line('PASSING  healthy website (URL');
+  assert.equal(passwordOf(again), passwordOf(demo));
+  await again.line('shop in a browser (BROWSER');
+  await again.line('  AGENT_CHROMIUM_PATH: /nowhere/chromium is not there');
+  await again.line('or set AGENT_CHROMIUM_PATH to one');
+  const steps = again.lines.filter((line) => /^ *\d+ s {2}/.test(line));
+  assert.match(again.lines[0] ?? '', /^ *0 s {2}opening targets/);
+  assert.ok(steps.some((line) => line.includes('starting the control plane')));
+  assert.ok(steps.some((line) => line.includes('starting two agents')));
+  again.signal('SIGTERM');
+  assert.deepEqual(await again.exited, { code: 0, signal: null });
+});

@@ -142,9 +142,7 @@ export async function withSecondLook(
   }
   const spoken = protocolOf(answer);
   if (spoken === null || spoken.name === 'TLS') return failure;
-  const advice = startTls.test(spoken.name)
-    ? ', and has TLS only after StartTLS, if at all: SSL checks take `startTls`'
-    : '';
+  const advice = startTls.test(spoken.name) ? ', and has TLS only after StartTLS, if at all' : '';
   return { ...failure, message: `the server speaks ${spoken.shown}, not TLS${advice}${subject}` };
 }
 

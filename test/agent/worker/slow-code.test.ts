@@ -19,7 +19,9 @@ import {
 } from '../../support/script-context.ts';
 import { openSlowTargets } from '../../support/slow-targets.ts';
 
-const runs = isLong ? 100 : 6;
+const runs = isLong ? 100 : 3;
+/** Other tests run beside the default tier: it burns no more than it must. */
+const busy = (isLong ? 2 : 1) * availableParallelism();
 const atOnce = 2;
 const slowMs = 3_000;
 const overBy = [1.2, 2, 4];
@@ -118,15 +120,17 @@ async function tally(subject: Subject, tookMs: number, limitsMs: readonly number
 
 for (const [name, subject] of Object.entries(subjects)) {
   test(`${name} never passes, and what is in time never fails, on a busy machine`, async (t) => {
-    const others = Array.from({ length: 2 * availableParallelism() }, () =>
+    const others = Array.from({ length: busy }, () =>
       spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
     );
     try {
       const limitsMs = overBy.map((factor) => slowMs / factor);
-      const slow = await tally(subject, slowMs, limitsMs, runs);
+      const first = await tally(subject, slowMs, limitsMs, runs);
+      // On a very busy machine a few may all be undecided.
+      const slow = first.failed > 0 ? first : await tally(subject, slowMs, limitsMs, 3 * runs);
       const fast = await tally(subject, 0, [generousMs], isLong ? runs : atOnce);
       t.diagnostic(JSON.stringify({ slow, fast }));
-      assert.equal(slow.passed, 0);
+      assert.equal(first.passed + slow.passed, 0);
       assert.ok(slow.failed > 0, 'slow ones are found slow');
       if (isLong) assert.ok(slow.failed >= 0.8 * runs, 'most slow ones are found slow');
       assert.equal(fast.failed, 0);

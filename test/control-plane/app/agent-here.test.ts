@@ -10,8 +10,6 @@ import { freePort, Program, surroundings } from '../../../proof/program.ts';
 import { controlPlaneProgram } from '../../support/programs.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
-const timeout = 300_000;
-
 interface Key {
   rawKey: string;
 }
@@ -51,7 +49,7 @@ async function untilGone(pid: number): Promise<void> {
 
 test(
   'serve --with-agent runs checks at "this-machine" with a key that nobody sees, starts the agent again when it dies, and ends it with itself, also when it is killed',
-  { timeout, skip: process.platform !== 'linux' && 'processes are read from /proc' },
+  { skip: process.platform !== 'linux' && 'processes are read from /proc' },
   async () => {
     using folder = temporaryFolder();
     await using website = createServer((_request, response) => response.end('hello'));

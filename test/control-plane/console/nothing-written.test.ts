@@ -189,49 +189,45 @@ const shapeOf = (hash: string): string =>
 const viewsOfShape = 8;
 const deepest = 3;
 
-test(
-  'every button of every view, then Cancel, Escape or Back: no row is changed',
-  { timeout: 1_200_000 },
-  async () => {
-    const opened = await new TestConsole(world.cp, browser).visit('#/checks', {
-      refusals: [400, 404, 409],
-    });
-    const { page } = opened;
-    const walker = new Walker(page);
-    await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
-    await walker.settle();
-    const first = await readRows();
-    const views = new Set<string>();
-    /** By the shape of views: how many were seen, and what was pressed in them. */
-    const shapes = new Map<string, { seen: number; tried: Set<string> }>();
-    const queue = ['#/checks'];
-    const found: string[] = [];
+test('every button of every view, then Cancel, Escape or Back: no row is changed', async () => {
+  const opened = await new TestConsole(world.cp, browser).visit('#/checks', {
+    refusals: [400, 404, 409],
+  });
+  const { page } = opened;
+  const walker = new Walker(page);
+  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await walker.settle();
+  const first = await readRows();
+  const views = new Set<string>();
+  /** By the shape of views: how many were seen, and what was pressed in them. */
+  const shapes = new Map<string, { seen: number; tried: Set<string> }>();
+  const queue = ['#/checks'];
+  const found: string[] = [];
 
-    /** Presses all that a path of presses leads to. */
-    const press = async (hash: string, path: Control[], tried: Set<string>): Promise<void> => {
-      await walker.goTo(hash);
-      walker.writes.length = 0;
-      for (const control of path) await walker.press(control);
-      queue.push(...(await walker.links()));
-      const next = path.length < deepest ? await walker.controls() : [];
-      await walker.leave(hash);
-      const words = [hash, ...path.map(({ name }) => name)].join(' > ');
-      found.push(...new Set(walker.writes.map((write) => `${words}: ${write}`)));
-      const fresh = next.filter(({ kind }) => !tried.has(kind) && tried.add(kind));
-      for (const control of fresh) await press(hash, [...path, control], tried);
-    };
+  /** Presses all that a path of presses leads to. */
+  const press = async (hash: string, path: Control[], tried: Set<string>): Promise<void> => {
+    await walker.goTo(hash);
+    walker.writes.length = 0;
+    for (const control of path) await walker.press(control);
+    queue.push(...(await walker.links()));
+    const next = path.length < deepest ? await walker.controls() : [];
+    await walker.leave(hash);
+    const words = [hash, ...path.map(({ name }) => name)].join(' > ');
+    found.push(...new Set(walker.writes.map((write) => `${words}: ${write}`)));
+    const fresh = next.filter(({ kind }) => !tried.has(kind) && tried.add(kind));
+    for (const control of fresh) await press(hash, [...path, control], tried);
+  };
 
-    for (let hash = queue.shift(); hash !== undefined; hash = queue.shift()) {
-      const shape = shapes.get(shapeOf(hash)) ?? { seen: 0, tried: new Set() };
-      if (views.has(hash) || shape.seen >= viewsOfShape) continue;
-      views.add(hash);
-      shapes.set(shapeOf(hash), { ...shape, seen: shape.seen + 1 });
-      await press(hash, [], shape.tried);
-    }
-    const now = await readRows();
-    const changed = [...now.keys()].filter((table) => now.get(table) !== first.get(table));
-    assert.deepEqual({ found, changed }, { found: [], changed: [] });
-    const all = [...shapes.values()].flatMap(({ tried }) => [...tried]);
-    assert.ok(views.size > 40 && all.length > 200, `${views.size} views, ${all.length} buttons`);
-  },
-);
+  for (let hash = queue.shift(); hash !== undefined; hash = queue.shift()) {
+    const shape = shapes.get(shapeOf(hash)) ?? { seen: 0, tried: new Set() };
+    if (views.has(hash) || shape.seen >= viewsOfShape) continue;
+    views.add(hash);
+    shapes.set(shapeOf(hash), { ...shape, seen: shape.seen + 1 });
+    await press(hash, [], shape.tried);
+  }
+  const now = await readRows();
+  const changed = [...now.keys()].filter((table) => now.get(table) !== first.get(table));
+  assert.deepEqual({ found, changed }, { found: [], changed: [] });
+  const all = [...shapes.values()].flatMap(({ tried }) => [...tried]);
+  assert.ok(views.size > 40 && all.length > 200, `${views.size} views, ${all.length} buttons`);
+});

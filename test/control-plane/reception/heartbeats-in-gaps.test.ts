@@ -50,6 +50,49 @@ test('a heartbeat does not fail by time in which the process was stopped', async
   assert.equal((await events()).includes('FAILING'), true, 'a job that is dead is found');
 });
 
+test('a ping that is being recorded is not missing, and one that came too late keeps nothing back', async () => {
+  for (const [comesAfterDeadlineMs, isKept] of [
+    [-1, true],
+    [1, false],
+  ] as const) {
+    const clock = new TestClock(start);
+    await using cp = await startTestControlPlane({ clock });
+    const { reception, db } = cp.controlPlane.services;
+    const { ping, events } = await makeHeartbeat(cp, 0);
+    await ping();
+    const { fails_at: deadline } = await db
+      .selectFrom('heartbeats')
+      .select('fails_at')
+      .executeTakeFirstOrThrow();
+    clock.advance(Number(deadline) - clock.now() + comesAfterDeadlineMs);
+    const recorded = Promise.withResolvers<void>();
+    const receiving = reception.receive(clock.now(), () => recorded.promise);
+    clock.advance(5 * second);
+    assert.equal((await events()).includes('FAILING'), !isKept);
+    recorded.resolve();
+    await receiving;
+    assert.equal((await events()).includes('FAILING'), true, 'it was recorded as nothing');
+  }
+});
+
+test('after a pause nothing is concluded before the pings that waited are recorded', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { reception } = cp.controlPlane.services;
+  assert.equal(reception.hasReadAll(), true);
+  clock.freeze(20 * second);
+  assert.equal(reception.hasReadAll(), false);
+  const recorded = Promise.withResolvers<void>();
+  const receiving = reception.receive(clock.now(), () => recorded.promise);
+  await passTime(clock, 10 * second);
+  assert.equal(reception.hasReadAll(), false);
+  const later = reception.receive(clock.now(), () => new Promise(() => undefined));
+  recorded.resolve();
+  await receiving;
+  assert.equal(reception.hasReadAll(), true, 'a ping that came later keeps nothing back');
+  void later;
+});
+
 test('a ping that was lost in a pause is made up for by the next one', async () => {
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({ clock });

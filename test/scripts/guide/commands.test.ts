@@ -194,7 +194,7 @@ describe('the commands of the guide', { concurrency: 2 }, () => {
   for (const [page, blocks] of pages) {
     test(
       `docs/${page} does what it says, command by command`,
-      { skip: missing.length > 0 && `it needs ${missing.join(', ')}`, timeout: 600_000 },
+      { skip: missing.length > 0 && `it needs ${missing.join(', ')}` },
       ({ signal }) => runPage(page, blocks, signal),
     );
   }
