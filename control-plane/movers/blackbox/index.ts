@@ -247,9 +247,7 @@ function addWatched(
   const id = `certificate-${slug(`${name}${serverName === null ? '' : `-at-${hostname}`}`)}`;
   const check = addCertificateCheck(plan, first.entry, id, {
     ...{ server, days, name: `Certificate of ${name}` },
-    active: probes.some(
-      ({ payload, entry }) => payload['activated'] === true && !entry.isDeactivated,
-    ),
+    active: true,
   });
   receivers.subscribe(check, alerts);
 }

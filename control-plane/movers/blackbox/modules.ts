@@ -283,12 +283,13 @@ const tcp: Prober = (settings, entry) => {
     const server = tls === null ? null : { ...place, ...tls };
     if (server !== null && steps.length === 0)
       return { ...make.sslCheck(server, ipFamily, null), server };
-    return make.tcpCheck({
+    const made = make.tcpCheck({
       ...place,
       ...(exchange?.send == null ? {} : { data: `${exchange.send}\n` }),
       ipFamily,
       assertions: expected,
     });
+    return server === null ? made : { ...made, server };
   };
 };
 

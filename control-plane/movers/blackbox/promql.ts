@@ -114,10 +114,15 @@ class Reader {
     if (name === undefined || others.length > 0) throw new NotUnderstood();
     const called = this.#words(name);
     if (called === 'time' && inner === undefined) return { ...constantOf(0), time: 1 };
-    if (called !== 'avg_over_time' || inner?.name !== 'MatrixSelector') throw new NotUnderstood();
+    const isOverTime = called === 'avg_over_time' || called === 'last_over_time';
+    if (!isOverTime || inner?.name !== 'MatrixSelector') throw new NotUnderstood();
     const [vector] = this.#children(inner);
     if (vector?.name !== 'VectorSelector') throw new NotUnderstood();
-    return { ...constantOf(0), selector: this.#selector(vector, true), factor: 1 };
+    return {
+      ...constantOf(0),
+      selector: this.#selector(vector, called !== 'last_over_time'),
+      factor: 1,
+    };
   }
 
   #linear(node: SyntaxNode): Linear {

@@ -58,7 +58,7 @@ interface Given {
 type Reading = (given: Given) => Wish | null;
 
 const namesOf = (probes: readonly Probe[]) =>
-  probes.map(({ entry }) => `«${entry.name}»`).join(', ');
+  [...new Set(probes.map(({ entry }) => `«${entry.name}»`))].join(', ');
 
 function alertAfter(probe: Probe, forSeconds: number): string {
   const runs = Math.max(1, Math.ceil(forSeconds / probe.intervalSeconds));

@@ -35,13 +35,15 @@ function commentsIn(text: string): (readonly [from: number, to: number])[] {
 export function expandEnvironment(text: string, plan: Plan, filled: FilledVariables): string {
   const comments = commentsIn(text);
   return text.replace(
-    /\$\$|\$\{(\w+)\}|\$([A-Za-z_]\w*)/g,
-    (whole, braced: string | undefined, bare: string | undefined, offset: number) => {
-      const name = braced ?? bare;
+    /\$\$|\$\{(\w+)\}|\$([A-Za-z_]\w*)|\$\{(\w+[^\w{}][^{}]*)\}/g,
+    (whole, braced?: string, bare?: string, odd?: string, offset = 0) => {
+      const name = braced ?? bare ?? odd;
       if (name === undefined) return '$';
       if (comments.some(([from, to]) => offset >= from && offset < to)) return whole;
       const value = plan.options.environment[name];
-      if (value === undefined) {
+      if (odd !== undefined) {
+        plan.need(`\`${whole}\` as its value: it is filled in by another tool, so render it first`);
+      } else if (value === undefined) {
         plan.need(`the environment variable ${name}, which the files name (\`${whole}\`)`);
       }
       return filled.fill(name, value);

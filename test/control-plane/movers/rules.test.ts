@@ -97,6 +97,8 @@ test('an expression is understood whole or not at all', () => {
     ['(probe_ssl{} - time()) / 86400 < 14', ['<', 1_209_600, true]],
     ['-probe_ssl + time() > -(2*3)', ['<', 6, true]],
     ['probe_x > 5m', ['>', 300, false]],
+    ['last_over_time(probe_ssl[10m]) - time() < 86400', ['<', 86_400, true]],
+    ['max_over_time(probe_ssl[10m]) - time() < 86400', null],
     ['probe_x + time() > 5', null],
     ['probe_x - probe_y > 5', null],
     ['probe_x * probe_x > 5', null],
@@ -415,6 +417,30 @@ test('modules of gRPC become checks of the health', () => {
   assert.equal(certificates(secure).length, 2);
   const named = grpc({ tls: true, tls_config: { server_name: 'x.example' } });
   assert.equal(payloadOf(named, 'target-g-g-b.example')['activated'], false);
+});
+
+test('the certificate of a server is watched also where its dialogue has no counterpart', () => {
+  const file = (path: string, text: string) => ({ path, text, tables: null });
+  const expr = 'probe_ssl_earliest_cert_expiry - time() < 86400 * 7';
+  for (const [tls, watched] of [
+    [true, 1],
+    [false, 0],
+  ] as const) {
+    const pop = { prober: 'tcp', tcp: { tls, query_response: [{ expect: '^\\+OK' }] } };
+    const plan = planOf([
+      file('p.yml', `scrape_configs:${job('pop', 'pop', 'mail.example:995')}\n`),
+      file('b.json', JSON.stringify({ modules: { pop } })),
+      file('r.json', JSON.stringify({ groups: [{ rules: [{ alert: 'Soon', expr }] }] })),
+    ]);
+    assert.equal(payloadOf(plan, 'target-pop-pop-mail.example-995')['activated'], !tls);
+    const made = certificates(plan);
+    assert.equal(made.length, watched);
+    assert.equal(
+      made.every(({ payload }) => payload['activated'] === true),
+      true,
+    );
+    assert.equal(/no TLS is spoken/.test(textOf(plan)), !tls);
+  }
 });
 
 test('the time of a rule is counted in the runs of the check as it is here', () => {

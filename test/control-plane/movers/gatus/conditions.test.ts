@@ -356,6 +356,11 @@ endpoints:
     /«b».*: needs the environment variable BASE first\. Nothing was created/,
   );
   assert.doesNotMatch(textOf(plan), /without scheme|not a valid|has no host|zq7env/);
+  const rendered = text.replace('$FRAGMENT', '${PATH_PART:=x}');
+  assert.match(
+    planOf([{ path: 'config.yaml', text: rendered, tables: null }]).missing.join(),
+    /`\$\{PATH_PART:=x\}` as its value: it is filled in by another tool, so render it first/,
+  );
   const given = { FRAGMENT: 'x', BODY: 'y', BASE: 'https://b.example' };
   const whole = planOf([{ path: 'config.yaml', text, tables: null }], { environment: given });
   assert.deepEqual([whole.missing, whole.resources.length], [[], 2]);
