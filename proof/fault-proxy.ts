@@ -8,6 +8,7 @@
  *   silence     connections are accepted and stay open; nothing passes any more, either way
  *   reset       every connection is reset after a moment
  *   slicer      chunks arrive in small pieces
+ *   loss        a share of the packets is lost and sent again, later each time
  *   limit       after so many bytes towards one side the connection is cut: 0 towards the client is
  *               an answer that is lost
  *
@@ -28,6 +29,7 @@ export type Fault =
   | { readonly kind: 'slow-close'; readonly delayMs: number }
   | { readonly kind: 'silence' }
   | { readonly kind: 'reset'; readonly afterMs: number }
+  | { readonly kind: 'loss'; readonly share: number }
   | { readonly kind: 'slicer'; readonly bytes: number; readonly delayMs: number }
   | { readonly kind: 'limit'; readonly bytes: number; readonly towards: 'client' | 'server' };
 
@@ -115,6 +117,10 @@ class Wire {
     switch (fault.kind) {
       case 'latency':
         return wait(fault.delayMs + random() * fault.jitterMs);
+      case 'loss': {
+        for (let againMs = 200; random() < fault.share; againMs *= 2) await wait(againMs);
+        return;
+      }
       case 'bandwidth':
         return wait((piece.length / fault.bytesPerSecond) * 1_000);
       case 'slicer':

@@ -7,6 +7,38 @@ import { join } from 'node:path';
 
 const block = Buffer.alloc(1 << 20);
 
+/** A disk that its kernel makes read-only while it is used, as after an error of the device. Only root may mount one. */
+export class FailingDisk implements Disposable {
+  readonly path = mkdtempSync(join(tmpdir(), 'failing-disk-'));
+  readonly #image = `${this.path}.img`;
+
+  /** Throws where this process may not mount. */
+  constructor() {
+    try {
+      execFileSync('truncate', ['--size', '64M', this.#image]);
+      execFileSync('mkfs.ext4', ['-q', '-F', this.#image], { stdio: 'pipe' });
+      execFileSync('mount', ['-o', 'loop', this.#image, this.path], { stdio: 'pipe' });
+    } catch (error) {
+      this.#remove();
+      throw error;
+    }
+  }
+
+  fail(): void {
+    execFileSync('mount', ['-o', 'remount,abort', this.path], { stdio: 'pipe' });
+  }
+
+  #remove(): void {
+    rmSync(this.#image, { force: true });
+    rmdirSync(this.path);
+  }
+
+  [Symbol.dispose](): void {
+    execFileSync('umount', ['--lazy', this.path]);
+    this.#remove();
+  }
+}
+
 export class SmallDisk implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'small-disk-'));
   readonly #ballast = join(this.path, 'ballast');

@@ -23,6 +23,11 @@ export function degradations(status: AgentStatus): string[] {
   } else if (link.state === 'unknown' && now - startedAt > freshMs) {
     reasons.push('the control plane has not answered yet');
   }
+  if (status.dataProblem !== null) {
+    reasons.push(
+      `results cannot be kept: AGENT_DATA_DIR cannot be written (${status.dataProblem})`,
+    );
+  }
   if (outbox.oldestAt !== null && now - outbox.oldestAt > lateResultsMs) {
     reasons.push(
       `${counted(outbox.depth, 'result')} wait, the oldest for ${longTime(now - outbox.oldestAt)}`,

@@ -71,6 +71,8 @@ export const agentStatus = z.object({
     .default([]),
   /** Lines of the log that are being lost. */
   logProblem: z.string().nullable().default(null),
+  /** Why AGENT_DATA_DIR cannot be written now; older agents do not say. */
+  dataProblem: z.string().nullable().default(null),
   /** Files of the agent that were found damaged since the start; older agents do not say. */
   damages: z
     .array(

@@ -16,6 +16,7 @@ import type { PoolState } from '../worker/run-queue.ts';
 import type { SubmitLoop } from '../worker/submit-loop.ts';
 import type { AgentStatus } from './agent-status.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
+import { probeFolder } from './probe-folder.ts';
 
 export interface StatusParts {
   config: AgentConfig;
@@ -105,6 +106,7 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
     load: parts.overload.load,
     undecidedRuns: parts.overload.undecidedRuns,
     logProblem: parts.logProblem,
+    dataProblem: probeFolder(config.AGENT_DATA_DIR)?.message ?? null,
     damages: parts.damages.map(({ lostSlots, ...damage }) => ({
       ...damage,
       lostSlots: [...lostSlots],

@@ -88,8 +88,8 @@ export async function serveStatus(sources: StatusSources): Promise<AsyncDisposab
       },
     );
   });
-  rmSync(join(directory, name), { force: true });
   try {
+    rmSync(join(directory, name), { force: true });
     await listen(server, directory);
   } catch (error) {
     logger.warn(
@@ -100,11 +100,15 @@ export async function serveStatus(sources: StatusSources): Promise<AsyncDisposab
   return {
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
-        rmSync(join(directory, name), { force: true });
         server.close(() => {
           resolve();
         });
         server.closeAllConnections();
+        try {
+          rmSync(join(directory, name), { force: true });
+        } catch {
+          // The disk may be read-only by now. The next start removes it.
+        }
       }),
   };
 }

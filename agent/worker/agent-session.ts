@@ -270,6 +270,12 @@ export class AgentSession {
     if (problem !== null) {
       logger.warn({ err: problem }, 'goodbye not heard; the control plane notices by itself');
     }
+    if (left + filesLeft > 0) {
+      logger.warn(
+        { left, filesLeft },
+        'results or files could not be delivered: they stay in AGENT_DATA_DIR, and the next start delivers them',
+      );
+    }
     logger.info({ left, filesLeft }, 'drained');
     return left;
   }

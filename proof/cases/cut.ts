@@ -11,6 +11,7 @@ const kinds: readonly FaultKind[] = [
   'reset',
   'slicer',
   'limit',
+  'loss',
 ];
 
 /** A fault of a kind that leaves work for the retries, drawn from a seed. */
@@ -26,6 +27,8 @@ function faultOf(kind: FaultKind, random: () => number): Fault {
       return { kind, afterMs: random() * 20 };
     case 'slicer':
       return { kind, bytes: 1 + Math.floor(random() * 400), delayMs: random() * 2 };
+    case 'loss':
+      return { kind, share: 0.05 + random() * 0.3 };
     case 'limit':
       // Most answers are shorter than this: half of the time it is the acknowledgement that is lost.
       return {

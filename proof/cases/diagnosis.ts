@@ -1,12 +1,16 @@
 /** Faults of agents, made for real: what the first lines of the log, `doctor` and `status` say of each. */
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ProofCase } from '../case.ts';
+import { FaultProxy, type Fault } from '../fault-proxy.ts';
 import { freePort, Program } from '../program.ts';
+import { seededRandom } from '../random.ts';
+import { FailingDisk } from '../small-disk.ts';
 import type { World } from '../world.ts';
 
 /** Answers in place of the control plane; false lets the request pass. */
@@ -21,19 +25,38 @@ interface Ground {
   /** A file with this content in the folder of the row. */
   file: (name: string, text: string) => string;
   agent: Program | null;
+  /** Closed at the end of the row. */
+  stack: AsyncDisposableStack;
+  disk?: FailingDisk;
+  /** Resolves with the first request that is held. */
+  held: Promise<void>;
 }
 
 interface Row {
   name: string;
+  /** Whether this machine allows it. */
+  isPossible?: () => boolean;
   make?: (ground: Ground) => unknown;
   gateway?: Gateway;
+  /** Large bodies to such a path are not taken in. */
+  holds?: RegExp;
+  /** On the way to the control plane. */
+  fault?: Fault;
   /** To the running agent, before it is looked at. */
   disturb?: (ground: Ground) => unknown;
   log?: RegExp;
+  /** In the log after it was disturbed. */
+  logAfter?: RegExp;
   /** The agent does not start. */
   exits?: number;
   /** The first failure, as `id: evidence`; none where nothing may be found. */
   doctor: RegExp | null;
+  /** A warning of doctor, in the same form. */
+  warns?: RegExp;
+  /** How doctor is asked. */
+  asked?: readonly string[];
+  /** The exit code of the agent after SIGTERM. */
+  ends?: number;
   status?: RegExp;
 }
 
@@ -54,7 +77,36 @@ const set =
   ({ settings }: Ground): void =>
     void Object.assign(settings, more);
 
-const rows: readonly Row[] = [
+const bigFile = 150_000_000;
+
+/** A file of a result that an agent left behind. */
+function leaveFile(folder: string): void {
+  const resultId = randomUUID();
+  const entry = join(folder, 'artifacts', resultId);
+  mkdirSync(entry, { recursive: true });
+  writeFileSync(join(entry, '0'), '');
+  truncateSync(join(entry, '0'), bigFile);
+  const hash = createHash('sha256');
+  const part = Buffer.alloc(1_000_000);
+  for (let at = 0; at < bigFile; at += part.length) hash.update(part);
+  const facts = { file: '0', name: 'video.webm', contentType: 'video/webm', size: bigFile };
+  const files = [{ ...facts, digest: hash.digest('base64') }];
+  writeFileSync(
+    join(entry, 'entry.json'),
+    JSON.stringify({ resultId, createdAt: Date.now(), files }),
+  );
+}
+
+const mayMount = (): boolean => {
+  try {
+    new FailingDisk()[Symbol.dispose]();
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const allRows: readonly Row[] = [
   { name: 'nothing', log: /checked in/, doctor: null, status: /^(overloaded for[^;]*)?$/ },
   {
     name: 'quotes around the key',
@@ -229,6 +281,68 @@ const rows: readonly Row[] = [
     status: /refuses this agent/,
   },
   {
+    name: 'the disk becomes read-only while it runs',
+    isPossible: mayMount,
+    make: (ground) => {
+      ground.disk = ground.stack.use(new FailingDisk());
+      ground.settings['AGENT_DATA_DIR'] = join(ground.disk.path, 'data');
+    },
+    log: /checked in/,
+    disturb: ({ disk }) => disk?.fail(),
+    logAfter: /EROFS: read-only file system/,
+    doctor: /^data-directory: .*read-only file system/,
+    status: /AGENT_DATA_DIR cannot be written \(EROFS/,
+    ends: 0,
+  },
+  {
+    name: 'packets are lost on the way',
+    fault: { kind: 'loss', share: 0.6 },
+    log: /checked in/,
+    asked: ['--only', 'link-quality'],
+    doctor: null,
+    warns: /^link-quality: .*(lost|a slow link)/,
+  },
+  {
+    name: 'SIGTERM while a file of 150 MB is uploaded',
+    make: ({ settings }) => {
+      leaveFile(settings['AGENT_DATA_DIR'] ?? '');
+    },
+    gateway: () => false,
+    holds: /artifacts/,
+    log: /checked in/,
+    disturb: async ({ agent, held }) => {
+      await held;
+      agent?.signal('SIGTERM');
+    },
+    logAfter: /"filesLeft":1,.*the next start delivers them/,
+    ends: 0,
+    doctor: null,
+    status: /no agent answers/,
+  },
+  {
+    name: 'nobody reads the log any more',
+    make: async ({ settings }) => {
+      settings['AGENT_HEALTH_PORT'] = String(await freePort());
+      settings['LOG_LEVEL'] = 'DEBUG';
+      settings['PROBE_ENDPOINT'] = 'on';
+    },
+    log: /checked in/,
+    disturb: async ({ agent, settings }) => {
+      agent?.child.stdout?.pause();
+      const port = settings['AGENT_HEALTH_PORT'];
+      const target = `127.0.0.1:${port}`;
+      const url = `http://127.0.0.1:${port}/probe?module=tcp_connect&target=${target}`;
+      const probe = async (): Promise<void> => {
+        for (let made = 0; made < 1_000; made += 1) await (await fetch(url)).text();
+      };
+      await Promise.all(Array.from({ length: 8 }, probe));
+    },
+    doctor: null,
+    warns: /^agent: .*lines of the log could not be written: nobody reads them/,
+    status: /lines of the log could not be written: nobody reads them/,
+    ends: 0,
+  },
+  {
     name: 'a slow way',
     gateway: async () => {
       await wait(2_500);
@@ -240,11 +354,15 @@ const rows: readonly Row[] = [
   },
 ];
 
+const rows = allRows.filter(({ isPossible = () => true }) => isPossible());
+
 /** Stands before the control plane. */
 async function openGateway(
   target: string,
-): Promise<AsyncDisposable & { url: string; answer: Gateway }> {
-  const gateway = { url: '', answer: (): boolean => false } as { url: string; answer: Gateway };
+  { gateway: answer = () => false, holds }: Row,
+): Promise<AsyncDisposable & { url: string; held: Promise<void> }> {
+  const { promise: held, resolve: hold } = Promise.withResolvers<void>();
+  const gateway = { url: '', held };
   const pass = (incoming: IncomingMessage, body: Buffer, response: ServerResponse): void => {
     const { method, url = '', headers } = incoming;
     const onward = request(target + url, { method, headers, agent: false }, (answer) => {
@@ -256,12 +374,16 @@ async function openGateway(
     onward.end(body);
   };
   const server = createServer((incoming, response) => {
+    const isLarge = Number(incoming.headers['content-length']) > 1_000_000;
+    if (isLarge && holds?.test(incoming.url ?? '') === true) {
+      hold();
+      return;
+    }
     void incoming.toArray().then(
       async (chunks) => {
         const body = Buffer.concat(chunks as Buffer[]);
         const waits = /"waitMs":[1-9]/.test(body.toString('latin1'));
-        if (!(await gateway.answer(incoming.url ?? '', response, waits)))
-          pass(incoming, body, response);
+        if (!(await answer(incoming.url ?? '', response, waits))) pass(incoming, body, response);
       },
       () => undefined,
     );
@@ -280,13 +402,18 @@ async function openGateway(
 
 interface Said {
   failure?: { id: string; evidence: string };
+  warnings: string[];
   ok: boolean;
   code: number | null;
   degraded: string;
 }
 
 /** What doctor and status say beside the agent. */
-async function ask(agent: string, settings: Record<string, string>): Promise<Said> {
+async function ask(
+  agent: string,
+  settings: Record<string, string>,
+  asked: readonly string[] = ['--quick'],
+): Promise<Said> {
   const run = async (...words: string[]) => {
     await using program = new Program([agent, ...words, '--json'], settings);
     const { code } = await program.exited;
@@ -297,24 +424,32 @@ async function ask(agent: string, settings: Record<string, string>): Promise<Sai
     const answer = text.startsWith('{') ? text : JSON.stringify({ problem: text, findings: [] });
     return { code, answer: JSON.parse(answer) as Record<string, unknown> };
   };
-  const { code, answer } = await run('doctor', '--quick');
+  const { code, answer } = await run('doctor', ...asked);
   const findings = answer['findings'] as { id: string; verdict: string; evidence: string }[];
   const failure = findings.find(({ verdict }) => verdict === 'fail');
+  const warnings = findings
+    .filter(({ verdict }) => verdict === 'warn')
+    .map(({ id, evidence }) => `${id}: ${evidence}`);
   const { answer: status } = await run('status');
   const degraded = [status['degraded'] ?? status['problem'] ?? ''].flat().join('; ');
-  return { ...(failure && { failure }), ok: answer['ok'] === true, code, degraded };
+  return { ...(failure && { failure }), warnings, ok: answer['ok'] === true, code, degraded };
 }
 
 /** Plays one row; gives what was not named. */
 async function playRow(world: World, row: Row, place: number, key: string): Promise<string[]> {
   const { system, options } = world;
-  await using gateway = await openGateway(system.baseUrl);
-  if (row.gateway !== undefined) gateway.answer = row.gateway;
+  await using stack = new AsyncDisposableStack();
+  const gateway = stack.use(await openGateway(system.baseUrl, row));
+  const proxy = stack.use(
+    await FaultProxy.start(Number(new URL(system.baseUrl).port), seededRandom(place + 1)),
+  );
+  if (row.fault !== undefined) await proxy.fail(row.fault);
+  const way = row.fault === undefined ? system.baseUrl : proxy.url;
   const name = `diagnosis-row-${place}`;
   const folder = join(system.folder, name);
   const ground: Ground = {
     settings: {
-      ...{ API_KEY: key, CONTROL_PLANE_URL: row.gateway ? gateway.url : system.baseUrl },
+      ...{ API_KEY: key, CONTROL_PLANE_URL: row.gateway ? gateway.url : way },
       ...{ AGENT_DATA_DIR: folder, AGENT_HEALTH_PORT: '0', AGENT_HEALTH_HOST: '127.0.0.1' },
       ...{ AGENT_CHECK_TYPES: 'MONITORS', AGENT_WORK_DIR: `${folder}-work`, LOG_FORMAT: 'json' },
     },
@@ -322,7 +457,7 @@ async function playRow(world: World, row: Row, place: number, key: string): Prom
       writeFileSync(`${folder}-${file}`, text);
       return `${folder}-${file}`;
     },
-    agent: null,
+    ...{ agent: null, stack, held: gateway.held },
   };
   await row.make?.(ground);
   const { API_KEY_FILE: keyFile, ...started } = ground.settings;
@@ -339,19 +474,36 @@ async function playRow(world: World, row: Row, place: number, key: string): Prom
   while (!isLogged() && ended === null && performance.now() < until) await wait(250);
   if (row.log !== undefined && !isLogged()) problems.push(`log: ${agent.lines.at(-1) ?? ''}`);
   if (ended !== null && ended.code !== row.exits) problems.push(`ended with ${ended.code}`);
+  const before = agent.lines.length;
   await row.disturb?.(ground);
-  let said = await ask(options.programs.agent, ground.settings);
+  const { logAfter, status, warns } = row;
+  const saysAfter = (): boolean => agent.lines.slice(before).some((line) => logAfter?.test(line));
+  const hasSaid = ({ degraded, warnings }: Said): boolean =>
+    status?.test(degraded) !== false &&
+    (warns === undefined || warnings.some((text) => warns.test(text)));
+  while (logAfter !== undefined && !saysAfter() && performance.now() < until) await wait(250);
+  if (logAfter !== undefined && !saysAfter())
+    problems.push(`log afterwards: ${agent.lines.at(-1) ?? ''}`);
+  let said = await ask(options.programs.agent, ground.settings, row.asked);
   // What is counted over several polls takes its time.
-  while (row.status?.test(said.degraded) === false && performance.now() < until) {
+  while (!hasSaid(said) && performance.now() < until) {
     await wait(1_000);
-    said = await ask(options.programs.agent, ground.settings);
+    said = await ask(options.programs.agent, ground.settings, row.asked);
   }
   agent.signal('SIGCONT');
+  agent.child.stdout?.resume();
+  if (row.ends !== undefined) {
+    agent.signal('SIGTERM');
+    const { code } = await agent.exited;
+    if (code !== row.ends) problems.push(`ended with ${code}: ${agent.lines.at(-1) ?? ''}`);
+  }
   const finding = said.failure === undefined ? '' : `${said.failure.id}: ${said.failure.evidence}`;
   if (!(row.doctor === null ? finding === '' : row.doctor.test(finding)))
     problems.push(`doctor: ${finding}`);
   if (said.ok !== (row.doctor === null) || (said.code === 0) !== said.ok)
     problems.push(`doctor ended with ${said.code}`);
+  if (warns !== undefined && !said.warnings.some((text) => warns.test(text)))
+    problems.push(`doctor warns: ${said.warnings.join('; ')}`);
   if (row.status?.test(said.degraded) === false) problems.push(`status: ${said.degraded}`);
   return problems;
 }

@@ -75,7 +75,7 @@ function verdictOf(callee: string): DoctorMessage['verdict'] | undefined {
 /** What is judged outside of the file of a step: the steps that say it, and what each fills in. */
 const shared: Readonly<Record<string, Readonly<Record<string, Record<string, string>>>>> = {
   'agent/doctor/link/sinkhole.ts': { dns: {} },
-  'agent/doctor/probe-folder.ts': {
+  'agent/doctor/judge-writing.ts': {
     'data-directory': { setting: 'AGENT_DATA_DIR', mount: 'a volume that keeps its files' },
     'work-directory': { setting: 'AGENT_WORK_DIR', mount: 'a tmpfs or an emptyDir' },
   },

@@ -6,7 +6,8 @@ import { fail, ok, warn, type Finding } from '../finding.ts';
 import { nearestFolder, type FileSystem, type Machine } from '../machine.ts';
 import { mountBelow } from '../mounts.ts';
 import { processState, type ProcessState } from '../process-state.ts';
-import { judgeWriting, ownerOf, probeFolder, type WritingFacts } from '../probe-folder.ts';
+import { probeFolder } from '../../status/probe-folder.ts';
+import { judgeWriting, ownerOf, type WritingFacts } from '../judge-writing.ts';
 import type { Step } from '../step.ts';
 
 export interface DataFacts extends WritingFacts {
@@ -126,6 +127,13 @@ export function holderByLock(machine: Machine, path: string): Holder {
     : { kind: 'silent', pid, state: processState(machine, pid) };
 }
 
+/** What this user may not do, the agent that holds the folder may; what the disk does not let it do, nobody may. */
+function probed(path: string, heldBy: Holder): WritingFacts['problem'] {
+  const problem = probeFolder(path);
+  const isOfDisk = problem !== null && /^(EROFS|ENOSPC|EDQUOT|EIO)$/.test(problem.code);
+  return heldBy.kind === 'nobody' || isOfDisk ? problem : null;
+}
+
 export const dataDirectory: Step = {
   id: 'data-directory',
   name: 'data directory',
@@ -147,8 +155,7 @@ export const dataDirectory: Step = {
     const found = judgeData({
       path,
       heldBy,
-      // The process that holds the folder can write to it.
-      problem: heldBy.kind === 'nobody' ? probeFolder(path) : null,
+      problem: probed(path, heldBy),
       owner: ownerOf(machine, path),
       uid: process.getuid?.() ?? 0,
       fileSystem: machine.fileSystem(existing),

@@ -4,7 +4,8 @@ import { bytesText } from '../units.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { nearestFolder } from '../machine.ts';
 import { mountBelow } from '../mounts.ts';
-import { judgeWriting, ownerOf, probeFolder, type WritingFacts } from '../probe-folder.ts';
+import { probeFolder } from '../../status/probe-folder.ts';
+import { judgeWriting, ownerOf, type WritingFacts } from '../judge-writing.ts';
 import type { Step } from '../step.ts';
 
 const affected = 'only checks with code or a browser are affected';

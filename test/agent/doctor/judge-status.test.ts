@@ -22,6 +22,7 @@ test('a healthy agent has no findings, and each problem has its sentence', () =>
   const lastFailure = { at: now, code: 'X', message: 'refused' };
   const rows: [Partial<AgentStatus>, RegExp][] = [
     [{ notReady: 'no schedule yet' }, /^no schedule yet$/],
+    [{ dataProblem: 'EROFS' }, /^results cannot be kept: .*\(EROFS\)$/],
     [{ logProblem: '3 lines of the log were lost' }, /^3 lines/],
     [{ outbox: { ...outbox, setAsideTotal: 3, setAsideAt: now } }, /refused results, 3 in all/],
     [{ link: { ...link, state: 'down', lastFailure } }, /is not reached for 10 minutes: refused/],
