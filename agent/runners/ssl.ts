@@ -215,6 +215,7 @@ async function observe(
         {
           ...{ address, host, port, secureContext },
           serverName: tlsName(config.serverName ?? host),
+          startTls: config.startTls ?? null,
           connectMs: Math.round(leftMs * connectShare),
           timeoutMs: config.handshakeTimeoutMs,
         },
@@ -242,7 +243,10 @@ async function observe(
       ...{ address, port, secureContext },
       ...serverNameOf(config.serverName ?? host),
     };
-    const known = failure && (await withSecondLook(failure, greeted, context));
+    const known =
+      failure && config.startTls == null
+        ? await withSecondLook(failure, greeted, context)
+        : failure;
     return { ...ended(stoppedAt, known), responseTime: null, response: null };
   }
   const handshakeMs = securedAt - connectedAt;

@@ -100,6 +100,7 @@ export const labels: Readonly<Record<string, string>> = {
   knownBadCA: 'Known bad authority',
   ocspMustStapleRespected: 'OCSP stapling where it is required',
   sctPresent: 'Certificate transparency (SCT)',
+  startTls: 'StartTLS of',
   sslCheckDomain: 'Watches the certificate of',
   codeBundlePath: 'Code bundle',
   playwrightVersion: 'Playwright version',
@@ -118,6 +119,7 @@ export const labels: Readonly<Record<string, string>> = {
   config: '',
   'config.url': 'URL',
   'config.webhookSecret': 'Secret that signs the messages',
+  'config.expectedAnswer': 'Delivered when the answer holds',
   'config.webhookType': 'Kind of receiver',
   'config.apiKey': 'API key',
   'config.serviceKey': 'Integration key',
@@ -163,6 +165,7 @@ export const folded: ReadonlySet<string> = new Set([
   'basicAuth',
   'queryParameters',
   'serverName',
+  'startTls',
   'skipChainValidation',
   'handshakeTimeoutMs',
   'storeResponseBody',
@@ -175,6 +178,8 @@ export const folded: ReadonlySet<string> = new Set([
   'template',
   'webhookSecret',
   'webhookType',
+  'expectedAnswer',
+  'authority',
   'pingToken',
 ]);
 
@@ -182,6 +187,7 @@ export const folded: ReadonlySet<string> = new Set([
 export const verbatim: ReadonlySet<string> = new Set([
   'method',
   'recordType',
+  'startTls',
   'bodyType',
   'protocol',
   'ipFamily',

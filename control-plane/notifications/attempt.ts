@@ -50,6 +50,7 @@ function judge(
   credentials: readonly string[],
   isFinal: FinalStatus,
   now: number,
+  expected: string,
 ): Attempt {
   const { status, statusText, headers, body, isCut } = answer;
   const first = `HTTP ${status}${statusText === '' ? '' : ` ${statusText}`}`;
@@ -67,7 +68,13 @@ function judge(
     const reason = 'redirects are not followed: give the address it leads to';
     return { outcome: 'failed', result: resultText(`${first}: ${reason}`, []), isFinal: true };
   }
-  return { outcome: 'delivered', result };
+  if (body.includes(expected)) return { outcome: 'delivered', result };
+  const missing = `the answer does not hold the expected "${expected}"${isCut ? ' in its beginning' : ''}`;
+  return {
+    outcome: 'failed',
+    result: resultText(`${missing}: ${said}`, credentials, isCut),
+    isFinal: false,
+  };
 }
 
 export interface HttpAttempt {
@@ -76,15 +83,17 @@ export interface HttpAttempt {
   /** Values to hide in the result. */
   credentials: readonly string[];
   isFinal: FinalStatus;
+  /** A text in the body of the answer without which nothing was delivered; absent for any answer. */
+  expected?: string;
   now: number;
   signal: AbortSignal;
 }
 
 /** Sends a request and classifies the answer. */
 export async function attemptByHttp(attempt: HttpAttempt): Promise<Attempt> {
-  const { send, request, credentials, isFinal, now, signal } = attempt;
+  const { send, request, credentials, isFinal, expected = '', now, signal } = attempt;
   try {
-    return judge(await send(request, signal), credentials, isFinal, now);
+    return judge(await send(request, signal), credentials, isFinal, now, expected);
   } catch (error) {
     if (!(error instanceof OutgoingError)) throw error;
     const result = resultText(error.message, credentials);

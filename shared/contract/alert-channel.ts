@@ -26,6 +26,10 @@ export const channelConfigs = {
     template: optional(65_536),
     webhookSecret: optional(1024),
     webhookType: z.string().max(64).nullable().exactOptional(),
+    expectedAnswer: optional(500).meta({
+      description:
+        'A text in the body of the answer. Without it a status below 300 says that the message was taken; some receivers say in such an answer that they failed',
+    }),
   }),
   SMS: z.object({ name: text(255), number: text(32) }),
   PAGERDUTY: z.object({

@@ -142,7 +142,9 @@ export async function withSecondLook(
   }
   const spoken = protocolOf(answer);
   if (spoken === null || spoken.name === 'TLS') return failure;
-  const advice = startTls.test(spoken.name) ? ', and has TLS only after StartTLS, if at all' : '';
+  const advice = startTls.test(spoken.name)
+    ? ', and has TLS only after StartTLS, if at all: SSL checks take `startTls`'
+    : '';
   return { ...failure, message: `the server speaks ${spoken.shown}, not TLS${advice}${subject}` };
 }
 

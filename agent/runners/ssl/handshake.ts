@@ -8,9 +8,11 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import type { StartTls } from '@monitor/shared/contract/checks/ssl.ts';
 import type { ConnectionTrail } from '../../net/connection-trail.ts';
 import { afterTargetTime } from '../../net/deadline.ts';
 import { failureOf, observeError, timedOut } from '../../net/failure.ts';
+import { startTls } from '../../net/tcp/start-tls.ts';
 import { OwnDelay } from '../../net/own-delay.ts';
 import type { Address } from '../../net/dns/resolve.ts';
 import type { RunnerContext } from '../runner.ts';
@@ -34,7 +36,7 @@ export interface SeenServer {
 }
 
 export interface Handshake {
-  /** On the monotonic clock; null where it was not reached. */
+  /** On the monotonic clock; null where it was not reached. With StartTLS when the handshake may begin. */
   connectedAt: number | null;
   securedAt: number | null;
   /** Part of the handshake in which the server may have waited for the agent, in ms. */
@@ -50,6 +52,8 @@ export interface HandshakeOptions {
   /** What is asked for and verified. An address is not sent: RFC 6066, 3. */
   serverName: string;
   secureContext: SecureContext;
+  /** Said before the handshake; null where the connection begins with it. */
+  startTls: StartTls | null;
   connectMs: number;
   timeoutMs: number;
 }
@@ -94,7 +98,7 @@ function ofNetwork(phase: string, failure: Failure): Failure {
 
 /** Connects, shakes hands and disconnects. Rejects with an AgentError for a problem of this machine. */
 export function shakeHands(
-  { address, host, port, serverName, secureContext, connectMs, timeoutMs }: HandshakeOptions,
+  options: HandshakeOptions,
   {
     clock,
     network,
@@ -103,6 +107,7 @@ export function shakeHands(
   }: Pick<RunnerContext, 'clock' | 'network' | 'signal' | 'waitedMs'>,
   trail: ConnectionTrail,
 ): Promise<Handshake> {
+  const { address, host, port, serverName, secureContext, connectMs, timeoutMs } = options;
   const subject = `${host}:${port}`;
   return new Promise((resolve, reject) => {
     const result: Handshake = {
@@ -166,6 +171,18 @@ export function shakeHands(
     raw.once('connect', () => {
       if (isSettled) return;
       result.connectedAt = delay.connectedAt(raw);
+      if (options.startTls === null) {
+        begin();
+        return;
+      }
+      limit(timeoutMs);
+      startTls(raw, options.startTls, serverName).then(() => {
+        if (isSettled) return;
+        result.connectedAt = delay.dataAt(raw);
+        begin();
+      }, onError);
+    });
+    const begin = (): void => {
       const unexplainedMs = delay.unexplainedMs;
       limit(timeoutMs);
       const secure = connectTls({
@@ -193,6 +210,6 @@ export function shakeHands(
         // Ended rather than cut off: to the server it was a whole handshake.
         secure.destroySoon();
       });
-    });
+    };
   });
 }

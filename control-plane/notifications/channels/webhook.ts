@@ -198,6 +198,7 @@ export const webhookChannel: Channel<WebhookConfig> = {
         send: transports.outgoing.customer,
         ...prepare(notification, config, transports, variables),
         isFinal: nothingIsFinal,
+        expected: config.expectedAnswer ?? '',
         now: transports.clock.now(),
         signal: transports.signal,
       });

@@ -92,6 +92,9 @@ const assertion = assertionSchema([
 /** A host name or an IP address; IPv6 with or without brackets. */
 const plainHost = /^(\[?[0-9a-f]*:[0-9a-f:.]*\]?|[a-z0-9_.\u0080-\uffff-]+)$/i;
 
+const startTls = z.enum(['SMTP', 'IMAP', 'POP3', 'FTP', 'LDAP', 'POSTGRES', 'MYSQL', 'XMPP']);
+export type StartTls = z.output<typeof startTls>;
+
 const sslConfig = z
   .object({
     hostname: z
@@ -109,6 +112,9 @@ const sslConfig = z
       .regex(plainHost, 'must be a host name or an address')
       .nullable()
       .default(null),
+    startTls: startTls.nullable().exactOptional().meta({
+      description: 'The protocol in which TLS begins; without it the connection begins with TLS',
+    }),
     skipChainValidation: z.boolean().default(false),
     handshakeTimeoutMs: z.int().min(1000).max(30_000).default(10_000),
     alertDaysBeforeExpiry: z.int().min(1).max(365).default(20),

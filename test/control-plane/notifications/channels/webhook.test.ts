@@ -331,3 +331,28 @@ test('a private address is out of reach unless the operator allows it', async ()
   }
   assert.equal(receiver.received.length, 0);
 });
+
+test('an answer without the expected text is no delivery, whatever its status', async () => {
+  await using cp = await start();
+  const failed = 'Webhook message delivery failed with error: HTTP error 413';
+  await using receiver = await httpReceiver(({ path }) => ({ body: path === '/1' ? '1' : failed }));
+  for (const [path, expectedAnswer, said] of [
+    ['/1', '1', 'SUCCESS'],
+    ['/1', undefined, 'SUCCESS'],
+    ['/2', undefined, 'SUCCESS'],
+    ['/2', 'delivery failed', 'SUCCESS'],
+    ['/2', '"ok"', 'FAILURE'],
+  ] as const) {
+    const expected = expectedAnswer === undefined ? {} : { expectedAnswer };
+    const channel = await makeChannel(cp, 'WEBHOOK', {
+      ...{ name: 'w', url: receiver.url + path },
+      ...expected,
+    });
+    // A test is not sent again.
+    const { status, result } = await notify(cp, channel, testFacts);
+    assert.equal(status, said, `${path} ${expectedAnswer}`);
+    if (said === 'FAILURE') {
+      assert.match(result, /^the answer does not hold the expected ""ok"": HTTP 200.*413/s);
+    }
+  }
+});
