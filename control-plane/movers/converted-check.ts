@@ -96,8 +96,9 @@ export function placeFor(
   const address = addressOf(text);
   const port = address?.port ?? defaultPort;
   if (address !== null && port !== null) return { hostname: address.host, port };
+  const shown = text.replace(/^([a-z]+:\/\/)?[^/@\s]*@/i, '$1…@');
   entry.notCarried(
-    `\`${text}\` is not a host${defaultPort === null ? ' with a port' : ''}. Nothing was created`,
+    `\`${shown}\` is not a host${defaultPort === null ? ' with a port' : ''}. Nothing was created`,
   );
   return null;
 }

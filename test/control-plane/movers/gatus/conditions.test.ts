@@ -309,6 +309,12 @@ test('servers of gRPC and questions over HTTPS have their checks', () => {
     textOf(planned({ url: 'grpc://a.example', conditions: ['[CONNECTED] == true'] })),
     /is not a host with a port\. Nothing was created/,
   );
+  const withLogin = planned({
+    url: 'tcp://ada:canary@a.example',
+    conditions: ['[CONNECTED] == true'],
+  });
+  assert.match(textOf(withLogin), /`tcp:\/\/…@a\.example` is not a host with a port/);
+  assert.doesNotMatch(textOf(withLogin), /canary/);
   const expiring = planned({
     url: 'grpcs://a.example:443',
     conditions: ['[CONNECTED] == true', '[CERTIFICATE_EXPIRATION] > 48h'],
