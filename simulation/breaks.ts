@@ -9,9 +9,10 @@ const own: readonly Break[] = [
   {
     name: 'clock-swallows',
     breaks: 'results of slots that a clock that was ahead had used up are dropped as repeats',
-    file: 'control-plane/results/move-runs.ts',
-    from: `    await releaseRuns(db, runs, gap);`,
-    to: `    if (runs.length < 0) await releaseRuns(db, runs, gap);`,
+    // Not in move-runs.ts: what it leaves is released as its slot comes again, or by the next look at the future.
+    file: 'control-plane/results/release-runs.ts',
+    from: `  for (let index = 0; index < made.length; index += runsAtOnce) {`,
+    to: `  for (let index = 0; index < 0 * made.length; index += runsAtOnce) {`,
   },
   {
     name: 'no-hand-over',

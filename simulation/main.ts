@@ -19,6 +19,8 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     minutes: { type: 'string', default: '10' },
     case: { type: 'string' },
+    /** Agents, checks, and how often these run, as 2x20@10; small and by the seed without it. */
+    size: { type: 'string' },
     replay: { type: 'string' },
     /** A story in place of the one that the seed draws: a file with a list of events. */
     story: { type: 'string' },
@@ -49,6 +51,14 @@ const chosen = values.case?.split(',') ?? null;
 const unknown = chosen?.find((name) => !(name in cases));
 if (unknown !== undefined)
   fail(`There is no case "${unknown}"; there are ${Object.keys(cases).join(', ')}.`);
+const size =
+  /^(\d+)x(\d+)@(10|20|30)$/
+    .exec(values.size ?? '')
+    ?.slice(1)
+    .map(Number) ?? null;
+if (values.size !== undefined && (size === null || size.includes(0)))
+  fail(`--size must be as 2x20@10 (agents, checks, every 10, 20 or 30 seconds): ${values.size}`);
+const [agents = 0, checks = 0, everySeconds = 0] = size ?? [];
 const broken = breaks.map(({ name }) => name);
 const wanted = values.break?.includes('all') === true ? broken : (values.break ?? []);
 for (const name of wanted)
@@ -62,12 +72,15 @@ const seedsAProcess = 25;
 
 /** Plays in a process of its own. Gives what came of each, until `onOutcome` has enough. */
 async function play(
-  order: Omit<Order, 'folder' | 'minutes' | 'cases'>,
+  order: Omit<Order, 'folder' | 'minutes' | 'cases' | 'size'>,
   fault: string | undefined,
   onOutcome: (outcome: Outcome) => 'go on' | 'enough',
 ): Promise<void> {
   const ofBreak = fault === undefined ? undefined : casesOf[fault];
-  const full: Order = { ...order, folder, minutes, cases: chosen ?? ofBreak ?? null };
+  const full: Order = {
+    ...{ ...order, folder, minutes, cases: chosen ?? ofBreak ?? null },
+    size: size === null ? null : { agents, checks, everySeconds },
+  };
   const child = spawn(
     process.execPath,
     [

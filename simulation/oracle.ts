@@ -244,7 +244,7 @@ class Oracle {
     // Without the control plane it cannot learn that it has another one's checks.
     // All were there at first.
     const hadChanges = all.some(({ away: own }) =>
-      own.some((each) => each.from > 0 && each.from < to && !each.isPlanned),
+      own.slice(1).some((each) => each.from < to && !each.isPlanned),
     );
     return hadChanges && this.#isCutOff(agent, from, to);
   }
@@ -280,7 +280,10 @@ class Oracle {
       hasLink &&
       !overlaps(isWorking, from - 60 * second, to) &&
       all.some(
-        (other) => other !== agent && !overlaps(other.away, from - takenOverMs, to + takenOverMs),
+        (other) =>
+          other !== agent &&
+          // All were there at first.
+          !overlaps(other.away.slice(1), from - takenOverMs, to + takenOverMs),
       )
     );
   }
@@ -331,7 +334,7 @@ class Oracle {
         this.#play.meet('agent error');
         continue;
       }
-      const visits = this.#visits.get(result.id) ?? this.#visitsOfRun(result);
+      const visits = [...(this.#visits.get(result.id) ?? []), ...this.#madeAgain(result)];
       const name = this.#subjectsOf(result.check_id)[0]?.name ?? result.check_id;
       const what = `${name}, ${healthOfResult(result)} at ${at(result.started_at - epoch)}`;
       if (visits.length === 0) {
@@ -357,12 +360,15 @@ class Oracle {
     }
   }
 
-  /** An attempt that another agent made again, and that was another one for it, has an id of its own. */
-  #visitsOfRun({ check_run_id, attempt }: Result): Visit[] {
+  /** An attempt that another agent made again with another outcome stands as the next one. */
+  #madeAgain({ check_run_id, attempt }: Result): Visit[] {
     const run = this.#runs.find(({ id }) => id === check_run_id);
-    return this.#play.targets.visits.filter(
+    const visits = this.#play.targets.visits.filter(
       (visit) => visit.runId === run?.run_id && visit.attempt < attempt,
     );
+    return [...Map.groupBy(visits, (visit) => visit.attempt).values()]
+      .filter((all) => new Set(all.map(({ host }) => host)).size > 1)
+      .flat();
   }
 
   /** Its agent has just begun with a wrong clock, and the control plane has not put it right. */

@@ -1,7 +1,16 @@
 /** What the command and the processes that play say to each other. */
 import type { Event } from './events.ts';
 
+/** An installation of a given size: so many agents in one location, and checks that run so often. */
+export interface Size {
+  agents: number;
+  checks: number;
+  everySeconds: number;
+}
+
 export interface Order {
+  /** Null where it follows from the seed. */
+  size: Size | null;
   folder: string;
   seeds: number[];
   minutes: number;

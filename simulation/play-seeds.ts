@@ -25,7 +25,7 @@ const forMs = order.minutes * 60_000;
 async function playOnce(seed: number, given: Event[] | null): Promise<Outcome> {
   const begunAt = cpuMs();
   failed = undefined;
-  const play = new Play(seed, installation, folder, order.isTold);
+  const play = new Play(seed, installation, folder, order);
   const { world } = play;
   const events =
     given ??

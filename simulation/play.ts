@@ -14,6 +14,7 @@ import {
 import { copyInstallation, type Installation } from './installation.ts';
 import { nameAddress, Network, type Link } from './network.ts';
 import { Caller, Job, Receiver } from './people.ts';
+import type { Order, Size } from './order.ts';
 import { limits, Targets } from './targets.ts';
 import { Watch } from './watch.ts';
 import { World } from './world.ts';
@@ -81,7 +82,15 @@ export class Play {
   readonly #random: () => number;
   #made = 0;
 
-  constructor(seed: number, installation: Installation, folder: string, isTold: boolean) {
+  readonly #size: Size | null;
+
+  constructor(
+    seed: number,
+    installation: Installation,
+    folder: string,
+    { isTold, size }: Pick<Order, 'isTold' | 'size'>,
+  ) {
+    this.#size = size;
     this.world = new World(seed);
     this.world.isTold = isTold;
     this.world.network = new Network(this.world);
@@ -155,17 +164,18 @@ export class Play {
         },
         ...{ autoSubscribe: true, sendFailure: true, sendRecovery: true, sendDegraded: true },
       });
-      const places = random() < 0.3 ? 2 : 1;
+      const places = random() < 0.3 && this.#size === null ? 2 : 1;
       for (let index = 0; index < places; index += 1) await this.#addPlace(`place-${index}`);
       await this.#addGroup();
       const services = await this.#addPage();
-      const checks = 2 + Math.floor(random() * 4);
+      const checks = this.#size?.checks ?? 2 + Math.floor(random() * 4);
       for (let index = 0; index < checks; index += 1) await this.#addSubject(services[index]);
       const jobs = random() < 0.4 ? 1 : 0;
       for (let index = 0; index < jobs; index += 1) await this.#addJob();
     });
     for (const [index, place] of this.places.entries()) {
-      const agents = index === 0 ? pick(random, [1, 1, 2, 2, 3]) : pick(random, [1, 2]);
+      const drawn = index === 0 ? pick(random, [1, 1, 2, 2, 3]) : pick(random, [1, 2]);
+      const agents = this.#size?.agents ?? drawn;
       for (let turn = 0; turn < agents; turn += 1) this.#addAgent(place);
     }
     for (const agent of this.agents) agent.start();
@@ -227,7 +237,8 @@ export class Play {
     const threshold = pick(random, [1, 1, 2]);
     const retries = random() < 0.3 ? 1 : 0;
     const body = {
-      ...{ name: `check ${index}`, frequency: 0, frequencyOffset: pick(random, [10, 10, 20, 30]) },
+      ...{ name: `check ${index}`, frequency: 0 },
+      frequencyOffset: this.#size?.everySeconds ?? pick(random, [10, 10, 20, 30]),
       ...{ privateLocations: locations, runParallel: isParallel, ...limits },
       request: { url, method: 'GET', assertions: [] },
       useGlobalAlertSettings: false,

@@ -71,7 +71,9 @@ export class Targets {
     const usualMs = isHanging ? timeoutMs : tookMs[state];
     const ms = isHanging ? usualMs : Math.round(usualMs * (1 + 0.2 * this.#random()));
     const begunAt = clock.monotonic();
+    // A visit that is ended has seen nothing.
     await sleep(clock, ms, signal);
+    signal.throwIfAborted();
     visit.to = this.#world.now;
     this.#world.trace(`visit of ${url} by ${host}: ${state}`);
     const request = { method: 'GET', url };

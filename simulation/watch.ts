@@ -150,7 +150,9 @@ export class Watch {
       this.#note(serviceId, isOpen ? 'major_outage' : 'operational');
       if (isOpen && (alert === null || alert.endsWith('RECOVERY')))
         this.#say(`${this.#nameOf(id)}: an open incident after ${alert}`);
-      if (!isOpen && alert?.startsWith('ALERT_FAILURE') === true && !this.#wasPaused(id))
+      // A failure below its threshold that becomes degraded is alerted, and opens nothing.
+      const mustBeOpen = /^ALERT_(FAILURE|FAILURE_REMAIN|DEGRADED_FAILURE)$/.test(alert ?? '');
+      if (!isOpen && mustBeOpen && !this.#wasPaused(id))
         this.#say(`${this.#nameOf(id)}: no open incident after ${alert}`);
     }
   }
@@ -178,12 +180,14 @@ export class Watch {
       ...faults.filter(({ where }) => where !== controlPlane.name).map(({ span }) => span),
       ...controlPlane.away,
     ];
-    const isUnclear = steps.some(({ span }) =>
+    const isUnclear = steps.some(({ span, aheadMs = 0 }) =>
       [span.from, span.to].some(
         (at) =>
           at <= world.now &&
           // Who does not hear of a step stays where the clock was.
-          (world.now < at + stepNoticedMs || overlaps(others, at - second, at + stepNoticedMs)),
+          (world.now < at + stepNoticedMs ||
+            (world.now < at + 2 * stepNoticedMs + Math.abs(aheadMs) &&
+              overlaps(others, at - second, at + stepNoticedMs))),
       ),
     );
     if (isUnclear) return;
