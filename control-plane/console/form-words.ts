@@ -100,7 +100,7 @@ export const labels: Readonly<Record<string, string>> = {
   knownBadCA: 'Known bad authority',
   ocspMustStapleRespected: 'OCSP stapling where it is required',
   sctPresent: 'Certificate transparency (SCT)',
-  startTls: 'StartTLS of',
+  startTls: 'TLS begins in',
   sslCheckDomain: 'Watches the certificate of',
   codeBundlePath: 'Code bundle',
   playwrightVersion: 'Playwright version',

@@ -1,6 +1,7 @@
 /** Servers in whose connections TLS begins later. */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import test from 'node:test';
 import { runSsl } from '../../../../agent/runners/ssl.ts';
@@ -156,7 +157,10 @@ function serve(
     socket.once('data', (data) => {
       assert.match(data.toString('latin1'), awaits);
       // The client of MySQL waits for no answer before its hello.
-      if (says === '') socket.unshift(data.subarray(36));
+      if (says === '') {
+        socket.pause();
+        if (data.length > 36) socket.unshift(data.subarray(36));
+      }
       answer();
     });
   }
@@ -170,7 +174,9 @@ for (const [protocol, turns, refused] of rows) {
         socket.setNoDelay(true);
         socket.on('error', () => undefined);
         serve(socket, turns, isCut, (plain) => {
-          new TLSSocket(plain, { isServer: true, ...pair }).on('error', () => undefined);
+          // As a stream, of which what was put back is read too.
+          const stream = Duplex.from({ readable: plain, writable: plain });
+          new TLSSocket(stream, { isServer: true, ...pair }).on('error', () => undefined);
         });
       });
       const config = { hostname: 'localhost', port: server.port, startTls: protocol };
