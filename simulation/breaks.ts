@@ -135,9 +135,9 @@ const own: readonly Break[] = [
     breaks: 'a ping does not move the deadline',
     file: 'control-plane/heartbeats/heartbeats.ts',
     from: `      fails_at: heartbeat.failsAt,
-    })`,
+      started_at: heartbeat.started?.at ?? null,`,
     to: `      fails_at: row.fails_at ?? heartbeat.failsAt,
-    })`,
+      started_at: heartbeat.started?.at ?? null,`,
   },
   {
     name: 'final-lost',
