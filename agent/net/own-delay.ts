@@ -104,11 +104,11 @@ export class OwnDelay {
   }
 
   /** The same for data that lets the agent send: what it sends next is as late. */
-  turnAt(socket: Socket): void {
+  turnAt(socket: Socket): number {
     const times = this.#read(socket);
     const now = this.#clock.monotonic();
     const heldMs = times === null ? 0 : Math.max(0, times.sinceData - times.tick);
-    this.#goOn(now, heldMs, times === null ? 0 : this.#shownMs(socket, times));
+    return this.#goOn(now, heldMs, times === null ? 0 : this.#shownMs(socket, times));
   }
 
   /** The request of this turn is in the kernel. To be called where more may be sent after it. */

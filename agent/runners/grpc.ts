@@ -162,7 +162,8 @@ async function observe(
       const isConnected = answered.failure?.phase !== 'connect';
       const { failure } = answered;
       if (failure !== null && failure.phase !== 'template') trail.failed(failure, undefined);
-      return { answered, failure, isConnected, delay, end: channel.lastDataAt() };
+      const { isHttp2 } = channel;
+      return { answered, failure, isConnected, isHttp2, delay, end: channel.lastDataAt() };
     } finally {
       cancelTimeout();
       cancelConnect();
@@ -175,7 +176,10 @@ async function observe(
   const { delay } = outcome;
   const { address } = turn;
   const stoppedAt = clock.monotonic();
-  const failure = outcome.failure && (await explained(outcome.failure, run, address, identity));
+  const failure =
+    outcome.failure !== null && !outcome.isHttp2
+      ? await explained(outcome.failure, run, address, identity)
+      : outcome.failure;
   const end = failure === null ? outcome.end : stoppedAt;
   const answered = { ...outcome.answered, failure };
   if (failure !== null && outcome.isConnected) {

@@ -161,7 +161,7 @@ function converse(
     socket.on('data', (chunk: Buffer) => {
       if (isSettled) return;
       seen.lastByteAt = delay.dataAt(socket);
-      chunks.push(chunk);
+      chunks.push(chunk.subarray(0, maxReadBytes - bytes));
       bytes += chunk.length;
       cancelQuiet?.();
       const state = stateOf(request, Buffer.concat(chunks).toString('utf8'));

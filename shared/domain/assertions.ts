@@ -57,17 +57,25 @@ function searches(): Extract {
   const limited = <T>(what: string, length: number, search: () => T): T => {
     if (length <= quicklySearchedLength) return search();
     const tooLong = `the ${what} were not searched within ${maxSearchMs / 1000} s of CPU time`;
-    const allowedMs = leftMs;
-    leftMs = 0;
-    const { value, usedMs } = within(allowedMs, tooLong, search);
-    leftMs = allowedMs - usedMs;
-    return value;
+    try {
+      const { value, usedMs } = within(leftMs, tooLong, search);
+      leftMs -= usedMs;
+      return value;
+    } catch (error) {
+      // A mistake in one pattern is no reason to leave out the next.
+      if (error instanceof Error && error.message === tooLong) leftMs = 0;
+      throw error;
+    }
   };
   return {
     byRegex(text, pattern) {
       if (pattern === '') return text;
       return limited('patterns', text.length, () => firstCapture(text, pattern));
     },
+    byRegexInEach: (values, pattern, length) =>
+      limited('patterns', length, () =>
+        values.map((value) => (value == null ? undefined : firstCapture(asText(value), pattern))),
+      ),
     byJsonPath: (document, path, length = 0) =>
       limited('paths', length, () => byJsonPath(document, path)),
   };

@@ -109,7 +109,8 @@ async function echoesBack(
     const replies = await icmp.echo(request);
     return replies.some(({ success }) => success);
   } catch (error) {
-    return error instanceof AgentError ? error.message : false;
+    const isOurs = error instanceof AgentError && error.code === 'ICMP_UNAVAILABLE';
+    return isOurs ? error.message : false;
   }
 }
 

@@ -51,6 +51,8 @@ export class GrpcChannel {
   /** What the server said as it ended the session with an error. */
   #goodbye: string | null = null;
   #failure: Failure | null = null;
+  /** The server has answered by HTTP/2. */
+  isHttp2 = false;
 
   constructor(target: ChannelTarget, tools: ChannelTools) {
     this.#target = target;
@@ -182,6 +184,9 @@ export class GrpcChannel {
     const session = connectHttp2(`${tls === null ? 'http' : 'https'}://${authority}`, {
       createConnection: () => socket,
       settings: { enablePush: false, initialWindowSize: windowBytes },
+    });
+    session.once('remoteSettings', () => {
+      this.isHttp2 = true;
     });
     session.on('error', (error) => {
       this.#sessionError ??= error;

@@ -41,6 +41,11 @@ const maxFraming = { bytes: 1_048_576, perByte: 16 };
 
 const failed = (code: string): Error => Object.assign(new Error(code), { code });
 
+/** Ends a decoder after all that it was given: with its last data it would drop what that decodes to. */
+function endAfterAll(decoder: Transform): void {
+  decoder.write(Buffer.alloc(0), () => void decoder.end());
+}
+
 /** Starts to read; calls `onDone` or `onError` once. */
 export function readBody(
   message: Answer,
@@ -109,7 +114,7 @@ export function readBody(
         isCut = true;
         const next = decoders[decoders.indexOf(decoder) + 1];
         if (next === undefined) onEnd();
-        else next.end();
+        else endAfterAll(next);
       });
       let encodedBytes = 0;
       if (others.length > 0) {
@@ -120,7 +125,10 @@ export function readBody(
       }
       decode(decoder, others);
       decoder.write(first);
-      source.pipe(decoder);
+      source.pipe(decoder, { end: false });
+      source.once('end', () => {
+        endAfterAll(decoder);
+      });
     });
   };
   decode(message, openers);

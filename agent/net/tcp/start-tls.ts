@@ -14,29 +14,37 @@ interface Turn {
   answer: (text: string) => number | 'no' | 'more';
 }
 
-/** Answers with a code, whose last line has a space behind it. */
+/** Answers with a code, alone or before a space on their last line. Lines between are any text. RFC 959, 4.2. */
 function withCode(code: number, says: string | null): Turn {
   return {
     says: says === null ? null : `${says}\r\n`,
     answer(text) {
       const lines = text.split('\n').slice(0, -1);
-      if (lines.some((line) => !/^\d{3}[ -]/.test(line))) return 'no';
-      const last = lines.findIndex((line) => line[3] === ' ');
+      const [first] = lines;
+      if (first === undefined) return 'more';
+      if (!/^\d{3}(?:[ -]|\r?$)/.test(first)) return 'no';
+      const isLast = (line: string): boolean =>
+        line.startsWith(first.slice(0, 3)) && /^\d{3}(?: |\r?$)/.test(line);
+      const last = lines.findIndex(isLast);
       if (last < 0) return 'more';
       const whole = lines.slice(0, last + 1).join('\n').length + 1;
-      return Number(lines[last]?.slice(0, 3)) === code ? whole : 'no';
+      return Number(first.slice(0, 3)) === code ? whole : 'no';
     },
   };
 }
 
-/** One line that begins so. */
-function withLine(begin: RegExp, says: string | null): Turn {
+/** Lines of IMAP that answer nothing, and may come at any time. RFC 3501, 7. */
+const untagged = /^(?:\* [^\n]*\n)*/;
+
+/** One line that begins so, behind those that `aside` leaves out. */
+function withLine(begin: RegExp, says: string | null, aside = /^/): Turn {
   return {
     says: says === null ? null : `${says}\r\n`,
     answer(text) {
-      const end = text.indexOf('\n');
+      const from = aside.exec(text)?.[0].length ?? 0;
+      const end = text.indexOf('\n', from);
       if (end < 0) return 'more';
-      return begin.test(text) ? end + 1 : 'no';
+      return begin.test(text.slice(from)) ? end + 1 : 'no';
     },
   };
 }
@@ -68,15 +76,16 @@ function turnsOf(protocol: StartTls, host: string): Turn[] {
     case 'POP3':
       return [withLine(/^\+OK/, null), withLine(/^\+OK/, 'STLS')];
     case 'IMAP':
-      return [withLine(/^\* OK/i, null), withLine(/^a OK/i, 'a STARTTLS')];
+      return [withLine(/^\* OK/i, null), withLine(/^a OK/i, 'a STARTTLS', untagged)];
     case 'XMPP':
       return [
         {
           says: stream(host),
           answer(text) {
-            const end = text.indexOf('</stream:features>');
-            if (end < 0) return text.includes('</stream:stream>') ? 'no' : 'more';
-            return text.includes('urn:ietf:params:xml:ns:xmpp-tls') ? end + 18 : 'no';
+            const last = /<\/stream:features>|<stream:features\s*\/>/.exec(text);
+            if (last === null) return text.includes('</stream:stream>') ? 'no' : 'more';
+            const isOffered = text.includes('urn:ietf:params:xml:ns:xmpp-tls');
+            return isOffered ? last.index + last[0].length : 'no';
           },
         },
         {

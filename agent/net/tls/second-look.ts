@@ -137,7 +137,10 @@ export async function withSecondLook(
   const subject = failure.message.slice(failure.message.lastIndexOf(': '));
   if (refusedHello.test(answer)) {
     const said = sentenceOfAlert(answer.charCodeAt(6));
-    const message = `${said}; it takes none of the versions and ciphers that were offered (${offerIn(hello)})${subject}`;
+    const isHandshakeFailure = answer.charCodeAt(6) === 40;
+    const name = greeted.serverName ?? 'an address';
+    const orName = isHandshakeFailure ? `, or has no certificate for ${name}` : '';
+    const message = `${said}; it takes none of the versions and ciphers that were offered (${offerIn(hello)})${orName}${subject}`;
     return { ...failure, message };
   }
   const spoken = protocolOf(answer);

@@ -178,7 +178,7 @@ export function shakeHands(
       limit(timeoutMs);
       startTls(raw, options.startTls, serverName).then(() => {
         if (isSettled) return;
-        result.connectedAt = delay.dataAt(raw);
+        result.connectedAt = delay.turnAt(raw);
         begin();
       }, onError);
     });

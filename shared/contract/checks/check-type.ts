@@ -102,6 +102,12 @@ export interface Judging<Request extends JudgedRequest = JudgedRequest> {
 export interface Extract {
   /** First capture group of the first match, or undefined. An empty pattern gives the whole text. */
   byRegex(text: string, pattern: string): string | undefined;
+  /** The same in the text of each value; null has none. `length` is that of the whole text they come from. */
+  byRegexInEach(
+    values: readonly unknown[],
+    pattern: string,
+    length: number,
+  ): (string | undefined)[];
   /** All values a JSONPath selects. */
   byJsonPath(document: unknown, path: string, length?: number): unknown[];
 }

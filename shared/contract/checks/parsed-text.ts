@@ -29,12 +29,6 @@ function parse(text: string): { document: unknown } | null {
   }
 }
 
-/** A value as the text that a pattern searches; null has none. */
-function textOfValue(value: unknown): string | undefined {
-  if (value === null) return undefined;
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
-
 /** The values of a path in the JSON of a text, or what `regex` finds in each. Parsed once for all assertions: a body may have 25 MB. */
 export function readJson(
   { property, regex }: Assertion,
@@ -55,11 +49,8 @@ export function readJson(
   if (known === null)
     return none(`the ${what} is not JSON${type === undefined ? '' : ` (${type})`}`);
   const values = extract.byJsonPath(known.document, property || '$', text.length);
-  const found = (value: unknown) => {
-    const searched = textOfValue(value);
-    return searched === undefined ? undefined : extract.byRegex(searched, regex ?? '');
-  };
-  return { actual: regex ? values.map(found) : values, isList: true };
+  const actual = regex ? extract.byRegexInEach(values, regex, text.length) : values;
+  return { actual, isList: true };
 }
 
 /** Comparisons that hold for a text once they hold for its beginning. */

@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { comparison, type Assertion, type Comparison } from '@monitor/shared/contract/assertion.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import type { Judging, Measurement } from '@monitor/shared/contract/checks/check-type.ts';
+import { apiCheck } from '@monitor/shared/contract/checks/api.ts';
 import { dnsMonitor } from '@monitor/shared/contract/checks/dns.ts';
 import { evaluateAssertions } from '@monitor/shared/domain/assertions.ts';
 import { WithoutCpuError } from '@monitor/shared/time-limit.ts';
@@ -219,4 +220,28 @@ test('a pattern finds its text in each value of a path', () => {
     const [evaluated] = evaluateAssertions([assertion], judging, measurement);
     assert.equal(evaluated?.error === undefined, isHeld, `${body} ${regex} ${comparison}`);
   }
+});
+
+test('a pattern searches long numbers in values, and a mistake leaves the others their time', () => {
+  const { judging } = apiCheck;
+  const of = (property: string, regex: string | null, target: string): Assertion => {
+    return { source: 'JSON_BODY', comparison: 'EQUALS', property, target, regex };
+  };
+  const errorsOf = (body: string, assertions: Assertion[]) =>
+    evaluateAssertions(assertions, judging, { ...nothing, response: { body, headers: {} } }).map(
+      ({ error }) => error,
+    );
+  const long = '{"user":{"id":12345678901234567890,"name":"ann"}}';
+  const found = errorsOf(long, [
+    of('$.user', '"name":"(\\w+)"', 'ann'),
+    of('$.user', '"id":(\\d+)', '12345678901234567890'),
+    of('$.user.nobody', '.', ''),
+  ]);
+  assert.deepEqual(found.slice(0, 2), [undefined, undefined]);
+  const [mistaken, right] = errorsOf(JSON.stringify({ a: 'x'.repeat(120_000), b: 'ann' }), [
+    of('$.a[', null, ''),
+    of('$.b', null, 'ann'),
+  ]);
+  assert.match(mistaken ?? '', /cannot read JSON_BODY/);
+  assert.equal(right, undefined);
 });

@@ -333,6 +333,29 @@ test('headers are read as UTF-8 where they are valid UTF-8, and as Latin-1 other
   assert.deepEqual([headers['a'], headers['b']], ['Zürich', 'Zürich']);
 });
 
+test('what came of compressed data that ends early is all there', async () => {
+  const text = `${Array.from({ length: 4_000 }, (_, index) => (index * 7_919) % 10_007).join(' ')}END`;
+  const packed = gzipSync(text).subarray(0, -8);
+  const pieces = [0, 1, 2].map((index) => {
+    const size = Math.ceil(packed.length / 3);
+    return packed.subarray(index * size, (index + 1) * size);
+  });
+  const chunks = pieces.flatMap((piece) => [
+    Buffer.from(`${piece.length.toString(16)}\r\n`),
+    piece,
+    Buffer.from('\r\n'),
+  ]);
+  const head = Buffer.from(`${chunked.slice(0, -2)}Content-Encoding: gzip\r\n\r\n`);
+  await using server = await tcpServer((socket) => {
+    socket.once('data', () =>
+      socket.end(Buffer.concat([head, ...chunks, Buffer.from('0\r\n\r\n')])),
+    );
+  });
+  const url = `http://127.0.0.1:${server.port}/`;
+  const seen = await runApi(definitionOf('API', { method: 'GET', url }), runnerContext());
+  assert.equal(seen.response?.['body'], text);
+});
+
 test('a reset behind a whole body changes nothing while it is decoded, and one within it fails', async () => {
   const body = gzipSync(Buffer.alloc(20_000_000, 'a'));
   const head = `${ok}Content-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;

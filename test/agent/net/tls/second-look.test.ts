@@ -119,3 +119,26 @@ for (const [name, options, said] of choosy) {
     }
   });
 }
+
+test('a server without a certificate for the name may be what a failed handshake means', async () => {
+  await using server = await tlsServer({});
+  const { failure } = await by.URL(server.port);
+  assert.match(failure?.message ?? '', /or has no certificate for localhost/);
+});
+
+test('a call that is reset by HTTP/2 says so, whatever else the server speaks', async () => {
+  await using server = await tcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (asked) => {
+      const isHttp2 = String(asked).startsWith('PRI ');
+      if (!isHttp2) socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
+      else {
+        // Its settings, and the acknowledgement of the client's.
+        socket.write(Buffer.from('000000040000000000000000040100000000', 'hex'));
+        socket.once('data', () => socket.resetAndDestroy());
+      }
+    });
+  });
+  const { failure } = await grpc(server.port, false);
+  assert.match(failure?.message ?? '', /reset|closed early/);
+});

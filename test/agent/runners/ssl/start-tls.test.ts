@@ -43,6 +43,48 @@ const rows: [protocol: string, turns: Turn[], refused: RegExp | null][] = [
     ],
     /does not begin TLS by SMTP: "502 no"/,
   ],
+  [
+    'SMTP',
+    [
+      [null, '220\r\n'],
+      [/EHLO/, '250\r\n'],
+      [/STARTTLS/, '220\r\n'],
+    ],
+    null,
+  ],
+  [
+    'FTP',
+    [
+      [null, '220-Welcome\r\n All transfers are logged.\r\n220 ready\r\n'],
+      [/AUTH/, '234 go\r\n'],
+    ],
+    null,
+  ],
+  [
+    'FTP',
+    [
+      [null, '220-Welcome\r\n All transfers are logged.\r\n220 ready\r\n'],
+      [/AUTH/, '530-no\r\n234 go\r\n530 log in\r\n'],
+    ],
+    /does not begin TLS by FTP/,
+  ],
+  [
+    'IMAP',
+    [
+      [null, '* OK ready\r\n'],
+      [/STARTTLS/, '* CAPABILITY IMAP4rev1\r\na OK go\r\n'],
+    ],
+    null,
+  ],
+  [
+    'IMAP',
+    [
+      [null, '* OK ready\r\n'],
+      [/STARTTLS/, '* CAPABILITY IMAP4rev1\r\na NO\r\n'],
+    ],
+    /does not begin TLS by IMAP/,
+  ],
+  ['XMPP', [[/stream:stream/, '<stream:stream><stream:features/>']], /does not begin TLS by XMPP/],
   ['SMTP', [[null, 'SSH-2.0-x\r\n']], /does not begin TLS by SMTP: "SSH-2.0-x"/],
   [
     'SMTP',
