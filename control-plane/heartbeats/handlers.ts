@@ -1,4 +1,5 @@
 /** Pings, and the events and availability of heartbeat monitors. */
+import type { Readable } from 'node:stream';
 import type { Selectable } from 'kysely';
 import {
   pingRateLimit,
@@ -39,6 +40,7 @@ interface SignalInput {
   params: { pingToken: string; signal: string };
   query: { rid?: string };
 }
+type PingInput = Pick<SignalInput, 'query'> & { params: { pingToken: string } };
 
 /** What a job reports by a word behind its address, or by an exit code other than 0. */
 function inputOf(said: string, run: string | null): HeartbeatInput {
@@ -107,21 +109,24 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
   /** Where a call for a heartbeat that is there came from, and what it says. */
   const originOf = async (
     pingToken: string,
-    { source, userAgent, receivedAt, limit, body }: PingContext,
+    { source, userAgent, receivedAt, limit }: PingContext,
+    body: Readable | null,
   ): Promise<PingOrigin> => {
     const pinged = await findPinged(db, pingToken);
     if (pinged === undefined) throw notFound('heartbeat', pingToken);
     limit(`ping ${pinged.checkId}`, pingRateLimit);
-    const message = await readMessage(services, pinged, body);
+    const message = body === null ? null : await readMessage(services, pinged, body);
     return { source, userAgent, message, at: receivedAt };
   };
 
   const record = async (
     { params: { pingToken, signal: said }, query: { rid } }: SignalInput,
     context: PingContext,
+    body: Readable | null,
   ) => {
-    const origin = await originOf(pingToken, context);
-    const run = rid ?? null;
+    const origin = await originOf(pingToken, context, body);
+    // Shells send an empty one for a variable that is not set.
+    const run = rid || null;
     const isPing = Number(said) === 0;
     // What is said of one run is not merged with what is said of another.
     if (isPing && run === null && origin.message === null) await pings.take(pingToken, origin);
@@ -137,19 +142,22 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
     return { message: 'received' };
   };
 
-  const signal = (input: SignalInput, context: PingContext) =>
-    reception.receive(context.receivedAt, () => record(input, context));
+  const receive = (input: SignalInput, context: PingContext, body: Readable | null) =>
+    reception.receive(context.receivedAt, () => record(input, context, body));
+  const signal = (input: SignalInput, context: PingContext) => receive(input, context, null);
+  const signalByPost = (input: SignalInput, context: PingContext) =>
+    receive(input, context, context.body);
 
-  const ping = (
-    { params, query }: Omit<SignalInput, 'params'> & { params: { pingToken: string } },
-    context: PingContext,
-  ) => signal({ params: { ...params, signal: '0' }, query }, context);
+  const asSignal = ({ params, query }: PingInput): SignalInput => ({
+    params: { ...params, signal: '0' },
+    query,
+  });
 
   return {
     signalHeartbeat: signal,
-    signalHeartbeatByPost: signal,
-    pingHeartbeat: ping,
-    pingHeartbeatByPost: ping,
+    signalHeartbeatByPost: signalByPost,
+    pingHeartbeat: (input, context) => signal(asSignal(input), context),
+    pingHeartbeatByPost: (input, context) => signalByPost(asSignal(input), context),
 
     listHeartbeatEvents: async ({ params, query }, { principal }) => {
       const { accountId } = principal;

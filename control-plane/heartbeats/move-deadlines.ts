@@ -15,14 +15,14 @@ import { heartbeatOf } from './heartbeat-of.ts';
 import type { HeartbeatsTable } from './tables.ts';
 
 /**
- * A ping that was due by the end of the gap may be lost, and its job sends the next one only after
- * a period: such a monitor gets another period.
+ * A ping that was due by the end of the gap may be lost, and its job sends the next one only when
+ * it is due again: such a monitor waits until then.
  */
 async function excusePings(db: Kysely<Database>, gap: Gap): Promise<void> {
   const { to } = gap;
   const rows = await db
     .selectFrom('heartbeats')
-    .select(['check_id', 'last_ping_at', 'period_ms', 'grace_ms'])
+    .selectAll()
     .where('fails_at', 'is not', null)
     .where(sql<boolean>`fails_at < ${to} + period_ms + grace_ms`)
     .where(sql<boolean>`expected_at - ${smallerOf(sql`5000`, sql`period_ms / 10`)} <= ${to}`)
@@ -35,14 +35,14 @@ async function excusePings(db: Kysely<Database>, gap: Gap): Promise<void> {
     if (to - lastAt - lostSince(lastAt, gaps) >= maxPeriods * wholeMs) continue;
     await db
       .updateTable('heartbeats')
-      .set({ fails_at: to + wholeMs })
+      .set({ fails_at: Math.max(row.fails_at ?? 0, heartbeatOf(row).dueAfter(to) + row.grace_ms) })
       .where('check_id', '=', row.check_id)
       .execute();
   }
 }
 
 /**
- * Gives a monitor another period when its ping may have been lost by another replica. True when it
+ * Puts the deadline of a monitor off when its ping may have been lost by another replica. True when it
  * did.
  */
 export async function excuseByOthers(

@@ -1,22 +1,39 @@
 /** What a job sends along with a ping. */
-import type { Readable } from 'node:stream';
+import { finished, type Readable } from 'node:stream';
+import type { Clock } from '@monitor/shared/clock.ts';
 import { variablesOfCheck } from '../checks/index.ts';
+import { hideCredentials } from '../core/hide-credentials.ts';
 import type { Services } from '../core/services.ts';
 
 const maxMessageBytes = 10_000;
-/** Shorter values stand in any text. */
-const minSecretLength = 4;
-const mask = '********';
+/** The ping is recorded after this time, whatever has come of its body. */
+const maxReadMs = 5_000;
 
-/** Forms in which programs print a value. */
-function formsOf(value: string): string[] {
-  const encoded = encodeURIComponent(value.toWellFormed());
-  return [
-    value,
-    encoded,
-    JSON.stringify(value).slice(1, -1),
-    Buffer.from(value).toString('base64'),
-  ];
+/** The beginning of a body; `isCut` where its end is missing. */
+async function readBeginning(
+  clock: Clock,
+  body: Readable,
+): Promise<{ bytes: Buffer; isCut: boolean }> {
+  const read = Promise.withResolvers<boolean>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const keep = (chunk: Buffer): void => {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > maxMessageBytes * 2) read.resolve(true);
+  };
+  const cancel = clock.after(maxReadMs, () => {
+    read.resolve(true);
+  });
+  const ignore = finished(body, { writable: false }, (error) => {
+    read.resolve(error != null);
+  });
+  body.on('data', keep);
+  const isCut = await read.promise;
+  cancel();
+  ignore();
+  body.off('data', keep).pause();
+  return { bytes: Buffer.concat(chunks), isCut };
 }
 
 /** The beginning of a body as text, without values of hidden variables; null for an empty one. */
@@ -25,25 +42,20 @@ export async function readMessage(
   { checkId, accountId }: { checkId: string; accountId: string },
   body: Readable,
 ): Promise<string | null> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const { bytes, isCut } = await readBeginning(services.clock, body);
+  if (bytes.length === 0) return null;
+  let hidden: string[];
   try {
-    for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > maxMessageBytes * 2) break;
-    }
-  } catch {
-    // The ping counts, whatever came of its body.
+    const variables = await variablesOfCheck(services, accountId, checkId);
+    hidden = variables.filter(({ isHidden }) => isHidden).map(({ value }) => value);
+  } catch (error) {
+    // The job did its part: its ping counts.
+    const facts = { err: error, checkId };
+    services.logger.warn(facts, 'a ping counts without its body: the secrets in it are not known');
+    return null;
   }
-  if (size === 0) return null;
-  let text = Buffer.concat(chunks).toString('utf8');
-  const variables = await variablesOfCheck(services, accountId, checkId);
-  const hidden = variables
-    .filter(({ value, isHidden }) => isHidden && value.length >= minSecretLength)
-    .flatMap(({ value }) => formsOf(value))
-    .sort((left, right) => right.length - left.length);
-  for (const form of new Set(hidden)) text = text.replaceAll(form, mask);
+  const text = hideCredentials(bytes.toString('utf8'), hidden, isCut);
   // Of the databases, one takes no zero bytes in texts.
-  return text.slice(0, maxMessageBytes).replaceAll('\0', '').toWellFormed();
+  const said = text.slice(0, maxMessageBytes).replaceAll('\0', '').toWellFormed();
+  return said === '' ? null : said;
 }

@@ -63,14 +63,16 @@ function assertionOf(given: SourceObject, entry: Entry): Record<string, unknown>
   return { source, comparison, target: entry.guardTemplate('an assertion', target), ...property };
 }
 
+function nameOf(assertion: SourceObject): string {
+  return [assertion.text('kind'), assertion.text('compare') || 'without compare'].join(' ');
+}
+
 function assertionsOf(entry: Entry, monitor: SourceObject): Record<string, unknown>[] {
   const made = recordsIn(monitor.get('assertions')).flatMap((given) => {
     const assertion = new SourceObject(given);
     const judged = assertionOf(assertion, entry);
     if (judged === null) {
-      entry.deactivated(
-        `assertion \`${assertion.text('kind')} ${assertion.text('compare')}\` has no counterpart`,
-      );
+      entry.deactivated(`assertion \`${nameOf(assertion)}\` has no counterpart`);
       return [];
     }
     entry.leftovers(assertion);
@@ -113,11 +115,15 @@ const kinds: Readonly<
     const [recordType = 'A'] = types;
     if (types.length > 1) entry.deactivated(`asks for ${types.join(', ')}; a check asks for one`);
     const assertions = given.flatMap((one) => {
-      const comparison = lookUp(comparisons, one.text('compare')) ?? '';
+      const comparison = lookUp(comparisons, one.text('compare'));
+      if (comparison === undefined) {
+        entry.deactivated(`assertion \`${nameOf(one)}\` has no counterpart`);
+        return [];
+      }
       entry.approximate('assertions on records search the whole answer here, not one record');
       const how = { EQUALS: 'CONTAINS', NOT_EQUALS: 'NOT_CONTAINS' }[comparison] ?? comparison;
       const target = entry.guardTemplate('an assertion', one.text('target'));
-      return how === '' ? [] : [{ source: 'TEXT_ANSWER', comparison: how, target }];
+      return [{ source: 'TEXT_ANSWER', comparison: how, target }];
     });
     return place && dnsCheck({ query: place.hostname, recordType, protocol: 'UDP', assertions });
   },

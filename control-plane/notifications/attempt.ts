@@ -1,5 +1,5 @@
 /** The outcome of an attempt to send a notification, and the time of the next one. */
-import { hideCredentials } from './hide-credentials.ts';
+import { hideCredentials } from '../core/hide-credentials.ts';
 import { OutgoingError, type OutgoingAnswer, type OutgoingRequest, type Send } from './outgoing.ts';
 
 /** `result` is stored for users. */

@@ -178,9 +178,15 @@ export class Reception implements Disposable {
     }
   }
 
+  /** Pings that are being recorded. One that takes too long, whoever sends it, keeps nothing back. */
+  #waitingPings(): { receivedMs: number; at: number }[] {
+    const oldestMs = this.#receivedMs() - maxUnreadMs;
+    return [...this.#unrecordedPings].filter(({ receivedMs }) => receivedMs > oldestMs);
+  }
+
   /** The instant of the wall clock up to which every ping that has been read is recorded. */
   pingsRecordedUntil(now: number): number {
-    return Math.min(now, ...[...this.#unrecordedPings].map(({ at }) => at - 1));
+    return Math.min(now, ...this.#waitingPings().map(({ at }) => at - 1));
   }
 
   /** Adds gaps from another source. They count at once and are recorded soon. */
@@ -286,7 +292,7 @@ export class Reception implements Disposable {
     if (now - this.#unreadSince >= maxUnreadMs) return true;
     const readBy = this.#stalledAt + readWithinMs;
     if (now < readBy || this.#turnsLeft > 0) return false;
-    return ![...this.#unrecordedPings].some(({ receivedMs }) => receivedMs <= readBy);
+    return !this.#waitingPings().some(({ receivedMs }) => receivedMs <= readBy);
   }
 
   /** True when agents had time to send what they could not send before. */

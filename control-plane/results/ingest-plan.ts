@@ -26,6 +26,8 @@ export interface PlannedRun {
   row: Omit<RunRow, 'id'>;
   /** By number of the attempt: an attempt has one result, whatever its id is derived from. */
   attempts: Map<number, PlannedResult>;
+  /** The FINAL of another agent that made an attempt again; the first agent may have one of its number. */
+  repeated: number | null;
   /** What made the run; null for a known one. */
   item: RunItem | null;
   /** Results that arrived after its FINAL. */
@@ -46,6 +48,13 @@ export interface PlannedResult {
 /** What tells attempts apart that are alike to people. */
 const verdictOf = (hasFailures: boolean, hasErrors: boolean): string =>
   `${hasFailures} ${hasErrors}`;
+
+/** Agents hand in no such attempts: the id of the first agent's own next attempt stays free. */
+const repeatedFrom = 1_000;
+
+/** The id of an attempt that another agent has made again, under the next number. */
+const repeatedIdOf = (runId: string, attempt: number): string =>
+  keyedResultIdOfAttempt(runId, repeatedFrom + attempt, sha256Hex);
 
 /** A result to be stored. */
 export interface NewPlannedResult extends PlannedResult {
@@ -86,11 +95,16 @@ export class IngestPlan {
     this.#options = options;
     for (const { id, ...row } of facts.runs.values()) {
       const run: PlannedRun = {
-        ...{ id, row: { ...row }, attempts: new Map(), item: null, late: 0, isChanged: false },
+        ...{ id, row: { ...row }, attempts: new Map(), repeated: null },
+        ...{ item: null, late: 0, isChanged: false },
       };
       for (const result of facts.results.get(id) ?? []) {
         const { seq, attempt, result_type: resultType } = result;
         const verdict = verdictOf(fromFlag(result.has_failures), fromFlag(result.has_errors));
+        if (resultType === 'FINAL' && result.id === repeatedIdOf(row.run_id, attempt)) {
+          run.repeated = attempt;
+          continue;
+        }
         run.attempts.set(attempt, {
           ...{ run, id: result.id, resultType, seq, isPromoted: false, verdict },
         });
@@ -132,24 +146,11 @@ export class IngestPlan {
     const stepMs = stepBackOver(data.scheduledFor ?? 0, stepsBack)?.stepMs;
     const isPlain =
       this.#facts.isEncrypted(item) && data.encryptedResult == null && hasContent(data);
-    if (!isPlain)
-      return this.#takeResult(
-        item,
-        withoutFuture(data, now, stepMs),
-        payload,
-        known,
-        keyedSha256Hex,
-      );
+    if (!isPlain) return this.#takeResult(item, withoutFuture(data, now, stepMs), payload, known);
     // Its agent did not know the keys when the run began: the verdict counts, the content is not stored.
     const dropped = withoutContent(data);
     const metrics = encodePayload(encryptedPayload(data.checkType, dropped.encryptedResult));
-    return this.#takeResult(
-      item,
-      withoutFuture(dropped, now, stepMs),
-      metrics,
-      known,
-      keyedSha256Hex,
-    );
+    return this.#takeResult(item, withoutFuture(dropped, now, stepMs), metrics, known);
   }
 
   #takeMissed(item: RunItem, data: MissedSubmission, known: PlannedRun | undefined): ItemOutcome {
@@ -178,7 +179,7 @@ export class IngestPlan {
         missed_reason: missedReason,
         result_id: resultId,
       },
-      ...{ attempts: new Map(), item, late: 0, isChanged: false },
+      ...{ attempts: new Map(), repeated: null, item, late: 0, isChanged: false },
     };
     this.newRuns.push(run);
     this.#add(run);
@@ -190,18 +191,17 @@ export class IngestPlan {
     item: ResultSubmission,
     payload: EncodedPayload | null,
     known: PlannedRun | undefined,
-    keyedSha256Hex: KeyedSha256Hex,
   ): ItemOutcome {
     const { accountId } = from;
     const stored = known?.attempts.get(item.attempt);
     const isLast = this.#rescheduleRetry(accountId, item, known, stored) === 'too-late';
     const resultType = isLast ? 'FINAL' : item.resultType;
-    const final =
-      known?.row.state === 'FINAL' && item.resultType === 'ATTEMPT'
-        ? [...known.attempts].find(([, result]) => result.resultType === 'FINAL')
-        : undefined;
+    const isKept = known?.row.state === 'FINAL' && item.resultType === 'ATTEMPT';
+    const final = isKept
+      ? [...known.attempts].find(([, result]) => result.resultType === 'FINAL')
+      : undefined;
     const decision = decideResult(
-      known && { state: known.row.state, finalAttempt: final?.[0] ?? null },
+      known && { state: known.row.state, finalAttempt: known.repeated ?? final?.[0] ?? null },
       stored,
       { resultType, attempt: item.attempt },
     );
@@ -226,8 +226,8 @@ export class IngestPlan {
         ) {
           // Another agent has made the attempt again, and seen something else: that came after it.
           const attempt = Math.max(...known.attempts.keys()) + 1;
-          const id = keyedResultIdOfAttempt(known.row.run_id, attempt, keyedSha256Hex);
-          const next = { ...item, id, attempt };
+          const next = { ...item, id: repeatedIdOf(known.row.run_id, attempt), attempt };
+          known.repeated = attempt;
           this.#store(accountId, known, next, payload, 'FINAL');
           this.#close(accountId, next, known);
         } else if (known !== undefined && stored !== undefined) {
@@ -290,7 +290,9 @@ export class IngestPlan {
       verdict: verdictOf(item.hasFailures, item.hasErrors),
       ...{ accountId, item, payload },
     };
-    run.attempts.set(item.attempt, result);
+    if (run.repeated !== item.attempt || resultType !== 'FINAL') {
+      run.attempts.set(item.attempt, result);
+    }
     this.newResults.push(result);
   }
 

@@ -276,10 +276,10 @@ const byToken = z.object({ pingToken: z.string() });
 const ofRun = z.object({
   rid: z
     .string()
-    .min(1)
     .max(64)
+    .regex(/^[^\0]*$/, 'must be text')
     .exactOptional()
-    .meta({ description: 'Id of the run: its start and its end have the same' }),
+    .meta({ description: 'Id of the run: its start and its end have the same. Empty: none' }),
 });
 
 const pingHeartbeat = defineRoute({

@@ -88,6 +88,7 @@ export function nextLocal({ minutes, hours, isDay }: CronSchedule, after: number
   for (let day = first; day <= first + maxDays; day += 1) {
     if (!isDay(new Date(day * dayMs))) continue;
     for (const hour of hours) {
+      if (day * dayMs + (hour + 1) * 3_600_000 <= after) continue;
       for (const minute of minutes) {
         const at = day * dayMs + (hour * 60 + minute) * 60_000;
         if (at > after) return at;

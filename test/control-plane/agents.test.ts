@@ -306,7 +306,23 @@ test('an attempt that another agent made again, and that passed as the last one,
     const [run] = (await cp.api('GET', `/v1/check-runs/${id}`)).body;
     const final = await cp.api('GET', `/v1/check-results/${id}/${run.resultId}`);
     assert.deepEqual([run.state, final.body.hasFailures], ['FINAL', false]);
+    // The first agent did not know that another one had the run.
+    const own = resultOf(id, { attempt: 2, hasFailures: true });
+    const outcomes = [];
+    for (const each of [own, own, { ...own, resultType: 'ATTEMPT' }, passed]) {
+      outcomes.push((await agent.submit(each))[0]?.outcome);
+    }
+    assert.deepEqual(outcomes, ['late', 'duplicate', 'duplicate', 'duplicate']);
+    assert.equal((await cp.api('GET', `/v1/check-statuses/${id}`)).body.hasFailures, false);
+    const after = await cp.api('GET', `/v1/check-results/${id}/${run.resultId}`);
+    assert.deepEqual(after.body, final.body);
   }
+  const id = await makeCheck(cp);
+  const failed = resultOf(id, { resultType: 'ATTEMPT', hasFailures: true });
+  const own = resultOf(id, { attempt: 2, resultType: 'ATTEMPT', hasFailures: true });
+  const items = [failed, { ...failed, resultType: 'FINAL', hasFailures: false }, own, own];
+  const outcomes = (await agent.submit(...items)).map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes, ['accepted', 'accepted', 'late', 'duplicate'], 'in one commit');
 });
 
 test('a retry in another location becomes a job in a served location, and ends the run', async () => {

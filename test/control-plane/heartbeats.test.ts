@@ -1,18 +1,26 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
 import fc from 'fast-check';
 import { readCron } from '@monitor/shared/domain/cron.ts';
-import { dueAfter } from '../../control-plane/heartbeats/decide/due-after.ts';
+import { sql } from 'kysely';
+import { dueAfter, maxPauseMs } from '../../control-plane/heartbeats/decide/due-after.ts';
 import { availabilityWithin } from '../../control-plane/heartbeats/decide/heartbeat-times.ts';
 import {
+  excusedUntil,
   stepHeartbeat,
   withSettings,
   type Heartbeat,
   type HeartbeatInput,
 } from '../../control-plane/heartbeats/decide/heartbeat.ts';
 import { sweepHeartbeats } from '../../control-plane/heartbeats/heartbeats.ts';
-import { passTime, startTestControlPlane } from '../support/control-plane.ts';
+import {
+  passTime,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../support/control-plane.ts';
 import { temporaryFolder } from '../support/system.ts';
 import { TestClock } from '../support/test-clock.ts';
 
@@ -188,7 +196,7 @@ test('the calls of usual clients are taken for what they say', async () => {
 
 const runs: [
   name: string,
-  steps: [atMinutes: number, input: HeartbeatInput, said: string | null][],
+  steps: (readonly [atMinutes: number, input: HeartbeatInput, said: string | null])[],
 ][] = [
   [
     'a run that ends in time has a duration',
@@ -261,6 +269,41 @@ const runs: [
       [12.5, { kind: 'ping' }, 'GRACE 1.5'],
     ],
   ],
+  [
+    'a run that starts anew is not judged by the start before',
+    [
+      [0, { kind: 'ping' }, 'RECEIVED'],
+      [3, { kind: 'start' }, 'STARTED'],
+      [4.5, { kind: 'start' }, 'STARTED'],
+      [6.4, { kind: 'tick' }, null],
+      [6.5, { kind: 'tick' }, 'FAILING'],
+    ],
+  ],
+  [
+    'one whose end has passed still fails',
+    [
+      [0, { kind: 'start' }, 'STARTED'],
+      [2.5, { kind: 'start' }, 'STARTED'],
+      [2.6, { kind: 'tick' }, 'FAILING'],
+    ],
+  ],
+  [
+    'starts do not put off the ping that was expected',
+    [
+      [0, { kind: 'ping' }, 'RECEIVED'],
+      ...[9, 10.5, 11.9].map((at) => [at, { kind: 'start' }, 'STARTED'] as const),
+      [11.95, { kind: 'tick' }, null],
+      [12, { kind: 'tick' }, 'FAILING'],
+    ],
+  ],
+  [
+    'a job that starts again and again and never ends fails after its period',
+    [
+      ...[0, 1.5, 3, 4.5, 6, 7.5, 9, 10.5].map((at) => [at, { kind: 'start' }, 'STARTED'] as const),
+      [11.9, { kind: 'tick' }, null],
+      [12, { kind: 'tick' }, 'FAILING'],
+    ],
+  ],
 ];
 
 for (const [name, steps] of runs) {
@@ -297,6 +340,33 @@ test('a save keeps the run that goes on, and its deadline by the new grace', () 
     const saved = withSettings(heartbeat, { ...waiting, graceMs }, active, 5.5 * minute);
     assert.equal(saved.failsAt, failsAt * minute);
   }
+  // What a gap has put off stays put off; without a grace time the run has its period.
+  for (const [lastPingAt, putOff, graceMs, periodMs, failsAt] of [
+    [0, 20, 2, 10, 27],
+    [0, 20, 3, 10, 28],
+    [null, 20, 2, 10, 27],
+    [null, 0, 3, 10, 8],
+    [0, 0, 2, 6, 7],
+    [0, 0, 2, 30, 7],
+    [0, 0, 0, 10, 15],
+  ] as const) {
+    const begun = { ...heartbeat, lastPingAt, failsAt: (7 + putOff) * minute };
+    const settings = {
+      ...{ periodMs: periodMs * minute, dueAfter: every(periodMs * minute) },
+      graceMs: graceMs * minute,
+    };
+    const saved = withSettings(begun, settings, active, (5.5 + putOff) * minute);
+    assert.equal(saved.failsAt, failsAt * minute, `${lastPingAt} ${putOff} ${graceMs} ${periodMs}`);
+  }
+  // The ping is expected before the run must have ended.
+  const late = stepHeartbeat(
+    { ...waiting, lastPingAt: 0, expectedAt: 10 * minute, failsAt: 12 * minute },
+    { kind: 'start' },
+    11 * minute,
+  );
+  assert.equal(withSettings(late.heartbeat, waiting, active, 11 * minute).failsAt, 12 * minute);
+  const longer = { ...waiting, dueAfter: every(20 * minute) };
+  assert.equal(withSettings(late.heartbeat, longer, active, 11 * minute).failsAt, 13 * minute);
   const paused = withSettings(heartbeat, waiting, { wasActive: true, isActive: false }, 6 * minute);
   assert.deepEqual([paused.failsAt, paused.started], [null, null]);
 });
@@ -331,6 +401,40 @@ for (const [cron, timezone, at, due] of dues) {
     );
   });
 }
+
+test('the longest pause of a schedule is looked for in a whole week', () => {
+  for (const [cron, longest] of [
+    ['*/5 9-17 * * 1-5', 2 * 24 * 60 + 15 * 60 + 5],
+    ['0 9 * * 1-5', 3 * 24 * 60],
+    ['* * * * *', 1],
+    ['0 0 1 * *', 31 * 24 * 60],
+  ] as const) {
+    assert.equal(
+      maxPauseMs(cron, null, Date.parse('2026-11-23T09:00:00Z')),
+      longest * minute,
+      cron,
+    );
+  }
+});
+
+test('a ping that another replica may have lost is excused until the job is due again', () => {
+  const at = (text: string) => Date.parse(`2026-11-${text}:00Z`);
+  const schedule = { cron: '0 9 * * 1-5', timezone: null, periodMs: 72 * 60 * minute };
+  const job = {
+    ...{ ...waiting, ...schedule, dueAfter: (from: number) => dueAfter(schedule, from) },
+    ...{ lastPingAt: at('20T09:00'), expectedAt: at('23T09:00'), failsAt: at('23T09:02') },
+  };
+  for (const [outage, failsAt, excused] of [
+    [[at('23T08:55'), at('23T09:01')], at('23T09:02'), at('24T09:02')],
+    // On Tuesday, the same outage excuses nothing more.
+    [[at('23T08:55'), at('23T09:01')], at('24T09:02'), null],
+    [[at('24T08:59'), at('24T09:01')], at('24T09:02'), at('25T09:02')],
+    [[at('23T08:40'), at('23T08:50')], at('23T09:02'), null],
+  ] as const) {
+    const [from, to] = outage;
+    assert.equal(excusedUntil({ ...job, failsAt }, [{ from, to }], failsAt + 5_000), excused);
+  }
+});
 
 test('expressions of cron are read as cron reads them, or refused with the part that is wrong', () => {
   for (const text of ['* * * * *', '0,30 */2 1-15/3 JAN,DEC sun-Sat', '5/15 * * * 0-7', '@Daily'])
@@ -382,7 +486,7 @@ test('a job reports its runs, and what it says is kept without secrets', async (
   await call('/start?rid=7');
   clock.advance(minute);
   await call('/3?rid=7', 'disk full\nhush hush hush%20hush aHVzaCBodXNo');
-  const masked = 'disk full\n******** ******** ********';
+  const masked = 'disk full\n[hidden] [hidden] [hidden]';
   assert.deepEqual(await newest(), ['FAILING', '7', minute, masked]);
   const [result] = (await cp.api('GET', `/v1/check-results/${check.id}`)).body;
   assert.deepEqual([result.hasFailures, result.responseTime], [true, minute]);
@@ -398,7 +502,81 @@ test('a job reports its runs, and what it says is kept without secrets', async (
   assert.equal((await cp.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures, true);
   const available = await cp.api('GET', `/v1/checks/heartbeats/${check.id}/availability`);
   assert.equal(available.body.totalEntitiesCurrentPeriod, 5);
-  assert.equal((await fetch(`${pingUrl}?rid=${'x'.repeat(65)}`)).status, 400);
+  for (const rid of ['x'.repeat(65), '%00']) {
+    assert.equal((await fetch(`${pingUrl}?rid=${rid}`)).status, 400, rid);
+  }
+  // A shell sends it for a variable that is not set.
+  await call('/log?rid=', 'x');
+  assert.deepEqual(await newest(), ['LOGGED', null, null, 'x']);
+  // A message whose secrets are not known is not kept, and what the job reports counts.
+  const { db } = cp.controlPlane.services;
+  await db
+    .updateTable('variables')
+    .set({ value: sql`value || 'AAAA'` })
+    .execute();
+  await call('', 'all is well: hush hush');
+  assert.deepEqual(await newest(), ['RECEIVED', null, 3 * minute, null]);
+});
+
+/** Sends the head of a ping and the beginning of its body. */
+async function beginPing(url: string, method: string, length: number, said: string) {
+  const { hostname, port, pathname } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  const head = [`${method} ${pathname} HTTP/1.1`, `Host: ${hostname}`, `Content-Length: ${length}`];
+  socket.write([...head, '', said].join('\r\n'));
+  return socket;
+}
+
+async function eventsOf(cp: TestControlPlane, { id }: { id: string }) {
+  const { body: events } = await cp.api('GET', `/v1/checks/heartbeats/${id}/events`);
+  return (events[0]?.events ?? []) as { state: string; message: string | null }[];
+}
+
+test('a body that does not come keeps back neither its ping nor what is missed elsewhere', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const create = async () => (await cp.api('POST', '/v1/checks/heartbeat', body)).body;
+  const [dead, byGet, byPost] = [await create(), await create(), await create()];
+  await (await fetch(dead.heartbeat.pingUrl)).text();
+  const get = await beginPing(byGet.heartbeat.pingUrl, 'GET', 10, '');
+  const [answer] = (await once(get, 'data')) as [Buffer];
+  assert.match(answer.toString(), /^HTTP\/1.1 200/);
+  const post = await beginPing(byPost.heartbeat.pingUrl, 'POST', 10, 'x');
+  let isAnswered = false;
+  post.once('data', (said: Buffer) => {
+    isAnswered = said.toString().startsWith('HTTP/1.1 200');
+  });
+  while (!isAnswered) {
+    clock.advance(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal((await eventsOf(cp, byGet))[0]?.state, 'RECEIVED');
+  const [event] = await eventsOf(cp, byPost);
+  assert.deepEqual([event?.state, event?.message], ['RECEIVED', 'x']);
+  await passTime(clock, 13 * minute, 2_000);
+  await sweepHeartbeats(cp.controlPlane.services);
+  assert.equal((await eventsOf(cp, dead))[0]?.state, 'FAILING');
+  get.destroy();
+  post.destroy();
+});
+
+test('of a body that breaks off, the beginning of a secret is not kept', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  await cp.api('POST', '/v1/variables', { key: 'TOKEN', value: 'hush hush', secret: true });
+  for (const [said, kept] of [
+    ['x hush hu', null],
+    ['the disk is quite full: hush hu', 'the disk is quite f'],
+  ] as const) {
+    const { body: check } = await cp.api('POST', '/v1/checks/heartbeat', body);
+    const socket = await beginPing(check.heartbeat.pingUrl, 'POST', 100, said);
+    socket.end();
+    let events = await eventsOf(cp, check);
+    while (events.length === 0) events = await eventsOf(cp, check);
+    assert.deepEqual([events[0]?.state, events[0]?.message], ['RECEIVED', kept]);
+    socket.destroy();
+  }
 });
 
 test('a monitor of a schedule expects a ping by each of its times', async () => {
@@ -423,6 +601,8 @@ test('a monitor of a schedule expects a ping by each of its times', async () => 
     [{ cron: '61 * * * *' }, 'heartbeat.cron'],
     [{ period: 1, periodUnit: 'days', timezone: berlin }, 'heartbeat.timezone'],
     [{}, 'heartbeat.period'],
+    [{ cron: '0 0 * * *', grace: 400, graceUnit: 'days' }, 'heartbeat.grace'],
+    [{ cron: '0 0 * * *', grace: 1e300, graceUnit: 'days' }, 'heartbeat.grace'],
   ] as const) {
     const wrong = { ...body, heartbeat: { grace: 5, graceUnit: 'minutes', ...change } };
     const refused = await cp.api('POST', '/v1/checks/heartbeat', wrong);
@@ -557,6 +737,28 @@ test('our own outage fails no heartbeat', async () => {
   later.advance(13 * minute);
   await sweepHeartbeats(second.controlPlane.services);
   assert.equal((await second.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures, true);
+});
+
+test('our own outage excuses a job of a schedule until it is due again', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'control-plane.db');
+  const monday = Date.parse('2026-11-23T08:50:00Z');
+  const clock = new TestClock(monday);
+  const first = await startTestControlPlane({ clock, file });
+  const heartbeat = { cron: '0 9 * * 1-5', grace: 2, graceUnit: 'minutes' };
+  const { body: check } = await first.api('POST', '/v1/checks/heartbeat', { ...body, heartbeat });
+  await (await fetch(check.heartbeat.pingUrl)).text();
+  clock.advance(5 * minute);
+  await first[Symbol.asyncDispose]();
+  const later = new TestClock(monday + 15 * minute);
+  await using second = await startTestControlPlane({ clock: later, file });
+  const hasFailed = async (at: string): Promise<boolean> => {
+    later.advance(Date.parse(at) - later.now());
+    await sweepHeartbeats(second.controlPlane.services);
+    return (await second.api('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures;
+  };
+  assert.equal(await hasFailed('2026-11-24T09:01:00Z'), false);
+  assert.equal(await hasFailed('2026-11-24T09:03:00Z'), true);
 });
 
 test('a period that is no whole number of milliseconds is one to the nearest', async () => {

@@ -1,5 +1,5 @@
 /** When a job of a heartbeat monitor is due. Instants and durations in milliseconds. */
-import { nextLocal, readCron } from '@monitor/shared/domain/cron.ts';
+import { type CronSchedule, nextLocal, readCron } from '@monitor/shared/domain/cron.ts';
 import { wallClockOf } from '../../core/decide/wall-clock.ts';
 
 export interface JobSchedule {
@@ -14,11 +14,8 @@ export interface JobSchedule {
 /** Clocks of jobs differ by less: a ping shortly before a time of its schedule is the one of that time. */
 const earlyMs = 60_000;
 
-/** The next time after what a ping says. Local times that are skipped are later by as much; repeated ones are the first. */
-export function dueAfter({ periodMs, cron, timezone }: JobSchedule, pingedAt: number): number {
-  const schedule = cron === null ? null : readCron(cron);
-  if (schedule === null || 'problem' in schedule) return pingedAt + periodMs;
-  const at = pingedAt + Math.min(earlyMs, periodMs / 10);
+/** Local times that are skipped are later by as much; repeated ones are the first. */
+function nextTime(schedule: CronSchedule, timezone: string | null, at: number): number | null {
   const clock = wallClockOf(timezone);
   let shown: number | null = clock.shownAt(at);
   while ((shown = nextLocal(schedule, shown)) !== null) {
@@ -26,17 +23,29 @@ export function dueAfter({ periodMs, cron, timezone }: JobSchedule, pingedAt: nu
     const due = clock.instantOf(shown);
     if (due > at) return due;
   }
-  return pingedAt + periodMs;
+  return null;
+}
+
+/** The next time after what a ping says. */
+export function dueAfter({ periodMs, cron, timezone }: JobSchedule, pingedAt: number): number {
+  const schedule = cron === null ? null : readCron(cron);
+  if (schedule === null || 'problem' in schedule) return pingedAt + periodMs;
+  const at = pingedAt + Math.min(earlyMs, periodMs / 10);
+  return nextTime(schedule, timezone, at) ?? pingedAt + periodMs;
 }
 
 const lookedAt = 50;
+/** Each weekday is in it, however dense the schedule is. */
+const lookedAtMs = 8 * 86_400_000;
 
 /** The longest pause of a schedule in its next times. */
 export function maxPauseMs(cron: string, timezone: string | null, now: number): number {
+  const schedule = readCron(cron);
   let longest = 0;
   let at = now;
-  for (let index = 0; index < lookedAt; index += 1) {
-    const due = dueAfter({ cron, timezone, periodMs: 0 }, at);
+  for (let index = 0; index < lookedAt || at < now + lookedAtMs; index += 1) {
+    const due = 'problem' in schedule ? null : nextTime(schedule, timezone, at);
+    if (due === null) break;
     if (index > 0) longest = Math.max(longest, due - at);
     at = due;
   }

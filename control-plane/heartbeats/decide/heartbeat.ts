@@ -60,20 +60,23 @@ export const maxPeriods = 3;
 
 /**
  * The next deadline of a monitor whose ping may have been lost by a replica that did not answer: its
- * job sends the next one only after a period. Null when no ping was expected there since the last
+ * job sends the next one only when it is due again. Null when no ping was expected there since the last
  * deadline, or when there was none for too long.
  */
 export function excusedUntil(
-  { periodMs, graceMs, lastPingAt, expectedAt, failsAt }: Heartbeat,
+  { periodMs, graceMs, dueAfter, lastPingAt, expectedAt, failsAt }: Heartbeat,
   outages: readonly { from: number; to: number }[],
   now: number,
 ): number | null {
   if (expectedAt === null || failsAt === null) return null;
-  const wholeMs = periodMs + graceMs;
-  const since = Math.max(expectedAt - onTimeMsOf(periodMs), failsAt - wholeMs);
-  const isMaybeLost = outages.some(({ from, to }) => to > since && from < failsAt);
-  if (!isMaybeLost || now - (lastPingAt ?? now) >= maxPeriods * wholeMs) return null;
-  return now + wholeMs;
+  const since = expectedAt - onTimeMsOf(periodMs);
+  const isMaybeLost = outages.some(
+    ({ from, to }) =>
+      to > since && from < failsAt && dueAfter(Math.min(to, failsAt)) + graceMs > failsAt,
+  );
+  const longestMs = maxPeriods * (periodMs + graceMs);
+  if (!isMaybeLost || now - (lastPingAt ?? now) >= longestMs) return null;
+  return dueAfter(now) + graceMs;
 }
 
 function pingState(heartbeat: Heartbeat, now: number): HeartbeatState {
@@ -84,14 +87,29 @@ function pingState(heartbeat: Heartbeat, now: number): HeartbeatState {
   return now <= failsAt ? 'GRACE' : 'LATE';
 }
 
+/** When a run must have ended; never without one. */
+function runEndOf({ periodMs, graceMs }: HeartbeatTiming, started: Heartbeat['started']): number {
+  return started === null ? Infinity : started.at + (graceMs > 0 ? graceMs : periodMs);
+}
+
 /** A deadline, or the one of the run that has started where that is earlier. */
 function withRun(
-  { periodMs, graceMs }: HeartbeatTiming,
+  timing: HeartbeatTiming,
   started: Heartbeat['started'],
   failsAt: number | null,
 ): number | null {
-  if (started === null) return failsAt;
-  return Math.min(failsAt ?? Infinity, started.at + (graceMs > 0 ? graceMs : periodMs));
+  return started === null ? failsAt : Math.min(failsAt ?? Infinity, runEndOf(timing, started));
+}
+
+/**
+ * The deadline without the run that has started, which another one replaces: that of the next ping. Null where
+ * that is over too and was put off.
+ */
+function withoutRun(heartbeat: Heartbeat, now: number): number | null {
+  const { started, lastPingAt, expectedAt, failsAt, dueAfter, graceMs } = heartbeat;
+  if (failsAt === null || failsAt <= now || failsAt < runEndOf(heartbeat, started)) return failsAt;
+  const pingFailsAt = dueAfter(lastPingAt ?? expectedAt ?? now) + graceMs;
+  return pingFailsAt > now ? Math.max(pingFailsAt, failsAt) : null;
 }
 
 /** One step. Every ping restarts the timer; a passed deadline stops it until the next ping. */
@@ -110,7 +128,7 @@ export function stepHeartbeat(
         ...heartbeat,
         started: begun,
         expectedAt: Math.min(expectedAt ?? now, now),
-        failsAt: withRun(heartbeat, begun, failsAt),
+        failsAt: withRun(heartbeat, begun, withoutRun(heartbeat, now)),
       },
       effect: quiet('STARTED'),
     };
@@ -186,8 +204,11 @@ export function withSettings(
     failsAt: withRun(settings, started, dueAt + graceMs),
   };
   if (!isActive) return { ...waiting, started: null };
-  if (expectedAt !== null && lastPingAt === null) {
-    return { ...waiting, expectedAt, failsAt: withRun(settings, started, null) };
+  const runEndedAt = runEndOf(before, started);
+  if (started !== null && expectedAt !== null && failsAt !== null && failsAt >= runEndedAt) {
+    // As below: what has put off the end of the run still does.
+    const putOffMs = failsAt - runEndedAt;
+    return { ...waiting, expectedAt, failsAt: runEndOf(settings, started) + putOffMs };
   }
   if (lastPingAt === null) return waiting;
   if (!wasActive) return fromNow;

@@ -58,8 +58,8 @@ export const heartbeatSettings = z
       context.addIssue({ code: 'custom', path: ['timezone'], message });
     }
     const periodMs = heartbeatDurationMs(settings.period, settings.periodUnit);
-    if (cron !== '' && settings.period === 0) return;
-    if (periodMs < 30_000 || periodMs > yearMs) {
+    const isPeriodic = cron === '' || settings.period !== 0;
+    if (isPeriodic && (periodMs < 30_000 || periodMs > yearMs)) {
       context.addIssue({
         code: 'custom',
         path: ['period'],

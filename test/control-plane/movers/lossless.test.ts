@@ -194,6 +194,15 @@ test('monitors of OpenStatus that ask for records become DNS checks', () => {
   );
   const [both] = planOf([monitor([one, { ...one, key: 'A' }])]).resources;
   assert.equal(both?.payload['activated'], false);
+  for (const [unknown, said] of [
+    [{ ...one, compare: 'like' }, 'dnsRecord like'],
+    [{ kind: 'dnsRecord', key: 'MX', target: 'mail.example' }, 'dnsRecord without compare'],
+  ] as const) {
+    const plan = planOf([monitor([one, unknown])]);
+    const [partly] = plan.resources;
+    assert.equal(partly?.payload['activated'], false, said);
+    assert.equal(textOf(plan).includes(`assertion \`${said}\` has no counterpart`), true, said);
+  }
 });
 
 const operatorModels = '@kubernetes-models/prometheus-operator';

@@ -52,6 +52,7 @@ test('a heartbeat does not fail by time in which the process was stopped', async
 
 test('a ping that is being recorded is not missing, and one that came too late keeps nothing back', async () => {
   for (const [comesAfterDeadlineMs, isKept] of [
+    [-2, true],
     [-1, true],
     [1, false],
   ] as const) {
@@ -69,6 +70,10 @@ test('a ping that is being recorded is not missing, and one that came too late k
     const receiving = reception.receive(clock.now(), () => recorded.promise);
     clock.advance(5 * second);
     assert.equal((await events()).includes('FAILING'), !isKept);
+    if (comesAfterDeadlineMs === -2) {
+      await passTime(clock, minute);
+      assert.equal((await events()).includes('FAILING'), true, 'it takes too long');
+    }
     recorded.resolve();
     await receiving;
     assert.equal((await events()).includes('FAILING'), true, 'it was recorded as nothing');
@@ -91,6 +96,14 @@ test('after a pause nothing is concluded before the pings that waited are record
   await receiving;
   assert.equal(reception.hasReadAll(), true, 'a ping that came later keeps nothing back');
   void later;
+  clock.freeze(20 * second);
+  await passTime(clock, 50 * second);
+  void reception.receive(clock.now(), () => new Promise(() => undefined));
+  clock.freeze(3 * second);
+  await passTime(clock, 5 * second);
+  assert.equal(reception.hasReadAll(), false, 'one that has just come');
+  await passTime(clock, minute);
+  assert.equal(reception.hasReadAll(), true, 'one that takes too long keeps nothing back');
 });
 
 test('a ping that was lost in a pause is made up for by the next one', async () => {

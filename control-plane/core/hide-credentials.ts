@@ -1,5 +1,5 @@
-/** Removes credentials from stored results of deliveries: receivers echo what they were sent. */
-import { escapeHtml, escapeJson } from '../core/escape.ts';
+/** Removes credentials from stored texts of others: receivers echo what they were sent, and jobs print what they know. */
+import { escapeHtml, escapeJson } from './escape.ts';
 
 const shown = '[hidden]';
 /** Shorter values are not hidden: that would leave nothing to read. */
