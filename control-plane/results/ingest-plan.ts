@@ -26,7 +26,7 @@ export interface PlannedRun {
   row: Omit<RunRow, 'id'>;
   /** By number of the attempt: an attempt has one result, whatever its id is derived from. */
   attempts: Map<number, PlannedResult>;
-  /** The FINAL of another agent that made an attempt again; the first agent may have one of its number. */
+  /** Number of the FINAL of another agent that made an attempt again: an attempt of the first agent may have it too. */
   repeated: number | null;
   /** What made the run; null for a known one. */
   item: RunItem | null;
@@ -196,10 +196,10 @@ export class IngestPlan {
     const stored = known?.attempts.get(item.attempt);
     const isLast = this.#rescheduleRetry(accountId, item, known, stored) === 'too-late';
     const resultType = isLast ? 'FINAL' : item.resultType;
-    const isKept = known?.row.state === 'FINAL' && item.resultType === 'ATTEMPT';
-    const final = isKept
-      ? [...known.attempts].find(([, result]) => result.resultType === 'FINAL')
-      : undefined;
+    const final =
+      known?.row.state === 'FINAL' && item.resultType === 'ATTEMPT'
+        ? [...known.attempts].find(([, result]) => result.resultType === 'FINAL')
+        : undefined;
     const decision = decideResult(
       known && { state: known.row.state, finalAttempt: known.repeated ?? final?.[0] ?? null },
       stored,
