@@ -143,10 +143,8 @@ const own: readonly Break[] = [
     name: 'final-lost',
     breaks: 'the last result of a run is acknowledged and not stored',
     file: 'control-plane/results/ingest-plan.ts',
-    from: `    run.attempts.set(item.attempt, result);
-    this.newResults.push(result);`,
-    to: `    run.attempts.set(item.attempt, result);
-    if (item.attempt === 1 || resultType !== 'FINAL') this.newResults.push(result);`,
+    from: `    this.newResults.push(result);`,
+    to: `    if (item.attempt === 1 || resultType !== 'FINAL') this.newResults.push(result);`,
   },
   {
     name: 'missed-wins',
