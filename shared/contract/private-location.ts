@@ -21,6 +21,7 @@ const proxyUrl = z
     (url) => url === '' || (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)),
     { message: 'must be an http or https URL' },
   )
+  .meta({ example: 'http://proxy.example.com:3128' })
   .nullable();
 
 /** Two keys, so that one can be rotated while the other works. */
