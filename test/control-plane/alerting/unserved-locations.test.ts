@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LocationFacts } from '../../../control-plane/notifications/facts.ts';
 import { watchHealth } from '../../../control-plane/alerting/agent-health.ts';
 import { unservedLocations } from '../../../control-plane/alerting/unserved-locations.ts';
@@ -38,6 +39,8 @@ async function startOn({ file, clock, runningMs }: Start) {
       const step = Math.min(ms - passed, isSmall ? 10 * second : 2 * minute);
       clock.advance(step);
       passed += step;
+      // After a pause, the control plane concludes nothing before it has read its sockets.
+      for (let turn = 0; turn < 5; turn += 1) await nextTurn();
       for (const each of alive) await each.checkIn();
       await watchHealth(services, condition);
     }
