@@ -16,7 +16,7 @@ const second = 1_000;
 const takenOverMs = 100 * second;
 /** What was measured is on disk by then. */
 const durableMs = 1_500;
-/** An agent that is back so soon misses no slot, whoever else is there. */
+/** An agent that is back so soon misses no slot, also beside other agents. */
 const briefMs = 2 * second;
 /** How late a slot may begin, where its check does not run more often. */
 const latestStartMs = 30 * second;

@@ -48,8 +48,8 @@ function lines(
     skip: colors.dim('skip'),
   }[verdict];
   const room = width - indent.length;
-  const told = tried === undefined ? evidence : `${evidence} (tried: ${tried})`;
-  const text = wrapped(told, room).join(`\n${indent}`);
+  const facts = tried === undefined ? evidence : `${evidence} (tried: ${tried})`;
+  const text = wrapped(facts, room).join(`\n${indent}`);
   const first = `${mark}${' '.repeat(markWidth - verdict.length)}${id.padEnd(labelWidth)}`;
   const shown = verdict === 'skip' ? colors.dim(text) : text;
   if (fix === null) return `${first}${shown}`;

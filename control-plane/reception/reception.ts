@@ -178,7 +178,7 @@ export class Reception implements Disposable {
     }
   }
 
-  /** Pings that are being recorded. One that takes too long, whoever sends it, keeps nothing back. */
+  /** Pings that are being recorded. One that takes too long keeps nothing back. */
   #waitingPings(): { receivedMs: number; at: number }[] {
     const oldestMs = this.#receivedMs() - maxUnreadMs;
     return [...this.#unrecordedPings].filter(({ receivedMs }) => receivedMs > oldestMs);

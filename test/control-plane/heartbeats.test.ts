@@ -545,7 +545,7 @@ async function eventsOf(cp: TestControlPlane, { id }: { id: string }) {
   return (events[0]?.events ?? []) as { state: string; message: string | null }[];
 }
 
-test('a body that does not come keeps back neither its ping nor what is missed elsewhere', async () => {
+test('a body that does not come keeps back neither its ping nor the failures of other monitors', async () => {
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({ clock });
   const create = async () => (await cp.api('POST', '/v1/checks/heartbeat', body)).body;

@@ -247,14 +247,14 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
     const target = { host: url.hostname, port, tried: turn.address };
     await logOtherFamily({ ...target, resolve: resolveByOs, signal }, tools.log);
   }
-  const greeted = {
-    ...{ address: turn.address, port: Number(url.port || 443), secureContext },
-    ...serverNameOf(url === request.url ? (request.serverName ?? url.hostname) : url.hostname),
-  };
-  const known =
-    failure?.phase === 'tls' && proxy === null
-      ? await withSecondLook(failure, greeted, { clock, signal })
-      : failure;
+  let known = failure;
+  if (failure?.phase === 'tls' && proxy === null) {
+    const greeted = {
+      ...{ address: turn.address, port: Number(url.port || 443), secureContext },
+      ...serverNameOf(url === request.url ? (request.serverName ?? url.hostname) : url.hostname),
+    };
+    known = await withSecondLook(failure, greeted, { clock, signal });
+  }
   return {
     ...hop,
     exchange,

@@ -263,8 +263,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
           times.end = message.isFramed ? dataAt() : delay.now();
         },
         onDone: () => {
-          if (reading?.taken().isCut === true)
-            exchange.onDeviation('its compressed data ends early');
+          if (reading?.isCut() === true) exchange.onDeviation('its compressed data ends early');
           if (message.problem === null) settle(null);
           else fail(message.problem);
         },

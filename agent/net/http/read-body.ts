@@ -25,6 +25,7 @@ export interface ReadBody {
 export interface BodyReading {
   /** What has been read so far. */
   taken(): ReadBody;
+  isCut(): boolean;
   /** Frees the decoders. */
   stop(): void;
 }
@@ -134,6 +135,7 @@ export function readBody(
   decode(message, openers);
   message.once('error', listener.onError);
   return {
+    isCut: () => isCut,
     taken: () => ({ bytes: Buffer.concat(kept), size, isStopped, isCut }),
     stop: () => {
       message.unpipe();

@@ -265,7 +265,7 @@ test('limits of JSON queries hold for decimals too', () => {
 
 test('a gRPC monitor calls its method, and looks for its keyword', () => {
   const proto = (name: string) =>
-    `syntax = "proto3";\n${name}\nservice Health { rpc Check (Ask) returns (Told); }\nmessage Ask { string service = 1; }\nmessage Told { int32 status = 1; }\n`;
+    `syntax = "proto3";\n${name}\nservice Health { rpc Check (Ask) returns (Answer); }\nmessage Ask { string service = 1; }\nmessage Answer { int32 status = 1; }\n`;
   const tried = (changes: object) => {
     const plan = planOfMonitor({
       ...{ type: 'grpc-keyword', grpcUrl: 'a.example:50051', grpcEnableTls: true },

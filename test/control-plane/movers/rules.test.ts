@@ -250,11 +250,11 @@ test('alerts go where the routes of the Alertmanager send them', () => {
     assert.match(text, /Route of the Alertmanager: `group_by`\./);
     assert.match(text, /«nobody».*: no check is subscribed to it/);
   }
-  const nowhere = said([], down, 'elsewhere');
+  const nowhere = said([], down, 'undefined-team');
   assert.equal(nowhere.to, '');
   assert.match(nowhere.text, /2 checks alert nobody/);
   assert.doesNotMatch(
-    said([], [['Slow', 'probe_duration_seconds > 1']], 'elsewhere').text,
+    said([], [['Slow', 'probe_duration_seconds > 1']], 'undefined-team').text,
     /nobody:/,
   );
 });
