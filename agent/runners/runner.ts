@@ -50,6 +50,8 @@ export type Observation = Measurement & {
   unexplainedMs?: number;
   /** How long the processes of a run of code waited for a CPU in its last so many ms. Absent without any. */
   processesWaitedMs?: (lastMs: number) => number;
+  /** How long the target took at least to answer for the page that the failed run had asked for. */
+  unansweredMs?: number;
   /** The HTTP requests it made, for traces. */
   requests?: readonly TracedRequest[];
   /**

@@ -412,6 +412,7 @@ async function tryAttempt(
         requests: _r,
         unexplainedMs = Number.POSITIVE_INFINITY,
         processesWaitedMs,
+        unansweredMs,
         evidence: collect,
         ...measurement
       } = observation;
@@ -426,7 +427,7 @@ async function tryAttempt(
               // The agent starts and ends the run, and may forward its requests.
               waitedMs: own.waitedMs + processesWaitedMs(Infinity),
             };
-      const facts = { judging, definition, measurement, time, unexplainedMs };
+      const facts = { judging, definition, measurement, time, unexplainedMs, unansweredMs };
       const cause = decideAttempt(facts, verdict);
       if (cause !== null) seen.isVoid = { cause, time };
       const evidence =

@@ -27,6 +27,8 @@ export interface AttemptFacts {
   time: TimeFacts;
   /** Part of the response time in which the target may have waited for the agent, in ms. */
   unexplainedMs: number;
+  /** At least so long the target did not answer for the page that a run of code had asked for. */
+  unansweredMs?: number | undefined;
 }
 
 /** A shorter overlap with a suspension disturbs nothing. */
@@ -74,7 +76,10 @@ export function decideAttempt(facts: AttemptFacts, measured: Verdict): VoidCause
   // The other side may have given up meanwhile.
   if (isSuspended && measurement.failure !== null) return 'suspended';
   const limitMs = reachedLimit(facts);
-  const isDoubtful = limitMs !== null && time.waitedWithin(limitMs) > doubtfulShare * limitMs;
+  const isDoubtful =
+    limitMs !== null &&
+    time.waitedWithin(limitMs) > doubtfulShare * limitMs &&
+    (facts.unansweredMs ?? 0) <= limitMs;
   const ownMs = Math.min(facts.unexplainedMs, time.waitedMs + time.suspendedMs - time.asleepMs);
   const isDecided = severity(judgeSooner(facts, ownMs, measured)) === severity(measured);
   if (isDecided && !isDoubtful) return null;

@@ -96,7 +96,8 @@ function watchNetwork(context, pending) {
     const start = started.get(request);
     if (!start) return;
     started.delete(request);
-    const { responseEnd } = request.timing();
+    const { responseStart, responseEnd } = request.timing();
+    const soFarMs = Date.now() - start.time;
     emit({
       type: 'network',
       visit: start.visit.id,
@@ -105,7 +106,8 @@ function watchNetwork(context, pending) {
       url: bounded(request.url(), 2048),
       resourceType: request.resourceType(),
       status,
-      durationMs: responseEnd >= 0 ? responseEnd : Date.now() - start.time,
+      answeredMs: responseStart >= 0 ? responseStart : soFarMs,
+      durationMs: responseEnd >= 0 ? responseEnd : soFarMs,
       sizeBytes,
       failure,
     });

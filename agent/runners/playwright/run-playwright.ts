@@ -251,7 +251,7 @@ export async function runPlaywright(
   log.close();
   const outcome = outcomeOfSuite(seen.events);
   const brokeAt = seen.failure?.code === 'TESTS_FAILED' ? failedAt(outcome.tests) : null;
-  const end = countedUntil(brokeAt, performance.now(), context.clock);
+  const end = countedUntil(brokeAt, performance.now());
   const stoppedAt = startedAt + Math.ceil(context.clock.monotonic() - start);
   return {
     startedAt,

@@ -79,6 +79,8 @@ const runEvent = z.discriminatedUnion('type', [
     url: text,
     resourceType: text,
     status: z.int().nullable(),
+    /** Until its answer began, or for so long as none had. */
+    answeredMs: time.optional(),
     durationMs: time.nullable(),
     sizeBytes: time.nullable(),
     failure: text.nullable(),

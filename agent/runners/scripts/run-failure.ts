@@ -1,5 +1,4 @@
 /** Why a run of a script failed, from how it ended and what it said. */
-import type { Clock } from '@monitor/shared/clock.ts';
 import type { ScriptStep, ScriptTest } from '@monitor/shared/contract/check-result.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import { AgentError } from '../../errors.ts';
@@ -159,10 +158,31 @@ export function failedAt(tests: readonly Pick<ScriptTest, 'outcome' | 'steps'>[]
   return failed === undefined ? null : endOfFailure(failed.steps);
 }
 
+/** An instant of the clock of this machine, in ms since the epoch, as one of `performance.now()`. */
+const instantOf = (at: number): number => performance.now() - (Date.now() - at);
+
 /**
  * The end of what counts of a run, of `performance.now()`: its failure `at`, in ms since the epoch, where
  * that is known, and its own end otherwise.
  */
-export function countedUntil(at: number | null, endedAt: number, clock: Clock): number {
-  return at === null ? endedAt : Math.min(performance.now() - (clock.now() - at), endedAt);
+export function countedUntil(at: number | null, endedAt: number): number {
+  return at === null ? endedAt : Math.min(instantOf(at), endedAt);
+}
+
+/**
+ * How long a page took to be answered that was not at the failure, without what the run `waited` meanwhile. What
+ * closes a page on a busy machine takes its time, in which the answer may still come.
+ */
+export function unansweredMs(
+  events: readonly RunEvent[],
+  failedAt: number,
+  waited: (from: number, to: number) => number,
+): number {
+  const visits = new Map(eventsOf(events, 'visit').map(({ id, url }) => [id, url]));
+  return eventsOf(events, 'network').reduce((longest, { visit, url, time, answeredMs = 0 }) => {
+    const from = instantOf(time);
+    const to = from + answeredMs;
+    const isAwaited = visits.get(visit) === url && from < failedAt && to > failedAt;
+    return isAwaited ? Math.max(longest, answeredMs - waited(from, to)) : longest;
+  }, 0);
 }

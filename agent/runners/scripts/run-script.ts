@@ -31,6 +31,7 @@ import {
   failureOfBrowser,
   failureOfRun,
   isOnlySoft,
+  unansweredMs,
   unjudged,
 } from './run-failure.ts';
 import { testRunnerConfig, writeScript } from './run-files.ts';
@@ -367,7 +368,9 @@ export async function runScript(
   };
   const thrownAt = eventsOf(events, 'error')[0]?.time ?? failedAt(tests);
   const brokeAt = failure?.code === 'SCRIPT_FAILED' ? thrownAt : null;
-  const lastAt = countedUntil(brokeAt, ended.endedAt, clock);
+  const lastAt = countedUntil(brokeAt, ended.endedAt);
+  const waited = (from: number, to: number): number =>
+    [ended.waits, lease?.waits].reduce((sum, waits) => sum + (waits?.between(from, to) ?? 0), 0);
   return {
     startedAt,
     stoppedAt,
@@ -376,11 +379,8 @@ export async function runScript(
     request: {},
     response: ended.degraded === null ? {} : { degraded: ended.degraded },
     details: details({ events, artifacts, common, isTest: ended.isTest }),
-    processesWaitedMs: (lastMs) =>
-      [ended.waits, lease?.waits].reduce(
-        (sum, waits) => sum + (waits?.between(lastAt - lastMs, lastAt) ?? 0),
-        0,
-      ),
+    processesWaitedMs: (lastMs) => waited(lastAt - lastMs, lastAt),
+    unansweredMs: unansweredMs(events, lastAt, waited),
     ...(failure === null ? {} : { errorMessages: errors.map(({ message }) => message) }),
   };
 }

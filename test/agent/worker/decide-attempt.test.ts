@@ -26,12 +26,13 @@ interface Case {
   time?: Partial<TimeFacts>;
   /** Absent: all of it. */
   unexplainedMs?: number;
+  unansweredMs?: number;
   limits?: { degradedResponseTime?: number; maxResponseTime?: number; shouldFail?: boolean };
   assertions?: { source: string; comparison: string; target: string; property?: string }[];
 }
 
 /** The decision in a word: pass, degraded, failed, or why it is void. */
-function decided({ type = 'URL', seen, time, limits, unexplainedMs, assertions = [] }: Case) {
+function decided({ type = 'URL', seen, time, limits, assertions = [], ...given }: Case) {
   const { judging } = checkTypes[type];
   assert.ok(judging);
   const definition = {
@@ -45,7 +46,7 @@ function decided({ type = 'URL', seen, time, limits, unexplainedMs, assertions =
   const verdict = judge(judging, definition, measurement);
   const cause = decideAttempt(
     {
-      ...{ judging, definition, measurement, unexplainedMs: unexplainedMs ?? Infinity },
+      ...{ judging, definition, measurement, unexplainedMs: Infinity, ...given },
       time: { ...calm, waitedWithin: () => waitedMs, ...time },
     },
     verdict,
@@ -201,6 +202,32 @@ for (const [name, given, expected] of [
         ...failed('SCRIPT_FAILED', 'TimeoutError: page.click: Timeout 5000ms exceeded.'),
       },
       time: { waitedMs: 3_000, waitedWithin: (ms) => (ms === 5_000 ? 2_500 : 3_000) },
+    },
+    'overloaded',
+  ],
+  [
+    'a script whose processes waited for most of a step, and its page was not answered for longer than the limit',
+    {
+      type: 'BROWSER',
+      seen: {
+        ...took(9_000),
+        ...failed('SCRIPT_FAILED', 'TimeoutError: page.goto: Timeout 5000ms exceeded.'),
+      },
+      time: { waitedMs: 2_500 },
+      unansweredMs: 5_100,
+    },
+    'failed',
+  ],
+  [
+    'a script whose processes waited for most of a step, and its page was not answered for less than the limit',
+    {
+      type: 'BROWSER',
+      seen: {
+        ...took(9_000),
+        ...failed('SCRIPT_FAILED', 'TimeoutError: page.goto: Timeout 5000ms exceeded.'),
+      },
+      time: { waitedMs: 2_500 },
+      unansweredMs: 4_900,
     },
     'overloaded',
   ],

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { RunEvent } from '../../../../agent/runners/scripts/run-events.ts';
 import {
+  countedUntil,
   failedAt,
   failureOfRun,
   reasonOf,
+  unansweredMs,
   unjudged,
 } from '../../../../agent/runners/scripts/run-failure.ts';
 import { AgentError } from '../../../../agent/errors.ts';
@@ -60,6 +62,34 @@ test('a run failed at the end of its innermost failed step, not when its evidenc
     const passed = { outcome: 'expected' as const, steps: [step(0, 10, 'caught')] };
     assert.equal(failedAt([passed, { outcome, steps: [...steps] }]), at);
   }
+});
+
+for (const [what, asked, expected] of [
+  ['not answered until long after the failure', { after: -20_000, answeredMs: 50_000 }, 49_000],
+  ['answered before the failure', { after: -20_000, answeredMs: 10_000 }, 0],
+  ['asked for after the failure', { after: 10_000, answeredMs: 50_000 }, 0],
+  ['a file of the page', { after: -20_000, answeredMs: 50_000, url: 'http://a.example/b.js' }, 0],
+] as const) {
+  test(`a target certainly kept a run waiting by what was ${what}: ${expected} ms`, () => {
+    const { after, answeredMs, url = 'http://a.example/' } = { url: undefined, ...asked };
+    const failedAt = performance.now() - 100_000;
+    const time = Date.now() - 100_000 + after;
+    const page: RunEvent = {
+      ...{ type: 'network', visit: '1', time, method: 'GET', url, resourceType: 'document' },
+      ...{ status: 200, answeredMs, durationMs: 60_000, sizeBytes: 2, failure: null },
+    };
+    const visit: RunEvent = { type: 'visit', id: '1', url: 'http://a.example/', time };
+    assert.equal(
+      unansweredMs([visit, page], failedAt, () => 1_000),
+      expected,
+    );
+  });
+}
+
+test('what counts of a run ends with it where its failure is not known, or said to be later', () => {
+  const endedAt = performance.now();
+  assert.equal(countedUntil(null, endedAt), endedAt);
+  assert.equal(countedUntil(Date.now() + 60_000, endedAt), endedAt);
 });
 
 test('tests that passed without being run say so, and one that ran is enough', () => {
