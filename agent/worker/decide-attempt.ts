@@ -36,8 +36,11 @@ const noticeableSuspensionMs = 500;
 /** Timers of customer code cannot be extended: with less than this part of them lost, they count. */
 const doubtfulShare = 0.25;
 
-/** Messages of test runners and scripts about a time limit. */
+/** Messages of test runners and scripts about a time limit, and about one of so many ms. */
 const timeoutWords = /\bTimeoutError\b|\btimed out\b/i;
+const limitWords = /\b(?:timeout:?|timed out)(?: of| after)? *(\d+) ?ms\b|\b(\d+) ?ms exceeded\b/i;
+/** No limit of a step is shorter. */
+const shortestLimitMs = 250;
 
 const severity = ({ hasFailures, isDegraded }: Verdict): number =>
   hasFailures ? 2 : isDegraded ? 1 : 0;
@@ -54,15 +57,23 @@ function judgeSooner(facts: AttemptFacts, ms: number, measured: Verdict): Verdic
   return judge(judging, definition, sooner);
 }
 
-/** The time limit of a script or test runner that was reached, in ms; null for another failure. */
-function reachedLimit({ judging, measurement }: AttemptFacts): number | null {
+/**
+ * The time limit of a script or test runner that was reached, in ms. Where its message does not say which, each
+ * that it can have been. None for another failure.
+ */
+function reachedLimits({ judging, measurement }: AttemptFacts): number[] {
   const { failure, startedAt, stoppedAt } = measurement;
-  if (failure === null || judging.isTimedByOtherProcess !== true) return null;
-  const limit = /\btimeout (?:of )?(\d+)\s?ms/i.exec(failure.message)?.[1];
-  const isTimeout = /TIMEOUT$/.test(failure.code) || timeoutWords.test(failure.message);
-  if (limit === undefined && !isTimeout) return null;
+  if (failure === null || judging.isTimedByOtherProcess !== true) return [];
+  const [, ...named] = limitWords.exec(failure.message) ?? [];
   const wholeMs = stoppedAt - startedAt;
-  return limit === undefined ? wholeMs : Math.min(Number(limit), wholeMs);
+  const limit = named.find((text) => text !== undefined);
+  if (limit !== undefined) return [Math.min(Number(limit), wholeMs)];
+  // The agent itself ended it.
+  if (/TIMEOUT$/.test(failure.code)) return [wholeMs];
+  if (!timeoutWords.test(failure.message)) return [];
+  const limits = [wholeMs];
+  for (let ms = wholeMs / 2; ms >= shortestLimitMs; ms /= 2) limits.push(ms);
+  return limits;
 }
 
 /** Why an attempt with this measured verdict says nothing about the target; null when it stands. */
@@ -75,11 +86,9 @@ export function decideAttempt(facts: AttemptFacts, measured: Verdict): VoidCause
   const isSuspended = time.suspendedMs >= noticeableSuspensionMs;
   // The other side may have given up meanwhile.
   if (isSuspended && measurement.failure !== null) return 'suspended';
-  const limitMs = reachedLimit(facts);
-  const isDoubtful =
-    limitMs !== null &&
-    time.waitedWithin(limitMs) > doubtfulShare * limitMs &&
-    (facts.unansweredMs ?? 0) <= limitMs;
+  const isDoubtful = reachedLimits(facts).some(
+    (ms) => time.waitedWithin(ms) > doubtfulShare * ms && (facts.unansweredMs ?? 0) <= ms,
+  );
   const ownMs = Math.min(facts.unexplainedMs, time.waitedMs + time.suspendedMs - time.asleepMs);
   const isDecided = severity(judgeSooner(facts, ownMs, measured)) === severity(measured);
   if (isDecided && !isDoubtful) return null;

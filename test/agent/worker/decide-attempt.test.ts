@@ -59,6 +59,19 @@ const took = (responseTime: number): Partial<Measurement> => ({
   stoppedAt: Math.ceil(responseTime),
 });
 
+/** A text that did not come within its limit, at the end of a run of nine seconds: which message, and what was waited in it. */
+const lateText = (message: string, waitedInLimitMs: number, limitMs: number): Case => ({
+  type: 'BROWSER',
+  seen: { ...took(9_000), ...failed('SCRIPT_FAILED', message) },
+  time: {
+    waitedMs: 3_000,
+    waitedWithin: (ms) => (ms <= limitMs ? Math.min(ms, waitedInLimitMs) : 3_000),
+  },
+});
+const timedOut = 'Error: Timed out 750ms waiting for expect(locator).toBeVisible()';
+const cutShort = 'Error: expect(locator).toHaveText() failed\n\nTimeout:  750ms\nReceived: "…';
+const unnamed = 'TimeoutError: The operation was aborted due to timeout';
+
 for (const [name, given, expected] of [
   ['nothing was missing', { seen: took(100) }, 'pass'],
   ['a limit is broken and nothing was missing', { seen: took(250) }, 'degraded'],
@@ -241,6 +254,16 @@ for (const [name, given, expected] of [
       },
       time: { waitedMs: 3_000, waitedWithin: (ms) => (ms === 5_000 ? 500 : 3_000) },
     },
+    'failed',
+  ],
+  ['a late text, waited for in its small limit', lateText(timedOut, 600, 750), 'overloaded'],
+  ['a late text, waited for before its small limit', lateText(timedOut, 100, 750), 'failed'],
+  ['the same of a message that is cut short', lateText(cutShort, 600, 750), 'overloaded'],
+  ['the same of one, waited for before', lateText(cutShort, 100, 750), 'failed'],
+  ['a limit that nobody names, waited for in it', lateText(unnamed, 600, 750), 'overloaded'],
+  [
+    'a limit that nobody names, and little was waited at all',
+    { ...lateText(unnamed, 50, 750), time: { waitedMs: 50 } },
     'failed',
   ],
   [
