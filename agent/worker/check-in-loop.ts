@@ -192,8 +192,10 @@ export class CheckInLoop {
     const signals = [this.#stopping.signal, ...(wasUp ? [this.#standingDown.signal] : [])];
     try {
       const answer = await client.checkIn(request, AbortSignal.any(signals));
+      // First: what passes between the two is uncertainty then, and no offset.
+      const receivedAt = rawClock.now();
       const tookMs = clock.elapsed() - begunAt;
-      this.#measureClock(answer, tookMs);
+      this.#measureClock(answer, receivedAt, tookMs);
       if (tookMs > this.#cutPolls.afterMs) this.#cutPolls = { count: 0, afterMs: 0 };
       metrics.checkIns.inc({ outcome: 'answered' });
       metrics.linkUp.set(1);
@@ -268,9 +270,8 @@ export class CheckInLoop {
     return Math.min(pauseMs, handOverRetryMs);
   }
 
-  #measureClock(answer: CheckInAnswer, tookMs: number): void {
+  #measureClock(answer: CheckInAnswer, receivedAt: number, tookMs: number): void {
     const { logger, metrics, clock, rawClock } = this.#options;
-    const receivedAt = rawClock.now();
     const theirs = answer.serverTime;
     const { offsetMs, uncertaintyMs } = clockOffsetOf({ receivedAt, tookMs, theirs });
     const known = this.#offsetMs;

@@ -3,6 +3,10 @@ import type { Clock } from '@monitor/shared/clock.ts';
 /** Smaller differences are network noise. */
 const tolerableMs = 2_000;
 const jumpMs = 1_000;
+/** Two clocks that are read further apart than this do not belong together. */
+const togetherMs = 100;
+/** A machine that is too slow even for that is not waited for. */
+const maxReads = 10;
 
 /**
  * The wall clock of this machine, corrected. A clock that is seconds off would put slots and
@@ -26,18 +30,29 @@ export class CorrectedClock implements Clock {
     this.#boot = boot;
     const booted = boot();
     this.#bootedAwake = booted === null ? null : booted - clock.monotonic();
-    this.#lastWall = clock.now();
-    this.#lastMonotonic = clock.monotonic();
+    const { wall, monotonic } = this.#read();
+    this.#lastWall = wall;
+    this.#lastMonotonic = monotonic;
   }
 
   now(): number {
-    const wall = this.#clock.now();
-    const monotonic = this.#clock.monotonic();
+    const { wall, monotonic } = this.#read();
     const jump = wall - this.#lastWall - (monotonic - this.#lastMonotonic);
     if (Math.abs(jump) > jumpMs) this.#correctionMs -= jump - this.#sleepSince(monotonic);
     this.#lastWall = wall;
     this.#lastMonotonic = monotonic;
     return Math.round(wall + this.#correctionMs);
+  }
+
+  /** A process that is stopped between two readings would take the stop for a jump of the wall clock. */
+  #read(): { wall: number; monotonic: number } {
+    let monotonic = this.#clock.monotonic();
+    for (let reads = 1; ; reads += 1) {
+      const wall = this.#clock.now();
+      const after = this.#clock.monotonic();
+      if (after - monotonic <= togetherMs || reads === maxReads) return { wall, monotonic: after };
+      monotonic = after;
+    }
   }
 
   /** Sleep of the machine, which the monotonic clock does not count. */

@@ -48,3 +48,49 @@ test('an offset is followed when it is surely more than two seconds', () => {
   assert.equal(clock.observeOffset(2_500, 100), true);
   assert.equal(clock.now(), 1_002_500);
 });
+
+/** The wall clock of a process that is stopped once, while it reads its clocks, before or after the wall clock. */
+class StoppedClock extends TestClock {
+  stopMs: { before: number; after: number } | null = null;
+
+  override now(): number {
+    const stop = this.stopMs ?? { before: 0, after: 0 };
+    this.stopMs = null;
+    this.advance(stop.before);
+    const seen = super.now();
+    this.advance(stop.after);
+    return seen;
+  }
+}
+
+for (const stop of [
+  { before: 9_000, after: 0 },
+  { before: 0, after: 9_000 },
+]) {
+  test(`a stop of ${stop.before} ms before and ${stop.after} ms after the reading of the wall clock is no jump of it`, () => {
+    const raw = new StoppedClock(1_000_000);
+    const clock = new CorrectedClock(raw);
+    raw.stopMs = stop;
+    assert.equal(clock.now(), 1_009_000);
+    raw.advance(1_000);
+    assert.equal(clock.now(), 1_010_000);
+    assert.equal(clock.elapsed(), 10_000);
+  });
+}
+
+test('a wall clock that is set is a jump, also where the process was stopped meanwhile', () => {
+  const raw = new StoppedClock(1_000_000);
+  const clock = new CorrectedClock(raw);
+  raw.setWall(1_060_000);
+  raw.stopMs = { before: 9_000, after: 0 };
+  assert.equal(clock.now(), 1_009_000);
+});
+
+test('a stop between the arrival of an answer and the end of its time is uncertainty', () => {
+  const { offsetMs, uncertaintyMs } = sample(0, 10, 20_000, 10);
+  const stopped = clockOffsetOf({
+    ...{ receivedAt: 1_020_020, tookMs: 20_020 + 9_000 },
+    theirs: { receivedAt: 1_000_010, sentAt: 1_020_010 },
+  });
+  assert.ok(Math.abs(stopped.offsetMs - offsetMs) <= stopped.uncertaintyMs - uncertaintyMs);
+});
