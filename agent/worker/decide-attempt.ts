@@ -39,8 +39,8 @@ const doubtfulShare = 0.25;
 /** Messages of test runners and scripts about a time limit, and about one of so many ms. */
 const timeoutWords = /\bTimeoutError\b|\btimed out\b/i;
 const limitWords = /\b(?:timeout:?|timed out)(?: of| after)? *(\d+) ?ms\b|\b(\d+) ?ms exceeded\b/i;
-/** No limit of a step is shorter. */
-const shortestLimitMs = 250;
+/** Shorter limits are hardly given, and the end of a run alone may wait for a quarter of them. */
+const shortestLimitMs = 1_000;
 
 const severity = ({ hasFailures, isDegraded }: Verdict): number =>
   hasFailures ? 2 : isDegraded ? 1 : 0;
