@@ -35,35 +35,43 @@ function waits(file: string, source: string): boolean {
 const sqliteOnly = /^(?:\/\/| \*) SQLite only: (\S.*)/m;
 
 const startsControlPlane = 'test/support/control-plane.ts';
+/** A page asks the API, whose own tests run on both engines. */
+const startsBrowser = 'test/support/found-browser.ts';
 /** Where an import of a file begins or ends. */
 const imported = /^(?:import .*|export .*|\}) from '(\.[^'$]+)';$/gm;
 
 /**
- * The files whose tests run once more on PostgreSQL: those that start a control plane in their process,
- * by themselves or through `test/support`, unless they say why not. `readSource` gives the text of any file.
+ * The files whose tests run once more on PostgreSQL: those that start a control plane in their process and
+ * no browser, by themselves or through `test/support`, unless they say why not. `readSource` gives the text
+ * of any file.
  */
 export function filesForPostgres(
   sources: ReadonlyMap<string, string>,
   readSource: (file: string) => string,
 ): string[] {
-  const known = new Map<string, boolean>([[startsControlPlane, true]]);
-  const reaches = (file: string, source: string): boolean => {
-    const before = known.get(file);
-    if (before !== undefined) return before;
-    known.set(file, false);
-    const found = [...source.matchAll(imported)]
-      .map((match) => normalize(join(dirname(file), match[1] ?? '')))
-      .filter((path) => path.startsWith('test/support/'))
-      .some((path) => reaches(path, readSource(path)));
-    known.set(file, found);
-    return found;
+  const importing = (target: string): ((file: string, source: string) => boolean) => {
+    const known = new Map<string, boolean>([[target, true]]);
+    const reaches = (file: string, source: string): boolean => {
+      const before = known.get(file);
+      if (before !== undefined) return before;
+      known.set(file, false);
+      const found = [...source.matchAll(imported)]
+        .map((match) => normalize(join(dirname(file), match[1] ?? '')))
+        .filter((path) => path.startsWith('test/support/'))
+        .some((path) => reaches(path, readSource(path)));
+      known.set(file, found);
+      return found;
+    };
+    return reaches;
   };
+  const reachesControlPlane = importing(startsControlPlane);
+  const reachesBrowser = importing(startsBrowser);
   return [...sources]
     .filter(
       ([file, source]) =>
         /^test\/(control-plane|security)\//.test(file) && !sqliteOnly.test(source),
     )
-    .filter(([file, source]) => reaches(file, source))
+    .filter(([file, source]) => reachesControlPlane(file, source) && !reachesBrowser(file, source))
     .map(([file]) => file);
 }
 

@@ -59,7 +59,7 @@ test('a reason is asked for', () => {
   assert.equal(planGroups(sources).length, 1);
 });
 
-test('files that start a control plane in their process run on PostgreSQL too, unless they say why not', () => {
+test('files that start a control plane and no browser in their process run on PostgreSQL too, unless they say why not', () => {
   const world = 'test/support/world.ts';
   const sources = new Map([
     ['test/control-plane/a.test.ts', "import { start } from '../support/control-plane.ts';\n"],
@@ -69,11 +69,16 @@ test('files that start a control plane in their process run on PostgreSQL too, u
       'test/control-plane/d.test.ts',
       "// SQLite only: it fills the file.\nimport { start } from '../support/control-plane.ts';\n",
     ],
+    [
+      'test/control-plane/f.test.ts',
+      "import { start } from '../support/control-plane.ts';\nimport { launchBrowser } from '../support/found-browser.ts';\n",
+    ],
     ['test/agent/e.test.ts', "import { start } from '../support/control-plane.ts';\n"],
   ]);
   const support = new Map([
     [world, "import { start } from './control-plane.ts';\n"],
     ['test/support/clock.ts', ''],
+    ['test/support/found-browser.ts', ''],
   ]);
   assert.deepEqual(
     filesForPostgres(sources, (file) => support.get(file) ?? ''),
