@@ -24,6 +24,7 @@ import { ensurePeople } from './demo/people.ts';
 import { startProgram, untilAnswering, type RunningProgram } from './demo/processes.ts';
 import { openTargets, type ReceivedAlert, type TargetPorts } from './demo/targets.ts';
 import { openProgress, showResult, type Outcome } from './demo/view.ts';
+import { readOptions } from './options.ts';
 
 interface Kept {
   accountId: string;
@@ -381,6 +382,7 @@ async function main(): Promise<void> {
   console.log('stopping: agents finish what they are doing');
 }
 
+readOptions({ options: {} });
 try {
   await main();
   console.log('stopped');

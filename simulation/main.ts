@@ -8,12 +8,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { parseArgs } from 'node:util';
+import { readOptions, refuse } from '../scripts/options.ts';
 import { breaks, casesOf } from './breaks.ts';
 import { cases, situations, type Event } from './events.ts';
 import type { Order, Outcome } from './order.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     seeds: { type: 'string', default: '20' },
     from: { type: 'string', default: '1' },
@@ -31,17 +31,13 @@ const { values } = parseArgs({
   },
 });
 
-function fail(problem: string): never {
-  console.error(problem);
-  process.exit(2);
-}
 function wholeNumber(
   name: 'seeds' | 'from' | 'minutes' | 'jobs' | 'replay',
   least: number,
 ): number {
   const number = Number(values[name]);
   if (!Number.isInteger(number) || number < least)
-    fail(
+    refuse(
       `--${name} must be a whole number of at least ${least}, and is ${values[name] ?? 'missing'}`,
     );
   return number;
@@ -50,19 +46,20 @@ const minutes = wholeNumber('minutes', 6);
 const chosen = values.case?.split(',') ?? null;
 const unknown = chosen?.find((name) => !(name in cases));
 if (unknown !== undefined)
-  fail(`There is no case "${unknown}"; there are ${Object.keys(cases).join(', ')}.`);
+  refuse(`There is no case "${unknown}"; there are ${Object.keys(cases).join(', ')}.`);
 const size =
   /^(\d+)x(\d+)@(10|20|30)$/
     .exec(values.size ?? '')
     ?.slice(1)
     .map(Number) ?? null;
 if (values.size !== undefined && (size === null || size.includes(0)))
-  fail(`--size must be as 2x20@10 (agents, checks, every 10, 20 or 30 seconds): ${values.size}`);
+  refuse(`--size must be as 2x20@10 (agents, checks, every 10, 20 or 30 seconds): ${values.size}`);
 const [agents = 0, checks = 0, everySeconds = 0] = size ?? [];
 const broken = breaks.map(({ name }) => name);
 const wanted = values.break?.includes('all') === true ? broken : (values.break ?? []);
 for (const name of wanted)
-  if (!broken.includes(name)) fail(`There is no break "${name}"; there are ${broken.join(', ')}.`);
+  if (!broken.includes(name))
+    refuse(`There is no break "${name}"; there are ${broken.join(', ')}.`);
 
 /** Memory is where files of simulated disks belong. */
 const folder = mkdtempSync(join(process.platform === 'linux' ? '/dev/shm' : tmpdir(), 'simulate-'));

@@ -15,6 +15,7 @@ import { benchConsole } from './console.ts';
 import { benchEncryption } from './encryption.ts';
 import { benchIngestEngines } from './ingest-engines.ts';
 import { median, pssMib, quantile, treeCost, treeCpuMs, treePssMib } from './process-cost.ts';
+import { readOptions, refuse } from '../options.ts';
 import { benchOutbox } from './outbox.ts';
 import { benchPeers } from './peers.ts';
 import { benchScale } from './scale.ts';
@@ -289,22 +290,20 @@ async function benchIngest(system: System): Promise<void> {
   }
 }
 
-const given = process.argv.slice(2);
+const { values, positionals: given } = readOptions({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false } },
+});
 if (given.includes('scale')) {
   // It takes half an hour, and starts what it needs itself.
-  await benchScale(rounds, given.includes('--json'));
+  await benchScale(rounds, values.json);
   process.exit(0);
 }
 if (given.includes('peers')) {
   await benchPeers(Number(process.env['BENCH_ROUNDS'] ?? 5), given, show);
   process.exit(0);
 }
-using folder = temporaryFolder();
-await using targets = new Program(['scripts/bench/targets.ts'], {});
-const ports = JSON.parse(await targets.line('{')) as Ports;
-await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' });
-console.log(`Node ${process.versions.node}, ${rounds} rounds, medians`);
-const parts: Record<string, () => Promise<void>> = {
+const parts: Record<string, (open: { system: System; ports: Ports }) => Promise<void>> = {
   analytics: benchAnalytics,
   scrub: () => benchScrub(rounds),
   api: () => benchApi(rounds),
@@ -314,19 +313,30 @@ const parts: Record<string, () => Promise<void>> = {
   outbox: benchOutbox,
   'status-page': () => benchStatusPage(rounds),
   browser: benchBrowser,
-  ingest: () => benchIngest(system),
+  ingest: ({ system }) => benchIngest(system),
   'ingest-engines': () => benchIngestEngines(rounds, show),
-  start: () => benchStart(system, rounds, show),
+  start: ({ system }) => benchStart(system, rounds, show),
   ...Object.fromEntries(
-    kinds.map((kind) => [kind.name, () => benchKind(system, kind, ports)] as const),
+    kinds.map((kind) => [kind.name, ({ system, ports }) => benchKind(system, kind, ports)]),
   ),
-  encryption: () => benchEncryption(rounds, ports.http, show),
+  encryption: ({ ports }) => benchEncryption(rounds, ports.http, show),
   'round-trip': async () => {
     for (const busy of [0, 20]) await benchRoundTrip(busy);
   },
   timing: () => benchTiming(rounds, show),
-  slots: () => benchLateness(system, ports),
+  slots: ({ system, ports }) => benchLateness(system, ports),
 };
+const unknown = given.find((name) => !Object.hasOwn(parts, name));
+if (unknown !== undefined) {
+  refuse(
+    `There is no part "${unknown}"; there are ${Object.keys(parts).join(', ')}, peers and scale`,
+  );
+}
+using folder = temporaryFolder();
+await using targets = new Program(['scripts/bench/targets.ts'], {});
+const ports = JSON.parse(await targets.line('{')) as Ports;
+await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' });
+console.log(`Node ${process.versions.node}, ${rounds} rounds, medians`);
 for (const [name, measure] of Object.entries(parts)) {
-  if (given.length === 0 || given.includes(name)) await measure();
+  if (given.length === 0 || given.includes(name)) await measure({ system, ports });
 }

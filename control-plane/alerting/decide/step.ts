@@ -19,8 +19,7 @@ import type { AlertRules } from './rules.ts';
 import { notifiedCondition, type AlertState } from './state.ts';
 import { countTick, judgeTick, type LocationResult, type Outcome } from './tick.ts';
 import { heldUntilOf, timedDueAt, nextEvaluationAt } from './timing.ts';
-// A finished run; `startedAt` is the start of its last attempt.
-/** A run that is over; `startedAt` of its last attempt. */
+/** A run that is over; `startedAt` is the start of its last attempt. */
 export interface RunEvent {
   kind: 'run';
   resultId: string;
