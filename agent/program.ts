@@ -1,5 +1,7 @@
 import { Command } from 'commander';
+import type { FirstWord } from '@monitor/shared/doors.ts';
 import type { NamedCommand } from '@monitor/shared/named-commands.ts';
+import type { commandDoors } from './doors.ts';
 
 /** The program without its commands. */
 export function newProgram(): Command {
@@ -16,7 +18,9 @@ export function newProgram(): Command {
 }
 
 /** The commands by name. What the overview says of each is said once more here, so that help loads none. */
-export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
+export const commands: Readonly<
+  Record<FirstWord<keyof typeof commandDoors>, NamedCommand<Command>>
+> = {
   start: {
     takes: '',
     hasOptions: true,

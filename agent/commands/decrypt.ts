@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream, readFileSync } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import {
@@ -11,8 +11,10 @@ import {
   type Envelope,
   type OpenKey,
 } from '@monitor/shared/encryption/encryption.ts';
+import { readAtMost } from '@monitor/shared/read-at-most.ts';
 import { isFields, type Fields } from '@monitor/shared/fields.ts';
 import type { Command } from 'commander';
+import { commandDoors } from '../doors.ts';
 import { readPassphrase } from '../encryption/passphrase.ts';
 import { AgentError } from '../errors.ts';
 import { processEnvironment } from '../guard-process.ts';
@@ -36,14 +38,16 @@ Examples:
 Exit codes: 0 decrypted, 2 the key, or what it should open, is not right.
 `;
 
+const { keyBytes, jsonBytes } = commandDoors.decrypt.reads;
+
 interface Options {
   readonly keyFile: string;
   readonly output?: string;
 }
 
-function readable(path: string): string {
+async function readable(path: string): Promise<string> {
   try {
-    return readFileSync(path, 'utf8');
+    return (await readAtMost(path, keyBytes)).toString();
   } catch (error) {
     throw new AgentError('CONFIG_INVALID', `cannot read the key in ${path}: ${String(error)}`);
   }
@@ -126,7 +130,7 @@ async function withFirst(
 }
 
 async function decrypt(file: string | undefined, { keyFile, output }: Options): Promise<void> {
-  const key = await openKeyFile(parseKeyFile(readable(keyFile)), () =>
+  const key = await openKeyFile(parseKeyFile(await readable(keyFile)), () =>
     readPassphrase(processEnvironment),
   );
   const source = file === undefined ? process.stdin : createReadStream(file);
@@ -144,12 +148,11 @@ async function decrypt(file: string | undefined, { keyFile, output }: Options): 
     await write(pieces, output);
     return;
   }
-  const text: Buffer[] = [];
-  for await (const piece of all) text.push(piece);
   let json: unknown;
   try {
-    json = JSON.parse(Buffer.concat(text).toString());
-  } catch {
+    json = JSON.parse((await readAtMost(all, jsonBytes)).toString());
+  } catch (error) {
+    if (error instanceof RangeError) throw new DecryptionError(error.message);
     throw new DecryptionError('it is neither a result as JSON nor an encrypted file');
   }
   await write(textOf(await opened(json, key)), output);

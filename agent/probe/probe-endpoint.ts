@@ -7,6 +7,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Logger } from 'pino';
 import type { AgentConfig } from '../config.ts';
+import { doors } from '../doors.ts';
 import { AgentError } from '../errors.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
 import type { NetworkAccess } from '../net/network-access.ts';
@@ -20,10 +21,7 @@ import { readModules, type Modules } from './read-modules.ts';
 import { ProbeReport } from './report.ts';
 import type { ProbeSurroundings } from './surroundings.ts';
 
-const atOnce = 32;
-/** More than these in line would only be late. */
-const maxWaiting = 128;
-const maxProbeMs = 120_000;
+const { atOnce, waiting: maxWaiting, longestMs: maxProbeMs } = doors.healthPort.probes;
 /** Left to the answer on its way back. */
 const offsetMs = 500;
 

@@ -1,5 +1,7 @@
 import { Command } from 'commander';
+import type { FirstWord } from '@monitor/shared/doors.ts';
 import type { NamedCommand } from '@monitor/shared/named-commands.ts';
+import type { commandDoors } from '../core/doors.ts';
 
 /** The program without its commands. */
 export function newProgram(): Command {
@@ -20,7 +22,9 @@ export function newProgram(): Command {
 }
 
 /** The commands by name. Their summaries are repeated here, so that `--help` does not load them. */
-export const commands: Readonly<Record<string, NamedCommand<Command>>> = {
+export const commands: Readonly<
+  Record<FirstWord<keyof typeof commandDoors>, NamedCommand<Command>>
+> = {
   serve: {
     takes: '',
     hasOptions: true,

@@ -1,9 +1,12 @@
 /** The files of a project on disk. */
-import { lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { readAtMost } from '@monitor/shared/read-at-most.ts';
+import { commandDoors } from '../core/doors.ts';
 import { OperatorError, trying } from '../errors/operator-error.ts';
 import { isResource, projectFile, type TextFile } from './files.ts';
 
+const { fileBytes, files: maxFiles } = commandDoors.apply.reads;
 const isYaml = (name: string): boolean => /\.ya?ml$/.test(name);
 
 /** All YAML files of a folder, without those of folders that begin with a dot. */
@@ -15,9 +18,17 @@ export async function readFolder(folder: string): Promise<TextFile[]> {
       .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
       .filter((path) => !path.split('/').some((step) => step.startsWith('.')))
       .sort();
-    return Promise.all(
-      files.map(async (path) => ({ path, text: await readFile(join(folder, path), 'utf8') })),
-    );
+    if (files.length > maxFiles) {
+      throw new OperatorError(
+        `${folder} has ${files.length} files: name the folder of one project`,
+      );
+    }
+    const texts: TextFile[] = [];
+    for (const path of files) {
+      const bytes = await trying(`read ${path}`, () => readAtMost(join(folder, path), fileBytes));
+      texts.push({ path, text: bytes.toString() });
+    }
+    return texts;
   });
 }
 

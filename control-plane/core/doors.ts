@@ -5,27 +5,17 @@
  * that are not named here.
  */
 import type { RateLimit, RouteAuthentication } from '@monitor/shared/contract/route.ts';
+import {
+  command,
+  door,
+  type CommandDoor,
+  type Door,
+  type EgressClass,
+} from '@monitor/shared/doors.ts';
 
-/** Who chose an address that is connected to: each class has its own rule and connections of its own. */
-export type EgressClass = 'operator' | 'customer' | 'visitor';
+export type { EgressClass };
 
 const per = (requests: number, seconds: number): RateLimit => ({ requests, seconds });
-
-interface Door {
-  /** Limits by the address of the client, and by who or what the request names. */
-  address: Readonly<Record<string, RateLimit>>;
-  account: Readonly<Record<string, RateLimit>>;
-  /** Settings that bound what it may store. */
-  quota: readonly string[];
-  /** Classes of connections that it can cause. */
-  egress: readonly EgressClass[];
-  logged: string;
-}
-
-const door = <const D extends Partial<Door>>(bounds: D & { logged: string }) => ({
-  ...{ address: {}, account: {}, quota: [], egress: [] },
-  ...bounds,
-});
 
 /** Routes of the API, in multiples of REQUESTS_PER_MINUTE; those of the contract go before. */
 export const routeDoors = {
@@ -129,6 +119,56 @@ export const ports: Readonly<Record<string, string>> = {
 
 /** Signals, and the files that take them. */
 export const signals: Readonly<Record<string, readonly string[]>> = {
+  // Taken and ignored: it would open a debugger.
+  '../shared/private-files.ts': ['SIGUSR1'],
   'app/commands/file-in-the-making.ts': ['SIGINT', 'SIGTERM'],
   'app/commands/serve-until-stopped.ts': ['SIGTERM', 'SIGINT'],
+};
+
+const MiB = 1_048_576;
+const audited = { logged: 'in the audit log of the account' };
+/** Through the API, with a key of an account, which the API bounds and logs. */
+const byKey = { egress: ['operator'], logged: 'by the API, as calls of the key' } as const;
+
+/** Commands, each with the name of its group. `app/program.ts` does not compile with one that is not here. */
+export const commandDoors = {
+  serve: command({ egress: ['operator', 'customer', 'visitor'], logged: 'its own log' }),
+  migrate: command({ logged: 'on the terminal' }),
+  // Files of a database are read in pieces, and looked at as a whole before they take another's place.
+  backup: command({}),
+  restore: command({}),
+  move: command({ egress: ['operator'] }),
+  verify: command({}),
+  salvage: command({}),
+  'keys create': command(audited),
+  'keys create-location': command(audited),
+  'keys list': command({}),
+  'keys revoke': command(audited),
+  'keys rotate-encryption': command({}),
+  'accounts create': command({}),
+  'accounts list': command({}),
+  'accounts set': command(audited),
+  'people first': command({}),
+  'people invite': command(audited),
+  'people list': command({}),
+  'people reset': command(audited),
+  export: command({ reads: { fileBytes: 16 * MiB, files: 20_000 }, ...byKey }),
+  apply: command({ reads: { fileBytes: 16 * MiB, files: 20_000, envBytes: MiB }, ...byKey }),
+  // Configurations are far smaller: what is larger was named by mistake.
+  import: command({ reads: { fileBytes: 64 * MiB, files: 2_000 }, ...byKey }),
+  destroy: command(byKey),
+  'completion bash': command({}),
+  'completion fish': command({}),
+  'completion zsh': command({}),
+  proof: command({ egress: ['operator'], logged: 'in its own folder' }),
+  version: command({}),
+} satisfies Record<string, CommandDoor>;
+
+/** Files of commands that read what others may have written, and for which of them. */
+export const readers: Readonly<Record<string, readonly (keyof typeof commandDoors)[]>> = {
+  'app/commands/apply-folder.ts': ['apply'],
+  'app/commands/import-files.ts': ['import'],
+  // An answer on the terminal.
+  'app/commands/restore.ts': ['restore'],
+  'as-code/folder.ts': ['apply', 'export'],
 };

@@ -1,10 +1,10 @@
 /** What `monitor-agent run` was pointed at, as checks. */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import type { AssignedCheck, NamedScript } from '@monitor/shared/contract/agent-protocol.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { checkTypes, findAgentType } from '@monitor/shared/contract/checks/index.ts';
+import { readAtMost } from '@monitor/shared/read-at-most.ts';
 import { effectiveRetryStrategy } from '@monitor/shared/domain/retry.ts';
 import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
@@ -12,6 +12,7 @@ import { fieldIssues, issueText } from '@monitor/shared/field-issues.ts';
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
 import { knownFields, unknownFields } from '@monitor/shared/known-fields.ts';
 import { z } from 'zod';
+import { commandDoors } from '../../doors.ts';
 import { AgentError } from '../../errors.ts';
 import { checksOfModule } from './check-module.ts';
 import type { Source } from './find-sources.ts';
@@ -50,10 +51,11 @@ function unreadable(argument: string, cause: unknown): AgentError {
   );
 }
 
-function readText(name: string, file: string): string {
+async function readText(name: string, file: string): Promise<string> {
   try {
-    return readFileSync(file, 'utf8');
+    return (await readAtMost(file, commandDoors.run.reads.checkBytes)).toString();
   } catch (cause) {
+    if (cause instanceof RangeError) throw bad(name, cause.message);
     throw unreadable(name, cause);
   }
 }
@@ -196,24 +198,24 @@ export interface ReadCheck {
 }
 
 /** A script that a check names instead of holding it stands beside its file. */
-function readNamedScript(
+async function readNamedScript(
   file: string,
   fields: Record<string, unknown>,
   cwd: string,
-): ScriptFiles | null {
+): Promise<ScriptFiles | null> {
   const { script, scriptPath } = fields;
   if (typeof scriptPath !== 'string' || (script !== undefined && script !== null)) return null;
   const path = resolve(dirname(file), scriptPath);
-  readText(scriptPath, path);
+  await readText(scriptPath, path);
   return readScriptFiles(path, cwd);
 }
 
-function readFields(
+async function readFields(
   { file, name }: Extract<Source, { kind: 'file' }>,
   fields: Record<string, unknown>,
   options: ReadOptions,
-): ReadCheck {
-  const found = readNamedScript(file, fields, options.cwd);
+): Promise<ReadCheck> {
+  const found = await readNamedScript(file, fields, options.cwd);
   const { script, scriptPath, dependencies } = found ?? {};
   const own = found === null ? {} : { script, scriptPath, dependencies };
   const check = toCheck(name, { ...fields, ...own }, options);
@@ -248,14 +250,20 @@ export async function readChecks(source: Source, options: ReadOptions): Promise<
     return [{ check, place: argument, scripts: [], root: options.cwd, files: [] }];
   }
   const { file, name } = source;
-  const text = readText(name, file);
+  const text = await readText(name, file);
   if (spec.test(file)) {
     const scriptPath = relative(dirname(file), file);
-    return [readFields(source, { checkType: 'BROWSER', scriptPath }, options)];
+    return [await readFields(source, { checkType: 'BROWSER', scriptPath }, options)];
   }
-  if (!module.test(file)) return [readFields(source, fromJson(name, text), options)];
+  if (!module.test(file)) return [await readFields(source, fromJson(name, text), options)];
   const exported = await checksOfModule({ path: file, text });
-  return exported.map(({ name: exportName, fields }) =>
-    readFields(source, { name: exportName === 'default' ? name : exportName, ...fields }, options),
+  return Promise.all(
+    exported.map(({ name: exportName, fields }) =>
+      readFields(
+        source,
+        { name: exportName === 'default' ? name : exportName, ...fields },
+        options,
+      ),
+    ),
   );
 }

@@ -1,14 +1,16 @@
 /** What `monitor-agent run` does. */
 import { randomUUID } from 'node:crypto';
-import { copyFile, readFile } from 'node:fs/promises';
+import { copyFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { sleep, systemClock } from '@monitor/shared/clock.ts';
+import { readAtMost } from '@monitor/shared/read-at-most.ts';
 import { decideRetry } from '@monitor/shared/domain/retry.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import { findAgentType } from '@monitor/shared/contract/checks/index.ts';
 import { pino } from 'pino';
 import { readConfig, type AgentConfig } from '../../config.ts';
+import { commandDoors } from '../../doors.ts';
 import { processEnvironment } from '../../guard-process.ts';
 import { AgentError } from '../../errors.ts';
 import { exitCodes } from '../../exit-codes.ts';
@@ -85,7 +87,7 @@ async function readVariables({ envFile, env }: RunOptions): Promise<Record<strin
   for (const file of envFile) {
     let text: string;
     try {
-      text = await readFile(file, 'utf8');
+      text = (await readAtMost(file, commandDoors.run.reads.envBytes)).toString();
     } catch (cause) {
       throw new AgentError(
         'CONFIG_INVALID',

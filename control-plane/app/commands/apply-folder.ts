@@ -1,12 +1,13 @@
 /** What `control-plane apply` does. */
-import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import type {
   DiffEntry,
   ProjectBody,
   ProjectChange,
 } from '@monitor/shared/contract/compatibility/projects.ts';
+import { readAtMost } from '@monitor/shared/read-at-most.ts';
 import { bodyOf, FileProblem, readFolder, withSecrets } from '../../as-code/index.ts';
+import { commandDoors } from '../../core/doors.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { AccountApi, foreignEnvironment } from './account-api.ts';
 import { note, printJson, printRows } from './output.ts';
@@ -24,8 +25,10 @@ interface ApplyOptions {
 /** Node itself reads a file of this option, too: it refuses one that is missing before this program runs. */
 async function valuesOf(envFile: string | undefined): Promise<Record<string, string | undefined>> {
   if (envFile === undefined) return foreignEnvironment();
-  const text = await trying(`read the variables in ${envFile}`, () => readFile(envFile, 'utf8'));
-  return { ...foreignEnvironment(), ...parseEnv(text) };
+  const text = await trying(`read the variables in ${envFile}`, () =>
+    readAtMost(envFile, commandDoors.apply.reads.envBytes),
+  );
+  return { ...foreignEnvironment(), ...parseEnv(text.toString()) };
 }
 
 async function bodyIn(folder: string, envFile: string | undefined): Promise<ProjectBody> {

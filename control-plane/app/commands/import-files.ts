@@ -2,13 +2,12 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { commandDoors } from '../../core/doors.ts';
 import { readSqliteFile, type SourceTables } from '../../db/read-sqlite-file.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { kumaAggregates, kumaTables, type SourceFile } from '../../movers/index.ts';
 
-/** Configurations are far smaller; a larger file was named by mistake. */
-const maxTextBytes = 64 * 1024 * 1024;
-const maxFiles = 2_000;
+const { fileBytes: maxTextBytes, files: maxFiles } = commandDoors.import.reads;
 const readable = /\.(ya?ml|json|csv|db|sqlite3?)$/i;
 
 const sqliteHeader = 'SQLite format 3\0';

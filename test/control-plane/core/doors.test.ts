@@ -1,21 +1,28 @@
 /** What listens, connects or takes a signal is in the table of doors, and what the table names is there. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test from 'node:test';
-import { doors, egress, ports, routeDoors, signals } from '../../../control-plane/core/doors.ts';
+import {
+  commandDoors,
+  doors,
+  egress,
+  ports,
+  readers,
+  routeDoors,
+  signals,
+} from '../../../control-plane/core/doors.ts';
+import { commands, newProgram } from '../../../control-plane/app/program.ts';
 import { describeSettings } from '../../../control-plane/core/config.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
+import {
+  assertSignals,
+  commandNames,
+  filesWith as filesOf,
+  openings,
+  sourcesOf,
+} from '../../support/doors.ts';
 
-const root = join(import.meta.dirname, '..', '..', '..', 'control-plane');
-const sources = globSync('**/*.ts', { cwd: root, exclude: ['console/**', 'node_modules/**'] }).map(
-  (path) => ({ path, text: readFileSync(join(root, path), 'utf8') }),
-);
-const filesWith = (pattern: RegExp): string[] =>
-  sources
-    .filter(({ text }) => pattern.test(text))
-    .map(({ path }) => path)
-    .sort();
+const sources = sourcesOf('control-plane');
+const filesWith = (pattern: RegExp, under?: string): string[] => filesOf(sources, pattern, under);
 
 test('each file that connects to the outside has its class', () => {
   const clients =
@@ -24,24 +31,25 @@ test('each file that connects to the outside has its class', () => {
 });
 
 test('each file that listens has its port, and opens it as all others do', () => {
-  assert.deepEqual(filesWith(/server\.listen\(/), Object.keys(ports).sort());
+  assert.deepEqual(filesWith(openings.listens), Object.keys(ports).sort());
   assert.deepEqual(filesWith(/\bopenServer\((limits|smallRequests)/), Object.keys(ports).sort());
-  assert.deepEqual(
-    filesWith(/import \{[^}]*\bcreateServer\b[^}]*\} from 'node:(http|https|net)'/),
-    [],
-  );
+  assert.deepEqual(filesWith(openings.makesServer), ['../shared/open-server.ts']);
   assert.deepEqual(filesWith(/\.on\('upgrade'/), ['compat/broker/result-broker.ts']);
 });
 
 test('each signal that is taken is named', () => {
-  assert.deepEqual(
-    filesWith(/'SIG(TERM|INT|HUP|USR1|USR2)'/),
-    ['core/doors.ts', ...Object.keys(signals)].sort(),
+  assertSignals(sources, signals);
+});
+
+test('each command has a row, and each row is of a command', async () => {
+  assert.deepEqual(await commandNames(newProgram(), commands), Object.keys(commandDoors).sort());
+});
+
+test('each file of a command that reads is named with its commands', () => {
+  const found = ['app/commands/', 'as-code/'].flatMap((folder) =>
+    filesWith(openings.reads, folder),
   );
-  for (const [path, names] of Object.entries(signals)) {
-    const text = sources.find((source) => source.path === path)?.text ?? '';
-    for (const name of names) assert.ok(text.includes(`'${name}'`), `${path} ${name}`);
-  }
+  assert.deepEqual(found, Object.keys(readers).sort());
 });
 
 test('quotas are settings, and limits of requests stand in the table or the contract', () => {
@@ -49,7 +57,11 @@ test('quotas are settings, and limits of requests stand in the table or the cont
   for (const { quota } of [...Object.values(doors), ...Object.values(routeDoors)]) {
     for (const name of quota as readonly string[]) assert.ok(known.has(name), name);
   }
-  assert.deepEqual(filesWith(/\{ requests: [\d_]+, seconds: [\d_]+ \}/), []);
+  const limiting = filesWith(/\{ requests: [\d_]+, seconds: [\d_]+ \}/);
+  assert.deepEqual(
+    limiting.filter((path) => !path.startsWith('../shared/contract/')),
+    [],
+  );
 });
 
 test('strangers at links of alerts are limited by their address', async () => {
