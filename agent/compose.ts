@@ -197,6 +197,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
         }),
       )
     : null;
+  const scriptingProblem = code === null ? 'AGENT_CHECK_TYPES names no type with code' : null;
 
   const traces = stack.use(
     openTraces({
@@ -241,7 +242,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     isLinkUp: () => checkIns.state === 'up',
     cipher: new Cipher(apiKey, 'waiting runs v1'),
     scripting: code?.scripting ?? null,
-    scriptingProblem: code === null ? 'AGENT_CHECK_TYPES names no type with code' : null,
+    scriptingProblem,
     artifactsOf: (resultId, scrubber, encrypter) =>
       openRunArtifacts({
         spool,
@@ -398,6 +399,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
           checks: scheduler.size,
           runtimes: code?.runtimes() ?? [],
           browsers: code?.browsers ?? [],
+          scriptingProblem,
         }),
       log: () => scrubber.text(parts.logRing?.text() ?? ''),
       registry: metrics.registry,

@@ -36,7 +36,7 @@ interface Candidate {
 }
 
 /** The headless shell first: it needs a quarter of the CPU. */
-const systemNames = [
+export const systemNames = [
   'chromium-headless-shell',
   'chrome-headless-shell',
   'chromium',
@@ -45,7 +45,7 @@ const systemNames = [
   'google-chrome',
 ];
 
-const usualPath = '/usr/local/bin:/usr/bin:/bin:/usr/lib/chromium:/snap/bin';
+export const usualPath = '/usr/local/bin:/usr/bin:/bin:/usr/lib/chromium:/snap/bin';
 
 /** A browser connects to the target only. */
 const quietArgs = [

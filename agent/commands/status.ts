@@ -1,9 +1,16 @@
 import type { Command } from 'commander';
-import { readConfig } from '../config.ts';
+import { readConfig, type AgentConfig } from '../config.ts';
 import { processEnvironment } from '../guard-process.ts';
 import { bytesText, counted, longTime } from '../doctor/units.ts';
+import { findBrowserFor } from '../doctor/collect-findings.ts';
+import type { Finding } from '../doctor/finding.ts';
 import { degradations } from '../doctor/judge-status.ts';
-import { askStatus } from '../doctor/running-agent.ts';
+import { openMachine } from '../doctor/machine.ts';
+import { askStatus, type StatusAnswer } from '../doctor/running-agent.ts';
+import { judgeUnusable } from '../doctor/steps/browser.ts';
+import { judgeRuntime } from '../doctor/steps/runtimes.ts';
+import { AgentError } from '../errors.ts';
+import { listRuntimes } from '../runtimes/installed-runtimes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { AgentStatus } from '../status/agent-status.ts';
 import { printableValue } from '../printable.ts';
@@ -38,7 +45,36 @@ function loadText({ load, now }: AgentStatus): string {
 
 const plusMinus = (ms: number | null): string => (ms === null ? '' : `, ± ${Math.ceil(ms)} ms`);
 
-function rows(status: AgentStatus): string[][] {
+interface Unusable {
+  browsers: Finding[];
+  runtimes: Finding[];
+}
+
+/** Browsers and runtimes that an agent with types of code cannot use, in the words of doctor. */
+async function findUnusable(
+  { status, isHere }: StatusAnswer,
+  config: AgentConfig,
+): Promise<Unusable> {
+  if (!isHere || status.scriptingProblem !== null) return { browsers: [], runtimes: [] };
+  const found = status.browsers.length > 0 ? null : await findBrowserFor(config);
+  return {
+    browsers:
+      found instanceof AgentError
+        ? await judgeUnusable(found, openMachine(), config.AGENT_CHROMIUM_PATH)
+        : [],
+    runtimes: listRuntimes(config.AGENT_RUNTIMES_DIR)
+      .flatMap(judgeRuntime)
+      .filter(({ verdict }) => verdict !== 'ok'),
+  };
+}
+
+/** What makes an agent degraded. A browser that nobody chose may be missing. */
+function problemsOf(status: AgentStatus, { browsers, runtimes }: Unusable): string[] {
+  const failed = [...browsers, ...runtimes].filter(({ verdict }) => verdict === 'fail');
+  return [...degradations(status), ...failed.map(({ evidence }) => evidence)];
+}
+
+function rows(status: AgentStatus, unusable: Unusable): string[][] {
   const { now, link, outbox, artifacts, pools, network } = status;
   const ago = (at: number | null): string => (at === null ? 'never' : `${longTime(now - at)} ago`);
   const pool = ({ running, queued, places }: AgentStatus['pools']['light']): string =>
@@ -54,6 +90,8 @@ function rows(status: AgentStatus): string[][] {
       : `${outbox.depth} wait (${bytesText(outbox.bytes)}), the oldest since ${ago(outbox.oldestAt)}`;
   const dropped = (count: number): string => (count === 0 ? '' : `, ${count} dropped`);
   const setAside = outbox.setAsideTotal === 0 ? '' : `, ${outbox.setAsideTotal} refused`;
+  const list = (names: readonly string[], findings: readonly Finding[]): string =>
+    [names.join(', ') || 'none', ...findings.map(({ evidence }) => evidence)].join('; ');
   const errors = Object.entries(status.internalErrors).map(([code, count]) => `${code} ${count}`);
   return [
     [
@@ -87,8 +125,8 @@ function rows(status: AgentStatus): string[][] {
     ],
     ['results for', status.encryption.recipients.join(', ') || 'everybody who sees the check'],
     ['load', loadText(status)],
-    ['runtimes', status.runtimes.join(', ') || 'none'],
-    ['browsers', status.browsers.join(', ') || 'none'],
+    ['runtimes', list(status.runtimes, unusable.runtimes)],
+    ['browsers', list(status.browsers, unusable.browsers)],
     ['icmp', network.icmp],
     ['capture', network.capture],
     ['traceroute', network.traceroute],
@@ -97,12 +135,17 @@ function rows(status: AgentStatus): string[][] {
   ];
 }
 
-function print(status: AgentStatus, problems: readonly string[], colors: Colors): void {
+function print(
+  status: AgentStatus,
+  unusable: Unusable,
+  problems: readonly string[],
+  colors: Colors,
+): void {
   const state =
     problems.length === 0 ? colors.green(status.state) : colors.yellow(`${status.state}, degraded`);
   console.log(status.notReady === null ? state : colors.red(status.state));
   for (const problem of problems) console.log(`  ${colors.yellow('!')} ${problem}`);
-  console.log(`\n${table(rows(status))}`);
+  console.log(`\n${table(rows(status, unusable))}`);
 }
 
 const watchEveryMs = 2_000;
@@ -113,10 +156,12 @@ function unanswered(directory: string, code: string): string {
 }
 
 /** Times in the sentences would make each a change. */
-async function problemIn(directory: string): Promise<string | null> {
+async function problemIn(config: AgentConfig): Promise<string | null> {
+  const directory = config.AGENT_DATA_DIR;
   const asked = await askStatus(directory);
   if (asked.answer === null) return unanswered(directory, asked.code);
-  const problems = degradations(asked.answer.status).map((problem) =>
+  const { status } = asked.answer;
+  const problems = problemsOf(status, await findUnusable(asked.answer, config)).map((problem) =>
     problem.replace(/ for \d+ (second|minute|hour|day)s?\b/, ''),
   );
   return problems.length === 0 ? null : problems.join('; ');
@@ -131,9 +176,10 @@ export function registerStatus(program: Command): void {
     .option('--watch', 'ask until all is well, and print a line for each change')
     .addHelpText('after', help)
     .action(async (options: { json?: boolean; watch?: boolean }) => {
-      const { AGENT_DATA_DIR: directory } = readConfig({ environment: processEnvironment }).config;
+      const { config } = readConfig({ environment: processEnvironment });
+      const directory = config.AGENT_DATA_DIR;
       if (options.watch === true) {
-        await watchUntilWell(() => problemIn(directory), watchEveryMs);
+        await watchUntilWell(() => problemIn(config), watchEveryMs);
         return;
       }
       const asked = await askStatus(directory);
@@ -146,12 +192,15 @@ export function registerStatus(program: Command): void {
         return;
       }
       const { status } = asked.answer;
-      const problems = degradations(status);
+      const unusable = await findUnusable(asked.answer, config);
+      const problems = problemsOf(status, unusable);
       if (options.json === true) {
-        console.log(JSON.stringify({ running: true, degraded: problems, ...status }, null, 2));
+        const answer = { running: true, degraded: problems, unusable, ...status };
+        console.log(JSON.stringify(answer, null, 2));
       } else
         print(
           printableValue(status),
+          printableValue(unusable),
           printableValue(problems),
           colorsFor(process.stdout, processEnvironment['NO_COLOR']),
         );

@@ -38,7 +38,8 @@ function once<T>(find: () => Promise<T>): () => Promise<T> {
   return () => (found ??= find());
 }
 
-async function findBrowserFor(config: AgentConfig): Promise<FoundBrowser | AgentError> {
+/** The browser that checks would get, or why there is none. */
+export async function findBrowserFor(config: AgentConfig): Promise<FoundBrowser | AgentError> {
   try {
     return await findBrowser({
       packagesFolder: builtinRuntime()?.folder ?? import.meta.dirname,
@@ -58,9 +59,9 @@ function withoutConfig(
 ): StepFinding[] {
   const problems = Array.isArray(error.cause) ? error.cause.map(String) : [error.message];
   const findings = (id: string): Finding[] => {
-    if (id === 'versions') return [ok(describeVersions(machine))];
-    if (id !== 'settings') return [follows('settings')];
-    return problems.map((problem) =>
+    if (id === 'versions') return ok(describeVersions(machine));
+    if (id !== 'settings') return follows('settings');
+    return problems.flatMap((problem) =>
       fail(problem, 'correct it; "monitor-agent start --help" lists every setting'),
     );
   };

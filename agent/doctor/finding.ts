@@ -36,24 +36,25 @@ export interface Report {
   findings: StepFinding[];
 }
 
-export function ok(evidence: string): Finding {
-  return { verdict: 'ok', evidence, fix: null };
+/** What steps say is a list: of one finding here, of several together, of none where there is nothing to say. */
+export function ok(evidence: string): Finding[] {
+  return [{ verdict: 'ok', evidence, fix: null }];
 }
 
-export function warn(evidence: string, fix: string): Finding {
-  return { verdict: 'warn', evidence, fix };
+export function warn(evidence: string, fix: string): Finding[] {
+  return [{ verdict: 'warn', evidence, fix }];
 }
 
-export function fail(evidence: string, fix: string): Finding {
-  return { verdict: 'fail', evidence, fix };
+export function fail(evidence: string, fix: string): Finding[] {
+  return [{ verdict: 'fail', evidence, fix }];
 }
 
 /** Not looked at, and why. */
-export function skip(reason: string): Finding {
-  return { verdict: 'skip', evidence: `not tested: ${reason}`, fix: null };
+export function skip(reason: string): Finding[] {
+  return [{ verdict: 'skip', evidence: `not tested: ${reason}`, fix: null }];
 }
 
 /** Not looked at, since it would fail for the reason of an earlier step. */
-export function follows(cause: string): Finding {
-  return { ...skip(`follows from the failure of ${cause}`), cause };
+export function follows(cause: string): Finding[] {
+  return skip(`follows from the failure of ${cause}`).map((finding) => ({ ...finding, cause }));
 }

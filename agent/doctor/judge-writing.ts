@@ -24,8 +24,8 @@ export function ownerOf(
 export function judgeWriting(
   { path, problem, owner, uid }: WritingFacts,
   { setting, mount }: { setting: string; mount: string },
-): Finding | null {
-  if (problem === null) return null;
+): Finding[] {
+  if (problem === null) return [];
   const { code, message } = problem;
   const whose =
     owner === null

@@ -13,6 +13,8 @@ import { retiredSteps } from './steps.ts';
 
 /** Some measure, some start browsers: more at once would disturb each other. */
 const atOnce = 6;
+/** Each step has shorter limits of its own for what it waits for: a busy machine is no finding. */
+const stepLimitMs = 25_000;
 
 export interface RunOptions {
   /** Everything together takes no longer. */
@@ -79,12 +81,12 @@ async function checkWithin(
   const controller = new AbortController();
   const { promise: tooLate, resolve } = Promise.withResolvers<Finding[]>();
   const cancel = clock.after(limitMs, () => {
-    resolve([
+    resolve(
       fail(
         `not known after ${seconds(limitMs)}`,
         `see the findings above; if there is none, this machine is too busy: run "monitor-agent doctor --only ${step.id}"`,
       ),
-    ]);
+    );
     controller.abort();
   });
   try {
@@ -94,17 +96,17 @@ async function checkWithin(
     return await Promise.race([checking, tooLate]);
   } catch (error) {
     const what = error instanceof Error ? error.message : String(error);
-    return [fail(`could not be tested: ${what}`, 'please report this: doctor should know better')];
+    return fail(`could not be tested: ${what}`, 'please report this: doctor should know better');
   } finally {
     cancel();
   }
 }
 
 /** What others need and was not tested is no success. What follows from a failure is skipped all the same. */
-function asFailure(finding: Finding): Finding {
+function asFailure(finding: Finding): Finding[] {
   return finding.verdict === 'skip' && finding.cause === undefined
     ? fail(finding.evidence, 'see the findings above, and run doctor again')
-    : finding;
+    : [finding];
 }
 
 /** Findings of all steps, in order. */
@@ -118,7 +120,7 @@ export async function runSteps(
   const permits = new Permits(atOnce);
 
   /** The step whose failure keeps this one from being tested. */
-  const cause = async ({ needs }: Step): Promise<string | null> => {
+  const cause = async ({ needs = [] }: Step): Promise<string | null> => {
     for (const id of needs) {
       const findings = (await outcomes.get(id)) ?? [];
       const failed = findings.find(({ verdict }) => verdict === 'fail');
@@ -129,13 +131,13 @@ export async function runSteps(
     return null;
   };
   const causes = new Map<string, string>();
-  const neededOnes = new Set(chosen.flatMap(({ step: { needs } }) => needs));
+  const neededOnes = new Set(chosen.flatMap(({ step: { needs = [] } }) => needs));
 
   const runStep = async (step: Step, leftOut: string | null): Promise<StepFinding[]> => {
     const { id, name } = step;
     const finish = (given: Finding[], durationMs: number): StepFinding[] => {
       let findings = given;
-      if (neededOnes.has(id) && leftOut === null) findings = findings.map(asFailure);
+      if (neededOnes.has(id) && leftOut === null) findings = findings.flatMap(asFailure);
       const inherited = findings.find(({ cause: root }) => root !== undefined)?.cause;
       if (inherited !== undefined) causes.set(id, inherited);
       return findings.map(({ cause: _root, ...reported }) => ({
@@ -144,22 +146,20 @@ export async function runSteps(
         durationMs,
       }));
     };
-    if (leftOut !== null) return finish([skip(leftOut)], 0);
+    if (leftOut !== null) return finish(skip(leftOut), 0);
     const root = await cause(step);
-    if (root !== null) return finish([follows(root)], 0);
+    if (root !== null) return finish(follows(root), 0);
     for (const id of step.after ?? []) await outcomes.get(id);
     return permits.run(async () => {
       const startedAt = clock.monotonic();
       const leftMs = limitMs - (startedAt - began);
       const findings =
         leftMs <= 0
-          ? [
-              fail(
-                `the ${seconds(limitMs)} of doctor were used up by what is above`,
-                `run "monitor-agent doctor --only ${id}"`,
-              ),
-            ]
-          : await checkWithin(step, context, Math.min(step.limitMs, leftMs), clock);
+          ? fail(
+              `the ${seconds(limitMs)} of doctor were used up by what is above`,
+              `run "monitor-agent doctor --only ${id}"`,
+            )
+          : await checkWithin(step, context, Math.min(stepLimitMs, leftMs), clock);
       return finish(findings, Math.round(clock.monotonic() - startedAt));
     });
   };

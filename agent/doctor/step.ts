@@ -52,15 +52,15 @@ export interface Step {
   /** What is tried, and on what; said of a failure. */
   readonly tries: (context: DoctorContext) => string;
   /** Earlier steps whose failure is the reason for a failure here: this one is then skipped. */
-  readonly needs: readonly string[];
+  readonly needs?: readonly string[];
   /** Earlier steps that this one would disturb: it begins after them, however they end. */
   readonly after?: readonly string[];
-  /** Nothing takes longer: what is not known by then has failed. */
-  readonly limitMs: number;
   /** Left out by `--offline`. */
-  readonly isOnline?: true;
+  readonly isOnline?: boolean;
   /** Left out by `--quick`. */
-  readonly isSlow?: true;
-  /** At least one finding. Rejecting is a bug of the agent and shown as such. */
-  check(context: DoctorContext, signal: AbortSignal): Finding[] | Promise<Finding[]>;
+  readonly isSlow?: boolean;
+  readonly check: Check;
 }
+
+/** At least one finding. Rejecting is a bug of the agent and shown as such. */
+export type Check = (context: DoctorContext, signal: AbortSignal) => Finding[] | Promise<Finding[]>;

@@ -55,6 +55,8 @@ export const agentStatus = z.object({
   }),
   runtimes: z.array(z.string()),
   browsers: z.array(z.string()),
+  /** Why it runs no code and so needs neither; older agents do not say. */
+  scriptingProblem: z.string().nullable().default(''),
   /** For each: the way, or why there is none. */
   network: z.object({ icmp: z.string(), capture: z.string(), traceroute: z.string() }),
   /** Whether the agent gets the CPU it needs. */

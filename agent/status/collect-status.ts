@@ -31,6 +31,7 @@ export interface StatusParts {
   checks: number;
   runtimes: readonly string[];
   browsers: readonly string[];
+  scriptingProblem: string | null;
   outbox: Outbox;
   spool: ArtifactSpool;
   executor: Executor;
@@ -98,6 +99,7 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
     artifacts: { ...spool.state(), maxBytes: config.ARTIFACTS_MAX_BYTES },
     runtimes: [...parts.runtimes],
     browsers: [...parts.browsers],
+    scriptingProblem: parts.scriptingProblem,
     network: {
       icmp: icmp?.way ?? icmpProblem ?? 'none',
       capture: capture === null ? (captureProblem ?? 'none') : 'packets',

@@ -72,6 +72,15 @@ function verdictOf(callee: string): DoctorMessage['verdict'] | undefined {
   return /\bfail : warn\b/.test(callee) ? 'fail or warn' : undefined;
 }
 
+/** One file for several steps: each is a function of it. */
+const limits: Readonly<Record<string, string>> = {
+  judgeDescriptors: 'descriptors',
+  judgeProcesses: 'processes',
+  judgeMemory: 'memory',
+  judgeCpu: 'cpu',
+  judgeLoad: 'cpu',
+};
+
 /** What is judged outside of the file of a step: the steps that say it, and what each fills in. */
 const shared: Readonly<Record<string, Readonly<Record<string, Record<string, string>>>>> = {
   'agent/doctor/link/sinkhole.ts': { dns: {} },
@@ -92,7 +101,7 @@ function messagesIn(
     constants.set(name, ts.factory.createStringLiteral(text));
   }
   const found: DoctorMessage[] = [];
-  const visit = (node: ts.Node): void => {
+  const visit = (node: ts.Node, step: string): void => {
     if (ts.isCallExpression(node)) {
       const verdict = verdictOf(node.expression.getText(file));
       const [evidence, fix] = node.arguments;
@@ -108,9 +117,12 @@ function messagesIn(
         }
       }
     }
-    ts.forEachChild(node, visit);
+    const inside = ts.isFunctionDeclaration(node) ? limits[node.name?.text ?? ''] : undefined;
+    ts.forEachChild(node, (child) => {
+      visit(child, inside ?? step);
+    });
   };
-  visit(file);
+  visit(file, step);
   return found;
 }
 

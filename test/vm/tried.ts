@@ -8,7 +8,7 @@
 import { kernelReader, memoryKills } from '../../agent/control-group.ts';
 import { cpuLimit, memoryLimit, processLimit } from '../../agent/doctor/cgroup.ts';
 import { openMachine } from '../../agent/doctor/machine.ts';
-import { coresOf, judgeCpu } from '../../agent/doctor/steps/cpu.ts';
+import { coresOf, judgeCpu } from '../../agent/doctor/steps/limits.ts';
 import { mountBelow } from '../../agent/doctor/mounts.ts';
 import { openIcmp } from '../../agent/net/icmp/open-icmp.ts';
 import { runIcmp } from '../../agent/runners/icmp.ts';

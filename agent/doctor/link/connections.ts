@@ -4,7 +4,8 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { codeOf } from '../../net/failure.ts';
-import { endpointOf, type Destination, type Proxy } from './destination.ts';
+import { authorityOf } from '../../link/link-problem.ts';
+import type { Destination, Proxy } from './destination.ts';
 
 /** A little more than the 3 s after which the kernel gives up looking for a neighbour. */
 const connectWithinMs = 3_500;
@@ -92,7 +93,7 @@ export async function askProxy(
   address: string,
 ): Promise<{ answer: ProxyAnswer; tunnel: Socket | null }> {
   const socket = await openProxy(proxy, address);
-  const authority = endpointOf(destination.host, destination.port);
+  const authority = authorityOf(destination.host, destination.port);
   const login = proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization };
   return new Promise((resolve, reject) => {
     const request = httpRequest({

@@ -1,6 +1,7 @@
 /** Where the link of the agent leads, and what it goes through first. */
 import type { AgentConfig } from '../../config.ts';
 import { destinationOf as addressOf, type LinkProxy } from '../../link/choose-proxy.ts';
+import { authorityOf } from '../../link/link-problem.ts';
 import { chooseProxy, type ChosenProxy } from './chosen-proxy.ts';
 
 export interface Proxy {
@@ -33,14 +34,9 @@ export interface Destination {
   };
 }
 
-/** `10.0.0.1:443`, `[fd00::1]:443`. */
-export function endpointOf(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
 function proxyOf(chosen: LinkProxy): Proxy {
   const { host, port, isSecure, authorization } = chosen;
-  const shown = `${isSecure ? 'https' : 'http'}://${endpointOf(host, port)}`;
+  const shown = `${isSecure ? 'https' : 'http'}://${authorityOf(host, port)}`;
   return { host, port, isSecure, authorization, shown };
 }
 
@@ -59,7 +55,7 @@ export function destinationOf(config: AgentConfig): Destination {
     because: chosen.because,
     hop:
       proxy === null
-        ? { host, port, whose: 'the control plane', shown: endpointOf(host, port) }
+        ? { host, port, whose: 'the control plane', shown: authorityOf(host, port) }
         : { host: proxy.host, port: proxy.port, whose: 'the proxy', shown: proxy.shown },
   };
 }

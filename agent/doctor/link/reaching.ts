@@ -1,5 +1,5 @@
 /** What it means that a TCP connection could not be made, and what to do about it. */
-import { endpointOf } from './destination.ts';
+import { authorityOf } from '../../link/link-problem.ts';
 
 /** `subject` is what was to be reached, such as `the proxy 10.0.0.1:3128`. */
 export function explainConnection(
@@ -8,7 +8,7 @@ export function explainConnection(
   port: number,
   whose: string,
 ): { what: string; fix: string } {
-  const at = endpointOf(host, port);
+  const at = authorityOf(host, port);
   switch (code) {
     case 'ECONNREFUSED':
       return {

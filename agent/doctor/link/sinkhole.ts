@@ -32,17 +32,17 @@ export interface SinkholeFacts extends Pick<NameFacts, 'host' | 'os' | 'servers'
 }
 
 /**
- * Explains a name that resolves to this machine or to the unspecified address; null when that is
+ * Explains a name that resolves to this machine or to the unspecified address; nothing where that is
  * intended.
  */
-export function judgeSinkhole(facts: SinkholeFacts): Finding | null {
+export function judgeSinkhole(facts: SinkholeFacts): Finding[] {
   const { host, os, servers, hostsFile, whose, isOpen, isAccepted } = facts;
-  if (isAccepted) return null;
-  if (/^(.+\.)?localhost\.?$/i.test(host) || !isAllSinkhole(os.addresses)) return null;
+  if (isAccepted) return [];
+  if (/^(.+\.)?localhost\.?$/i.test(host) || !isAllSinkhole(os.addresses)) return [];
   const is = `${host}, the name of ${whose}, is ${os.addresses.slice(0, 4).join(', ')} here`;
   const isNobody = os.addresses.every(isUnspecified);
   if (hostsFile.length > 0) {
-    if (!isNobody) return null;
+    if (!isNobody) return [];
     return fail(
       `${is}, by a line of /etc/hosts: that is no address of any server; lines like it block names`,
       `remove the line with ${host} from /etc/hosts`,
@@ -50,7 +50,7 @@ export function judgeSinkhole(facts: SinkholeFacts): Finding | null {
   }
   const by = servers.filter(({ addresses }) => isAllSinkhole(addresses));
   // The operating system has another source, as for its own host name.
-  if (by.length === 0 && !isNobody) return null;
+  if (by.length === 0 && !isNobody) return [];
   const said = by.map(({ server, addresses }) => `${server}: ${addresses.join(', ')}`).join('; ');
   const what = `${is}${said === '' ? '' : ` (${said})`}`;
   const filter = 'a DNS filter (sinkhole) answers so for names it blocks';

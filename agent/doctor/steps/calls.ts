@@ -2,20 +2,20 @@
 import { fail, ok, type Finding } from '../finding.ts';
 import type { AgentStatus } from '../../status/agent-status.ts';
 import type { CallFacts } from '../link/exchange.ts';
-import { wayUntil, type Step } from '../step.ts';
+import type { Check } from '../step.ts';
 import { longTime } from '../units.ts';
 import { readAnswer } from './control-plane.ts';
 
-function judgeCall({ what, status, isOwn, said, durationMs, heldMs }: CallFacts): Finding | null {
+function judgeCall({ what, status, isOwn, said, durationMs, heldMs }: CallFacts): Finding[] {
   const after = ` after ${longTime(durationMs)}`;
   if (heldMs !== null && status === 200) {
-    if (durationMs >= heldMs * 0.9) return null;
+    if (durationMs >= heldMs * 0.9) return [];
     return fail(
       `${what} was to wait for ${longTime(heldMs)}, and was answered${after}`,
       'let what stands in between pass each request to the control plane, and store no answers',
     );
   }
-  if (isOwn) return null;
+  if (isOwn) return [];
   const answer = status === null ? `no answer came${after} (${said})` : `${status} came${after}`;
   const page = status === null || said === '' ? '' : `: "${said}"`;
   return fail(
@@ -25,9 +25,9 @@ function judgeCall({ what, status, isOwn, said, durationMs, heldMs }: CallFacts)
 }
 
 export function judgeCalls(calls: readonly CallFacts[]): Finding[] {
-  const problems = calls.map(judgeCall).filter((finding) => finding !== null);
+  const problems = calls.flatMap(judgeCall);
   if (problems.length > 0) return problems;
-  return [ok(`taken beside check-ins: ${calls.map(({ what }) => what).join(', ')}`)];
+  return ok(`taken beside check-ins: ${calls.map(({ what }) => what).join(', ')}`);
 }
 
 /** An agent has polled some times by then. */
@@ -40,19 +40,11 @@ export function showsHeldPolls(status: Pick<AgentStatus, 'link' | 'now'> | undef
   return state === 'up' && cutPolls.count === 0 && status.now - since > shownWithinMs;
 }
 
-export const calls: Step = {
-  id: 'calls',
-  name: 'kinds of calls',
-  tries: ({ link }) => `a poll that waits, results and a file at ${link.destination.shownUrl}`,
-  needs: wayUntil('protocol'),
-  limitMs: 25_000,
-  isOnline: true,
-  async check({ link, isQuick, runningAgent }) {
-    const answer = readAnswer(await link.checkIn());
-    if (answer.kind !== 'accepted') {
-      return [fail('no check-in was accepted', 'see the findings above')];
-    }
-    const isShown = showsHeldPolls((await runningAgent())?.status);
-    return judgeCalls(await link.calls(answer.isVisit, isQuick || isShown));
-  },
+export const checkCalls: Check = async ({ link, isQuick, runningAgent }) => {
+  const answer = readAnswer(await link.checkIn());
+  if (answer.kind !== 'accepted') {
+    return fail('no check-in was accepted', 'see the findings above');
+  }
+  const isShown = showsHeldPolls((await runningAgent())?.status);
+  return judgeCalls(await link.calls(answer.isVisit, isQuick || isShown));
 };

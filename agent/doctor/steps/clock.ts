@@ -1,7 +1,7 @@
 import { longTime } from '../units.ts';
 import { ok, skip, warn, type Finding } from '../finding.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
-import { wayUntil, type Step } from '../step.ts';
+import type { Check } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
 
 const tolerableMs = 2_000;
@@ -17,32 +17,21 @@ export function judgeClock(facts: CheckInFacts): Finding[] {
   const { serverDate, sentAt, receivedAt } = facts;
   const byDate = serverDate === null ? null : serverDate + 500 - (sentAt + receivedAt) / 2;
   const offsetMs = answer.kind === 'accepted' ? answer.offsetMs : byDate;
-  if (offsetMs === null) return [skip('the answer does not say what time it is')];
+  if (offsetMs === null) return skip('the answer does not say what time it is');
   const amount = Math.round(Math.abs(offsetMs));
   const isExact = answer.kind === 'accepted';
   const uncertainMs = (receivedAt - sentAt) / 2;
   if (amount > tolerableMs + uncertainMs + (isExact ? 0 : dateStepMs)) {
     const shown = amount < 10_000 ? `${amount} ms` : longTime(amount);
     const side = offsetMs > 0 ? 'behind' : 'ahead of';
-    return [warn(`this clock is ${shown} ${side} that of the control plane`, fix)];
+    return warn(`this clock is ${shown} ${side} that of the control plane`, fix);
   }
   const margin = uncertainMs < 100 ? '' : `, ± ${Math.ceil(uncertainMs)} ms`;
-  return [
-    ok(
-      isExact
-        ? `within ${amount} ms of the control plane${margin}`
-        : 'within seconds of the control plane',
-    ),
-  ];
+  return ok(
+    isExact
+      ? `within ${amount} ms of the control plane${margin}`
+      : 'within seconds of the control plane',
+  );
 }
 
-export const clock: Step = {
-  id: 'clock',
-  name: 'clock',
-  tries: ({ link }) => `a check-in at ${link.destination.shownUrl}, which says its time`,
-  // Not the key: what was refused still says what time it is.
-  needs: wayUntil('control-plane'),
-  limitMs: 25_000,
-  isOnline: true,
-  check: async ({ link }) => judgeClock(await link.checkIn()),
-};
+export const checkClock: Check = async ({ link }) => judgeClock(await link.checkIn());

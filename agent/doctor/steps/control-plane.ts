@@ -5,7 +5,7 @@ import { longTime } from '../units.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Link } from '../link.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
-import { wayUntil, type Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 /** What the body of an answer is. */
 export type Answer =
@@ -60,7 +60,7 @@ export type Passing = { small: boolean; large: boolean } | null;
 const forLargePackets =
   'let ICMP "fragmentation needed" and "packet too big" through, or lower the MTU of this interface to that of the way (VPNs and overlays take 50 to 100 bytes: ip link set DEVICE mtu 1400; "ping -M do -s 1400 HOST" finds it)';
 
-function judgeSilence(facts: CheckInFacts, url: string, passing: Passing): Finding {
+function judgeSilence(facts: CheckInFacts, url: string, passing: Passing): Finding[] {
   const { code, message } = facts.problem ?? { code: 'UNKNOWN', message: '' };
   if (code === 'TIMEOUT' || /UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT/.test(code)) {
     const asked = `a check-in within ${longTime(facts.durationMs)}`;
@@ -99,7 +99,7 @@ function judgeSilence(facts: CheckInFacts, url: string, passing: Passing): Findi
   );
 }
 
-function judgeReached({ durationMs }: CheckInFacts, url: string, passing: Passing): Finding {
+function judgeReached({ durationMs }: CheckInFacts, url: string, passing: Passing): Finding[] {
   if (passing?.small === true && !passing.large) {
     return fail(
       `${url} answers a check-in and small requests, and none that fills a packet: large packets vanish on the way (MTU), and results would too`,
@@ -128,84 +128,65 @@ export function judgeControlPlane(
 ): Finding[] {
   const { status, location } = facts;
   if (isLateByAddresses(facts, deadAddresses)) {
-    return [
-      warn(
-        `${url} could not be asked within ${longTime(facts.durationMs)}: ${deadAddresses} of its addresses take no connections, and the agent gives each of them seconds before it tries the next`,
-        'take these addresses out of the DNS, or let them through the firewall; see the line "connect"',
-      ),
-    ];
+    return warn(
+      `${url} could not be asked within ${longTime(facts.durationMs)}: ${deadAddresses} of its addresses take no connections, and the agent gives each of them seconds before it tries the next`,
+      'take these addresses out of the DNS, or let them through the firewall; see the line "connect"',
+    );
   }
-  if (status === null) return [judgeSilence(facts, url, passing)];
+  if (status === null) return judgeSilence(facts, url, passing);
   const answer = readAnswer(facts);
   const title = answer.kind === 'page' && answer.title !== '' ? ` ("${answer.title}")` : '';
-  if (status === 200 && answer.kind === 'accepted') return [judgeReached(facts, url, passing)];
+  if (status === 200 && answer.kind === 'accepted') return judgeReached(facts, url, passing);
   if (location !== null && status >= 300 && status < 400) {
-    return [
-      fail(
-        `${url} redirects to ${location.slice(0, 200)}`,
-        'set CONTROL_PLANE_URL to the address it redirects to; if that is a login page, a captive portal or proxy answers in place of the control plane',
-      ),
-    ];
+    return fail(
+      `${url} redirects to ${location.slice(0, 200)}`,
+      'set CONTROL_PLANE_URL to the address it redirects to; if that is a login page, a captive portal or proxy answers in place of the control plane',
+    );
   }
   if (status >= 500) {
     const gateway = status === 502 || status === 503 || status === 504;
-    return [
-      fail(
-        `${url} answered ${status}${title}${answer.kind === 'error' ? `: ${answer.message}` : ''}`,
-        gateway && answer.kind !== 'error'
-          ? 'what stands before the control plane is up, the control plane behind it is not: start it, or see its log'
-          : 'see the log of the control plane; results are kept here until it is well again',
-      ),
-    ];
+    return fail(
+      `${url} answered ${status}${title}${answer.kind === 'error' ? `: ${answer.message}` : ''}`,
+      gateway && answer.kind !== 'error'
+        ? 'what stands before the control plane is up, the control plane behind it is not: start it, or see its log'
+        : 'see the log of the control plane; results are kept here until it is well again',
+    );
   }
   if (status === 407) {
-    return [
-      fail(
-        `a proxy on the way to ${url} wants a login (407)`,
-        'write user and password into the proxy setting',
-      ),
-    ];
+    return fail(
+      `a proxy on the way to ${url} wants a login (407)`,
+      'write user and password into the proxy setting',
+    );
   }
   if (status === 429) {
-    return [
-      warn(
-        `${url} answers that there are too many requests (429)`,
-        'wait a minute; if it stays, see how many agents use the key',
-      ),
-    ];
+    return warn(
+      `${url} answers that there are too many requests (429)`,
+      'wait a minute; if it stays, see how many agents use the key',
+    );
   }
   if (answer.kind === 'page') {
-    return [
-      fail(
-        `${url} answered ${status} with a web page${title}: a captive portal, a proxy or another web server answers in place of the control plane`,
-        'correct CONTROL_PLANE_URL; sign in to the portal, or ask for this address to be exempt from it',
-      ),
-    ];
+    return fail(
+      `${url} answered ${status} with a web page${title}: a captive portal, a proxy or another web server answers in place of the control plane`,
+      'correct CONTROL_PLANE_URL; sign in to the portal, or ask for this address to be exempt from it',
+    );
   }
-  if (answer.kind === 'error' && judgedLater.has(status))
-    return [judgeReached(facts, url, passing)];
+  if (answer.kind === 'error' && judgedLater.has(status)) return judgeReached(facts, url, passing);
   if (status === 404) {
-    return [
-      fail(
-        `${url} has no /v1/agent/check-in (404): it is another server, a wrong path, or a control plane older than this agent`,
-        'set CONTROL_PLANE_URL to the address of the control plane without a path such as /v1 or /console',
-      ),
-    ];
+    return fail(
+      `${url} has no /v1/agent/check-in (404): it is another server, a wrong path, or a control plane older than this agent`,
+      'set CONTROL_PLANE_URL to the address of the control plane without a path such as /v1 or /console',
+    );
   }
   if (answer.kind === 'error') {
-    return [
-      fail(
-        `${url} refuses the check-in (${status}): ${answer.message.slice(0, 300)}`,
-        'something in between changes what the agent sends: let it pass bodies and headers as they are (Content-Type, Content-Encoding, Authorization)',
-      ),
-    ];
+    return fail(
+      `${url} refuses the check-in (${status}): ${answer.message.slice(0, 300)}`,
+      'something in between changes what the agent sends: let it pass bodies and headers as they are (Content-Type, Content-Encoding, Authorization)',
+    );
   }
-  return [
-    fail(
-      `${url} answered ${status} with something else than the protocol says`,
-      'correct CONTROL_PLANE_URL: this is another server, or something in between changes answers',
-    ),
-  ];
+  return fail(
+    `${url} answered ${status} with something else than the protocol says`,
+    'correct CONTROL_PLANE_URL: this is another server, or something in between changes answers',
+  );
 }
 
 async function tryRequests(link: Link, { status, problem }: CheckInFacts): Promise<Passing> {
@@ -218,19 +199,11 @@ async function tryRequests(link: Link, { status, problem }: CheckInFacts): Promi
   return { small: small !== null, large: large !== null };
 }
 
-export const controlPlane: Step = {
-  id: 'control-plane',
-  name: 'control plane',
-  tries: ({ link }) => `a check-in at ${link.destination.shownUrl}`,
-  needs: wayUntil('tls'),
-  limitMs: 25_000,
-  isOnline: true,
-  async check({ link }) {
-    const facts = await link.checkIn();
-    const isDirect = link.destination.proxy === null;
-    const connections = isDirect ? await link.connections() : [];
-    const dead = connections.filter(({ durationMs }) => durationMs === null).length;
-    const passing = isLateByAddresses(facts, dead) ? null : await tryRequests(link, facts);
-    return judgeControlPlane(facts, link.destination.shownUrl, passing, dead);
-  },
+export const checkControlPlane: Check = async ({ link }) => {
+  const facts = await link.checkIn();
+  const isDirect = link.destination.proxy === null;
+  const connections = isDirect ? await link.connections() : [];
+  const dead = connections.filter(({ durationMs }) => durationMs === null).length;
+  const passing = isLateByAddresses(facts, dead) ? null : await tryRequests(link, facts);
+  return judgeControlPlane(facts, link.destination.shownUrl, passing, dead);
 };

@@ -8,7 +8,7 @@ import { mountBelow } from '../mounts.ts';
 import { processState, type ProcessState } from '../process-state.ts';
 import { probeFolder } from '../../status/probe-folder.ts';
 import { judgeWriting, ownerOf, type WritingFacts } from '../judge-writing.ts';
-import type { Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 export interface DataFacts extends WritingFacts {
   fileSystem: FileSystem | null;
@@ -34,7 +34,7 @@ const fewInodes = 200;
 /** Not even the outbox can be opened with less. */
 const minBytes = 1_048_576;
 
-function judgeHolder({ path, heldBy }: DataFacts): Finding | null {
+function judgeHolder({ path, heldBy }: DataFacts): Finding[] {
   switch (heldBy.kind) {
     case 'agent-on-another-machine':
       return fail(
@@ -48,12 +48,12 @@ function judgeHolder({ path, heldBy }: DataFacts): Finding | null {
       );
     case 'agent-here':
     case 'nobody':
-      return null;
+      return [];
   }
 }
 
-function judgeRoom({ path, fileSystem, wantedBytes }: DataFacts): Finding | null {
-  if (fileSystem === null) return null;
+function judgeRoom({ path, fileSystem, wantedBytes }: DataFacts): Finding[] {
+  if (fileSystem === null) return [];
   const { freeBytes, inodes, freeInodes } = fileSystem;
   if (freeBytes < minBytes) {
     return fail(
@@ -72,11 +72,11 @@ function judgeRoom({ path, fileSystem, wantedBytes }: DataFacts): Finding | null
       'make room, or lower OUTBOX_MAX_BYTES and ARTIFACTS_MAX_BYTES; until then the oldest results may be lost in an outage',
     );
   }
-  return null;
+  return [];
 }
 
-function judgeKind({ path, fileSystemType: type }: DataFacts): Finding | null {
-  if (type === null) return null;
+function judgeKind({ path, fileSystemType: type }: DataFacts): Finding[] {
+  if (type === null) return [];
   if (volatileTypes.test(type)) {
     return warn(
       `${path} is in memory (${type}): results that wait are lost with a restart of the machine or container`,
@@ -89,7 +89,7 @@ function judgeKind({ path, fileSystemType: type }: DataFacts): Finding | null {
       'set AGENT_DATA_DIR to a local disk or a block volume',
     );
   }
-  return null;
+  return [];
 }
 
 /** What keeps results from being safe first, what merely threatens them after it. */
@@ -100,13 +100,16 @@ export function judgeData(facts: DataFacts): Finding[] {
     mount:
       'a volume that keeps its files (docker -v, a claim of Kubernetes, StateDirectory of systemd)',
   });
-  const found = [writing ?? held, writing === null ? judgeRoom(facts) : null, judgeKind(facts)];
-  const findings = found.filter((finding) => finding !== null);
+  const isWritable = writing.length === 0;
+  const findings = [
+    ...(isWritable ? [...held, ...judgeRoom(facts)] : writing),
+    ...judgeKind(facts),
+  ];
   if (findings.length > 0) return findings;
   const free = facts.fileSystem === null ? '' : `, ${bytesText(facts.fileSystem.freeBytes)} free`;
   const used =
     facts.heldBy.kind === 'agent-here' ? `, in use by the agent (process ${facts.heldBy.pid})` : '';
-  return [ok(`${facts.path} can be written${free}${used}`)];
+  return ok(`${facts.path} can be written${free}${used}`);
 }
 
 /** The process that holds a lock on a file, by /proc/locks: `MAJOR:MINOR:INODE` in hex, hex, decimal. */
@@ -134,37 +137,30 @@ function probed(path: string, heldBy: Holder): WritingFacts['problem'] {
   return heldBy.kind === 'nobody' || isOfDisk ? problem : null;
 }
 
-export const dataDirectory: Step = {
-  id: 'data-directory',
-  name: 'data directory',
-  tries: ({ config }) => `to write to AGENT_DATA_DIR (${config.AGENT_DATA_DIR}), and who holds it`,
-  needs: [],
-  limitMs: 10_000,
-  async check({ config, machine, runningAgent, clock }) {
-    const path = config.AGENT_DATA_DIR;
-    const running = await runningAgent();
-    const heldBy: Holder =
-      running === null
-        ? holderByLock(machine, path)
-        : running.isHere
-          ? { kind: 'agent-here', pid: running.status.pid }
-          : { kind: 'agent-on-another-machine', hostname: running.status.hostname };
-    const existing = nearestFolder(machine, path);
-    const recipients = running?.status.encryption ?? readRecipients(path);
-    const changes = recipients === null ? [] : recipientRemarks(recipients, clock.now());
-    const found = judgeData({
-      path,
-      heldBy,
-      problem: probed(path, heldBy),
-      owner: ownerOf(machine, path),
-      uid: process.getuid?.() ?? 0,
-      fileSystem: machine.fileSystem(existing),
-      fileSystemType: mountBelow(machine, path)?.type ?? null,
-      wantedBytes: config.OUTBOX_MAX_BYTES + config.ARTIFACTS_MAX_BYTES,
-    });
-    return [
-      ...found,
-      ...changes.map((text) => warn(text, 'compare these ids with the keys of your location')),
-    ];
-  },
+export const checkDataDirectory: Check = async ({ config, machine, runningAgent, clock }) => {
+  const path = config.AGENT_DATA_DIR;
+  const running = await runningAgent();
+  const heldBy: Holder =
+    running === null
+      ? holderByLock(machine, path)
+      : running.isHere
+        ? { kind: 'agent-here', pid: running.status.pid }
+        : { kind: 'agent-on-another-machine', hostname: running.status.hostname };
+  const existing = nearestFolder(machine, path);
+  const recipients = running?.status.encryption ?? readRecipients(path);
+  const changes = recipients === null ? [] : recipientRemarks(recipients, clock.now());
+  const found = judgeData({
+    path,
+    heldBy,
+    problem: probed(path, heldBy),
+    owner: ownerOf(machine, path),
+    uid: process.getuid?.() ?? 0,
+    fileSystem: machine.fileSystem(existing),
+    fileSystemType: mountBelow(machine, path)?.type ?? null,
+    wantedBytes: config.OUTBOX_MAX_BYTES + config.ARTIFACTS_MAX_BYTES,
+  });
+  return [
+    ...found,
+    ...changes.flatMap((text) => warn(text, 'compare these ids with the keys of your location')),
+  ];
 };

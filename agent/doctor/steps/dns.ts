@@ -3,7 +3,7 @@ import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { NextHopProblem } from '../../net/next-hop/assert-reachable.ts';
 import type { NameFacts, ServerAnswer } from '../link/names.ts';
 import { isAllSinkhole, judgeSinkhole } from '../link/sinkhole.ts';
-import type { Step } from '../step.ts';
+import type { Check } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
 
 /** What the resolver of this machine could have said and did not. */
@@ -45,7 +45,7 @@ function isKnown({ addresses }: ServerAnswer): boolean {
   return addresses.length > 0;
 }
 
-function judgeFailure(facts: DnsFacts): Finding {
+function judgeFailure(facts: DnsFacts): Finding[] {
   const { host, servers, whose, setting, search, hasResolvConf, os, deadWay } = facts;
   const list = servers.map(shown).join('; ');
   const what = `${host}, the name of ${whose}, has no address`;
@@ -95,18 +95,16 @@ function sameAddresses(one: readonly string[], other: readonly string[]): boolea
 /** How the name of the link's first hop becomes addresses, and what threatens that. */
 export function judgeDns(facts: DnsFacts): Finding[] {
   const { host, isAddress, os, servers, hostsFile, hasIpv6, setting } = facts;
-  if (isAddress) return [ok(`${host} is an address: no name has to be resolved`)];
-  if (os.addresses.length === 0) return [judgeFailure(facts)];
+  if (isAddress) return ok(`${host} is an address: no name has to be resolved`);
+  if (os.addresses.length === 0) return judgeFailure(facts);
   const sinkhole = judgeSinkhole(facts);
-  if (sinkhole !== null) return [sinkhole];
+  if (sinkhole.length > 0) return sinkhole;
   const evidence = `${host} is ${os.addresses.slice(0, 4).join(', ')} (${os.durationMs} ms)`;
   if (!hasIpv6 && os.addresses.every(isIPv6)) {
-    return [
-      fail(
-        `${evidence}: IPv6 only, and this machine has no way out over IPv6`,
-        `give ${host} an IPv4 address (A record), or this machine IPv6`,
-      ),
-    ];
+    return fail(
+      `${evidence}: IPv6 only, and this machine has no way out over IPv6`,
+      `give ${host} an IPv4 address (A record), or this machine IPv6`,
+    );
   }
   const list = servers.map(shown).join('; ');
   const findings: Finding[] = [];
@@ -114,20 +112,17 @@ export function judgeDns(facts: DnsFacts): Finding[] {
     const differs = servers.some(
       (one) => isKnown(one) && !sameAddresses(one.addresses, os.addresses),
     );
-    findings.push(
-      differs
-        ? warn(
-            `${evidence}, from /etc/hosts; the DNS says otherwise: ${list}`,
-            'remove the line from /etc/hosts if it is out of date',
-          )
-        : ok(`${evidence}, from /etc/hosts`),
-    );
-    return findings;
+    return differs
+      ? warn(
+          `${evidence}, from /etc/hosts; the DNS says otherwise: ${list}`,
+          'remove the line from /etc/hosts if it is out of date',
+        )
+      : ok(`${evidence}, from /etc/hosts`);
   }
   const dead = servers.filter(({ returnCode }) => returnCode === null);
   if (dead.length > 0) {
     findings.push(
-      warn(
+      ...warn(
         `${evidence}, but a server of /etc/resolv.conf does not answer: ${dead.map(shown).join('; ')}`,
         'remove it from /etc/resolv.conf, or let port 53 to it through: each lookup that asks it waits for seconds',
       ),
@@ -136,7 +131,7 @@ export function judgeDns(facts: DnsFacts): Finding[] {
   const ignorant = servers.filter((one) => one.returnCode !== null && !isKnown(one));
   if (ignorant.length > 0 && servers.some(isKnown)) {
     findings.push(
-      warn(
+      ...warn(
         `${evidence}, but not every server of /etc/resolv.conf knows it: ${list}`,
         'list only servers that know the same names: which one is asked changes when one is slow',
       ),
@@ -145,7 +140,7 @@ export function judgeDns(facts: DnsFacts): Finding[] {
   const filters = servers.filter(({ addresses }) => isAllSinkhole(addresses));
   if (filters.length > 0 && !isAllSinkhole(os.addresses)) {
     findings.push(
-      warn(
+      ...warn(
         `${evidence}, but a server of /etc/resolv.conf leads the name to nowhere, as DNS filters (sinkholes) do: ${filters.map(shown).join('; ')}`,
         `ask its keeper to exempt ${host}, or take it out of /etc/resolv.conf: which server is asked changes when one is slow`,
       ),
@@ -153,48 +148,35 @@ export function judgeDns(facts: DnsFacts): Finding[] {
   }
   if (findings.length > 0) return findings;
   if (ignorant.length > 0 && servers.length > 0 && !host.endsWith('localhost')) {
-    return [
-      ok(
-        `${evidence}, by the operating system alone (search domain, mDNS or another source); the DNS does not know this name`,
-      ),
-    ];
+    return ok(
+      `${evidence}, by the operating system alone (search domain, mDNS or another source); the DNS does not know this name`,
+    );
   }
   if (os.durationMs > slowMs) {
-    return [
-      warn(
-        `${evidence}: that is slow; ${list}`,
-        `look at the DNS servers; ${setting} may also hold an address`,
-      ),
-    ];
+    return warn(
+      `${evidence}: that is slow; ${list}`,
+      `look at the DNS servers; ${setting} may also hold an address`,
+    );
   }
-  return [ok(servers.length > 0 ? `${evidence}; ${list}` : evidence)];
+  return ok(servers.length > 0 ? `${evidence}; ${list}` : evidence);
 }
 
-export const dns: Step = {
-  id: 'dns',
-  name: 'name resolution',
-  tries: ({ link }) => `to resolve ${link.destination.hop.host}`,
-  needs: [],
-  limitMs: 20_000,
-  isOnline: true,
-  async check({ link }) {
-    const { proxy, hop } = link.destination;
-    const names = await link.names();
-    const isSilent =
-      !names.isAddress && names.servers.every(({ returnCode }) => returnCode === null);
-    const { addresses } = names.os;
-    const isIpv6Only = addresses.length > 0 && addresses.every(isIPv6);
-    const isHere = !names.isAddress && isAllSinkhole(addresses);
-    const isOpen = isHere
-      ? (await link.connections()).some(({ durationMs }) => durationMs !== null)
-      : null;
-    const isAccepted = isOpen === true && readAnswer(await link.checkIn()).kind === 'accepted';
-    return judgeDns({
-      ...{ ...names, isOpen, isAccepted },
-      whose: hop.whose,
-      setting: proxy === null ? 'CONTROL_PLANE_URL' : 'the proxy setting',
-      hasIpv6: !isIpv6Only || (await link.routes()).some(({ code }) => code === null),
-      deadWay: isSilent ? await link.deadWayToResolvers() : null,
-    });
-  },
+export const checkDns: Check = async ({ link }) => {
+  const { proxy, hop } = link.destination;
+  const names = await link.names();
+  const isSilent = !names.isAddress && names.servers.every(({ returnCode }) => returnCode === null);
+  const { addresses } = names.os;
+  const isIpv6Only = addresses.length > 0 && addresses.every(isIPv6);
+  const isHere = !names.isAddress && isAllSinkhole(addresses);
+  const isOpen = isHere
+    ? (await link.connections()).some(({ durationMs }) => durationMs !== null)
+    : null;
+  const isAccepted = isOpen === true && readAnswer(await link.checkIn()).kind === 'accepted';
+  return judgeDns({
+    ...{ ...names, isOpen, isAccepted },
+    whose: hop.whose,
+    setting: proxy === null ? 'CONTROL_PLANE_URL' : 'the proxy setting',
+    hasIpv6: !isIpv6Only || (await link.routes()).some(({ code }) => code === null),
+    deadWay: isSilent ? await link.deadWayToResolvers() : null,
+  });
 };

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { AgentError } from '../../errors.ts';
 import { ok, skip, warn, type Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
-import type { Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 const folders = ['/usr/share/fonts', '/usr/local/share/fonts'];
 const deepest = 4;
@@ -32,33 +32,21 @@ export function fontFiles(machine: Machine): string[] {
 export function judgeFonts(files: readonly string[]): Finding[] {
   const only = 'only what browser checks look like is affected';
   if (files.length === 0) {
-    return [
-      warn(
-        'there is no font on the system: pages show boxes in place of letters, or the browser ends at an input field',
-        `apt-get install fonts-liberation fonts-noto-color-emoji fonts-noto-cjk; ${only}`,
-      ),
-    ];
+    return warn(
+      'there is no font on the system: pages show boxes in place of letters, or the browser ends at an input field',
+      `apt-get install fonts-liberation fonts-noto-color-emoji fonts-noto-cjk; ${only}`,
+    );
   }
   const missing = scripts.filter(({ files: pattern }) => !files.some((file) => pattern.test(file)));
   const count = `${files.length} font files`;
-  return [
-    ok(
-      missing.length === 0
-        ? count
-        : `${count}; none for ${missing.map(({ name, package: from }) => `${name} (${from})`).join(', ')}`,
-    ),
-  ];
+  return ok(
+    missing.length === 0
+      ? count
+      : `${count}; none for ${missing.map(({ name, package: from }) => `${name} (${from})`).join(', ')}`,
+  );
 }
 
-export const fonts: Step = {
-  id: 'fonts',
-  name: 'fonts',
-  tries: () => 'to list the fonts of this machine',
-  needs: ['browser'],
-  limitMs: 12_000,
-  isSlow: true,
-  async check({ machine, browser }) {
-    if ((await browser()) instanceof AgentError) return [skip('there is no browser')];
-    return judgeFonts(fontFiles(machine));
-  },
+export const checkFonts: Check = async ({ machine, browser }) => {
+  if ((await browser()) instanceof AgentError) return skip('there is no browser');
+  return judgeFonts(fontFiles(machine));
 };

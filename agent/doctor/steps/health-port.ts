@@ -4,7 +4,7 @@ import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
 import { processState } from '../process-state.ts';
 import { askHealth } from '../running-agent.ts';
-import type { Step } from '../step.ts';
+import type { Check } from '../step.ts';
 import { holderByLock } from './data-directory.ts';
 
 export interface PortFacts {
@@ -29,47 +29,40 @@ export function judgePort({
   unanswered,
 }: PortFacts): Finding[] {
   const where = `port ${port} on ${host === '::' ? 'all interfaces' : host}`;
-  if (port === 0) return [ok('AGENT_HEALTH_PORT=0: a free port is taken')];
-  if (isOwnPort) return [ok(`${where} is held by the agent that runs here`)];
+  if (port === 0) return ok('AGENT_HEALTH_PORT=0: a free port is taken');
+  if (isOwnPort) return ok(`${where} is held by the agent that runs here`);
   if (code === 'EADDRINUSE' && unanswered !== null) {
-    return [
-      (unanswered.isSure ? fail : warn)(
-        `${where} is held by ${holder ?? ''}, ${unanswered.why}`,
-        unanswered.fix,
-      ),
-    ];
+    return (unanswered.isSure ? fail : warn)(
+      `${where} is held by ${holder ?? ''}, ${unanswered.why}`,
+      unanswered.fix,
+    );
   }
   switch (code) {
     case null:
-      return [ok(`${where} is free`)];
+      return ok(`${where} is free`);
     case 'EADDRINUSE':
-      return [
-        fail(
-          `${where} is held by ${holder ?? 'another program, which this user may not look at'}: the agent does not start`,
-          `set AGENT_HEALTH_PORT to a free port, or 0 for any; ${holder === null ? `"ss -ltnp sport = :${port}" as root shows which program has it` : 'or end that program'}`,
-        ),
-      ];
+      return fail(
+        `${where} is held by ${holder ?? 'another program, which this user may not look at'}: the agent does not start`,
+        `set AGENT_HEALTH_PORT to a free port, or 0 for any; ${holder === null ? `"ss -ltnp sport = :${port}" as root shows which program has it` : 'or end that program'}`,
+      );
     case 'EACCES':
-      return [
-        fail(
-          `${where} may not be opened by this user: ports below 1024 are for root`,
-          'set AGENT_HEALTH_PORT to a port from 1024 on',
-        ),
-      ];
+      return fail(
+        `${where} may not be opened by this user: ports below 1024 are for root`,
+        'set AGENT_HEALTH_PORT to a port from 1024 on',
+      );
     case 'EADDRNOTAVAIL':
-      return [
-        fail(
-          `AGENT_HEALTH_HOST=${host} is not an address of this machine`,
-          'set it to one of its addresses (ip addr), or leave it out for all',
-        ),
-      ];
+      return fail(
+        `AGENT_HEALTH_HOST=${host} is not an address of this machine`,
+        'set it to one of its addresses (ip addr), or leave it out for all',
+      );
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return [
-        fail(`AGENT_HEALTH_HOST=${host} has no address`, 'set it to an address of this machine'),
-      ];
+      return fail(
+        `AGENT_HEALTH_HOST=${host} has no address`,
+        'set it to an address of this machine',
+      );
     default:
-      return [warn(`${where} cannot be opened (${code})`, 'set AGENT_HEALTH_PORT to another port')];
+      return warn(`${where} cannot be opened (${code})`, 'set AGENT_HEALTH_PORT to another port');
   }
 }
 
@@ -135,23 +128,16 @@ function tryPort(host: string, port: number): Promise<string | null> {
   });
 }
 
-export const healthPort: Step = {
-  id: 'health-port',
-  name: 'health port',
-  tries: ({ config }) => `to open port ${config.AGENT_HEALTH_PORT} on ${config.AGENT_HEALTH_HOST}`,
-  needs: [],
-  limitMs: 15_000,
-  async check({ config, machine, runningAgent }) {
-    const host = config.AGENT_HEALTH_HOST;
-    const port = config.AGENT_HEALTH_PORT;
-    const running = await runningAgent();
-    const isOwnPort = running?.isHere === true && running.status.healthPort === port;
-    const code = port === 0 || isOwnPort ? null : await tryPort(host, port);
-    const pid = code === 'EADDRINUSE' ? holderOf(machine, port) : null;
-    const comm = machine.read(`/proc/${pid ?? ''}/comm`)?.trim() ?? '?';
-    const holder = pid === null ? null : `${comm} (process ${pid})`;
-    const path = config.AGENT_DATA_DIR;
-    const unanswered = pid === null ? null : await unansweredBy(machine, { pid, path, port });
-    return judgePort({ host, port, code, isOwnPort, holder, unanswered });
-  },
+export const checkHealthPort: Check = async ({ config, machine, runningAgent }) => {
+  const host = config.AGENT_HEALTH_HOST;
+  const port = config.AGENT_HEALTH_PORT;
+  const running = await runningAgent();
+  const isOwnPort = running?.isHere === true && running.status.healthPort === port;
+  const code = port === 0 || isOwnPort ? null : await tryPort(host, port);
+  const pid = code === 'EADDRINUSE' ? holderOf(machine, port) : null;
+  const comm = machine.read(`/proc/${pid ?? ''}/comm`)?.trim() ?? '?';
+  const holder = pid === null ? null : `${comm} (process ${pid})`;
+  const path = config.AGENT_DATA_DIR;
+  const unanswered = pid === null ? null : await unansweredBy(machine, { pid, path, port });
+  return judgePort({ host, port, code, isOwnPort, holder, unanswered });
 };

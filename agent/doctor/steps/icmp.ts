@@ -4,7 +4,7 @@ import type { IcmpTransport } from '../../net/icmp/icmp.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { hasCapability, netRaw } from '../limits.ts';
 import type { Machine } from '../machine.ts';
-import type { Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 export interface IcmpFacts {
   way: IcmpTransport['way'] | null;
@@ -68,28 +68,24 @@ export function judgeIcmp(facts: IcmpFacts): Finding[] {
     const calls = callProblem === null ? '' : 'install the agent with its optional packages; ';
     const program =
       ping === 'forbidden' ? '; or remove the file capability: setcap -r "$(command -v ping)"' : '';
-    return [fail(`echo requests cannot be sent: ${each}`, `${calls}${open}${program}; ${only}`)];
+    return fail(`echo requests cannot be sent: ${each}`, `${calls}${open}${program}; ${only}`);
   }
   if (problem !== null) {
-    return [
-      fail(
-        `echo requests cannot be sent now: ${problem}; ${each}`,
-        `see whether this machine has CPU and processes left, and run doctor again; ${only}`,
-      ),
-    ];
+    return fail(
+      `echo requests cannot be sent now: ${problem}; ${each}`,
+      `see whether this machine has CPU and processes left, and run doctor again; ${only}`,
+    );
   }
   if (echo.v4 === false) {
-    return [
-      fail(
-        `echo requests go out by ${name[way]}, and not even this machine answers: ${each}`,
-        `see the firewall of this machine and net.ipv4.icmp_echo_ignore_all; ${only}`,
-      ),
-    ];
+    return fail(
+      `echo requests go out by ${name[way]}, and not even this machine answers: ${each}`,
+      `see the firewall of this machine and net.ipv4.icmp_echo_ignore_all; ${only}`,
+    );
   }
   const evidence = `echo requests go out by ${name[way]}; ${each}`;
-  if (way === 'ping') return [warn(evidence, callProblem ?? `for less CPU ${open}`)];
+  if (way === 'ping') return warn(evidence, callProblem ?? `for less CPU ${open}`);
   const v6 = echo.v6 === true ? '; IPv6 too' : '';
-  return [ok(`${evidence}${v6}`)];
+  return ok(`${evidence}${v6}`);
 }
 
 /** Two numbers, as the kernel writes them. */
@@ -125,36 +121,29 @@ async function lookAtPing(machine: Machine): Promise<IcmpFacts['ping']> {
   return ended.exitCode === 0 ? 'works' : 'broken';
 }
 
-export const icmp: Step = {
-  id: 'icmp',
-  name: 'ICMP',
-  tries: () => 'an echo request to this machine itself',
-  needs: [],
-  limitMs: 6_000,
-  async check({ machine, network }, signal) {
-    const { icmp: transport } = network;
-    const hasIpv6 = machine.read('/proc/net/if_inet6') !== null;
-    const ping = lookAtPing(machine);
-    const opened = openLibc();
-    let problem: string | null = null;
-    const echo = async (address: string, family: 'IPv4' | 'IPv6'): Promise<boolean | null> => {
-      const came = transport === null ? null : await echoesBack(transport, address, family, signal);
-      if (typeof came !== 'string') return came;
-      if (family === 'IPv4') problem = came;
-      return false;
-    };
-    return judgeIcmp({
-      way: transport?.way ?? null,
-      echo: {
-        v4: await echo('127.0.0.1', 'IPv4'),
-        v6: hasIpv6 ? await echo('::1', 'IPv6') : null,
-      },
-      problem,
-      range: parseRange(machine.read('/proc/sys/net/ipv4/ping_group_range')),
-      groups: [...new Set([process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])])],
-      hasNetRaw: hasCapability(machine, 'CapEff', netRaw),
-      callProblem: opened.libc === null ? opened.problem : null,
-      ping: await ping,
-    });
-  },
+export const checkIcmp: Check = async ({ machine, network }, signal) => {
+  const { icmp: transport } = network;
+  const hasIpv6 = machine.read('/proc/net/if_inet6') !== null;
+  const ping = lookAtPing(machine);
+  const opened = openLibc();
+  let problem: string | null = null;
+  const echo = async (address: string, family: 'IPv4' | 'IPv6'): Promise<boolean | null> => {
+    const came = transport === null ? null : await echoesBack(transport, address, family, signal);
+    if (typeof came !== 'string') return came;
+    if (family === 'IPv4') problem = came;
+    return false;
+  };
+  return judgeIcmp({
+    way: transport?.way ?? null,
+    echo: {
+      v4: await echo('127.0.0.1', 'IPv4'),
+      v6: hasIpv6 ? await echo('::1', 'IPv6') : null,
+    },
+    problem,
+    range: parseRange(machine.read('/proc/sys/net/ipv4/ping_group_range')),
+    groups: [...new Set([process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])])],
+    hasNetRaw: hasCapability(machine, 'CapEff', netRaw),
+    callProblem: opened.libc === null ? opened.problem : null,
+    ping: await ping,
+  });
 };

@@ -1,7 +1,7 @@
 import { fail, ok, skip, type Finding } from '../finding.ts';
 import { keyProblem, maskedKey } from '../../key-problem.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
-import { wayUntil, type Step } from '../step.ts';
+import type { Check } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
 
 /** `pl_` and 64 digits. */
@@ -11,42 +11,33 @@ const make =
   'make a key for the private location (POST /v1/private-locations/{id}/keys) and set API_KEY to its rawKey, or API_KEY_FILE to a file that holds it';
 
 /** The key as it is; whether it is accepted is for the control plane to say. */
-export function judgeKeyForm(key: string | undefined): Finding | null {
+export function judgeKeyForm(key: string | undefined): Finding[] {
   if (key === undefined) return fail('API_KEY is not set', make);
   const problem = keyProblem(key);
-  return problem === null ? null : fail(`API_KEY (${key.length} characters) ${problem.what}`, make);
+  return problem === null ? [] : fail(`API_KEY (${key.length} characters) ${problem.what}`, make);
 }
 
 export function judgeKey(key: string | undefined, facts: CheckInFacts): Finding[] {
   const form = judgeKeyForm(key);
-  if (form !== null || key === undefined) return form === null ? [] : [form];
+  if (form.length > 0 || key === undefined) return form;
   const answer = readAnswer(facts);
   const shown = maskedKey(key);
-  if (answer.kind === 'accepted') return [ok(`${shown} accepted, for location ${answer.location}`)];
+  if (answer.kind === 'accepted') return ok(`${shown} accepted, for location ${answer.location}`);
   if (facts.status === 401 || facts.status === 403) {
     const strange =
       key.length === wholeLength
         ? ''
         : `; it has ${key.length} characters, and keys have ${wholeLength}`;
-    return [
-      fail(
-        `the control plane refuses ${shown} (${facts.status}): it was revoked, belongs to another control plane, or is incomplete${strange}`,
-        make,
-      ),
-    ];
+    return fail(
+      `the control plane refuses ${shown} (${facts.status}): it was revoked, belongs to another control plane, or is incomplete${strange}`,
+      make,
+    );
   }
   // Keys are looked at first.
-  if (answer.kind === 'error' && answer.protocol !== null) return [ok(`${shown} accepted`)];
-  if (facts.status === null) return [skip('the control plane gave no answer')];
-  return [skip(`the control plane answered ${facts.status} before it looked at the key`)];
+  if (answer.kind === 'error' && answer.protocol !== null) return ok(`${shown} accepted`);
+  if (facts.status === null) return skip('the control plane gave no answer');
+  return skip(`the control plane answered ${facts.status} before it looked at the key`);
 }
 
-export const key: Step = {
-  id: 'key',
-  name: 'key',
-  tries: ({ link }) => `a check-in with API_KEY at ${link.destination.shownUrl}`,
-  needs: ['settings', ...wayUntil('control-plane')],
-  limitMs: 25_000,
-  isOnline: true,
-  check: async ({ link, config }) => judgeKey(config.API_KEY?.reveal(), await link.checkIn()),
-};
+export const checkKey: Check = async ({ link, config }) =>
+  judgeKey(config.API_KEY?.reveal(), await link.checkIn());

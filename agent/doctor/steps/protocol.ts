@@ -1,7 +1,7 @@
 import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import { fail, ok, skip, type Finding } from '../finding.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
-import { wayUntil, type Step } from '../step.ts';
+import type { Check } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
 
 const upgrades = {
@@ -14,37 +14,25 @@ const upgrades = {
 /** A check-in that was read and not taken is one of another version. */
 export function judgeProtocol(facts: CheckInFacts): Finding[] {
   const answer = readAnswer(facts);
-  if (answer.kind === 'accepted') return [ok(`version ${protocolVersion} is understood`)];
+  if (answer.kind === 'accepted') return ok(`version ${protocolVersion} is understood`);
   if (answer.kind === 'error' && answer.protocol !== null) {
-    return [fail(answer.message.slice(0, 300), upgrades[answer.protocol.upgrade])];
+    return fail(answer.message.slice(0, 300), upgrades[answer.protocol.upgrade]);
   }
   const { status } = facts;
   if (status === 400 || status === 422 || status === 426 || status === 410) {
     const said = answer.kind === 'error' ? `: ${answer.message.slice(0, 300)}` : '';
-    return [
-      fail(
-        `the control plane does not take check-ins of protocol ${protocolVersion} (${status})${said}`,
-        'bring agent and control plane to neighbouring versions: the control plane first, then its agents',
-      ),
-    ];
+    return fail(
+      `the control plane does not take check-ins of protocol ${protocolVersion} (${status})${said}`,
+      'bring agent and control plane to neighbouring versions: the control plane first, then its agents',
+    );
   }
   if (status === 200) {
-    return [
-      fail(
-        'the control plane accepts the check-in and answers in a way this agent does not understand',
-        'bring agent and control plane to neighbouring versions',
-      ),
-    ];
+    return fail(
+      'the control plane accepts the check-in and answers in a way this agent does not understand',
+      'bring agent and control plane to neighbouring versions',
+    );
   }
-  return [skip(`the control plane answered ${status ?? 'nothing'}`)];
+  return skip(`the control plane answered ${status ?? 'nothing'}`);
 }
 
-export const protocol: Step = {
-  id: 'protocol',
-  name: 'protocol',
-  tries: ({ link }) => `a check-in at ${link.destination.shownUrl}`,
-  needs: wayUntil('key'),
-  limitMs: 25_000,
-  isOnline: true,
-  check: async ({ link }) => judgeProtocol(await link.checkIn()),
-};
+export const checkProtocol: Check = async ({ link }) => judgeProtocol(await link.checkIn());

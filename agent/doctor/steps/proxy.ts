@@ -1,9 +1,10 @@
 import { fail, ok, type Finding } from '../finding.ts';
 import type { Observed } from '../link.ts';
 import type { ConnectionFacts, ProxyAnswer } from '../link/connections.ts';
-import { endpointOf, type Destination } from '../link/destination.ts';
+import { authorityOf } from '../../link/link-problem.ts';
+import type { Destination } from '../link/destination.ts';
 import { explainConnection } from '../link/reaching.ts';
-import { wayUntil, type Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 const certificateCodes = /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/;
 
@@ -20,8 +21,8 @@ export function offeredSchemes(header: string | string[] | undefined): string {
 function judgeAnswer(
   { status, headers }: ProxyAnswer,
   { host, port, isSecure, proxy }: Destination,
-): Finding {
-  const target = endpointOf(host, port);
+): Finding[] {
+  const target = authorityOf(host, port);
   const name = proxy?.shown ?? 'the proxy';
   const isSquid = headers['x-squid-error'];
   if (status === 407) {
@@ -69,65 +70,49 @@ export interface ProxyFacts {
 
 export function judgeProxy({ destination, connections, answer }: ProxyFacts): Finding[] {
   const { proxy, because } = destination;
-  if (proxy === null) return [ok(`none is used: ${because}`)];
+  if (proxy === null) return ok(`none is used: ${because}`);
   const used = `${proxy.shown} is used: ${because}`;
   if (connections.every(({ durationMs }) => durationMs === null)) {
     const code = connections[0]?.code ?? 'UNKNOWN';
     const { what, fix } = explainConnection(code, proxy.host, proxy.port, 'the proxy');
-    return [
-      fail(
-        `${used}, but ${what}`,
-        `${fix}; or remove the proxy setting, or list the control plane in NO_PROXY`,
-      ),
-    ];
+    return fail(
+      `${used}, but ${what}`,
+      `${fix}; or remove the proxy setting, or list the control plane in NO_PROXY`,
+    );
   }
-  if (answer === null) return [ok(used)];
+  if (answer === null) return ok(used);
   if (answer.problem !== null) {
     const { code, message } = answer.problem;
     if (proxy.isSecure && certificateCodes.test(code)) {
-      return [
-        fail(
-          `${used}, but its own certificate is not trusted (${code})`,
-          'put the authority of the proxy into the file of NODE_EXTRA_CA_CERTS; most proxies are http:// even for https targets',
-        ),
-      ];
+      return fail(
+        `${used}, but its own certificate is not trusted (${code})`,
+        'put the authority of the proxy into the file of NODE_EXTRA_CA_CERTS; most proxies are http:// even for https targets',
+      );
     }
     if (proxy.isSecure && /WRONG_VERSION|EPROTO|PACKET_LENGTH/.test(`${code}${message}`)) {
-      return [
-        fail(
-          `${used}, but it does not speak TLS`,
-          `write the proxy as http://${endpointOf(proxy.host, proxy.port)}`,
-        ),
-      ];
+      return fail(
+        `${used}, but it does not speak TLS`,
+        `write the proxy as http://${authorityOf(proxy.host, proxy.port)}`,
+      );
     }
-    return [
-      fail(
-        `${used}; it accepts connections, but does not answer as a proxy does (${code})`,
-        'see whether that port is the one of the proxy, and its log',
-      ),
-    ];
+    return fail(
+      `${used}; it accepts connections, but does not answer as a proxy does (${code})`,
+      'see whether that port is the one of the proxy, and its log',
+    );
   }
-  const judged = judgeAnswer(answer.facts, destination);
-  return [judged.verdict === 'ok' ? ok(`${judged.evidence}; ${because}`) : judged];
+  return judgeAnswer(answer.facts, destination).map((one) =>
+    one.verdict === 'ok' ? { ...one, evidence: `${one.evidence}; ${because}` } : one,
+  );
 }
 
-export const proxy: Step = {
-  id: 'proxy',
-  name: 'proxy',
-  tries: ({ link }) => `a tunnel of ${link.destination.hop.whose} at ${link.destination.hop.shown}`,
-  needs: wayUntil('route'),
-  limitMs: 25_000,
-  isOnline: true,
-  async check({ link }) {
-    const { destination } = link;
-    if (destination.proxy === null)
-      return judgeProxy({ destination, connections: [], answer: null });
-    const connections = await link.connections();
-    const isOpen = connections.some(({ durationMs }) => durationMs !== null);
-    return judgeProxy({
-      destination,
-      connections,
-      answer: isOpen ? await link.proxyAnswer() : null,
-    });
-  },
+export const checkProxy: Check = async ({ link }) => {
+  const { destination } = link;
+  if (destination.proxy === null) return judgeProxy({ destination, connections: [], answer: null });
+  const connections = await link.connections();
+  const isOpen = connections.some(({ durationMs }) => durationMs !== null);
+  return judgeProxy({
+    destination,
+    connections,
+    answer: isOpen ? await link.proxyAnswer() : null,
+  });
 };

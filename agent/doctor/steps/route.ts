@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { RouteFacts } from '../link/routes.ts';
-import type { Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 const reasons: Readonly<Record<string, { what: string; fix: string }>> = {
   ENETUNREACH: {
@@ -36,7 +36,7 @@ const reasons: Readonly<Record<string, { what: string; fix: string }>> = {
 
 /** One way is enough; addresses without one are reported only where there is none at all. */
 export function judgeRoute(routes: readonly RouteFacts[], isIpv6Off: boolean): Finding[] {
-  if (routes.length === 0) return [ok('no address to reach')];
+  if (routes.length === 0) return ok('no address to reach');
   const open = routes.filter(({ code, dead }) => code === null && dead === null);
   const closed = routes.filter(({ code, dead }) => code !== null || dead !== null);
   if (open.length > 0) {
@@ -45,9 +45,9 @@ export function judgeRoute(routes: readonly RouteFacts[], isIpv6Off: boolean): F
         `to ${address} from ${source ?? '?'}${via === null ? '' : ` through ${via}`}`,
     );
     const without = closed.map(({ address }) => `none to ${address}`);
-    return [ok([...ways, ...without].join('; '))];
+    return ok([...ways, ...without].join('; '));
   }
-  return closed.map(({ address, code, dead }) => {
+  return closed.flatMap(({ address, code, dead }) => {
     if (dead !== null) return fail(`${address}: ${dead.what}`, dead.fix);
     const { what, fix } = reasons[code ?? ''] ?? {
       what: `no way (${code ?? '?'})`,
@@ -66,27 +66,16 @@ export function judgeRoute(routes: readonly RouteFacts[], isIpv6Off: boolean): F
 /** What is lost where the kernel cannot be asked for next hops, and why. */
 export function judgeNextHops(problem: string | null): Finding[] {
   if (problem === null) return [];
-  return [
-    warn(
-      `the next hop of a target is unknown: ${problem}`,
-      'see the reason; until then a dead gateway or link of this machine counts as a failure of the target',
-    ),
-  ];
+  return warn(
+    `the next hop of a target is unknown: ${problem}`,
+    'see the reason; until then a dead gateway or link of this machine counts as a failure of the target',
+  );
 }
 
-export const route: Step = {
-  id: 'route',
-  name: 'route',
-  tries: ({ link }) => `to ask the kernel for the way to ${link.destination.hop.shown}`,
-  needs: ['dns'],
-  // The kernel asks for a gateway for three seconds.
-  limitMs: 5_000,
-  isOnline: true,
-  check: async ({ link, machine, network }) => [
-    ...judgeRoute(
-      await link.routes(),
-      machine.read('/proc/sys/net/ipv6/conf/all/disable_ipv6')?.trim() === '1',
-    ),
-    ...judgeNextHops(network.nextHops.problem),
-  ],
-};
+export const checkRoute: Check = async ({ link, machine, network }) => [
+  ...judgeRoute(
+    await link.routes(),
+    machine.read('/proc/sys/net/ipv6/conf/all/disable_ipv6')?.trim() === '1',
+  ),
+  ...judgeNextHops(network.nextHops.problem),
+];

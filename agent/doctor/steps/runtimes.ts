@@ -1,10 +1,10 @@
 import { builtinRuntime } from '../../runtimes/builtin-runtime.ts';
 import { listRuntimes, type RuntimeOnDisk } from '../../runtimes/installed-runtimes.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
-import type { Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 /** What the state of a runtime means. */
-export function judgeRuntime({ id, state, folder, verification }: RuntimeOnDisk): Finding {
+export function judgeRuntime({ id, state, folder, verification }: RuntimeOnDisk): Finding[] {
   switch (state) {
     case 'ready': {
       const count = Object.keys(verification?.packages ?? {}).length;
@@ -38,27 +38,17 @@ export function judgeRuntimes(
   found: readonly RuntimeOnDisk[],
   playwright: string | null,
 ): Finding[] {
-  if (found.length > 0) return found.map(judgeRuntime);
-  return [
-    playwright === null
-      ? warn(
-          'none is installed, and the agent carries no Playwright',
-          'checks with code need one: monitor-agent runtime install 2026.04',
-        )
-      : ok(`none is installed; scripts use Playwright ${playwright} of the agent itself`),
-  ];
+  if (found.length > 0) return found.flatMap(judgeRuntime);
+  return playwright === null
+    ? warn(
+        'none is installed, and the agent carries no Playwright',
+        'checks with code need one: monitor-agent runtime install 2026.04',
+      )
+    : ok(`none is installed; scripts use Playwright ${playwright} of the agent itself`);
 }
 
-export const runtimes: Step = {
-  id: 'runtimes',
-  name: 'runtimes',
-  tries: ({ config }) => `to read the runtimes in ${config.AGENT_RUNTIMES_DIR}`,
-  needs: [],
-  limitMs: 5_000,
-  isSlow: true,
-  check: ({ config }) =>
-    judgeRuntimes(
-      listRuntimes(config.AGENT_RUNTIMES_DIR),
-      builtinRuntime()?.packages['playwright'] ?? null,
-    ),
-};
+export const checkRuntimes: Check = ({ config }) =>
+  judgeRuntimes(
+    listRuntimes(config.AGENT_RUNTIMES_DIR),
+    builtinRuntime()?.packages['playwright'] ?? null,
+  );

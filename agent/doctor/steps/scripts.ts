@@ -2,7 +2,7 @@ import { AgentError } from '../../errors.ts';
 import { openLibc } from '../../native/libc.ts';
 import { createScriptHost } from '../../script-host/create-script-host.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
-import type { Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 const mebibyte = 1_048_576;
 const limits = {
@@ -24,40 +24,28 @@ export function judgeScripts(
   nativeProblem: string | null,
 ): Finding[] {
   if (isolation === 'process-group') {
-    return [
-      warn(
-        'runs of code share the user of the agent and could read what it can read',
-        'install bubblewrap, and allow user namespaces (kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0, a seccomp profile that allows unshare), or start the agent as root',
-      ),
-    ];
+    return warn(
+      'runs of code share the user of the agent and could read what it can read',
+      'install bubblewrap, and allow user namespaces (kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0, a seccomp profile that allows unshare), or start the agent as root',
+    );
   }
   if (nativeProblem !== null) {
-    return [
-      warn(
-        `each run of code is kept apart by a ${wayOf[isolation]}, but descriptors that the agent was started with are open to it`,
-        nativeProblem,
-      ),
-    ];
+    return warn(
+      `each run of code is kept apart by a ${wayOf[isolation]}, but descriptors that the agent was started with are open to it`,
+      nativeProblem,
+    );
   }
-  return [ok(`each run of code is kept apart by a ${wayOf[isolation]}`)];
+  return ok(`each run of code is kept apart by a ${wayOf[isolation]}`);
 }
 
-export const scripts: Step = {
-  id: 'scripts',
-  name: 'scripts',
-  tries: ({ config }) => `to prepare a run of code in ${config.AGENT_WORK_DIR}`,
-  needs: ['work-directory'],
-  limitMs: 8_000,
-  isSlow: true,
-  async check({ config }) {
-    const native = openLibc();
-    await using host = await createScriptHost({ workFolder: config.AGENT_WORK_DIR, limits });
-    try {
-      await using workspace = await host.open();
-      return judgeScripts(workspace.isolation, native.libc === null ? native.problem : null);
-    } catch (error) {
-      if (!(error instanceof AgentError)) throw error;
-      return [fail(error.message, 'until then every check with code ends with an error')];
-    }
-  },
+export const checkScripts: Check = async ({ config }) => {
+  const native = openLibc();
+  await using host = await createScriptHost({ workFolder: config.AGENT_WORK_DIR, limits });
+  try {
+    await using workspace = await host.open();
+    return judgeScripts(workspace.isolation, native.libc === null ? native.problem : null);
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error;
+    return fail(error.message, 'until then every check with code ends with an error');
+  }
 };

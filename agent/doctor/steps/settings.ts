@@ -6,7 +6,7 @@ import { openLibc } from '../../native/libc.ts';
 import { keyProblem } from '../../key-problem.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { shownUrl } from '../link/destination.ts';
-import type { Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -42,24 +42,20 @@ function secretStatements(given: Given): Finding[] {
   const problem = text === '' ? null : keyProblem(text);
   // Keys of another kind are for the step "key".
   if (found === null || problem === null || problem.isOtherKey) return [];
-  return [
-    fail(
-      `API_KEY (${text.length} characters, from ${found.where}) ${problem.what}`,
-      `write the key and nothing else into ${found.where}: in env files of docker quotes are not removed, and YAML needs "|-" or one line`,
-    ),
-  ];
+  return fail(
+    `API_KEY (${text.length} characters, from ${found.where}) ${problem.what}`,
+    `write the key and nothing else into ${found.where}: in env files of docker quotes are not removed, and YAML needs "|-" or one line`,
+  );
 }
 
 /** Secrets that stay readable in /proc/PID/environ. */
 function exposedSecrets({ environment, exposedBecause }: Given): Finding[] {
   const names = secretVariables.filter((name) => environment[name]);
   if (exposedBecause === null || names.length === 0) return [];
-  return [
-    warn(
-      `code of the same user can read ${names.join(', ')} in /proc/PID/environ of the agent: ${exposedBecause}`,
-      `give ${names.map((name) => `${name.toUpperCase()}_FILE`).join(', ')} instead, the path of a file that holds the value`,
-    ),
-  ];
+  return warn(
+    `code of the same user can read ${names.join(', ')} in /proc/PID/environ of the agent: ${exposedBecause}`,
+    `give ${names.map((name) => `${name.toUpperCase()}_FILE`).join(', ')} instead, the path of a file that holds the value`,
+  );
 }
 
 function plainStatements({ environment }: Given): Finding[] {
@@ -67,16 +63,14 @@ function plainStatements({ environment }: Given): Finding[] {
     const text = environment[name];
     if (isSecret || !text) return [];
     if (/^(["']).*\1$/s.test(text.trim())) {
-      return [
-        warn(
-          `${name} has quotes around it, which are taken as part of it: ${text.trim()}`,
-          `set ${name} without quotes; env files of docker do not remove them`,
-        ),
-      ];
+      return warn(
+        `${name} has quotes around it, which are taken as part of it: ${text.trim()}`,
+        `set ${name} without quotes; env files of docker do not remove them`,
+      );
     }
     return text === text.trim()
       ? []
-      : [warn(`${name} begins or ends with white space`, `set ${name} without it`)];
+      : warn(`${name} begins or ends with white space`, `set ${name} without it`);
   });
 }
 
@@ -86,12 +80,10 @@ function duplicates({ environment }: Given): Finding[] {
   return lowerCased.flatMap((name) => {
     const [upper, lower] = [environment[name], environment[name.toLowerCase()]];
     if (!upper || !lower || upper === lower) return [];
-    return [
-      warn(
-        `${name} and ${name.toLowerCase()} differ; the agent uses ${name.toLowerCase()}`,
-        'set both to the same, or only one of them',
-      ),
-    ];
+    return warn(
+      `${name} and ${name.toLowerCase()} differ; the agent uses ${name.toLowerCase()}`,
+      'set both to the same, or only one of them',
+    );
   });
 }
 
@@ -104,7 +96,7 @@ function contradictions({ config, environment }: Given): Finding[] {
   const url = new URL(config.CONTROL_PLANE_URL);
   const isLocal = /^(localhost|127\.|\[::1\])/.test(url.hostname);
   const hasHttpProxy = config.HTTP_PROXY !== undefined || config.ALL_PROXY !== undefined;
-  const found: readonly (readonly [isSo: boolean, Finding])[] = [
+  const found: readonly (readonly [isSo: boolean, Finding[]])[] = [
     [
       isInside(data, work),
       fail(
@@ -168,10 +160,10 @@ function contradictions({ config, environment }: Given): Finding[] {
       uselessWithout('LLM_API_KEY', 'LLM_MODEL'),
     ],
   ];
-  return found.flatMap(([isSo, finding]) => (isSo ? [finding] : []));
+  return found.flatMap(([isSo, finding]) => (isSo ? finding : []));
 }
 
-function uselessWithout(setting: string, other: string): Finding {
+function uselessWithout(setting: string, other: string): Finding[] {
   return warn(`${setting} has no effect without ${other}`, 'set both or none');
 }
 
@@ -183,25 +175,18 @@ export function judgeSettings(given: Given): Finding[] {
     ...contradictions(given),
     ...plainStatements(given),
     ...duplicates(given),
-    ...given.warnings.map((text) => warn(text, 'correct or remove it')),
+    ...given.warnings.flatMap((text) => warn(text, 'correct or remove it')),
   ];
   const order = { fail: 0, warn: 1, ok: 2, skip: 3 };
   if (found.length > 0) return found.toSorted((a, b) => order[a.verdict] - order[b.verdict]);
   const names = known.filter(({ name }) => given.environment[name]).map(({ name }) => name);
-  return [ok(names.length === 0 ? 'none is given' : `${names.join(', ')} given`)];
+  return ok(names.length === 0 ? 'none is given' : `${names.join(', ')} given`);
 }
 
-export const settings: Step = {
-  id: 'settings',
-  name: 'settings',
-  tries: () => 'to read the settings',
-  needs: [],
-  limitMs: 1_000,
-  check({ environment, config, warnings, machine }) {
-    const opened = openLibc();
-    return judgeSettings({
-      ...{ environment, config, warnings, read: (path) => machine.read(path) },
-      exposedBecause: opened.libc === null ? opened.problem : null,
-    });
-  },
+export const checkSettings: Check = ({ environment, config, warnings, machine }) => {
+  const opened = openLibc();
+  return judgeSettings({
+    ...{ environment, config, warnings, read: (path) => machine.read(path) },
+    exposedBecause: opened.libc === null ? opened.problem : null,
+  });
 };

@@ -3,10 +3,10 @@ import { longTime, severalOf } from '../units.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Observed } from '../link.ts';
 import { readAuthorities, type AuthoritiesFile, type Authority } from '../link/authorities.ts';
-import { refusedHandshake } from '../../link/link-problem.ts';
-import { endpointOf, type Destination } from '../link/destination.ts';
+import { authorityOf, refusedHandshake } from '../../link/link-problem.ts';
+import type { Destination } from '../link/destination.ts';
 import type { ChainLink, HandshakeFacts } from '../link/handshake.ts';
-import { wayUntil, type Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 const dayMs = 86_400_000;
 const soonMs = 14 * dayMs;
@@ -32,11 +32,11 @@ function shownAuthorities(authorities: readonly Authority[]): string {
   return severalOf(subjects, { most: maxOnPurpose, between: '; ' });
 }
 
-function judgeFile(file: AuthoritiesFile, now: number): Finding | null {
+function judgeFile(file: AuthoritiesFile, now: number): Finding[] {
   const without = 'the agent does not start with it';
   switch (file.kind) {
     case 'none':
-      return null;
+      return [];
     case 'missing':
       return fail(
         `NODE_EXTRA_CA_CERTS names ${file.path}, which does not exist; ${without}`,
@@ -67,7 +67,7 @@ function judgeFile(file: AuthoritiesFile, now: number): Finding | null {
       const isAll = expired.length === file.authorities.length;
       // In the bundles of systems some always are; few were put there for a purpose.
       const isBundle = file.authorities.length > maxOnPurpose;
-      if (expired.length === 0 || (isBundle && !isAll)) return null;
+      if (expired.length === 0 || (isBundle && !isAll)) return [];
       const list = shownAuthorities(
         expired.map(({ subject, validTo }) => ({
           subject: `${subject} (${day(validTo)})`,
@@ -101,7 +101,7 @@ function isInFile(
   );
 }
 
-function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Finding {
+function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Finding[] {
   const { chain, problem, names, serverTime } = facts;
   const { destination, authorities, now } = given;
   const [leaf] = chain;
@@ -154,7 +154,7 @@ function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Finding {
   if (problem === 'DEPTH_ZERO_SELF_SIGNED_CERT') {
     return fail(
       `the certificate signed itself: ${shown}${proxied}`,
-      `set NODE_EXTRA_CA_CERTS to a file with this certificate in PEM (openssl s_client -connect ${endpointOf(destination.host, destination.port)} -showcerts), after comparing its fingerprint with the owner's`,
+      `set NODE_EXTRA_CA_CERTS to a file with this certificate in PEM (openssl s_client -connect ${authorityOf(destination.host, destination.port)} -showcerts), after comparing its fingerprint with the owner's`,
     );
   }
   if (chain.length === 1 && leaf?.hasIssuerAddress === true && leaf.issuer !== leaf.subject) {
@@ -173,8 +173,8 @@ function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Finding {
   );
 }
 
-function judgeFailedHandshake(code: string, message: string, { destination }: TlsFacts): Finding {
-  const target = endpointOf(destination.host, destination.port);
+function judgeFailedHandshake(code: string, message: string, { destination }: TlsFacts): Finding[] {
+  const target = authorityOf(destination.host, destination.port);
   const said = `${code} ${message}`;
   if (/WRONG_VERSION_NUMBER|packet length|PACKET_LENGTH|HTTP_REQUEST|wrong version/i.test(said)) {
     return fail(
@@ -215,29 +215,24 @@ function judgeFailedHandshake(code: string, message: string, { destination }: Tl
 
 export function judgeTls(facts: TlsFacts): Finding[] {
   const { destination, handshake, authorities, acceptsAnything, now } = facts;
-  const file = judgeFile(authorities, now);
-  const files = file === null ? [] : [file];
+  const files = judgeFile(authorities, now);
   if (!destination.isSecure) {
-    return [ok('none: CONTROL_PLANE_URL is http'), ...files];
+    return [...ok('none: CONTROL_PLANE_URL is http'), ...files];
   }
   if (handshake.problem !== null) {
     const { code, message } = handshake.problem;
-    return [judgeFailedHandshake(code, message, facts), ...files];
+    return [...judgeFailedHandshake(code, message, facts), ...files];
   }
   const { protocol, cipher, chain, problem } = handshake.facts;
   if (problem !== null) {
     const judged = judgeProblem(handshake.facts, facts);
     if (!acceptsAnything) {
       // What is wrong with the file is then most often the very reason.
-      return file?.verdict === 'fail' ? [file, judged] : [judged, ...files];
+      return files[0]?.verdict === 'fail' ? [...files, ...judged] : [...judged, ...files];
     }
-    return [
-      warn(
-        `accepted only because of NODE_TLS_REJECT_UNAUTHORIZED=0: ${judged.evidence}`,
-        judged.fix ?? '',
-      ),
-      ...files,
-    ];
+    const only = 'accepted only because of NODE_TLS_REJECT_UNAUTHORIZED=0';
+    const accepted = judged.flatMap(({ evidence, fix }) => warn(`${only}: ${evidence}`, fix ?? ''));
+    return [...accepted, ...files];
   }
   const evidence = `${protocol}, ${cipher}; ${shownChain(chain)}`;
   const ends = Math.min(...chain.map(({ validTo }) => validTo));
@@ -249,7 +244,7 @@ export function judgeTls(facts: TlsFacts): Finding[] {
           `renew the certificate of ${destination.host}`,
         )
       : ok(`${evidence}${trust}`);
-  return [main, ...files];
+  return [...main, ...files];
 }
 
 function trustedBy(chain: readonly ChainLink[], file: AuthoritiesFile & { kind: 'read' }): string {
@@ -258,22 +253,14 @@ function trustedBy(chain: readonly ChainLink[], file: AuthoritiesFile & { kind: 
   return used === undefined ? '' : `; trusted by NODE_EXTRA_CA_CERTS (${used.subject})`;
 }
 
-export const tls: Step = {
-  id: 'tls',
-  name: 'TLS',
-  tries: ({ link }) => `a TLS handshake with ${link.destination.shownUrl}`,
-  needs: wayUntil('connect'),
-  limitMs: 25_000,
-  isOnline: true,
-  async check({ link, config, machine, environment, clock }) {
-    const { destination } = link;
-    const none: Observed<HandshakeFacts> = { facts: null, problem: { code: 'NONE', message: '' } };
-    return judgeTls({
-      destination,
-      handshake: destination.isSecure ? await link.handshake() : none,
-      authorities: readAuthorities(config.NODE_EXTRA_CA_CERTS, machine),
-      acceptsAnything: environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0',
-      now: clock.now(),
-    });
-  },
+export const checkTls: Check = async ({ link, config, machine, environment, clock }) => {
+  const { destination } = link;
+  const none: Observed<HandshakeFacts> = { facts: null, problem: { code: 'NONE', message: '' } };
+  return judgeTls({
+    destination,
+    handshake: destination.isSecure ? await link.handshake() : none,
+    authorities: readAuthorities(config.NODE_EXTRA_CA_CERTS, machine),
+    acceptsAnything: environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0',
+    now: clock.now(),
+  });
 };

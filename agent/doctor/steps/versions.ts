@@ -3,7 +3,7 @@ import { release } from 'node:os';
 import { version } from '../../version.ts';
 import { ok } from '../finding.ts';
 import type { Machine } from '../machine.ts';
-import type { Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 /** `Debian GNU/Linux 13 (trixie)`, and the flavour of our own image where it says so. */
 export function systemName(machine: Machine): string | null {
@@ -30,11 +30,4 @@ export function describeVersions(machine: Machine): string {
   ].join(', ');
 }
 
-export const versions: Step = {
-  id: 'versions',
-  name: 'versions',
-  tries: () => 'to read versions',
-  needs: [],
-  limitMs: 1_000,
-  check: ({ machine }) => [ok(describeVersions(machine))],
-};
+export const checkVersions: Check = ({ machine }) => ok(describeVersions(machine));

@@ -6,7 +6,7 @@ import { nearestFolder } from '../machine.ts';
 import { mountBelow } from '../mounts.ts';
 import { probeFolder } from '../../status/probe-folder.ts';
 import { judgeWriting, ownerOf, type WritingFacts } from '../judge-writing.ts';
-import type { Step } from '../step.ts';
+import type { Check } from '../step.ts';
 
 const affected = 'only checks with code or a browser are affected';
 
@@ -24,57 +24,45 @@ export interface WorkFacts extends WritingFacts {
 export function judgeWork(facts: WorkFacts): Finding[] {
   const { path, distrust, isNoExec, point, freeBytes, wantedBytes } = facts;
   if (distrust !== null) {
-    return [
-      fail(
-        `${path} cannot be used: ${distrust}`,
-        `remove it, or set AGENT_WORK_DIR to a folder of this user alone; ${affected}`,
-      ),
-    ];
+    return fail(
+      `${path} cannot be used: ${distrust}`,
+      `remove it, or set AGENT_WORK_DIR to a folder of this user alone; ${affected}`,
+    );
   }
   const writing = judgeWriting(facts, {
     setting: 'AGENT_WORK_DIR',
     mount: 'a tmpfs or an emptyDir',
   });
-  if (writing !== null) return [{ ...writing, fix: `${writing.fix ?? ''}; ${affected}` }];
+  if (writing.length > 0)
+    return writing.map((one) => ({ ...one, fix: `${one.fix ?? ''}; ${affected}` }));
   if (isNoExec) {
-    return [
-      fail(
-        `${point}, where ${path} lies, is mounted with noexec: programs of suites and browsers cannot be started`,
-        `mount it with exec (docker --tmpfs ${point}:exec), or set AGENT_WORK_DIR to a folder on another file system; ${affected}`,
-      ),
-    ];
+    return fail(
+      `${point}, where ${path} lies, is mounted with noexec: programs of suites and browsers cannot be started`,
+      `mount it with exec (docker --tmpfs ${point}:exec), or set AGENT_WORK_DIR to a folder on another file system; ${affected}`,
+    );
   }
   if (freeBytes !== null && freeBytes < wantedBytes) {
-    return [
-      warn(
-        `${path} has ${bytesText(freeBytes)} free; one run may use ${bytesText(wantedBytes)}`,
-        `make room, or lower SCRIPT_DISK_MB; ${affected}`,
-      ),
-    ];
+    return warn(
+      `${path} has ${bytesText(freeBytes)} free; one run may use ${bytesText(wantedBytes)}`,
+      `make room, or lower SCRIPT_DISK_MB; ${affected}`,
+    );
   }
   const free = freeBytes === null ? '' : `, ${bytesText(freeBytes)} free`;
-  return [ok(`${path} can be written, and programs started from it${free}`)];
+  return ok(`${path} can be written, and programs started from it${free}`);
 }
 
-export const workDirectory: Step = {
-  id: 'work-directory',
-  name: 'work directory',
-  tries: ({ config }) => `to write to AGENT_WORK_DIR (${config.AGENT_WORK_DIR})`,
-  needs: [],
-  limitMs: 2_000,
-  check({ config, machine }) {
-    const path = config.AGENT_WORK_DIR;
-    const mount = mountBelow(machine, path);
-    return judgeWork({
-      path,
-      distrust: existsSync(path) ? distrustOf(path) : null,
-      problem: probeFolder(path),
-      owner: ownerOf(machine, path),
-      uid: process.getuid?.() ?? 0,
-      isNoExec: mount?.options.includes('noexec') ?? false,
-      point: mount?.point ?? '/',
-      freeBytes: machine.fileSystem(nearestFolder(machine, path))?.freeBytes ?? null,
-      wantedBytes: config.SCRIPT_DISK_MB * 1_048_576,
-    });
-  },
+export const checkWorkDirectory: Check = ({ config, machine }) => {
+  const path = config.AGENT_WORK_DIR;
+  const mount = mountBelow(machine, path);
+  return judgeWork({
+    path,
+    distrust: existsSync(path) ? distrustOf(path) : null,
+    problem: probeFolder(path),
+    owner: ownerOf(machine, path),
+    uid: process.getuid?.() ?? 0,
+    isNoExec: mount?.options.includes('noexec') ?? false,
+    point: mount?.point ?? '/',
+    freeBytes: machine.fileSystem(nearestFolder(machine, path))?.freeBytes ?? null,
+    wantedBytes: config.SCRIPT_DISK_MB * 1_048_576,
+  });
 };

@@ -306,6 +306,10 @@ export const machineEnvironments: readonly Environment[] = [
     first: { id: 'browser', verdict: 'fail' },
     evidence: ['/opt/chromium/chrome is not there'],
     fix: ['AGENT_CHROMIUM_PATH'],
+    agent: {
+      log: /no browser/,
+      status: /degraded": \[\s*"[^"]*\/opt\/chromium\/chrome is not there/,
+    },
     make: ({ settings }) => {
       settings['AGENT_CHROMIUM_PATH'] = '/opt/chromium/chrome';
     },
@@ -316,7 +320,10 @@ export const machineEnvironments: readonly Environment[] = [
     first: { id: 'browser', verdict: 'fail' },
     evidence: ['libnss3.so'],
     fix: ['apt-get install libnss3'],
-    agent: { log: /libnss3\.so.*no browser/ },
+    agent: {
+      log: /libnss3\.so.*no browser/,
+      status: /degraded": \[\s*"[^"]* it lacks libnss3\.so/,
+    },
     make: (ground) => {
       ground.settings['AGENT_CHROMIUM_PATH'] = ground.program(
         'chrome',
@@ -330,7 +337,7 @@ export const machineEnvironments: readonly Environment[] = [
     first: { id: 'runtimes', verdict: 'warn' },
     evidence: ['2026.04', 'was never tested, or changed since'],
     fix: ['monitor-agent runtime verify 2026.04'],
-    agent: { log: /does not load node/ },
+    agent: { log: /does not load node/, status: /degraded": \[\s*"2026\.04 does not load / },
     make: (ground) => {
       // Its browser only looks sound, and all steps are run here.
       delete ground.settings['AGENT_CHROMIUM_PATH'];

@@ -10,13 +10,11 @@ import { hasCapability, limitOf, netRaw } from '../../../../agent/doctor/limits.
 import { openMachine, type Ended } from '../../../../agent/doctor/machine.ts';
 import { mountBelow, mountOf, parseMounts } from '../../../../agent/doctor/mounts.ts';
 import { judgeMissing, judgeStart } from '../../../../agent/doctor/steps/browser.ts';
-import { coresOf, judgeCpu, judgeLoad } from '../../../../agent/doctor/steps/cpu.ts';
 import {
   judgeData,
   lockHolder,
   type DataFacts,
 } from '../../../../agent/doctor/steps/data-directory.ts';
-import { judgeDescriptors } from '../../../../agent/doctor/steps/descriptors.ts';
 import { fontFiles, judgeFonts } from '../../../../agent/doctor/steps/fonts.ts';
 import { processState } from '../../../../agent/doctor/process-state.ts';
 import {
@@ -26,9 +24,15 @@ import {
 } from '../../../../agent/doctor/steps/health-port.ts';
 import { judgeIcmp, parseRange, type IcmpFacts } from '../../../../agent/doctor/steps/icmp.ts';
 import { hasIpv6Way, judgeIpv6 } from '../../../../agent/doctor/steps/ipv6.ts';
-import { judgeMemory } from '../../../../agent/doctor/steps/memory.ts';
+import {
+  coresOf,
+  judgeCpu,
+  judgeDescriptors,
+  judgeLoad,
+  judgeMemory,
+  judgeProcesses,
+} from '../../../../agent/doctor/steps/limits.ts';
 import { judgeCapture } from '../../../../agent/doctor/steps/packet-capture.ts';
-import { judgeProcesses } from '../../../../agent/doctor/steps/processes.ts';
 import { judgeWork } from '../../../../agent/doctor/steps/work-directory.ts';
 import { temporaryFolder } from '../../../support/system.ts';
 
