@@ -22,5 +22,10 @@ export function hasCapability(
   return hex === undefined ? null : ((BigInt(`0x${hex}`) >> BigInt(bit)) & 1n) === 1n;
 }
 
+/** Whether a filter of seccomp(2) decides which system calls this process may make. */
+export function hasSeccompFilter(machine: Machine): boolean {
+  return /^Seccomp:\s+2$/m.test(machine.read('/proc/self/status') ?? '');
+}
+
 /** The bit of CAP_NET_RAW. */
 export const netRaw = 13;

@@ -34,6 +34,8 @@ interface Ground {
 
 interface Row {
   name: string;
+  /** The fault in test/agent/doctor/three-am.ts. */
+  from?: string;
   /** Whether this machine allows it. */
   isPossible?: () => boolean;
   make?: (ground: Ground) => unknown;
@@ -57,6 +59,8 @@ interface Row {
   asked?: readonly string[];
   /** The exit code of the agent after SIGTERM. */
   ends?: number;
+  /** No more lines of the log come after SIGTERM. */
+  linesAtEnd?: number;
   status?: RegExp;
 }
 
@@ -106,10 +110,11 @@ const mayMount = (): boolean => {
   }
 };
 
-const rows: readonly Row[] = [
+export const rows: readonly Row[] = [
   { name: 'nothing', log: /checked in/, doctor: null, status: /^(overloaded for[^;]*)?$/ },
   {
     name: 'quotes around the key',
+    from: '8a',
     make: ({ settings }) => (settings['API_KEY'] = `"${settings['API_KEY']}"`),
     exits: 2,
     log: /API_KEY.* quotes/,
@@ -117,6 +122,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'the name before the key',
+    from: '8b',
     make: ({ settings }) => (settings['API_KEY'] = `API_KEY=${settings['API_KEY']}`),
     exits: 2,
     log: /its name before it/,
@@ -124,6 +130,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'a key of six characters',
+    from: '8d',
     make: set({ API_KEY: 'abc123' }),
     exits: 2,
     log: /begin with pl_/,
@@ -131,20 +138,46 @@ const rows: readonly Row[] = [
   },
   {
     name: 'a masked key',
+    from: '8f',
     make: set({ API_KEY: 'pl_…05a2' }),
     exits: 2,
     log: /masked key/,
     doctor: /^key: .*masked/,
   },
   {
+    name: 'a key in base64',
+    from: '8c',
+    make: ({ settings }) => {
+      settings['API_KEY'] = Buffer.from(settings['API_KEY'] ?? '').toString('base64');
+    },
+    exits: 2,
+    log: /API_KEY.*is in base64/,
+    doctor: /^settings: .*is in base64/,
+  },
+  {
+    name: 'a file of the key in UTF-16',
+    from: '8e',
+    make: ({ settings, file }) => {
+      const text = Buffer.from(settings['API_KEY'] ?? '', 'utf16le').toString('latin1');
+      settings['API_KEY_FILE'] = file('key', text);
+    },
+    exits: 2,
+    log: /not in UTF-8/,
+    doctor: /^settings: .*not in UTF-8/,
+  },
+  {
     name: 'a key that nobody has',
+    from: '13a',
     make: set({ API_KEY: `pl_${'0'.repeat(64)}` }),
     log: /refused the key/,
     doctor: /^key: .*refuses pl_…0000/,
     status: /refuses this agent/,
+    ends: 0,
+    linesAtEnd: 10,
   },
   {
     name: 'a misspelt setting',
+    from: '9a',
     make: ({ settings }) => {
       settings['CONTROL_PLANE_URI'] = settings['CONTROL_PLANE_URL'] ?? '';
       delete settings['CONTROL_PLANE_URL'];
@@ -169,6 +202,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'a proxy with #',
+    from: '12a',
     make: set({ HTTP_PROXY: 'http://u:pa@rt#x@host:3128' }),
     exits: 2,
     log: /HTTP_PROXY .*%XX/,
@@ -197,6 +231,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'a login page',
+    from: '7e',
     gateway: page(/./, 200),
     log: /something else than the protocol says/,
     doctor: /^control-plane: .*web page/,
@@ -204,6 +239,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'a redirect',
+    from: '7d',
     gateway: page(/./, 302, { location: 'https://login.example/' }),
     log: /redirects to https:\/\/login\.example/,
     doctor: /^control-plane: .*redirects to/,
@@ -211,6 +247,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'a gateway without its server',
+    from: '7a',
     gateway: page(/./, 502),
     log: /answered 502/,
     doctor: /^control-plane: .*502/,
@@ -218,6 +255,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'Content-Type is taken away',
+    from: '4a',
     gateway: page(/./, 415, { 'content-type': 'application/json' }, '{"message":"no JSON"}'),
     log: /answered 415/,
     doctor: /^control-plane: .*415.*no JSON/,
@@ -225,18 +263,28 @@ const rows: readonly Row[] = [
   },
   {
     name: 'results are too large for a gateway',
+    from: '3a',
     gateway: page(/results$/, 413),
     log: /checked in/,
     doctor: /^calls: results .*413/,
   },
   {
+    name: 'results are no good request for a gateway',
+    from: '3b',
+    gateway: page(/results$/, 400),
+    log: /checked in/,
+    doctor: /^calls: results .*400/,
+  },
+  {
     name: 'files are unknown to a gateway',
+    from: '3d',
     gateway: page(/artifacts/, 404),
     log: /checked in/,
     doctor: /^calls: files .*404/,
   },
   {
     name: 'polls are cut',
+    from: '3c',
     gateway: async (path, response, waits) => {
       if (!waits) return false;
       await wait(2_500);
@@ -248,6 +296,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'a stopped agent',
+    from: '6a',
     log: /checked in/,
     disturb: ({ agent }) => agent?.signal('SIGSTOP'),
     doctor: /^data-directory: .*stopped/,
@@ -255,12 +304,14 @@ const rows: readonly Row[] = [
   },
   {
     name: 'another agent on the folder',
+    from: '2c',
     log: /checked in/,
     disturb: set({ AGENT_HEALTH_PORT: '1' }),
     doctor: /^agent: another agent/,
   },
   {
     name: 'a folder that was removed',
+    from: '6c',
     log: /checked in/,
     make: async ({ settings }) => (settings['AGENT_HEALTH_PORT'] = String(await freePort())),
     disturb: ({ settings }) => {
@@ -271,6 +322,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'the key of a fresh process is another one',
+    from: '2a',
     log: /refused the key/,
     make: ({ settings, file }) =>
       (settings['API_KEY_FILE'] = file('key', `pl_${'0'.repeat(64)}\n`)),
@@ -282,6 +334,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'the disk becomes read-only while it runs',
+    from: 'W4',
     isPossible: mayMount,
     make: (ground) => {
       ground.disk = ground.stack.use(new FailingDisk());
@@ -296,6 +349,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'packets are lost on the way',
+    from: 'W5',
     fault: { kind: 'loss', share: 0.6 },
     log: /checked in/,
     asked: ['--only', 'link-quality'],
@@ -304,6 +358,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'SIGTERM while a file of 150 MB is uploaded',
+    from: 'W8',
     make: ({ settings }) => {
       leaveFile(settings['AGENT_DATA_DIR'] ?? '');
     },
@@ -321,6 +376,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'nobody reads the log any more',
+    from: 'W11',
     make: async ({ settings }) => {
       settings['AGENT_HEALTH_PORT'] = String(await freePort());
       settings['LOG_LEVEL'] = 'DEBUG';
@@ -344,6 +400,7 @@ const rows: readonly Row[] = [
   },
   {
     name: 'a slow way',
+    from: '11a',
     gateway: async () => {
       await wait(2_500);
       return false;
@@ -491,9 +548,12 @@ async function playRow(world: World, row: Row, place: number, key: string): Prom
   agent.signal('SIGCONT');
   agent.child.stdout?.resume();
   if (row.ends !== undefined) {
+    const { length } = agent.lines;
     agent.signal('SIGTERM');
     const { code } = await agent.exited;
     if (code !== row.ends) problems.push(`ended with ${code}: ${agent.lines.at(-1) ?? ''}`);
+    const linesAtEnd = agent.lines.length - length;
+    if (linesAtEnd > (row.linesAtEnd ?? Infinity)) problems.push(`${linesAtEnd} lines at its end`);
   }
   const finding = said.failure === undefined ? '' : `${said.failure.id}: ${said.failure.evidence}`;
   if (!(row.doctor === null ? finding === '' : row.doctor.test(finding)))

@@ -2,7 +2,7 @@ import { AgentError } from '../../errors.ts';
 import { openLibc } from '../../native/libc.ts';
 import type { IcmpTransport } from '../../net/icmp/icmp.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
-import { hasCapability, netRaw } from '../limits.ts';
+import { hasCapability, hasSeccompFilter, netRaw } from '../limits.ts';
 import type { Machine } from '../machine.ts';
 import type { Check } from '../step.ts';
 
@@ -19,6 +19,7 @@ export interface IcmpFacts {
   hasNetRaw: boolean | null;
   /** Why this process can open no sockets itself; null where it can. */
   callProblem: string | null;
+  hasSeccompFilter: boolean;
   ping: 'works' | 'missing' | 'forbidden' | 'broken';
 }
 
@@ -28,11 +29,21 @@ function isInRange({ range, groups }: IcmpFacts): boolean {
   return range !== null && groups.some((group) => group >= range.from && group <= range.to);
 }
 
+/** Most containers have a filter: it is the reason where a socket is allowed by all else. */
+function isFiltered(facts: IcmpFacts): boolean {
+  const { way, hasNetRaw, callProblem, hasSeccompFilter } = facts;
+  const isAllowed = isInRange(facts) || hasNetRaw === true;
+  const isClosed = way === null || way === 'ping';
+  return hasSeccompFilter && callProblem === null && isAllowed && isClosed;
+}
+
 /** One sentence for each of the three ways. */
 function ways(facts: IcmpFacts): string[] {
-  const { range, groups, hasNetRaw, callProblem, ping, way } = facts;
+  const { range, groups, hasNetRaw, ping, way } = facts;
   const shown = range === null ? 'unknown' : `${range.from} ${range.to}`;
-  const but = callProblem === null ? '' : `, but ${callProblem}`;
+  const filter = isFiltered(facts) ? 'a seccomp filter is set, and forbids it' : null;
+  const problem = facts.callProblem ?? filter;
+  const but = problem === null ? '' : `, but ${problem}`;
   const datagram = isInRange(facts)
     ? `datagram socket: allowed (net.ipv4.ping_group_range "${shown}")${way === 'datagram' ? '' : but}`
     : `datagram socket: net.ipv4.ping_group_range "${shown}" has none of the groups ${groups.join(', ')}`;
@@ -65,7 +76,10 @@ export function judgeIcmp(facts: IcmpFacts): Finding[] {
   const open =
     'set the sysctl net.ipv4.ping_group_range to "0 2147483647" (docker --sysctl, securityContext.sysctls of Kubernetes; no right is needed then), or grant CAP_NET_RAW';
   if (way === null || (way === 'ping' && ping !== 'works')) {
-    const calls = callProblem === null ? '' : 'install the agent with its optional packages; ';
+    const filter = isFiltered(facts)
+      ? 'let the seccomp profile allow socket() for ICMP (docker --security-opt seccomp=FILE, seccompProfile of Kubernetes); '
+      : '';
+    const calls = callProblem === null ? filter : 'install the agent with its optional packages; ';
     const program =
       ping === 'forbidden' ? '; or remove the file capability: setcap -r "$(command -v ping)"' : '';
     return fail(`echo requests cannot be sent: ${each}`, `${calls}${open}${program}; ${only}`);
@@ -142,6 +156,7 @@ export const checkIcmp: Check = async ({ machine, network }, signal) => {
     problem,
     range: parseRange(machine.read('/proc/sys/net/ipv4/ping_group_range')),
     groups: [...new Set([process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])])],
+    hasSeccompFilter: hasSeccompFilter(machine),
     hasNetRaw: hasCapability(machine, 'CapEff', netRaw),
     callProblem: opened.libc === null ? opened.problem : null,
     ping: await ping,

@@ -13,6 +13,8 @@ import type { Office } from './office.ts';
 export interface Environment {
   /** A sentence. */
   readonly name: string;
+  /** The fault in three-am.ts. */
+  readonly from?: string;
   /** What the machine must offer: nothing, root, or root and `ip`. */
   readonly needs: 'nothing' | 'root' | 'lab';
   /** Programs it needs beyond Debian's base, with the package each is in; only where it is slow. */

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdirSync } from 'node:fs';
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import type { Environment } from './environment.ts';
@@ -214,6 +214,7 @@ export const machineEnvironments: readonly Environment[] = [
   },
   {
     name: 'a control group of the kernel lets 50 processes exist',
+    from: 'W10',
     needs: 'root',
     first: { id: 'processes', verdict: 'warn' },
     evidence: ['pids.max of the control group is 50', '1 run of browsers'],
@@ -287,6 +288,39 @@ export const machineEnvironments: readonly Environment[] = [
     },
   },
   {
+    name: 'a seccomp filter forbids sockets of ICMP',
+    from: 'W6',
+    needs: 'root',
+    packages: { bwrap: 'bubblewrap' },
+    isSlow: true,
+    first: { id: 'icmp', verdict: 'fail' },
+    evidence: ['allowed', 'but a seccomp filter is set, and forbids it'],
+    fix: ['seccomp profile'],
+    make: (ground) => {
+      const socket = process.arch === 'arm64' ? 198 : 41;
+      const [load, ifEqual, end] = [0x20, 0x15, 0x06];
+      const [protocolAt, icmp, eperm, allow] = [32, 1, 0x0005_0001, 0x7fff_0000];
+      const filter: readonly (readonly [code: number, yes: number, no: number, value: number])[] = [
+        [load, 0, 0, 0],
+        [ifEqual, 0, 3, socket],
+        [load, 0, 0, protocolAt],
+        [ifEqual, 0, 1, icmp],
+        [end, 0, 0, eperm],
+        [end, 0, 0, allow],
+      ];
+      const bytes = Buffer.alloc(filter.length * 8);
+      for (const [index, [code, yes, no, value]] of filter.entries()) {
+        bytes.writeUInt16LE(code, index * 8);
+        bytes.writeUInt8(yes, index * 8 + 2);
+        bytes.writeUInt8(no, index * 8 + 3);
+        bytes.writeUInt32LE(value, index * 8 + 4);
+      }
+      writeFileSync(`${ground.folder}/filter`, bytes);
+      const inFilter = 'exec bwrap --dev-bind / / --seccomp 9 -- "$@" 9<"$0/filter"';
+      ground.before.push('sh', '-c', inFilter, ground.folder);
+    },
+  },
+  {
     name: 'packets may not be captured',
     needs: 'lab',
     isSlow: true,
@@ -316,6 +350,7 @@ export const machineEnvironments: readonly Environment[] = [
   },
   {
     name: 'the browser lacks a library',
+    from: 'W7',
     needs: 'nothing',
     first: { id: 'browser', verdict: 'fail' },
     evidence: ['libnss3.so'],
@@ -333,6 +368,7 @@ export const machineEnvironments: readonly Environment[] = [
   },
   {
     name: 'half of a runtime is there',
+    from: 'W9',
     needs: 'nothing',
     first: { id: 'runtimes', verdict: 'warn' },
     evidence: ['2026.04', 'was never tested, or changed since'],

@@ -31,6 +31,7 @@ async function blackHole(ground: Ground, mtu: number): Promise<void> {
 export const networkEnvironments: readonly Environment[] = [
   {
     name: 'the name server is behind a firewall that drops',
+    from: '7b',
     needs: 'lab',
     isSlow: true,
     first: { id: 'dns', verdict: 'fail' },
@@ -225,6 +226,7 @@ export const networkEnvironments: readonly Environment[] = [
   },
   {
     name: 'a firewall drops silently',
+    from: '7c',
     needs: 'lab',
     isSlow: true,
     first: { id: 'connect', verdict: 'fail' },

@@ -11,6 +11,7 @@ const dayMs = 24 * hourMs;
 export const tlsEnvironments: readonly Environment[] = [
   {
     name: 'the certificate of the control plane has expired',
+    from: 'W2',
     needs: 'nothing',
     first: { id: 'tls', verdict: 'fail' },
     evidence: ['expired on'],
@@ -157,6 +158,7 @@ export const tlsEnvironments: readonly Environment[] = [
   },
   {
     name: 'the server speaks nothing newer than TLS 1.1',
+    from: 'W3',
     needs: 'nothing',
     first: { id: 'tls', verdict: 'fail' },
     evidence: ['no version or cipher of TLS in common'],
@@ -222,6 +224,7 @@ export const tlsEnvironments: readonly Environment[] = [
   },
   ...(['behind', 'ahead of'] as const).map((side): Environment => ({
     name: `the clock of this machine is ten minutes ${side} the right time`,
+    from: 'W1',
     needs: 'nothing',
     first: { id: 'clock', verdict: 'warn' },
     evidence: [`10 minutes ${side} that of the control plane`],

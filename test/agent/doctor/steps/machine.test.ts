@@ -298,6 +298,7 @@ test('icmp: the way it goes, and for each closed way why', () => {
     groups: [1001],
     hasNetRaw: false,
     callProblem: null,
+    hasSeccompFilter: false,
     problem: null,
     ping: 'missing',
   };
@@ -306,6 +307,17 @@ test('icmp: the way it goes, and for each closed way why', () => {
       {},
       'fail',
       /"1 0" has none of the groups 1001.*no CAP_NET_RAW.*not installed.*ping_group_range to "0 2147483647"/,
+    ],
+    [{ hasSeccompFilter: true }, 'fail', /^(?!.*seccomp)/],
+    [
+      { hasSeccompFilter: true, hasNetRaw: true },
+      'fail',
+      /raw socket: allowed \(CAP_NET_RAW\), but a seccomp filter.*let the seccomp profile allow/,
+    ],
+    [
+      { hasSeccompFilter: true, hasNetRaw: true, way: 'raw', echo: { v4: true, v6: null } },
+      'ok',
+      /^(?!.*seccomp)/,
     ],
     [{ ping: 'forbidden' }, 'fail', /file capability.*setcap -r/],
     [{ way: 'ping', ping: 'forbidden' }, 'fail', /may not be executed/],
