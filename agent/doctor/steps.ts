@@ -63,7 +63,7 @@ export const steps: readonly Step[] = [
   },
   {
     ...{ id: 'cpu', name: 'CPU', check: checkCpu },
-    tries: () => 'to read the limits of CPU, and what the running agent says of its load',
+    tries: () => 'to read the limits of CPU',
   },
   {
     ...{ id: 'dns', name: 'name resolution', isOnline: true, check: checkDns },

@@ -78,7 +78,6 @@ const limits: Readonly<Record<string, string>> = {
   judgeProcesses: 'processes',
   judgeMemory: 'memory',
   judgeCpu: 'cpu',
-  judgeLoad: 'cpu',
 };
 
 /** What is judged outside of the file of a step: the steps that say it, and what each fills in. */

@@ -23,6 +23,8 @@ const triesWithinMs = 35_000;
 const settlesWithinMs = 120_000;
 
 const seeLog = 'see its log and "monitor-agent status"';
+const moreCpu =
+  'give it more CPU, end what else uses the machine, lower UPTIME_CONCURRENCY or JOB_CONCURRENCY, or add an agent to the location; limits of time that are broken meanwhile end as AGENT_OVERLOADED';
 
 /** What makes it another agent than that of these settings. */
 function strangeness({ running, own, acceptedFor }: AgentFacts): string[] {
@@ -87,7 +89,7 @@ export function judgeAgent(facts: AgentFacts): Finding[] {
       : []),
     // The link was judged above.
     ...degradations({ ...status, link: { ...status.link, state: 'up' } }).flatMap((text) =>
-      warn(`the agent that runs: ${text}`, seeLog),
+      warn(`the agent that runs: ${text}`, text.startsWith('overloaded') ? moreCpu : seeLog),
     ),
   ];
   if (findings.length > 0) return findings;

@@ -1,12 +1,11 @@
 /** Limits of the machine against what the agent needs of it: open files, processes, memory, CPU. */
 import { availableParallelism } from 'node:os';
-import type { AgentStatus } from '../../status/agent-status.ts';
 import { cpuLimit, memoryLimit, processLimit } from '../cgroup.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import { limitOf } from '../limits.ts';
 import type { Machine } from '../machine.ts';
 import type { Check } from '../step.ts';
-import { bytesText, counted, longTime } from '../units.ts';
+import { bytesText, counted } from '../units.ts';
 
 const only = 'only checks with code or a browser are affected';
 
@@ -209,16 +208,6 @@ export function judgeCpu(limit: number | null, cores: number, heavy: number): Fi
   return ok(what);
 }
 
-/** What the agent that runs here says about its CPU; nothing when none runs, or it has enough. */
-export function judgeLoad(status: Pick<AgentStatus, 'load' | 'now'> | null): Finding[] {
-  if (status?.load.overloadedSince == null) return [];
-  const { overloadedSince, reason } = status.load;
-  return warn(
-    `the running agent is overloaded for ${longTime(status.now - overloadedSince)}: ${reason ?? 'too little CPU'}`,
-    'give it more CPU, end what else uses the machine, lower UPTIME_CONCURRENCY or JOB_CONCURRENCY, or add an agent to the location; limits of time that are broken meanwhile end as AGENT_OVERLOADED',
-  );
-}
-
 /** Those that this process may be put on. What Node says is cut down to the control group's limit. */
 export function coresOf(machine: Machine): number {
   const list = /^Cpus_allowed_list:\s+([\d,-]+)$/m.exec(
@@ -231,7 +220,5 @@ export function coresOf(machine: Machine): number {
     .reduce((sum, [first = 0, last = first]) => sum + last - first + 1, 0);
 }
 
-export const checkCpu: Check = async ({ machine, config, runningAgent }) => [
-  ...judgeCpu(cpuLimit(machine), coresOf(machine), config.JOB_CONCURRENCY),
-  ...judgeLoad((await runningAgent())?.status ?? null),
-];
+export const checkCpu: Check = ({ machine, config }) =>
+  judgeCpu(cpuLimit(machine), coresOf(machine), config.JOB_CONCURRENCY);

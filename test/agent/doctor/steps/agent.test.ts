@@ -57,6 +57,12 @@ test('where the running agent and a fresh process differ, that is the finding', 
     ['any port', runs({}, { own: { ...own, healthPort: 0 } }), 'ok', /process 7/],
     ['another control plane', runs({ controlPlane: 'https://x' }), 'fail', /another agent/],
     ['another version', runs({ version: '7.0.1' }), 'warn', /7\.0\.1 runs, and 7\.0\.2 is/],
+    [
+      'overloaded',
+      runs({ load: { ...status.load, overloadedSince: now - 180_000, reason: 'throttled' } }),
+      'warn',
+      /overloaded for 3 minutes: throttled -> give it more CPU/,
+    ],
     ['not ready', runs({ notReady: 'no schedule yet' }), 'warn', /no schedule yet/],
     [
       'an older agent, which says no key',

@@ -28,7 +28,6 @@ import {
   coresOf,
   judgeCpu,
   judgeDescriptors,
-  judgeLoad,
   judgeMemory,
   judgeProcesses,
 } from '../../../../agent/doctor/steps/limits.ts';
@@ -490,15 +489,4 @@ test('fonts are found below the usual folders', () => {
     '/usr/share/fonts/README': '',
   });
   assertSays(judgeFonts(fontFiles(machine)), 'ok', /1 font files; none for Chinese/);
-});
-
-test('an agent that is overloaded is named, with since when and why', () => {
-  const load = { overloadedSince: null, reason: null, cpuWaitRatio: null, lastSuspension: null };
-  const now = 10_000_000;
-  assert.deepEqual(judgeLoad(null), []);
-  assert.deepEqual(judgeLoad({ load, now }), []);
-  const reason = 'its control group was throttled 60 % of the time: the CPU limit is too low';
-  const [found] = judgeLoad({ load: { ...load, overloadedSince: now - 180_000, reason }, now });
-  assert.equal(found?.verdict, 'warn');
-  assert.match(found?.evidence ?? '', /overloaded for 3 minutes: its control group was throttled/);
 });
