@@ -2,7 +2,7 @@
 import { ref, type Entry, type Plan, type Ref } from './plan.ts';
 import type { SourceObject } from './source-object.ts';
 
-export interface ChannelPreferences {
+interface ChannelPreferences {
   sendFailure?: boolean;
   sendRecovery?: boolean;
   sslExpiry?: boolean;
@@ -15,45 +15,46 @@ export interface ChannelBody extends ChannelPreferences {
   config: Record<string, unknown>;
 }
 
+/** A channel of the source, with its logical id. */
+export interface Channel {
+  id: string;
+  body: ChannelBody;
+}
+
 /**
- * Preferences belong to channels here and to single checks in other products: there is one channel
- * for each set of preferences that is used.
+ * The channel, which is made at its first use. Preferences belong to channels here and to single checks in other
+ * products: there is one channel for each set of preferences that is used.
  */
-export class Channels {
-  readonly #plan: Plan;
-
-  constructor(plan: Plan) {
-    this.#plan = plan;
-  }
-
-  /** Subscribes a check to a channel, which is made at its first use. */
-  subscribe(check: Ref, id: string, body: ChannelBody, activated = true): void {
-    const channel = this.channel(id, body);
-    const logicalId = `${check.ref}-to-${channel.ref}`;
-    if (this.#plan.has(logicalId)) return;
-    this.#plan.add('alert-channel-subscription', logicalId, {
-      alertChannelId: channel,
-      checkId: check,
-      activated,
-    });
-  }
-
-  channel(id: string, body: ChannelBody): Ref {
-    if (!this.#plan.has(id)) {
-      this.#plan.add('alert-channel', id, { sendDegraded: false, ...body });
-    }
-    return ref(id);
-  }
+export function addChannel(plan: Plan, { id, body }: Channel): Ref {
+  if (!plan.has(id)) plan.add('alert-channel', id, { sendDegraded: false, ...body });
+  return ref(id);
 }
 
-/** Addresses of a list with commas or semicolons. */
-export function addresses(list: string): string[] {
-  return list
-    .split(/[,;]/)
-    .map((part) => /<([^>]+)>/.exec(part)?.[1] ?? part)
-    .map((part) => part.trim())
+export function subscribe(plan: Plan, check: Ref, to: Channel, activated = true): void {
+  const alertChannelId = addChannel(plan, to);
+  const logicalId = `${check.ref}-to-${to.id}`;
+  if (plan.has(logicalId)) return;
+  plan.add('alert-channel-subscription', logicalId, { alertChannelId, checkId: check, activated });
+}
+
+/** A channel for each address of lists with commas or semicolons. */
+export function emails(...lists: readonly string[]): ChannelBody[] {
+  const found = lists
+    .flatMap((list) => list.split(/[,;]/))
+    .map((part) => (/<([^>]+)>/.exec(part)?.[1] ?? part).trim())
     .filter((part) => part !== '');
+  return [...new Set(found)].map((address) => ({ type: 'EMAIL', config: { address } }));
 }
+
+export const slack = (url: string, channel = ''): ChannelBody => ({
+  type: 'SLACK',
+  config: { url, ...(channel === '' ? {} : { channel }) },
+});
+
+export const opsgenie = (name: string, apiKey: string, isEu: boolean, priority: string) => ({
+  type: 'OPSGENIE',
+  config: { name, apiKey, region: isEu ? 'EU' : 'US', priority },
+});
 
 /** A webhook in the format of a product. */
 export const typedWebhook = (name: string, url: string, webhookType: string): ChannelBody => ({
@@ -61,32 +62,27 @@ export const typedWebhook = (name: string, url: string, webhookType: string): Ch
   config: { name, url, method: 'POST', webhookType },
 });
 
-/** Headers of a webhook: those that usually hold a credential become variables. */
-export const webhookHeaders = (entry: Entry, pairs: readonly (readonly [string, string])[]) =>
+const sensitiveHeader = /^(proxy-)?authorization$|cookie|token|secret|password|api-?key|^x-.*key$/i;
+
+/** Headers: values of those that usually hold a credential become variables. */
+export const guardedHeaders = (entry: Entry, pairs: readonly (readonly [string, string])[]) =>
   pairs.map(([key, value]) => ({
-    ...{ key, value: holdsCredential(key) ? entry.secret(`header ${key}`, value) : value },
+    key,
+    value: sensitiveHeader.test(key) ? entry.secret(`header ${key}`, value) : value,
   }));
 
 /** Text messages to the number in one of the keys; null without one. The rest is about the provider. */
-export function smsBody(
+export function sms(
   config: SourceObject,
   entry: Entry,
   keys: readonly string[],
   name: string,
-): ChannelBody | null {
+): ChannelBody[] | null {
   const number = keys.map((key) => config.text(key)).find((text) => text !== '');
   if (number === undefined) return null;
   const lost = config.names().filter((key) => !keys.includes(key) && !config.isRead(key));
-  const why = 'texts are sent through the provider of this installation';
-  notCarriedKeys(config, entry, lost, why);
-  return { type: 'SMS', config: { name, number } };
-}
-
-const sensitiveHeader = /^(proxy-)?authorization$|cookie|token|secret|password|api-?key|^x-.*key$/i;
-
-/** Whether a header usually holds a credential. */
-export function holdsCredential(header: string): boolean {
-  return sensitiveHeader.test(header);
+  notCarriedKeys(config, entry, lost, 'texts are sent through the provider of this installation');
+  return [{ type: 'SMS', config: { name, number } }];
 }
 
 /** Reads fields and reports those that are given: their names, never their values. */
@@ -101,3 +97,6 @@ export function notCarriedKeys(
   if (given.length === 0) return;
   entry.notCarried(`${given.map((key) => `\`${key}\``).join(', ')}: ${why}`);
 }
+
+export const ofMailServer = 'mail is sent through the mail server of this installation';
+export const ofLook = 'messages have their own look here';

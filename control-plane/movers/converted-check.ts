@@ -4,6 +4,7 @@ import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { runBased } from './decide/retries.ts';
 import { assertionsFor, type CodeAssertions, type CodeRange } from './decide/status-codes.ts';
 import { ref, type CommonFields, type Entry, type Plan, type Ref, type Resource } from './plan.ts';
+import { textOf, type Fields } from './source-object.ts';
 
 /** What an object of a source becomes, without the fields that all checks have. */
 export interface ConvertedCheck {
@@ -97,10 +98,7 @@ export function placeFor(
   const port = address?.port ?? defaultPort;
   if (address !== null && port !== null) return { hostname: address.host, port };
   const shown = text.replace(/^([a-z]+:\/\/)?[^/@\s]*@/i, '$1…@');
-  entry.notCarried(
-    `\`${shown}\` is not a host${defaultPort === null ? ' with a port' : ''}. Nothing was created`,
-  );
-  return null;
+  return entry.nothing(`\`${shown}\` is not a host${defaultPort === null ? ' with a port' : ''}`);
 }
 
 /** An address of IPv6 is reached over IPv6, whatever the source says. */
@@ -235,6 +233,24 @@ export function grpcCheck(
     ...(grpcConfig['tls'] === true ? { server } : {}),
   };
 }
+
+/** Credentials by name, each in a variable. */
+export const secretPairs = (entry: Entry, what: string, given: Readonly<Record<string, unknown>>) =>
+  Object.entries(given).map(([key, value]) => ({
+    ...{ key, value: entry.secret(`${what} ${key}`, textOf(value)) },
+  }));
+
+/** Why a check that signs in with a certificate is switched off. */
+export const needsClientCertificate = (fields: string, more = ''): string =>
+  `needs a client certificate (${fields})${more}. Store it for the host first: it then counts for all checks of that host`;
+
+/** A job that pings: period and grace in seconds. */
+export const heartbeat = (period: number, grace: number, more: Fields = {}): ConvertedCheck => ({
+  ...{ checkType: 'HEARTBEAT', ceiling: null },
+  fields: {
+    heartbeat: { period, periodUnit: 'seconds', grace, graceUnit: 'seconds', ...more },
+  },
+});
 
 export function dnsCheck(request: Record<string, unknown>): ConvertedCheck {
   return { checkType: 'DNS', ceiling: ceilings.DNS, fields: { request } };

@@ -1,14 +1,7 @@
 /** A table of checks as CSV, with the columns of `docs/moving.md`. */
 import { parse } from 'csv-parse/sync';
-import {
-  acceptedCodes,
-  addCheck,
-  addressOf,
-  dnsCheck,
-  icmpCheck,
-  tcpCheck,
-  type ConvertedCheck,
-} from './converted-check.ts';
+import * as make from './converted-check.ts';
+import { assertion, type Assertion } from './decide/assertion.ts';
 import { confirmationFor } from './decide/retries.ts';
 import { goDuration } from './decide/go-duration.ts';
 import { parseCodeRange, type CodeRange } from './decide/status-codes.ts';
@@ -40,13 +33,13 @@ function isOn(row: SourceObject, column: string): boolean {
   return ['true', 'yes', '1', 'on'].includes(row.text(column).toLowerCase());
 }
 
-function accepted(row: SourceObject, entry: Entry): Record<string, unknown>[] {
+function accepted(row: SourceObject, entry: Entry): readonly Assertion[] {
   const text = row.text('status_codes');
   const parts = text === '' ? ['200-299'] : text.split(/[,;\s]+/).filter((part) => part !== '');
   const ranges = parts.map(parseCodeRange);
   if (ranges.includes(null)) throw new SourceError(`\`status_codes\` are not codes: ${text}`);
   const codes = ranges.filter((range): range is CodeRange => range !== null);
-  return acceptedCodes(entry, codes, `accepted ${text}.`);
+  return make.acceptedCodes(entry, codes, `accepted ${text}.`);
 }
 
 function headersOf(row: SourceObject): [string, string][] {
@@ -59,15 +52,15 @@ function headersOf(row: SourceObject): [string, string][] {
   });
 }
 
-type Kind = (row: SourceObject, entry: Entry) => ConvertedCheck | null;
+type Kind = (row: SourceObject, entry: Entry) => make.ConvertedCheck | null;
 
 const http: Kind = (row, entry) => {
   const keywords = [
-    ['keyword', 'CONTAINS'],
-    ['keyword_absent', 'NOT_CONTAINS'],
-  ].flatMap(([column = '', comparison]) => {
+    ['keyword', 'CONTAINS'] as const,
+    ['keyword_absent', 'NOT_CONTAINS'] as const,
+  ].flatMap(([column, comparison]) => {
     const target = entry.guardTemplate(`\`${column}\``, row.text(column));
-    return target === '' ? [] : [{ source: 'TEXT_BODY', comparison, target }];
+    return target === '' ? [] : [assertion('TEXT_BODY', comparison, target)];
   });
   const body = row.text('body');
   const username = row.text('username');
@@ -91,21 +84,21 @@ function ipFamilyOf(row: SourceObject): 'IPv4' | 'IPv6' {
 }
 
 const tcp: Kind = (row) => {
-  const address = addressOf(row.text('target'));
+  const address = make.addressOf(row.text('target'));
   if (address?.port == null) throw new SourceError('`target` is not `host:port`');
   const { host: hostname, port } = address;
-  return tcpCheck({ hostname, port, ipFamily: ipFamilyOf(row), assertions: [] });
+  return make.tcpCheck({ hostname, port, ipFamily: ipFamilyOf(row), assertions: [] });
 };
 
 const icmp: Kind = (row) => {
-  const address = addressOf(row.text('target'));
+  const address = make.addressOf(row.text('target'));
   if (address === null) throw new SourceError('`target` is not a host');
-  return icmpCheck(address.host, ipFamilyOf(row));
+  return make.icmpCheck(address.host, ipFamilyOf(row));
 };
 
 const dns: Kind = (row) => {
   const nameServer = row.text('name_server');
-  return dnsCheck({
+  return make.dnsCheck({
     query: row.text('target').replace(/^dns:\/\//i, ''),
     recordType: (row.text('record_type') || 'A').toUpperCase(),
     ...(nameServer === '' ? {} : { nameServer }),
@@ -113,16 +106,8 @@ const dns: Kind = (row) => {
   });
 };
 
-const heartbeat: Kind = (row) => ({
-  checkType: 'HEARTBEAT',
-  ceiling: null,
-  fields: {
-    heartbeat: {
-      ...{ period: Math.max(30, secondsOf(row, 'interval', 86_400)), periodUnit: 'seconds' },
-      ...{ grace: secondsOf(row, 'grace', 0), graceUnit: 'seconds' },
-    },
-  },
-});
+const heartbeat: Kind = (row) =>
+  make.heartbeat(Math.max(30, secondsOf(row, 'interval', 86_400)), secondsOf(row, 'grace', 0));
 
 /** By the text in `type`. */
 const kinds: Readonly<Record<string, Kind>> = {
@@ -143,7 +128,7 @@ function convertRow(plan: Plan, row: SourceObject): void {
   const type = typeOf(row);
   const kind = lookUp(kinds, type);
   if (kind === undefined) {
-    entry.notCarried(`type \`${type}\` has no counterpart. Nothing was created`);
+    entry.nothing(`type \`${type}\` has no counterpart`);
     return;
   }
   const made = kind(row, entry);
@@ -151,7 +136,7 @@ function convertRow(plan: Plan, row: SourceObject): void {
   const interval = secondsOf(row, 'interval', 60);
   const delay = secondsOf(row, 'retry_delay', 60);
   const confirmed = confirmationFor(row.number('retries'), delay, interval);
-  if (confirmed.change !== null) entry.changed(confirmed.change);
+  entry.changed(confirmed.change);
   const timeout = secondsOf(row, 'timeout', 0);
   const common = {
     name,
@@ -169,7 +154,7 @@ function convertRow(plan: Plan, row: SourceObject): void {
   }
   const logicalId = `row-${id}`;
   if (plan.has(logicalId)) throw new SourceError(`two rows have the id or name \`${id}\``);
-  addCheck(plan, entry, logicalId, made, {
+  make.addCheck(plan, entry, logicalId, made, {
     ...{ ...common, seconds: interval, timeout, timeoutField: timeout > 0 ? 'timeout' : null },
     ...{ retryStrategy: confirmed.retryStrategy, alertSettings: confirmed.escalation },
   });

@@ -16,7 +16,7 @@ const inRequest =
   /^request\.(url|body|(headers|queryParameters)\.\d+\.value|basicAuth\.(username|password))$/;
 
 export const unsetText = (names: readonly string[]): string =>
-  `needs the environment variable ${names.join(', ')} first. Nothing was created`;
+  `needs the environment variable ${names.join(', ')} first`;
 
 export class FilledVariables {
   readonly #plan: Plan;
@@ -43,10 +43,11 @@ export class FilledVariables {
     // What kind of check it is depends on the scheme.
     const [scheme = ''] = /^[a-z][a-z+]*:\/\//i.exec(value) ?? [];
     const rest = value.slice(scheme.length);
-    let index = this.#filled.findIndex((each) => each.name === name);
-    if (index === -1)
-      index = this.#filled.push({ name, value: rest, isSet: given !== undefined }) - 1;
-    return scheme + markOf(index);
+    const known = this.#filled.findIndex((each) => each.name === name);
+    if (known !== -1) return scheme + markOf(known);
+    return (
+      scheme + markOf(this.#filled.push({ name, value: rest, isSet: given !== undefined }) - 1)
+    );
   }
 
   /** Replaces the marks of all resources. */
@@ -55,10 +56,7 @@ export class FilledVariables {
     const { resources, variables } = this.#plan;
     // Credentials of other fields became variables already.
     for (const variable of variables) {
-      variable.value = variable.value.replace(
-        marks,
-        (_mark, index) => this.#filled[Number(index)]?.value ?? '',
-      );
+      variable.value = variable.value.replace(marks, (_mark, index) => this.#at(index).value);
     }
     resources.splice(0, resources.length, ...resources.map((each) => this.#settled(each)));
     for (const line of this.#plan.lines) {
@@ -68,15 +66,16 @@ export class FilledVariables {
     }
   }
 
-  #named(text: string): string {
-    return text.replace(marks, (_mark, index) => `$${this.#filled[Number(index)]?.name ?? ''}`);
+  #at(index: unknown): { name: string; value: string } {
+    return this.#filled[Number(index)] ?? { name: '', value: '' };
+  }
+
+  #named(text: string, before = '$'): string {
+    return text.replace(marks, (_mark, index) => before + this.#at(index).name);
   }
 
   #settled(resource: Resource): Resource {
-    const logicalId = resource.logicalId.replace(
-      marks,
-      (_mark, index) => this.#filled[Number(index)]?.name ?? '',
-    );
+    const logicalId = this.#named(resource.logicalId, '');
     const of: Resource = { ...resource, logicalId };
     const payload = this.#walk(of, resource.payload, []) as Resource['payload'];
     const usesSecret = JSON.stringify(payload) !== JSON.stringify(resource.payload);
@@ -111,7 +110,7 @@ export class FilledVariables {
     const isChannel = type === 'alert-channel' && path[0] === 'config';
     const isReference = path.at(-1) === 'ref';
     return text.replace(marks, (_mark, index) => {
-      const { name = '', value = '' } = this.#filled[Number(index)] ?? {};
+      const { name, value } = this.#at(index);
       if (isReference) return name;
       if (isSecret) return this.#secret(name, value);
       if (isChannel) {

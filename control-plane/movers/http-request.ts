@@ -1,5 +1,5 @@
 /** The request of an HTTP check: a URL monitor where that is enough, else an API check. */
-import { holdsCredential } from './channels.ts';
+import { guardedHeaders } from './channels.ts';
 import { ceilings, familyFor, type ConvertedCheck } from './converted-check.ts';
 import type { Entry } from './plan.ts';
 
@@ -48,13 +48,11 @@ export interface HttpCheck extends ConvertedCheck {
 export function httpCheck(entry: Entry, parts: HttpParts): HttpCheck | null {
   const method = parts.method.toUpperCase();
   if (!methods.includes(method)) {
-    entry.notCarried(`method ${method} has no counterpart. Nothing was created`);
-    return null;
+    return entry.nothing(`method ${method} has no counterpart`);
   }
   const address = withoutCredentials(parts.url);
   if (!/^https?:\/\/\S/i.test(address.url) || !URL.canParse(address.url)) {
-    entry.notCarried(`the URL is not a valid http or https address. Nothing was created`);
-    return null;
+    return entry.nothing(`the URL is not a valid http or https address`);
   }
   entry.guardTemplate('the URL', address.url);
   entry.guardTemplate('the body', parts.body);
@@ -85,11 +83,7 @@ export function httpCheck(entry: Entry, parts: HttpParts): HttpCheck | null {
       request: {
         ...common,
         method,
-        headers: parts.headers.slice(0, maxHeaders).map(([key, value]) => ({
-          key,
-          value:
-            holdsCredential(key) && value !== '' ? entry.secret(`header ${key}`, value) : value,
-        })),
+        headers: guardedHeaders(entry, parts.headers.slice(0, maxHeaders)),
         body: parts.body,
         bodyType: parts.body === '' ? 'NONE' : parts.bodyType,
         basicAuth:

@@ -2,6 +2,7 @@
 import type { DataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import { addCheck, dnsCheck, placeFor, tcpCheck, type ConvertedCheck } from './converted-check.ts';
 import { confirmationFor } from './decide/retries.ts';
+import { assertion, type Assertion } from './decide/assertion.ts';
 import { goDuration } from './decide/go-duration.ts';
 import { assertionsFor } from './decide/status-codes.ts';
 import { httpCheck } from './http-request.ts';
@@ -42,7 +43,7 @@ function recognised(file: SourceFile): boolean {
   );
 }
 
-function assertionOf(given: SourceObject, entry: Entry): Record<string, unknown> | null {
+function assertionOf(given: SourceObject, entry: Entry): Assertion | null {
   const [kind, compare] = [given.text('kind'), given.text('compare')];
   const target = given.text('target');
   const comparison = lookUp(comparisons, compare);
@@ -54,20 +55,20 @@ function assertionOf(given: SourceObject, entry: Entry): Record<string, unknown>
     };
     const [how, value] = lookUp(shifted, compare) ?? [comparison, code];
     if (how === undefined) return null;
-    return { source: 'STATUS_CODE', comparison: how, target: textOf(value) };
+    return assertion('STATUS_CODE', how, value);
   }
   const isOrder = ['gt', 'gte', 'lt', 'lte'].includes(compare);
   const source = lookUp({ header: 'HEADERS', textBody: 'TEXT_BODY' }, kind);
   if (source === undefined || comparison === undefined || isOrder) return null;
-  const property = kind === 'header' ? { property: given.text('key') } : {};
-  return { source, comparison, target: entry.guardTemplate('an assertion', target), ...property };
+  const where = kind === 'header' ? { property: given.text('key') } : {};
+  return assertion(source, comparison, entry.guardTemplate('an assertion', target), where);
 }
 
 function nameOf(assertion: SourceObject): string {
   return [assertion.text('kind'), assertion.text('compare') || 'without compare'].join(' ');
 }
 
-function assertionsOf(entry: Entry, monitor: SourceObject): Record<string, unknown>[] {
+function assertionsOf(entry: Entry, monitor: SourceObject): readonly Assertion[] {
   const made = recordsIn(monitor.get('assertions')).flatMap((given) => {
     const assertion = new SourceObject(given);
     const judged = assertionOf(assertion, entry);
@@ -122,8 +123,9 @@ const kinds: Readonly<
       }
       entry.approximate('assertions on records search the whole answer here, not one record');
       const how = { EQUALS: 'CONTAINS', NOT_EQUALS: 'NOT_CONTAINS' }[comparison] ?? comparison;
-      const target = entry.guardTemplate('an assertion', one.text('target'));
-      return [{ source: 'TEXT_ANSWER', comparison: how, target }];
+      return [
+        assertion('TEXT_ANSWER', how, entry.guardTemplate('an assertion', one.text('target'))),
+      ];
     });
     return place && dnsCheck({ query: place.hostname, recordType, protocol: 'UDP', assertions });
   },
@@ -159,14 +161,11 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
   const entry = plan.entry('monitor', key, name, given);
   const kind = monitor.text('kind');
   const made = lookUp(kinds, kind)?.(monitor, entry);
-  if (made === undefined)
-    entry.notCarried(`kind \`${kind}\` has no counterpart. Nothing was created`);
+  if (made === undefined) entry.nothing(`kind \`${kind}\` has no counterpart`);
   if (made == null) return;
   const seconds = goDuration(monitor.get('frequency'));
   if (seconds === null) {
-    entry.notCarried(
-      `\`frequency\` ${monitor.text('frequency')} is not a duration. Nothing was created`,
-    );
+    entry.nothing(`\`frequency\` ${monitor.text('frequency')} is not a duration`);
     return;
   }
   const confirmed = confirmationFor(monitor.number('retry', 3), 0, seconds);

@@ -98,9 +98,10 @@ export class Entry {
     this.#place = place;
   }
 
-  #say(kind: ReportLine['class'], text: string): void {
+  /** Null says nothing. */
+  #say(kind: ReportLine['class'], text: string | null): void {
     // The same may be found at each of its targets.
-    if (this.#said.has(kind + text)) return;
+    if (text === null || this.#said.has(kind + text)) return;
     this.#said.add(kind + text);
     this.lines += 1;
     const { object, name } = this;
@@ -108,7 +109,7 @@ export class Entry {
     this.#plan.lines.push({ class: kind, object, name, place: this.#place, text: sentence });
   }
 
-  changed(text: string): void {
+  changed(text: string | null): void {
     this.#say('CHANGED', text);
   }
 
@@ -124,6 +125,12 @@ export class Entry {
 
   notCarried(text: string): void {
     this.#say('NOT_CARRIED', text);
+  }
+
+  /** The object becomes nothing. */
+  nothing(why: string): null {
+    this.notCarried(`${why}. Nothing was created`);
+    return null;
   }
 
   /** Our templates begin with `{{`: a text of another product that has it would change. */

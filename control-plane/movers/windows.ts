@@ -1,4 +1,5 @@
 /** Maintenance windows from schedules with weekdays, days of a month, or intervals of days. */
+import type { Entry, Plan } from './plan.ts';
 
 export type Recurrence =
   | { kind: 'once'; startsAt: string; endsAt: string }
@@ -81,4 +82,36 @@ export function windowsOf(schedule: WindowSchedule): WindowTimes[] {
     repeatUnit: 'MONTH' as const,
     repeatInterval: 1,
   }));
+}
+
+/** The tag that ties checks to a maintenance. */
+export const maintenanceTag = (plan: Plan, owner: string | number): string =>
+  `${plan.project}-maintenance-${owner}`;
+
+/** The day from which a schedule without one is counted; a Monday in the past. */
+export const anchorDay = '2024-01-01';
+
+interface WindowFields {
+  name: string;
+  timezone: string;
+  /** When the last one ends; null for never. */
+  until: string | null;
+  description?: string | null;
+}
+
+/** Adds the windows of a maintenance, which pause the checks that have its tag. */
+export function addWindows(
+  plan: Plan,
+  entry: Entry,
+  owner: string | number,
+  schedule: WindowSchedule,
+  { name, until, ...fields }: WindowFields,
+): void {
+  for (const { suffix, ...when } of windowsOf(schedule)) {
+    plan.add('maintenance-window', `maintenance-${owner}${suffix}`, {
+      ...{ name: plan.name(entry, name), ...when, ...fields },
+      repeatEndsAt: when.repeatUnit === null ? null : until,
+      ...{ tags: [maintenanceTag(plan, owner)], pauseAllChecks: false },
+    });
+  }
 }

@@ -162,17 +162,15 @@ function convertTarget(context: Context, { job, labels, group }: Target): void {
   }
   const entry = plan.entry('target', base, name, group.given);
   if (labels['__param_module'] === undefined && !isBlackbox(exporter)) {
-    entry.notCarried(
-      `its job names no module, and ${exporter} is not known as a blackbox_exporter. Nothing was created`,
-    );
+    entry.nothing(`its job names no module, and ${exporter} is not known as a blackbox_exporter`);
     return;
   }
   const module = moduleOf(context, moduleName);
   if (module === null) {
-    entry.notCarried(
+    entry.nothing(
       context.files.modules.has(moduleName)
-        ? `its module \`${moduleName}\` is not carried over. Nothing was created`
-        : `the files have no module \`${moduleName}\` of the blackbox_exporter; other exporters are asked at ${exporter} with the same path. Nothing was created`,
+        ? `its module \`${moduleName}\` is not carried over`
+        : `the files have no module \`${moduleName}\` of the blackbox_exporter; other exporters are asked at ${exporter} with the same path`,
     );
     return;
   }
@@ -201,7 +199,7 @@ function convertJob(context: Context, job: Fields): void {
   const name = textOf(job['job_name']);
   const entry = plan.entry('job', name, name, job);
   if (!textOf(job['metrics_path']).endsWith('/probe')) {
-    entry.notCarried('it is not a job of probes. Nothing was created');
+    entry.nothing('it is not a job of probes');
     return;
   }
   const interval =

@@ -1,11 +1,10 @@
 /** Modules of the blackbox_exporter: what a target becomes that is probed with one. */
 import * as make from '../converted-check.ts';
+import { assertion, type Assertion } from '../decide/assertion.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
 import { lookUp, recordsIn, SourceObject, textOf } from '../source-object.ts';
 import { fieldsOf } from './files.ts';
-
-type Assertion = Record<string, unknown>;
 
 export interface Module {
   entry: Entry;
@@ -38,9 +37,9 @@ const whole = (pattern: unknown) => `(${textOf(pattern)})`;
 
 function bodyAssertions(settings: SourceObject): Assertion[] {
   const judge = (field: string, comparison: string) =>
-    settings.texts(field).map((pattern) => ({
-      ...{ source: 'TEXT_BODY', property: whole(pattern), comparison, target: '' },
-    }));
+    settings
+      .texts(field)
+      .map((pattern) => assertion('TEXT_BODY', comparison, '', { property: whole(pattern) }));
   return [
     ...judge('fail_if_body_matches_regexp', 'IS_EMPTY'),
     ...judge('fail_if_body_not_matches_regexp', 'NOT_EMPTY'),
@@ -48,10 +47,8 @@ function bodyAssertions(settings: SourceObject): Assertion[] {
 }
 
 function headerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
-  const judge = (given: Readonly<Record<string, unknown>>, comparison: string): Assertion => ({
-    ...{ source: 'HEADERS', property: textOf(given['header']), comparison, target: '' },
-    regex: whole(given['regexp'] ?? ''),
-  });
+  const judge = ({ header, regexp }: Readonly<Record<string, unknown>>, comparison: string) =>
+    assertion('HEADERS', comparison, '', { property: textOf(header), regex: whole(regexp ?? '') });
   const refused = recordsIn(settings.get('fail_if_header_matches')).flatMap((given) => {
     const judged = judge(given, 'IS_EMPTY');
     // A header that is missing fails too, unless that is allowed.
@@ -134,9 +131,7 @@ interface TlsSettings {
 function reportTls(settings: SourceObject, entry: Entry): TlsSettings {
   const tls = settings.object('tls_config');
   if (tls.has('cert_file') || tls.has('cert')) {
-    entry.deactivated(
-      'needs a client certificate (`tls_config.cert_file`). Store it for the host first: it then counts for all checks of that host',
-    );
+    entry.deactivated(make.needsClientCertificate('`tls_config.cert_file`'));
   }
   if (tls.has('ca_file') || tls.has('ca')) {
     entry.notCarried('`tls_config.ca_file`: authorities are a setting of the agents');
@@ -229,18 +224,16 @@ function exchangeOf(steps: readonly Readonly<Record<string, unknown>>[]) {
     ({ starttls, expect_bytes: bytes, send, expect }) =>
       starttls !== true && bytes === undefined && isText(send) && isText(expect),
   );
-  if (!isPlain || steps.length > 2) return null;
-  const sends = steps.flatMap(({ send }) => (typeof send === 'string' ? [send] : []));
-  const expects = steps.flatMap(({ expect }) => (typeof expect === 'string' ? [expect] : []));
-  if (sends.length > 1 || expects.length > 1 || sends.some((send) => send.includes('${')))
-    return null;
-  const isAnswered = steps.findIndex(({ expect }) => typeof expect === 'string');
-  const sentAt = steps.findIndex(({ send }) => typeof send === 'string');
-  const sendsFirst = sentAt >= 0 && (isAnswered < 0 || sentAt < isAnswered);
+  const textsOf = (field: string) => steps.flatMap((step) => step[field] ?? []) as string[];
+  const [send, ...laterSends] = textsOf('send');
+  const [expect, ...laterExpects] = textsOf('expect');
+  const isOne = steps.length <= 2 && laterSends.length + laterExpects.length === 0;
+  if (!isPlain || !isOne || send?.includes('${') === true) return null;
+  const at = (field: string) => steps.findIndex((step) => step[field] !== undefined);
+  const sendsFirst = send !== undefined && (expect === undefined || at('send') < at('expect'));
   return {
-    send: sendsFirst ? (sends[0] ?? null) : null,
-    expect: expects[0] ?? null,
-    sendsLast: sentAt >= 0 && !sendsFirst,
+    ...{ send: sendsFirst ? send : null, expect: expect ?? null },
+    sendsLast: send !== undefined && !sendsFirst,
   };
 }
 
@@ -271,12 +264,7 @@ const tcp: Prober = (settings, entry) => {
   const expected =
     exchange?.expect == null
       ? []
-      : [
-          {
-            ...{ source: 'RESPONSE_DATA', property: whole(exchange.expect) },
-            ...{ comparison: 'NOT_EMPTY', target: '' },
-          },
-        ];
+      : [assertion('RESPONSE_DATA', 'NOT_EMPTY', '', { property: whole(exchange.expect) })];
   return (target, _hostname, own) => {
     const place = make.placeFor(own, target);
     if (place === null) return null;
@@ -307,9 +295,9 @@ const grpc: Prober = (settings, entry) => {
   const tls = settings.flag('tls');
   const { serverName, skipChainValidation: skipSSL } = reportTls(settings, entry);
   if (serverName !== null) entry.deactivated('`tls_config.server_name` has no counterpart');
-  const metadata = Object.entries(fieldsOf(settings.get('metadata'))).map(([key, values]) => ({
-    ...{ key, value: entry.secret(`metadata ${key}`, textOf([values].flat()[0])) },
-  }));
+  const given = Object.entries(fieldsOf(settings.get('metadata')));
+  const first = Object.fromEntries(given.map(([key, values]) => [key, [values].flat()[0]]));
+  const metadata = make.secretPairs(entry, 'metadata', first);
   const config = { mode: 'HEALTH', tls, service: settings.text('service'), metadata };
   const ipFamily = ipFamilyOf(settings, entry);
   return (target, _hostname, own) => {
@@ -341,7 +329,7 @@ function answerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
       entry.approximate(
         `\`${field}\` searches the whole answer here, not one record after the other`,
       );
-      return [{ source: 'TEXT_ANSWER', property: whole(pattern), comparison, target: '' }];
+      return [assertion('TEXT_ANSWER', comparison, '', { property: whole(pattern) })];
     });
   const all = 'judges each record, which has no counterpart';
   const lost = { fail_if_all_match_regexp: all, fail_if_not_matches_regexp: all };
@@ -354,16 +342,11 @@ function answerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
 
 function codeAssertions(settings: SourceObject, entry: Entry): Assertion[] {
   const codes = settings.texts('valid_rcodes');
-  const judge = (comparison: string, target: string) => ({
-    source: 'RESPONSE_CODE',
-    comparison,
-    target,
-  });
-  if (codes.length <= 1) return codes.map((code) => judge('EQUALS', code));
+  if (codes.length <= 1) return codes.map((code) => assertion('RESPONSE_CODE', 'EQUALS', code));
   entry.approximate(`\`valid_rcodes\` ${codes.join(', ')}: every other known code is refused`);
   return returnCodes
     .filter((code) => !codes.includes(code))
-    .map((code) => judge('NOT_EQUALS', code));
+    .map((code) => assertion('RESPONSE_CODE', 'NOT_EQUALS', code));
 }
 
 const dns: Prober = (settings, entry) => {
@@ -389,7 +372,7 @@ const dns: Prober = (settings, entry) => {
     assertions: [...codeAssertions(settings, entry), ...answerAssertions(settings, entry)],
   };
   return (target, _hostname, own) => {
-    if (request.query === '') own.notCarried('`query_name` is missing. Nothing was created');
+    if (request.query === '') own.nothing('`query_name` is missing');
     const place = request.query === '' ? null : make.placeFor(own, target, 53);
     return place && make.dnsCheck({ ...request, nameServer: place.hostname, port: place.port });
   };

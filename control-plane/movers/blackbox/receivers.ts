@@ -1,42 +1,42 @@
 /** Receivers and routes of the Alertmanager become alert channels and their subscriptions. */
 import { isFields } from '@monitor/shared/fields.ts';
-import { addresses, Channels, type ChannelBody } from '../channels.ts';
+import * as channels from '../channels.ts';
 import { slug, type Entry, type Plan, type Ref } from '../plan.ts';
 import { lookUp, placeOf, recordsIn, SourceObject, textOf, type Fields } from '../source-object.ts';
 import type { ProbeFiles } from './files.ts';
 import { matcherOf, type Labels, type Matcher } from './relabel.ts';
 
-type Kind = (config: SourceObject, name: string, global: SourceObject) => ChannelBody[];
+type Kind = (config: SourceObject, name: string, global: SourceObject) => channels.ChannelBody[];
 
 /** By the list of a receiver; the others have no counterpart. */
 const kinds: Readonly<Record<string, Kind>> = {
-  email_configs: (config) =>
-    addresses(config.text('to')).map((address) => ({ type: 'EMAIL', config: { address } })),
+  email_configs: (config) => channels.emails(config.text('to')),
   slack_configs: (config, _name, global) => {
-    const channel = config.text('channel');
     const url = config.text('api_url') || global.text('slack_api_url');
-    return [{ type: 'SLACK', config: { url, ...(channel === '' ? {} : { channel }) } }];
+    return [channels.slack(url, config.text('channel'))];
   },
-  pagerduty_configs: (config, name) => {
+  pagerduty_configs: (config, serviceName) => {
     const serviceKey = config.text('routing_key') || config.text('service_key');
-    return [{ type: 'PAGERDUTY', config: { serviceName: name, serviceKey } }];
+    return [{ type: 'PAGERDUTY', config: { serviceName, serviceKey } }];
   },
   opsgenie_configs: (config, name, global) => {
     const apiKey = config.text('api_key') || global.text('opsgenie_api_key');
     const url = config.text('api_url') || global.text('opsgenie_api_url');
-    const region = url.includes('.eu.') ? 'EU' : 'US';
-    return [{ type: 'OPSGENIE', config: { name, apiKey, region, priority: 'P3' } }];
+    return [channels.opsgenie(name, apiKey, url.includes('.eu.'), 'P3')];
   },
   webhook_configs: (config, name) => [
     { type: 'WEBHOOK', config: { name, url: config.text('url'), method: 'POST' } },
   ],
 };
 
-type Channel = readonly [id: string, body: ChannelBody];
-
-function readReceiver(plan: Plan, entry: Entry, receiver: Fields, global: SourceObject): Channel[] {
+function readReceiver(
+  plan: Plan,
+  entry: Entry,
+  receiver: Fields,
+  global: SourceObject,
+): channels.Channel[] {
   const name = textOf(receiver['name']);
-  const found: Channel[] = [];
+  const found: channels.Channel[] = [];
   for (const [list, given] of Object.entries(receiver)) {
     if (list === 'name') continue;
     const make = lookUp(kinds, list);
@@ -59,7 +59,7 @@ function readReceiver(plan: Plan, entry: Entry, receiver: Fields, global: Source
         const part = body.type === 'EMAIL' ? slug(address) : textOf(index + 1);
         const wanted = `receiver-${slug(name)}-${body.type.toLowerCase()}-${part}`;
         const id = plan.idFor(wanted, `${name}\n${address}`, entry);
-        found.push([id, { ...body, sendRecovery }]);
+        found.push({ id, body: { ...body, sendRecovery } });
       }
       entry.leftovers(config);
     }
@@ -132,7 +132,6 @@ export interface Receivers {
 }
 
 export function readReceivers(plan: Plan, { receivers, route, global }: ProbeFiles): Receivers {
-  const channels = new Channels(plan);
   const lost = new Set<string>();
   const root = isFields(route) ? readRoute(plan, route, '', lost) : null;
   const made = receivers.map((receiver) => {
@@ -151,12 +150,12 @@ export function readReceivers(plan: Plan, { receivers, route, global }: ProbeFil
       for (const name of names) used.add(name);
       const found = made.filter(({ name }) => names.has(name)).flatMap((one) => one.found);
       if (found.length === 0) unheard += 1;
-      for (const [id, body] of found) channels.subscribe(check, id, body);
+      for (const channel of found) channels.subscribe(plan, check, channel);
     },
     settle() {
       for (const { name, entry, found } of made) {
         if (used.has(name) || found.length === 0) continue;
-        for (const [id, body] of found) channels.channel(id, body);
+        for (const channel of found) channels.addChannel(plan, channel);
         entry.notCarried('no check is subscribed to it: no alert of the rules is routed to it');
       }
       if (unheard === 0) return;

@@ -239,14 +239,14 @@ export function applyRules(
     const wishes = wishesOf(rule, { forSeconds, probes, servers, labelsOf });
     const expression = `\`${rule.text('expr').trim().replace(/\s+/g, ' ')}\``;
     if (wishes === null) {
-      entry.notCarried(`${expression} has no counterpart. Nothing was created`);
+      entry.nothing(`${expression} has no counterpart`);
       return [];
     }
     const lost = new Set(wishes.map((wish) => wish.lost ?? ''));
     lost.delete('');
     for (const text of lost) entry.notCarried(text);
     if (wishes.every((wish) => wish.probes.length === 0)) {
-      entry.notCarried(`${expression} selects nothing that is made. Nothing was created`);
+      entry.nothing(`${expression} selects nothing that is made`);
       return [];
     }
     for (const wish of wishes) wish.accept?.();

@@ -1,13 +1,5 @@
 /** Alerting of Gatus: providers with their defaults and overrides, and the alerts of endpoints. */
-import {
-  addresses,
-  Channels,
-  notCarriedKeys,
-  smsBody,
-  typedWebhook,
-  webhookHeaders,
-  type ChannelBody,
-} from '../channels.ts';
+import * as channels from '../channels.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { remindersFor, thresholdFor } from '../decide/retries.ts';
 import { unsetText, type FilledVariables } from '../environment.ts';
@@ -16,32 +8,22 @@ import { isFields } from '@monitor/shared/fields.ts';
 import { lookUp, recordsIn, SourceObject, type Fields, textOf } from '../source-object.ts';
 
 /** Null where it cannot exist. */
-type Provider = (config: SourceObject, entry: Entry) => ChannelBody[] | null;
+type Provider = (config: SourceObject, entry: Entry) => channels.ChannelBody[] | null;
 
 const email: Provider = (config, entry) => {
-  const lost = ['from', 'host', 'port', 'username', 'password', 'client'];
-  notCarriedKeys(config, entry, lost, 'mail is sent through the mail server of this installation');
-  return addresses(config.text('to')).map((address) => ({ type: 'EMAIL', config: { address } }));
+  const ofServer = ['from', 'host', 'port', 'username', 'password', 'client'];
+  channels.notCarriedKeys(config, entry, ofServer, channels.ofMailServer);
+  return channels.emails(config.text('to'));
 };
 
 const webhook =
   (name: string, type: string): Provider =>
-  (config) => [typedWebhook(name, config.text('webhook-url'), type)];
-
-const opsgeniePriorities = ['P1', 'P2', 'P3', 'P4', 'P5'];
+  (config) => [channels.typedWebhook(name, config.text('webhook-url'), type)];
 
 const opsgenie: Provider = (config, entry) => {
-  const priority = config.text('priority') || 'P1';
+  const [priority = 'P1'] = /^P[1-5]$/.exec(config.text('priority')) ?? [];
   entry.approximate('the region of Opsgenie is not in the file: US is assumed');
-  return [
-    {
-      type: 'OPSGENIE',
-      config: {
-        ...{ name: 'Opsgenie', apiKey: config.text('api-key'), region: 'US' },
-        priority: opsgeniePriorities.includes(priority) ? priority : 'P1',
-      },
-    },
-  ];
+  return [channels.opsgenie('Opsgenie', config.text('api-key'), false, priority)];
 };
 
 const custom: Provider = (config, entry) => {
@@ -52,41 +34,31 @@ const custom: Provider = (config, entry) => {
     );
   }
   config.skip('placeholders');
-  return [
-    {
-      type: 'WEBHOOK',
-      config: {
-        ...{ name: 'custom', url, method: config.text('method').toUpperCase() || 'GET' },
-        headers: webhookHeaders(entry, config.pairs('headers')),
-        template: body.includes('{{') ? null : body || null,
-      },
-    },
-  ];
+  const settings = {
+    ...{ name: 'custom', url, method: config.text('method').toUpperCase() || 'GET' },
+    headers: channels.guardedHeaders(entry, config.pairs('headers')),
+    template: body.includes('{{') ? null : body || null,
+  };
+  return [{ type: 'WEBHOOK', config: settings }];
 };
 
 const sms =
   (name: string): Provider =>
-  (config, entry) => {
-    const body = smsBody(config, entry, ['to', 'recipients'], name);
-    return body && [body];
-  };
+  (config, entry) =>
+    channels.sms(config, entry, ['to', 'recipients'], name);
 
 /** By the name of the provider; the others are reported. */
 const providers: Readonly<Record<string, Provider>> = {
-  email,
-  slack: (config) => [{ type: 'SLACK', config: { url: config.text('webhook-url') } }],
+  ...{ email, opsgenie, custom },
+  slack: (config) => [channels.slack(config.text('webhook-url'))],
   discord: webhook('Discord', 'WEBHOOK_DISCORD'),
   teams: webhook('Teams', 'WEBHOOK_MSTEAMS'),
   'teams-workflows': webhook('Teams workflow', 'WEBHOOK_MSTEAMS'),
   pagerduty: (config) => [
     { type: 'PAGERDUTY', config: { serviceKey: config.text('integration-key') } },
   ],
-  opsgenie,
-  custom,
-  twilio: sms('Twilio'),
-  vonage: sms('Vonage'),
-  plivo: sms('Plivo'),
-  messagebird: sms('MessageBird'),
+  ...{ twilio: sms('Twilio'), vonage: sms('Vonage') },
+  ...{ plivo: sms('Plivo'), messagebird: sms('MessageBird') },
 };
 
 export interface EndpointAlerts {
@@ -100,16 +72,14 @@ const defaults = { enabled: true, 'failure-threshold': 3, 'success-threshold': 2
 export class Alerting {
   readonly #plan: Plan;
   readonly #providers: Fields;
-  readonly #channels: Channels;
   readonly #filled: FilledVariables;
-  readonly #made = new Map<string, { entry: Entry; bodies: ChannelBody[] }>();
+  readonly #made = new Map<string, { entry: Entry; bodies: channels.ChannelBody[] }>();
   readonly #used = new Set<string>();
 
   constructor(plan: Plan, alerting: unknown, filled: FilledVariables) {
     this.#plan = plan;
     this.#filled = filled;
     this.#providers = isFields(alerting) ? alerting : {};
-    this.#channels = new Channels(plan);
   }
 
   #configOf(type: string): Fields | null {
@@ -132,20 +102,29 @@ export class Alerting {
     if (known !== undefined) return { id, ...known };
     const name = ofGroup === undefined ? type : `${type} of ${group}`;
     const entry = this.#plan.entry('alerting', id, name, config);
-    const given = { ...own, ...changes, ...override };
-    const source = new SourceObject(given);
-    const unset = this.#filled.unsetIn(given);
-    const bodies = unset.length > 0 ? [] : (lookUp(providers, type)?.(source, entry) ?? null);
-    const keys = source.names().map((key) => `\`${key}\``);
-    if (unset.length > 0) entry.notCarried(unsetText(unset));
-    else if (bodies === null) {
-      entry.notCarried(
-        `channel \`${type}\` has no counterpart; it has ${keys.join(', ') || 'no fields'}. Nothing was created`,
-      );
-    } else entry.leftovers(source, { title: '`title`: messages have their own look here' });
-    const made = { entry, bodies: bodies ?? [] };
+    const made = {
+      entry,
+      bodies: this.#bodiesOf(type, entry, { ...own, ...changes, ...override }),
+    };
     this.#made.set(id, made);
     return { id, ...made };
+  }
+
+  #bodiesOf(type: string, entry: Entry, given: Fields): channels.ChannelBody[] {
+    const unset = this.#filled.unsetIn(given);
+    if (unset.length > 0) {
+      entry.nothing(unsetText(unset));
+      return [];
+    }
+    const source = new SourceObject(given);
+    const bodies = lookUp(providers, type)?.(source, entry) ?? null;
+    if (bodies !== null) entry.leftovers(source, { title: `\`title\`: ${channels.ofLook}` });
+    else {
+      const keys = source.names().map((key) => `\`${key}\``);
+      const has = keys.join(', ') || 'no fields';
+      entry.nothing(`channel \`${type}\` has no counterpart; it has ${has}`);
+    }
+    return bodies ?? [];
   }
 
   /** What the alerts of an endpoint become, which runs every `hereSeconds`. */
@@ -157,7 +136,7 @@ export class Alerting {
     intervalSeconds: number,
     hereSeconds: number,
   ): EndpointAlerts {
-    const subscriptions: { id: string; body: ChannelBody; activated: boolean }[] = [];
+    const subscriptions: { channel: channels.Channel; activated: boolean }[] = [];
     const thresholds: number[] = [];
     const reminders: number[] = [];
     let description = '';
@@ -202,9 +181,9 @@ export class Alerting {
       for (const body of bodies) {
         const address = textOf(body.config['address']);
         const wanted = `${id}${address === '' ? '' : `-${slug(address)}`}${sendRecovery ? '' : '-without-recovery'}`;
+        const own = this.#plan.idFor(wanted, JSON.stringify([id, address, sendRecovery]), provider);
         subscriptions.push({
-          id: this.#plan.idFor(wanted, JSON.stringify([id, address, sendRecovery]), provider),
-          body: { ...body, sendRecovery },
+          channel: { id: own, body: { ...body, sendRecovery } },
           activated: isOn && !provider.isDeactivated,
         });
       }
@@ -214,16 +193,16 @@ export class Alerting {
       entry.changed(`alerts after ${thresholds.join(' and ')} failures → all after ${failures}`);
     }
     const threshold = thresholdFor(failures, intervalSeconds, hereSeconds);
-    if (threshold.change !== null) entry.changed(threshold.change);
+    entry.changed(threshold.change);
     const reminded = remindersFor(reminders.length === 0 ? 0 : Math.min(...reminders));
-    if (reminded.change !== null) entry.changed(reminded.change);
+    entry.changed(reminded.change);
     if (new Set(reminders).size > 1) entry.changed('several reminder intervals → the shortest');
     return {
       alertSettings: { ...threshold.escalation, reminders: reminded.reminders },
       description,
       subscribe: (check) => {
-        for (const { id, body, activated } of subscriptions) {
-          this.#channels.subscribe(check, id, body, activated);
+        for (const { channel, activated } of subscriptions) {
+          channels.subscribe(this.#plan, check, channel, activated);
         }
       },
     };

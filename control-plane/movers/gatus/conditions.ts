@@ -1,6 +1,7 @@
 /** Conditions of Gatus as assertions. All conditions of an endpoint must hold, as all assertions must. */
 import { healthStatuses } from '@monitor/shared/contract/checks/grpc.ts';
 import { adjacent } from '../decide/adjacent.ts';
+import { assertion, type Assertion } from '../decide/assertion.ts';
 import { compare, flipped, type Operator } from '../decide/compare.ts';
 import { containedText, escapeRegex, regexOfGlob } from '../decide/glob.ts';
 import { goDuration } from '../decide/go-duration.ts';
@@ -11,8 +12,6 @@ import type { Entry } from '../plan.ts';
 import { lookUp, textOf } from '../source-object.ts';
 
 export type EndpointKind = 'http' | 'tcp' | 'tls' | 'icmp' | 'dns' | 'doh' | 'grpc';
-
-type Assertion = Record<string, unknown>;
 
 export interface Judged {
   assertions: Assertion[];
@@ -55,23 +54,41 @@ function numberOf(text: string): number | null {
 
 /** What a whole number is compared with: without an order, as a text unless both are whole. */
 const wholeOf = ({ operator, right }: Condition): number | null =>
-  ['==', '!='].includes(operator) && !/^[+-]?\d+$/.test(right) ? null : numberOf(right);
+  isEquality(operator) && !/^[+-]?\d+$/.test(right) ? null : numberOf(right);
 
-/** Comparisons of a whole number. */
-function numeric(operator: Operator, target: number): { comparison: string; target: string } {
-  const at = (comparison: string, value: number) => ({ comparison, target: textOf(value) });
-  return {
-    '==': () => at('EQUALS', target),
-    '!=': () => at('NOT_EQUALS', target),
-    '<=': () => at('LESS_THAN', target + 1),
-    '>=': () => at('GREATER_THAN', target - 1),
-    '<': () => at('LESS_THAN', target),
-    '>': () => at('GREATER_THAN', target),
-  }[operator]();
+/** A comparison of a whole number. */
+function numeric(
+  source: string,
+  operator: Operator,
+  number: number,
+  where: Assertion = {},
+): Assertion {
+  const [comparison, target] = {
+    '==': ['EQUALS', number] as const,
+    '!=': ['NOT_EQUALS', number] as const,
+    '<=': ['LESS_THAN', number + 1] as const,
+    '>=': ['GREATER_THAN', number - 1] as const,
+    '<': ['LESS_THAN', number] as const,
+    '>': ['GREATER_THAN', number] as const,
+  }[operator];
+  return assertion(source, comparison, target, where);
 }
 
+const isEquality = (operator: Operator) => operator === '==' || operator === '!=';
+
+/** The comparison for `==`, or the one for `!=`. */
+const either = (operator: Operator, equal: string, other: string) =>
+  operator === '==' ? equal : other;
+
 /** Comparisons of a number whose decimals Gatus cuts off: 17.5 is 17 there. */
-function cut({ operator, text }: Condition, target: number, entry: Entry) {
+function cut(
+  source: string,
+  property: string,
+  { operator, right, text }: Condition,
+  entry: Entry,
+): Assertion[] | null {
+  const target = numberOf(right);
+  if (target === null) return null;
   const isUp = operator.startsWith('>');
   const end = operator === '>' ? target + 1 : operator === '<' ? target - 1 : target;
   const whole = isUp ? end - 1 : end + 1;
@@ -83,7 +100,7 @@ function cut({ operator, text }: Condition, target: number, entry: Entry) {
       `\`${text}\` cuts decimals there → ${comparison} ${limit}, the number next to ${end}`,
     );
   }
-  return { comparison, target: textOf(limit) };
+  return [assertion(source, comparison, limit, { property })];
 }
 
 const pattern = (text: string) => /^pat\((.*)\)$/s.exec(text)?.[1] ?? null;
@@ -116,14 +133,10 @@ const status: Translation = (condition, entry) => {
     if (!list.every(Number.isInteger)) return null;
     if (operator === '!=') {
       stricter();
-      return list.map((code) => ({ source: 'STATUS_CODE', ...numeric('!=', code) }));
+      return list.map((code) => numeric('STATUS_CODE', '!=', code));
     }
-    if (operator !== '==') return null;
-    return acceptedCodes(
-      entry,
-      list.map((code) => [code, code] as const),
-      `\`${text}\`:`,
-    );
+    const codes = list.map((code) => [code, code] as const);
+    return operator === '==' ? acceptedCodes(entry, codes, `\`${text}\`:`) : null;
   }
   const glob = pattern(right);
   if (glob !== null) {
@@ -133,18 +146,18 @@ const status: Translation = (condition, entry) => {
   const code = wholeOf(condition);
   if (code === null) return null;
   if (['!=', '<', '<='].includes(operator)) stricter();
-  return [{ source: 'STATUS_CODE', ...numeric(operator, code) }];
+  return [numeric('STATUS_CODE', operator, code)];
 };
 
 const responseTime =
-  (source: Assertion): Translation =>
+  (source: string, where: Assertion = {}): Translation =>
   (condition, entry) => {
     const limit = wholeOf(condition);
     if (limit === null) return null;
     entry.changed(
       'conditions on [RESPONSE_TIME]: Gatus stops the clock at the headers of an answer, here at its end',
     );
-    return [{ ...source, ...numeric(condition.operator, limit) }];
+    return [numeric(source, condition.operator, limit, where)];
   };
 
 /** The whole body without the blanks around it. */
@@ -160,8 +173,8 @@ function patternOf(right: string): string | null {
 /** What also holds where there is nothing to compare, which no assertion does. */
 function sayMissing({ operator, right, text }: Condition, entry: Entry, what: string): void {
   const number = numberOf(right) ?? 0;
-  const isOrder = operator !== '==' && operator !== '!=';
-  if (operator === '!=' || (isOrder && compare[operator](0, number))) {
+  const holdsForZero = !isEquality(operator) && compare[operator](0, number);
+  if (operator === '!=' || holdsForZero) {
     entry.changed(`\`${text}\` also holds there ${what}; here that fails`);
   }
 }
@@ -172,12 +185,9 @@ function wholeText(
   source: 'TEXT_BODY' | 'RESPONSE_DATA',
 ): Assertion[] | null {
   const { operator, right, text } = condition;
-  const isEqual = operator === '==';
-  if (!isEqual && operator !== '!=') {
-    const number = numberOf(right);
-    if (number === null) return null;
-    sayMissing(condition, entry, 'where the body is no number');
-    return [{ source, property: trimmed, ...cut(condition, number, entry) }];
+  if (!isEquality(operator)) {
+    if (numberOf(right) !== null) sayMissing(condition, entry, 'where the body is no number');
+    return cut(source, trimmed, condition, entry);
   }
   const contained = containedText(pattern(right) ?? '');
   if (contained !== null) {
@@ -185,15 +195,16 @@ function wholeText(
       entry.approximate(`\`${text}\`: Gatus ignores slashes in patterns, here they count`);
     }
     const target = entry.guardTemplate('a condition', contained);
-    return [{ source, comparison: isEqual ? 'CONTAINS' : 'NOT_CONTAINS', target }];
+    return [assertion(source, either(operator, 'CONTAINS', 'NOT_CONTAINS'), target)];
   }
   const regex = patternOf(right);
   if (regex !== null) {
     const property = `(?s)^\\s*(${regex})\\s*$`;
-    return [{ source, property, comparison: isEqual ? 'NOT_NULL' : 'IS_NULL', target: '' }];
+    return [assertion(source, either(operator, 'NOT_NULL', 'IS_NULL'), '', { property })];
   }
   const target = entry.guardTemplate('a condition', right);
-  return [{ source, property: trimmed, comparison: isEqual ? 'EQUALS' : 'NOT_EQUALS', target }];
+  const comparison = either(operator, 'EQUALS', 'NOT_EQUALS');
+  return [assertion(source, comparison, target, { property: trimmed })];
 }
 
 function jsonValue(condition: Condition, entry: Entry, path: string): Assertion[] | null {
@@ -209,11 +220,10 @@ function jsonValue(condition: Condition, entry: Entry, path: string): Assertion[
       `\`${text}\`: elements without the path fail there, and are passed over here`,
     );
   }
-  if (!isEqual && operator !== '!=') {
-    const number = numberOf(right);
-    if (number === null) return null;
+  if (!isEquality(operator)) {
+    if (numberOf(right) === null) return null;
     sayMissing(condition, entry, 'where the path is missing, or is no number');
-    return [{ source, property, ...cut(condition, number, entry) }];
+    return cut(source, property, condition, entry);
   }
   // A path that is missing is the text of itself there.
   const isItself = regex !== null && new RegExp(`^(?:${regex})$`, 's').test(`${left} (INVALID)`);
@@ -226,13 +236,13 @@ function jsonValue(condition: Condition, entry: Entry, path: string): Assertion[
   );
   if (isPlain) {
     const target = entry.guardTemplate('a condition', right);
-    return [{ source, property, comparison: isEqual ? 'EQUALS' : 'NOT_EQUALS', target }];
+    return [assertion(source, either(operator, 'EQUALS', 'NOT_EQUALS'), target, { property })];
   }
-  const comparison = isEqual ? 'NOT_NULL' : 'IS_NULL';
-  return [
-    { source, property, regex: `(?s)^(${regex})$`, comparison, target: '' },
-    ...(!isEqual && isItself ? [{ source, property, comparison: 'NOT_NULL', target: '' }] : []),
-  ];
+  const where = { property, regex: `(?s)^(${regex})$` };
+  const judged = assertion(source, either(operator, 'NOT_NULL', 'IS_NULL'), '', where);
+  return !isEqual && isItself
+    ? [judged, assertion(source, 'NOT_NULL', '', { property })]
+    : [judged];
 }
 
 const bodyOfHttp: Translation = (condition, entry) => {
@@ -247,16 +257,14 @@ const bodyOfHttp: Translation = (condition, entry) => {
   const property = path === '' ? null : jsonPathOfKeys(path);
   if (property === null) return null;
   if (name === 'has') {
-    if (!['true', 'false'].includes(right) || !['==', '!='].includes(operator)) return null;
+    if (!['true', 'false'].includes(right) || !isEquality(operator)) return null;
     const isThere = (right === 'true') === (operator === '==');
     if (!isThere) {
       entry.changed(
         `\`${condition.text}\` also holds there where the body is no JSON; here that fails`,
       );
     }
-    return [
-      { source: 'JSON_BODY', property, comparison: isThere ? 'NOT_NULL' : 'IS_NULL', target: '' },
-    ];
+    return [assertion('JSON_BODY', isThere ? 'NOT_NULL' : 'IS_NULL', '', { property })];
   }
   const length = wholeOf(condition);
   if (length === null) return null;
@@ -264,7 +272,7 @@ const bodyOfHttp: Translation = (condition, entry) => {
   entry.changed(
     `\`${condition.text}\` counts the bytes of all but lists there, and the characters of texts alone here`,
   );
-  return [{ source: 'JSON_BODY', property: `${property}.length`, ...numeric(operator, length) }];
+  return [numeric('JSON_BODY', operator, length, { property: `${property}.length` })];
 };
 
 const bodyOfTcp: Translation = (condition, entry) =>
@@ -276,54 +284,34 @@ const bodyOfDns: Translation = ({ left, operator, right, text }, entry) => {
     `\`${text}\`: Gatus compares the last record, here the whole answer is searched`,
   );
   const glob = pattern(right);
-  return glob === null
-    ? [{ source: 'TEXT_ANSWER', comparison: 'CONTAINS', target: right }]
-    : [
-        {
-          source: 'TEXT_ANSWER',
-          property: `(${regexOfGlob(glob, String.raw`\S*`, String.raw`\S`)})`,
-          comparison: 'NOT_EMPTY',
-          target: '',
-        },
-      ];
+  if (glob === null) return [assertion('TEXT_ANSWER', 'CONTAINS', right)];
+  const property = `(${regexOfGlob(glob, String.raw`\S*`, String.raw`\S`)})`;
+  return [assertion('TEXT_ANSWER', 'NOT_EMPTY', '', { property })];
 };
 
-const returnCode: Translation = ({ operator, right }) =>
-  operator === '==' || operator === '!='
-    ? [
-        {
-          source: 'RESPONSE_CODE',
-          comparison: operator === '==' ? 'EQUALS' : 'NOT_EQUALS',
-          target: right,
-        },
-      ]
+const sameAs = (source: string, { operator, right }: Condition) =>
+  isEquality(operator)
+    ? [assertion(source, either(operator, 'EQUALS', 'NOT_EQUALS'), right)]
     : null;
 
-const bodyOfGrpc: Translation = ({ left, operator, right }) =>
-  left === '[BODY].status' &&
-  ['==', '!='].includes(operator) &&
-  healthStatuses.some((status) => status === right)
-    ? [
-        {
-          source: 'GRPC_HEALTHCHECK_STATUS',
-          comparison: operator === '==' ? 'EQUALS' : 'NOT_EQUALS',
-          target: right,
-        },
-      ]
+const returnCode: Translation = (condition) => sameAs('RESPONSE_CODE', condition);
+
+const bodyOfGrpc: Translation = (condition) =>
+  condition.left === '[BODY].status' && healthStatuses.some((one) => one === condition.right)
+    ? sameAs('GRPC_HEALTHCHECK_STATUS', condition)
     : null;
 
-const latency = { source: 'LATENCY', property: 'avg' };
-const timed = { source: 'RESPONSE_TIME' };
+const RESPONSE_TIME = responseTime('RESPONSE_TIME');
 
 /** Placeholders by kind of endpoint. */
 const translations: Readonly<Record<EndpointKind, Readonly<Record<string, Translation>>>> = {
-  http: { STATUS: status, RESPONSE_TIME: responseTime(timed), BODY: bodyOfHttp },
-  tcp: { RESPONSE_TIME: responseTime(timed), BODY: bodyOfTcp },
-  tls: { RESPONSE_TIME: responseTime(timed) },
-  icmp: { RESPONSE_TIME: responseTime(latency) },
-  dns: { RESPONSE_TIME: responseTime(timed), BODY: bodyOfDns, DNS_RCODE: returnCode },
-  doh: { RESPONSE_TIME: responseTime(timed) },
-  grpc: { RESPONSE_TIME: responseTime(timed), BODY: bodyOfGrpc },
+  http: { STATUS: status, RESPONSE_TIME, BODY: bodyOfHttp },
+  tcp: { RESPONSE_TIME, BODY: bodyOfTcp },
+  tls: { RESPONSE_TIME },
+  icmp: { RESPONSE_TIME: responseTime('LATENCY', { property: 'avg' }) },
+  dns: { RESPONSE_TIME, BODY: bodyOfDns, DNS_RCODE: returnCode },
+  doh: { RESPONSE_TIME },
+  grpc: { RESPONSE_TIME, BODY: bodyOfGrpc },
 };
 
 const daySeconds = 86_400;
@@ -388,7 +376,7 @@ export function judge(
   const has = (source: string) => judged.assertions.some((one) => one['source'] === source);
   // Without a condition on it, any status and any return code is accepted there.
   if (kind === 'http' && !has('STATUS_CODE')) {
-    judged.assertions.unshift({ source: 'STATUS_CODE', comparison: 'GREATER_THAN', target: '0' });
+    judged.assertions.unshift(assertion('STATUS_CODE', 'GREATER_THAN', '0'));
   }
   if (kind === 'grpc' && !has('GRPC_HEALTHCHECK_STATUS')) {
     entry.changed(
@@ -396,7 +384,7 @@ export function judge(
     );
   }
   if (kind === 'dns' && !has('RESPONSE_CODE')) {
-    judged.assertions.push({ source: 'RESPONSE_CODE', comparison: 'NOT_EMPTY', target: '' });
+    judged.assertions.push(assertion('RESPONSE_CODE', 'NOT_EMPTY'));
   }
   return judged;
 }

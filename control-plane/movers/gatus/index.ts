@@ -5,9 +5,10 @@ import { goDuration } from '../decide/go-duration.ts';
 import { httpCheck } from '../http-request.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
 import { ref, slug, type Entry, type Plan } from '../plan.ts';
+import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { isFields } from '@monitor/shared/fields.ts';
 import { lookUp, recordsIn, SourceObject, textOf, type Fields } from '../source-object.ts';
-import { windowsOf, type Recurrence } from '../windows.ts';
+import { addWindows, anchorDay, maintenanceTag, type Recurrence } from '../windows.ts';
 import { Alerting } from './alerts.ts';
 import { judge, type EndpointKind, type Judged } from './conditions.ts';
 import { FilledVariables, unsetText } from '../environment.ts';
@@ -36,9 +37,6 @@ const ofInstallation: Readonly<Record<string, string>> = {
 };
 
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
-/** Counted from a Monday in the past: the files have no dates. */
-const anchor = '2024-01-01';
-
 /** What an endpoint becomes by its URL; null when it has no counterpart. */
 interface Target {
   kind: EndpointKind;
@@ -47,14 +45,13 @@ interface Target {
   check(judged: Judged): make.ConvertedCheck | null;
 }
 
-const families: Readonly<Record<string, 'IPv4' | 'IPv6'>> = { ip4: 'IPv4', ip6: 'IPv6' };
+const families: Readonly<Record<string, IpFamily>> = { ip: 'IPv4', ip4: 'IPv4', ip6: 'IPv6' };
 
-function ipFamilyOf(entry: Entry, client: SourceObject): 'IPv4' | 'IPv6' {
+function ipFamilyOf(entry: Entry, client: SourceObject): IpFamily {
   const network = client.text('network') || 'ip';
-  if (network !== 'ip' && lookUp(families, network) === undefined) {
-    entry.notCarried(`\`client.network\` ${network} is not known`);
-  }
-  return lookUp(families, network) ?? 'IPv4';
+  const family = lookUp(families, network);
+  if (family === undefined) entry.notCarried(`\`client.network\` ${network} is not known`);
+  return family ?? 'IPv4';
 }
 
 /** Values of placeholders that do not change from run to run. */
@@ -78,9 +75,8 @@ function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject):
   const tls = client.object('tls');
   if (client.has('tls')) {
     tls.skip('certificate-file', 'private-key-file', 'renegotiation');
-    entry.deactivated(
-      'needs a client certificate (`client.tls`), of which the file has only the path. Store it for the host first: it then counts for all checks of that host',
-    );
+    const only = ', of which the file has only the path';
+    entry.deactivated(make.needsClientCertificate('`client.tls`', only));
   }
   const parts = {
     url: endpoint.text('url'),
@@ -108,32 +104,46 @@ function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject):
 
 type TargetOf = (endpoint: SourceObject, entry: Entry, client: SourceObject) => Target | null;
 
+/** How the host and the port of a URL are asked. */
+interface Reach {
+  place: { hostname: string; port: number };
+  ipFamily: IpFamily;
+  skipSSL: boolean;
+  isSecure: boolean;
+}
+
+/** A target at a host and a port. */
+const atPlace =
+  (
+    kind: EndpointKind,
+    check: (reach: Reach, judged: Judged) => make.ConvertedCheck,
+    { defaultPort = null as number | null, secure = /^tls:/i } = {},
+  ): TargetOf =>
+  (endpoint, entry, client) => {
+    const url = endpoint.text('url');
+    const place = make.placeFor(entry, url, defaultPort);
+    if (place === null) return null;
+    const isSecure = secure.test(url);
+    const ipFamily = ipFamilyOf(entry, client);
+    const reach = { place, ipFamily, skipSSL: client.flag('insecure'), isSecure };
+    return { kind, speaksTls: isSecure, check: (judged) => check(reach, judged) };
+  };
+
 const tcpTarget: TargetOf = (endpoint, entry, client) => {
-  const place = make.placeFor(entry, endpoint.text('url'));
-  const data = filledBody(endpoint, entry);
-  const ipFamily = ipFamilyOf(entry, client);
-  const sent = data === '' ? {} : { data: entry.guardTemplate('the body', data) };
-  return (
-    place && {
-      kind: 'tcp',
-      check: ({ assertions }) => make.tcpCheck({ ...place, ...sent, ipFamily, assertions }),
-    }
+  const data = entry.guardTemplate('the body', filledBody(endpoint, entry));
+  const read = atPlace('tcp', ({ place, ipFamily }, { assertions }) =>
+    make.tcpCheck({ ...place, ...(data === '' ? {} : { data }), ipFamily, assertions }),
   );
+  return read(endpoint, entry, client);
 };
 
 const tlsTarget: TargetOf = (endpoint, entry, client) => {
-  const place = make.placeFor(entry, endpoint.text('url'));
-  if (place === null) return null;
   entry.refuse(endpoint, { body: 'what is sent over TLS has no counterpart' });
-  const ipFamily = ipFamilyOf(entry, client);
-  const server = { ...place, serverName: null, skipChainValidation: client.flag('insecure') };
-  return {
-    ...{ kind: 'tls', speaksTls: true },
-    check: ({ assertions, certificateDays }) => ({
-      ...make.sslCheck(server, ipFamily, certificateDays, assertions),
-      server,
-    }),
-  };
+  const read = atPlace('tls', ({ place, ipFamily, skipSSL }, { assertions, certificateDays }) => {
+    const server = { ...place, serverName: null, skipChainValidation: skipSSL };
+    return { ...make.sslCheck(server, ipFamily, certificateDays, assertions), server };
+  });
+  return read(endpoint, entry, client);
 };
 
 const startTlsTarget: TargetOf = (endpoint, entry, client) => {
@@ -141,29 +151,18 @@ const startTlsTarget: TargetOf = (endpoint, entry, client) => {
   return tcpTarget(endpoint, entry, client);
 };
 
-const grpcTarget: TargetOf = (endpoint, entry, client) => {
-  const place = make.placeFor(entry, endpoint.text('url'));
-  const tls = /^grpcs:/i.test(endpoint.text('url'));
-  const settings = { skipSSL: client.flag('insecure'), ipFamily: ipFamilyOf(entry, client) };
-  return (
-    place && {
-      ...{ kind: 'grpc', speaksTls: tls },
-      check: ({ assertions }) =>
-        make.grpcCheck(place, { mode: 'HEALTH', tls }, { ...settings, assertions }),
-    }
-  );
-};
+const grpcTarget = atPlace(
+  'grpc',
+  ({ place, isSecure, ...settings }, { assertions }) =>
+    make.grpcCheck(place, { mode: 'HEALTH', tls: isSecure }, { ...settings, assertions }),
+  { secure: /^grpcs:/i },
+);
 
-const icmpTarget: TargetOf = (endpoint, entry, client) => {
-  const place = make.placeFor(entry, endpoint.text('url'), 0);
-  const ipFamily = ipFamilyOf(entry, client);
-  return (
-    place && {
-      kind: 'icmp',
-      check: ({ assertions }) => make.icmpCheck(place.hostname, ipFamily, assertions),
-    }
-  );
-};
+const icmpTarget = atPlace(
+  'icmp',
+  ({ place, ipFamily }, { assertions }) => make.icmpCheck(place.hostname, ipFamily, assertions),
+  { defaultPort: 0 },
+);
 
 /** By their numbers on the wire. */
 const recordTypes: Readonly<Record<string, number>> = {
@@ -186,8 +185,7 @@ const dnsTarget: TargetOf = (endpoint, entry, client) => {
   const type = lookUp(recordTypes, recordType);
   const url = endpoint.text('url');
   if (type === undefined || query === '') {
-    entry.notCarried(`\`dns\` with type ${recordType} has no counterpart. Nothing was created`);
-    return null;
+    return entry.nothing(`\`dns\` with type ${recordType} has no counterpart`);
   }
   if (/^https:/i.test(url)) {
     entry.approximate(
@@ -239,46 +237,34 @@ interface Context {
   hasMaintenance: boolean;
 }
 
-const maintenanceTag = (plan: Plan, owner: string) => `${plan.project}-maintenance-${owner}`;
-
-function addWindows(context: Context, owner: string, title: string, given: unknown): boolean {
-  const { plan } = context;
+/** True where it has windows. */
+function convertMaintenance({ plan }: Context, owner: string, name: string, given: unknown) {
   if (!isFields(given)) return false;
   const window = new SourceObject(given, { enabled: true });
-  const entry = plan.entry('maintenance', owner, title, given);
-  const start = window.text('start');
-  const seconds = goDuration(window.get('duration'));
+  const entry = plan.entry('maintenance', owner, name, given);
+  const startTime = window.text('start');
+  const durationSeconds = goDuration(window.get('duration')) ?? 0;
   const days = [...new Set(window.texts('every'))].map((day) =>
     weekdays.indexOf(day.toLowerCase()),
   );
-  const zone = window.text('timezone') || 'UTC';
-  if (!window.flag('enabled')) {
-    entry.notCarried('the maintenance is switched off. Nothing was created');
-    return false;
+  const timezone = window.text('timezone') || 'UTC';
+  const isUsable = /^\d{1,2}:\d{2}$/.test(startTime) && durationSeconds > 0;
+  if (!window.flag('enabled')) entry.nothing('the maintenance is switched off');
+  else if (!isUsable || days.includes(-1)) {
+    entry.nothing('its start, duration or days are not usable');
+  } else {
+    plan.say(
+      'CHANGED',
+      'Maintenance: Gatus goes on measuring and only mutes alerts; here the checks pause.',
+    );
+    const recurrence: Recurrence =
+      days.length === 0 ? { kind: 'days', every: 1 } : { kind: 'weekdays', days };
+    const schedule = { recurrence, firstDay: anchorDay, startTime, durationSeconds };
+    addWindows(plan, entry, owner, schedule, { name, timezone, until: null });
+    entry.leftovers(window);
+    return true;
   }
-  if (!/^\d{1,2}:\d{2}$/.test(start) || seconds === null || seconds <= 0 || days.includes(-1)) {
-    entry.notCarried('its start, duration or days are not usable. Nothing was created');
-    return false;
-  }
-  plan.say(
-    'CHANGED',
-    'Maintenance: Gatus goes on measuring and only mutes alerts; here the checks pause.',
-  );
-  const recurrence: Recurrence =
-    days.length === 0 ? { kind: 'days', every: 1 } : { kind: 'weekdays', days };
-  const schedule = { recurrence, firstDay: anchor, startTime: start, durationSeconds: seconds };
-  for (const { suffix, ...times } of windowsOf(schedule)) {
-    plan.add('maintenance-window', `maintenance-${owner}${suffix}`, {
-      name: plan.name(entry, title),
-      ...times,
-      repeatEndsAt: null,
-      timezone: zone,
-      tags: [maintenanceTag(plan, owner)],
-      pauseAllChecks: false,
-    });
-  }
-  entry.leftovers(window);
-  return true;
+  return false;
 }
 
 /** Tags of the maintenance of the whole installation and of the endpoint. */
@@ -291,7 +277,7 @@ function maintenanceTags(
   const { plan } = context;
   const own = given.flatMap((window, index) => {
     const owner = index === 0 ? key : `${key}-${index + 1}`;
-    return addWindows(context, owner, `Maintenance of ${name}`, window)
+    return convertMaintenance(context, owner, `Maintenance of ${name}`, window)
       ? [maintenanceTag(plan, owner)]
       : [];
   });
@@ -316,8 +302,8 @@ function sourceOf({ plan, filled }: Context, kind: string, given: Fields): Sourc
   const key = plan.idFor(path, given);
   const entry = plan.entry(kind, key, name, given);
   const unset = filled.unsetIn({ ...given, token: '' });
-  if (unset.length > 0) entry.notCarried(unsetText(unset));
-  return unset.length > 0 ? null : { endpoint, name, group, key, entry };
+  if (unset.length > 0) return entry.nothing(unsetText(unset));
+  return { endpoint, name, group, key, entry };
 }
 
 /** Fields that checks of both kinds have. */
@@ -385,8 +371,8 @@ function convertExternal(context: Context, source: Source): void {
   const { endpoint, group, key, entry } = source;
   const interval = goDuration(endpoint.object('heartbeat').get('interval')) ?? 0;
   if (interval === 0) {
-    entry.notCarried(
-      'without `heartbeat.interval` it only receives results, which has no counterpart. Nothing was created',
+    entry.nothing(
+      'without `heartbeat.interval` it only receives results, which has no counterpart',
     );
     return;
   }
@@ -402,9 +388,7 @@ function convertExternal(context: Context, source: Source): void {
   const common = commonOf(context, source, alerts.description);
   entry.leftovers(endpoint);
   const check = ref(`external-endpoint-${key}`);
-  const heartbeat = { period, periodUnit: 'seconds', grace: 0, graceUnit: 'seconds' };
-  const made = { checkType: 'HEARTBEAT', ceiling: null, fields: { heartbeat } };
-  make.addCheck(plan, entry, check.ref, made, {
+  make.addCheck(plan, entry, check.ref, make.heartbeat(period, 0), {
     ...{ ...common, seconds: period, timeout: 0, alertSettings: alerts.alertSettings },
   });
   alerts.subscribe(check);
@@ -427,9 +411,8 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
     filled,
     hasMaintenance: false,
   };
-  context.hasMaintenance = addWindows(
-    ...([context, 'all', 'Maintenance', configuration.get('maintenance')] as const),
-  );
+  const maintenance = configuration.get('maintenance');
+  context.hasMaintenance = convertMaintenance(context, 'all', 'Maintenance', maintenance);
   for (const [list, kind, convertOne] of [
     ['endpoints', 'endpoint', convertEndpoint],
     ['external-endpoints', 'external endpoint', convertExternal],

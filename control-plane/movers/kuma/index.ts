@@ -1,15 +1,16 @@
 /** Uptime Kuma 1 and 2: its SQLite database as it is, and the JSON backups of version 1. */
 import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
-import { Channels } from '../channels.ts';
+import { addChannel, type Channel } from '../channels.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
 import { ref, slug, type Plan } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
 import { lookUp, parsedJson, SourceObject, textOf } from '../source-object.ts';
 import { isBackup, tablesOfBackup } from './backup.ts';
-import { convertMaintenance, maintenanceTag } from './maintenance.ts';
-import { convertMonitor, parentsOf, type NotificationOfMonitor } from './monitors.ts';
+import { maintenanceTag } from '../windows.ts';
+import { convertMaintenance } from './maintenance.ts';
+import { convertMonitor, parentsOf } from './monitors.ts';
 import { providers } from './notifications.ts';
-import { convertStatusPage, serviceId } from './status-pages.ts';
+import { convertStatusPage, serviceId, type Section } from './status-pages.ts';
 
 /** Defaults of columns that are not empty. */
 const monitorDefaults = {
@@ -111,14 +112,18 @@ function certificateDays(plan: Plan, settings: ReadonlyMap<string, unknown>): nu
   return kept;
 }
 
+/** The rows of a table by the id in a column. */
+const rowsBy = (tables: SourceTables, table: string, column: string) =>
+  Map.groupBy(rows(tables, table), (row) => Number(row[column]));
+
 /** What the rows of a table link to each id. */
 function linked(tables: SourceTables, table: string, from: string, to: string) {
-  const byId = Map.groupBy(rows(tables, table), (row) => Number(row[from]));
-  return new Map([...byId].map(([id, links]) => [id, links.map((row) => Number(row[to]))]));
+  const byId = [...rowsBy(tables, table, from)];
+  return new Map(byId.map(([id, links]) => [id, links.map((row) => Number(row[to]))]));
 }
 
-function readNotifications(plan: Plan, tables: SourceTables): Map<number, NotificationOfMonitor> {
-  const found = new Map<number, NotificationOfMonitor>();
+function readNotifications(plan: Plan, tables: SourceTables): Map<number, Channel[]> {
+  const found = new Map<number, Channel[]>();
   const concerned = linked(tables, 'monitor_notification', 'notification_id', 'monitor_id');
   for (const row of rows(tables, 'notification')) {
     const id = Number(row['id']);
@@ -127,7 +132,7 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
     const entry = plan.entry('notification', textOf(id), name);
     const given = parsedJson(notification.text('config'));
     if (given === undefined) {
-      entry.notCarried('its configuration is not valid JSON. Nothing was created');
+      entry.nothing('its configuration is not valid JSON');
       continue;
     }
     const config = new SourceObject(isFields(given) ? given : {});
@@ -147,7 +152,7 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
       plan.say('NOT_CARRIED', 'Notifications: `name`; mail and Slack channels have none.');
     }
     const autoSubscribe = notification.flag('is_default');
-    const channels = bodies.map((body) => {
+    const channels = bodies.map((body): Channel => {
       const address = bodies.length > 1 ? textOf(body.config['address']) : '';
       const wanted = `notification-${id}${address === '' ? '' : `-${slug(address)}`}`;
       return {
@@ -165,7 +170,7 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
     }
     entry.leftovers(config);
     entry.leftovers(notification);
-    found.set(id, { channels });
+    found.set(id, channels);
   }
   return found;
 }
@@ -173,9 +178,8 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
 function tagsByMonitor(plan: Plan, tables: SourceTables): Map<number, string[]> {
   const names = new Map(rows(tables, 'tag').map((row) => [Number(row['id']), textOf(row['name'])]));
   if (names.size > 0) plan.say('NOT_CARRIED', 'Tags: their `color` has no counterpart.');
-  const byMonitor = Map.groupBy(rows(tables, 'monitor_tag'), (row) => Number(row['monitor_id']));
   return new Map(
-    [...byMonitor].map(([id, links]) => [
+    [...rowsBy(tables, 'monitor_tag', 'monitor_id')].map(([id, links]) => [
       id,
       links.flatMap((link) => {
         const name = names.get(Number(link['tag_id']));
@@ -199,17 +203,15 @@ function reportRest(
         'an open incident needs a service here: write it again (`title`, `content`, `style`)',
       );
   }
-  for (const row of rows(tables, 'proxy')) {
-    plan
-      .entry('proxy', textOf(row['id']), `${textOf(row['host'])}:${textOf(row['port'])}`)
-      .notCarried('a proxy belongs to a private location here; set `proxyUrl` there');
-  }
-  for (const [table, kind] of [
-    ['docker_host', 'Docker host'],
-    ['remote_browser', 'remote browser'],
+  for (const [table, kind, why] of [
+    ['proxy', 'proxy', 'a proxy belongs to a private location here; set `proxyUrl` there'],
+    ['docker_host', 'Docker host', 'has no counterpart'],
+    ['remote_browser', 'remote browser', 'has no counterpart'],
   ] as const) {
     for (const row of rows(tables, table)) {
-      plan.entry(kind, textOf(row['id']), textOf(row['name'])).notCarried('has no counterpart');
+      const address = `${textOf(row['host'])}:${textOf(row['port'])}`;
+      const name = table === 'proxy' ? address : textOf(row['name']);
+      plan.entry(kind, textOf(row['id']), name).notCarried(why);
     }
   }
   const people = Number(rows(tables, 'user')[0]?.['count'] ?? 0);
@@ -237,6 +239,24 @@ function reportRest(
   }
 }
 
+const byWeight = (a: SourceRow, b: SourceRow) => Number(a['weight']) - Number(b['weight']);
+
+/** A section of a status page with its monitors in their order. */
+function sectionOf(
+  row: SourceRow,
+  links: readonly SourceRow[],
+  checks: ReadonlyMap<number, { name: string; check: unknown }>,
+): Section {
+  const monitors = links.toSorted(byWeight).flatMap((link) => {
+    const id = Number(link['monitor_id']);
+    const known = checks.get(id);
+    if (known === undefined) return [];
+    const hasCheck = known.check !== null;
+    return [{ id, name: known.name, link: new SourceObject(link), hasCheck }];
+  });
+  return { section: new SourceObject(row), monitors };
+}
+
 function convert(files: readonly SourceFile[], plan: Plan): void {
   const tables = readSource(files);
   const settings = settingsOf(tables);
@@ -253,21 +273,19 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
 
   const maintenances = linked(tables, 'monitor_maintenance', 'monitor_id', 'maintenance_id');
   const notified = linked(tables, 'monitor_notification', 'monitor_id', 'notification_id');
-  const published = new Set(
-    rows(tables, 'status_page')
-      .filter((row) => Number(row['published'] ?? 1) === 1)
-      .map((row) => Number(row['id'])),
+  const idsOf = (of: readonly SourceRow[]) => new Set(of.map((row) => Number(row['id'])));
+  const published = idsOf(
+    rows(tables, 'status_page').filter((row) => Number(row['published'] ?? 1) === 1),
   );
   const sections = rows(tables, 'group').filter((row) =>
     published.has(Number(row['status_page_id'])),
   );
-  const sectionIds = new Set(sections.map((row) => Number(row['id'])));
+  const sectionIds = idsOf(sections);
   const shown = new Set(
     rows(tables, 'monitor_group')
       .filter((row) => sectionIds.has(Number(row['group_id'])))
       .map((row) => Number(row['monitor_id'])),
   );
-
   const context = {
     plan,
     monitors,
@@ -278,7 +296,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
         .flatMap((one) => maintenances.get(one) ?? [])
         .map((one) => maintenanceTag(plan, one)),
     ],
-    notificationsOf: (id: number) =>
+    channelsOf: (id: number) =>
       (notified.get(id) ?? []).flatMap((one) => notifications.get(one) ?? []),
     serviceOf: (id: number) => (shown.has(id) ? ref(serviceId(id)) : null),
   };
@@ -291,57 +309,28 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   const checks = new Map(
     [...monitors].map(([id, monitor]) => [id, convertMonitor(context, id, monitor)] as const),
   );
-  const channels = new Channels(plan);
-  for (const { id, body } of [...notifications.values()].flatMap((one) => one.channels)) {
+  for (const channel of [...notifications.values()].flat()) {
+    const { id } = channel;
     const isSplit = plan.has(id) && plan.has(`${id}-certificates`);
     // A new check subscribes to one of the two.
     if (isSplit) plan.change(id, { autoSubscribe: false });
     // A channel that no monitor uses is still there for new checks.
-    if (!plan.has(`${id}-certificates`)) channels.channel(id, body);
+    if (!plan.has(`${id}-certificates`)) addChannel(plan, channel);
   }
   for (const row of rows(tables, 'maintenance')) {
-    convertMaintenance(
-      plan,
-      Number(row['id']),
-      new SourceObject(row, { active: 1, weekdays: '[]', days_of_month: '[]' }),
-      serverTimezone,
-    );
+    const maintenance = new SourceObject(row, { active: 1, weekdays: '[]', days_of_month: '[]' });
+    convertMaintenance(plan, Number(row['id']), maintenance, serverTimezone);
   }
-  const byWeight = (a: SourceRow, b: SourceRow) => Number(a['weight']) - Number(b['weight']);
+  const links = rowsBy(tables, 'monitor_group', 'group_id');
+  const domains = rowsBy(tables, 'status_page_cname', 'status_page_id');
   for (const row of rows(tables, 'status_page')) {
     const id = Number(row['id']);
-    convertStatusPage(
-      plan,
-      id,
-      new SourceObject(row, pageDefaults),
-      sections
-        .filter((section) => Number(section['status_page_id']) === id)
-        .toSorted(byWeight)
-        .map((section) => ({
-          id: Number(section['id']),
-          section: new SourceObject(section),
-          monitors: rows(tables, 'monitor_group')
-            .filter((link) => link['group_id'] === section['id'])
-            .toSorted(byWeight)
-            .flatMap((link) => {
-              const monitor = Number(link['monitor_id']);
-              const converted = checks.get(monitor);
-              return converted === undefined
-                ? []
-                : [
-                    {
-                      id: monitor,
-                      name: converted.name,
-                      link: new SourceObject(link),
-                      hasCheck: converted.check !== null,
-                    },
-                  ];
-            }),
-        })),
-      rows(tables, 'status_page_cname')
-        .filter((cname) => Number(cname['status_page_id']) === id)
-        .map((cname) => textOf(cname['domain'])),
-    );
+    const own = sections
+      .filter((section) => Number(section['status_page_id']) === id)
+      .toSorted(byWeight)
+      .map((section) => sectionOf(section, links.get(Number(section['id'])) ?? [], checks));
+    const names = (domains.get(id) ?? []).map((cname) => textOf(cname['domain']));
+    convertStatusPage(plan, id, new SourceObject(row, pageDefaults), own, names);
   }
   reportRest(plan, tables, settings);
 }

@@ -1,13 +1,7 @@
 /** Maintenance of Uptime Kuma: windows that select checks by a tag. */
 import type { Entry, Plan } from '../plan.ts';
 import { lookUp, parsedJson, type SourceObject } from '../source-object.ts';
-import { localTime, windowsOf, type Recurrence } from '../windows.ts';
-
-/** The tag that ties checks to a maintenance. */
-export const maintenanceTag = (plan: Plan, id: number) => `${plan.project}-maintenance-${id}`;
-
-/** The day from which a schedule without one is counted; a Monday in the past. */
-const anchor = '2024-01-01';
+import { addWindows, anchorDay, localTime, type Recurrence } from '../windows.ts';
 
 interface Schedule {
   recurrence: Recurrence;
@@ -95,16 +89,13 @@ const strategies: Readonly<
   single: (maintenance, entry) => {
     const startsAt = localTime(maintenance.text('start_date'));
     const endsAt = localTime(maintenance.text('end_date'));
-    if (startsAt === null || endsAt === null) {
-      entry.notCarried('has no start or no end. Nothing was created');
-      return null;
-    }
+    if (startsAt === null || endsAt === null) return entry.nothing('has no start or no end');
     return { recurrence: { kind: 'once', startsAt, endsAt }, startTime: '', durationSeconds: 0 };
   },
-  'recurring-interval': (maintenance) =>
-    daily(maintenance, {
-      ...{ kind: 'days', every: Math.max(1, maintenance.number('interval_day', 1)) },
-    }),
+  'recurring-interval': (maintenance) => {
+    const every = Math.max(1, maintenance.number('interval_day', 1));
+    return daily(maintenance, { kind: 'days', every });
+  },
   'recurring-weekday': (maintenance, entry) => {
     const days = daysOfWeek(entry, listOf(maintenance, 'weekdays'));
     return daily(maintenance, { kind: 'weekdays', days });
@@ -116,12 +107,17 @@ const strategies: Readonly<
   cron: (maintenance, entry) => {
     const expression = maintenance.text('cron');
     const schedule = fromCron(entry, expression, maintenance.number('duration'));
-    if (schedule === null) {
-      entry.notCarried(`cron \`${expression}\` is more than a time of day. Nothing was created`);
-    }
-    return schedule;
+    return schedule ?? entry.nothing(`cron \`${expression}\` is more than a time of day`);
   },
 };
+
+/** What keeps a schedule from being one; null for nothing. */
+function lackOf(recurrence: Recurrence, startTime: string, durationSeconds: number): string | null {
+  if (recurrence.kind === 'once') return null;
+  if (!/^\d{1,2}:\d{2}/.test(startTime)) return 'has no time of day';
+  if (!(durationSeconds > 0)) return 'lasts no time';
+  return 'days' in recurrence && recurrence.days.length === 0 ? 'has no days' : null;
+}
 
 /** Fields that one strategy uses and the others leave as they were. */
 const ofStrategies = [
@@ -141,33 +137,24 @@ export function convertMaintenance(
   const isActive = maintenance.flag('active');
   maintenance.skip('id', 'user_id');
   if (strategy === 'manual') {
-    entry.notCarried(
-      isActive
-        ? 'manual maintenance, and ACTIVE NOW: its checks will run and alert here. Nothing was created'
-        : 'manual maintenance, which is not active. Nothing was created',
-    );
+    const state = isActive
+      ? 'and ACTIVE NOW: its checks will run and alert here'
+      : 'which is not active';
+    entry.nothing(`manual maintenance, ${state}`);
     return;
   }
   if (!isActive) {
-    entry.notCarried('the maintenance is switched off. Nothing was created');
+    entry.nothing('the maintenance is switched off');
     return;
   }
   const read = lookUp(strategies, strategy);
   if (read === undefined) entry.notCarried(`strategy \`${strategy}\` is not known`);
   const schedule = read?.(maintenance, entry) ?? null;
   if (schedule === null) return;
-  const { recurrence, startTime } = schedule;
-  if (recurrence.kind !== 'once' && !/^\d{1,2}:\d{2}/.test(startTime)) {
-    entry.notCarried('has no time of day. Nothing was created');
-    return;
-  }
-  if (recurrence.kind !== 'once' && !(schedule.durationSeconds > 0)) {
-    entry.notCarried('lasts no time. Nothing was created');
-    return;
-  }
-  const hasDays = !('days' in recurrence) || recurrence.days.length > 0;
-  if (!hasDays) {
-    entry.notCarried('has no days. Nothing was created');
+  const { recurrence, startTime, durationSeconds } = schedule;
+  const lacks = lackOf(recurrence, startTime, durationSeconds);
+  if (lacks !== null) {
+    entry.nothing(lacks);
     return;
   }
   const zone = maintenance.text('timezone');
@@ -179,22 +166,21 @@ export function convertMaintenance(
   const from = localTime(maintenance.text('start_date'));
   if (from === null && recurrence.kind === 'days' && recurrence.every > 1) {
     entry.approximate(
-      `every ${recurrence.every} days from ${anchor}: the first day is not in the file`,
+      `every ${recurrence.every} days from ${anchorDay}: the first day is not in the file`,
     );
   }
   const until = localTime(maintenance.text('end_date'));
   maintenance.skip(...ofStrategies);
-  for (const times of windowsOf({ ...schedule, firstDay: from?.slice(0, 10) ?? anchor })) {
-    const { suffix, ...when } = times;
-    plan.add('maintenance-window', `maintenance-${id}${suffix}`, {
-      name: plan.name(entry, title),
-      ...when,
-      repeatEndsAt: when.repeatUnit === null ? null : until,
-      timezone: isServers ? (serverTimezone ?? 'UTC') : zone,
-      tags: [maintenanceTag(plan, id)],
+  const firstDay = from?.slice(0, 10) ?? anchorDay;
+  addWindows(
+    plan,
+    entry,
+    id,
+    { ...schedule, firstDay },
+    {
+      ...{ name: title, until, timezone: isServers ? (serverTimezone ?? 'UTC') : zone },
       description: description === '' ? null : description.slice(0, 2000),
-      pauseAllChecks: false,
-    });
-  }
+    },
+  );
   entry.leftovers(maintenance);
 }

@@ -1,14 +1,7 @@
 /** The monitor types of Uptime Kuma: what each becomes. */
-import {
-  acceptedCodes,
-  dnsCheck,
-  grpcCheck,
-  icmpCheck,
-  placeFor,
-  tcpCheck,
-  type ConvertedCheck,
-} from '../converted-check.ts';
+import * as make from '../converted-check.ts';
 import { adjacent } from '../decide/adjacent.ts';
+import { assertion, type Assertion } from '../decide/assertion.ts';
 import { parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
@@ -16,10 +9,10 @@ import { isFields } from '@monitor/shared/fields.ts';
 import { lookUp, parsedJson, type SourceObject, textOf } from '../source-object.ts';
 import { jsonPathOf } from '../decide/json-path.ts';
 
-type MonitorType = (monitor: SourceObject, entry: Entry) => ConvertedCheck | null;
+type MonitorType = (monitor: SourceObject, entry: Entry) => make.ConvertedCheck | null;
 
 /** Assertions for the accepted status codes; they also keep an error status from failing by itself. */
-function statusAssertions(monitor: SourceObject, entry: Entry): Record<string, unknown>[] {
+function statusAssertions(monitor: SourceObject, entry: Entry): readonly Assertion[] {
   const list = parsedJson(monitor.text('accepted_statuscodes_json'));
   const texts = Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
   const ranges = texts.map(parseCodeRange).filter((range): range is CodeRange => range !== null);
@@ -27,7 +20,7 @@ function statusAssertions(monitor: SourceObject, entry: Entry): Record<string, u
     entry.notCarried('`accepted_statuscodes_json` has entries that are not codes');
   }
   if (ranges.length === 0) entry.deactivated('accepts no status code at all');
-  return acceptedCodes(entry, ranges, `accepted ${texts.join(' and ')}.`);
+  return make.acceptedCodes(entry, ranges, `accepted ${texts.join(' and ')}.`);
 }
 
 function headersOf(monitor: SourceObject, entry: Entry): [string, string][] {
@@ -47,6 +40,15 @@ interface Credentials {
 }
 
 const noCredentials: Credentials = { basicAuth: null, headers: [] };
+
+const ofNtlm = ['basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation'];
+const ofOauth = [
+  ...['oauth_client_id', 'oauth_client_secret', 'oauth_token_url', 'oauth_scopes'],
+  ...['oauth_auth_method', 'oauth_audience'],
+];
+const ofMtls = ['tls_cert', 'tls_key'];
+export const credentialFields = [...ofNtlm, 'bearer_token', ...ofOauth, ...ofMtls];
+
 /** A way that has no counterpart: its fields are not read. */
 const without =
   (why: string, fields: readonly string[]) =>
@@ -57,12 +59,11 @@ const without =
   };
 
 /** Ways to authenticate by `auth_method`; the credentials of other ways are not read. */
-const credentialsBy: Readonly<
-  Record<string, (monitor: SourceObject, entry: Entry) => Credentials>
-> = {
+const credentialsBy: Readonly<Record<string, typeof credentialsOf>> = {
   basic: (monitor) => {
-    const [username, password] = ['user', 'pass'].map((one) => monitor.text(`basic_auth_${one}`));
-    return { ...noCredentials, basicAuth: { username: username ?? '', password: password ?? '' } };
+    const [username, password] = ['basic_auth_user', 'basic_auth_pass'] as const;
+    const basicAuth = { username: monitor.text(username), password: monitor.text(password) };
+    return { ...noCredentials, basicAuth };
   },
   bearer: (monitor) => ({
     ...noCredentials,
@@ -70,19 +71,16 @@ const credentialsBy: Readonly<
   }),
   ntlm: without(
     'signs in with NTLM (`basic_auth_user`, `basic_auth_pass`, `auth_domain`, `auth_workstation`), which is not offered here',
-    ['basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation'],
+    ofNtlm,
   ),
   'oauth2-cc': without(
     'fetches a token with OAuth2 client credentials (`oauth_*`); a setup script of the check can do so',
-    [
-      ...['oauth_client_id', 'oauth_client_secret', 'oauth_token_url', 'oauth_scopes'],
-      ...['oauth_auth_method', 'oauth_audience'],
-    ],
+    ofOauth,
   ),
-  mtls: without(
-    'needs a client certificate (`tls_cert`, `tls_key`, `tls_ca`). Store it for the host first: it then counts for all checks of that host',
-    ['tls_cert', 'tls_key', 'tls_ca'],
-  ),
+  mtls: without(make.needsClientCertificate('`tls_cert`, `tls_key`, `tls_ca`'), [
+    ...ofMtls,
+    'tls_ca',
+  ]),
 };
 
 /** Backups of old versions have credentials and no method: they knew basic authentication only. */
@@ -116,9 +114,9 @@ function ipFamilyOf(monitor: SourceObject): 'IPv4' | 'IPv6' {
 function http(
   monitor: SourceObject,
   entry: Entry,
-  further: readonly Record<string, unknown>[] = [],
+  further: readonly Assertion[] = [],
   forced: { checkType?: 'API' } = {},
-): ConvertedCheck | null {
+): make.ConvertedCheck | null {
   const method = monitor.text('method') || 'GET';
   const hasBody = !['GET', 'HEAD'].includes(method.toUpperCase()) || monitor.has('body');
   const encoding = monitor.text('http_body_encoding') || 'json';
@@ -148,16 +146,16 @@ function http(
   return check === null ? null : { ...check, checkType: forced.checkType ?? check.checkType };
 }
 
-const keywordAssertion = (monitor: SourceObject, entry: Entry) => ({
-  source: 'TEXT_BODY',
-  comparison: monitor.flag('invert_keyword') ? 'NOT_CONTAINS' : 'CONTAINS',
-  target: entry.guardTemplate('the keyword', monitor.text('keyword')),
-});
+function keywordAssertion(monitor: SourceObject, entry: Entry): Assertion {
+  const keyword = entry.guardTemplate('the keyword', monitor.text('keyword'));
+  const comparison = monitor.flag('invert_keyword') ? 'NOT_CONTAINS' : 'CONTAINS';
+  return assertion('TEXT_BODY', comparison, keyword);
+}
 
 /** A keyword that a re-serialised JSON body has and the body as it was sent may lack. */
 const dependsOnSpacing = /[":,]/;
 
-function keyword(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+function keyword(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
   const text = monitor.text('keyword');
   if (text === '') entry.deactivated('has no keyword');
   if (dependsOnSpacing.test(text)) {
@@ -178,7 +176,7 @@ const jsonComparisons: Readonly<Record<string, readonly [string, isAbove?: boole
 const looseNumber = /^\s*[+-]?(0\d|\d*\.\d+$|\d+\.|\d+(\.\d+)?e)/i;
 
 /** What a JSON query becomes; null, with a line, where it cannot be said. */
-function queryAssertion(monitor: SourceObject, entry: Entry): Record<string, unknown> | null {
+function queryAssertion(monitor: SourceObject, entry: Entry): Assertion | null {
   const query = monitor.text('json_path');
   const operator = monitor.text('json_path_operator') || '==';
   const target = monitor.text('expected_value');
@@ -200,22 +198,22 @@ function queryAssertion(monitor: SourceObject, entry: Entry): Record<string, unk
       entry.approximate('the expected value is compared as a number here, and as a text there');
     }
     const whole = entry.guardTemplate('the expected value', target);
-    return { source: 'JSON_BODY', property, comparison, target: whole };
+    return assertion('JSON_BODY', comparison, whole, { property });
   }
   const limit = adjacent(Number(target), isAbove);
   entry.changed(
     `the JSON query \`${operator} ${target}\` → ${comparison} ${limit}, the number next to it`,
   );
-  return { source: 'JSON_BODY', property, comparison, target: textOf(limit) };
+  return assertion('JSON_BODY', comparison, limit, { property });
 }
 
-function jsonQuery(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+function jsonQuery(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
   const assertion = queryAssertion(monitor, entry);
   return http(monitor, entry, assertion === null ? [] : [assertion], { checkType: 'API' });
 }
 
-function grpcKeyword(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
-  const place = placeFor(entry, monitor.text('grpc_url'));
+function grpcKeyword(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
+  const place = make.placeFor(entry, monitor.text('grpc_url'));
   const proto = monitor.text('grpc_protobuf');
   const service = monitor.text('grpc_service_name');
   const [, name = ''] = /^\s*package\s+([\w.]+)\s*;/m.exec(proto) ?? [];
@@ -226,13 +224,11 @@ function grpcKeyword(monitor: SourceObject, entry: Entry): ConvertedCheck | null
     ...{ mode: 'BEHAVIOR', tls: monitor.flag('grpc_enable_tls') },
     method: `${isWhole ? '' : `${name}.`}${service}/${monitor.text('grpc_method')}`,
     ...{ serviceDefinition: 'PROTO_FILE', protoContent: proto, message: monitor.text('grpc_body') },
-    metadata: Object.entries(isFields(metadata) ? metadata : {}).map(([key, value]) => ({
-      ...{ key, value: entry.secret(`metadata ${key}`, textOf(value)) },
-    })),
+    metadata: make.secretPairs(entry, 'metadata', isFields(metadata) ? metadata : {}),
   };
   const settings = { skipSSL: monitor.flag('ignore_tls'), ipFamily: ipFamilyOf(monitor) };
   const assertions = [keywordAssertion(monitor, entry)];
-  return place && grpcCheck(place, config, { ...settings, assertions });
+  return place && make.grpcCheck(place, config, { ...settings, assertions });
 }
 
 /** A host without scheme and path; null, with a line, when there is none. */
@@ -244,17 +240,15 @@ function hostOf(monitor: SourceObject, entry: Entry): string | null {
   if (/^[^\s/]+$/.test(host)) {
     return entry.guardTemplate('the host name', host);
   }
-  entry.notCarried('the host name is not usable. Nothing was created');
-  return null;
+  return entry.nothing('the host name is not usable');
 }
 
-function port(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+function port(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
   const hostname = hostOf(monitor, entry);
   const number = monitor.number('port');
   if (hostname === null) return null;
   if (!Number.isInteger(number) || number < 1 || number > 65_535) {
-    entry.notCarried('the port is not between 1 and 65535. Nothing was created');
-    return null;
+    return entry.nothing('the port is not between 1 and 65535');
   }
   if (monitor.has('smtp_security') && monitor.text('smtp_security') !== 'none') {
     entry.approximate('`smtp_security`: only the connection is proven, not the handshake');
@@ -264,25 +258,25 @@ function port(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
       '`expected_tls_alert`: expects the server to refuse a TLS handshake, which has no counterpart',
     );
   }
-  return tcpCheck({ hostname, port: number, ipFamily: ipFamilyOf(monitor), assertions: [] });
+  return make.tcpCheck({ hostname, port: number, ipFamily: ipFamilyOf(monitor), assertions: [] });
 }
 
 const maxPings = 50;
 
-function ping(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+function ping(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
   const hostname = hostOf(monitor, entry);
   const count = Math.max(1, Math.round(monitor.number('ping_count', 1)));
   if (hostname === null) return null;
   if (count > maxPings) entry.changed(`${count} echo requests → ${maxPings}`);
-  return icmpCheck(hostname, ipFamilyOf(monitor), [], Math.min(count, maxPings));
+  return make.icmpCheck(hostname, ipFamilyOf(monitor), [], Math.min(count, maxPings));
 }
 
 const recordTypes = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'PTR', 'SOA', 'SRV', 'TXT'];
 
 /** Conditions joined by `and`; null for others. */
-function conjunction(given: unknown): Record<string, unknown>[] | null {
+function conjunction(given: unknown): Assertion[] | null {
   if (!Array.isArray(given)) return [];
-  const found: Record<string, unknown>[] = [];
+  const found: Assertion[] = [];
   for (const [index, one] of given.entries()) {
     if (!isFields(one) || (index > 0 && one['andOr'] === 'or')) return null;
     if (one['type'] === 'group') {
@@ -294,7 +288,7 @@ function conjunction(given: unknown): Record<string, unknown>[] | null {
   return found;
 }
 
-function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unknown>[] {
+function dnsConditions(monitor: SourceObject, entry: Entry): Assertion[] {
   const text = monitor.text('conditions');
   if (text === '' || text === '[]') return [];
   const given = parsedJson(text);
@@ -317,11 +311,11 @@ function dnsConditions(monitor: SourceObject, entry: Entry): Record<string, unkn
     entry.approximate(
       'the condition `record contains` searches the whole answer here, not one record after the other',
     );
-    return [{ source: 'TEXT_ANSWER', comparison: 'CONTAINS', target: value }];
+    return [assertion('TEXT_ANSWER', 'CONTAINS', value)];
   });
 }
 
-function dns(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+function dns(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
   const query = hostOf(monitor, entry);
   const recordType = (monitor.text('dns_resolve_type') || 'A').toUpperCase();
   const servers = monitor
@@ -334,11 +328,10 @@ function dns(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
   const assertions = dnsConditions(monitor, entry);
   if (query === null) return null;
   if (!recordTypes.includes(recordType)) {
-    entry.notCarried(`record type ${recordType} has no counterpart. Nothing was created`);
-    return null;
+    return entry.nothing(`record type ${recordType} has no counterpart`);
   }
   if (others.length > 0) entry.changed(`name servers ${servers.join(', ')} → the first one`);
-  return dnsCheck({
+  return make.dnsCheck({
     query,
     recordType,
     ...(nameServer === undefined ? {} : { nameServer }),
@@ -352,7 +345,7 @@ function dns(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
 const yearSeconds = 365 * 86_400;
 const minPeriodSeconds = 30;
 
-function push(monitor: SourceObject, entry: Entry): ConvertedCheck {
+function push(monitor: SourceObject, entry: Entry): make.ConvertedCheck {
   const interval = monitor.number('interval', 60);
   const retries = monitor.number('maxretries');
   const retryInterval = monitor.number('retry_interval') || interval;
@@ -363,24 +356,14 @@ function push(monitor: SourceObject, entry: Entry): ConvertedCheck {
   entry.changed(
     `jobs call another address (\`push_token\`): \`/api/push/<token>\` → \`/ping/<token>\`${isKept ? ' with the same token' : ' with a new token'}. Change every job. A call with \`status=down\` → \`/ping/<token>/fail\``,
   );
-  return {
-    checkType: 'HEARTBEAT',
-    ceiling: null,
-    fields: {
-      heartbeat: {
-        ...{ period, periodUnit: 'seconds' },
-        ...{ grace: Math.min(retries * retryInterval + 1, yearSeconds), graceUnit: 'seconds' },
-        ...(isKept ? { pingToken: token } : {}),
-      },
-    },
-  };
+  const grace = Math.min(retries * retryInterval + 1, yearSeconds);
+  return make.heartbeat(period, grace, isKept ? { pingToken: token } : {});
 }
 
-function realBrowser(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+function realBrowser(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
   const url = monitor.text('url');
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
-    entry.notCarried('the URL is not a valid http or https address. Nothing was created');
-    return null;
+    return entry.nothing('the URL is not a valid http or https address');
   }
   return {
     checkType: 'BROWSER',
@@ -402,14 +385,11 @@ function realBrowser(monitor: SourceObject, entry: Entry): ConvertedCheck | null
 
 const globalpingTypes: Readonly<Record<string, MonitorType>> = { http, ping, dns };
 
-function globalping(monitor: SourceObject, entry: Entry): ConvertedCheck | null {
+function globalping(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
   const subtype = monitor.text('subtype');
   const convert = lookUp(globalpingTypes, subtype);
   if (convert === undefined) {
-    entry.notCarried(
-      `\`globalping\` of subtype ${subtype} has no counterpart. Nothing was created`,
-    );
-    return null;
+    return entry.nothing(`\`globalping\` of subtype ${subtype} has no counterpart`);
   }
   entry.changed(
     `measured by Globalping at ${JSON.stringify(monitor.text('location'))} → at the locations of this import`,

@@ -1,26 +1,28 @@
 /** Monitors of Uptime Kuma become checks and check groups. */
-import { Channels, type ChannelBody } from '../channels.ts';
+import { subscribe, type Channel } from '../channels.ts';
 import { addCheck } from '../converted-check.ts';
 import { confirmationFor, remindersFor } from '../decide/retries.ts';
 import { SourceError } from '../mover.ts';
 import { ref, type Entry, type Plan, type Ref } from '../plan.ts';
 import { lookUp, type SourceObject } from '../source-object.ts';
-import { monitorTypes } from './monitor-types.ts';
+import { credentialFields, monitorTypes } from './monitor-types.ts';
 import { nearestOf } from './nearest.ts';
 
 /** What the source notes for itself. */
 export const bookkeeping = ['id', 'user_id', 'created_date', 'dns_last_result'];
+
+const forAll = (fields: readonly string[], why: string) =>
+  Object.fromEntries(fields.map((field) => [field, `\`${field}\`: ${why}`]));
 
 /** Why a field that has an effect there is not carried over. */
 const reasons: Readonly<Record<string, string>> = {
   weight: '`weight`: lists are in the order of names here',
   proxy_id: '`proxy_id`: a proxy belongs to a private location here; set `proxyUrl` there',
   cache_bust: '`cache_bust`: no random parameter is added to the URL',
-  save_response: '`save_response`: what is stored of answers is the same for all checks',
-  save_error_response:
-    '`save_error_response`: what is stored of answers is the same for all checks',
-  response_max_length:
-    '`response_max_length`: what is stored of answers is the same for all checks',
+  ...forAll(
+    ['save_response', 'save_error_response', 'response_max_length'],
+    'what is stored of answers is the same for all checks',
+  ),
   retry_only_on_status_code_failure:
     '`retry_only_on_status_code_failure`: retries follow every failure',
   domain_expiry_notification:
@@ -32,11 +34,10 @@ const reasons: Readonly<Record<string, string>> = {
   ping_numeric: '`ping_numeric` has no counterpart',
   ping_per_request_timeout: '`ping_per_request_timeout`: replies have their own time limit',
   ...Object.fromEntries(
-    [
-      ...['basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation', 'bearer_token'],
-      ...['oauth_client_id', 'oauth_client_secret', 'oauth_token_url', 'oauth_scopes'],
-      ...['oauth_auth_method', 'oauth_audience', 'tls_cert', 'tls_key'],
-    ].map((field) => [field, `\`${field}\` has no effect with this \`auth_method\``]),
+    credentialFields.map((field) => [
+      field,
+      `\`${field}\` has no effect with this \`auth_method\``,
+    ]),
   ),
   protocol: '`protocol` of Globalping has no counterpart',
   expiry_notification: '`expiry_notification`: certificates are watched for https addresses',
@@ -52,16 +53,12 @@ export interface ConvertedMonitor {
   name: string;
 }
 
-export interface NotificationOfMonitor {
-  /** Logical id, and the channel without its preferences about certificates. */
-  channels: { id: string; body: ChannelBody }[];
-}
-
 export interface MonitorContext {
   plan: Plan;
   monitors: ReadonlyMap<number, SourceObject>;
   tagsOf(id: number): string[];
-  notificationsOf(id: number): NotificationOfMonitor[];
+  /** Without their preferences about certificates. */
+  channelsOf(id: number): Channel[];
   /** The service of a status page that follows the check. */
   serviceOf(id: number): Ref | null;
   /** Days before a certificate expires. */
@@ -125,7 +122,7 @@ const convertGroup: Convert = (context, source) => {
   if (parents.length > 0) entry.changed(`nested group → group «${path.join(' / ')}»`);
   if (monitor.has('description')) entry.notCarried('`description`: groups have none');
   monitor.get('description');
-  if (context.notificationsOf(id).length > 0) {
+  if (context.channelsOf(id).length > 0) {
     entry.notCarried(
       'its notifications about the group as a whole: alerts are about single checks',
     );
@@ -153,27 +150,13 @@ function alerting(entry: Entry, monitor: SourceObject) {
   const interval = secondsOf(monitor);
   const delay = monitor.number('retry_interval') || interval;
   const confirmed = confirmationFor(monitor.number('maxretries'), delay, interval);
-  if (confirmed.change !== null) entry.changed(confirmed.change);
+  entry.changed(confirmed.change);
   const { reminders, change } = remindersFor(monitor.number('resend_interval') * interval);
-  if (change !== null) entry.changed(change);
+  entry.changed(change);
   return {
     retryStrategy: confirmed.retryStrategy,
     alertSettings: { ...confirmed.escalation, reminders },
   };
-}
-
-function subscribe(
-  context: MonitorContext,
-  id: number,
-  check: Ref,
-  wantsCertificates: boolean,
-): void {
-  const channels = new Channels(context.plan);
-  const warning = { sslExpiry: true, sslExpiryThreshold: context.certificateDays };
-  for (const { id: channel, body } of context.notificationsOf(id).flatMap((one) => one.channels)) {
-    if (!wantsCertificates) channels.subscribe(check, channel, body);
-    else channels.subscribe(check, `${channel}-certificates`, { ...body, ...warning });
-  }
 }
 
 const convertCheck: Convert = (context, source) => {
@@ -215,7 +198,11 @@ const convertCheck: Convert = (context, source) => {
       name: `${String(payload['name']).slice(0, 230)} is down`,
     };
   }
-  subscribe(context, id, check, wantsCertificates);
+  const warning = { sslExpiry: true, sslExpiryThreshold: context.certificateDays };
+  for (const channel of context.channelsOf(id)) {
+    const warns = { id: `${channel.id}-certificates`, body: { ...channel.body, ...warning } };
+    subscribe(plan, check, wantsCertificates ? warns : channel);
+  }
   return check;
 };
 

@@ -1,55 +1,34 @@
 /** Notifications of Uptime Kuma: the providers that have a channel here, by the text of `config.type`. */
-import {
-  addresses,
-  notCarriedKeys,
-  smsBody,
-  typedWebhook,
-  webhookHeaders,
-  type ChannelBody,
-} from '../channels.ts';
+import * as channels from '../channels.ts';
 import type { Entry } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
 import { parsedJson, type SourceObject, textOf } from '../source-object.ts';
 
 /** The channels of a notification: several for a list of mail addresses; null where it cannot exist. */
-type Provider = (config: SourceObject, entry: Entry, name: string) => ChannelBody[] | null;
+type Provider = (config: SourceObject, entry: Entry, name: string) => channels.ChannelBody[] | null;
+
+const ofServer = [
+  ...['smtpHost', 'smtpPort', 'smtpSecure', 'smtpUsername', 'smtpPassword', 'smtpFrom'],
+  ...['smtpIgnoreTLSError', 'smtpIgnoreSTARTTLS', 'smtpDkimDomain', 'smtpDkimKeySelector'],
+  ...['smtpDkimPrivateKey', 'smtpDkimHashAlgo', 'smtpDkimheaderFieldNames'],
+  ...['smtpDkimskipFields', 'smtpAdditionalHeaders'],
+];
 
 const smtp: Provider = (config, entry) => {
-  const to = ['smtpTo', 'smtpCC', 'smtpBCC'].flatMap((key) => addresses(config.text(key)));
-  notCarriedKeys(
-    config,
-    entry,
-    [
-      ...['smtpHost', 'smtpPort', 'smtpSecure', 'smtpUsername', 'smtpPassword', 'smtpFrom'],
-      ...['smtpIgnoreTLSError', 'smtpIgnoreSTARTTLS', 'smtpDkimDomain', 'smtpDkimKeySelector'],
-      ...['smtpDkimPrivateKey', 'smtpDkimHashAlgo', 'smtpDkimheaderFieldNames'],
-      ...['smtpDkimskipFields', 'smtpAdditionalHeaders'],
-    ],
-    'mail is sent through the mail server of this installation',
-  );
-  notCarriedKeys(
-    config,
-    entry,
-    ['customSubject', 'customBody', 'htmlBody'],
-    'mails have their own text here',
-  );
-  return [...new Set(to)].map((address) => ({ type: 'EMAIL', config: { address } }));
+  const ofText = ['customSubject', 'customBody', 'htmlBody'];
+  channels.notCarriedKeys(config, entry, ofServer, channels.ofMailServer);
+  channels.notCarriedKeys(config, entry, ofText, 'mails have their own text here');
+  return channels.emails(...['smtpTo', 'smtpCC', 'smtpBCC'].map((key) => config.text(key)));
 };
 
-const slackLike =
-  (urlKey: string, channelKey: string, lost: readonly string[], product: string | null): Provider =>
+const slack =
+  (urlKey: string, channelKey: string, ofLook: readonly string[], product?: string): Provider =>
   (config, entry) => {
-    const channel = config.text(channelKey);
-    notCarriedKeys(config, entry, lost, 'messages have their own look here');
-    if (product !== null) {
+    channels.notCarriedKeys(config, entry, ofLook, channels.ofLook);
+    if (product !== undefined) {
       entry.approximate(`${product} takes messages in the format of Slack: send a test alert`);
     }
-    return [
-      {
-        type: 'SLACK',
-        config: { url: config.text(urlKey), ...(channel === '' ? {} : { channel }) },
-      },
-    ];
+    return [channels.slack(config.text(urlKey), config.text(channelKey))];
   };
 
 /** Pairs of headers in a JSON text or an object. */
@@ -62,114 +41,84 @@ function headerPairs(given: unknown): [string, string][] | null {
 const webhook: Provider = (config, entry, name) => {
   const pairs = headerPairs(config.get('webhookAdditionalHeaders'));
   if (pairs === null) entry.notCarried('`webhookAdditionalHeaders` is not a JSON object');
-  const method = config.text('httpMethod').toUpperCase() || 'POST';
-  const contentType = config.text('webhookContentType');
-  notCarriedKeys(config, entry, ['webhookCustomBody'], 'templates are in another language here');
-  entry.approximate(
-    `the webhook posts ${contentType === 'form-data' ? 'JSON instead of a form' : 'another body'}: adapt what receives it`,
-  );
-  return [
-    {
-      type: 'WEBHOOK',
-      config: {
-        name,
-        url: config.text('webhookURL'),
-        method: ['GET', 'POST', 'PUT', 'PATCH'].includes(method) ? method : 'POST',
-        headers: webhookHeaders(entry, pairs ?? []),
-      },
-    },
-  ];
+  const ofText = ['webhookCustomBody'];
+  channels.notCarriedKeys(config, entry, ofText, 'templates are in another language here');
+  const isForm = config.text('webhookContentType') === 'form-data';
+  const body = isForm ? 'JSON instead of a form' : 'another body';
+  entry.approximate(`the webhook posts ${body}: adapt what receives it`);
+  const method = config.text('httpMethod').toUpperCase();
+  const settings = {
+    ...{ name, url: config.text('webhookURL') },
+    method: ['GET', 'PUT', 'PATCH'].includes(method) ? method : 'POST',
+    headers: channels.guardedHeaders(entry, pairs ?? []),
+  };
+  return [{ type: 'WEBHOOK', config: settings }];
 };
 
-const webhookOf =
-  (urlKey: string, webhookType: string, lost: readonly string[]): Provider =>
+const typedWebhook =
+  (urlKey: string, webhookType: string, ofLook: readonly string[]): Provider =>
   (config, entry, name) => {
-    notCarriedKeys(config, entry, lost, 'messages have their own look here');
-    return [typedWebhook(name, config.text(urlKey), webhookType)];
+    channels.notCarriedKeys(config, entry, ofLook, channels.ofLook);
+    return [channels.typedWebhook(name, config.text(urlKey), webhookType)];
   };
 
-const pagerDuty: Provider = (config, entry, name) => {
+const pagerDuty: Provider = (config, entry, serviceName) => {
   const url = config.text('pagerdutyIntegrationUrl');
   if (url !== '' && !/^https:\/\/events\.pagerduty\.com\//.test(url)) {
     entry.notCarried('`pagerdutyIntegrationUrl`: this installation has one events URL');
   }
-  if (config.text('pagerdutyPriority') !== '' && config.text('pagerdutyPriority') !== 'warning') {
+  if (!['', 'warning'].includes(config.text('pagerdutyPriority'))) {
     entry.notCarried('`pagerdutyPriority`: the severity follows from the alert here');
   }
   const autoResolve = config.text('pagerdutyAutoResolve');
   if (autoResolve === 'acknowledge') {
     entry.changed('recovery acknowledges the incident → recovery resolves it');
   }
-  return [
-    {
-      type: 'PAGERDUTY',
-      config: { serviceName: name, serviceKey: config.text('pagerdutyIntegrationKey') },
-      sendRecovery: autoResolve !== '0' && autoResolve !== '',
-    },
-  ];
+  const settings = { serviceName, serviceKey: config.text('pagerdutyIntegrationKey') };
+  const sendRecovery = autoResolve !== '0' && autoResolve !== '';
+  return [{ type: 'PAGERDUTY', config: settings, sendRecovery }];
 };
 
-const opsgenie: Provider = (config, _entry, name) => [
-  {
-    type: 'OPSGENIE',
-    config: {
-      ...{ name, apiKey: config.text('opsgenieApiKey') },
-      region: config.text('opsgenieRegion').toLowerCase() === 'eu' ? 'EU' : 'US',
-      priority: `P${Math.min(5, Math.max(1, config.number('opsgeniePriority', 3)))}`,
-    },
-  },
-];
+const opsgenie: Provider = (config, _entry, name) => {
+  const isEu = config.text('opsgenieRegion').toLowerCase() === 'eu';
+  const priority = Math.min(5, Math.max(1, config.number('opsgeniePriority', 3)));
+  return [channels.opsgenie(name, config.text('opsgenieApiKey'), isEu, `P${priority}`)];
+};
 
-const sms =
-  (numberKey: string): Provider =>
-  (config, entry, name) => {
-    const body = smsBody(config, entry, [numberKey], name);
-    return body && [body];
-  };
+/** Where the providers of text messages have the number. */
+const smsNumbers = {
+  ...{ twilio: 'twilioToNumber', clicksendsms: 'clicksendsmsToNumber', Elks: 'elksToNumber' },
+  ...{ '46elks': 'elksToNumber', plivo: 'plivoToNumber', octopush: 'octopushPhoneNumber' },
+  ...{ promosms: 'promosmsPhoneNumber', serwersms: 'serwersmsPhoneNumber', smsc: 'smscToNumber' },
+  ...{ telnyx: 'telnyxToNumber', gtxmessaging: 'gtxMessagingTo', SMSEagle: 'smseagleRecipient' },
+};
+const smsProviders = Object.entries(smsNumbers).map(([type, key]): [string, Provider] => [
+  type,
+  (config, entry, name) => channels.sms(config, entry, [key], name),
+]);
 
 /** Providers by `config.type`; the others are reported. */
 export const providers: Readonly<Record<string, Provider>> = {
-  smtp,
-  slack: slackLike(
-    'slackwebhookURL',
-    'slackchannel',
-    [
-      ...['slackusername', 'slackiconemo', 'slackbutton', 'slackrichmessage', 'slacktemplate'],
-      ...['slackTemplate', 'slackUseTemplate', 'slackIncludeGroupName', 'slackchannelnotify'],
-    ],
-    null,
-  ),
-  mattermost: slackLike(
-    'mattermostWebhookUrl',
-    'mattermostchannel',
+  ...Object.fromEntries(smsProviders),
+  ...{ smtp, webhook, PagerDuty: pagerDuty, Opsgenie: opsgenie },
+  slack: slack('slackwebhookURL', 'slackchannel', [
+    ...['slackusername', 'slackiconemo', 'slackbutton', 'slackrichmessage', 'slacktemplate'],
+    ...['slackTemplate', 'slackUseTemplate', 'slackIncludeGroupName', 'slackchannelnotify'],
+  ]),
+  mattermost: slack(
+    ...(['mattermostWebhookUrl', 'mattermostchannel'] as const),
     ['mattermostusername', 'mattermosticonemo', 'mattermosticonurl'],
     'Mattermost',
   ),
-  'rocket.chat': slackLike(
-    'rocketwebhookURL',
-    'rocketchannel',
+  'rocket.chat': slack(
+    ...(['rocketwebhookURL', 'rocketchannel'] as const),
     ['rocketusername', 'rocketiconemo', 'rocketbutton'],
     'Rocket.Chat',
   ),
-  webhook,
-  discord: webhookOf('discordWebhookUrl', 'WEBHOOK_DISCORD', [
+  discord: typedWebhook('discordWebhookUrl', 'WEBHOOK_DISCORD', [
     ...['discordUsername', 'discordPrefixMessage', 'discordChannelType', 'threadId', 'postName'],
     ...['disableUrl', 'discordMessageFormat', 'discordMessageTemplate'],
     ...['discordUseMessageTemplate', 'discordSuppressNotifications'],
   ]),
-  teams: webhookOf('webhookUrl', 'WEBHOOK_MSTEAMS', ['teamsEnableTags']),
-  PagerDuty: pagerDuty,
-  Opsgenie: opsgenie,
-  twilio: sms('twilioToNumber'),
-  clicksendsms: sms('clicksendsmsToNumber'),
-  Elks: sms('elksToNumber'),
-  '46elks': sms('elksToNumber'),
-  plivo: sms('plivoToNumber'),
-  octopush: sms('octopushPhoneNumber'),
-  promosms: sms('promosmsPhoneNumber'),
-  serwersms: sms('serwersmsPhoneNumber'),
-  smsc: sms('smscToNumber'),
-  telnyx: sms('telnyxToNumber'),
-  gtxmessaging: sms('gtxMessagingTo'),
-  SMSEagle: sms('smseagleRecipient'),
+  teams: typedWebhook('webhookUrl', 'WEBHOOK_MSTEAMS', ['teamsEnableTags']),
 };

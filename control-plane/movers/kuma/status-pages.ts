@@ -6,16 +6,16 @@ import type { SourceObject } from '../source-object.ts';
 const reasons: Readonly<Record<string, string>> = {
   footer_text: '`footer_text` has no counterpart',
   custom_css: '`custom_css`: pages have colours of their own here',
-  google_analytics_tag_id: '`google_analytics_tag_id`: pages do not follow their visitors',
-  analytics_id: '`analytics_id`: pages do not follow their visitors',
-  analytics_type: '`analytics_type`: pages do not follow their visitors',
-  analytics_script_url: '`analytics_script_url`: pages do not follow their visitors',
+  ...Object.fromEntries(
+    ['google_analytics_tag_id', 'analytics_id', 'analytics_type', 'analytics_script_url'].map(
+      (field) => [field, `\`${field}\`: pages do not follow their visitors`],
+    ),
+  ),
   search_engine_index: '`search_engine_index` has no counterpart',
   show_powered_by: '`show_powered_by` follows the plan here',
 };
 
 export interface Section {
-  id: number;
   section: SourceObject;
   /** Monitors in their order. */
   monitors: { id: number; name: string; link: SourceObject; hasCheck: boolean }[];
@@ -45,13 +45,13 @@ export function convertStatusPage(
   const entry = plan.entry('status page', String(id), title);
   page.skip('id', 'created_date', 'modified_date', 'password');
   if (!page.flag('published')) {
-    entry.notCarried('the status page is not published. Nothing was created');
+    entry.nothing('the status page is not published');
     return;
   }
   const given = page.text('slug');
   const url = given.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '');
   if (!pageSlug.safeParse(url).success) {
-    entry.notCarried(`its address \`${given}\` is not usable. Nothing was created`);
+    entry.nothing(`its address \`${given}\` is not usable`);
     return;
   }
   if (url !== given) entry.changed(`address \`${given}\` → \`${url}\``);
