@@ -20,21 +20,26 @@ export const unsetText = (names: readonly string[]): string =>
 
 export class FilledVariables {
   readonly #plan: Plan;
-  readonly #filled: { name: string; value: string; isSet: boolean }[] = [];
+  readonly #filled: { name: string; value: string; wanted: string | null }[] = [];
 
   constructor(plan: Plan) {
     this.#plan = plan;
   }
 
-  /** Names of variables in a record that have no value: what it becomes cannot be known. */
+  /**
+   * Names of variables in a record that have no value: what it becomes cannot be known, so the import needs them.
+   * Those of other parts of the files do not matter.
+   */
   unsetIn(given: unknown): string[] {
     const found = JSON.stringify(given).matchAll(marks);
     const filled = [...found].flatMap(([, index]) => this.#filled[Number(index)] ?? []);
-    return [...new Set(filled.flatMap(({ name, isSet }) => (isSet ? [] : [name])))];
+    const unset = filled.flatMap(({ name, wanted }) => (wanted === null ? [] : [{ name, wanted }]));
+    for (const { wanted } of unset) this.#plan.need(wanted);
+    return [...new Set(unset.map(({ name }) => name))];
   }
 
-  /** What stands in the place of a variable while its file is read. */
-  fill(name: string, given: string | undefined): string {
+  /** What stands in the place of a variable while its file is read; `wanted` says what is missing. */
+  fill(name: string, given: string | undefined, wanted: string | null): string {
     const value = given ?? '';
     if (given !== undefined && isPlain(value)) {
       this.#plan.say('CHANGED', `The environment variable ${name} is filled in as \`${value}\`.`);
@@ -45,9 +50,7 @@ export class FilledVariables {
     const rest = value.slice(scheme.length);
     const known = this.#filled.findIndex((each) => each.name === name);
     if (known !== -1) return scheme + markOf(known);
-    return (
-      scheme + markOf(this.#filled.push({ name, value: rest, isSet: given !== undefined }) - 1)
-    );
+    return scheme + markOf(this.#filled.push({ name, value: rest, wanted }) - 1);
   }
 
   /** Replaces the marks of all resources. */

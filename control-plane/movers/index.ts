@@ -41,9 +41,19 @@ export function planImport(given: readonly SourceFile[], request: ImportRequest)
   const from = request.from ?? recognise(files);
   const mover = formats[from];
   const plan = new Plan(mover.title, projectId(request.project ?? `import-${from}`), request);
-  mover.convert(files.filter(mover.reads), plan);
-  for (const { path } of files.filter((file) => !mover.reads(file))) {
-    plan.say('NOT_CARRIED', `${path} is not read.`);
+  const others = formatNames.filter((name) => formats[name].convert !== mover.convert);
+  /** The other product whose file it is. */
+  const ownerOf = (file: SourceFile) =>
+    mover.recognises([file])
+      ? undefined
+      : others.find((name) => formats[name].reads(file) && formats[name].recognises([file]));
+  const isRead = (file: SourceFile) => mover.reads(file) && ownerOf(file) === undefined;
+  mover.convert(files.filter(isRead), plan);
+  for (const file of files.filter((one) => !isRead(one))) {
+    const owner = ownerOf(file);
+    const why =
+      owner === undefined ? '' : `: it is of ${formats[owner].title}, import it by itself`;
+    plan.say('NOT_CARRIED', `${file.path} is not read${why}.`);
   }
   plan.settle();
   if (plan.resources.length === 0 && plan.lines.length === 0) {

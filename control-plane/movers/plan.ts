@@ -88,6 +88,8 @@ export class Entry {
   readonly name: string;
   readonly #place: string | null;
   readonly #said = new Set<string>();
+  /** Objects without which it is not the same: it is exact where they are. */
+  readonly basedOn = new Set<Entry>();
   isDeactivated = false;
   lines = 0;
 
@@ -107,6 +109,10 @@ export class Entry {
     const { object, name } = this;
     const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
     this.#plan.lines.push({ class: kind, object, name, place: this.#place, text: sentence });
+  }
+
+  get isExact(): boolean {
+    return this.lines === 0 && this.basedOn.values().every((one) => one.isExact);
   }
 
   changed(text: string | null): void {
@@ -401,7 +407,7 @@ export class Plan {
     return Object.fromEntries(
       reportClasses.map((kind) => [
         kind,
-        kind === 'EXACT' ? this.entries.filter((entry) => entry.lines === 0).length : count(kind),
+        kind === 'EXACT' ? this.entries.filter((entry) => entry.isExact).length : count(kind),
       ]),
     ) as Record<ReportClass, number>;
   }

@@ -110,6 +110,8 @@ function filesWithin(path: string, fields: Fields, decoded: (text: string) => st
   });
 }
 
+const holdsFiles = ({ config, serverFiles }: Fields) => isFields(config) || isFields(serverFiles);
+
 /** What is in a document: wrappers of Kubernetes and of Helm are opened. */
 function opened(path: string, value: unknown, decoded: (text: string) => string): Configuration[] {
   if (!isFields(value)) return [{ path, value }];
@@ -118,9 +120,10 @@ function opened(path: string, value: unknown, decoded: (text: string) => string)
     return items.flatMap((item) => opened(path, item, decoded));
   }
   if (kind === 'ConfigMap' || kind === 'Secret') return filesWithin(path, value, decoded);
-  const isRelease = kind === 'HelmRelease' && isFields(spec) && isFields(spec['values']);
-  if (isRelease) return opened(path, spec['values'], decoded);
-  if (kind !== undefined || (!isFields(config) && !isFields(serverFiles))) return [{ path, value }];
+  const values = kind === 'HelmRelease' && isFields(spec) ? spec['values'] : null;
+  // Those of other charts hold no configuration.
+  if (isFields(values) && holdsFiles(values)) return opened(path, values, decoded);
+  if (kind !== undefined || !holdsFiles(value)) return [{ path, value }];
   const others = Object.keys(value).filter((name) => name !== 'config' && name !== 'serverFiles');
   return [
     ...[config, ...Object.values(isFields(serverFiles) ? serverFiles : {})].filter(isFields),

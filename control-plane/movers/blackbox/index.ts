@@ -130,9 +130,10 @@ const readFields = new Set([
 ]);
 
 /** Why others are not. */
+const afterProbe = 'is not run: rules select by the labels that targets have before it';
 const reasons: Readonly<Record<string, string>> = {
-  metric_relabel_configs:
-    '`metric_relabel_configs` is not run: rules select by the labels that targets have before it',
+  metric_relabel_configs: `\`metric_relabel_configs\` ${afterProbe}`,
+  metric_relabelings: `\`metricRelabelings\` ${afterProbe}`,
 };
 
 /** Parameters of the exporter that are carried over. */
@@ -174,6 +175,7 @@ function convertTarget(context: Context, { job, labels, group }: Target): void {
     );
     return;
   }
+  entry.basedOn.add(module.entry);
   context.exporters.add(exporter);
   const made = module.check(target, labels['__param_hostname'] ?? '', entry);
   if (made === null) return;

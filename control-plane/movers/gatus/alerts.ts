@@ -150,6 +150,7 @@ export class Alerting {
         continue;
       }
       const standard = config['default-alert'];
+      this.#filled.unsetIn(standard ?? {});
       const alert = new SourceObject(
         { ...(isFields(standard) ? standard : {}), ...given },
         defaults,
@@ -158,6 +159,7 @@ export class Alerting {
       const override = alert.get('provider-override');
       const own = isFields(override) ? override : {};
       const { id, bodies, entry: provider } = this.#provide(type, group, own, owner);
+      if (bodies.length === 0) entry.basedOn.add(provider);
       const failureThreshold = alert.number('failure-threshold', 3);
       const reminder = goDuration(alert.get('minimum-reminder-interval')) ?? 0;
       if (reminder > 0) reminders.push(reminder);

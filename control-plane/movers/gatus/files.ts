@@ -41,12 +41,11 @@ export function expandEnvironment(text: string, plan: Plan, filled: FilledVariab
       if (name === undefined) return '$';
       if (comments.some(([from, to]) => offset >= from && offset < to)) return whole;
       const value = plan.options.environment[name];
-      if (odd !== undefined) {
-        plan.need(`\`${whole}\` as its value: it is filled in by another tool, so render it first`);
-      } else if (value === undefined) {
-        plan.need(`the environment variable ${name}, which the files name (\`${whole}\`)`);
-      }
-      return filled.fill(name, value);
+      const wanted =
+        odd === undefined
+          ? `the environment variable ${name}, which the files name (\`${whole}\`)`
+          : `\`${whole}\` as its value: it is filled in by another tool, so render it first`;
+      return filled.fill(name, value, odd === undefined && value !== undefined ? null : wanted);
     },
   );
 }

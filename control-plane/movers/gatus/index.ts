@@ -238,8 +238,14 @@ interface Context {
 }
 
 /** True where it has windows. */
-function convertMaintenance({ plan }: Context, owner: string, name: string, given: unknown) {
+function convertMaintenance(
+  { plan, filled }: Context,
+  owner: string,
+  name: string,
+  given: unknown,
+): boolean {
   if (!isFields(given)) return false;
+  filled.unsetIn(given);
   const window = new SourceObject(given, { enabled: true });
   const entry = plan.entry('maintenance', owner, name, given);
   const startTime = window.text('start');

@@ -8,7 +8,7 @@ import { lookUp, parsedJson, SourceObject, textOf } from '../source-object.ts';
 import { isBackup, tablesOfBackup } from './backup.ts';
 import { maintenanceTag } from '../windows.ts';
 import { convertMaintenance } from './maintenance.ts';
-import { convertMonitor, parentsOf } from './monitors.ts';
+import { convertMonitor, parentsOf, type Notification } from './monitors.ts';
 import { providers } from './notifications.ts';
 import { convertStatusPage, serviceId, type Section } from './status-pages.ts';
 
@@ -122,14 +122,15 @@ function linked(tables: SourceTables, table: string, from: string, to: string) {
   return new Map(byId.map(([id, links]) => [id, links.map((row) => Number(row[to]))]));
 }
 
-function readNotifications(plan: Plan, tables: SourceTables): Map<number, Channel[]> {
-  const found = new Map<number, Channel[]>();
+function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notification> {
+  const found = new Map<number, Notification>();
   const concerned = linked(tables, 'monitor_notification', 'notification_id', 'monitor_id');
   for (const row of rows(tables, 'notification')) {
     const id = Number(row['id']);
     const notification = new SourceObject(row, { active: 1 });
     const name = notification.text('name');
     const entry = plan.entry('notification', textOf(id), name);
+    found.set(id, { entry, channels: [] });
     const given = parsedJson(notification.text('config'));
     if (given === undefined) {
       entry.nothing('its configuration is not valid JSON');
@@ -170,7 +171,7 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Channe
     }
     entry.leftovers(config);
     entry.leftovers(notification);
-    found.set(id, channels);
+    found.set(id, { entry, channels });
   }
   return found;
 }
@@ -296,7 +297,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
         .flatMap((one) => maintenances.get(one) ?? [])
         .map((one) => maintenanceTag(plan, one)),
     ],
-    channelsOf: (id: number) =>
+    notificationsOf: (id: number) =>
       (notified.get(id) ?? []).flatMap((one) => notifications.get(one) ?? []),
     serviceOf: (id: number) => (shown.has(id) ? ref(serviceId(id)) : null),
   };
@@ -309,7 +310,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   const checks = new Map(
     [...monitors].map(([id, monitor]) => [id, convertMonitor(context, id, monitor)] as const),
   );
-  for (const channel of [...notifications.values()].flat()) {
+  for (const channel of [...notifications.values()].flatMap((one) => one.channels)) {
     const { id } = channel;
     const isSplit = plan.has(id) && plan.has(`${id}-certificates`);
     // A new check subscribes to one of the two.

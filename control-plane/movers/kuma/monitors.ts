@@ -53,12 +53,17 @@ export interface ConvertedMonitor {
   name: string;
 }
 
+export interface Notification {
+  entry: Entry;
+  /** Without their preferences about certificates; none where it has no counterpart. */
+  channels: Channel[];
+}
+
 export interface MonitorContext {
   plan: Plan;
   monitors: ReadonlyMap<number, SourceObject>;
   tagsOf(id: number): string[];
-  /** Without their preferences about certificates. */
-  channelsOf(id: number): Channel[];
+  notificationsOf(id: number): Notification[];
   /** The service of a status page that follows the check. */
   serviceOf(id: number): Ref | null;
   /** Days before a certificate expires. */
@@ -122,7 +127,7 @@ const convertGroup: Convert = (context, source) => {
   if (parents.length > 0) entry.changed(`nested group → group «${path.join(' / ')}»`);
   if (monitor.has('description')) entry.notCarried('`description`: groups have none');
   monitor.get('description');
-  if (context.channelsOf(id).length > 0) {
+  if (context.notificationsOf(id).some(({ channels }) => channels.length > 0)) {
     entry.notCarried(
       'its notifications about the group as a whole: alerts are about single checks',
     );
@@ -199,9 +204,12 @@ const convertCheck: Convert = (context, source) => {
     };
   }
   const warning = { sslExpiry: true, sslExpiryThreshold: context.certificateDays };
-  for (const channel of context.channelsOf(id)) {
-    const warns = { id: `${channel.id}-certificates`, body: { ...channel.body, ...warning } };
-    subscribe(plan, check, wantsCertificates ? warns : channel);
+  for (const notification of context.notificationsOf(id)) {
+    if (notification.channels.length === 0) entry.basedOn.add(notification.entry);
+    for (const channel of notification.channels) {
+      const warns = { id: `${channel.id}-certificates`, body: { ...channel.body, ...warning } };
+      subscribe(plan, check, wantsCertificates ? warns : channel);
+    }
   }
   return check;
 };
