@@ -88,6 +88,10 @@ export function addressOf(text: string): { host: string; port: number | null } |
   return { host: found.host, port: found.port === 0 ? null : found.port };
 }
 
+/** An address as names and messages may have it. */
+export const withoutLogin = (address: string, instead = ''): string =>
+  address.replace(/^([a-z]+:\/\/)?[^/@\s]*@/i, `$1${instead}`);
+
 /** Host and port of an address; null, with a line, without a host, or without a port where one is needed. */
 export function placeFor(
   entry: Entry,
@@ -97,7 +101,7 @@ export function placeFor(
   const address = addressOf(text);
   const port = address?.port ?? defaultPort;
   if (address !== null && port !== null) return { hostname: address.host, port };
-  const shown = text.replace(/^([a-z]+:\/\/)?[^/@\s]*@/i, '$1…@');
+  const shown = withoutLogin(text, '…@');
   return entry.nothing(`\`${shown}\` is not a host${defaultPort === null ? ' with a port' : ''}`);
 }
 

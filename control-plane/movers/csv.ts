@@ -122,7 +122,7 @@ function typeOf(row: SourceObject): string {
 }
 
 function convertRow(plan: Plan, row: SourceObject): void {
-  const name = row.text('name') || row.text('target');
+  const name = row.text('name') || make.withoutLogin(row.text('target'));
   const id = slug(row.text('id') || name);
   const entry = plan.entry('row', id, name);
   const type = typeOf(row);

@@ -44,8 +44,11 @@ export interface HttpCheck extends ConvertedCheck {
   fields: { request: Record<string, unknown> };
 }
 
-/** Null, with a line in the report, for a request that cannot exist here. */
-export function httpCheck(entry: Entry, parts: HttpParts): HttpCheck | null {
+/**
+ * Null, with a line in the report, for a request that cannot exist here. Credentials belong to `owner`: what several
+ * checks share is stored once.
+ */
+export function httpCheck(entry: Entry, parts: HttpParts, owner = entry): HttpCheck | null {
   const method = parts.method.toUpperCase();
   if (!methods.includes(method)) {
     return entry.nothing(`method ${method} has no counterpart`);
@@ -83,13 +86,13 @@ export function httpCheck(entry: Entry, parts: HttpParts): HttpCheck | null {
       request: {
         ...common,
         method,
-        headers: guardedHeaders(entry, parts.headers.slice(0, maxHeaders)),
+        headers: guardedHeaders(owner, parts.headers.slice(0, maxHeaders)),
         body: parts.body,
         bodyType: parts.body === '' ? 'NONE' : parts.bodyType,
         basicAuth:
           auth === null
             ? null
-            : { username: auth.username, password: entry.secret('password', auth.password) },
+            : { username: auth.username, password: owner.secret('password', auth.password) },
       },
     },
   };

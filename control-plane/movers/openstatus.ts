@@ -2,14 +2,15 @@
 import type { DataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import { addCheck, dnsCheck, placeFor, tcpCheck, type ConvertedCheck } from './converted-check.ts';
 import { confirmationFor } from './decide/retries.ts';
-import { assertion, type Assertion } from './decide/assertion.ts';
+import { assertion, numeric, type Assertion } from './decide/assertion.ts';
+import type { Operator } from './decide/compare.ts';
 import { goDuration } from './decide/go-duration.ts';
 import { assertionsFor } from './decide/status-codes.ts';
 import { httpCheck } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
 import { slug, type Entry, type Plan } from './plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, recordsIn, SourceObject, textOf } from './source-object.ts';
+import { lookUp, recordsIn, SourceObject } from './source-object.ts';
 import { isYaml, yamlDocuments } from './yaml-files.ts';
 
 /** The nearest location for each region, by its city code. */
@@ -35,6 +36,10 @@ const comparisons: Readonly<Record<string, string>> = {
   not_empty: 'NOT_EMPTY',
 };
 
+const operators: Readonly<Record<string, Operator>> = {
+  ...{ eq: '==', not_eq: '!=', gt: '>', gte: '>=', lt: '<', lte: '<=' },
+};
+
 function recognised(file: SourceFile): boolean {
   return (
     isYaml(file) &&
@@ -48,14 +53,8 @@ function assertionOf(given: SourceObject, entry: Entry): Assertion | null {
   const target = given.text('target');
   const comparison = lookUp(comparisons, compare);
   if (kind === 'statusCode') {
-    const code = given.number('target');
-    const shifted: Record<string, [string, number]> = {
-      gte: ['GREATER_THAN', code - 1],
-      lte: ['LESS_THAN', code + 1],
-    };
-    const [how, value] = lookUp(shifted, compare) ?? [comparison, code];
-    if (how === undefined) return null;
-    return assertion('STATUS_CODE', how, value);
+    const operator = lookUp(operators, compare);
+    return operator === undefined ? null : numeric('STATUS_CODE', operator, given.number('target'));
   }
   const isOrder = ['gt', 'gte', 'lt', 'lte'].includes(compare);
   const source = lookUp({ header: 'HEADERS', textBody: 'TEXT_BODY' }, kind);

@@ -1,5 +1,5 @@
 /** Probes of Prometheus: jobs that scrape the blackbox_exporter, its modules, and alert rules. */
-import { addCertificateCheck, addCheck, minSeconds } from '../converted-check.ts';
+import { addCertificateCheck, addCheck, minSeconds, withoutLogin } from '../converted-check.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { regexOfGlob } from '../decide/glob.ts';
 import type { Mover, SourceFile } from '../mover.ts';
@@ -151,14 +151,15 @@ interface Target {
 function convertTarget(context: Context, { job, labels, group }: Target): void {
   const { plan } = context;
   const target = labels['__param_target'] ?? '';
-  const name = labels['instance'] ?? target;
+  const shown = withoutLogin(target);
+  const name = withoutLogin(labels['instance'] ?? target);
   const jobName = labels['job'] ?? job.entry.name;
   const moduleName = labels['__param_module'] ?? 'http_2xx';
   const { __address__: exporter = '', ...own } = labels;
   const series = JSON.stringify(Object.entries(own).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  const base = plan.idFor(slug([jobName, moduleName, target].join('-')), series);
+  const base = plan.idFor(slug([jobName, moduleName, shown].join('-')), series);
   if (context.probes.some(({ logicalId }) => logicalId === `target-${base}`)) {
-    plan.say('NOT_CARRIED', `Job ${jobName} has target ${target} twice: it becomes one check.`);
+    plan.say('NOT_CARRIED', `Job ${jobName} has target ${shown} twice: it becomes one check.`);
     return;
   }
   const entry = plan.entry('target', base, name, group.given);

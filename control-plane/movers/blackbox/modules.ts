@@ -173,12 +173,6 @@ const http: Prober = (settings, entry) => {
     ipFamily: ipFamilyOf(settings, entry),
     assertions: [...assertions, ...bodyAssertions(settings), ...headerAssertions(settings, entry)],
   };
-  // Secrets are stored once for a module, not once for each of its targets.
-  const stored = httpCheck(entry, { ...shared, url: 'https://target.invalid/', headers });
-  const { headers: storedHeaders, basicAuth } = (stored?.fields.request ?? {}) as Record<
-    string,
-    unknown
-  >;
   return (target, hostname, own) => {
     const url = /^[a-z]+:\/\//i.test(target) ? target : `http://${target}`;
     const isSecure = /^https:/i.test(url);
@@ -189,31 +183,10 @@ const http: Prober = (settings, entry) => {
     if (hostname !== '' && isSecure) {
       own.deactivated(`the name ${hostname} for TLS (\`hostname\`) has no counterpart`);
     }
-    const check = httpCheck(own, {
-      ...shared,
-      url,
-      headers: hostname === '' ? headers : [...headers, ['Host', hostname]],
-      basicAuth: null,
-    });
-    if (check === null || stored === null) return null;
-    const isApi = check.checkType === 'API' || stored.checkType === 'API';
-    const given = Array.isArray(storedHeaders) ? (storedHeaders as unknown[]) : [];
+    const sent = hostname === '' ? headers : [...headers, ['Host', hostname] as const];
+    const check = httpCheck(own, { ...shared, url, headers: sent }, entry);
     const server = make.tlsServerOf(url, { ...tls, serverName: hostname || tls.serverName });
-    return {
-      ...(server === null ? {} : { server }),
-      checkType: isApi ? 'API' : 'URL',
-      ceiling: check.ceiling,
-      fields: {
-        request: isApi
-          ? {
-              ...check.fields.request,
-              ...{ method: shared.method, body, bodyType: body === '' ? 'NONE' : shared.bodyType },
-              headers: hostname === '' ? given : [...given, { key: 'Host', value: hostname }],
-              basicAuth: basicAuth ?? null,
-            }
-          : check.fields.request,
-      },
-    };
+    return check === null || server === null ? check : { ...check, server };
   };
 };
 

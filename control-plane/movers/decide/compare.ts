@@ -14,3 +14,11 @@ export const compare: Readonly<Record<Operator, (value: number, limit: number) =
 export const flipped: Readonly<Record<Operator, Operator>> = {
   ...{ '==': '==', '!=': '!=', '<=': '>=', '>=': '<=', '<': '>', '>': '<' },
 };
+
+/** The number next to another one: nothing lies between, so "above the one before" is "at least". */
+export function adjacent(number: number, isAbove: boolean): number {
+  if (number === 0) return isAbove ? Number.MIN_VALUE : -Number.MIN_VALUE;
+  const bits = new BigInt64Array(new Float64Array([number]).buffer);
+  bits[0] = (bits[0] ?? 0n) + (number > 0 === isAbove ? 1n : -1n);
+  return new Float64Array(bits.buffer)[0] ?? number;
+}

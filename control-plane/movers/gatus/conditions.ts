@@ -1,8 +1,7 @@
 /** Conditions of Gatus as assertions. All conditions of an endpoint must hold, as all assertions must. */
 import { healthStatuses } from '@monitor/shared/contract/checks/grpc.ts';
-import { adjacent } from '../decide/adjacent.ts';
-import { assertion, type Assertion } from '../decide/assertion.ts';
-import { compare, flipped, type Operator } from '../decide/compare.ts';
+import { assertion, numeric, type Assertion } from '../decide/assertion.ts';
+import { adjacent, compare, flipped, type Operator } from '../decide/compare.ts';
 import { containedText, escapeRegex, regexOfGlob } from '../decide/glob.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { jsonPathOfKeys } from '../decide/json-path.ts';
@@ -55,24 +54,6 @@ function numberOf(text: string): number | null {
 /** What a whole number is compared with: without an order, as a text unless both are whole. */
 const wholeOf = ({ operator, right }: Condition): number | null =>
   isEquality(operator) && !/^[+-]?\d+$/.test(right) ? null : numberOf(right);
-
-/** A comparison of a whole number. */
-function numeric(
-  source: string,
-  operator: Operator,
-  number: number,
-  where: Assertion = {},
-): Assertion {
-  const [comparison, target] = {
-    '==': ['EQUALS', number] as const,
-    '!=': ['NOT_EQUALS', number] as const,
-    '<=': ['LESS_THAN', number + 1] as const,
-    '>=': ['GREATER_THAN', number - 1] as const,
-    '<': ['LESS_THAN', number] as const,
-    '>': ['GREATER_THAN', number] as const,
-  }[operator];
-  return assertion(source, comparison, target, where);
-}
 
 const isEquality = (operator: Operator) => operator === '==' || operator === '!=';
 

@@ -1,7 +1,7 @@
 /** The monitor types of Uptime Kuma: what each becomes. */
 import * as make from '../converted-check.ts';
-import { adjacent } from '../decide/adjacent.ts';
 import { assertion, type Assertion } from '../decide/assertion.ts';
+import { adjacent } from '../decide/compare.ts';
 import { parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
 import { httpCheck } from '../http-request.ts';
 import type { Entry } from '../plan.ts';

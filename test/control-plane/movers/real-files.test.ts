@@ -8,13 +8,13 @@ import { planOf, textOf } from '../../support/movers.ts';
 const file = (path: string, text: string): SourceFile => ({ path, text, tables: null });
 const yaml = (path: string, value: unknown) => file(path, stringify(value));
 
-const scrape = (module: string) => ({
+const scrape = (module: string, target = 'https://shop.example') => ({
   scrape_configs: [
     {
       job_name: 'web',
       metrics_path: '/probe',
       params: { module: [module] },
-      static_configs: [{ targets: ['https://shop.example'] }],
+      static_configs: [{ targets: [target] }],
       relabel_configs: [
         { source_labels: ['__address__'], target_label: '__param_target' },
         { target_label: '__address__', replacement: 'blackbox:9115' },
@@ -139,4 +139,28 @@ test('a variable is needed where a part that is imported has it, and nowhere els
     assert.equal(found.length, needed ? 1 : 0, textOf(plan));
     assert.deepEqual(planOf([given], { environment: { NAME: '3' } }).missing, []);
   }
+});
+
+test('a login in the address of a target is kept, unless its module has one', () => {
+  for (const [target, http, username] of [
+    ['https://probe:canary@shop.example/', ipv4, 'probe'],
+    [
+      'https://probe:canary@shop.example/',
+      { ...ipv4, basic_auth: { username: 'module' } },
+      'module',
+    ],
+    ['https://shop.example/', { ...ipv4, basic_auth: { username: 'module' } }, 'module'],
+    ['https://shop.example/', ipv4, undefined],
+  ] as const) {
+    const modules = { http_2xx: { prober: 'http', http } };
+    const plan = planOf([yaml('p.yaml', scrape('http_2xx', target)), yaml('b.yaml', { modules })]);
+    const [check] = plan.resources.filter(({ type }) => type === 'check');
+    const request = check?.payload['request'] as { basicAuth?: { username: string } | null };
+    assert.equal(request.basicAuth?.username, username);
+    assert.doesNotMatch(JSON.stringify([plan.resources, textOf(plan)]), /canary/);
+  }
+  const rows = 'target\nhttps://probe:canary@shop.example/\nhttps://other.example/\n';
+  const table = planOf([file('checks.csv', rows)]);
+  assert.doesNotMatch(JSON.stringify([table.resources, textOf(table)]), /canary/);
+  assert.equal(table.variables.length, 1);
 });
