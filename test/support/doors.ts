@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import type { NamedCommand } from '@monitor/shared/named-commands.ts';
+import type { newProgram } from '../../agent/program.ts';
+
+type Command = ReturnType<typeof newProgram>;
 
 const repository = join(import.meta.dirname, '..', '..');
 
