@@ -17,7 +17,8 @@ const MiB = 1_048_576;
 export const doors = {
   healthPort: {
     files: ['status/probes.ts'],
-    reachedBy: 'any client that reaches AGENT_HEALTH_HOST and AGENT_HEALTH_PORT; nothing is changed by it',
+    reachedBy:
+      'any client that reaches AGENT_HEALTH_HOST and AGENT_HEALTH_PORT; nothing is changed by it',
     // Scrapes of /probe where PROBE_ENDPOINT opens it; more in line would only be late.
     probes: { atOnce: 32, waiting: 128, longestMs: 120_000 },
     ...door({ egress: ['visitor'], logged: 'probes, at debug' }),
