@@ -45,7 +45,6 @@ export async function openWebhook({
     until: (isEnough) =>
       eventually(
         () => isEnough(deliveries),
-        60_000,
         () => JSON.stringify(deliveries),
       ),
     async [Symbol.asyncDispose]() {

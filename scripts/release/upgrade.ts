@@ -60,7 +60,6 @@ async function goThere(
     const from = count();
     await eventually(
       () => count() >= from + moreResults,
-      limitMs,
       () => `no results with ${what}`,
     );
   };

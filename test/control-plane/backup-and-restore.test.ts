@@ -88,7 +88,6 @@ test('a backup taken while serve writes is restored as it was', async () => {
   const writer = keepWriting(serving.url, rawKey);
   await eventually(
     () => writer.acknowledged() > 0,
-    60_000,
     () => 'nothing is written',
   );
   const before = writer.acknowledged();

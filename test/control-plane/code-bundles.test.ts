@@ -29,6 +29,7 @@ import { ownedObjects } from '../../control-plane/results/owned-objects.ts';
 import { pruneArtifacts } from '../../control-plane/results/prune-artifacts.ts';
 import { startS3 } from '../support/s3.ts';
 import { TestClock } from '../support/test-clock.ts';
+import { longestWaitMs } from '../../proof/system.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const dayMs = 86_400_000;
@@ -361,7 +362,7 @@ test('a length that promises more than comes leaves nothing behind', async () =>
   });
   request.on('error', () => undefined);
   request.write(gzip('only this'));
-  const until = Date.now() + 60_000;
+  const until = Date.now() + longestWaitMs;
   const eventually = async (isThere: boolean) => {
     while ((await cp.incoming()).length > 0 !== isThere) {
       assert.ok(Date.now() < until, isThere ? 'never began' : 'the partial file stays');

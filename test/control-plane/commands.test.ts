@@ -323,7 +323,7 @@ test('a running serve refuses a revoked key and an expired one', async () => {
   assert.match(out, /serve refuses it within 5 s/);
   for (const [what, key] of Object.entries({ revoked: revoked.rawKey, expired: expiring.rawKey })) {
     const isRefused = async () => (await statusWith(serving.url, key)) === 401;
-    await eventually(isRefused, 60_000, () => `the ${what} key still works`);
+    await eventually(isRefused, () => `the ${what} key still works`);
   }
   assert.equal(await statusWith(serving.url, kept.rawKey), 200);
   assert.match((await operator.run('keys', 'revoke', revoked.id)).out, /was revoked before/);

@@ -16,7 +16,6 @@ async function agentAt(bench: Bench, location: string): Promise<FakeAgent> {
 const until = (stand: () => Promise<LocationState | undefined>, state: string) =>
   eventually(
     async () => (await stand())?.state === state,
-    60_000,
     () => state,
   );
 
@@ -68,7 +67,6 @@ test('an agent that left is listed as gone for a day', async () => {
   await agent.call('goodbye', { agentId: agent.id }, 204);
   await eventually(
     async () => (await agentsOf(bench))[0]?.goneAt !== null,
-    60_000,
     () => 'gone',
   );
   const [gone] = await agentsOf(bench);
@@ -89,7 +87,6 @@ test('a location says whether it is served, since when, and how many checks need
   await agent.checkIn();
   await eventually(
     async () => (await statesOf(bench)).some((one) => one.servedSince !== null),
-    60_000,
     () => 'served',
   );
   const brief = (await statesOf(bench)).map((one) => [
@@ -165,7 +162,6 @@ test('a visit that waits, a batch of no results and a file of nobody leave no tr
   void held.then(() => (isHeld = false));
   await eventually(
     () => bench.clock.pending > 0,
-    60_000,
     () => 'the visit waits',
   );
   assert.equal(isHeld, true);
@@ -199,7 +195,6 @@ test('a poll that waits while its key is deleted is a refusal at once', async ()
       bench.clock.advance(100);
       return isOver;
     },
-    60_000,
     () => 'the poll is answered',
   );
   await waiting;

@@ -200,7 +200,6 @@ test('checks of every type run, and no secret comes out in any encoding', async 
       }
       return results.size === checks.size;
     },
-    180_000,
     () => `results of ${[...results.keys()].join(', ')} alone`,
   );
   echo.close();
@@ -240,7 +239,6 @@ test('checks of every type run, and no secret comes out in any encoding', async 
       attempts = await system.api<Result[]>('GET', path);
       return attempts.length === 1;
     },
-    60_000,
     () => `one attempt of the run that waits: ${JSON.stringify(attempts)}`,
   );
   for (const file of filesUnder(join(folder.path, 'agent'))) {

@@ -34,7 +34,6 @@ test('agents go on when their control plane moves to a PostgreSQL, and every slo
   }
   await eventually(
     () => system.runs().filter(({ state }) => state === 'FINAL').length >= checks.length,
-    60_000,
     () => 'no check had a slot before the move',
   );
   system.controlPlane.signal('SIGTERM');
@@ -69,7 +68,7 @@ test('agents go on when their control plane moves to a PostgreSQL, and every slo
     unfinished = [...slotsUntil(checks, until)].filter((slot) => !finals.has(slot));
     return Date.now() > until && unfinished.length === 0;
   };
-  await eventually(isComplete, 120_000, () => `slots without a result: ${unfinished.join(', ')}`);
+  await eventually(isComplete, () => `slots without a result: ${unfinished.join(', ')}`);
   const all = await runs();
   assert.equal(new Set(all.map((run) => slotOf(run))).size, all.length, 'a slot has two runs');
   assert.deepEqual(

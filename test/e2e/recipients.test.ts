@@ -35,7 +35,6 @@ test('an attacker in the database is refused readable results, and a recipient h
   const until = (count: number) =>
     eventually(
       () => results() >= count,
-      120_000,
       () => `${results()} results`,
     );
   const rewrite = async (keys: unknown[]): Promise<void> => {

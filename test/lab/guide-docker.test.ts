@@ -158,7 +158,6 @@ test('an agent that is started as the guide says is sound, ready, and stays with
         said = await shell(question, environment);
         return said.code === 0;
       },
-      120_000,
       () => `${question}: ${said.output}`,
     );
     assert.match(said.output, answer);

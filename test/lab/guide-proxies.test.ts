@@ -132,7 +132,6 @@ for (const [name, prepare] of [
         const ready = await visit(ports.https, consoleName, '/-/readiness').catch(() => null);
         return ready?.status === 200;
       },
-      60_000,
       () => said,
     );
     const page = await visit(ports.https, pageName, '/');

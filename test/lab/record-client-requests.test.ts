@@ -54,7 +54,7 @@ for (const version of ['7.15.0', ...clientVersions]) {
       results = await system.api('GET', `/v1/check-results/${check.id}?limit=1`);
       return results.length > 0;
     };
-    await eventually(hasResult, 120_000, () => 'a result of the check');
+    await eventually(hasResult, () => 'a result of the check');
     const project = join(folder.path, 'project');
     mkdirSync(project, { recursive: true });
     const files = {

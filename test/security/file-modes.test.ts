@@ -62,12 +62,10 @@ test('database, key, outbox, schedule and files are private, made new or found o
   process.umask(before);
   await eventually(
     () => target.visits.size > 0,
-    60_000,
     () => 'the check runs',
   );
   await eventually(
     () => everythingIn(join(folder.path, 'agent')).some((path) => path.endsWith('schedule.bin')),
-    60_000,
     () => 'the schedule is kept',
   );
   const names = controlPlaneFiles(folder.path).map((path) => path.slice(folder.path.length + 1));

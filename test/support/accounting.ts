@@ -87,12 +87,10 @@ export async function assertEverySlotOnce(
   file: string,
   checks: readonly CheckWire[],
   until: number,
-  withinMs: number,
   excuse: string | null = null,
 ): Promise<number> {
   await eventually(
     () => tally(file, checks, until, excuse).unfinished.length === 0,
-    withinMs,
     () => describeUnfinished(file, tally(file, checks, until, excuse).unfinished),
   );
   assert.deepEqual(tally(file, checks, until, excuse).unexpected, [], 'slots that never existed');

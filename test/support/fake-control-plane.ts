@@ -22,6 +22,7 @@ import {
 } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import { refusalOfProtocol } from '../../control-plane/core/decide/agent-protocol.ts';
+import { longestWaitMs } from '../../proof/system.ts';
 
 export type RouteName = keyof typeof agentRoutes;
 
@@ -189,10 +190,10 @@ export class FakeControlPlane implements AsyncDisposable {
   }
 
   /** Resolves as soon as the condition holds; looks after every request and every change. */
-  async until(what: string, condition: () => boolean, withinMs = 60_000): Promise<void> {
-    const limit = AbortSignal.timeout(withinMs);
+  async until(what: string, condition: () => boolean): Promise<void> {
+    const limit = AbortSignal.timeout(longestWaitMs);
     while (!condition()) {
-      if (limit.aborted) throw new Error(`waited ${withinMs} ms in vain for: ${what}`);
+      if (limit.aborted) throw new Error(`waited in vain for: ${what}`);
       await new Promise<void>((resolve) => {
         const done = (): void => {
           this.#watchers.delete(done);

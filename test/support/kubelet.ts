@@ -57,7 +57,6 @@ export async function startPod(
 export async function untilReady(pod: Pod): Promise<void> {
   await eventually(
     () => pod.readiness.at(-1) === 200,
-    60_000,
     () => `${pod.name} is not ready: ${pod.agent.lines.slice(-5).join('\n')}`,
   );
 }

@@ -125,7 +125,6 @@ export async function mailServer(
       const find = (): string | undefined => contents().find((content) => pattern.test(content));
       await eventually(
         () => find() !== undefined,
-        60_000,
         () => `a mail to ${address} like ${String(pattern)}, only: ${contents().join('\n---\n')}`,
       );
       return find() ?? '';

@@ -100,7 +100,6 @@ function startAgentIn(
       const find = () => lines.find((line) => line.includes(`"msg":"${message}"`));
       await eventually(
         () => find() !== undefined,
-        45_000,
         () => `no "${message}" in\n${lines.join('\n')}`,
       );
       return JSON.parse(find() ?? '') as LogLine;
@@ -194,7 +193,6 @@ export async function workBehindProxy(
       }
       return results.length === checks.length;
     },
-    100_000,
     () => `results of all checks, but only ${JSON.stringify(results)}\n${agent.lines.join('\n')}`,
   );
   const verdicts = results.map(({ name, hasFailures, hasErrors }) => [
@@ -217,7 +215,6 @@ export async function workBehindProxy(
       ({ assets: files } = await api<{ assets: typeof files }>('GET', steps));
       return files.length > 0 && files.every(({ state }) => state === 'STORED');
     },
-    30_000,
     () => `files of the run: ${JSON.stringify(files)}\n${agent.lines.join('\n')}`,
   );
   return agent;

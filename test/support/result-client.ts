@@ -56,7 +56,6 @@ export async function connectToBroker(
       const found = () => messages.filter(isEnd);
       await eventually(
         () => Promise.resolve(found().length >= count),
-        120_000,
         () => `${count} ends of checks in ${JSON.stringify(messages)}`,
       );
       return found();

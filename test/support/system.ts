@@ -119,7 +119,6 @@ export class System extends PlainSystem {
         ({ assets } = await this.api<{ assets: A[] }>('GET', path));
         return assets.every(({ state }) => state !== 'PENDING');
       },
-      120_000,
       () => `files of ${resultId} arrived`,
     );
     return assets;

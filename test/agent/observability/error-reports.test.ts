@@ -41,7 +41,6 @@ async function open() {
     untilEnded: (reports: number) =>
       eventually(
         () => pauses > reports,
-        60_000,
         () => `${pauses - 1} of ${reports} reports have ended`,
       ),
     async [Symbol.asyncDispose]() {

@@ -11,6 +11,7 @@ import { ways } from '../../../agent/script-host/isolation.ts';
 import { listProcesses, readOf } from '../../../agent/script-host/processes.ts';
 import type { Way } from '../../../agent/script-host/sandbox.ts';
 import type { Program, ProgramEnd } from '../../../agent/script-host/script-host.ts';
+import { longestWaitMs } from '../../../proof/system.ts';
 
 /** Users of runs must be able to enter it, also where TMPDIR is closed to them. */
 const base = mkdtempSync(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'launches-'));
@@ -46,9 +47,9 @@ async function endOf(program: Partial<Program>, way?: Way): Promise<ProgramEnd> 
 }
 
 async function until(what: string, isSo: () => boolean): Promise<void> {
-  const deadline = performance.now() + 60_000;
+  const deadline = performance.now() + longestWaitMs;
   while (!isSo()) {
-    assert.ok(performance.now() < deadline, `waited a minute: ${what}`);
+    assert.ok(performance.now() < deadline, `waited in vain: ${what}`);
     await pause(20);
   }
 }

@@ -206,7 +206,6 @@ for (const [name, refuses, setAside] of answers) {
     loop.start();
     await eventually(
       () => outbox.state().depth === 0,
-      120_000,
       () => `${seen.calls} calls, ${outbox.state().depth} left`,
     );
     await loop.flush(0);

@@ -62,7 +62,6 @@ async function bench(): Promise<Bench> {
     async mails(count) {
       await eventually(
         () => mail.received.length >= count,
-        60_000,
         () => `${mail.received.length} mails`,
       );
       return mail.received.map(({ headers }) => headers.get('subject') ?? '');

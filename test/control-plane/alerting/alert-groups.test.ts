@@ -31,7 +31,7 @@ const verdict = (
 
 /** For what the sender does on its own. */
 function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  return eventually(isTrue, 60_000, () => 'notifications are missing');
+  return eventually(isTrue, () => 'notifications are missing');
 }
 
 async function report(cp: TestControlPlane, verdicts: readonly RunVerdict[]): Promise<void> {

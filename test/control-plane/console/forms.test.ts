@@ -297,20 +297,17 @@ test('the form of a status page shows the page as visitors would see it, which r
   let light: unknown = null;
   await eventually(
     async () => (light = await colour()) !== null,
-    60_000,
     () => 'the page has no body',
   );
   await page.getByLabel('Visitor prefers').selectOption('DARK');
   await eventually(
     async () => ![null, light].includes((await colour()) as null),
-    60_000,
     () => 'the page is still light',
   );
   await page.getByLabel('Screen').selectOption('desktop');
   await page.locator('.page-preview.desktop').waitFor();
   await eventually(
     async () => (await inFrame('body.inert')) === true,
-    60_000,
     () => 'the page can be used',
   );
 });
@@ -462,7 +459,6 @@ test('the next update begins with the status that is, and re-opening an incident
   const shows = (word: string) =>
     eventually(
       async () => (await status.inputValue()) === word,
-      60_000,
       () => `the status ${word}`,
     );
   await page.getByRole('button', { name: 'Resolved' }).click();

@@ -32,7 +32,7 @@ after(async () => {
 });
 
 const eventually = (isTrue: () => Promise<boolean>): Promise<void> =>
-  waitFor(isTrue, 60 * second, () => String(isTrue));
+  waitFor(isTrue, () => String(isTrue));
 
 /** Until the standby shows all that the primary has committed. */
 async function untilCaughtUp(): Promise<void> {

@@ -51,7 +51,7 @@ test('a control plane that is killed while it deploys leaves all or nothing', as
       end = await system.api('GET', pathOf(deployment));
       return end.endedAt !== null;
     };
-    await eventually(hasEnded, 120_000, () => 'the next start ends it');
+    await eventually(hasEnded, () => 'the next start ends it');
     if (end.status === 'SUCCEEDED') stored = moment;
     else assert.deepEqual([end.status, end.error?.code], ['FAILED', 'ABANDONED'], moment);
     const rows = system.query<{ description: string; count: number }>(

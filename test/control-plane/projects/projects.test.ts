@@ -342,7 +342,6 @@ test('a project has one deployment at a time, which can be followed and cancelle
   const read = async () => (await cp.api('GET', path)).body;
   await eventually(
     async () => (await read()).status === 'RUNNING',
-    60_000,
     () => 'it runs',
   );
   const second = await cp.api('POST', '/v1/projects/deploy', projectOf([]));
@@ -351,7 +350,6 @@ test('a project has one deployment at a time, which can be followed and cancelle
   const cancelling = cp.api('POST', `${path}/cancel`);
   await eventually(
     async () => (await read()).cancelRequestedAt !== null,
-    60_000,
     () => 'the cancellation has arrived',
   );
   held.letGo();

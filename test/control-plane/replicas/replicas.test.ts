@@ -28,7 +28,6 @@ import { TestClock } from '../../support/test-clock.ts';
 const start = Date.parse('2026-11-21T08:00:00Z');
 const second = 1_000;
 const minute = 60 * second;
-const withinMs = 60_000;
 const logger = pino({ level: 'silent' });
 
 function startReplica(databaseUrl: string, clock?: Clock): Promise<TestControlPlane> {
@@ -114,7 +113,6 @@ test('a notification is one request, whichever replica enqueues it, and in order
       for (const clock of replicas.clocks) clock.advance(second);
       return (await left()).length === 0;
     },
-    withinMs,
     () => 'the outbox is not empty',
   );
   const ids = receiver.received.map(({ headers }) => String(headers['webhook-id']));
@@ -190,7 +188,6 @@ test('a row that is added while its head is deleted comes next', async () => {
       .execute();
   await eventually(
     async () => (await waits()).length === 1,
-    withinMs,
     () => 'the new row does not wait for the lock of its key',
   );
   mayCommit.resolve();
@@ -235,7 +232,6 @@ test('a replica sends what another one put into the outbox for it, while its own
       replicas.clocks[0].advance(20);
       return receiver.received.length > 0;
     },
-    withinMs,
     () => 'the other replica did not look into the outbox',
   );
   assert.equal(receiver.received[0]?.headers['webhook-id'], envelope.id);
@@ -261,7 +257,6 @@ test('a status page that was changed at one replica is read again by the other',
   clocks[0].advance(20);
   await eventually(
     async () => (await title(other)) === 'After',
-    withinMs,
     () => 'the other replica shows what it read before',
   );
 });
@@ -287,7 +282,6 @@ test('30 missed pings are 30 failures, and pings that arrive at both replicas ar
       await Promise.all(services.map(sweepHeartbeats));
       return (await failuresOf(services[0])).length >= 30;
     },
-    withinMs,
     () => 'not every missed ping is a failure',
   );
   await Promise.all(services.map(sweepHeartbeats));

@@ -90,7 +90,6 @@ for (const notify of ['on', 'off']) {
     const polling = agent.checkIn(other, longMs);
     await eventually(
       () => one.controlPlane.services.hub.isServed(one.accountId, location),
-      60_000,
       () => 'the other replica does not know of the agent',
     );
     const id = await makeCheck(one);
@@ -134,7 +133,6 @@ test('a replica does not give up an agent that checks in at another one', async 
   clock.advance(13_000);
   await eventually(
     () => !one.controlPlane.services.hub.isServed(one.accountId, location),
-    60_000,
     () => 'the agent is not given up by the replica that waits for it',
   );
 });
@@ -207,7 +205,6 @@ async function holdHalves({ one, other, key }: Awaited<ReturnType<typeof openRep
       for (const id of removals) held.delete(id);
       return held.size > 0 && held.size < checks;
     },
-    60_000,
     () => `one of them holds ${held.size} of ${checks}`,
   );
   return { ending, staying };
@@ -228,7 +225,6 @@ for (const notify of ['on', 'off']) {
     for (const cp of [one, other]) {
       await eventually(
         () => ending.standDown(cp).then((isOver) => isOver === true),
-        60_000,
         () => 'the hand-over does not end',
       );
     }

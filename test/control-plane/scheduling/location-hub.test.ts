@@ -87,7 +87,6 @@ test('in a large location the agents that lost checks to a newcomer are notified
       clock.advance(500);
       return holdings() === 150;
     },
-    60_000,
     () => `${holdings()} holdings of 150 checks`,
   );
   clock.advance(20_000);

@@ -64,7 +64,6 @@ async function endpoint(): Promise<Endpoint> {
     async until(count) {
       await eventually(
         () => got.length >= count,
-        60_000,
         () => `${got.length} requests`,
       );
       return JSON.parse(got.at(-1)?.body ?? '') as Payload;
@@ -194,7 +193,6 @@ test('a URL is asked first, gets signed updates of the chosen services, and leav
     it.db.selectFrom('status_page_subscriptions').select('failing_since as since').execute();
   await eventually(
     async () => (await failing())[0]?.since === null,
-    60_000,
     () => 'a delivery is not noted',
   );
   const { unsubscribeUrl } = update.data;
@@ -234,7 +232,6 @@ test('only https URLs without a password are taken, and nothing inside is reache
   await using _ = startOutboxSender({ services, config: readConfig({}) });
   await eventually(
     async () => (await it.db.selectFrom('outbox').select('id').execute()).length === 0,
-    60_000,
     () => 'requests wait',
   );
   const failing = await it.db
@@ -339,7 +336,6 @@ test('networks that are open for channels of customers stay closed for subscribe
   // A refusal is final: what could not be sent is not tried again.
   await eventually(
     async () => (await it.db.selectFrom('outbox').select('id').execute()).length === 0,
-    60_000,
     () => 'the request waits',
   );
   assert.equal(at.got.length, 0);

@@ -131,7 +131,6 @@ test('a program that does not come to an end is ended with what it started, and 
     !readFileSync(`/proc/${child}/stat`, 'utf8').includes(') Z ');
   await eventually(
     () => !isRunning(),
-    60_000,
     () => `${child} runs`,
   );
 });

@@ -69,7 +69,6 @@ export function openControlGroup(controller: 'memory' | 'pids'): ControlGroup {
       // Whoever was in it has ended, but the kernel may not have noticed.
       await eventually(
         () => readFileSync(join(folder, 'cgroup.procs'), 'utf8') === '',
-        5_000,
         () => `${folder} is still in use`,
       );
       rmdirSync(folder);

@@ -104,7 +104,6 @@ export const machineEnvironments: readonly Environment[] = [
       await ground.controlPlane.until(
         'the other agent checks in',
         () => ground.controlPlane.requestsOf('checkIn').length > 0,
-        30_000,
       );
     },
   },

@@ -112,7 +112,6 @@ suite('repeating what was learned', { concurrency: 3 }, () => {
     const running = check(shop, { model: null, learnedScript, timeoutMs, clock });
     await eventually(
       () => shop.paths.length > before,
-      60_000,
       () => 'the shop was not visited',
     );
     // It looks for the button, which has another name now, for much longer than this takes.

@@ -29,7 +29,6 @@ function filesIn(folder: string): string[] {
 const untilFiles = (folder: string, count: number): Promise<void> =>
   eventually(
     () => filesIn(folder).length === count,
-    60_000,
     () => filesIn(folder).join(', '),
   );
 
