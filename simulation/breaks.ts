@@ -185,6 +185,13 @@ const own: readonly Break[] = [
       const failure`,
   },
   {
+    name: 'window-ignored',
+    breaks: 'an agent does not keep to a maintenance window',
+    file: 'agent/worker/scheduler.ts',
+    from: `      if (isPaused(check, next.at)) continue;`,
+    to: `      void isPaused;`,
+  },
+  {
     name: 'used-up-slots',
     breaks: 'slots that a clock that was ahead had used up stay taken for what comes later',
     file: 'control-plane/results/ingest-facts.ts',
@@ -233,6 +240,7 @@ export const casesOf: Readonly<Record<string, string[]>> = {
   'released-again': ['clock'],
   'drain-timeout': ['drain'],
   'results-early': ['link', 'requests'],
+  'window-ignored': ['people'],
 };
 
 /** From now on the source is loaded with its fault. */

@@ -242,8 +242,9 @@ export const situations: readonly string[] = [
   ...['dead', 'refused', 'cut', 'forgotten', 'slow'].map((fault) => `link ${fault}`),
   ...['cut-request', 'cut-answer', 'answered', 'doubled'].map((fault) => `requests ${fault}`),
   ...['busy', 'broken', 'hangs', 'cuts', 'refuses'].map((answer) => `receiver ${answer}`),
-  ...['create', 'edit', 'pause', 'delete', 'rename', 'rotate', 'maintain'].map(
+  ...['create', 'edit', 'pause', 'delete', 'rename', 'rotate', 'maintain', 'plan maintenance'].map(
     (does) => `people ${does}`,
   ),
   ...['drain while the control plane is held up', 'slot missed for a cause', 'agent error'],
+  'slot in maintenance that its agents know of',
 ];

@@ -193,6 +193,8 @@ export class ControlPlaneProgram extends Program<ControlPlane> {
 
 export class AgentProgram extends Program<RunningAgent> {
   readonly location: string;
+  /** How long its runs may take to end once it is asked to end. */
+  readonly drainMs: number;
   apiKey: string;
   isDraining = false;
 
@@ -201,12 +203,13 @@ export class AgentProgram extends Program<RunningAgent> {
     name: string,
     folder: string,
     log: (name: string, line: string) => void,
-    { location, apiKey, targets }: { location: string; apiKey: string; targets: Targets },
+    given: { location: string; apiKey: string; targets: Targets; drainMs: number },
   ) {
     super(world, name, folder, log);
-    this.location = location;
-    this.apiKey = apiKey;
-    within.set(world, targets);
+    this.location = given.location;
+    this.drainMs = given.drainMs;
+    this.apiKey = given.apiKey;
+    within.set(world, given.targets);
   }
 
   protected override open(host: Host, logger: Logger): Promise<RunningAgent> {
@@ -215,7 +218,7 @@ export class AgentProgram extends Program<RunningAgent> {
         ...{ API_KEY: this.apiKey, CONTROL_PLANE_URL: `http://${controlPlaneAddress}` },
         ...{ AGENT_HEALTH_PORT: '0', AGENT_HEALTH_HOST: '127.0.0.1', AGENT_CHECK_TYPES: 'URL' },
         ...{ AGENT_DATA_DIR: this.folder, AGENT_WORK_DIR: join(this.folder, 'work') },
-        DRAIN_TIMEOUT_SECONDS: '120',
+        DRAIN_TIMEOUT_SECONDS: String(this.drainMs / 1_000),
       },
     });
     return startAgent({

@@ -5,7 +5,7 @@
 import type { Selectable } from 'kysely';
 import type { Database } from '../control-plane/db/tables.ts';
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
-import { AlertModel, type Health, type ModelSettings } from '../test/support/alert-model.ts';
+import { alertsAfter, healthOfResult } from './alerts.ts';
 import { overlaps, type AgentProgram, type Span } from './hosts.ts';
 import type { Play, Subject } from './play.ts';
 import { healthOf, type Visit } from './targets.ts';
@@ -25,8 +25,10 @@ const beginsWithinMs = 1_500;
 const wakesWithinMs = 7 * second;
 /** A run takes no longer. */
 const longestRunMs = 40 * second;
-/** An agent that is to end waits so long for others to have its checks. */
-const heldUpMs = 75 * second;
+/** An agent that is to end waits this part of its time for others to have its checks. */
+const handOverShare = 0.6;
+/** A change is with an agent by then, where nothing is wrong. */
+const heardMs = 10 * second;
 /** An agent that is asked to end does so by then: runs end, and others have its checks. */
 const endsWithinMs = 45 * second;
 /** How much of the clocks' differences agents do not correct. */
@@ -34,9 +36,6 @@ const clockToleranceMs = 3 * second;
 
 type Run = Selectable<Database['check_runs']>;
 type Result = Selectable<Database['check_results']>;
-
-const healthOfResult = (result: Result): Health =>
-  result.has_failures === 1 ? 'failing' : result.is_degraded === 1 ? 'degraded' : 'passing';
 
 const at = (ms: number): string => `${(ms / second).toFixed(3)} s`;
 
@@ -124,6 +123,17 @@ class Oracle {
         if (this.#isOpen(subject, due) || overlaps(wrongTimes, due, due + 1)) continue;
         const isDue = overlaps(subject.active, due, due + 1);
         const runs = bySlot.get(name) ?? [];
+        const maintained = this.#maintained(subject, due);
+        if (maintained === 'open') continue;
+        if (maintained === 'paused' && isDue) {
+          this.#play.meet('slot in maintenance that its agents know of');
+          const isSo = runs.every((run) => run.missed_reason === 'maintenance');
+          if (!isSo || runs.length === 0)
+            this.wrong.push(
+              `${subject.name}, slot ${at(due)} in maintenance: ${runs.map((run) => run.missed_reason ?? run.state).join() || 'nothing'}`,
+            );
+          continue;
+        }
         if (!isDue) {
           if (runs.length > 0 && this.#subjectsOf(checkId).length === 1)
             this.wrong.push(`${subject.name}: a run for ${at(due)}, when it was not active`);
@@ -153,11 +163,35 @@ class Oracle {
       ) ||
       all.some(
         ({ isDeleted, active }) => isDeleted && active.at(-1)?.to !== Infinity && all.length === 1,
-      ) ||
-      this.#play.maintenances.some(
-        (each) => due > each.from - 5 * second && due < each.to + 45 * second,
       )
     );
+  }
+
+  /** What a window makes of a slot: open where its agents may not know of it, or just at its bounds. */
+  #maintained(subject: Subject, due: number): 'paused' | 'open' | null {
+    const windows = this.#play.maintenances.filter(
+      ({ from, to }) => due > from - 5 * second && due < to + 45 * second,
+    );
+    const agents = this.#play.agents.filter(({ location }) => subject.locations.includes(location));
+    const isKnown = windows.every(({ asked }) => {
+      const until = asked.to + heardMs;
+      const where = ['control-plane', ...agents.map(({ name }) => name)];
+      const isDisturbed =
+        where.some((name) =>
+          overlaps(this.#spans(['stop', 'sleep', 'slow'], name), asked.from - second, until),
+        ) ||
+        agents.some(
+          (agent) =>
+            this.#isCutOff(agent, asked.from - 45 * second, until) ||
+            overlaps(agent.away, asked.from - second, until) ||
+            this.#beganWrong(agent, due),
+        );
+      return due > until && !isDisturbed;
+    });
+    if (!isKnown) return 'open';
+    const bounds = windows.flatMap(({ from, to }) => [from, to]);
+    if (bounds.some((bound) => Math.abs(due - bound) < 2 * second)) return 'open';
+    return windows.some(({ from, to }) => due > from && due < to) ? 'paused' : null;
   }
 
   #slot(subject: Subject, due: number, runs: readonly Run[]): void {
@@ -262,8 +296,10 @@ class Oracle {
 
   /** An end that was asked for takes no slot where another agent is there, unless no word gets through for long. */
   #isHandedOver(agent: AgentProgram, all: readonly AgentProgram[], { from, to }: Span): boolean {
+    const waitsMs = handOverShare * agent.drainMs;
     const isHeldUp = this.#play.controlPlane.away.some(
-      (each) => each.to - each.from > heldUpMs && overlaps([each], from - 30 * second, to),
+      (each) =>
+        each.to - each.from > waitsMs - second && overlaps([each], from - agent.drainMs, to),
     );
     const hasLink = !this.#play.faults.some(
       ({ kind, where, span }) =>
@@ -470,17 +506,11 @@ class Oracle {
 
   /** An agent that is asked to end finishes what it measures, and then ends soon. */
   #drains(): void {
-    const { agents, faults, targets, controlPlane, subjects } = this.#play;
+    const { agents, faults, controlPlane } = this.#play;
     for (const agent of agents) {
       for (const { isPlanned, askedAt, from } of agent.away) {
         if (!isPlanned) continue;
-        const cut = targets.visits.find(
-          (visit) =>
-            visit.host === agent.name &&
-            visit.to === null &&
-            visit.from < from &&
-            visit.from > askedAt - longestRunMs,
-        );
+        this.#cut(agent, { from: askedAt, to: from });
         const all = this.#agentsOf(agent.location);
         const isDisturbed =
           overlaps(controlPlane.away, askedAt - 5 * second, from) ||
@@ -499,18 +529,38 @@ class Oracle {
               ),
           );
         if (isDisturbed) continue;
-        const wasChanged = subjects.some(
-          ({ id, changes }) =>
-            id === cut?.checkId && overlaps(changes, cut.from - second, from + second),
-        );
-        if (cut !== undefined && !wasChanged)
-          this.wrong.push(`${agent.name} ended at ${at(from)} within a visit of ${at(cut.from)}`);
         if (from - askedAt > endsWithinMs)
           this.wrong.push(
             `${agent.name} was asked to end at ${at(askedAt)}, and did at ${at(from)}`,
           );
         this.#play.meet('undisturbed end');
       }
+    }
+  }
+
+  /**
+   * Whoever hears of its end or not: an agent cuts no visit before its time is over, and begins none that it could
+   * not finish by then.
+   */
+  #cut(agent: AgentProgram, { from: askedAt, to: endedAt }: Span): void {
+    if (
+      overlaps(this.#spans(['stop', 'sleep', 'slow'], agent.name), askedAt - longestRunMs, endedAt)
+    )
+      return;
+    const { targets, subjects } = this.#play;
+    for (const visit of targets.visits) {
+      const { host, from, to, checkId } = visit;
+      if (host !== agent.name || to !== null) continue;
+      if (from < askedAt - longestRunMs || from > endedAt) continue;
+      const isInTime = from < askedAt + handOverShare * agent.drainMs + 2 * second;
+      if (isInTime && endedAt > askedAt + agent.drainMs - second) continue;
+      const wasChanged = subjects.some(
+        ({ id, changes }) => id === checkId && overlaps(changes, from - second, endedAt + second),
+      );
+      if (!wasChanged)
+        this.wrong.push(
+          `${agent.name}, asked to end at ${at(askedAt)}, ended at ${at(endedAt)} within a visit of ${at(from)}`,
+        );
     }
   }
 
@@ -553,33 +603,8 @@ class Oracle {
       const paused = subject.active.length > 1;
       // Times of results are moved with the clock.
       if (subject.isParallel || paused || wasMaintained || this.#wrongTimes().length > 0) continue;
-      const model = new AlertModel();
-      const settings: ModelSettings = {
-        ...{ runs: subject.threshold, minutes: 0, reminders: 0, reminderEveryMs: 0 },
-        ...{ percentage: null, isPinged: false, mute: null },
-      };
-      // Those of one commit are taken in the order in which they began.
-      const finals = this.#results
-        .filter(
-          (result) =>
-            result.check_id === id && result.result_type === 'FINAL' && result.is_cancelled === 0,
-        )
-        .toSorted(
-          (one, other) => one.created_at - other.created_at || one.started_at - other.started_at,
-        );
-      for (const result of finals) {
-        const seen = result.has_errors === 1 ? 'inconclusive' : healthOfResult(result);
-        model.run(
-          {
-            ...{ seen, startedAt: result.started_at, stoppedAt: result.stopped_at },
-            isInMaintenance: false,
-          },
-          settings,
-          result.created_at,
-          false,
-        );
-      }
-      const expected = model.said.flatMap(({ say }) => (say.startsWith('ALERT') ? [say] : []));
+      const own = this.#results.filter((result) => result.check_id === id);
+      const expected = alertsAfter(own, subject.threshold);
       if (expected.join() !== said.join()) {
         this.wrong.push(
           `${subject.name}: alerts ${said.join() || 'none'}, not ${expected.join() || 'none'}`,

@@ -26,6 +26,9 @@ export const beginsAt = 20 * second;
 export const calmMs = 90 * second;
 export const settleMs = 150 * second;
 
+/** How long before it begins people plan maintenance. */
+const announcedMs = [0, 15 * second, 60 * second];
+
 nameAddress(controlPlaneAddress, 'control-plane');
 nameAddress(receiverAddress, 'outside');
 
@@ -50,6 +53,11 @@ export interface Subject {
   serviceId: string | null;
 }
 
+/** A window in which nothing runs, and when people asked for it. */
+export interface Maintenance extends Span {
+  asked: Span;
+}
+
 interface PlaceOfAgents {
   slug: string;
   id: string;
@@ -72,7 +80,7 @@ export class Play {
   readonly faults: { kind: string; where: string; span: Span; aheadMs?: number }[] = [];
   readonly situations = new Map<string, number>();
   readonly problems: string[] = [];
-  readonly maintenances: Span[] = [];
+  readonly maintenances: Maintenance[] = [];
   readonly watch = new Watch(this);
   /** The path of the status page; null without one. */
   page: string | null = null;
@@ -216,13 +224,11 @@ export class Play {
   }
 
   #addAgent(place: PlaceOfAgents): AgentProgram {
-    const agent = new AgentProgram(
-      this.world,
-      `agent-${this.agents.length}`,
-      this.folder,
-      this.#log,
-      { location: place.slug, apiKey: place.key.rawKey, targets: this.targets },
-    );
+    const name = `agent-${this.agents.length}`;
+    const agent = new AgentProgram(this.world, name, this.folder, this.#log, {
+      ...{ location: place.slug, apiKey: place.key.rawKey, targets: this.targets },
+      drainMs: pick(this.world.chance(`drain ${name}`), [80 * second, 120 * second]),
+    });
     this.agents.push(agent);
     place.agents.push(agent);
     return agent;
@@ -531,7 +537,7 @@ export class Play {
       return;
     }
     if (does === 'maintain') {
-      await this.#maintain(forMs);
+      await this.#maintain(announcedMs[place % announcedMs.length] ?? 0, forMs);
       return;
     }
     const subject = this.subjects[place % this.subjects.length];
@@ -602,17 +608,22 @@ export class Play {
     this.world.note('people', `rotated the key of ${place.slug}`);
   }
 
-  async #maintain(forMs: number): Promise<void> {
-    this.meet('people maintain');
+  async #maintain(aheadMs: number, forMs: number): Promise<void> {
+    this.meet(aheadMs > 0 ? 'people plan maintenance' : 'people maintain');
     const { clock } = this.world.outside;
-    const from = this.world.now;
+    const asked = this.world.now;
+    const from = asked + aheadMs;
     const at = (ms: number): string => new Date(clock.now() + ms).toISOString();
     const { status, body } = await this.caller.insist('POST', '/v1/maintenance-windows', {
-      ...{ name: 'work', startsAt: at(0), endsAt: at(forMs), pauseAllChecks: true },
+      ...{ name: 'work', startsAt: at(aheadMs), endsAt: at(aheadMs + forMs) },
+      pauseAllChecks: true,
     });
     if (status >= 300) throw new Error(`no window is made: ${JSON.stringify(body)}`);
     this.world.note('people', `maintenance for ${(forMs / second).toFixed(0)} s`);
-    this.maintenances.push({ from, to: from + forMs });
+    this.maintenances.push({
+      ...{ from, to: from + forMs },
+      asked: { from: asked, to: this.world.now },
+    });
   }
 
   dispose(): void {

@@ -3,6 +3,7 @@
  * API and a visitor of the status page, who see what was so while they waited.
  */
 import SqliteDatabase from 'better-sqlite3';
+import { alertsAfter, type Result } from './alerts.ts';
 import { overlaps, type AgentProgram } from './hosts.ts';
 import type { Play } from './play.ts';
 import { epoch } from './world.ts';
@@ -35,6 +36,16 @@ const incidentsSql = `
       where i.check_id = c.id order by i.seq desc, u.seq desc limit 1) as incident
   from checks c where c.activated = 1`;
 
+const changedSql = `
+  select check_id as id from check_results where seq > $results
+  union select check_id from check_alerts where seq > $alerts`;
+const upToSql = `
+  select (select coalesce(max(seq), 0) from check_results) as results,
+    (select coalesce(max(seq), 0) from check_alerts) as alerts`;
+const resultsSql = `select result_type, has_failures, has_errors, is_degraded, is_cancelled,
+    started_at, stopped_at, created_at
+  from check_results where check_id = ? and result_type = 'FINAL' order by seq`;
+
 interface Status {
   id: string;
   /** Whether the badge of the group speaks of it, and whether anything is known of its target. */
@@ -59,8 +70,11 @@ export class Watch {
   readonly #seen = new Map<string, Seen[]>();
   #db: SqliteDatabase.Database | null = null;
   #version: unknown = null;
-  #read: { statuses: SqliteDatabase.Statement; incidents: SqliteDatabase.Statement } | null = null;
-  #newest: SqliteDatabase.Statement | null = null;
+  #read: Record<
+    'statuses' | 'incidents' | 'newest' | 'changed' | 'upTo' | 'results' | 'alerts',
+    SqliteDatabase.Statement
+  > | null = null;
+  #upTo: unknown = { results: 0, alerts: 0 };
 
   constructor(play: Play) {
     this.#play = play;
@@ -82,10 +96,14 @@ export class Watch {
     const db = new SqliteDatabase(controlPlane.file, { readonly: true });
     this.#db = db;
     this.#version = null;
-    this.#read = { statuses: db.prepare(statusesSql), incidents: db.prepare(incidentsSql) };
-    this.#newest = db.prepare(
-      `select max(started_at) as at from check_results where result_type = 'FINAL'`,
-    );
+    const newestSql = `select max(started_at) as at from check_results where result_type = 'FINAL'`;
+    const alertsSql = `select alert_type as type from check_alerts where check_id = ? order by seq`;
+    this.#read = {
+      ...{ statuses: db.prepare(statusesSql), incidents: db.prepare(incidentsSql) },
+      ...{ newest: db.prepare(newestSql), changed: db.prepare(changedSql) },
+      ...{ upTo: db.prepare(upToSql), results: db.prepare(resultsSql) },
+      alerts: db.prepare(alertsSql),
+    };
     return db;
   }
 
@@ -105,6 +123,28 @@ export class Watch {
       }[],
     );
     this.#times();
+    this.#alerts();
+  }
+
+  /** What has to be said of the results of a check is said in the commit that stores them. */
+  #alerts(): void {
+    const read = this.#read;
+    if (read === null) return;
+    const changed = read.changed.all(this.#upTo) as { id: string }[];
+    if (changed.length === 0) return;
+    this.#upTo = read.upTo.get();
+    const { subjects, maintenances, hasWrongClock } = this.#play;
+    if (maintenances.length > 0 || hasWrongClock) return;
+    for (const { id } of changed) {
+      const subject = subjects.find((each) => each.id === id);
+      if (subject === undefined || subject.isParallel || this.#wasPaused(id)) continue;
+      const said = (read.alerts.all(id) as { type: string }[]).map(({ type }) => type);
+      const expected = alertsAfter(read.results.all(id) as Result[], subject.threshold);
+      if (said.join() !== expected.join())
+        this.#say(
+          `${subject.name}: alerts ${said.join() || 'none'}, not ${expected.join() || 'none'} yet`,
+        );
+    }
   }
 
   #note(key: string, value: string): void {
@@ -194,7 +234,7 @@ export class Watch {
     // An agent that began with a wrong clock and no word from the control plane cannot know better.
     if (this.#play.agents.some((agent) => this.#beganWrong(agent))) return;
     const wall = epoch + world.now + controlPlane.wall.aheadAt(world.now);
-    const { at } = this.#newest?.get() as { at: number | null };
+    const { at } = this.#read?.newest.get() as { at: number | null };
     if (at !== null && at > wall + aheadMs)
       this.#say(`a result stands ${((at - wall) / second).toFixed(1)} s ahead`);
   }

@@ -1,0 +1,36 @@
+/** Seeds that found something, each with what: a fault that was mended, or what the oracle said though all was well. */
+export const found: readonly { seed: number; cases: readonly string[] | null; cause: string }[] = [
+  {
+    ...{ seed: 5, cases: null },
+    cause: 'an attempt that was made again and passed leaves the stored failure FINAL',
+  },
+  {
+    ...{ seed: 39, cases: null },
+    cause: 'a machine that sleeps during a poll sets the clock of its agent wrong',
+  },
+  {
+    ...{ seed: 52, cases: null },
+    cause:
+      'a slot is called missed without a cause: an agent that is cut off learns of no new checks',
+  },
+  {
+    ...{ seed: 3, cases: ['clock'] },
+    cause: 'incidents refuse updates after the clock was set back',
+  },
+  {
+    ...{ seed: 9, cases: ['clock'] },
+    cause: 'a result is said to lie ahead: who hears of no step of the clock stays where it was',
+  },
+  {
+    ...{ seed: 35, cases: ['clock'] },
+    cause: 'an incident is missed: a failure below its threshold that becomes degraded opens none',
+  },
+  {
+    ...{ seed: 54, cases: ['drain'] },
+    cause: 'a visit is called cut: people have switched its check off',
+  },
+  {
+    ...{ seed: 3080, cases: ['clock', 'drain'] },
+    cause: 'a result is called wrong: of two agents with one run, either counts',
+  },
+];
