@@ -88,6 +88,9 @@ export async function runLogged(
   const { pid } = child;
   if (pid === undefined) {
     const [error] = (await once(child, 'error')) as [Error];
+    // It is still being opened, and would be made in a folder that its owner removes.
+    log.end();
+    await once(log, 'close');
     throw new StepFailure(`"${words.join(' ')}" does not start: ${error.message}`, next);
   }
   const timer = limitMs === undefined ? undefined : setTimeout(() => killTree(pid), limitMs);
