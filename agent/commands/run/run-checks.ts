@@ -91,7 +91,7 @@ async function readVariables({ envFile, env }: RunOptions): Promise<Record<strin
     } catch (cause) {
       throw new AgentError(
         'CONFIG_INVALID',
-        `the variables in "${file}" cannot be read; name a file with lines NAME=value`,
+        `the variables in "${file}" cannot be read: ${cause instanceof Error ? cause.message : String(cause)}; name a file with lines NAME=value`,
         { cause },
       );
     }

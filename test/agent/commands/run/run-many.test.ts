@@ -70,6 +70,25 @@ test('a test runs as a browser check, with its imports, its configuration and va
   assert.ok(readFileSync(join(folder.path, 'kept', 'trace.zip')).length > 0);
 });
 
+test('a file that is too long is named with its limit', async () => {
+  using folder = folderWith({
+    'long.env': `A=${'x'.repeat(1_048_576)}`,
+    'check.json': JSON.stringify({ a: 'x'.repeat(16_777_216) }),
+  });
+  const long = [
+    [
+      ['http://127.0.0.1:9/', '--env-file', 'long.env'],
+      /"long\.env" cannot be read: .* 1048576 bytes/,
+    ],
+    [['check.json'], /"check\.json" cannot be run: .* 16777216 bytes/],
+  ] as const;
+  for (const [words, message] of long) {
+    const { code, error } = await folder.run(...words);
+    assert.equal(code, 2, error);
+    assert.match(error, message);
+  }
+});
+
 test('a test is read as its project reads it: aliases of tsconfig.json, and modules', async () => {
   const spec = [
     "import { test, expect } from '@playwright/test';",
