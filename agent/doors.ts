@@ -2,7 +2,14 @@
  * Every way into the agent, with what bounds it. `program.ts` does not compile with a command that has no row;
  * `test/agent/doors.test.ts` looks for sockets, processes, signals, folders and files that are not named here.
  */
-import { command, door, type CommandDoor, type Door } from '@monitor/shared/doors.ts';
+import {
+  command,
+  commonCommands,
+  door,
+  MiB,
+  type CommandDoor,
+  type Door,
+} from '@monitor/shared/doors.ts';
 
 interface AgentDoor extends Door {
   /** Where it is opened. */
@@ -11,8 +18,6 @@ interface AgentDoor extends Door {
   reachedBy: string;
   probes?: Readonly<Record<'atOnce' | 'waiting' | 'longestMs', number>>;
 }
-
-const MiB = 1_048_576;
 
 export const doors = {
   healthPort: {
@@ -102,11 +107,7 @@ export const commandDoors = {
   'encryption-key': command({}),
   decrypt: command({ reads: { keyBytes: MiB, jsonBytes: 256 * MiB } }),
   traceroute: command({ egress: ['operator'], logged: 'on the terminal' }),
-  'completion bash': command({}),
-  'completion fish': command({}),
-  'completion zsh': command({}),
-  proof: command({ egress: ['operator'], logged: 'in its own folder' }),
-  version: command({}),
+  ...commonCommands,
 } satisfies Record<string, CommandDoor>;
 
 /** Files of commands that read what others may have written, and for which of them. */

@@ -33,5 +33,16 @@ export const command = <const D extends Partial<CommandDoor>>(bounds: D) => ({
   ...bounds,
 });
 
+export const MiB = 1_048_576;
+
+/** Commands that both programs have. */
+export const commonCommands = {
+  'completion bash': command({}),
+  'completion fish': command({}),
+  'completion zsh': command({}),
+  proof: command({ egress: ['operator'], logged: 'in its own folder' }),
+  version: command({}),
+};
+
 /** Names of commands; those of a group have the name of the group before their own. */
 export type FirstWord<Name> = Name extends `${infer First} ${string}` ? First : Name;

@@ -539,8 +539,8 @@ class Oracle {
   }
 
   /**
-   * Whoever hears of its end or not: an agent cuts no visit before its time is over, and begins none that it could
-   * not finish by then.
+   * An agent cuts no visit before its drain time is over, and begins none that it could not finish by then, also where
+   * the control plane does not hear of its end.
    */
   #cut(agent: AgentProgram, { from: askedAt, to: endedAt }: Span): void {
     if (

@@ -7,7 +7,9 @@
 import type { RateLimit, RouteAuthentication } from '@monitor/shared/contract/route.ts';
 import {
   command,
+  commonCommands,
   door,
+  MiB,
   type CommandDoor,
   type Door,
   type EgressClass,
@@ -125,7 +127,6 @@ export const signals: Readonly<Record<string, readonly string[]>> = {
   'app/commands/serve-until-stopped.ts': ['SIGTERM', 'SIGINT'],
 };
 
-const MiB = 1_048_576;
 const audited = { logged: 'in the audit log of the account' };
 /** Through the API, with a key of an account, which the API bounds and logs. */
 const byKey = { egress: ['operator'], logged: 'by the API, as calls of the key' } as const;
@@ -157,11 +158,7 @@ export const commandDoors = {
   // Configurations are far smaller: what is larger was named by mistake.
   import: command({ reads: { fileBytes: 64 * MiB, files: 2_000 }, ...byKey }),
   destroy: command(byKey),
-  'completion bash': command({}),
-  'completion fish': command({}),
-  'completion zsh': command({}),
-  proof: command({ egress: ['operator'], logged: 'in its own folder' }),
-  version: command({}),
+  ...commonCommands,
 } satisfies Record<string, CommandDoor>;
 
 /** Files of commands that read what others may have written, and for which of them. */

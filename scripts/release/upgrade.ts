@@ -16,7 +16,6 @@ import { callApi } from '../../proof/api.ts';
 import { installedPrevious, noRelease, previousReleases, type Release } from './previous.ts';
 import { StepFailure, type Finding, type ReleaseContext } from './step.ts';
 
-const limitMs = 120_000;
 const moreResults = 3;
 /** What an older build says of a database that it cannot live with. */
 const refusal = /has migrations that this build does not know/;

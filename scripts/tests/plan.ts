@@ -40,6 +40,26 @@ const startsBrowser = 'test/support/found-browser.ts';
 /** Where an import of a file begins or ends. */
 const imported = /^(?:import .*|export .*|\}) from '(\.[^'$]+)';$/gm;
 
+/** Whether a file imports the target, by itself or through `test/support`. */
+function reaching(
+  target: string,
+  readSource: (file: string) => string,
+): (file: string, source: string) => boolean {
+  const known = new Map<string, boolean>([[target, true]]);
+  const reaches = (file: string, source: string): boolean => {
+    const before = known.get(file);
+    if (before !== undefined) return before;
+    known.set(file, false);
+    const found = [...source.matchAll(imported)]
+      .map((match) => normalize(join(dirname(file), match[1] ?? '')))
+      .filter((path) => path.startsWith('test/support/'))
+      .some((path) => reaches(path, readSource(path)));
+    known.set(file, found);
+    return found;
+  };
+  return reaches;
+}
+
 /**
  * The files whose tests run once more on PostgreSQL: those that start a control plane in their process and
  * no browser, by themselves or through `test/support`, unless they say why not. `readSource` gives the text
@@ -49,23 +69,8 @@ export function filesForPostgres(
   sources: ReadonlyMap<string, string>,
   readSource: (file: string) => string,
 ): string[] {
-  const importing = (target: string): ((file: string, source: string) => boolean) => {
-    const known = new Map<string, boolean>([[target, true]]);
-    const reaches = (file: string, source: string): boolean => {
-      const before = known.get(file);
-      if (before !== undefined) return before;
-      known.set(file, false);
-      const found = [...source.matchAll(imported)]
-        .map((match) => normalize(join(dirname(file), match[1] ?? '')))
-        .filter((path) => path.startsWith('test/support/'))
-        .some((path) => reaches(path, readSource(path)));
-      known.set(file, found);
-      return found;
-    };
-    return reaches;
-  };
-  const reachesControlPlane = importing(startsControlPlane);
-  const reachesBrowser = importing(startsBrowser);
+  const reachesControlPlane = reaching(startsControlPlane, readSource);
+  const reachesBrowser = reaching(startsBrowser, readSource);
   return [...sources]
     .filter(
       ([file, source]) =>

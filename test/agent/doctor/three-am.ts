@@ -1,6 +1,6 @@
 /**
- * The faults of agents that operators were not told, by the number of their entry and a letter in it; W are
- * those that were not tried then. A row of the proof's `diagnosis` or an environment of doctor says `from`;
+ * The faults that an agent did not report, by the number of their entry and a letter in it; W are those that
+ * were not tried then. A row of the proof's `diagnosis` or an environment of doctor says `from`;
  * `tests` prove a fault where no row can make it.
  */
 interface Fault {
