@@ -1,8 +1,5 @@
 /** What a result says of files that stay on the agent: no link to them, and a line in its log. */
-import type {
-  ArtifactDeclaration,
-  ResultSubmission,
-} from '@monitor/shared/contract/agent-protocol.ts';
+import type { ArtifactDeclaration } from '@monitor/shared/contract/agent-protocol.ts';
 import {
   artifactReference,
   exchangeFields,

@@ -1,5 +1,5 @@
 /** The machine as steps see it. Everything is read below one folder, which is `/` but in tests. */
-import { execFile, type ExecFileException } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import {
   accessSync,
   constants,

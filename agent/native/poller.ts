@@ -25,14 +25,14 @@ export class Poller {
   readonly #callbacks = new Map<number, () => void>();
   readonly #events = nativeMemory(eventBytes * eventsAtOnce);
   readonly #event = nativeMemory(eventBytes);
-  /** Held, since it ends when it is collected. */
-  readonly #watch: unknown;
+  /** The watch, which ends when it is collected. */
+  protected readonly held: unknown;
 
   constructor(libc: Libc) {
     this.#libc = libc;
     this.#epoll = checked('epoll_create1', libc.epoll_create1(EPOLL_CLOEXEC));
     // In a phase of its own: the package runs no microtasks after its callback, and hides what it throws.
-    this.#watch = libc.watchEpoll(this.#epoll, () => {
+    this.held = libc.watchEpoll(this.#epoll, () => {
       setImmediate(this.#dispatch);
     });
   }

@@ -22,7 +22,7 @@ import { withoutDeadLinks } from '../artifacts/without-dead-links.ts';
 import { AgentError } from '../errors.ts';
 import type { TracedRequest } from '../net/http/traced-request.ts';
 import { proxyLogin } from '../net/http/proxy-login.ts';
-import { poolOf, type RunnerRegistry } from '../runners/index.ts';
+import type { RunnerRegistry } from '../runners/index.ts';
 import type { Observation, Runner, RunnerContext, Scripting } from '../runners/runner.ts';
 import type { Evidence } from '../net/network-evidence.ts';
 import type { NetworkAccess } from '../net/network-access.ts';

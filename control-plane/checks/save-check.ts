@@ -3,10 +3,7 @@ import type { Kysely } from 'kysely';
 import type { CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
-import {
-  heartbeatDurationMs,
-  type HeartbeatSettings,
-} from '@monitor/shared/contract/checks/heartbeat.ts';
+import type { HeartbeatSettings } from '@monitor/shared/contract/checks/heartbeat.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import { chooseFrequencyOffset, frequencyOffsetProblem } from '@monitor/shared/domain/frequency.ts';
 import { changedMeanwhile, invalidField, notFound } from '../errors/api-error.ts';
@@ -16,12 +13,10 @@ import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { variablesToStore } from '../core/decide/hidden-values.ts';
-import { sha256Hex } from '../core/keys.ts';
 import { groupById, inlinedGroupOf, type GroupRow } from './check-groups/store.ts';
 import {
   fieldsOf,
   findCheck,
-  locationsOf,
   runsOnAgents,
   toColumns,
   type CheckFields,

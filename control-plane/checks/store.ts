@@ -5,7 +5,6 @@ import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { RetryStrategy } from '@monitor/shared/contract/check.ts';
 import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import type { CheckTypeDefinition } from '@monitor/shared/contract/checks/check-type.ts';
 import {
   checkTypes,
   findAgentType,

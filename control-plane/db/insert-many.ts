@@ -5,7 +5,7 @@
  */
 import { sql, type CompiledQuery, type Kysely, type RawBuilder, type Selectable } from 'kysely';
 import { withoutBytes } from './columns.ts';
-import { engineOf, type Engine } from './engine.ts';
+import { engineOf } from './engine.ts';
 import { storableText } from './storable-text.ts';
 import type { Database } from './tables.ts';
 

@@ -1,5 +1,5 @@
 /** What the resources of a project refer to: other resources of the project, and shared files. */
-import { type Fields, isFields } from '@monitor/shared/fields.ts';
+import { isFields } from '@monitor/shared/fields.ts';
 import type { ProjectBody, ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
 import { invalidField } from '../errors/api-error.ts';
 

@@ -12,7 +12,6 @@ import { audit, complaints } from '../cluster/audit.ts';
 import { startBalancer } from '../../proof/balancer.ts';
 import { startCluster } from '../cluster/start.ts';
 import * as cluster from '../cluster/world.ts';
-import { callApi } from '../../proof/api.ts';
 import {
   makeChecks,
   openCheckIns,

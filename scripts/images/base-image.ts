@@ -5,7 +5,6 @@
 import { execFileSync, spawnSync, type StdioOptions } from 'node:child_process';
 import {
   copyFileSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,

@@ -7,7 +7,6 @@ import {
   pageQuery,
   pageSlug,
   pathId,
-  pathInteger,
   queryBoolean,
   timestamp,
   webLink,

@@ -3,12 +3,10 @@ import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import type { ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
-import { runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
 import { tombstoneOf } from '../../agent/worker/tombstone.ts';
 import { expireJobs } from '../../control-plane/results/expire-jobs.ts';
 import { sweepSlots } from '../../control-plane/results/sweep-slots.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
-import { sha256Hex } from '../../control-plane/core/keys.ts';
 import { checkInOf, FakeAgent, resultOf, resultOfJob } from '../support/fake-agent.ts';
 import { TestClock } from '../support/test-clock.ts';
 

@@ -111,7 +111,7 @@ export class GrpcChannel {
 
   /** Connects. Rejects only with an AgentError. */
   async open(): Promise<ClientHttp2Session | Failure> {
-    const { tls, address, port, host } = this.#target;
+    const { tls, address, port } = this.#target;
     const { trail, delay, clock } = this.#tools;
     const errors = Promise.withResolvers<never>();
     errors.promise.catch(() => undefined);

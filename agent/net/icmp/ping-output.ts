@@ -1,6 +1,6 @@
 /** Parses the output of `ping`, from iputils and busybox. */
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
-import { noReply, type EchoReply } from './icmp.ts';
+import type { EchoReply } from './icmp.ts';
 
 /** `64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=0.131 ms`; busybox writes `seq`, from 0. */
 const replyLine =

@@ -2,7 +2,7 @@
 import type { Selectable } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import type { variableRoutes } from '@monitor/shared/contract/variable.ts';
-import { ApiError, invalidField, notFound, takenField } from '../../errors/api-error.ts';
+import { invalidField, notFound, takenField } from '../../errors/api-error.ts';
 import { fromFlag, toFlag } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { VariablesTable } from '../tables.ts';

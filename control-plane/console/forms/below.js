@@ -1,5 +1,4 @@
 /** What belongs to an entry beside its fields: triggers, and the password and subscribers of a page. */
-/** @import { ComponentChildren } from 'preact' */
 /** @import { Values } from './values.js' */
 import { html, useState } from '../dom.js';
 import { besideConsole, call, send, toProblem } from '../api.js';
@@ -8,7 +7,7 @@ import { useMe } from '../me.js';
 import { Code } from '../parts/code.js';
 import { Ask } from '../parts/ask.js';
 import { Action, Table } from '../parts/layout.js';
-import { Answer, Empty, useAttempt, wordsOf } from '../parts/notices.js';
+import { Answer, Empty, useAttempt } from '../parts/notices.js';
 import { useQuery } from '../query.js';
 
 /** @typedef {Event & { currentTarget: HTMLDetailsElement }} Toggled */

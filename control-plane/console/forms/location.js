@@ -1,6 +1,6 @@
 /** A private location: its keys, and how to start an agent for it. */
 /** @import { DataAt } from '../contract.ts' */
-import { html, useEffect, useState } from '../dom.js';
+import { html, useState } from '../dom.js';
 import { besideConsole, call, toProblem } from '../api.js';
 import { forms } from '../form-facts.js';
 import { count } from '../format.js';

@@ -71,7 +71,6 @@ export interface ResultFilter {
 type Fields = Omit<CheckResult, ResultField | 'errorGroupIds'>;
 
 type ResultReader = Pick<Services, 'db' | 'resolveReferences'>;
-type ResolveReferences = Services['resolveReferences'];
 
 const omittedRemark = ',"detailsOmitted":true';
 const damagedRemark = `,"payloadError":${JSON.stringify(

@@ -27,7 +27,7 @@ import {
   type Measurement,
   type SourceReading,
 } from './check-type.ts';
-import { figureOf, metrics, responseTimeAnalytics, type MetricDefinition } from './metric.ts';
+import { figureOf, responseTimeAnalytics, type MetricDefinition } from './metric.ts';
 import { securityBaseline, versionNumber } from './ssl-baseline.ts';
 
 const txt = ['EQUALS', 'NOT_EQUALS', 'CONTAINS', 'NOT_CONTAINS'] as const;

@@ -1,7 +1,6 @@
 // Own process: it starts browsers.
 /** Scripts are edited with completion and with errors at their lines, byte for byte, under the policy of the page. */
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { after, afterEach, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
@@ -9,8 +8,6 @@ import { FakeAgent, resultOf, resultOfJob } from '../../support/fake-agent.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
 import { loadAxe } from '../../support/pleasant-page.ts';
 import { TestConsole } from '../../support/test-console.ts';
-
-const require = createRequire(import.meta.url);
 
 let cp: TestControlPlane;
 let agent: FakeAgent;

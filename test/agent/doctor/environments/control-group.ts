@@ -1,12 +1,5 @@
 /** A control group of the kernel, of version 1 or 2, below that of this process. */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmdirSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseCgroups } from '../../../../agent/control-group.ts';
 import { eventually } from '../../../support/system.ts';
