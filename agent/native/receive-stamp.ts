@@ -28,8 +28,8 @@ export function roundTrip(sent: Instant, read: Instant, stamp: number | null): n
 export interface ReceiveStamps {
   /** Asks the kernel for stamps, before anything comes. */
   want(socket: Socket): void;
-  /** Of the datagram that is being delivered, in milliseconds of the epoch; null where the kernel does not say. */
-  of(socket: Socket): number | null;
+  /** Of the datagram that is read at `now`, in milliseconds of the epoch; null where the kernel does not say. */
+  of(socket: Socket, now: number | null): number | null;
   /** The wall clock of the stamps; null where there are none. */
   wall(): number | null;
 }
@@ -44,27 +44,38 @@ const SIOCGSTAMPNS = 0x8907;
 /** For a datagram without a stamp the kernel says now. */
 const minAgeMs = 0.02;
 
+/** The same for all sockets. */
+let stateSymbol: symbol | undefined;
+
 /** Only the internal state of a socket knows its descriptor. */
 function descriptorOf(socket: Socket): number {
-  const symbol = Object.getOwnPropertySymbols(socket).find(
+  stateSymbol ??= Object.getOwnPropertySymbols(socket).find(
     ({ description }) => description === 'state symbol',
   );
-  if (symbol === undefined) return -1;
-  const state = (socket as unknown as Record<symbol, { handle?: { fd?: number } | null }>)[symbol];
+  if (stateSymbol === undefined) return -1;
+  const state = (socket as unknown as Record<symbol, { handle?: { fd?: number } | null }>)[
+    stateSymbol
+  ];
   return state?.handle?.fd ?? -1;
 }
 
 function stampsOf(libc: Libc): ReceiveStamps {
   const stamp = nativeMemory(16);
   const wallClock = new KernelClock(libc);
-  const of = (socket: Socket): number | null => {
+  const ask = (socket: Socket): boolean => {
     const descriptor = descriptorOf(socket);
-    if (descriptor < 0 || libc.ioctl(descriptor, SIOCGSTAMPNS, stamp) < 0) return null;
-    const at = readTimespec(stamp);
-    return wallClock.now() - at < minAgeMs ? null : at;
+    return descriptor >= 0 && libc.ioctl(descriptor, SIOCGSTAMPNS, stamp) >= 0;
   };
-  // The first question makes the kernel stamp what comes after it.
-  return { want: of, of, wall: () => wallClock.now() };
+  return {
+    // The first question makes the kernel stamp what comes after it.
+    want: ask,
+    of(socket, now) {
+      if (now === null || !ask(socket)) return null;
+      const at = readTimespec(stamp);
+      return now - at < minAgeMs ? null : at;
+    },
+    wall: () => wallClock.now(),
+  };
 }
 
 export function openReceiveStamps(opened: OpenedLibc = openLibc()): ReceiveStamps {

@@ -75,7 +75,7 @@ export function askOverUdp(
     socket.on('message', (message) => {
       const read = { monotonic: clock.monotonic(), wall: stamps.wall() };
       const elapsedMs = read.monotonic - sentAt.monotonic;
-      const tookMs = roundTrip(sentAt, read, stamps.of(socket));
+      const tookMs = roundTrip(sentAt, read, stamps.of(socket, read.wall));
       const reading = readAnswer(message, query, 'UDP');
       switch (reading.kind) {
         case 'answer':
