@@ -64,8 +64,7 @@ export class MqttConnection {
     });
     socket.on('message', (data, isBinary) => {
       if (!isBinary || !(data instanceof Buffer)) this.close();
-      // What is left is the beginning of a packet that is too large.
-      else if (this.#state !== 'closed' && this.#parser.parse(data) > maxPacketBytes) this.close();
+      else if (this.#state !== 'closed') this.#read(data);
     });
     // `close` follows.
     socket.on('error', () => undefined);
@@ -115,6 +114,16 @@ export class MqttConnection {
     this.#allowance = Math.min(maxPackets.atOnce, this.#allowance + earned) - 1;
     this.#allowanceAt = now;
     return this.#allowance >= 0;
+  }
+
+  #read(data: Buffer): void {
+    try {
+      // What is left is the beginning of a packet that is too large.
+      if (this.#parser.parse(data) > maxPacketBytes) this.close();
+    } catch {
+      // It cannot be read, or cannot be answered, as a subscription to nothing.
+      this.close();
+    }
   }
 
   #receive(packet: mqtt.Packet): void {

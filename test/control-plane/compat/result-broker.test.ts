@@ -147,6 +147,20 @@ test('a flood, a packet that is too large and a client without CONNECT are disco
   for (let count = 0; count < 10; count += 1) pieces.send(Buffer.alloc(8_000, 0));
   await piecesClosed;
 
+  // Subscribes to nothing, and unsubscribes from nothing.
+  for (const malformed of [
+    [0x82, 2, 0, 1],
+    [0xa2, 2, 0, 1],
+  ]) {
+    const empty = await openSocket(cp);
+    empty.send(connectPacket(cp, 'empty'));
+    await once(empty, 'message');
+    const answered = Promise.race([once(empty, 'message'), once(empty, 'close')]);
+    empty.send(Buffer.from(malformed));
+    await answered;
+    empty.terminate();
+  }
+
   const nameless = await openSocket(cp);
   const namelessClosed = once(nameless, 'close');
   nameless.send(mqtt.generate({ cmd: 'pingreq' }));
