@@ -19,8 +19,8 @@ export interface Needle {
   /** ASCII letters are found in either case; `bytes` then holds the lower ones. */
   readonly anyCase: boolean;
   /**
-   * Base64 is also found where lines end in its midst. Anchors are not removed: the base64 around them is searched
-   * once more without its line ends, and for pieces, of which there are too many to look for anywhere else.
+   * Base64 is also found where it is broken in its midst. Anchors are not removed: the base64 around them is searched
+   * once more without blanks and line ends, and for pieces, of which there are too many to look for anywhere else.
    */
   readonly base64?: 'form' | 'piece' | 'anchor';
 }
@@ -216,13 +216,18 @@ for (const byte of Buffer.from(
 ))
   isBase64[byte] = 1;
 
-/** The length of a part of a line end, as it is or as JSON writes it, at a position; 0 without one. */
-function lineEndAt(text: Uint8Array, at: number): number {
-  if (text[at] === 0x0a || text[at] === 0x0d) return 1;
-  return text[at] === backslash && (text[at + 1] === 0x6e || text[at + 1] === 0x72) ? 2 : 0;
+/** Blanks and line ends. */
+const isWhite = Uint8Array.from({ length: 256 }, (_, byte) =>
+  [0x09, 0x0a, 0x0d, 0x20].includes(byte) ? 1 : 0,
+);
+
+/** The length of a blank or a part of a line end, as it is or as JSON writes it, at a position; 0 without one. */
+function gapAt(text: Uint8Array, at: number): number {
+  if (text[at] !== backslash) return isWhite[text[at] as number] as number;
+  return text[at + 1] === 0x6e || text[at + 1] === 0x72 || text[at + 1] === 0x74 ? 2 : 0;
 }
 
-/** A run of base64 without the line ends in it, and where each of its characters stood. */
+/** A run of base64 without the gaps in it, and where each of its characters stood. */
 interface Run {
   readonly characters: Buffer;
   readonly places: Uint32Array;
@@ -232,15 +237,15 @@ interface Run {
 /** The run around a position, from up to `most` bytes before it. */
 function runAt(text: Uint8Array, at: number, most: number): Run {
   const isWithin = (place: number): boolean =>
-    isBase64[text[place] as number] === 1 || lineEndAt(text, place) > 0;
+    isBase64[text[place] as number] === 1 || gapAt(text, place) > 0;
   let start = at;
   while (start > Math.max(0, at - most) && isWithin(start - 1)) start -= 1;
   let end = at;
-  while (end < text.length && isWithin(end)) end += Math.max(1, lineEndAt(text, end));
+  while (end < text.length && isWithin(end)) end += Math.max(1, gapAt(text, end));
   const characters = Buffer.allocUnsafe(end - start);
   const places = new Uint32Array(end - start);
   let length = 0;
-  for (let place = start; place < end; place += Math.max(1, lineEndAt(text, place))) {
+  for (let place = start; place < end; place += Math.max(1, gapAt(text, place))) {
     if (isBase64[text[place] as number] !== 1) continue;
     characters[length] = text[place] as number;
     places[length] = place;
@@ -296,7 +301,7 @@ function merged(occurrences: readonly number[]): Regions {
 }
 
 export class Matcher {
-  /** The length of the longest needle, with line ends in it; 0 without needles. */
+  /** The length of the longest needle, with gaps in it; 0 without needles. */
   readonly longest: number;
   readonly #tables: NeedleTable[];
   /** The longest base64 in lines, where one ends about every four characters. */
@@ -348,7 +353,7 @@ export class Matcher {
   }
 
   /**
-   * What is found in the runs of base64 around anchors without their line ends. At both ends of a text the anchor
+   * What is found in the runs of base64 around anchors without their gaps. At both ends of a text the anchor
    * may be in another piece of the stream.
    */
   #inLines(text: Uint8Array, from: number, to: number, anchors: number[]): number[] {
@@ -372,8 +377,8 @@ export class Matcher {
   }
 
   /**
-   * The first position from which on the text, to its very end, may be the beginning of a needle. Line ends do
-   * not count among the `least` characters of one in which lines end.
+   * The first position from which on the text, to its very end, may be the beginning of a needle. Gaps do not
+   * count among the `least` characters of one that is broken.
    */
   openFrom(text: Uint8Array, least = 1): number {
     const open = this.#openFrom(text, false);

@@ -20,7 +20,7 @@ const secrets = {
   'of 64 characters': createHash('sha256').update('a token').digest('hex'),
   'a key file': pem,
 };
-const ends = ['\n', '\r\n', '\\n', '\\r\\n'];
+const ends = ['\n', '\r\n', '\\n', '\\r\\n', ' ', '\t', '\r\n  ', '\\n\\t'];
 
 const scrub = (secret: string, text: string): string =>
   createScrubber({ secrets: [secret], detect: false }).text(text);
@@ -34,9 +34,9 @@ function scrubSlowly(secret: string, text: string): string {
   return Buffer.concat([...pieces, ...redactor.end()]).toString();
 }
 
-/** The longest run of the whole that is left in a text, whose line ends count for nothing. */
+/** The longest run of the whole that is left in a text, whose gaps count for nothing. */
 function longestLeft(whole: string, text: string): number {
-  const left = text.replaceAll(mask, '#').replaceAll(/\\[nr]|[\r\n]/g, '');
+  const left = text.replaceAll(mask, '#').replaceAll(/\\[nrt]|\s/g, '');
   let longest = 0;
   for (let at = 0; at < whole.length; at += 1) {
     while (left.includes(whole.slice(at, at + longest + 1)) && at + longest < whole.length)
