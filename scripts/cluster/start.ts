@@ -101,7 +101,9 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 
   const replicas: (Replica | undefined)[] = [];
   const started: RunningProgram[] = [];
+  let isOver = false;
   stack.defer(async () => {
+    isOver = true;
     await Promise.all(started.map((program) => program.stop()));
   });
   const start = (
@@ -109,6 +111,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     args: string[],
     settings: Readonly<Record<string, string>>,
   ): RunningProgram => {
+    // A replica may be about to start when another one has failed.
+    if (isOver) throw new Error(`${name} was not started: the cluster has ended`);
     const program = startProgram({
       name,
       command: args,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import test, { type TestContext } from 'node:test';
 import { audit, complaints } from '../../scripts/cluster/audit.ts';
 import { hasPooler, startPooler, type Pooler } from '../../scripts/cluster/pooler.ts';
@@ -336,3 +336,20 @@ test(
   inLongTierWith('pgbouncer', hasPooler),
   (context) => endure(context, { isPooled: true }),
 );
+
+test('a cluster of which a replica fails at its start starts no other one afterwards', async () => {
+  using folder = temporaryFolder();
+  // Each program that runs is killed when this one exits.
+  const running = () => process.listenerCount('exit');
+  const before = running();
+  const late = Promise.withResolvers<undefined>();
+  const settingsOf = async (place: number): Promise<Record<string, string>> => {
+    if (place === 0) throw new Error('it fails');
+    await late.promise;
+    return {};
+  };
+  await assert.rejects(startCluster({ folder: folder.path, replicas: 2, settingsOf }), /it fails/);
+  late.resolve(undefined);
+  await setImmediate();
+  assert.equal(running(), before);
+});
