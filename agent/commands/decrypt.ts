@@ -47,7 +47,7 @@ interface Options {
 
 async function readable(path: string): Promise<string> {
   try {
-    return (await readAtMost(path, keyBytes)).toString();
+    return await readAtMost(path, keyBytes);
   } catch (error) {
     throw new AgentError('CONFIG_INVALID', `cannot read the key in ${path}: ${String(error)}`);
   }
@@ -150,7 +150,7 @@ async function decrypt(file: string | undefined, { keyFile, output }: Options): 
   }
   let json: unknown;
   try {
-    json = JSON.parse((await readAtMost(all, jsonBytes)).toString());
+    json = JSON.parse(await readAtMost(all, jsonBytes));
   } catch (error) {
     if (error instanceof RangeError) throw new DecryptionError(error.message);
     throw new DecryptionError('it is neither a result as JSON nor an encrypted file');

@@ -8,8 +8,17 @@ import type {
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import type { Fields } from '@monitor/shared/fields.ts';
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml';
-import { yamlProblem } from '@monitor/shared/yaml-problem.ts';
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  stringify,
+  visit,
+  type Range,
+} from 'yaml';
+import { assertUsual, yamlProblem } from '../core/yaml-problem.ts';
 import { withoutDefaults } from './defaults.ts';
 import { unknownFieldsOf } from './known-fields.ts';
 
@@ -129,6 +138,16 @@ function offsetOf(contents: unknown, [step, ...deeper]: readonly string[]): numb
   return isScalar(pair?.key) ? pair.key.range?.[0] : undefined;
 }
 
+/** The parser goes down a call for each level. */
+function parsed<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new FileProblem(path, yamlProblem(error.message));
+  }
+}
+
 interface Read {
   fields: Fields;
   lineOf: (field: string) => number | undefined;
@@ -136,22 +155,32 @@ interface Read {
 
 function read({ path, text }: TextFile): Read {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const [error] = document.errors;
+  const problemAt = (problem: string, range: Range | null | undefined) =>
+    new FileProblem(path, problem, lines.linePos(range?.[0] ?? 0).line);
+  const document = parsed(path, () =>
+    parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false }),
+  );
+  // A tag that means nothing here would be dropped.
+  const [error] = [...document.errors, ...document.warnings];
   if (error !== undefined) {
     throw new FileProblem(path, yamlProblem(error.message), lines.linePos(error.pos[0]).line);
   }
   if (!isMap(document.contents))
     throw new FileProblem(path, 'must hold fields such as "name: Shop"');
-  let line: number | undefined;
   visit(document, {
+    // A few of them make a document of any size.
     Alias(_key, { range }) {
-      line = range == null ? 1 : lines.linePos(range[0]).line;
-      return visit.BREAK;
+      throw problemAt('aliases such as "*name" are not read', range);
+    },
+    // JSON has no such number: it would be sent as null.
+    Scalar(_key, { value, range, source }) {
+      if (typeof value !== 'number' || Number.isFinite(value)) return;
+      throw problemAt(`${String(source)} is no number that can be kept`, range);
+    },
+    Collection(_key, collection, ancestors) {
+      assertUsual(collection, ancestors, problemAt);
     },
   });
-  // A few of them make a document of any size.
-  if (line !== undefined) throw new FileProblem(path, 'aliases such as "*name" are not read', line);
   return {
     fields: document.toJS({ maxAliasCount: 0 }) as Fields,
     lineOf(field) {

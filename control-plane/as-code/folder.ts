@@ -25,8 +25,8 @@ export async function readFolder(folder: string): Promise<TextFile[]> {
     }
     const texts: TextFile[] = [];
     for (const path of files) {
-      const bytes = await trying(`read ${path}`, () => readAtMost(join(folder, path), fileBytes));
-      texts.push({ path, text: bytes.toString() });
+      const text = await trying(`read ${path}`, () => readAtMost(join(folder, path), fileBytes));
+      texts.push({ path, text });
     }
     return texts;
   });

@@ -1,6 +1,15 @@
 /** YAML files of other products. */
-import { isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, visit } from 'yaml';
-import { yamlProblem } from '@monitor/shared/yaml-problem.ts';
+import {
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseAllDocuments,
+  visit,
+  type Range,
+} from 'yaml';
+import { assertUsual, yamlProblem } from '../core/yaml-problem.ts';
 import { SourceError, type SourceFile } from './mover.ts';
 import { isFields } from '@monitor/shared/fields.ts';
 import { notePlace, textOf, type Fields } from './source-object.ts';
@@ -41,6 +50,7 @@ export function yamlValues(file: Pick<SourceFile, 'path' | 'text'>): unknown[] {
   try {
     documents = parseAllDocuments(file.text, {
       ...{ customTags: ['binary'], merge: true, logLevel: 'error', lineCounter: lines },
+      uniqueKeys: false,
     });
   } catch (thrown) {
     throw unusable(thrown);
@@ -56,12 +66,16 @@ export function yamlValues(file: Pick<SourceFile, 'path' | 'text'>): unknown[] {
     }
     let value: unknown;
     try {
+      const refusal = (problem: string, range: Range | null | undefined) =>
+        unusable(new Error(problem), lines.linePos(range?.[0] ?? 0).line);
       visit(document, {
         Alias(_key, { source, range }, path) {
           if (!path.some((node) => isNode(node) && 'anchor' in node && node.anchor === source))
             return;
-          const { line } = lines.linePos(range?.[0] ?? 0);
-          throw unusable(new Error(`*${source} refers to what it stands in`), line);
+          throw refusal(`*${source} refers to what it stands in`, range);
+        },
+        Collection(_key, collection, path) {
+          assertUsual(collection, path, refusal);
         },
       });
       value = document.toJS({ maxAliasCount: 1000 });

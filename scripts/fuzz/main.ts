@@ -5,7 +5,7 @@
 import { readOptions, refuse } from '../options.ts';
 import { pino } from 'pino';
 import { startTestControlPlane } from '../../test/support/control-plane.ts';
-import { fuzz } from './run.ts';
+import { cannotSucceed, fuzz } from './run.ts';
 
 function wholeNumber(name: string, text: string): number {
   const value = Number(text);
@@ -29,7 +29,7 @@ await using cp = await startTestControlPlane({
   ...(values.verbose ? { logger: pino({ level: 'error' }) } : {}),
 });
 let shown = 0;
-const { requests, answers, readBack, seconds, failures } = await fuzz(cp, {
+const report = await fuzz(cp, {
   count,
   seed: wholeNumber('seed', values.seed),
   ...(values.sequence === undefined ? {} : { sequence: wholeNumber('sequence', values.sequence) }),
@@ -39,12 +39,12 @@ const { requests, answers, readBack, seconds, failures } = await fuzz(cp, {
     console.log(`${done} of ${count} requests, ${failed} failures`);
   },
 });
-const never = [...answers].flatMap(([operationId, counts]) =>
-  [...counts.keys()].some((status) => status < 300) ? [] : [operationId],
-);
+const { requests, readBack, clients, commands, failures, neverAccepted } = report;
 for (const failure of failures.values()) console.log(`\n${failure}`);
 console.log(
-  `${requests} requests to ${answers.size} operations in ${seconds.toFixed(1)} s; read back: ${readBack}`,
+  `${requests} requests to ${report.answers.size} operations in ${report.seconds.toFixed(1)} s; read back: ${readBack}; clients of the broker: ${clients}; commands on hostile files: ${commands}`,
 );
-console.log(`never accepted: ${never.join(', ') || 'none'}; failures: ${failures.size}`);
+for (const [name, why] of Object.entries(cannotSucceed))
+  console.log(`cannot succeed: ${name}, ${why}`);
+console.log(`never accepted: ${neverAccepted.join(', ') || 'none'}; failures: ${failures.size}`);
 if (failures.size > 0) process.exitCode = 1;

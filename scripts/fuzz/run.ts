@@ -18,6 +18,7 @@ import {
   agentKeyOf,
   buildWorld,
   createAccount,
+  exampleQuery,
   kindsOfParams,
   paramNames,
   pathOf,
@@ -34,6 +35,8 @@ import {
 import { newPasskey } from '../../test/support/software-passkey.ts';
 import { rowsOf } from '../../test/support/tables.ts';
 import { openApiDocument } from '../openapi/document.ts';
+import { playClients } from './broker.ts';
+import { playFiles } from './files.ts';
 import { drawsOf, makeRequest, type Draw, type MadeRequest } from './requests.ts';
 
 export interface FuzzOptions {
@@ -50,11 +53,24 @@ export interface FuzzReport {
   failures: Map<string, string>;
   /** Answers by operation and status. */
   answers: Map<string, Map<number, number>>;
+  /** Operations that did not once what they are for, without those that cannot. */
+  neverAccepted: string[];
   readBack: number;
+  /** Clients of the broker, and runs of commands on hostile files. */
+  clients: number;
+  commands: number;
   seconds: number;
 }
 
+/** Operations that no request can make succeed, and why. */
+export const cannotSucceed: Readonly<Record<string, string>> = {
+  analyseErrorGroup: '402: no analysis is made, for want of a language model',
+  getRootCauseAnalysis: '404: so there is none to be read',
+};
+
 const stepsPerSequence = 400;
+/** In so many sequences each operation is called once as its contract means it. */
+const sequencesPerRound = 12;
 const lanes = 8;
 const hangMs = 60_000;
 /** Thirty-two MiB are unpacked in thousands of small steps, between which all others have a turn. */
@@ -290,11 +306,28 @@ class Proofs {
   }
 }
 
-function weightOf({ path }: Route): number {
-  // Waits hold a lane for a second each: few of them.
-  if (path.endsWith('/completion')) return 1;
-  // Each of these steps follows another one of them.
-  return path.startsWith('/v1/users/me/') ? 60 : 20;
+// A key has no profile.
+const isOfPerson = ({ path }: Pick<Route, 'path'>): boolean => path.startsWith('/v1/users/me');
+
+/** Waits hold a lane for a second each: few of them. */
+const weightOf = ({ path }: Route): number => (path.endsWith('/completion') ? 1 : 20);
+
+/** What makes something comes first, and what ends it last. */
+function rankOf({ method, path }: Route): 0 | 1 | 2 {
+  // A new password also ends what was begun with the old one.
+  if (method === 'DELETE' || /\/(?:removal|password)$/.test(path)) return 2;
+  return method === 'POST' ? 0 : 1;
+}
+
+/** The share of a sequence; the steps of a person follow each other, so they are in each. */
+function roundOf(operations: readonly Operation[], number: number): Operation[] {
+  const share = operations.length / sequencesPerRound;
+  return operations
+    .filter(
+      ({ route }, index) =>
+        isOfPerson(route) || Math.floor(index / share) === number % sequencesPerRound,
+    )
+    .sort((one, other) => rankOf(one.route) - rankOf(other.route));
 }
 
 /** True when nothing around the body is damaged. */
@@ -368,13 +401,18 @@ class Sequence {
       numRuns: stepsPerSequence,
       seed: (seed * 1_000_003 + this.#number) | 0,
     });
-    for (const [step, { operation, draw }] of drawn.entries()) {
+    const meant = roundOf(operations, this.#number);
+    for (const [step, random] of drawn.entries()) {
       if (report.failures.size >= maxFailures) return;
+      const operation = meant[step] ?? random.operation;
+      const draw = step < meant.length ? this.#meant(operation.route) : random.draw;
       if (operation.route.path.endsWith('/completion')) {
         Object.assign(draw, { query: { maxWaitSeconds: 1 }, queryDamage: [], rawQuery: null });
       }
       const good = this.#errands.bodies.get(operation.route.operationId);
-      if (good !== undefined && step % stepsPerGoodBody === 0) draw.body = structuredClone(good);
+      if (good !== undefined && (step < meant.length || step % stepsPerGoodBody === 0)) {
+        draw.body = structuredClone(good);
+      }
       if (draw.body instanceof Object) {
         const { publicUrl } = this.#game.cp.controlPlane.services;
         Object.assign(draw.body, this.#proofs.fieldsFor(operation.route.operationId, publicUrl));
@@ -383,17 +421,51 @@ class Sequence {
       const made = makeRequest(operation.route, draw, ids);
       const given = isSound(draw) ? this.#errands.requests.get(operation.route.operationId) : {};
       const headers = { ...made.headers, ...given?.headers };
-      await this.#step(operation, { ...made, ...given, headers }, step);
+      const seen =
+        given?.path === undefined || made.seen === undefined
+          ? made.seen
+          : { ...made.seen, query: given.path.split('?')[1] ?? '' };
+      await this.#step(operation, { ...made, ...given, headers, seen }, step);
     }
+    await this.#playDoors();
   }
 
-  #headersOf(
-    { authentication, path }: Route,
-    { role, headers }: MadeRequest,
-  ): Record<string, string> {
+  /** Doors that are no operations. */
+  async #playDoors(): Promise<void> {
+    const { cp, report, seed } = this.#game;
+    const of = {
+      ...{ url: cp.url, accountId: this.#own.accountId, apiKey: this.#keys.full },
+      ...{ seed: (seed * 1_000_003 + this.#number) | 0, number: this.#number },
+    };
+    const note = (problem: string) =>
+      report.failures.set(
+        problem.slice(0, 40),
+        `${problem}\n  again: npm run fuzz -- --seed ${seed} --sequence ${this.#number}`,
+      );
+    const clients = await playClients(of, note);
+    const commands = await playFiles(of, note);
+    // Other lanes count meanwhile.
+    report.clients += clients;
+    report.commands += commands;
+  }
+
+  /** Undamaged, on the first of each kind; on the newest where it is ended, which nothing else needs. */
+  #meant(route: Route): Draw {
+    const kinds = [...kindsOfParams(route).values()];
+    const isOnNewest = rankOf(route) === 2 && kinds.length === 1;
+    return {
+      params: kinds.map((kind) => ({
+        ...{ from: 'alive', pick: isOnNewest ? Math.max(0, this.#own.ids[kind].length - 1) : 0 },
+      })),
+      ...{ query: exampleQuery(route, Date.now()), queryDamage: [], rawQuery: null },
+      ...{ body: undefined, bodyDamage: [], packing: null, method: null, role: 'full' },
+    };
+  }
+
+  #headersOf(route: Route, { role, headers }: MadeRequest): Record<string, string> {
+    const { authentication } = route;
     if (role === 'none') return headers;
-    // A key has no profile.
-    if (role === 'full' && path.startsWith('/v1/users/me')) {
+    if (role === 'full' && isOfPerson(route)) {
       return { cookie: this.#keys.person, 'x-console': '1', ...headers };
     }
     const raw = role === 'garbage' ? 'x'.repeat(64) : this.#keys[role];
@@ -418,12 +490,10 @@ class Sequence {
 
   #get(path: string): Promise<Answer> {
     const made = { method: 'GET', path, bytes: undefined, packing: { name: null } };
-    // A key has no profile.
-    const isOfPerson = path.startsWith('/v1/users/me');
     const { person: cookie, full } = this.#keys;
     return this.#request(
       made,
-      isOfPerson ? { cookie, 'x-console': '1' } : { authorization: `Bearer ${full}` },
+      isOfPerson({ path }) ? { cookie, 'x-console': '1' } : { authorization: `Bearer ${full}` },
     );
   }
 
@@ -547,7 +617,7 @@ export async function fuzz(cp: TestControlPlane, options: FuzzOptions): Promise<
   const startedAt = performance.now();
   const { count, seed } = options;
   const report: FuzzReport = {
-    ...{ requests: 0, readBack: 0, seconds: 0 },
+    ...{ requests: 0, readBack: 0, clients: 0, commands: 0, seconds: 0, neverAccepted: [] },
     failures: new Map(),
     answers: new Map(),
   };
@@ -567,6 +637,20 @@ export async function fuzz(cp: TestControlPlane, options: FuzzOptions): Promise<
   for (const problem of await problemsOfDatabase(cp)) {
     report.failures.set(problem, `database after seed ${seed}: ${problem}`);
   }
+  const isAccepted = ({ operationId, status }: Route): boolean =>
+    report.answers.get(operationId)?.has(status) === true;
+  for (const operationId of Object.keys(cannotSucceed)) {
+    const route = allRoutes.find((one) => one.operationId === operationId);
+    if (route === undefined || isAccepted(route)) {
+      report.failures.set(operationId, `${operationId} is listed as one that cannot succeed`);
+    }
+  }
+  report.neverAccepted = allRoutes
+    .filter((route) => !(route.operationId in cannotSucceed) && !isAccepted(route))
+    .map(({ operationId }) => {
+      const answers = [...(report.answers.get(operationId) ?? [])];
+      return `${operationId} (${answers.map(([status, count]) => `${count} × ${status}`).join(', ')})`;
+    });
   report.seconds = (performance.now() - startedAt) / 1000;
   return report;
 }

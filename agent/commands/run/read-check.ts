@@ -53,7 +53,7 @@ function unreadable(argument: string, cause: unknown): AgentError {
 
 async function readText(name: string, file: string): Promise<string> {
   try {
-    return (await readAtMost(file, commandDoors.run.reads.checkBytes)).toString();
+    return await readAtMost(file, commandDoors.run.reads.checkBytes);
   } catch (cause) {
     if (cause instanceof RangeError) throw bad(name, cause.message);
     throw unreadable(name, cause);

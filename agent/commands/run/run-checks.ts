@@ -87,7 +87,7 @@ async function readVariables({ envFile, env }: RunOptions): Promise<Record<strin
   for (const file of envFile) {
     let text: string;
     try {
-      text = (await readAtMost(file, commandDoors.run.reads.envBytes)).toString();
+      text = await readAtMost(file, commandDoors.run.reads.envBytes);
     } catch (cause) {
       throw new AgentError(
         'CONFIG_INVALID',

@@ -28,7 +28,7 @@ async function valuesOf(envFile: string | undefined): Promise<Record<string, str
   const text = await trying(`read the variables in ${envFile}`, () =>
     readAtMost(envFile, commandDoors.apply.reads.envBytes),
   );
-  return { ...foreignEnvironment(), ...parseEnv(text.toString()) };
+  return { ...foreignEnvironment(), ...parseEnv(text) };
 }
 
 async function bodyIn(folder: string, envFile: string | undefined): Promise<ProjectBody> {

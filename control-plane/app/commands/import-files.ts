@@ -1,7 +1,8 @@
 /** Reads what `import` was given: a file, or a folder with all that it holds. */
-import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { readAtMost } from '@monitor/shared/read-at-most.ts';
 import { commandDoors } from '../../core/doors.ts';
 import { readSqliteFile, type SourceTables } from '../../db/read-sqlite-file.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
@@ -40,14 +41,15 @@ function tablesOf(path: string): SourceTables {
   }
 }
 
-function readOne(path: string, name: string): SourceFile {
-  if (startOf(path).startsWith(sqliteHeader))
-    return { path: name, text: '', tables: tablesOf(path) };
-  const { size } = statSync(path);
-  if (size > maxTextBytes) {
-    throw new OperatorError(`${path} has ${size} bytes: that is no configuration`, { usage: true });
-  }
-  return { path: name, text: readFileSync(path, 'utf8'), tables: null };
+function readOne(path: string, name: string): Promise<SourceFile> {
+  return trying(`read ${path}`, async () => {
+    const isDatabase = startOf(path).startsWith(sqliteHeader);
+    return {
+      path: name,
+      text: isDatabase ? '' : await readAtMost(path, maxTextBytes),
+      tables: isDatabase ? tablesOf(path) : null,
+    };
+  });
 }
 
 /** What a copy of a database may lack; null for nothing. */
@@ -61,7 +63,7 @@ export function walNote(path: string): string | null {
 
 export async function readSources(path: string): Promise<SourceFile[]> {
   return trying(`read ${path}`, async () => {
-    if (statSync(path).isFile()) return [readOne(path, basename(path))];
+    if (statSync(path).isFile()) return [await readOne(path, basename(path))];
     const names = (await readdir(path, { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile() && readable.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name))
@@ -71,6 +73,9 @@ export async function readSources(path: string): Promise<SourceFile[]> {
         usage: true,
       });
     }
-    return names.map((name) => readOne(name, name.slice(path.length).replace(/^\/+/, '')));
+    const sources: SourceFile[] = [];
+    for (const name of names)
+      sources.push(await readOne(name, name.slice(path.length).replace(/^\/+/, '')));
+    return sources;
   });
 }

@@ -99,6 +99,19 @@ test('a mistake in a file is named with its place', () => {
     ['chekcs/a.yaml', 'name: a\n', /^chekcs\/a\.yaml: resources stand in one of the folders /],
     ['checks/deep/a.yaml', 'name: a\n', /resources stand in one of the folders/],
     ['checks/%.yaml', 'name: a\n', /its name is no logical id/],
+    [
+      'checks/a.yaml',
+      'name: a\nfrequency: .inf\n',
+      /, line 2: \.inf is no number that can be kept$/,
+    ],
+    ['checks/a.yaml', 'name: a\nfrequency: 1e999\n', /, line 2: 1e999 is no number/],
+    ['checks/a.yaml', 'name: a\nscript: !Ref other\n', /, line 2: Unresolved tag: !Ref$/],
+    [
+      'checks/a.yaml',
+      `name: a\ntags: ${'['.repeat(999)}${']'.repeat(999)}\n`,
+      /nested too deeply$/,
+    ],
+    ['checks/a.yaml', `name: a\ntags: ${'['.repeat(99_999)}\n`, /nested too deeply$/],
   ];
   for (const [path, text, says] of problems) {
     assert.throws(
