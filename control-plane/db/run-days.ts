@@ -84,6 +84,14 @@ export function runDayIn(table: Partitioned): RawBuilder<number> {
 
 const nameOf = (table: Partitioned, day: number): string => `${table}_d${day}`;
 
+/** Makes the partitions of runs of no day, with the tables. */
+export const firstDay: readonly string[] = partitioned.flatMap((table) => [
+  `create table ${nameOf(table, noDay)} partition of ${table} for values from (${noDay}) to (${noDay + 1})`,
+  ...uniqueWithinADay[table].map(
+    (columns) => `create unique index on ${nameOf(table, noDay)} (${columns})`,
+  ),
+]);
+
 /** Days that have partitions, in order. */
 async function daysThere(db: Kysely<Database>): Promise<number[]> {
   const { rows } = await sql<{ day: number }>`

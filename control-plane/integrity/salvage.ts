@@ -7,7 +7,7 @@ import {
   type SqliteValue,
   type TableShape,
 } from '@monitor/shared/sqlite/salvage.ts';
-import { isMigrationName, migrateToLatest, type MigrationName } from '../db/migrate.ts';
+import { baselineName, isMigrationName, migrateToLatest, type MigrationName } from '../db/migrate.ts';
 import { openDatabase, openRaw, type RawDatabase, type RawStatement } from '../db/open.ts';
 import { logFileOf, openBytes } from './files.ts';
 import { damagedPayloads, jsonColumns } from './verify.ts';
@@ -231,7 +231,7 @@ export async function salvageDatabase(
   const fresh = openDatabase(to);
   try {
     // Enough rows to find the migrations of the damaged database.
-    await migrateToLatest(fresh, '0001-first');
+    await migrateToLatest(fresh, baselineName);
     await migrateToLatest(fresh, migrationOf(image, targetsIn(to)));
   } finally {
     await fresh.destroy();

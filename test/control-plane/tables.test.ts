@@ -4,7 +4,7 @@ import test from 'node:test';
 
 const sources = globSync('control-plane/**/*.ts', {
   exclude: (path) =>
-    /node_modules|\/migrations|postgres-schema|control-plane\/(console|docs)/.test(path),
+    /node_modules|db\/baseline|control-plane\/(console|docs)/.test(path),
 });
 const moduleOf = (path: string): string => path.split('/')[1] ?? '';
 

@@ -3,8 +3,6 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import test from 'node:test';
-import { migrateToLatest } from '../../control-plane/db/migrate.ts';
-import { openDatabase } from '../../control-plane/db/open.ts';
 import type { DomainResolver } from '../../control-plane/status-pages/status-page-domains.ts';
 import { verifyDomains } from '../../control-plane/status-pages/verify-domains.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
@@ -217,40 +215,4 @@ test('addresses, names of one machine and hosts of the installation are no domai
     assert.equal(answer.status, 400, customDomain);
     assert.deepEqual(answer.body.attributes.keys, ['customDomain']);
   }
-});
-
-test('domains that were there before proofs stay served, except addresses', async () => {
-  const db = openDatabase(':memory:');
-  await migrateToLatest(db, '0010-outbox-heads');
-  await db.insertInto('accounts').values({ id: 'a', name: 'a', created_at: 1 }).execute();
-  const domains = ['status.shop.example', '169.254.169.254', '10.0x7f', 'abc.cafe'];
-  for (const [index, custom_domain] of domains.entries()) {
-    await db
-      .insertInto('status_pages')
-      .values({
-        id: `page-${index}`,
-        account_id: 'a',
-        name: 'x',
-        url: `page-${index}`,
-        custom_domain,
-        body_json: '{}',
-        is_private: 0,
-        created_at: 1,
-        updated_at: null,
-      })
-      .execute();
-  }
-  await migrateToLatest(db);
-  const rows = await db.selectFrom('status_pages').selectAll().orderBy('id').execute();
-  assert.deepEqual(
-    rows.map((row) => [row.claimed_domain, row.custom_domain !== null]),
-    [
-      ['status.shop.example', true],
-      ['169.254.169.254', false],
-      ['10.0x7f', false],
-      ['abc.cafe', true],
-    ],
-  );
-  assert.equal(new Set(rows.map((row) => row.domain_challenge)).size, domains.length);
-  await db.destroy();
 });

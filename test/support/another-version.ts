@@ -68,7 +68,7 @@ export function controlPlaneOfNextVersion(
 ): string {
   const program = copyControlPlane(folder);
   writeFileSync(
-    join(folder, `control-plane/db/migrations/${name}.ts`),
+    join(folder, `control-plane/db/${name}.ts`),
     `import { sql, type Kysely } from 'kysely';
 ${oldestBuild === undefined ? '' : `export const oldestBuild = '${oldestBuild}';`}
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -79,8 +79,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   const file = join(folder, 'control-plane/db/migrate.ts');
   const text = readFileSync(file, 'utf8');
   const changed = text
-    .replace(/^import /m, `import * as later from './migrations/${name}.ts';\nimport `)
-    .replace(/^(const onBoth = \{[^}]*)\}/m, `$1  '${name}': later,\n}`);
+    .replace(/^import /m, `import * as later from './${name}.ts';\nimport `)
+    .replace(/^(const migrations = \{[^}]*)\}/m, `$1  '${name}': later,\n}`);
   if (!changed.includes(`'${name}': later`)) throw new Error(`${file} lists migrations otherwise`);
   writeFileSync(file, changed);
   return program;

@@ -1,167 +1,68 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
 import test from 'node:test';
 import { sql, type Kysely } from 'kysely';
 import { byEngine } from '../../../control-plane/db/engine.ts';
-import { migrateToLatest } from '../../../control-plane/db/migrate.ts';
+import {
+  baselineName,
+  migrateToLatest,
+  migrationState,
+} from '../../../control-plane/db/migrate.ts';
 import { openDatabase } from '../../../control-plane/db/open.ts';
 import { openPostgres } from '../../../control-plane/db/postgres.ts';
 import type { Database } from '../../../control-plane/db/tables.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
-import { resultRow, runRow } from '../../support/result-rows.ts';
-import { rowsOf } from '../../support/tables.ts';
-import { fieldsOf, findCheck } from '../../../control-plane/checks/store.ts';
 
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';
-const checkId = '1b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a2';
-
-/** Every one after the first, in order. */
-const laterMigrations = readdirSync('control-plane/db/migrations')
-  .map((file) => file.replace(/\.ts$/, ''))
-  .toSorted()
-  .slice(1);
-
-test('a database of the first version keeps its data, and its keys what they could do', async () => {
-  const db = openDatabase(':memory:');
-  assert.deepEqual(await migrateToLatest(db, '0001-first'), ['0001-first']);
-  await db.insertInto('accounts').values({ id: accountId, name: 'Main', created_at: 1 }).execute();
-  await db
-    .insertInto('api_keys')
-    .values({
-      id: 'key',
-      account_id: accountId,
-      name: 'old',
-      key_hash: 'hash',
-      masked_key: 'cu_…',
-      created_at: 1,
-      last_used_at: null,
-      expires_at: null,
-      revoked_at: null,
-    })
-    .execute();
-  // As the first version wrote them: without the columns that came later.
-  const check = {
-    id: checkId,
-    account_id: accountId,
-    type: 'URL',
-    name: 'shop',
-    activated: 1,
-    frequency: 10,
-    frequency_offset: 3,
-    run_parallel: 0,
-    body_json: JSON.stringify({
-      groupId: null,
-      tags: ['a'],
-      request: { url: 'https://a.example' },
-    }),
-    revision: 4,
-    created_at: 1,
-    updated_at: 2,
-  };
-  await db
-    .insertInto('checks')
-    .values(check as never)
-    .execute();
-  await db
-    .insertInto('check_statuses')
-    .values({
-      check_id: checkId,
-      account_id: accountId,
-      has_failures: 1,
-      has_errors: 0,
-      is_degraded: 0,
-      longest_run_ms: 5,
-      shortest_run_ms: 5,
-      last_run_location: 'eu-west-1',
-      last_check_run_id: 1,
-      ssl_days_remaining: null,
-      last_started_at: 1,
-      created_at: 1,
-      updated_at: null,
-    })
-    .execute();
-
-  assert.deepEqual(await migrateToLatest(db), laterMigrations);
-  const row = await findCheck(db, accountId, checkId);
-  assert.ok(row !== undefined);
-  assert.deepEqual([row.revision, row.group_id, row.group_order], [4, null, null]);
-  assert.deepEqual([fieldsOf(row)['tags'], fieldsOf(row).groupId], [['a'], null]);
-  const status = await db.selectFrom('check_statuses').selectAll().executeTakeFirstOrThrow();
-  assert.equal(status.has_failures, 1);
-  const key = await db.selectFrom('api_keys').selectAll().executeTakeFirstOrThrow();
-  assert.equal(key.role, 'OWNER');
-  const account = await db.selectFrom('accounts').selectAll().executeTakeFirstOrThrow();
-  assert.deepEqual(
-    [account.name, account.plan, account.settings_json],
-    ['Main', 'enterprise', '{}'],
-  );
-  assert.deepEqual(await migrateToLatest(db), []);
-  await db.destroy();
-});
 
 test('a migration that fails leaves the database as it was, and can be tried again', async () => {
   const db = openDatabase(':memory:');
-  await migrateToLatest(db, '0001-first');
-  // The last table that the second migration makes.
-  await db.schema.createTable('queue_samples').addColumn('a', 'text').execute();
-  await assert.rejects(migrateToLatest(db), /0002-whole-api failed/);
+  // One of the last tables that the migration makes.
+  await db.schema.createTable('held_deletions').addColumn('a', 'text').execute();
+  await assert.rejects(migrateToLatest(db), new RegExp(`${baselineName} failed`));
   const tables = await db.introspection.getTables();
   assert.equal(
     tables.some(({ name }) => name === 'check_groups'),
     false,
   );
-  await db.schema.dropTable('queue_samples').execute();
-  assert.deepEqual(await migrateToLatest(db), laterMigrations);
+  await db.schema.dropTable('held_deletions').execute();
+  assert.deepEqual(await migrateToLatest(db), [baselineName]);
+  assert.deepEqual(await migrateToLatest(db), []);
   await db.destroy();
 });
 
-test('open alerts about agents stay open under their new names', async () => {
-  const db = openDatabase(':memory:');
-  await migrateToLatest(db, '0017-agent-wait');
-  await db.insertInto('accounts').values({ id: accountId, name: 'Main', created_at: 1 }).execute();
-  // Tables that this build no longer knows.
-  const insert = (table: string, row: Record<string, unknown>) =>
-    db
-      .insertInto(table as 'agents')
-      .values({ account_id: accountId, ...row } as never)
-      .execute();
-  await insert('location_notices', {
-    ...{ location: 'gone', unserved_since: 1, incident_key: 'location/1' },
-    ...{ channels_json: '[7]', sent_at: 2 },
-  });
-  for (const [location, conclusive_at] of [
-    ['broken', null],
-    ['mended', 3],
-  ]) {
-    await insert('location_faults', { location, since: 1 });
-    await insert('fault_notices', {
-      ...{ location, code: '', since: 1, incident_key: `faults/${location}` },
-      ...{ channels_json: '[8]', sent_at: 2, conclusive_at },
-    });
-  }
-  // An agent may have sent this code as its own.
-  await insert('fault_notices', {
-    ...{ location: 'gone', code: 'NO_AGENT', since: 1, incident_key: 'faults/gone' },
-    ...{ channels_json: '[9]', sent_at: 2, conclusive_at: null },
-  });
+/** As builds before the baseline left it: the same tables, and the names of their migrations. */
+async function asBeforeBaseline(db: Kysely<Database>, names: readonly string[]): Promise<void> {
   await migrateToLatest(db);
-  const alerts = await db
-    .selectFrom('agent_health_alerts')
-    .select(['location', 'code', 'since', 'incident_key', 'channels_json'])
-    .orderBy('location')
-    .execute();
-  assert.deepEqual(
-    alerts.map((row) => Object.values(row).join(' ')),
-    [
-      'broken  1 faults/broken [8]',
-      'gone NO_AGENT 1 location/1 [7]',
-      'mended  1 faults/mended [8]',
-    ],
-  );
-  const streaks = await db.selectFrom('location_error_streaks').select('location').execute();
-  assert.deepEqual(streaks, [{ location: 'broken' }], 'the other outage is over');
-  await db.destroy();
+  await db.insertInto('accounts').values({ id: accountId, name: 'Main', created_at: 1 }).execute();
+  await sql`delete from migration_facts`.execute(db);
+  await sql`delete from kysely_migration`.execute(db);
+  for (const name of names) {
+    await sql`insert into kysely_migration (name, timestamp) values (${name}, 'x')`.execute(db);
+  }
+}
+
+test('a database of the build before the baseline goes on; an older one is refused as it is', async () => {
+  await using server = await createTestDatabase({ isReused: false });
+  const postgres = openPostgres({
+    ...{ url: server.url, connections: 1, isPrepared: false, applicationName: 'monitor/test' },
+  });
+  for (const { db, names } of [
+    { db: openDatabase(':memory:'), names: ['0001-first', '0048-refusals', '0049-heartbeat-runs'] },
+    { db: postgres, names: ['0018-agent-health', '0049-heartbeat-runs'] },
+  ]) {
+    await asBeforeBaseline(db, names.slice(0, -1));
+    await assert.rejects(migrateToLatest(db), /lacks migrations up to 0049-heartbeat-runs/);
+    await sql`insert into kysely_migration (name, timestamp) values ('0049-heartbeat-runs', 'x')`.execute(
+      db,
+    );
+    assert.deepEqual((await migrationState(db)).unknown, []);
+    assert.deepEqual(await migrateToLatest(db), [baselineName]);
+    const { applied, pending } = await migrationState(db);
+    assert.deepEqual([applied, pending], [[...names, baselineName], []]);
+    assert.deepEqual(await db.selectFrom('accounts').select('name').execute(), [{ name: 'Main' }]);
+    assert.deepEqual(await migrateToLatest(db), []);
+    await db.destroy();
+  }
 });
 
 /** Each column as `table.column`, with `?` when it may be null. */
@@ -240,71 +141,4 @@ test('PostgreSQL has the tables, columns and unique keys of SQLite', async () =>
   assert.deepEqual(missing, []);
   await sqlite.destroy();
   await postgres.destroy();
-});
-
-test('results that a PostgreSQL had before their rows changed shape stay as they were', async () => {
-  await using database = await createTestDatabase({ isReused: false });
-  const db = openPostgres({
-    ...{ url: database.url, connections: 1, isPrepared: false, applicationName: 'monitor/test' },
-  });
-  await sql`drop schema public cascade`.execute(db);
-  await sql`create schema public`.execute(db);
-  await migrateToLatest(db, '0023-open-runs');
-  await db.insertInto('accounts').values({ id: accountId, name: 'Main', created_at: 1 }).execute();
-  const check = {
-    ...{ id: checkId, account_id: accountId, type: 'URL', name: 'shop', activated: 1 },
-    ...{ frequency: 10, frequency_offset: 3, run_parallel: 0, body_json: '{}', revision: 4 },
-    ...{ created_at: 1, updated_at: 2, group_id: null, group_order: null },
-  };
-  await db.insertInto('checks').values(check).execute();
-  const owner = { accountId, checkId };
-  const runs = await db
-    .insertInto('check_runs')
-    .values([runRow(owner, 1), { ...runRow(owner, 2), result_id: randomUUID() }])
-    .returning('id')
-    .execute();
-  const results = await db
-    .insertInto('check_results')
-    .values(runs.map(({ id }, index) => resultRow(owner, id, index, { response_time_ms: index })))
-    .returning(['seq', 'id'])
-    .execute();
-  const [first] = results;
-  assert.ok(first !== undefined);
-  const payload = { encoding: 'json', payload: Buffer.from('{"ä":1}'), checksum: 7 } as const;
-  await db
-    .insertInto('result_payloads')
-    .values({ result_seq: first.seq, ...payload })
-    .execute();
-  const groups = { id: randomUUID(), account_id: accountId, check_id: checkId };
-  await db
-    .insertInto('error_groups')
-    .values({
-      ...{ ...groups, error_hash: 'a', raw_message: null, cleaned_message: 'a' },
-      ...{ first_seen_at: 1, last_seen_at: 1, archived_until_next_event: 0, archived_for_ever: 0 },
-    })
-    .execute();
-  await db
-    .insertInto('check_result_error_groups')
-    .values({ result_id: first.id, error_group_id: groups.id, account_id: accountId })
-    .execute();
-  const tables = ['check_runs', 'check_results', 'result_payloads', 'check_result_error_groups'];
-  const read = async () =>
-    Promise.all(
-      tables.map(async (table) => {
-        const rows = await rowsOf(db, table);
-        const comparable = rows.map(({ encoding, payload: bytes, checksum, run_day: _, ...row }) =>
-          table === 'result_payloads' ? { ...row, encoding, bytes, checksum } : row,
-        );
-        return comparable.map((row) => JSON.stringify(row)).sort();
-      }),
-    );
-  const before = await read();
-  await migrateToLatest(db);
-  assert.deepEqual(await read(), before);
-  await db.deleteFrom('check_results').where('seq', '=', first.seq).execute();
-  assert.deepEqual(
-    (await read()).map((rows) => rows.length),
-    [2, 1, 0, 0],
-  );
-  await db.destroy();
 });

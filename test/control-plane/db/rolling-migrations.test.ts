@@ -10,7 +10,7 @@ import { eventually, temporaryFolder } from '../../support/system.ts';
 /** A table gets a column that older builds know nothing of. */
 const added = {
   name: '9000-later',
-  oldestBuild: '0022-bundles-in-the-store',
+  oldestBuild: '0050-baseline',
   statement: 'alter table private_locations add column later text',
 };
 
