@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { alertSettings } from './check.ts';
 import { dataCenterLocation, pathId, runtimeId, timestamp } from './primitives.ts';
-import { defineRoute, role } from './route.ts';
+import { defineRoutes, get, post, put, remove, role } from './route.ts';
 
 const addon = z.object({
   tier: z.enum(['hobby', 'starter', 'team']),
@@ -63,67 +63,7 @@ export const account = z
   })
   .meta({ id: 'Account' });
 
-const tag = 'Accounts';
 const byId = z.object({ accountId: pathId });
-
-const listAccounts = defineRoute({
-  operationId: 'listAccounts',
-  method: 'GET',
-  path: '/v1/accounts',
-  tag,
-  summary: 'List the accounts that the key can act for',
-  authentication: 'apiKey',
-  status: 200,
-  response: z.array(account),
-});
-
-const getMyAccount = defineRoute({
-  operationId: 'getMyAccount',
-  method: 'GET',
-  path: '/v1/accounts/me',
-  tag,
-  summary: 'Read the account of the key',
-  authentication: 'apiKey',
-  status: 200,
-  response: account,
-});
-
-const getAccount = defineRoute({
-  operationId: 'getAccount',
-  method: 'GET',
-  path: '/v1/accounts/{accountId}',
-  tag,
-  summary: 'Read an account',
-  authentication: 'apiKey',
-  params: byId,
-  status: 200,
-  response: account,
-  errors: [404],
-});
-
-const getMyEntitlements = defineRoute({
-  operationId: 'getMyEntitlements',
-  method: 'GET',
-  path: '/v1/accounts/me/entitlements',
-  tag,
-  summary: 'Read the plan and the features of the account of the key',
-  authentication: 'apiKey',
-  status: 200,
-  response: entitlements,
-});
-
-const getEntitlements = defineRoute({
-  operationId: 'getEntitlements',
-  method: 'GET',
-  path: '/v1/accounts/{accountId}/entitlements',
-  tag,
-  summary: 'Read the plan and the features of an account',
-  authentication: 'apiKey',
-  params: byId,
-  status: 200,
-  response: entitlements,
-  errors: [404],
-});
 
 export const apiKey = z
   .object({
@@ -140,7 +80,6 @@ export const apiKey = z
   })
   .meta({ id: 'ApiKey' });
 
-const keyTag = 'API keys';
 const keyName = z.string().trim().min(1).max(255);
 const expiresAt = z.iso
   .datetime({ offset: true })
@@ -148,71 +87,54 @@ const expiresAt = z.iso
   .nullable();
 const byKey = z.object({ id: pathId });
 
-const listApiKeys = defineRoute({
-  operationId: 'listApiKeys',
-  method: 'GET',
-  path: '/v1/api-keys',
-  tag: keyTag,
-  summary: 'List the keys of the account that are not revoked',
-  authentication: 'apiKey',
-  role: 'ADMIN',
-  status: 200,
-  response: z.array(apiKey),
-});
-
-const createApiKey = defineRoute({
-  operationId: 'createApiKey',
-  method: 'POST',
-  path: '/v1/api-keys',
-  tag: keyTag,
-  summary: 'Create a key; it is shown this once',
-  description:
-    'Nobody can create a key with a higher role than their own. One that a person makes is revoked when the person is removed from the account; one that a key makes is not.',
-  authentication: 'apiKey',
-  role: 'ADMIN',
-  body: z.object({
-    name: keyName,
-    role: role.default('READ_WRITE'),
-    expiresAt: expiresAt.default(null),
+export const accountRoutes = defineRoutes('Accounts', {
+  listAccounts: get('/v1/accounts', 'List the accounts that the key can act for', {
+    response: z.array(account),
   }),
-  status: 201,
-  response: apiKey.extend({ rawKey: z.string() }).meta({ id: 'NewApiKey' }),
-  errors: [400],
+  getMyAccount: get('/v1/accounts/me', 'Read the account of the key', { response: account }),
+  getAccount: get('/v1/accounts/{accountId}', 'Read an account', {
+    params: byId,
+    response: account,
+    errors: [404],
+  }),
+  getMyEntitlements: get(
+    '/v1/accounts/me/entitlements',
+    'Read the plan and the features of the account of the key',
+    { response: entitlements },
+  ),
+  getEntitlements: get(
+    '/v1/accounts/{accountId}/entitlements',
+    'Read the plan and the features of an account',
+    { params: byId, response: entitlements, errors: [404] },
+  ),
 });
-
-const updateApiKey = defineRoute({
-  operationId: 'updateApiKey',
-  method: 'PUT',
-  path: '/v1/api-keys/{id}',
-  tag: keyTag,
-  summary: 'Rename a key or change when it expires',
-  authentication: 'apiKey',
-  role: 'ADMIN',
-  params: byKey,
-  body: z.object({ name: keyName.exactOptional(), expiresAt: expiresAt.exactOptional() }),
-  status: 200,
-  response: apiKey,
-  errors: [400, 404],
+export const apiKeyRoutes = defineRoutes('API keys', {
+  listApiKeys: get('/v1/api-keys', 'List the keys of the account that are not revoked', {
+    role: 'ADMIN',
+    response: z.array(apiKey),
+  }),
+  createApiKey: post('/v1/api-keys', 'Create a key; it is shown this once', {
+    description:
+      'Nobody can create a key with a higher role than their own. One that a person makes is revoked when the person is removed from the account; one that a key makes is not.',
+    role: 'ADMIN',
+    body: z.object({
+      name: keyName,
+      role: role.default('READ_WRITE'),
+      expiresAt: expiresAt.default(null),
+    }),
+    response: apiKey.extend({ rawKey: z.string() }).meta({ id: 'NewApiKey' }),
+    errors: [400],
+  }),
+  updateApiKey: put('/v1/api-keys/{id}', 'Rename a key or change when it expires', {
+    role: 'ADMIN',
+    params: byKey,
+    body: z.object({ name: keyName.exactOptional(), expiresAt: expiresAt.exactOptional() }),
+    response: apiKey,
+    errors: [400, 404],
+  }),
+  revokeApiKey: remove('/v1/api-keys/{id}', 'Revoke a key for good', {
+    role: 'ADMIN',
+    params: byKey,
+    errors: [404],
+  }),
 });
-
-const revokeApiKey = defineRoute({
-  operationId: 'revokeApiKey',
-  method: 'DELETE',
-  path: '/v1/api-keys/{id}',
-  tag: keyTag,
-  summary: 'Revoke a key for good',
-  authentication: 'apiKey',
-  role: 'ADMIN',
-  params: byKey,
-  status: 204,
-  errors: [404],
-});
-
-export const accountRoutes = {
-  listAccounts,
-  getMyAccount,
-  getAccount,
-  getMyEntitlements,
-  getEntitlements,
-};
-export const apiKeyRoutes = { listApiKeys, createApiKey, updateApiKey, revokeApiKey };

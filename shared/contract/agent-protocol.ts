@@ -9,7 +9,7 @@ import { submittedEncryptedResult, resultPublicKey } from './encrypted-result.ts
 import { artifactType, missedReason, resultType, submittedResults } from './check-result.ts';
 import { pathId } from './primitives.ts';
 import { protocolVersion } from './protocol-version.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get, post, put } from './route.ts';
 
 export { oldestProtocol, protocolVersion } from './protocol-version.ts';
 /** The header with the protocol version of an agent. */
@@ -232,19 +232,6 @@ export const checkInAnswer = z.object({
 });
 export type CheckInAnswer = z.output<typeof checkInAnswer>;
 
-export const checkIn = defineRoute({
-  operationId: 'agentCheckIn',
-  method: 'POST',
-  path: '/v1/agent/check-in',
-  tag,
-  summary: 'Check in; answered at once when something changed, otherwise after the wait',
-  authentication: 'locationKey',
-  body: checkInRequest,
-  status: 200,
-  response: checkInAnswer,
-  errors: [400, 409],
-});
-
 /** A relative path of one or two parts without `..`: `trace.zip`, `screenshots/after-failure.png`. */
 export const artifactName = z
   .string()
@@ -384,54 +371,7 @@ const itemOutcome = z.object({
 });
 export type ItemOutcome = z.output<typeof itemOutcome>;
 
-export const submitResults = defineRoute({
-  operationId: 'agentSubmitResults',
-  method: 'POST',
-  path: '/v1/agent/results',
-  tag,
-  summary: 'Submit results; answered per item, in order, once they are stored durably',
-  authentication: 'locationKey',
-  /** Items are parsed one by one, so that only an invalid item is refused. */
-  body: z.object({
-    agentId: z.uuid(),
-    items: z.array(z.unknown()).max(maxBatchItems),
-    acknowledged: acknowledgement.exactOptional(),
-  }),
-  bodyLimitBytes: 33_554_432,
-  status: 200,
-  response: z.object({
-    items: z.array(itemOutcome),
-    acknowledged: acknowledgement.exactOptional(),
-  }),
-  errors: [400, 409, 413],
-});
-
 const jobIds = z.array(z.uuid()).max(1000);
-
-export const renewLeases = defineRoute({
-  operationId: 'agentRenewLeases',
-  method: 'POST',
-  path: '/v1/agent/leases/renew',
-  tag,
-  summary: 'Keep the jobs this agent is working on',
-  authentication: 'locationKey',
-  body: z.object({ agentId: z.uuid(), jobIds }),
-  status: 200,
-  response: z.object({ renewed: jobIds, lost: jobIds }),
-  errors: [400, 409],
-});
-
-export const releaseJobs = defineRoute({
-  operationId: 'agentReleaseJobs',
-  method: 'POST',
-  path: '/v1/agent/release',
-  tag,
-  summary: 'Release jobs, so that another agent can take them',
-  authentication: 'locationKey',
-  body: z.object({ agentId: z.uuid(), jobIds }),
-  status: 204,
-  errors: [400, 409],
-});
 
 /** Limit of reported runs in progress; the oldest ones are reported. */
 export const maxOpenRuns = 1000;
@@ -448,127 +388,165 @@ const openRun = z.object({
 });
 export type OpenRun = z.output<typeof openRun>;
 
-/** A check-in may wait long, so runs that last more than a moment are reported separately. */
-const reportOpenRuns = defineRoute({
-  operationId: 'agentReportOpenRuns',
-  method: 'POST',
-  path: '/v1/agent/open-runs',
-  tag,
-  summary: 'Report all runs in progress, so that users can see and cancel them',
-  authentication: 'locationKey',
-  body: z.object({ agentId: z.uuid(), runs: z.array(openRun).max(maxOpenRuns) }),
-  status: 204,
-  errors: [400, 409],
-});
-
 /** Limit of what is sent at a time of what a run prints, in characters. */
 export const maxLiveLogLength = 65_536;
 
 const logLine = z.object({ timestamp: instant, message: z.string().max(maxLiveLogLength) });
 export type LiveLogLine = z.output<typeof logLine>;
 
-/** Only for jobs with `streamsLogs`; secrets have been removed, as from results. */
-const sendLogs = defineRoute({
-  operationId: 'agentSendLogs',
-  method: 'POST',
-  path: '/v1/agent/logs',
-  tag,
-  summary: 'Send what a run has printed since, for somebody who watches it',
-  description: '404 when nobody watches the run; the agent then stops sending.',
-  authentication: 'locationKey',
-  body: z.object({
-    agentId: z.uuid(),
-    runId: z.uuid(),
-    /** Counts the pieces of a run from 0: a piece that comes again is ignored. */
-    position: z.int().min(0).max(1_000_000),
-    lines: z.array(logLine).min(1).max(2_000),
+export const agentRoutes = defineRoutes(tag, {
+  checkIn: post(
+    '/v1/agent/check-in',
+    'Check in; answered at once when something changed, otherwise after the wait',
+    {
+      operationId: 'agentCheckIn',
+      authentication: 'locationKey',
+      body: checkInRequest,
+      status: 200,
+      response: checkInAnswer,
+      errors: [400, 409],
+    },
+  ),
+  submitResults: post(
+    '/v1/agent/results',
+    'Submit results; answered per item, in order, once they are stored durably',
+    {
+      operationId: 'agentSubmitResults',
+      authentication:
+        'locationKey' /** Items are parsed one by one, so that only an invalid item is refused. */,
+      body: z.object({
+        agentId: z.uuid(),
+        items: z.array(z.unknown()).max(maxBatchItems),
+        acknowledged: acknowledgement.exactOptional(),
+      }),
+      bodyLimitBytes: 33_554_432,
+      status: 200,
+      response: z.object({
+        items: z.array(itemOutcome),
+        acknowledged: acknowledgement.exactOptional(),
+      }),
+      errors: [400, 409, 413],
+    },
+  ),
+  renewLeases: post('/v1/agent/leases/renew', 'Keep the jobs this agent is working on', {
+    operationId: 'agentRenewLeases',
+    authentication: 'locationKey',
+    body: z.object({ agentId: z.uuid(), jobIds }),
+    status: 200,
+    response: z.object({ renewed: jobIds, lost: jobIds }),
+    errors: [400, 409],
   }),
-  status: 204,
-  errors: [400, 404, 409, 413],
-});
-
-export const goodbye = defineRoute({
-  operationId: 'agentGoodbye',
-  method: 'POST',
-  path: '/v1/agent/goodbye',
-  tag,
-  summary: 'Leave the location; assignments move to other agents at once',
-  authentication: 'locationKey',
-  body: z.object({ agentId: z.uuid() }),
-  status: 204,
-  errors: [400, 409],
-});
-
-/**
- * A file of a submitted result. It is sent as it is, or with `Content-Encoding: gzip`; limits and
- * digest apply to the file itself. Uploading the same file twice is accepted.
- */
-const uploadArtifact = defineRoute({
-  operationId: 'agentUploadArtifact',
-  method: 'PUT',
-  path: '/v1/agent/artifacts/{resultId}/{name}',
-  tag,
-  summary: 'Upload a file of a result; visible once it is complete and its digest matches',
-  description:
-    '`Digest: sha-256=<base64>` is required. 404 until the result that announced the file has been submitted. `name` is percent-encoded, including slashes.',
-  authentication: 'locationKey',
-  params: z.object({ resultId: pathId, name: artifactName }),
-  bodyStream: true,
-  status: 204,
-  errors: [400, 404, 409, 413],
-});
-
-/** The bundle of a Playwright suite. */
-const downloadCodeBundle = defineRoute({
-  operationId: 'agentDownloadCodeBundle',
-  method: 'GET',
-  path: '/v1/agent/code-bundles/{checkId}',
-  tag,
-  summary: 'Download the code bundle of a suite that runs in this location',
-  authentication: 'locationKey',
-  params: z.object({ checkId: pathId }),
-  status: 200,
-  responseStream: 'application/gzip',
-  errors: [404, 409],
-});
-
-/** Limited technical metadata: never a key, a variable, a check, a URL, a header or a body. */
-export const reportErrors = defineRoute({
-  operationId: 'agentReportErrors',
-  method: 'POST',
-  path: '/v1/agent/reports',
-  tag,
-  summary: 'Report counts of internal errors; off with EXTERNAL_OBSERVABILITY=off',
-  authentication: 'locationKey',
-  body: z.object({
-    agentId: z.uuid(),
-    version: z.string().max(64),
-    events: z
-      .array(
-        z.object({
-          code: z
-            .string()
-            .regex(/^[A-Z0-9_]{1,64}$/)
-            .meta({ example: 'RUNNER_BROKEN' }),
-          count: z.int().min(1).max(1_000_000_000),
-        }),
-      )
-      .max(100),
+  releaseJobs: post('/v1/agent/release', 'Release jobs, so that another agent can take them', {
+    operationId: 'agentReleaseJobs',
+    authentication: 'locationKey',
+    body: z.object({ agentId: z.uuid(), jobIds }),
+    status: 204,
+    errors: [400, 409],
   }),
-  status: 204,
-  errors: [400, 409],
+  /** A check-in may wait long, so runs that last more than a moment are reported separately. */
+  reportOpenRuns: post(
+    '/v1/agent/open-runs',
+    'Report all runs in progress, so that users can see and cancel them',
+    {
+      operationId: 'agentReportOpenRuns',
+      authentication: 'locationKey',
+      body: z.object({ agentId: z.uuid(), runs: z.array(openRun).max(maxOpenRuns) }),
+      status: 204,
+      errors: [400, 409],
+    },
+  ),
+  /** Only for jobs with `streamsLogs`; secrets have been removed, as from results. */
+  sendLogs: post(
+    '/v1/agent/logs',
+    'Send what a run has printed since, for somebody who watches it',
+    {
+      operationId: 'agentSendLogs',
+      description: '404 when nobody watches the run; the agent then stops sending.',
+      authentication: 'locationKey',
+      body: z.object({
+        agentId: z.uuid(),
+        runId: z.uuid(),
+        /** Counts the pieces of a run from 0: a piece that comes again is ignored. */
+        position: z.int().min(0).max(1_000_000),
+        lines: z.array(logLine).min(1).max(2_000),
+      }),
+      status: 204,
+      errors: [400, 404, 409, 413],
+    },
+  ),
+  goodbye: post(
+    '/v1/agent/goodbye',
+    'Leave the location; assignments move to other agents at once',
+    {
+      operationId: 'agentGoodbye',
+      authentication: 'locationKey',
+      body: z.object({ agentId: z.uuid() }),
+      status: 204,
+      errors: [400, 409],
+    },
+  ),
+  /** Limited technical metadata: never a key, a variable, a check, a URL, a header or a body. */
+  reportErrors: post(
+    '/v1/agent/reports',
+    'Report counts of internal errors; off with EXTERNAL_OBSERVABILITY=off',
+    {
+      operationId: 'agentReportErrors',
+      authentication: 'locationKey',
+      body: z.object({
+        agentId: z.uuid(),
+        version: z.string().max(64),
+        events: z
+          .array(
+            z.object({
+              code: z
+                .string()
+                .regex(/^[A-Z0-9_]{1,64}$/)
+                .meta({ example: 'RUNNER_BROKEN' }),
+              count: z.int().min(1).max(1_000_000_000),
+            }),
+          )
+          .max(100),
+      }),
+      status: 204,
+      errors: [400, 409],
+    },
+  ),
 });
 
-export const agentRoutes = {
-  checkIn,
-  submitResults,
-  renewLeases,
-  releaseJobs,
-  reportOpenRuns,
-  sendLogs,
-  goodbye,
-  reportErrors,
-};
+export const { checkIn, submitResults, renewLeases, releaseJobs, goodbye, reportErrors } =
+  agentRoutes;
 
-export const agentArtifactRoutes = { uploadArtifact };
-export const agentCodeBundleRoutes = { downloadCodeBundle };
+export const agentArtifactRoutes = defineRoutes(tag, {
+  /**
+   * A file of a submitted result. It is sent as it is, or with `Content-Encoding: gzip`; limits and
+   * digest apply to the file itself. Uploading the same file twice is accepted.
+   */
+  uploadArtifact: put(
+    '/v1/agent/artifacts/{resultId}/{name}',
+    'Upload a file of a result; visible once it is complete and its digest matches',
+    {
+      operationId: 'agentUploadArtifact',
+      description:
+        '`Digest: sha-256=<base64>` is required. 404 until the result that announced the file has been submitted. `name` is percent-encoded, including slashes.',
+      authentication: 'locationKey',
+      params: z.object({ resultId: pathId, name: artifactName }),
+      bodyStream: true,
+      status: 204,
+      errors: [400, 404, 409, 413],
+    },
+  ),
+});
+export const agentCodeBundleRoutes = defineRoutes(tag, {
+  /** The bundle of a Playwright suite. */
+  downloadCodeBundle: get(
+    '/v1/agent/code-bundles/{checkId}',
+    'Download the code bundle of a suite that runs in this location',
+    {
+      operationId: 'agentDownloadCodeBundle',
+      authentication: 'locationKey',
+      params: z.object({ checkId: pathId }),
+      responseStream: 'application/gzip',
+      errors: [404, 409],
+    },
+  ),
+});

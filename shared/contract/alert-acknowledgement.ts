@@ -1,7 +1,7 @@
 /** Acknowledging and snoozing alerts. */
 import { z } from 'zod';
 import { pathId, timestamp } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, post } from './route.ts';
 
 const body = z.object({
   snoozeMinutes: z.int().min(1).max(10_080).nullable().default(null).meta({
@@ -18,35 +18,31 @@ export const alertAcknowledgement = z
   })
   .meta({ id: 'AlertAcknowledgement' });
 
-const acknowledgeAlert = defineRoute({
-  operationId: 'acknowledgeAlert',
-  method: 'POST',
-  path: '/v1/check-alerts/{id}/acknowledge',
-  tag: 'Check alerts',
-  summary: 'Acknowledge or snooze an open alert',
-  description:
-    'Its reminders stop, or wait for the end of the snooze. A change between degraded and failing alerts again. The recovery says who acknowledged.',
-  authentication: 'apiKey',
-  params: z.object({ id: pathId }),
-  body,
-  status: 200,
-  response: alertAcknowledgement,
-  errors: [400, 404, 409],
+export const alertAcknowledgementRoutes = defineRoutes('Check alerts', {
+  acknowledgeAlert: post(
+    '/v1/check-alerts/{id}/acknowledge',
+    'Acknowledge or snooze an open alert',
+    {
+      description:
+        'Its reminders stop, or wait for the end of the snooze. A change between degraded and failing alerts again. The recovery says who acknowledged.',
+      params: z.object({ id: pathId }),
+      body,
+      status: 200,
+      response: alertAcknowledgement,
+      errors: [400, 404, 409],
+    },
+  ),
+  acknowledgeAlertGroup: post(
+    '/v1/alert-groups/{id}/acknowledge',
+    'Acknowledge or snooze the open alerts of a group',
+    {
+      tag: 'Alert groups',
+      description: 'As for one alert, for at most 1,000 of the group.',
+      params: z.object({ id: pathId }),
+      body,
+      status: 200,
+      response: alertAcknowledgement,
+      errors: [400, 404, 409],
+    },
+  ),
 });
-
-const acknowledgeAlertGroup = defineRoute({
-  operationId: 'acknowledgeAlertGroup',
-  method: 'POST',
-  path: '/v1/alert-groups/{id}/acknowledge',
-  tag: 'Alert groups',
-  summary: 'Acknowledge or snooze the open alerts of a group',
-  description: 'As for one alert, for at most 1,000 of the group.',
-  authentication: 'apiKey',
-  params: z.object({ id: pathId }),
-  body,
-  status: 200,
-  response: alertAcknowledgement,
-  errors: [400, 404, 409],
-});
-
-export const alertAcknowledgementRoutes = { acknowledgeAlert, acknowledgeAlertGroup };

@@ -1,7 +1,7 @@
 /** Alert channels and their subscriptions. Spec: Events; Alert notification record. */
 import { z } from 'zod';
 import { keyValuePair, pageQuery, pathInteger, timestamp, timezone } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get, post, put, remove } from './route.ts';
 
 const text = (max: number) => z.string().min(1).max(max);
 const optional = (max: number) => z.string().max(max).nullable().exactOptional();
@@ -178,94 +178,39 @@ export const alertChannel = z
   })
   .meta({ id: 'AlertChannel' });
 
-const tag = 'Alert channels';
 const byId = z.object({ id: pathInteger });
 
-const listAlertChannels = defineRoute({
-  operationId: 'listAlertChannels',
-  method: 'GET',
-  path: '/v1/alert-channels',
-  tag,
-  summary: 'List alert channels',
-  authentication: 'apiKey',
-  query: z.object(pageQuery),
-  status: 200,
-  response: z.array(alertChannel),
-  errors: [400],
-  paged: true,
+export const alertChannelRoutes = defineRoutes('Alert channels', {
+  listAlertChannels: get('/v1/alert-channels', 'List alert channels', {
+    query: z.object(pageQuery),
+    response: z.array(alertChannel),
+    errors: [400],
+    paged: true,
+  }),
+  createAlertChannel: post('/v1/alert-channels', 'Create an alert channel', {
+    body: createBody,
+    response: alertChannel,
+    errors: [400, 402],
+  }),
+  getAlertChannel: get('/v1/alert-channels/{id}', 'Read an alert channel', {
+    params: byId,
+    response: alertChannel,
+    errors: [400, 404],
+  }),
+  updateAlertChannel: put('/v1/alert-channels/{id}', 'Change an alert channel; its type stays', {
+    params: byId,
+    body: updateBody,
+    response: alertChannel,
+    errors: [400, 402, 404],
+  }),
+  deleteAlertChannel: remove(
+    '/v1/alert-channels/{id}',
+    'Delete an alert channel and its subscriptions',
+    { params: byId, errors: [400, 404] },
+  ),
+  subscribeAlertChannel: put(
+    '/v1/alert-channels/{id}/subscriptions',
+    'Subscribe a check or a group to an alert channel, or change its subscription',
+    { params: byId, body: channelSubscription, response: alertChannel, errors: [400, 404] },
+  ),
 });
-
-const createAlertChannel = defineRoute({
-  operationId: 'createAlertChannel',
-  method: 'POST',
-  path: '/v1/alert-channels',
-  tag,
-  summary: 'Create an alert channel',
-  authentication: 'apiKey',
-  body: createBody,
-  status: 201,
-  response: alertChannel,
-  errors: [400, 402],
-});
-
-const getAlertChannel = defineRoute({
-  operationId: 'getAlertChannel',
-  method: 'GET',
-  path: '/v1/alert-channels/{id}',
-  tag,
-  summary: 'Read an alert channel',
-  authentication: 'apiKey',
-  params: byId,
-  status: 200,
-  response: alertChannel,
-  errors: [400, 404],
-});
-
-const updateAlertChannel = defineRoute({
-  operationId: 'updateAlertChannel',
-  method: 'PUT',
-  path: '/v1/alert-channels/{id}',
-  tag,
-  summary: 'Change an alert channel; its type stays',
-  authentication: 'apiKey',
-  params: byId,
-  body: updateBody,
-  status: 200,
-  response: alertChannel,
-  errors: [400, 402, 404],
-});
-
-const deleteAlertChannel = defineRoute({
-  operationId: 'deleteAlertChannel',
-  method: 'DELETE',
-  path: '/v1/alert-channels/{id}',
-  tag,
-  summary: 'Delete an alert channel and its subscriptions',
-  authentication: 'apiKey',
-  params: byId,
-  status: 204,
-  errors: [400, 404],
-});
-
-const subscribeAlertChannel = defineRoute({
-  operationId: 'subscribeAlertChannel',
-  method: 'PUT',
-  path: '/v1/alert-channels/{id}/subscriptions',
-  tag,
-  summary: 'Subscribe a check or a group to an alert channel, or change its subscription',
-  authentication: 'apiKey',
-  params: byId,
-  body: channelSubscription,
-  status: 200,
-  response: alertChannel,
-  errors: [400, 404],
-});
-
-export const alertChannelRoutes = {
-  listAlertChannels,
-  createAlertChannel,
-  getAlertChannel,
-  updateAlertChannel,
-  deleteAlertChannel,
-  subscribeAlertChannel,
-};

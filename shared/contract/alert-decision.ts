@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { alertType } from './alert-notification.ts';
 import { alertSettings } from './check.ts';
 import { pageQuery, pathId, queryInstant, timestamp } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get, post } from './route.ts';
 
 /** Longest window of a list. */
 export const maxDecisionsWindowMs = 31 * 24 * 3_600_000;
@@ -121,28 +121,6 @@ export const alertDecision = z
   })
   .meta({ id: 'AlertDecision' });
 
-const listAlertDecisions = defineRoute({
-  operationId: 'listAlertDecisions',
-  method: 'GET',
-  path: '/v1/check-alerts/{checkId}/decisions',
-  tag: 'Check alerts',
-  summary: 'List why alerts of a check were sent or not sent, newest first',
-  description:
-    'The window is at most 31 days, by default the last 24 hours; with `checkResultId` there is no window. Passing runs of a passing check leave no decision: with `checkResultId` the answer explains that.',
-  authentication: 'apiKey',
-  params: z.object({ checkId: pathId }),
-  query: z.object({
-    ...pageQuery,
-    from: queryInstant.exactOptional(),
-    to: queryInstant.exactOptional(),
-    checkResultId: pathId.exactOptional(),
-  }),
-  status: 200,
-  response: z.array(alertDecision),
-  errors: [400, 404],
-  paged: true,
-});
-
 /** Most runs that a replay looks at; the newest count. */
 export const maxReplayedRuns = 100_000;
 const maxReplayedAlerts = 100;
@@ -157,32 +135,50 @@ const replayed = z.object({
     .meta({ description: 'The newest first' }),
 });
 
-const replayAlerts = defineRoute({
-  operationId: 'replayAlerts',
-  method: 'POST',
-  path: '/v1/check-alerts/{checkId}/replay',
-  onlyReads: true,
-  tag: 'Check alerts',
-  summary: 'What a check would have alerted about with other alert settings',
-  description: `The finished runs of the last \`days\` go through the alert machine again: with the settings of the body, and with those that apply now. At most ${maxReplayedRuns} runs, the newest. Mutes are left out; nothing is sent or stored.`,
-  authentication: 'apiKey',
-  role: 'READ_ONLY',
-  rateLimit: { requests: 30, seconds: 60 },
-  params: z.object({ checkId: pathId }),
-  body: z.object({
-    alertSettings: alertSettings.nullable().exactOptional(),
-    useGlobalAlertSettings: z.boolean().exactOptional(),
-    days: z.int().min(1).max(30).default(30),
-  }),
-  status: 200,
-  response: z.object({
-    from: timestamp.meta({ description: 'Later than asked for where not all runs were looked at' }),
-    to: timestamp,
-    runs: z.int(),
-    given: replayed,
-    current: replayed,
-  }),
-  errors: [400, 404],
+export const alertDecisionRoutes = defineRoutes('Check alerts', {
+  listAlertDecisions: get(
+    '/v1/check-alerts/{checkId}/decisions',
+    'List why alerts of a check were sent or not sent, newest first',
+    {
+      description:
+        'The window is at most 31 days, by default the last 24 hours; with `checkResultId` there is no window. Passing runs of a passing check leave no decision: with `checkResultId` the answer explains that.',
+      params: z.object({ checkId: pathId }),
+      query: z.object({
+        ...pageQuery,
+        from: queryInstant.exactOptional(),
+        to: queryInstant.exactOptional(),
+        checkResultId: pathId.exactOptional(),
+      }),
+      response: z.array(alertDecision),
+      errors: [400, 404],
+      paged: true,
+    },
+  ),
+  replayAlerts: post(
+    '/v1/check-alerts/{checkId}/replay',
+    'What a check would have alerted about with other alert settings',
+    {
+      onlyReads: true,
+      description: `The finished runs of the last \`days\` go through the alert machine again: with the settings of the body, and with those that apply now. At most ${maxReplayedRuns} runs, the newest. Mutes are left out; nothing is sent or stored.`,
+      role: 'READ_ONLY',
+      rateLimit: { requests: 30, seconds: 60 },
+      params: z.object({ checkId: pathId }),
+      body: z.object({
+        alertSettings: alertSettings.nullable().exactOptional(),
+        useGlobalAlertSettings: z.boolean().exactOptional(),
+        days: z.int().min(1).max(30).default(30),
+      }),
+      status: 200,
+      response: z.object({
+        from: timestamp.meta({
+          description: 'Later than asked for where not all runs were looked at',
+        }),
+        to: timestamp,
+        runs: z.int(),
+        given: replayed,
+        current: replayed,
+      }),
+      errors: [400, 404],
+    },
+  ),
 });
-
-export const alertDecisionRoutes = { listAlertDecisions, replayAlerts };

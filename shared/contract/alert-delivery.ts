@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { alertNotification, notificationStatus } from './alert-notification.ts';
 import { pathId, pathInteger } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, post } from './route.ts';
 
 /** How long a test waits for its outcome. */
 export const testWaitMs = 10_000;
@@ -18,36 +18,27 @@ export const channelTest = z
   })
   .meta({ id: 'AlertChannelTest' });
 
-const testAlertChannel = defineRoute({
-  operationId: 'testAlertChannel',
-  method: 'POST',
-  path: '/v1/alert-channels/{id}/test',
-  tag: 'Alert channels',
-  summary: 'Send a test through an alert channel',
-  description:
-    'Tried once. The answer has the outcome, or IN_PROGRESS when there is none within ten seconds. Tests are not in the list of notifications.',
-  authentication: 'apiKey',
-  rateLimit: { requests: 20, seconds: 60 },
-  params: z.object({ id: pathInteger }),
-  status: 200,
-  response: channelTest,
-  errors: [400, 404, 429],
-});
-
-const redeliverAlertNotification = defineRoute({
-  operationId: 'redeliverAlertNotification',
-  method: 'POST',
-  path: '/v1/alert-notifications/{id}/redeliver',
-  tag: 'Alert notifications',
-  summary:
+export const alertDeliveryRoutes = defineRoutes('Alert channels', {
+  testAlertChannel: post('/v1/alert-channels/{id}/test', 'Send a test through an alert channel', {
+    description:
+      'Tried once. The answer has the outcome, or IN_PROGRESS when there is none within ten seconds. Tests are not in the list of notifications.',
+    rateLimit: { requests: 20, seconds: 60 },
+    params: z.object({ id: pathInteger }),
+    status: 200,
+    response: channelTest,
+    errors: [400, 404, 429],
+  }),
+  redeliverAlertNotification: post(
+    '/v1/alert-notifications/{id}/redeliver',
     'Send the content of a notification again, with the present configuration of its channel',
-  description: 'The answer is the record of the new notification.',
-  authentication: 'apiKey',
-  rateLimit: { requests: 20, seconds: 60 },
-  params: z.object({ id: pathId }),
-  status: 202,
-  response: alertNotification,
-  errors: [404, 409, 429],
+    {
+      tag: 'Alert notifications',
+      description: 'The answer is the record of the new notification.',
+      rateLimit: { requests: 20, seconds: 60 },
+      params: z.object({ id: pathId }),
+      status: 202,
+      response: alertNotification,
+      errors: [404, 409, 429],
+    },
+  ),
 });
-
-export const alertDeliveryRoutes = { testAlertChannel, redeliverAlertNotification };

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { alertType } from './alert-notification.ts';
 import { pageQuery, pathId, queryInteger, timestamp } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 /** From the one that explains most: a host that is down explains more than a tag that its checks share. */
 export const causeKinds = [
@@ -58,49 +58,30 @@ export const groupedAlert = z
 const tag = 'Alert groups';
 const byId = z.object({ id: pathId });
 
-const listAlertGroups = defineRoute({
-  operationId: 'listAlertGroups',
-  method: 'GET',
-  path: '/v1/alert-groups',
-  tag,
-  summary: 'List the groups of alerts, newest first',
-  authentication: 'apiKey',
-  query: z.object({
-    ...pageQuery,
-    alertChannelId: queryInteger(0, 999_999_999_999_999).exactOptional(),
+export const alertGroupRoutes = defineRoutes(tag, {
+  listAlertGroups: get('/v1/alert-groups', 'List the groups of alerts, newest first', {
+    query: z.object({
+      ...pageQuery,
+      alertChannelId: queryInteger(0, 999_999_999_999_999).exactOptional(),
+    }),
+    response: z.array(alertGroup),
+    errors: [400],
+    paged: true,
   }),
-  status: 200,
-  response: z.array(alertGroup),
-  errors: [400],
-  paged: true,
+  getAlertGroup: get('/v1/alert-groups/{id}', 'Read a group of alerts', {
+    params: byId,
+    response: alertGroup,
+    errors: [400, 404],
+  }),
+  listAlertsOfGroup: get(
+    '/v1/alert-groups/{id}/alerts',
+    'List the alerts of a group, newest first',
+    {
+      params: byId,
+      query: z.object(pageQuery),
+      response: z.array(groupedAlert),
+      errors: [400, 404],
+      paged: true,
+    },
+  ),
 });
-
-const getAlertGroup = defineRoute({
-  operationId: 'getAlertGroup',
-  method: 'GET',
-  path: '/v1/alert-groups/{id}',
-  tag,
-  summary: 'Read a group of alerts',
-  authentication: 'apiKey',
-  params: byId,
-  status: 200,
-  response: alertGroup,
-  errors: [400, 404],
-});
-
-const listAlertsOfGroup = defineRoute({
-  operationId: 'listAlertsOfGroup',
-  method: 'GET',
-  path: '/v1/alert-groups/{id}/alerts',
-  tag,
-  summary: 'List the alerts of a group, newest first',
-  authentication: 'apiKey',
-  params: byId,
-  query: z.object(pageQuery),
-  status: 200,
-  response: z.array(groupedAlert),
-  errors: [400, 404],
-  paged: true,
-});
-
-export const alertGroupRoutes = { listAlertGroups, getAlertGroup, listAlertsOfGroup };

@@ -10,7 +10,7 @@ import {
   timestamp,
 } from './primitives.ts';
 import { checkType } from './checks/index.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 export const notificationStatus = z.enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED']);
 
@@ -33,31 +33,6 @@ export const alertNotification = z
 
 /** Spec: Limits, alert notification window: at most so many milliseconds. */
 export const notificationWindowMs = 24 * 3_600_000;
-
-const listAlertNotifications = defineRoute({
-  operationId: 'listAlertNotifications',
-  method: 'GET',
-  path: '/v1/alert-notifications',
-  tag: 'Alert notifications',
-  summary: 'List the notifications that were sent, newest first',
-  description:
-    'The window is at most 24 hours: without `from` and `to` the last 24 hours, with only one of them the 24 hours before or after it.',
-  authentication: 'apiKey',
-  rateLimit: { requests: 5, seconds: 10 },
-  query: z.object({
-    ...pageQuery,
-    from: queryInstant.exactOptional(),
-    to: queryInstant.exactOptional(),
-    alertChannelId: queryInteger(0, 999_999_999_999_999).exactOptional(),
-    hasFailures: queryBoolean.exactOptional().meta({
-      override: { type: 'boolean', description: 'True lists only failed notifications' },
-    }),
-  }),
-  status: 200,
-  response: z.array(alertNotification),
-  errors: [400, 402, 429],
-  paged: true,
-});
 
 export const alertType = z.enum([
   'NO_ALERT',
@@ -115,42 +90,49 @@ const alertWindow = {
   }),
 };
 
-const listCheckAlerts = defineRoute({
-  operationId: 'listCheckAlerts',
-  method: 'GET',
-  path: '/v1/check-alerts',
-  tag: 'Check alerts',
-  summary: 'List the alerts of all checks, newest first',
-  description:
-    'The window is at most six hours, by default the last six; with `open` or `alertGroupId` there is none.',
-  authentication: 'apiKey',
-  query: z.object({
-    ...alertWindow,
-    alertGroupId: z.uuid().exactOptional().meta({
-      description: 'Alerts of this group of an alert channel',
+export const alertRoutes = defineRoutes('Check alerts', {
+  listAlertNotifications: get(
+    '/v1/alert-notifications',
+    'List the notifications that were sent, newest first',
+    {
+      tag: 'Alert notifications',
+      description:
+        'The window is at most 24 hours: without `from` and `to` the last 24 hours, with only one of them the 24 hours before or after it.',
+      rateLimit: { requests: 5, seconds: 10 },
+      query: z.object({
+        ...pageQuery,
+        from: queryInstant.exactOptional(),
+        to: queryInstant.exactOptional(),
+        alertChannelId: queryInteger(0, 999_999_999_999_999).exactOptional(),
+        hasFailures: queryBoolean.exactOptional().meta({
+          override: { type: 'boolean', description: 'True lists only failed notifications' },
+        }),
+      }),
+      response: z.array(alertNotification),
+      errors: [400, 402, 429],
+      paged: true,
+    },
+  ),
+  listCheckAlerts: get('/v1/check-alerts', 'List the alerts of all checks, newest first', {
+    description:
+      'The window is at most six hours, by default the last six; with `open` or `alertGroupId` there is none.',
+    query: z.object({
+      ...alertWindow,
+      alertGroupId: z.uuid().exactOptional().meta({
+        description: 'Alerts of this group of an alert channel',
+      }),
     }),
+    response: z.array(checkAlert),
+    errors: [400],
+    paged: true,
   }),
-  status: 200,
-  response: z.array(checkAlert),
-  errors: [400],
-  paged: true,
+  listAlertsOfCheck: get('/v1/check-alerts/{checkId}', 'List the alerts of a check, newest first', {
+    description:
+      'The window is at most six hours, by default the last six; with `open` there is none.',
+    params: z.object({ checkId: pathId }),
+    query: z.object(alertWindow),
+    response: z.array(checkAlert),
+    errors: [400, 404],
+    paged: true,
+  }),
 });
-
-const listAlertsOfCheck = defineRoute({
-  operationId: 'listAlertsOfCheck',
-  method: 'GET',
-  path: '/v1/check-alerts/{checkId}',
-  tag: 'Check alerts',
-  summary: 'List the alerts of a check, newest first',
-  description:
-    'The window is at most six hours, by default the last six; with `open` there is none.',
-  authentication: 'apiKey',
-  params: z.object({ checkId: pathId }),
-  query: z.object(alertWindow),
-  status: 200,
-  response: z.array(checkAlert),
-  errors: [400, 404],
-  paged: true,
-});
-
-export const alertRoutes = { listAlertNotifications, listCheckAlerts, listAlertsOfCheck };

@@ -5,7 +5,7 @@ import { inSentence, type CheckTypeDefinition } from './checks/check-type.ts';
 import { checkType, checkTypes } from './checks/index.ts';
 import type { AnalyticsFacts } from './checks/metric.ts';
 import { pageQuery, queryInstant, queryInteger, queryNames, timestamp } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoute, defineRoutes, get, post } from './route.ts';
 
 export const quickRanges = [
   'last24Hours',
@@ -176,49 +176,39 @@ export const checkFigures = z.object(fieldsOfFigures).meta({
   description: 'A field is absent when it does not apply to the type, null without data',
 });
 
-const getAnalyticsOfChecks = defineRoute({
-  operationId: 'getAnalyticsOfChecks',
-  method: 'POST',
-  path: '/v1/analytics/checks',
-  onlyReads: true,
-  tag: 'Analytics',
-  summary: `The main figures of up to ${maxChecksPerRequest} checks`,
-  description: `In the order asked for; ids that do not exist are left out. Times in milliseconds, the rest in percent. ${precision}`,
-  authentication: 'apiKey',
-  role: 'READ_ONLY',
-  rateLimit: { requests: 30, seconds: 60 },
-  query: z.object({
-    quickRange: z
-      .enum(['last24Hours', 'last7Days', 'thisWeek', 'lastWeek', 'lastMonth'])
-      .default('last24Hours'),
-    format: csvFormat,
-  }),
-  body: z.object({ checkIds: z.array(z.uuid()).min(1).max(maxChecksPerRequest) }),
-  status: 200,
-  orCsv: true,
-  response: z.array(checkFigures),
-  errors: [400],
-});
-
-const listMetrics = defineRoute({
-  operationId: 'listMetrics',
-  method: 'GET',
-  path: '/v1/analytics/metrics',
-  tag: 'Analytics',
-  summary: 'List the metrics of a check type',
-  authentication: 'apiKey',
-  query: z.object({ checkType }),
-  status: 200,
-  response: z.array(
-    z.object({
-      name: z.string(),
-      unit: units,
-      label: z.string(),
-      type: z.enum(['Array', 'Int', 'Integer', 'Float', 'String']),
-      aggregated: z.boolean(),
-    }),
+export const analyticsRoutes = defineRoutes('Analytics', {
+  getAnalyticsOfChecks: post(
+    '/v1/analytics/checks',
+    `The main figures of up to ${maxChecksPerRequest} checks`,
+    {
+      onlyReads: true,
+      description: `In the order asked for; ids that do not exist are left out. Times in milliseconds, the rest in percent. ${precision}`,
+      role: 'READ_ONLY',
+      rateLimit: { requests: 30, seconds: 60 },
+      query: z.object({
+        quickRange: z
+          .enum(['last24Hours', 'last7Days', 'thisWeek', 'lastWeek', 'lastMonth'])
+          .default('last24Hours'),
+        format: csvFormat,
+      }),
+      body: z.object({ checkIds: z.array(z.uuid()).min(1).max(maxChecksPerRequest) }),
+      status: 200,
+      orCsv: true,
+      response: z.array(checkFigures),
+      errors: [400],
+    },
   ),
-  errors: [400],
+  listMetrics: get('/v1/analytics/metrics', 'List the metrics of a check type', {
+    query: z.object({ checkType }),
+    response: z.array(
+      z.object({
+        name: z.string(),
+        unit: units,
+        label: z.string(),
+        type: z.enum(['Array', 'Int', 'Integer', 'Float', 'String']),
+        aggregated: z.boolean(),
+      }),
+    ),
+    errors: [400],
+  }),
 });
-
-export const analyticsRoutes = { getAnalyticsOfChecks, listMetrics };

@@ -1,7 +1,7 @@
 /** The audit log: who did what to what, from where. */
 import { z } from 'zod';
 import { cursorPage, cursorQuery, queryInstant, timestamp } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 export const auditActorKind = z
   .enum(['PERSON', 'API_KEY', 'AGENT', 'OPERATOR', 'NOBODY'])
@@ -46,38 +46,25 @@ const filters = {
   }),
 };
 
-const tag = 'Audit log';
-
-const listAuditLog = defineRoute({
-  operationId: 'listAuditLog',
-  method: 'GET',
-  path: '/v1/audit-log',
-  tag,
-  summary: 'List what was done, the newest first',
-  authentication: 'apiKey',
-  role: 'ADMIN',
-  query: z.object({
-    ...filters,
-    ...cursorQuery,
+export const auditRoutes = defineRoutes('Audit log', {
+  listAuditLog: get('/v1/audit-log', 'List what was done, the newest first', {
+    role: 'ADMIN',
+    query: z.object({
+      ...filters,
+      ...cursorQuery,
+    }),
+    response: cursorPage(auditEntry),
+    errors: [400],
   }),
-  status: 200,
-  response: cursorPage(auditEntry),
-  errors: [400],
+  exportAuditLog: get(
+    '/v1/audit-log/export',
+    'Stream what was done, the oldest first, as lines of JSON or as CSV',
+    {
+      role: 'ADMIN',
+      rateLimit: { requests: 10, seconds: 60 },
+      query: z.object({ ...filters, format: z.enum(['ndjson', 'csv']).default('ndjson') }),
+      responseStream: 'application/x-ndjson',
+      errors: [400],
+    },
+  ),
 });
-
-const exportAuditLog = defineRoute({
-  operationId: 'exportAuditLog',
-  method: 'GET',
-  path: '/v1/audit-log/export',
-  tag,
-  summary: 'Stream what was done, the oldest first, as lines of JSON or as CSV',
-  authentication: 'apiKey',
-  role: 'ADMIN',
-  rateLimit: { requests: 10, seconds: 60 },
-  query: z.object({ ...filters, format: z.enum(['ndjson', 'csv']).default('ndjson') }),
-  status: 200,
-  responseStream: 'application/x-ndjson',
-  errors: [400],
-});
-
-export const auditRoutes = { listAuditLog, exportAuditLog };

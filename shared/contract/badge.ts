@@ -1,7 +1,7 @@
 /** Badges: pictures of the state of a check or a group, public for anyone with the URL. */
 import { z } from 'zod';
 import { pathId, queryBoolean } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 const query = z.object({
   style: z.enum(['flat', 'plastic', 'flat-square', 'for-the-badge', 'social']).default('flat'),
@@ -10,38 +10,29 @@ const query = z.object({
 });
 const description = 'Answers 404 unless the account has badges switched on.';
 
-const getCheckBadge = defineRoute({
-  operationId: 'getCheckBadge',
-  method: 'GET',
-  path: '/v1/badges/checks/{checkId}',
-  tag: 'Badges',
-  summary: 'The state of a check as an SVG picture',
-  description,
-  authentication: 'none',
-  params: z.object({ checkId: pathId }),
-  query,
-  status: 200,
-  response: z.string(),
-  contentType: 'image/svg+xml',
-  errors: [400, 404],
-});
-
-const getGroupBadge = defineRoute({
-  operationId: 'getGroupBadge',
-  method: 'GET',
-  path: '/v1/badges/groups/{groupId}',
-  tag: 'Badges',
-  summary: 'The worst state among the checks of a group as an SVG picture',
-  description,
-  authentication: 'none',
-  params: z.object({
-    groupId: pathId.meta({ description: '`badgeToken` of the group, not its id' }),
+export const badgeRoutes = defineRoutes('Badges', {
+  getCheckBadge: get('/v1/badges/checks/{checkId}', 'The state of a check as an SVG picture', {
+    description,
+    authentication: 'none',
+    params: z.object({ checkId: pathId }),
+    query,
+    response: z.string(),
+    contentType: 'image/svg+xml',
+    errors: [400, 404],
   }),
-  query,
-  status: 200,
-  response: z.string(),
-  contentType: 'image/svg+xml',
-  errors: [400, 404],
+  getGroupBadge: get(
+    '/v1/badges/groups/{groupId}',
+    'The worst state among the checks of a group as an SVG picture',
+    {
+      description,
+      authentication: 'none',
+      params: z.object({
+        groupId: pathId.meta({ description: '`badgeToken` of the group, not its id' }),
+      }),
+      query,
+      response: z.string(),
+      contentType: 'image/svg+xml',
+      errors: [400, 404],
+    },
+  ),
 });
-
-export const badgeRoutes = { getCheckBadge, getGroupBadge };

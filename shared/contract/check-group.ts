@@ -31,7 +31,7 @@ import {
   runtimeId,
   timestamp,
 } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoute, defineRoutes, get, post, put, remove } from './route.ts';
 
 const name = z.string().trim().min(1).max(255);
 
@@ -110,110 +110,6 @@ const tag = 'Check groups';
 const byId = z.object({ id: pathInteger });
 const onCreation = z.object({ autoAssignAlerts: queryBoolean.default(true) });
 
-const listCheckGroups = defineRoute({
-  operationId: 'listCheckGroups',
-  method: 'GET',
-  path: '/v1/check-groups',
-  tag,
-  summary: 'List check groups',
-  authentication: 'apiKey',
-  query: z.object({
-    ...pageQuery,
-    tag: queryList(z.string().min(1)).exactOptional(),
-    name: queryList(z.string().min(1)).exactOptional(),
-  }),
-  status: 200,
-  response: z.array(checkGroup),
-  errors: [400],
-  paged: true,
-});
-
-const createCheckGroupV1 = defineRoute({
-  operationId: 'createCheckGroupV1',
-  method: 'POST',
-  path: '/v1/check-groups',
-  tag,
-  summary: 'Create a check group that decides for its checks',
-  deprecated: true,
-  authentication: 'apiKey',
-  query: onCreation,
-  body: z.object(fieldsOfV1),
-  status: 201,
-  response: checkGroup,
-  errors: [400],
-});
-
-const createCheckGroup = defineRoute({
-  operationId: 'createCheckGroup',
-  method: 'POST',
-  path: '/v2/check-groups',
-  tag,
-  summary: 'Create a check group',
-  authentication: 'apiKey',
-  query: onCreation,
-  body: createCheckGroupBody,
-  status: 201,
-  response: checkGroup,
-  errors: [400],
-});
-
-const getCheckGroup = defineRoute({
-  operationId: 'getCheckGroup',
-  method: 'GET',
-  path: '/v1/check-groups/{id}',
-  tag,
-  summary: 'Read a check group',
-  authentication: 'apiKey',
-  params: byId,
-  status: 200,
-  response: checkGroup,
-  errors: [400, 404],
-});
-
-const updateCheckGroupV1 = defineRoute({
-  operationId: 'updateCheckGroupV1',
-  method: 'PUT',
-  path: '/v1/check-groups/{id}',
-  tag,
-  summary: 'Change a check group',
-  deprecated: true,
-  authentication: 'apiKey',
-  params: byId,
-  query: onCreation,
-  body: updateBody,
-  status: 200,
-  response: checkGroup,
-  errors: [400, 404],
-});
-
-const updateCheckGroup = defineRoute({
-  operationId: 'updateCheckGroup',
-  method: 'PUT',
-  path: '/v2/check-groups/{id}',
-  tag,
-  summary: 'Change a check group',
-  description: 'Fields that are absent stay as they are.',
-  authentication: 'apiKey',
-  params: byId,
-  query: onCreation,
-  body: updateBody,
-  status: 200,
-  response: checkGroup,
-  errors: [400, 404],
-});
-
-const deleteCheckGroup = defineRoute({
-  operationId: 'deleteCheckGroup',
-  method: 'DELETE',
-  path: '/v1/check-groups/{id}',
-  tag,
-  summary: 'Delete a check group that has no checks',
-  authentication: 'apiKey',
-  params: byId,
-  status: 204,
-  errors: [400, 404, 409],
-});
-
 function groupChecksRoute(version: 'v1' | 'v2', suffix: '' | 'V2') {
   return defineRoute({
     operationId: `listChecksOfGroup${suffix}`,
@@ -246,16 +142,57 @@ function groupCheckRoute(version: 'v1' | 'v2', suffix: '' | 'V2') {
   });
 }
 
-export const checkGroupRoutes = {
-  listCheckGroups,
-  createCheckGroupV1,
-  createCheckGroup,
-  getCheckGroup,
-  updateCheckGroupV1,
-  updateCheckGroup,
-  deleteCheckGroup,
+export const checkGroupRoutes = defineRoutes(tag, {
+  listCheckGroups: get('/v1/check-groups', 'List check groups', {
+    query: z.object({
+      ...pageQuery,
+      tag: queryList(z.string().min(1)).exactOptional(),
+      name: queryList(z.string().min(1)).exactOptional(),
+    }),
+    response: z.array(checkGroup),
+    errors: [400],
+    paged: true,
+  }),
+  createCheckGroupV1: post('/v1/check-groups', 'Create a check group that decides for its checks', {
+    deprecated: true,
+    query: onCreation,
+    body: z.object(fieldsOfV1),
+    response: checkGroup,
+    errors: [400],
+  }),
+  createCheckGroup: post('/v2/check-groups', 'Create a check group', {
+    query: onCreation,
+    body: createCheckGroupBody,
+    response: checkGroup,
+    errors: [400],
+  }),
+  getCheckGroup: get('/v1/check-groups/{id}', 'Read a check group', {
+    params: byId,
+    response: checkGroup,
+    errors: [400, 404],
+  }),
+  updateCheckGroupV1: put('/v1/check-groups/{id}', 'Change a check group', {
+    deprecated: true,
+    params: byId,
+    query: onCreation,
+    body: updateBody,
+    response: checkGroup,
+    errors: [400, 404],
+  }),
+  updateCheckGroup: put('/v2/check-groups/{id}', 'Change a check group', {
+    description: 'Fields that are absent stay as they are.',
+    params: byId,
+    query: onCreation,
+    body: updateBody,
+    response: checkGroup,
+    errors: [400, 404],
+  }),
+  deleteCheckGroup: remove('/v1/check-groups/{id}', 'Delete a check group that has no checks', {
+    params: byId,
+    errors: [400, 404, 409],
+  }),
   listChecksOfGroup: groupChecksRoute('v1', ''),
   getCheckOfGroup: groupCheckRoute('v1', ''),
   listChecksOfGroupV2: groupChecksRoute('v2', 'V2'),
   getCheckOfGroupV2: groupCheckRoute('v2', 'V2'),
-};
+});

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { pathId, queryInteger, queryList, timestamp } from './primitives.ts';
 import { checkType } from './checks/index.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 export const checkOverview = z
   .object({
@@ -47,20 +47,17 @@ export const checkOverview = z
   .meta({ id: 'CheckOverview' });
 export type CheckOverview = z.input<typeof checkOverview>;
 
-const listCheckOverview = defineRoute({
-  operationId: 'listCheckOverview',
-  method: 'GET',
-  path: '/v1/check-overview',
-  tag: 'Check statuses',
-  summary: 'All checks with their state and latest runs, by name',
-  authentication: 'apiKey',
-  query: z.object({
-    checkId: queryList(pathId).exactOptional().meta({ description: 'Only these checks' }),
-    runs: queryInteger(0, 100).default(24).meta({ description: 'How many runs of each check' }),
-  }),
-  status: 200,
-  response: z.array(checkOverview),
-  errors: [400, 404],
+export const checkOverviewRoutes = defineRoutes('Check statuses', {
+  listCheckOverview: get(
+    '/v1/check-overview',
+    'All checks with their state and latest runs, by name',
+    {
+      query: z.object({
+        checkId: queryList(pathId).exactOptional().meta({ description: 'Only these checks' }),
+        runs: queryInteger(0, 100).default(24).meta({ description: 'How many runs of each check' }),
+      }),
+      response: z.array(checkOverview),
+      errors: [400, 404],
+    },
+  ),
 });
-
-export const checkOverviewRoutes = { listCheckOverview };

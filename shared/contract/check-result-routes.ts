@@ -14,7 +14,7 @@ import {
   queryNames,
   timestamp,
 } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 export const checkResult = z
   .object({
@@ -85,72 +85,11 @@ const resultFilters = {
   resultType: z.enum(['FINAL', 'ATTEMPT', 'ALL']).default('FINAL'),
 };
 
-const listCheckResults = defineRoute({
-  operationId: 'listCheckResults',
-  method: 'GET',
-  path: '/v1/check-results/{checkId}',
-  tag: 'Check results',
-  summary: 'List the results of a check, newest first',
-  description:
-    '`from` defaults to six hours before `to` or now, `to` to six hours after `from`. An answer contains at most 16 MiB of result details, the newest first; further results have `detailsOmitted`.',
-  authentication: 'apiKey',
-  deprecated: true,
-  rateLimit: { requests: 60, seconds: 60 },
-  params: z.object({ checkId: pathId }),
-  query: z.object({
-    ...pageQuery,
-    ...resultFilters,
-  }),
-  status: 200,
-  response: z.array(checkResult),
-  errors: [400, 402, 404, 429],
-  paged: true,
-});
-
 const resultFields = Object.keys(checkResult.shape);
 /** Whole unless `fields` names some; types are those of whole ones, since the console names none. */
 const projected = z.union([checkResult, checkResult.partial()]).meta({
   override: { $ref: '#/components/schemas/CheckResult' },
 }) as unknown as typeof checkResult;
-
-const listCheckResultsByCursor = defineRoute({
-  operationId: 'listCheckResultsByCursor',
-  method: 'GET',
-  path: '/v2/check-results/{checkId}',
-  tag: 'Check results',
-  summary: 'List the results of a check, newest first, page by page',
-  description:
-    'The window has no limit; without `from` it has no beginning. An answer contains at most 16 MiB of result details; further results have `detailsOmitted`. With `fields` entries have these fields only.',
-  authentication: 'apiKey',
-  rateLimit: { requests: 60, seconds: 60 },
-  params: z.object({ checkId: pathId }),
-  query: z.object({
-    ...resultFilters,
-    isLate: queryBoolean.exactOptional().meta({
-      description:
-        'True lists only results that arrived after the FINAL result of their run, of any `resultType`',
-    }),
-    limit: queryInteger(1, 100).default(10),
-    nextId: cursorQuery.nextId,
-    fields: queryNames(resultFields, 'a field of a result').exactOptional(),
-  }),
-  status: 200,
-  response: cursorPage(projected),
-  errors: [400, 402, 404, 429],
-});
-
-const getCheckResult = defineRoute({
-  operationId: 'getCheckResult',
-  method: 'GET',
-  path: '/v1/check-results/{checkId}/{checkResultId}',
-  tag: 'Check results',
-  summary: 'Read one result',
-  authentication: 'apiKey',
-  params: z.object({ checkId: z.string(), checkResultId: z.string() }),
-  status: 200,
-  response: checkResult,
-  errors: [404],
-});
 
 export const asset = z.object({
   type: artifactType,
@@ -177,49 +116,6 @@ export const asset = z.object({
 });
 export type Asset = z.input<typeof asset>;
 
-const listCheckResultAssets = defineRoute({
-  operationId: 'listCheckResultAssets',
-  method: 'GET',
-  path: '/v1/check-results/{checkId}/{checkResultId}/assets',
-  tag: 'Check results',
-  summary: 'List the files of a result with links to them',
-  authentication: 'apiKey',
-  params: z.object({ checkId: pathId, checkResultId: pathId }),
-  query: z.object({
-    type: artifactType.exactOptional(),
-    name: z.string().min(1).max(200).exactOptional().meta({
-      description: 'Pattern with * and ?, case-insensitive',
-    }),
-  }),
-  status: 200,
-  response: z
-    .object({
-      assets: z.array(asset),
-      truncated: z.boolean(),
-      entriesReturned: z.int(),
-      entriesTotal: z.int(),
-    })
-    .meta({ id: 'AssetManifest' }),
-  errors: [400, 404],
-});
-
-const downloadArtifact = defineRoute({
-  operationId: 'downloadArtifact',
-  method: 'GET',
-  path: '/v1/artifacts/{resultId}/{name}',
-  tag: 'Check results',
-  summary: 'Download a file of a result by its link',
-  description:
-    'Links come with results and asset lists and need no key; they expire after an hour. `Range` and `If-None-Match` are honoured: 206, 304, or 416 for a range outside the file. An expired or altered link answers 403.',
-  authentication: 'none',
-  params: z.object({ resultId: pathId, name: z.string().max(200) }),
-  query: z.object({ expires: queryInteger(0, 4_102_444_800), signature: z.string().max(128) }),
-  status: 200,
-  otherStatuses: [206, 304, 416],
-  responseStream: 'application/octet-stream',
-  errors: [403, 404],
-});
-
 export const checkRun = z
   .object({
     checkRunId: z.int(),
@@ -237,34 +133,108 @@ export const checkRun = z
   })
   .meta({ id: 'CheckRun' });
 
-const listCheckRuns = defineRoute({
-  operationId: 'listCheckRuns',
-  method: 'GET',
-  path: '/v1/check-runs/{checkId}',
-  tag: 'Check results',
-  summary: 'List the runs of a check, newest first: every slot, run or missed',
-  description:
-    'Every slot of a check is listed once, with its FINAL result or with the reason why it was missed.',
-  authentication: 'apiKey',
-  params: z.object({ checkId: z.string() }),
-  query: z.object({
-    ...pageQuery,
-    from: queryInstant.exactOptional(),
-    to: queryInstant.exactOptional(),
-    location: z.string().min(1).max(64).exactOptional(),
-    state: z.enum(['RUNNING', 'FINAL', 'MISSED']).exactOptional(),
-  }),
-  status: 200,
-  response: z.array(checkRun),
-  errors: [400, 404],
-  paged: true,
+export const artifactRoutes = defineRoutes('Check results', {
+  listCheckResultAssets: get(
+    '/v1/check-results/{checkId}/{checkResultId}/assets',
+    'List the files of a result with links to them',
+    {
+      params: z.object({ checkId: pathId, checkResultId: pathId }),
+      query: z.object({
+        type: artifactType.exactOptional(),
+        name: z.string().min(1).max(200).exactOptional().meta({
+          description: 'Pattern with * and ?, case-insensitive',
+        }),
+      }),
+      response: z
+        .object({
+          assets: z.array(asset),
+          truncated: z.boolean(),
+          entriesReturned: z.int(),
+          entriesTotal: z.int(),
+        })
+        .meta({ id: 'AssetManifest' }),
+      errors: [400, 404],
+    },
+  ),
+  downloadArtifact: get(
+    '/v1/artifacts/{resultId}/{name}',
+    'Download a file of a result by its link',
+    {
+      description:
+        'Links come with results and asset lists and need no key; they expire after an hour. `Range` and `If-None-Match` are honoured: 206, 304, or 416 for a range outside the file. An expired or altered link answers 403.',
+      authentication: 'none',
+      params: z.object({ resultId: pathId, name: z.string().max(200) }),
+      query: z.object({ expires: queryInteger(0, 4_102_444_800), signature: z.string().max(128) }),
+      otherStatuses: [206, 304, 416],
+      responseStream: 'application/octet-stream',
+      errors: [403, 404],
+    },
+  ),
 });
 
-export const artifactRoutes = { listCheckResultAssets, downloadArtifact };
-
-export const checkResultRoutes = {
-  listCheckResults,
-  listCheckResultsByCursor,
-  getCheckResult,
-  listCheckRuns,
-};
+export const checkResultRoutes = defineRoutes('Check results', {
+  listCheckResults: get(
+    '/v1/check-results/{checkId}',
+    'List the results of a check, newest first',
+    {
+      description:
+        '`from` defaults to six hours before `to` or now, `to` to six hours after `from`. An answer contains at most 16 MiB of result details, the newest first; further results have `detailsOmitted`.',
+      deprecated: true,
+      rateLimit: { requests: 60, seconds: 60 },
+      params: z.object({ checkId: pathId }),
+      query: z.object({
+        ...pageQuery,
+        ...resultFilters,
+      }),
+      response: z.array(checkResult),
+      errors: [400, 402, 404, 429],
+      paged: true,
+    },
+  ),
+  listCheckResultsByCursor: get(
+    '/v2/check-results/{checkId}',
+    'List the results of a check, newest first, page by page',
+    {
+      description:
+        'The window has no limit; without `from` it has no beginning. An answer contains at most 16 MiB of result details; further results have `detailsOmitted`. With `fields` entries have these fields only.',
+      rateLimit: { requests: 60, seconds: 60 },
+      params: z.object({ checkId: pathId }),
+      query: z.object({
+        ...resultFilters,
+        isLate: queryBoolean.exactOptional().meta({
+          description:
+            'True lists only results that arrived after the FINAL result of their run, of any `resultType`',
+        }),
+        limit: queryInteger(1, 100).default(10),
+        nextId: cursorQuery.nextId,
+        fields: queryNames(resultFields, 'a field of a result').exactOptional(),
+      }),
+      response: cursorPage(projected),
+      errors: [400, 402, 404, 429],
+    },
+  ),
+  getCheckResult: get('/v1/check-results/{checkId}/{checkResultId}', 'Read one result', {
+    params: z.object({ checkId: z.string(), checkResultId: z.string() }),
+    response: checkResult,
+    errors: [404],
+  }),
+  listCheckRuns: get(
+    '/v1/check-runs/{checkId}',
+    'List the runs of a check, newest first: every slot, run or missed',
+    {
+      description:
+        'Every slot of a check is listed once, with its FINAL result or with the reason why it was missed.',
+      params: z.object({ checkId: z.string() }),
+      query: z.object({
+        ...pageQuery,
+        from: queryInstant.exactOptional(),
+        to: queryInstant.exactOptional(),
+        location: z.string().min(1).max(64).exactOptional(),
+        state: z.enum(['RUNNING', 'FINAL', 'MISSED']).exactOptional(),
+      }),
+      response: z.array(checkRun),
+      errors: [400, 404],
+      paged: true,
+    },
+  ),
+});

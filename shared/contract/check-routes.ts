@@ -10,7 +10,7 @@ import {
   queryList,
   timestamp,
 } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoute, defineRoutes, get, post, put, remove } from './route.ts';
 
 const tag = 'Checks';
 const byId = z.object({ id: pathId });
@@ -91,91 +91,6 @@ export const checkTypeRoutes = Object.values(checkTypes).map((definition) => ({
   update: updateRoute(definition),
 }));
 
-const createCheck = defineRoute({
-  operationId: 'createCheck',
-  method: 'POST',
-  path: '/v1/checks',
-  tag,
-  summary: 'Create a check of the type in `checkType`',
-  deprecated: true,
-  authentication: 'apiKey',
-  query: autoAssignAlerts,
-  body: anyCreate,
-  status: 201,
-  response: anyCheck,
-  errors: [400, 402, 409],
-});
-
-const updateCheck = defineRoute({
-  operationId: 'updateCheck',
-  method: 'PUT',
-  path: '/v1/checks/{id}',
-  tag,
-  summary: 'Change a check of any type',
-  description: 'The fields are those of the update of its type; `checkType` cannot change.',
-  deprecated: true,
-  authentication: 'apiKey',
-  params: byId,
-  query: autoAssignAlerts,
-  body: z.looseObject({}),
-  status: 200,
-  response: anyCheck,
-  errors: [400, 404, 409],
-});
-
-const listChecks = defineRoute({
-  operationId: 'listChecks',
-  method: 'GET',
-  path: '/v1/checks',
-  tag,
-  summary: 'List checks, newest first',
-  authentication: 'apiKey',
-  query: z.object({
-    ...pageQuery,
-    apiCheckUrlFilterPattern: z.string().max(2048).exactOptional(),
-    tag: queryList(z.string().min(1)).exactOptional(),
-    checkType: checkType.exactOptional(),
-    search: z.string().max(255).exactOptional(),
-    status: z.enum(['passing', 'failing', 'degraded']).exactOptional(),
-    applyGroupSettings: queryBoolean.default(false),
-  }),
-  status: 200,
-  response: z.array(anyCheck),
-  errors: [400],
-  paged: true,
-});
-
-const getCheck = defineRoute({
-  operationId: 'getCheck',
-  method: 'GET',
-  path: '/v1/checks/{id}',
-  tag,
-  summary: 'Read a check',
-  authentication: 'apiKey',
-  params: byId,
-  query: z.object({
-    includeDependencies: queryBoolean.default(true).meta({
-      description: 'False leaves the files of scripted checks out',
-    }),
-    applyGroupSettings: queryBoolean.default(false),
-  }),
-  status: 200,
-  response: anyCheck,
-  errors: [404],
-});
-
-const deleteCheck = defineRoute({
-  operationId: 'deleteCheck',
-  method: 'DELETE',
-  path: '/v1/checks/{id}',
-  tag,
-  summary: 'Delete a check with its results',
-  authentication: 'apiKey',
-  params: byId,
-  status: 204,
-  errors: [404],
-});
-
 export const heartbeatState = z
   .enum(['FAILING', 'EARLY', 'RECEIVED', 'GRACE', 'LATE', 'STARTED', 'LOGGED'])
   .meta({ description: 'STARTED and LOGGED change nothing about the monitor' });
@@ -218,60 +133,9 @@ const heartbeatWindow = {
   endTime: queryInstant.exactOptional(),
 };
 
-const listHeartbeatEvents = defineRoute({
-  operationId: 'listHeartbeatEvents',
-  method: 'GET',
-  path: '/v1/checks/heartbeats/{checkId}/events',
-  tag: 'Heartbeats',
-  summary: 'List the pings and state changes of a heartbeat monitor, newest first',
-  authentication: 'apiKey',
-  params: z.object({ checkId: z.string() }),
-  query: z.object({
-    ...heartbeatWindow,
-    limit: z
-      .string()
-      .regex(/^\d{1,2}$/, 'must be a whole number')
-      .transform(Number)
-      .pipe(z.int().min(1).max(10))
-      .default(10)
-      .meta({ override: { type: 'integer', minimum: 1, maximum: 10, default: 10 } }),
-  }),
-  status: 200,
-  response: z.array(z.object({ events: z.array(heartbeatEvent), stats: heartbeatStats })),
-  errors: [400, 404],
-});
-
-const getHeartbeatEvent = defineRoute({
-  operationId: 'getHeartbeatEvent',
-  method: 'GET',
-  path: '/v1/checks/heartbeats/{checkId}/events/{id}',
-  tag: 'Heartbeats',
-  summary: 'Read one ping or state change',
-  authentication: 'apiKey',
-  params: z.object({ checkId: z.string(), id: z.string() }),
-  status: 200,
-  response: z.object({ event: heartbeatEvent, stats: heartbeatStats }),
-  errors: [404],
-});
-
-const getHeartbeatAvailability = defineRoute({
-  operationId: 'getHeartbeatAvailability',
-  method: 'GET',
-  path: '/v1/checks/heartbeats/{checkId}/availability',
-  tag: 'Heartbeats',
-  summary: 'Share of time in which pings came as expected',
-  authentication: 'apiKey',
-  params: z.object({ checkId: z.string() }),
-  query: z.object(heartbeatWindow),
-  status: 200,
-  response: availability.nullable(),
-  errors: [400, 404],
-});
-
 /** Limit of pings per monitor; the shortest period is half a minute. */
 export const pingRateLimit = { requests: 120, seconds: 60 };
 
-const pingAnswer = z.object({ message: z.string() });
 const byToken = z.object({ pingToken: z.string() });
 const ofRun = z.object({
   rid: z
@@ -281,60 +145,123 @@ const ofRun = z.object({
     .exactOptional()
     .meta({ description: 'Id of the run: its start and its end have the same. Empty: none' }),
 });
-
-const pingHeartbeat = defineRoute({
-  operationId: 'pingHeartbeat',
-  method: 'GET',
-  path: '/ping/{pingToken}',
-  tag: 'Heartbeats',
-  summary: 'Ping a heartbeat monitor',
+const exitCode = String.raw`[01]?\d?\d|2[0-4]\d|25[0-5]`;
+const bySignal = byToken.extend({
+  signal: z.string().regex(new RegExp(`^(start|fail|log|${exitCode})$`)),
+});
+const ping = {
   authentication: 'none',
   limitedByToken: true,
   params: byToken,
   query: ofRun,
   status: 200,
-  response: pingAnswer,
+  response: z.object({ message: z.string() }),
   errors: [400, 404, 429],
-});
+} as const;
+const ofHeartbeat = z.object({ checkId: z.string() });
 
-/** For jobs that use POST. */
-const pingHeartbeatByPost = defineRoute({
-  ...pingHeartbeat,
-  operationId: 'pingHeartbeatByPost',
-  method: 'POST',
-  summary: 'Ping a heartbeat monitor; the beginning of the body is kept as what the job says',
-  bodyStream: true,
+export const checkRoutes = defineRoutes(tag, {
+  listChecks: get('/v1/checks', 'List checks, newest first', {
+    query: z.object({
+      ...pageQuery,
+      apiCheckUrlFilterPattern: z.string().max(2048).exactOptional(),
+      tag: queryList(z.string().min(1)).exactOptional(),
+      checkType: checkType.exactOptional(),
+      search: z.string().max(255).exactOptional(),
+      status: z.enum(['passing', 'failing', 'degraded']).exactOptional(),
+      applyGroupSettings: queryBoolean.default(false),
+    }),
+    response: z.array(anyCheck),
+    errors: [400],
+    paged: true,
+  }),
+  createCheck: post('/v1/checks', 'Create a check of the type in `checkType`', {
+    deprecated: true,
+    query: autoAssignAlerts,
+    body: anyCreate,
+    response: anyCheck,
+    errors: [400, 402, 409],
+  }),
+  getCheck: get('/v1/checks/{id}', 'Read a check', {
+    params: byId,
+    query: z.object({
+      includeDependencies: queryBoolean.default(true).meta({
+        description: 'False leaves the files of scripted checks out',
+      }),
+      applyGroupSettings: queryBoolean.default(false),
+    }),
+    response: anyCheck,
+    errors: [404],
+  }),
+  updateCheck: put('/v1/checks/{id}', 'Change a check of any type', {
+    description: 'The fields are those of the update of its type; `checkType` cannot change.',
+    deprecated: true,
+    params: byId,
+    query: autoAssignAlerts,
+    body: z.looseObject({}),
+    response: anyCheck,
+    errors: [400, 404, 409],
+  }),
+  deleteCheck: remove('/v1/checks/{id}', 'Delete a check with its results', {
+    params: byId,
+    errors: [404],
+  }),
 });
-
-const exitCode = String.raw`[01]?\d?\d|2[0-4]\d|25[0-5]`;
-const bySignal = byToken.extend({
-  signal: z.string().regex(new RegExp(`^(start|fail|log|${exitCode})$`)),
+export const heartbeatRoutes = defineRoutes('Heartbeats', {
+  listHeartbeatEvents: get(
+    '/v1/checks/heartbeats/{checkId}/events',
+    'List the pings and state changes of a heartbeat monitor, newest first',
+    {
+      params: ofHeartbeat,
+      query: z.object({
+        ...heartbeatWindow,
+        limit: z
+          .string()
+          .regex(/^\d{1,2}$/, 'must be a whole number')
+          .transform(Number)
+          .pipe(z.int().min(1).max(10))
+          .default(10)
+          .meta({ override: { type: 'integer', minimum: 1, maximum: 10, default: 10 } }),
+      }),
+      response: z.array(z.object({ events: z.array(heartbeatEvent), stats: heartbeatStats })),
+      errors: [400, 404],
+    },
+  ),
+  getHeartbeatEvent: get(
+    '/v1/checks/heartbeats/{checkId}/events/{id}',
+    'Read one ping or state change',
+    {
+      params: ofHeartbeat.extend({ id: z.string() }),
+      response: z.object({ event: heartbeatEvent, stats: heartbeatStats }),
+      errors: [404],
+    },
+  ),
+  getHeartbeatAvailability: get(
+    '/v1/checks/heartbeats/{checkId}/availability',
+    'Share of time in which pings came as expected',
+    {
+      params: ofHeartbeat,
+      query: z.object(heartbeatWindow),
+      response: availability.nullable(),
+      errors: [400, 404],
+    },
+  ),
+  pingHeartbeat: get('/ping/{pingToken}', 'Ping a heartbeat monitor', ping),
+  /** For jobs that use POST. */
+  pingHeartbeatByPost: post(
+    '/ping/{pingToken}',
+    'Ping a heartbeat monitor; the beginning of the body is kept as what the job says',
+    { ...ping, bodyStream: true },
+  ),
+  /** The addresses of clients that say more than that a job ran. */
+  signalHeartbeat: get(
+    '/ping/{pingToken}/{signal}',
+    'Report a failure (`fail`), an exit code (`0` to `255`), `start` or `log`',
+    { ...ping, params: bySignal },
+  ),
+  signalHeartbeatByPost: post(
+    '/ping/{pingToken}/{signal}',
+    'The same for jobs that use POST; the beginning of the body is kept',
+    { ...ping, params: bySignal, bodyStream: true },
+  ),
 });
-
-/** The addresses of clients that say more than that a job ran. */
-const signalHeartbeat = defineRoute({
-  ...pingHeartbeat,
-  operationId: 'signalHeartbeat',
-  path: '/ping/{pingToken}/{signal}',
-  summary: 'Report a failure (`fail`), an exit code (`0` to `255`), `start` or `log`',
-  params: bySignal,
-});
-
-const signalHeartbeatByPost = defineRoute({
-  ...signalHeartbeat,
-  operationId: 'signalHeartbeatByPost',
-  method: 'POST',
-  summary: 'The same for jobs that use POST; the beginning of the body is kept',
-  bodyStream: true,
-});
-
-export const checkRoutes = { listChecks, createCheck, getCheck, updateCheck, deleteCheck };
-export const heartbeatRoutes = {
-  listHeartbeatEvents,
-  getHeartbeatEvent,
-  getHeartbeatAvailability,
-  pingHeartbeat,
-  pingHeartbeatByPost,
-  signalHeartbeat,
-  signalHeartbeatByPost,
-};

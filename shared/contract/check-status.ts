@@ -1,7 +1,7 @@
 /** The latest state of a check. Spec: Check status. */
 import { z } from 'zod';
 import { timestamp } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 export const checkStatus = z
   .object({
@@ -23,28 +23,13 @@ export const checkStatus = z
   })
   .meta({ id: 'CheckStatus' });
 
-const listCheckStatuses = defineRoute({
-  operationId: 'listCheckStatuses',
-  method: 'GET',
-  path: '/v1/check-statuses',
-  tag: 'Check statuses',
-  summary: 'List the statuses of all checks',
-  authentication: 'apiKey',
-  status: 200,
-  response: z.array(checkStatus),
+export const checkStatusRoutes = defineRoutes('Check statuses', {
+  listCheckStatuses: get('/v1/check-statuses', 'List the statuses of all checks', {
+    response: z.array(checkStatus),
+  }),
+  getCheckStatus: get(
+    '/v1/check-statuses/{checkId}',
+    'Read the status of a check; null before its first result',
+    { params: z.object({ checkId: z.string() }), response: checkStatus.nullable(), errors: [404] },
+  ),
 });
-
-const getCheckStatus = defineRoute({
-  operationId: 'getCheckStatus',
-  method: 'GET',
-  path: '/v1/check-statuses/{checkId}',
-  tag: 'Check statuses',
-  summary: 'Read the status of a check; null before its first result',
-  authentication: 'apiKey',
-  params: z.object({ checkId: z.string() }),
-  status: 200,
-  response: checkStatus.nullable(),
-  errors: [404],
-});
-
-export const checkStatusRoutes = { listCheckStatuses, getCheckStatus };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { resultType } from './check-result.ts';
 import { pathId, pathInteger, plainAddress, queryInteger, timestamp } from './primitives.ts';
 import { checkType } from './checks/index.ts';
-import { defineRoute } from './route.ts';
+import { defineRoute, defineRoutes, get, post, remove } from './route.ts';
 
 const triggerFields = {
   id: z.int(),
@@ -23,84 +23,6 @@ export const groupTrigger = z
 const tag = 'Triggers';
 const ofCheck = { params: z.object({ checkId: pathId }), errors: [404] } as const;
 const ofGroup = { params: z.object({ groupId: pathInteger }), errors: [400, 404] } as const;
-
-const getCheckTrigger = defineRoute({
-  operationId: 'getCheckTrigger',
-  method: 'GET',
-  path: '/v1/triggers/checks/{checkId}',
-  tag,
-  summary: 'Read the trigger of a check',
-  deprecated: true,
-  authentication: 'apiKey',
-  role: 'READ_WRITE',
-  ...ofCheck,
-  status: 200,
-  response: checkTrigger,
-});
-
-const createCheckTrigger = defineRoute({
-  operationId: 'createCheckTrigger',
-  method: 'POST',
-  path: '/v1/triggers/checks/{checkId}',
-  tag,
-  summary: 'Create the trigger of a check, or give the one it has',
-  deprecated: true,
-  authentication: 'apiKey',
-  ...ofCheck,
-  status: 201,
-  response: checkTrigger,
-});
-
-const deleteCheckTrigger = defineRoute({
-  operationId: 'deleteCheckTrigger',
-  method: 'DELETE',
-  path: '/v1/triggers/checks/{checkId}',
-  tag,
-  summary: 'Delete the trigger of a check',
-  deprecated: true,
-  authentication: 'apiKey',
-  ...ofCheck,
-  status: 204,
-});
-
-const getGroupTrigger = defineRoute({
-  operationId: 'getGroupTrigger',
-  method: 'GET',
-  path: '/v1/triggers/check-groups/{groupId}',
-  tag,
-  summary: 'Read the trigger of a check group',
-  deprecated: true,
-  authentication: 'apiKey',
-  role: 'READ_WRITE',
-  ...ofGroup,
-  status: 200,
-  response: groupTrigger,
-});
-
-const createGroupTrigger = defineRoute({
-  operationId: 'createGroupTrigger',
-  method: 'POST',
-  path: '/v1/triggers/check-groups/{groupId}',
-  tag,
-  summary: 'Create the trigger of a check group, or give the one it has',
-  deprecated: true,
-  authentication: 'apiKey',
-  ...ofGroup,
-  status: 201,
-  response: groupTrigger,
-});
-
-const deleteGroupTrigger = defineRoute({
-  operationId: 'deleteGroupTrigger',
-  method: 'DELETE',
-  path: '/v1/triggers/check-groups/{groupId}',
-  tag,
-  summary: 'Delete the trigger of a check group',
-  deprecated: true,
-  authentication: 'apiKey',
-  ...ofGroup,
-  status: 204,
-});
 
 /** Limit of calls per trigger, for all callers together. spec: open */
 export const triggerRateLimit = { requests: 10, seconds: 60 };
@@ -335,67 +257,80 @@ function completionRoute<const Id extends string, V extends Version, S extends z
 
 const sequenceIds = z.array(z.string().max(200)).max(1000).exactOptional();
 
-const cancelCheckSession = defineRoute({
-  operationId: 'cancelCheckSession',
-  method: 'POST',
-  path: '/v1/check-sessions/{checkSessionId}/cancel',
-  tag: sessionTag,
-  summary: 'Cancel the runs of a session, waiting or in progress',
-  authentication: 'apiKey',
-  role: 'READ_RUN',
-  params: bySession,
-  body: z.object({ sequenceId: sequenceIds }).prefault({}),
-  status: 204,
-  errors: [400, 404],
-});
-
-const cancel = defineRoute({
-  operationId: 'cancel',
-  method: 'POST',
-  path: '/v1/cancel',
-  tag: sessionTag,
-  summary: 'Cancel runs, of a session or of the schedule',
-  description:
-    'With the id of a session: its runs, or those of them that `sequenceId` names. Without one: any runs that wait or are in progress, by their `sequenceId`; 404 when none of them does.',
-  authentication: 'apiKey',
-  role: 'READ_RUN',
-  body: z
-    .object({
-      checkSessionId: z.string().min(1).exactOptional(),
-      testSessionId: z.string().min(1).exactOptional(),
-      sequenceId: sequenceIds,
-    })
-    .refine(
-      ({ checkSessionId, testSessionId, sequenceId = [] }) =>
-        checkSessionId === undefined && testSessionId === undefined
-          ? sequenceId.length > 0
-          : (checkSessionId === undefined) !== (testSessionId === undefined),
-      'must name a "checkSessionId", a "testSessionId" or the "sequenceId" of runs',
-    )
-    .meta({ example: { checkSessionId: '0c6fe2c8-6a98-4895-9a74-41f242d42d7d' } }),
-  status: 204,
-  errors: [400, 404],
-});
-
-export const checkTriggerRoutes = {
-  getCheckTrigger,
-  createCheckTrigger,
-  deleteCheckTrigger,
-  getGroupTrigger,
-  createGroupTrigger,
-  deleteGroupTrigger,
+export const checkTriggerRoutes = defineRoutes(tag, {
+  getCheckTrigger: get('/v1/triggers/checks/{checkId}', 'Read the trigger of a check', {
+    deprecated: true,
+    role: 'READ_WRITE',
+    ...ofCheck,
+    response: checkTrigger,
+  }),
+  createCheckTrigger: post(
+    '/v1/triggers/checks/{checkId}',
+    'Create the trigger of a check, or give the one it has',
+    { deprecated: true, ...ofCheck, response: checkTrigger },
+  ),
+  deleteCheckTrigger: remove('/v1/triggers/checks/{checkId}', 'Delete the trigger of a check', {
+    deprecated: true,
+    ...ofCheck,
+  }),
+  getGroupTrigger: get('/v1/triggers/check-groups/{groupId}', 'Read the trigger of a check group', {
+    deprecated: true,
+    role: 'READ_WRITE',
+    ...ofGroup,
+    response: groupTrigger,
+  }),
+  createGroupTrigger: post(
+    '/v1/triggers/check-groups/{groupId}',
+    'Create the trigger of a check group, or give the one it has',
+    { deprecated: true, ...ofGroup, response: groupTrigger },
+  ),
+  deleteGroupTrigger: remove(
+    '/v1/triggers/check-groups/{groupId}',
+    'Delete the trigger of a check group',
+    { deprecated: true, ...ofGroup },
+  ),
   callCheckTrigger: callCheckTrigger('GET'),
   callCheckTriggerByPost: callCheckTrigger('POST'),
   callGroupTrigger: callGroupTrigger('GET'),
   callGroupTriggerByPost: callGroupTrigger('POST'),
-};
-export const checkSessionRoutes = {
+});
+export const checkSessionRoutes = defineRoutes(sessionTag, {
   triggerCheckSessionsV1: triggerRoute('triggerCheckSessionsV1', 'v1'),
   triggerCheckSessions: triggerRoute('triggerCheckSessions', 'v2'),
   getCheckSessionV1: getRoute('getCheckSessionV1', 'v1', checkSessionV1),
   getCheckSession: getRoute('getCheckSession', 'v2', checkSession),
   awaitCheckSessionV1: completionRoute('awaitCheckSessionV1', 'v1', checkSessionV1),
   awaitCheckSession: completionRoute('awaitCheckSession', 'v2', checkSession),
-  cancelCheckSession,
-  cancel,
-};
+  cancelCheckSession: post(
+    '/v1/check-sessions/{checkSessionId}/cancel',
+    'Cancel the runs of a session, waiting or in progress',
+    {
+      role: 'READ_RUN',
+      params: bySession,
+      body: z.object({ sequenceId: sequenceIds }).prefault({}),
+      status: 204,
+      errors: [400, 404],
+    },
+  ),
+  cancel: post('/v1/cancel', 'Cancel runs, of a session or of the schedule', {
+    description:
+      'With the id of a session: its runs, or those of them that `sequenceId` names. Without one: any runs that wait or are in progress, by their `sequenceId`; 404 when none of them does.',
+    role: 'READ_RUN',
+    body: z
+      .object({
+        checkSessionId: z.string().min(1).exactOptional(),
+        testSessionId: z.string().min(1).exactOptional(),
+        sequenceId: sequenceIds,
+      })
+      .refine(
+        ({ checkSessionId, testSessionId, sequenceId = [] }) =>
+          checkSessionId === undefined && testSessionId === undefined
+            ? sequenceId.length > 0
+            : (checkSessionId === undefined) !== (testSessionId === undefined),
+        'must name a "checkSessionId", a "testSessionId" or the "sequenceId" of runs',
+      )
+      .meta({ example: { checkSessionId: '0c6fe2c8-6a98-4895-9a74-41f242d42d7d' } }),
+    status: 204,
+    errors: [400, 404],
+  }),
+});

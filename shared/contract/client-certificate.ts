@@ -1,7 +1,7 @@
 /** Client certificates for hosts that require one. Spec: Client certificate. */
 import { z } from 'zod';
 import { pathId, timestamp } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get, post, remove } from './route.ts';
 
 /** A valid pair without any use, so that the documented example works. */
 const exampleCertificate = [
@@ -53,67 +53,36 @@ export const clientCertificate = z
   })
   .meta({ id: 'ClientCertificate' });
 
-const tag = 'Client certificates';
 const byId = z.object({ id: pathId });
 
-const listClientCertificates = defineRoute({
-  operationId: 'listClientCertificates',
-  method: 'GET',
-  path: '/v1/client-certificates',
-  tag,
-  summary: 'List client certificates, without their keys',
-  authentication: 'apiKey',
-  status: 200,
-  response: z.array(clientCertificate),
-});
-
-const createClientCertificate = defineRoute({
-  operationId: 'createClientCertificate',
-  method: 'POST',
-  path: '/v1/client-certificates',
-  tag,
-  summary: 'Store a client certificate; its key is never given back',
-  authentication: 'apiKey',
-  body: z.object({
-    host,
-    cert: pem('CERTIFICATE', exampleCertificate),
-    key: pem('PRIVATE KEY', exampleKey),
-    passphrase: z.string().max(1024).nullable().default(null),
-    ca: pem('CERTIFICATE', exampleCertificate).nullable().default(null),
+export const clientCertificateRoutes = defineRoutes('Client certificates', {
+  listClientCertificates: get(
+    '/v1/client-certificates',
+    'List client certificates, without their keys',
+    { response: z.array(clientCertificate) },
+  ),
+  createClientCertificate: post(
+    '/v1/client-certificates',
+    'Store a client certificate; its key is never given back',
+    {
+      body: z.object({
+        host,
+        cert: pem('CERTIFICATE', exampleCertificate),
+        key: pem('PRIVATE KEY', exampleKey),
+        passphrase: z.string().max(1024).nullable().default(null),
+        ca: pem('CERTIFICATE', exampleCertificate).nullable().default(null),
+      }),
+      response: clientCertificate,
+      errors: [400],
+    },
+  ),
+  getClientCertificate: get(
+    '/v1/client-certificates/{id}',
+    'Read a client certificate, without its key',
+    { params: byId, response: clientCertificate, errors: [404] },
+  ),
+  deleteClientCertificate: remove('/v1/client-certificates/{id}', 'Delete a client certificate', {
+    params: byId,
+    errors: [404],
   }),
-  status: 201,
-  response: clientCertificate,
-  errors: [400],
 });
-
-const getClientCertificate = defineRoute({
-  operationId: 'getClientCertificate',
-  method: 'GET',
-  path: '/v1/client-certificates/{id}',
-  tag,
-  summary: 'Read a client certificate, without its key',
-  authentication: 'apiKey',
-  params: byId,
-  status: 200,
-  response: clientCertificate,
-  errors: [404],
-});
-
-const deleteClientCertificate = defineRoute({
-  operationId: 'deleteClientCertificate',
-  method: 'DELETE',
-  path: '/v1/client-certificates/{id}',
-  tag,
-  summary: 'Delete a client certificate',
-  authentication: 'apiKey',
-  params: byId,
-  status: 204,
-  errors: [404],
-});
-
-export const clientCertificateRoutes = {
-  listClientCertificates,
-  createClientCertificate,
-  getClientCertificate,
-  deleteClientCertificate,
-};

@@ -1,6 +1,6 @@
 /** Code bundles of Playwright suites, each a gzip-compressed tar. spec: open */
 import { z } from 'zod';
-import { defineRoute } from './route.ts';
+import { defineRoutes, post } from './route.ts';
 
 /** Limit of a bundle in compressed bytes. */
 export const maxCodeBundleBytes = 157_286_400;
@@ -13,19 +13,16 @@ export const codeBundle = z
   })
   .meta({ id: 'CodeBundle' });
 
-const uploadCodeBundle = defineRoute({
-  operationId: 'uploadCodeBundle',
-  method: 'POST',
-  path: '/v1/code-bundles',
-  tag: 'Checks',
-  summary: 'Upload the code of a Playwright suite: a gzip-compressed tar of its project',
-  description:
-    'At most 150 MB, and all bundles and files of an account within a quota of the operator. The same bundle twice is stored once. Bundles that no check has used for a day are deleted.',
-  authentication: 'apiKey',
-  bodyStream: true,
-  status: 201,
-  response: codeBundle,
-  errors: [400, 413],
+export const codeBundleRoutes = defineRoutes('Checks', {
+  uploadCodeBundle: post(
+    '/v1/code-bundles',
+    'Upload the code of a Playwright suite: a gzip-compressed tar of its project',
+    {
+      description:
+        'At most 150 MB, and all bundles and files of an account within a quota of the operator. The same bundle twice is stored once. Bundles that no check has used for a day are deleted.',
+      bodyStream: true,
+      response: codeBundle,
+      errors: [400, 413],
+    },
+  ),
 });
-
-export const codeBundleRoutes = { uploadCodeBundle };

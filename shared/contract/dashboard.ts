@@ -11,7 +11,7 @@ import {
   timestamp,
   webLink,
 } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get, post, put, remove } from './route.ts';
 
 const text = (max: number) => z.string().max(max).nullable().default(null);
 
@@ -60,77 +60,7 @@ export const dashboard = z
   })
   .meta({ id: 'Dashboard' });
 
-const tag = 'Dashboards';
 const byId = z.object({ dashboardId: pathId });
-
-const listDashboards = defineRoute({
-  operationId: 'listDashboards',
-  method: 'GET',
-  path: '/v1/dashboards',
-  tag,
-  summary: 'List dashboards',
-  authentication: 'apiKey',
-  query: z.object(pageQuery),
-  status: 200,
-  response: z.array(dashboard),
-  errors: [400],
-  paged: true,
-});
-
-const createDashboard = defineRoute({
-  operationId: 'createDashboard',
-  method: 'POST',
-  path: '/v1/dashboards',
-  tag,
-  summary: 'Create a dashboard',
-  authentication: 'apiKey',
-  body: createBody,
-  status: 201,
-  response: dashboard,
-  errors: [400, 409],
-});
-
-const getDashboard = defineRoute({
-  operationId: 'getDashboard',
-  method: 'GET',
-  path: '/v1/dashboards/{dashboardId}',
-  tag,
-  summary: 'Read a dashboard, by id, custom address or custom domain',
-  authentication: 'apiKey',
-  rateLimit: { requests: 20, seconds: 20 },
-  params: byId,
-  query: z.object({ type: z.enum(['customUrl', 'customDomain']).exactOptional() }),
-  status: 200,
-  response: dashboard,
-  errors: [400, 404],
-});
-
-const updateDashboard = defineRoute({
-  operationId: 'updateDashboard',
-  method: 'PUT',
-  path: '/v1/dashboards/{dashboardId}',
-  tag,
-  summary: 'Change a dashboard',
-  description: 'Fields that are absent stay as they are.',
-  authentication: 'apiKey',
-  params: byId,
-  body: updateOf(fields),
-  status: 200,
-  response: dashboard,
-  errors: [400, 404, 409],
-});
-
-const deleteDashboard = defineRoute({
-  operationId: 'deleteDashboard',
-  method: 'DELETE',
-  path: '/v1/dashboards/{dashboardId}',
-  tag,
-  summary: 'Delete a dashboard and its incidents',
-  authentication: 'apiKey',
-  params: byId,
-  status: 204,
-  errors: [404],
-});
 
 const updateStatus = z.enum([
   'INVESTIGATING',
@@ -176,122 +106,99 @@ const incidentFields = {
   stoppedAt: instant.nullable().default(null),
 };
 
-const incidentTag = 'Dashboard incidents';
 const byIncident = z.object({ id: pathId });
-
-const createDashboardIncident = defineRoute({
-  operationId: 'createDashboardIncident',
-  method: 'POST',
-  path: '/v1/incidents',
-  tag: incidentTag,
-  summary: 'Open an incident of a dashboard',
-  authentication: 'apiKey',
-  body: z.object({
-    ...incidentFields,
-    dashboardId: z.int().meta({ description: 'The `id` of a dashboard' }),
-    incidentUpdates: z.array(updateBody).min(1).max(100),
-  }),
-  status: 201,
-  response: dashboardIncident,
-  errors: [400, 404],
-});
-
-const getDashboardIncident = defineRoute({
-  operationId: 'getDashboardIncident',
-  method: 'GET',
-  path: '/v1/incidents/{id}',
-  tag: incidentTag,
-  summary: 'Read an incident of a dashboard, with its newest update or with all',
-  authentication: 'apiKey',
-  params: byIncident,
-  query: z.object({ includeAllIncidentUpdates: queryBoolean.default(false) }),
-  status: 200,
-  response: dashboardIncident,
-  errors: [400, 404],
-});
-
-const updateDashboardIncident = defineRoute({
-  operationId: 'updateDashboardIncident',
-  method: 'PUT',
-  path: '/v1/incidents/{id}',
-  tag: incidentTag,
-  summary: 'Change an incident of a dashboard',
-  authentication: 'apiKey',
-  params: byIncident,
-  query: z.object({ probe: z.string().max(255).exactOptional() }),
-  body: updateOf(incidentFields),
-  status: 200,
-  response: dashboardIncident,
-  errors: [400, 404],
-});
-
-const deleteDashboardIncident = defineRoute({
-  operationId: 'deleteDashboardIncident',
-  method: 'DELETE',
-  path: '/v1/incidents/{id}',
-  tag: incidentTag,
-  summary: 'Delete an incident of a dashboard',
-  authentication: 'apiKey',
-  params: byIncident,
-  status: 204,
-  errors: [404],
-});
-
-const createDashboardIncidentUpdate = defineRoute({
-  operationId: 'createDashboardIncidentUpdate',
-  method: 'POST',
-  path: '/v1/incidents/{incidentId}/updates',
-  tag: incidentTag,
-  summary: 'Add an update to an incident of a dashboard',
-  authentication: 'apiKey',
-  params: z.object({ incidentId: pathId }),
-  body: updateBody,
-  status: 201,
-  response: dashboardIncidentUpdate,
-  errors: [400, 404],
-});
 
 const byUpdate = z.object({ incidentId: pathId, id: pathId });
 
-const updateDashboardIncidentUpdate = defineRoute({
-  operationId: 'updateDashboardIncidentUpdate',
-  method: 'PUT',
-  path: '/v1/incidents/{incidentId}/updates/{id}',
-  tag: incidentTag,
-  summary: 'Change the description of an update',
-  authentication: 'apiKey',
-  params: byUpdate,
-  body: z.object({ description: z.string().max(65_536) }),
-  status: 200,
-  response: dashboardIncidentUpdate,
-  errors: [400, 404],
+export const dashboardRoutes = defineRoutes('Dashboards', {
+  listDashboards: get('/v1/dashboards', 'List dashboards', {
+    query: z.object(pageQuery),
+    response: z.array(dashboard),
+    errors: [400],
+    paged: true,
+  }),
+  createDashboard: post('/v1/dashboards', 'Create a dashboard', {
+    body: createBody,
+    response: dashboard,
+    errors: [400, 409],
+  }),
+  getDashboard: get(
+    '/v1/dashboards/{dashboardId}',
+    'Read a dashboard, by id, custom address or custom domain',
+    {
+      rateLimit: { requests: 20, seconds: 20 },
+      params: byId,
+      query: z.object({ type: z.enum(['customUrl', 'customDomain']).exactOptional() }),
+      response: dashboard,
+      errors: [400, 404],
+    },
+  ),
+  updateDashboard: put('/v1/dashboards/{dashboardId}', 'Change a dashboard', {
+    description: 'Fields that are absent stay as they are.',
+    params: byId,
+    body: updateOf(fields),
+    response: dashboard,
+    errors: [400, 404, 409],
+  }),
+  deleteDashboard: remove('/v1/dashboards/{dashboardId}', 'Delete a dashboard and its incidents', {
+    params: byId,
+    errors: [404],
+  }),
 });
-
-const deleteDashboardIncidentUpdate = defineRoute({
-  operationId: 'deleteDashboardIncidentUpdate',
-  method: 'DELETE',
-  path: '/v1/incidents/{incidentId}/updates/{id}',
-  tag: incidentTag,
-  summary: 'Delete an update of an incident of a dashboard or of a status page',
-  authentication: 'apiKey',
-  params: byUpdate,
-  status: 204,
-  errors: [404, 409],
+export const dashboardIncidentRoutes = defineRoutes('Dashboard incidents', {
+  createDashboardIncident: post('/v1/incidents', 'Open an incident of a dashboard', {
+    body: z.object({
+      ...incidentFields,
+      dashboardId: z.int().meta({ description: 'The `id` of a dashboard' }),
+      incidentUpdates: z.array(updateBody).min(1).max(100),
+    }),
+    response: dashboardIncident,
+    errors: [400, 404],
+  }),
+  getDashboardIncident: get(
+    '/v1/incidents/{id}',
+    'Read an incident of a dashboard, with its newest update or with all',
+    {
+      params: byIncident,
+      query: z.object({ includeAllIncidentUpdates: queryBoolean.default(false) }),
+      response: dashboardIncident,
+      errors: [400, 404],
+    },
+  ),
+  updateDashboardIncident: put('/v1/incidents/{id}', 'Change an incident of a dashboard', {
+    params: byIncident,
+    query: z.object({ probe: z.string().max(255).exactOptional() }),
+    body: updateOf(incidentFields),
+    response: dashboardIncident,
+    errors: [400, 404],
+  }),
+  deleteDashboardIncident: remove('/v1/incidents/{id}', 'Delete an incident of a dashboard', {
+    params: byIncident,
+    errors: [404],
+  }),
+  createDashboardIncidentUpdate: post(
+    '/v1/incidents/{incidentId}/updates',
+    'Add an update to an incident of a dashboard',
+    {
+      params: z.object({ incidentId: pathId }),
+      body: updateBody,
+      response: dashboardIncidentUpdate,
+      errors: [400, 404],
+    },
+  ),
+  updateDashboardIncidentUpdate: put(
+    '/v1/incidents/{incidentId}/updates/{id}',
+    'Change the description of an update',
+    {
+      params: byUpdate,
+      body: z.object({ description: z.string().max(65_536) }),
+      response: dashboardIncidentUpdate,
+      errors: [400, 404],
+    },
+  ),
+  deleteDashboardIncidentUpdate: remove(
+    '/v1/incidents/{incidentId}/updates/{id}',
+    'Delete an update of an incident of a dashboard or of a status page',
+    { params: byUpdate, errors: [404, 409] },
+  ),
 });
-
-export const dashboardRoutes = {
-  listDashboards,
-  createDashboard,
-  getDashboard,
-  updateDashboard,
-  deleteDashboard,
-};
-export const dashboardIncidentRoutes = {
-  createDashboardIncident,
-  getDashboardIncident,
-  updateDashboardIncident,
-  deleteDashboardIncident,
-  createDashboardIncidentUpdate,
-  updateDashboardIncidentUpdate,
-  deleteDashboardIncidentUpdate,
-};

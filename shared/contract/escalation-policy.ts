@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { pageQuery, pathId, timestamp, timezone } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get, post, put, remove } from './route.ts';
 
 const email = z.email().max(320);
 const name = z.string().trim().min(1).max(255);
@@ -103,82 +103,37 @@ export const escalationPolicy = createBody
   })
   .meta({ id: 'EscalationPolicy' });
 
-const tag = 'Escalation policies';
 const byId = z.object({ id: pathId });
 
-const listEscalationPolicies = defineRoute({
-  operationId: 'listEscalationPolicies',
-  method: 'GET',
-  path: '/v1/escalation-policies',
-  tag,
-  summary: 'List escalation policies',
-  authentication: 'apiKey',
-  query: z.object(pageQuery),
-  status: 200,
-  response: z.array(escalationPolicy),
-  errors: [400],
-  paged: true,
+export const escalationPolicyRoutes = defineRoutes('Escalation policies', {
+  listEscalationPolicies: get('/v1/escalation-policies', 'List escalation policies', {
+    query: z.object(pageQuery),
+    response: z.array(escalationPolicy),
+    errors: [400],
+    paged: true,
+  }),
+  createEscalationPolicy: post('/v1/escalation-policies', 'Create an escalation policy', {
+    description:
+      'Checks, groups and accounts name it in `alertSettings.escalationPolicyId`. Its steps run until the alert is acknowledged, snoozed, muted or recovered.',
+    body: createBody,
+    response: escalationPolicy,
+    errors: [400, 402],
+  }),
+  getEscalationPolicy: get(
+    '/v1/escalation-policies/{id}',
+    'Read an escalation policy, and who is on call',
+    { params: byId, response: escalationPolicy, errors: [400, 404] },
+  ),
+  updateEscalationPolicy: put('/v1/escalation-policies/{id}', 'Change an escalation policy', {
+    description: 'Alerts that escalate already go on with the steps that are left.',
+    params: byId,
+    body: updateBody,
+    response: escalationPolicy,
+    errors: [400, 402, 404],
+  }),
+  deleteEscalationPolicy: remove(
+    '/v1/escalation-policies/{id}',
+    'Delete an escalation policy that no check, no group and not the account uses',
+    { params: byId, errors: [400, 404, 409] },
+  ),
 });
-
-const createEscalationPolicy = defineRoute({
-  operationId: 'createEscalationPolicy',
-  method: 'POST',
-  path: '/v1/escalation-policies',
-  tag,
-  summary: 'Create an escalation policy',
-  description:
-    'Checks, groups and accounts name it in `alertSettings.escalationPolicyId`. Its steps run until the alert is acknowledged, snoozed, muted or recovered.',
-  authentication: 'apiKey',
-  body: createBody,
-  status: 201,
-  response: escalationPolicy,
-  errors: [400, 402],
-});
-
-const getEscalationPolicy = defineRoute({
-  operationId: 'getEscalationPolicy',
-  method: 'GET',
-  path: '/v1/escalation-policies/{id}',
-  tag,
-  summary: 'Read an escalation policy, and who is on call',
-  authentication: 'apiKey',
-  params: byId,
-  status: 200,
-  response: escalationPolicy,
-  errors: [400, 404],
-});
-
-const updateEscalationPolicy = defineRoute({
-  operationId: 'updateEscalationPolicy',
-  method: 'PUT',
-  path: '/v1/escalation-policies/{id}',
-  tag,
-  summary: 'Change an escalation policy',
-  description: 'Alerts that escalate already go on with the steps that are left.',
-  authentication: 'apiKey',
-  params: byId,
-  body: updateBody,
-  status: 200,
-  response: escalationPolicy,
-  errors: [400, 402, 404],
-});
-
-const deleteEscalationPolicy = defineRoute({
-  operationId: 'deleteEscalationPolicy',
-  method: 'DELETE',
-  path: '/v1/escalation-policies/{id}',
-  tag,
-  summary: 'Delete an escalation policy that no check, no group and not the account uses',
-  authentication: 'apiKey',
-  params: byId,
-  status: 204,
-  errors: [400, 404, 409],
-});
-
-export const escalationPolicyRoutes = {
-  listEscalationPolicies,
-  createEscalationPolicy,
-  getEscalationPolicy,
-  updateEscalationPolicy,
-  deleteEscalationPolicy,
-};

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { locationStand } from './private-location.ts';
 import { timestamp } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 export const fleetAgent = z
   .object({
@@ -109,47 +109,24 @@ const interruption = z
   .meta({ id: 'Interruption' });
 export type Interruption = z.input<typeof interruption>;
 
-const tag = 'Agents';
-
-const listAgents = defineRoute({
-  operationId: 'listAgents',
-  method: 'GET',
-  path: '/v1/agents',
-  tag,
-  summary: 'List the agents of all locations with their state',
-  description: 'Agents that left are listed for a day.',
-  authentication: 'apiKey',
-  status: 200,
-  response: z.array(fleetAgent),
-});
-
-const listLocationStates = defineRoute({
-  operationId: 'listLocationStates',
-  method: 'GET',
-  path: '/v1/location-states',
-  tag,
-  summary: 'List the locations that checks or agents use, and whether agents serve them',
-  authentication: 'apiKey',
-  status: 200,
-  response: z.array(locationState),
-});
-
-const listInterruptions = defineRoute({
-  operationId: 'listInterruptions',
-  method: 'GET',
-  path: '/v1/interruptions',
-  tag,
-  summary: 'List gaps in reception and steps of the clock',
-  description:
-    'The newest 100, newest first. Deadlines of heartbeats, escalations, leases and notices do not count this time.',
-  authentication: 'apiKey',
-  status: 200,
-  response: z.object({
-    clockProblem: z.string().nullable().meta({
-      description: "Current problem of the control plane's clock; null without one",
+export const fleetRoutes = defineRoutes('Agents', {
+  listAgents: get('/v1/agents', 'List the agents of all locations with their state', {
+    description: 'Agents that left are listed for a day.',
+    response: z.array(fleetAgent),
+  }),
+  listLocationStates: get(
+    '/v1/location-states',
+    'List the locations that checks or agents use, and whether agents serve them',
+    { response: z.array(locationState) },
+  ),
+  listInterruptions: get('/v1/interruptions', 'List gaps in reception and steps of the clock', {
+    description:
+      'The newest 100, newest first. Deadlines of heartbeats, escalations, leases and notices do not count this time.',
+    response: z.object({
+      clockProblem: z.string().nullable().meta({
+        description: "Current problem of the control plane's clock; null without one",
+      }),
+      interruptions: z.array(interruption),
     }),
-    interruptions: z.array(interruption),
   }),
 });
-
-export const fleetRoutes = { listAgents, listLocationStates, listInterruptions };

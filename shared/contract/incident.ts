@@ -8,7 +8,7 @@ import {
   severity,
   timestamp,
 } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get, patch, post, put, remove } from './route.ts';
 import { service } from './status-page.ts';
 
 /** Spec: Limits, incident name length. */
@@ -66,179 +66,97 @@ export const incident = z
   })
   .meta({ id: 'Incident' });
 
-const tag = 'Incidents';
 const byIncident = z.object({ incidentId: pathId });
 const byUpdate = z.object({ incidentId: pathId, incidentUpdateId: pathId });
 
-const listIncidents = defineRoute({
-  operationId: 'listIncidents',
-  method: 'GET',
-  path: '/v1/status-pages/incidents',
-  tag,
-  summary: 'List incidents, newest first',
-  authentication: 'apiKey',
-  query: z.object(cursorQuery),
-  status: 200,
-  response: cursorPage(incident),
-  errors: [400],
-});
-
-const createIncident = defineRoute({
-  operationId: 'createIncident',
-  method: 'POST',
-  path: '/v1/status-pages/incidents',
-  tag,
-  summary: 'Open an incident',
-  authentication: 'apiKey',
-  body: z.object({
-    name,
-    severity,
-    services,
-    incidentUpdates: z.array(z.object(updateFields)).min(1).max(100),
+export const incidentRoutes = defineRoutes('Incidents', {
+  listIncidents: get('/v1/status-pages/incidents', 'List incidents, newest first', {
+    query: z.object(cursorQuery),
+    response: cursorPage(incident),
+    errors: [400],
   }),
-  status: 201,
-  response: incident,
-  errors: [400],
-});
-
-const getIncident = defineRoute({
-  operationId: 'getIncident',
-  method: 'GET',
-  path: '/v1/status-pages/incidents/{incidentId}',
-  tag,
-  summary: 'Read an incident',
-  authentication: 'apiKey',
-  params: byIncident,
-  status: 200,
-  response: incident,
-  errors: [404],
-});
-
-const updateIncident = defineRoute({
-  operationId: 'updateIncident',
-  method: 'PUT',
-  path: '/v1/status-pages/incidents/{incidentId}',
-  tag,
-  summary: 'Change the name, severity and services of an incident',
-  authentication: 'apiKey',
-  params: byIncident,
-  body: z.object({ name, severity, services }),
-  status: 200,
-  response: incident,
-  errors: [400, 404],
-});
-
-const patchIncident = defineRoute({
-  operationId: 'patchIncident',
-  method: 'PATCH',
-  path: '/v1/status-pages/incidents/{incidentId}',
-  tag,
-  summary: 'Change some of the name, severity and services of an incident',
-  authentication: 'apiKey',
-  params: byIncident,
-  body: z.object({
-    name: name.exactOptional(),
-    severity: severity.exactOptional(),
-    services: services.exactOptional(),
+  createIncident: post('/v1/status-pages/incidents', 'Open an incident', {
+    body: z.object({
+      name,
+      severity,
+      services,
+      incidentUpdates: z.array(z.object(updateFields)).min(1).max(100),
+    }),
+    response: incident,
+    errors: [400],
   }),
-  status: 200,
-  response: incident,
-  errors: [400, 404],
-});
-
-const deleteIncident = defineRoute({
-  operationId: 'deleteIncident',
-  method: 'DELETE',
-  path: '/v1/status-pages/incidents/{incidentId}',
-  tag,
-  summary: 'Delete an incident and its updates',
-  authentication: 'apiKey',
-  params: byIncident,
-  status: 204,
-  errors: [404],
-});
-
-const listIncidentUpdates = defineRoute({
-  operationId: 'listIncidentUpdates',
-  method: 'GET',
-  path: '/v1/status-pages/incidents/{incidentId}/incident-updates',
-  tag,
-  summary: 'List the latest hundred updates of an incident, newest first',
-  authentication: 'apiKey',
-  params: byIncident,
-  status: 200,
-  response: z.array(incidentUpdate),
-  errors: [404],
-});
-
-const createIncidentUpdate = defineRoute({
-  operationId: 'createIncidentUpdate',
-  method: 'POST',
-  path: '/v1/status-pages/incidents/{incidentId}/incident-updates',
-  tag,
-  summary: 'Add an update to an incident',
-  authentication: 'apiKey',
-  params: byIncident,
-  body: z.object(updateFields),
-  status: 201,
-  response: incidentUpdate,
-  errors: [400, 404],
-});
-
-const getIncidentUpdate = defineRoute({
-  operationId: 'getIncidentUpdate',
-  method: 'GET',
-  path: '/v1/status-pages/incidents/{incidentId}/incident-updates/{incidentUpdateId}',
-  tag,
-  summary: 'Read an update of an incident',
-  authentication: 'apiKey',
-  params: byUpdate,
-  status: 200,
-  response: incidentUpdate,
-  errors: [404],
-});
-
-const updateIncidentUpdate = defineRoute({
-  operationId: 'updateIncidentUpdate',
-  method: 'PUT',
-  path: '/v1/status-pages/incidents/{incidentId}/incident-updates/{incidentUpdateId}',
-  tag,
-  summary: 'Change an update of an incident',
-  authentication: 'apiKey',
-  params: byUpdate,
-  body: z.object({
-    description: updateFields.description.exactOptional(),
-    status: incidentStatus.exactOptional(),
-    publicIncidentUpdateDate: updateFields.publicIncidentUpdateDate,
-    notifySubscribers: z.boolean().exactOptional(),
+  getIncident: get('/v1/status-pages/incidents/{incidentId}', 'Read an incident', {
+    params: byIncident,
+    response: incident,
+    errors: [404],
   }),
-  status: 200,
-  response: incidentUpdate,
-  errors: [400, 404],
+  updateIncident: put(
+    '/v1/status-pages/incidents/{incidentId}',
+    'Change the name, severity and services of an incident',
+    {
+      params: byIncident,
+      body: z.object({ name, severity, services }),
+      response: incident,
+      errors: [400, 404],
+    },
+  ),
+  patchIncident: patch(
+    '/v1/status-pages/incidents/{incidentId}',
+    'Change some of the name, severity and services of an incident',
+    {
+      params: byIncident,
+      body: z.object({
+        name: name.exactOptional(),
+        severity: severity.exactOptional(),
+        services: services.exactOptional(),
+      }),
+      response: incident,
+      errors: [400, 404],
+    },
+  ),
+  deleteIncident: remove(
+    '/v1/status-pages/incidents/{incidentId}',
+    'Delete an incident and its updates',
+    { params: byIncident, errors: [404] },
+  ),
+  listIncidentUpdates: get(
+    '/v1/status-pages/incidents/{incidentId}/incident-updates',
+    'List the latest hundred updates of an incident, newest first',
+    { params: byIncident, response: z.array(incidentUpdate), errors: [404] },
+  ),
+  createIncidentUpdate: post(
+    '/v1/status-pages/incidents/{incidentId}/incident-updates',
+    'Add an update to an incident',
+    {
+      params: byIncident,
+      body: z.object(updateFields),
+      response: incidentUpdate,
+      errors: [400, 404],
+    },
+  ),
+  getIncidentUpdate: get(
+    '/v1/status-pages/incidents/{incidentId}/incident-updates/{incidentUpdateId}',
+    'Read an update of an incident',
+    { params: byUpdate, response: incidentUpdate, errors: [404] },
+  ),
+  updateIncidentUpdate: put(
+    '/v1/status-pages/incidents/{incidentId}/incident-updates/{incidentUpdateId}',
+    'Change an update of an incident',
+    {
+      params: byUpdate,
+      body: z.object({
+        description: updateFields.description.exactOptional(),
+        status: incidentStatus.exactOptional(),
+        publicIncidentUpdateDate: updateFields.publicIncidentUpdateDate,
+        notifySubscribers: z.boolean().exactOptional(),
+      }),
+      response: incidentUpdate,
+      errors: [400, 404],
+    },
+  ),
+  deleteIncidentUpdate: remove(
+    '/v1/status-pages/incidents/{incidentId}/incident-updates/{incidentUpdateId}',
+    'Delete an update of an incident; the last one stays',
+    { params: byUpdate, errors: [404, 409] },
+  ),
 });
-
-const deleteIncidentUpdate = defineRoute({
-  operationId: 'deleteIncidentUpdate',
-  method: 'DELETE',
-  path: '/v1/status-pages/incidents/{incidentId}/incident-updates/{incidentUpdateId}',
-  tag,
-  summary: 'Delete an update of an incident; the last one stays',
-  authentication: 'apiKey',
-  params: byUpdate,
-  status: 204,
-  errors: [404, 409],
-});
-
-export const incidentRoutes = {
-  listIncidents,
-  createIncident,
-  getIncident,
-  updateIncident,
-  patchIncident,
-  deleteIncident,
-  listIncidentUpdates,
-  createIncidentUpdate,
-  getIncidentUpdate,
-  updateIncidentUpdate,
-  deleteIncidentUpdate,
-};

@@ -11,7 +11,7 @@ import {
   timestamp,
   timezone as anyTimezone,
 } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get, post, put, remove } from './route.ts';
 
 /** ISO 8601 with an offset, or local to the time zone; a date alone is midnight. */
 function instantLike(example: string) {
@@ -132,7 +132,6 @@ export const maintenance = z
   })
   .meta({ id: 'Maintenance' });
 
-const tag = 'Maintenance windows';
 const byId = z.object({ id: pathInteger });
 const occurrence = z.object({ id: pathInteger, maintenanceId: z.string() });
 
@@ -154,153 +153,85 @@ const boundFilters = Object.fromEntries(
   ),
 ) as Record<BoundKey, z.ZodExactOptional<z.ZodPipe<z.ZodString, z.ZodTransform<number, string>>>>;
 
-const listMaintenanceWindows = defineRoute({
-  operationId: 'listMaintenanceWindows',
-  method: 'GET',
-  path: '/v1/maintenance-windows',
-  tag,
-  summary: 'List maintenance windows',
-  authentication: 'apiKey',
-  query: z.object({ ...pageQuery, ...boundFilters }),
-  status: 200,
-  response: z.array(maintenanceWindow),
-  errors: [400],
-  paged: true,
-});
-
-const createMaintenanceWindow = defineRoute({
-  operationId: 'createMaintenanceWindow',
-  method: 'POST',
-  path: '/v1/maintenance-windows',
-  tag,
-  summary: 'Create a maintenance window',
-  description:
-    'One that is said to apply to nothing, by an empty `tags`, is refused; one without `tags` is warned of.',
-  authentication: 'apiKey',
-  body: createBody,
-  status: 201,
-  response: maintenanceWindow,
-  errors: [400],
-});
-
-const previewMaintenanceWindow = defineRoute({
-  operationId: 'previewMaintenanceWindow',
-  method: 'POST',
-  path: '/v1/maintenance-windows/preview',
-  onlyReads: true,
-  tag,
-  summary: 'The next occurrences of a window before it is saved',
-  authentication: 'apiKey',
-  role: 'READ_ONLY',
-  rateLimit: { requests: 60, seconds: 60 },
-  body: createBody.pick({
-    ...{ startsAt: true, endsAt: true, repeatUnit: true },
-    ...{ repeatInterval: true, repeatEndsAt: true, timezone: true },
+export const maintenanceWindowRoutes = defineRoutes('Maintenance windows', {
+  listMaintenanceWindows: get('/v1/maintenance-windows', 'List maintenance windows', {
+    query: z.object({ ...pageQuery, ...boundFilters }),
+    response: z.array(maintenanceWindow),
+    errors: [400],
+    paged: true,
   }),
-  status: 200,
-  response: z
-    .object({
-      nextOccurrences: z
-        .array(z.object(span))
-        .max(3)
-        .meta({ description: 'One in progress first' }),
-    })
-    .meta({ id: 'MaintenanceWindowPreview' }),
-  errors: [400],
+  createMaintenanceWindow: post('/v1/maintenance-windows', 'Create a maintenance window', {
+    description:
+      'One that is said to apply to nothing, by an empty `tags`, is refused; one without `tags` is warned of.',
+    body: createBody,
+    response: maintenanceWindow,
+    errors: [400],
+  }),
+  previewMaintenanceWindow: post(
+    '/v1/maintenance-windows/preview',
+    'The next occurrences of a window before it is saved',
+    {
+      onlyReads: true,
+      role: 'READ_ONLY',
+      rateLimit: { requests: 60, seconds: 60 },
+      body: createBody.pick({
+        ...{ startsAt: true, endsAt: true, repeatUnit: true },
+        ...{ repeatInterval: true, repeatEndsAt: true, timezone: true },
+      }),
+      status: 200,
+      response: z
+        .object({
+          nextOccurrences: z
+            .array(z.object(span))
+            .max(3)
+            .meta({ description: 'One in progress first' }),
+        })
+        .meta({ id: 'MaintenanceWindowPreview' }),
+      errors: [400],
+    },
+  ),
+  getMaintenanceWindow: get('/v1/maintenance-windows/{id}', 'Read a maintenance window', {
+    params: byId,
+    response: maintenanceWindow,
+    errors: [400, 404],
+  }),
+  updateMaintenanceWindow: put('/v1/maintenance-windows/{id}', 'Change a maintenance window', {
+    description: 'Fields that are absent stay as they are.',
+    params: byId,
+    body: updateBody,
+    response: maintenanceWindow,
+    errors: [400, 404],
+  }),
+  deleteMaintenanceWindow: remove('/v1/maintenance-windows/{id}', 'Delete a maintenance window', {
+    params: byId,
+    errors: [400, 404],
+  }),
+  listMaintenances: get(
+    '/v1/maintenance-windows/{id}/maintenances',
+    'List the occurrences of a maintenance window',
+    {
+      description:
+        'Present and future occurrences soonest first, then past ones newest first; at most a hundred of each.',
+      params: byId,
+      query: z.object({ ...pageQuery, limit: queryInteger(1, 50).default(10) }),
+      response: z.array(maintenance),
+      errors: [400, 404],
+      paged: true,
+    },
+  ),
+  getMaintenance: get(
+    '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}',
+    'Read an occurrence of a maintenance window',
+    { params: occurrence, response: maintenance, errors: [400, 404] },
+  ),
+  cancelMaintenance: remove(
+    '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}',
+    'Call off an occurrence of a maintenance window',
+    {
+      description:
+        'Other occurrences stay. An occurrence in progress ends now, and checks run again from their next slot; a past one answers 409.',
+      params: occurrence,
+      errors: [400, 404, 409],
+    },
+  ),
 });
-
-const getMaintenanceWindow = defineRoute({
-  operationId: 'getMaintenanceWindow',
-  method: 'GET',
-  path: '/v1/maintenance-windows/{id}',
-  tag,
-  summary: 'Read a maintenance window',
-  authentication: 'apiKey',
-  params: byId,
-  status: 200,
-  response: maintenanceWindow,
-  errors: [400, 404],
-});
-
-const updateMaintenanceWindow = defineRoute({
-  operationId: 'updateMaintenanceWindow',
-  method: 'PUT',
-  path: '/v1/maintenance-windows/{id}',
-  tag,
-  summary: 'Change a maintenance window',
-  description: 'Fields that are absent stay as they are.',
-  authentication: 'apiKey',
-  params: byId,
-  body: updateBody,
-  status: 200,
-  response: maintenanceWindow,
-  errors: [400, 404],
-});
-
-const deleteMaintenanceWindow = defineRoute({
-  operationId: 'deleteMaintenanceWindow',
-  method: 'DELETE',
-  path: '/v1/maintenance-windows/{id}',
-  tag,
-  summary: 'Delete a maintenance window',
-  authentication: 'apiKey',
-  params: byId,
-  status: 204,
-  errors: [400, 404],
-});
-
-const listMaintenances = defineRoute({
-  operationId: 'listMaintenances',
-  method: 'GET',
-  path: '/v1/maintenance-windows/{id}/maintenances',
-  tag,
-  summary: 'List the occurrences of a maintenance window',
-  description:
-    'Present and future occurrences soonest first, then past ones newest first; at most a hundred of each.',
-  authentication: 'apiKey',
-  params: byId,
-  query: z.object({ ...pageQuery, limit: queryInteger(1, 50).default(10) }),
-  status: 200,
-  response: z.array(maintenance),
-  errors: [400, 404],
-  paged: true,
-});
-
-const getMaintenance = defineRoute({
-  operationId: 'getMaintenance',
-  method: 'GET',
-  path: '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}',
-  tag,
-  summary: 'Read an occurrence of a maintenance window',
-  authentication: 'apiKey',
-  params: occurrence,
-  status: 200,
-  response: maintenance,
-  errors: [400, 404],
-});
-
-const cancelMaintenance = defineRoute({
-  operationId: 'cancelMaintenance',
-  method: 'DELETE',
-  path: '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}',
-  tag,
-  summary: 'Call off an occurrence of a maintenance window',
-  description:
-    'Other occurrences stay. An occurrence in progress ends now, and checks run again from their next slot; a past one answers 409.',
-  authentication: 'apiKey',
-  params: occurrence,
-  status: 204,
-  errors: [400, 404, 409],
-});
-
-export const maintenanceWindowRoutes = {
-  listMaintenanceWindows,
-  createMaintenanceWindow,
-  previewMaintenanceWindow,
-  getMaintenanceWindow,
-  updateMaintenanceWindow,
-  deleteMaintenanceWindow,
-  listMaintenances,
-  getMaintenance,
-  cancelMaintenance,
-};

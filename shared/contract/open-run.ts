@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { runSource } from './check-trigger.ts';
 import { pageQuery, timestamp } from './primitives.ts';
 import { checkType } from './checks/index.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 export const openRunState = z.enum(['QUEUED', 'RUNNING']);
 
@@ -27,25 +27,22 @@ export const openRun = z
   .meta({ id: 'OpenRun' });
 export type OpenRunWire = z.input<typeof openRun>;
 
-const listOpenRuns = defineRoute({
-  operationId: 'listOpenRuns',
-  method: 'GET',
-  path: '/v1/check-runs',
-  tag: 'Check results',
-  summary: 'List the runs that wait or are in progress, the newest first',
-  description:
-    'Runs on demand are listed at once, scheduled runs after a second or two. Each can be cancelled by its `sequenceId`. Ended runs are listed by check.',
-  authentication: 'apiKey',
-  query: z.object({
-    ...pageQuery,
-    checkId: z.uuid().exactOptional(),
-    location: z.string().min(1).max(64).exactOptional(),
-    state: openRunState.exactOptional(),
-  }),
-  status: 200,
-  response: z.array(openRun),
-  errors: [400],
-  paged: true,
+export const openRunRoutes = defineRoutes('Check results', {
+  listOpenRuns: get(
+    '/v1/check-runs',
+    'List the runs that wait or are in progress, the newest first',
+    {
+      description:
+        'Runs on demand are listed at once, scheduled runs after a second or two. Each can be cancelled by its `sequenceId`. Ended runs are listed by check.',
+      query: z.object({
+        ...pageQuery,
+        checkId: z.uuid().exactOptional(),
+        location: z.string().min(1).max(64).exactOptional(),
+        state: openRunState.exactOptional(),
+      }),
+      response: z.array(openRun),
+      errors: [400],
+      paged: true,
+    },
+  ),
 });
-
-export const openRunRoutes = { listOpenRuns };

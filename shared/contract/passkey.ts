@@ -2,9 +2,8 @@
 import { z } from 'zod';
 import { presentPassword } from './person.ts';
 import { pathId, timestamp } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get, post, put } from './route.ts';
 
-const tag = 'Profile';
 const ofPeople = 'Only for people who have signed in: a key has none (404).';
 const byId = z.object({ id: pathId });
 
@@ -57,118 +56,72 @@ export const passkey = z
   })
   .meta({ id: 'Passkey' });
 
-const listMyPasskeys = defineRoute({
-  operationId: 'listMyPasskeys',
-  method: 'GET',
-  path: '/v1/users/me/passkeys',
-  tag,
-  summary: 'List the own passkeys, the oldest first',
-  description: ofPeople,
-  authentication: 'apiKey',
-  status: 200,
-  response: z.array(passkey),
-  errors: [404],
-});
-
-const getMyPasskey = defineRoute({
-  operationId: 'getMyPasskey',
-  method: 'GET',
-  path: '/v1/users/me/passkeys/{id}',
-  tag,
-  summary: 'Read one of the own passkeys',
-  description: ofPeople,
-  authentication: 'apiKey',
-  params: byId,
-  status: 200,
-  response: passkey,
-  errors: [404],
-});
-
-const beginMyPasskey = defineRoute({
-  operationId: 'beginMyPasskey',
-  method: 'POST',
-  path: '/v1/users/me/passkeys/options',
-  tag,
-  summary: 'Ask for what a browser makes a passkey from',
-  description: `${ofPeople} 409 where PUBLIC_URL is no host name with https.`,
-  authentication: 'apiKey',
-  role: 'READ_ONLY',
-  onlyReads: true,
-  rateLimit: { requests: 10, seconds: 600 },
-  body: withPassword,
-  status: 200,
-  response: z
-    .object({
-      options: optionsOfBrowser,
-      state: z.string().meta({ description: 'To be sent back with the passkey, within 5 minutes' }),
-    })
-    .meta({ id: 'NewPasskeyOptions' }),
-  errors: [400, 403, 404, 409],
-});
-
-const addMyPasskey = defineRoute({
-  operationId: 'addMyPasskey',
-  method: 'POST',
-  path: '/v1/users/me/passkeys',
-  tag,
-  summary: 'Add a passkey',
-  description: `${ofPeople} From now on the password alone signs nobody in.`,
-  authentication: 'apiKey',
-  role: 'READ_ONLY',
-  rateLimit: { requests: 10, seconds: 600 },
-  body: z.object({
-    name: passkeyName,
-    state: z.string().max(2_048),
-    credential: passkeyRegistration,
+export const passkeyRoutes = defineRoutes('Profile', {
+  listMyPasskeys: get('/v1/users/me/passkeys', 'List the own passkeys, the oldest first', {
+    description: ofPeople,
+    response: z.array(passkey),
+    errors: [404],
   }),
-  status: 201,
-  response: passkey
-    .extend({
-      recoveryCodes: z.array(z.string()).meta({
-        description: 'Of somebody who had no second factor; shown this once',
-      }),
-    })
-    .meta({ id: 'NewPasskey' }),
-  errors: [400, 404, 409],
+  getMyPasskey: get('/v1/users/me/passkeys/{id}', 'Read one of the own passkeys', {
+    description: ofPeople,
+    params: byId,
+    response: passkey,
+    errors: [404],
+  }),
+  beginMyPasskey: post(
+    '/v1/users/me/passkeys/options',
+    'Ask for what a browser makes a passkey from',
+    {
+      description: `${ofPeople} 409 where PUBLIC_URL is no host name with https.`,
+      role: 'READ_ONLY',
+      onlyReads: true,
+      rateLimit: { requests: 10, seconds: 600 },
+      body: withPassword,
+      status: 200,
+      response: z
+        .object({
+          options: optionsOfBrowser,
+          state: z
+            .string()
+            .meta({ description: 'To be sent back with the passkey, within 5 minutes' }),
+        })
+        .meta({ id: 'NewPasskeyOptions' }),
+      errors: [400, 403, 404, 409],
+    },
+  ),
+  addMyPasskey: post('/v1/users/me/passkeys', 'Add a passkey', {
+    description: `${ofPeople} From now on the password alone signs nobody in.`,
+    role: 'READ_ONLY',
+    rateLimit: { requests: 10, seconds: 600 },
+    body: z.object({
+      name: passkeyName,
+      state: z.string().max(2_048),
+      credential: passkeyRegistration,
+    }),
+    response: passkey
+      .extend({
+        recoveryCodes: z.array(z.string()).meta({
+          description: 'Of somebody who had no second factor; shown this once',
+        }),
+      })
+      .meta({ id: 'NewPasskey' }),
+    errors: [400, 404, 409],
+  }),
+  renameMyPasskey: put('/v1/users/me/passkeys/{id}', 'Rename a passkey', {
+    description: ofPeople,
+    role: 'READ_ONLY',
+    params: byId,
+    body: z.object({ name: passkeyName }),
+    response: passkey,
+    errors: [400, 404],
+  }),
+  removeMyPasskey: post('/v1/users/me/passkeys/{id}/removal', 'Remove a passkey', {
+    description: ofPeople,
+    role: 'READ_ONLY',
+    rateLimit: { requests: 10, seconds: 600 },
+    params: byId,
+    body: withPassword,
+    status: 204,
+    errors: [400, 404],
+  }),
 });
-
-const renameMyPasskey = defineRoute({
-  operationId: 'renameMyPasskey',
-  method: 'PUT',
-  path: '/v1/users/me/passkeys/{id}',
-  tag,
-  summary: 'Rename a passkey',
-  description: ofPeople,
-  authentication: 'apiKey',
-  role: 'READ_ONLY',
-  params: byId,
-  body: z.object({ name: passkeyName }),
-  status: 200,
-  response: passkey,
-  errors: [400, 404],
-});
-
-const removeMyPasskey = defineRoute({
-  operationId: 'removeMyPasskey',
-  method: 'POST',
-  path: '/v1/users/me/passkeys/{id}/removal',
-  tag,
-  summary: 'Remove a passkey',
-  description: ofPeople,
-  authentication: 'apiKey',
-  role: 'READ_ONLY',
-  rateLimit: { requests: 10, seconds: 600 },
-  params: byId,
-  body: withPassword,
-  status: 204,
-  errors: [400, 404],
-});
-
-export const passkeyRoutes = {
-  listMyPasskeys,
-  getMyPasskey,
-  beginMyPasskey,
-  addMyPasskey,
-  renameMyPasskey,
-  removeMyPasskey,
-};

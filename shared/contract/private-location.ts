@@ -9,7 +9,7 @@ import {
   queryInstant,
   timestamp,
 } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get, post, put, remove } from './route.ts';
 
 const name = z.string().trim().min(1).max(255);
 const icon = z.string().min(1).max(64);
@@ -112,163 +112,101 @@ const newPrivateLocation = privateLocation
   .extend({ keys: z.array(keyAtRest.extend(privateLocationKey.shape)) })
   .meta({ id: 'NewPrivateLocation' });
 
-const tag = 'Private locations';
 const byId = z.object({ id: pathId });
 
-const listPrivateLocations = defineRoute({
-  operationId: 'listPrivateLocations',
-  method: 'GET',
-  path: '/v1/private-locations',
-  tag,
-  summary: 'List private locations',
-  authentication: 'apiKey',
-  query: z.object({
-    versions: queryBoolean.default(false),
+export const privateLocationRoutes = defineRoutes('Private locations', {
+  getPrivateLocationMetrics: get(
+    '/v1/private-locations/{id}/metrics',
+    'How many runs waited in a private location, and for how long',
+    {
+      description:
+        'One point a minute. `from` is at most 15 days ago. At most 300 requests a day and key.',
+      rateLimit: { requests: 300, seconds: 86_400 },
+      params: byId,
+      query: z.object({ from: queryInstant, to: queryInstant }),
+      response: z
+        .object({
+          timestamps: z.array(z.int()).meta({ description: 'UNIX seconds' }),
+          queueSize: z.array(z.int()),
+          oldestScheduledCheckRun: z
+            .array(z.number())
+            .meta({ description: 'Age in seconds of the oldest run that waits' }),
+        })
+        .meta({ id: 'PrivateLocationMetrics' }),
+      errors: [400, 404, 429],
+    },
+  ),
+  listPrivateLocations: get('/v1/private-locations', 'List private locations', {
+    query: z.object({
+      versions: queryBoolean.default(false),
+    }),
+    response: z.array(privateLocation),
+    errors: [400],
   }),
-  status: 200,
-  response: z.array(privateLocation),
-  errors: [400],
-});
-
-const createPrivateLocation = defineRoute({
-  operationId: 'createPrivateLocation',
-  role: 'ADMIN',
-  method: 'POST',
-  path: '/v1/private-locations',
-  tag,
-  summary: 'Create a private location with its first key',
-  description: 'The raw key is in this answer and nowhere else.',
-  authentication: 'apiKey',
-  body: z.object({
-    name,
-    slugName: privateLocationSlug,
-    icon: icon.default('location'),
-    proxyUrl: proxyUrl.default(null),
-    resultEncryptionKeys: resultEncryptionKeys.default([]),
+  createPrivateLocation: post(
+    '/v1/private-locations',
+    'Create a private location with its first key',
+    {
+      role: 'ADMIN',
+      description: 'The raw key is in this answer and nowhere else.',
+      body: z.object({
+        name,
+        slugName: privateLocationSlug,
+        icon: icon.default('location'),
+        proxyUrl: proxyUrl.default(null),
+        resultEncryptionKeys: resultEncryptionKeys.default([]),
+      }),
+      response: newPrivateLocation,
+      errors: [400, 402, 409],
+    },
+  ),
+  getPrivateLocation: get('/v1/private-locations/{id}', 'Read a private location', {
+    params: byId,
+    response: privateLocation,
+    errors: [404],
   }),
-  status: 201,
-  response: newPrivateLocation,
-  errors: [400, 402, 409],
+  updatePrivateLocation: put(
+    '/v1/private-locations/{id}',
+    'Change the name, icon, proxy or result keys of a private location',
+    {
+      role: 'ADMIN',
+      params: byId,
+      body: z.object({
+        name,
+        icon: icon.exactOptional(),
+        proxyUrl: proxyUrl.exactOptional(),
+        resultEncryptionKeys: resultEncryptionKeys.exactOptional(),
+      }),
+      response: privateLocation,
+      errors: [400, 404],
+    },
+  ),
+  deletePrivateLocation: remove(
+    '/v1/private-locations/{id}',
+    'Delete a private location that no check uses',
+    { role: 'ADMIN', params: byId, errors: [404, 409] },
+  ),
+  createPrivateLocationKey: post(
+    '/v1/private-locations/{id}/keys',
+    'Create a key for the agents of a private location',
+    {
+      role: 'ADMIN',
+      description:
+        'The raw key is in this answer and nowhere else. A location has at most two keys.',
+      params: byId,
+      response: privateLocationKey,
+      errors: [402, 404, 409],
+    },
+  ),
+  deletePrivateLocationKey: remove(
+    '/v1/private-locations/{id}/keys/{keyId}',
+    'Revoke a key; agents that use it are refused from then on',
+    { role: 'ADMIN', params: z.object({ id: pathId, keyId: pathId }), errors: [404] },
+  ),
 });
-
-const getPrivateLocation = defineRoute({
-  operationId: 'getPrivateLocation',
-  method: 'GET',
-  path: '/v1/private-locations/{id}',
-  tag,
-  summary: 'Read a private location',
-  authentication: 'apiKey',
-  params: byId,
-  status: 200,
-  response: privateLocation,
-  errors: [404],
-});
-
-const updatePrivateLocation = defineRoute({
-  operationId: 'updatePrivateLocation',
-  role: 'ADMIN',
-  method: 'PUT',
-  path: '/v1/private-locations/{id}',
-  tag,
-  summary: 'Change the name, icon, proxy or result keys of a private location',
-  authentication: 'apiKey',
-  params: byId,
-  body: z.object({
-    name,
-    icon: icon.exactOptional(),
-    proxyUrl: proxyUrl.exactOptional(),
-    resultEncryptionKeys: resultEncryptionKeys.exactOptional(),
+export const locationRoutes = defineRoutes('Locations', {
+  listLocations: get('/v1/locations', 'List data-center locations', {
+    authentication: 'none',
+    response: z.array(z.object({ region: dataCenterLocation, name: z.string() })),
   }),
-  status: 200,
-  response: privateLocation,
-  errors: [400, 404],
 });
-
-const deletePrivateLocation = defineRoute({
-  operationId: 'deletePrivateLocation',
-  role: 'ADMIN',
-  method: 'DELETE',
-  path: '/v1/private-locations/{id}',
-  tag,
-  summary: 'Delete a private location that no check uses',
-  authentication: 'apiKey',
-  params: byId,
-  status: 204,
-  errors: [404, 409],
-});
-
-const createPrivateLocationKey = defineRoute({
-  operationId: 'createPrivateLocationKey',
-  role: 'ADMIN',
-  method: 'POST',
-  path: '/v1/private-locations/{id}/keys',
-  tag,
-  summary: 'Create a key for the agents of a private location',
-  description: 'The raw key is in this answer and nowhere else. A location has at most two keys.',
-  authentication: 'apiKey',
-  params: byId,
-  status: 201,
-  response: privateLocationKey,
-  errors: [402, 404, 409],
-});
-
-const deletePrivateLocationKey = defineRoute({
-  operationId: 'deletePrivateLocationKey',
-  role: 'ADMIN',
-  method: 'DELETE',
-  path: '/v1/private-locations/{id}/keys/{keyId}',
-  tag,
-  summary: 'Revoke a key; agents that use it are refused from then on',
-  authentication: 'apiKey',
-  params: z.object({ id: pathId, keyId: pathId }),
-  status: 204,
-  errors: [404],
-});
-
-const listLocations = defineRoute({
-  operationId: 'listLocations',
-  method: 'GET',
-  path: '/v1/locations',
-  tag: 'Locations',
-  summary: 'List data-center locations',
-  authentication: 'none',
-  status: 200,
-  response: z.array(z.object({ region: dataCenterLocation, name: z.string() })),
-});
-
-const getPrivateLocationMetrics = defineRoute({
-  operationId: 'getPrivateLocationMetrics',
-  method: 'GET',
-  path: '/v1/private-locations/{id}/metrics',
-  tag,
-  summary: 'How many runs waited in a private location, and for how long',
-  description:
-    'One point a minute. `from` is at most 15 days ago. At most 300 requests a day and key.',
-  authentication: 'apiKey',
-  rateLimit: { requests: 300, seconds: 86_400 },
-  params: byId,
-  query: z.object({ from: queryInstant, to: queryInstant }),
-  status: 200,
-  response: z
-    .object({
-      timestamps: z.array(z.int()).meta({ description: 'UNIX seconds' }),
-      queueSize: z.array(z.int()),
-      oldestScheduledCheckRun: z
-        .array(z.number())
-        .meta({ description: 'Age in seconds of the oldest run that waits' }),
-    })
-    .meta({ id: 'PrivateLocationMetrics' }),
-  errors: [400, 404, 429],
-});
-
-export const privateLocationRoutes = {
-  getPrivateLocationMetrics,
-  listPrivateLocations,
-  createPrivateLocation,
-  getPrivateLocation,
-  updatePrivateLocation,
-  deletePrivateLocation,
-  createPrivateLocationKey,
-  deletePrivateLocationKey,
-};
-export const locationRoutes = { listLocations };

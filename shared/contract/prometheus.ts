@@ -1,6 +1,6 @@
 /** The Prometheus endpoints of an account. */
 import { z } from 'zod';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 const metricNames = [
   '`monitor_check_info` (name, type, group, tags, activated, muted)',
@@ -20,31 +20,22 @@ const metricNames = [
 ];
 
 const ofAccount = {
-  method: 'GET',
-  tag: 'Metrics',
   description: `Text format 0.0.4, at most a minute old. Metrics of checks carry \`check_id\`, \`name\` and \`check_type\`, those of locations \`private_location_id\`, \`private_location_name\` and \`private_location_slug_name\`. ${metricNames.join('; ')}.`,
-  authentication: 'apiKey',
   rateLimit: { requests: 50, seconds: 60 },
-  status: 200,
   contentType: 'text/plain; version=0.0.4',
   response: z.string(),
 } as const;
 
-const getPrometheusMetrics = defineRoute({
-  ...ofAccount,
-  operationId: 'getPrometheusMetrics',
-  path: '/v1/prometheus/metrics',
-  summary: 'Checks and private locations as metrics for Prometheus',
+export const prometheusRoutes = defineRoutes('Metrics', {
+  getPrometheusMetrics: get(
+    '/v1/prometheus/metrics',
+    'Checks and private locations as metrics for Prometheus',
+    ofAccount,
+  ),
+  /** compatibility: the path of existing scrape configurations. */
+  getPrometheusMetricsOfAccount: get(
+    '/accounts/{accountId}/v2/prometheus/metrics',
+    'The same, under the path of existing scrape configurations',
+    { ...ofAccount, params: z.object({ accountId: z.string() }), errors: [404] },
+  ),
 });
-
-/** compatibility: the path of existing scrape configurations. */
-const getPrometheusMetricsOfAccount = defineRoute({
-  ...ofAccount,
-  operationId: 'getPrometheusMetricsOfAccount',
-  path: '/accounts/{accountId}/v2/prometheus/metrics',
-  summary: 'The same, under the path of existing scrape configurations',
-  params: z.object({ accountId: z.string() }),
-  errors: [404],
-});
-
-export const prometheusRoutes = { getPrometheusMetrics, getPrometheusMetricsOfAccount };

@@ -10,7 +10,7 @@ import {
 } from './analytics.ts';
 import { queryBoolean, queryList, timestamp, timezone as anyTimezone } from './primitives.ts';
 import { checkType } from './checks/index.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 /** Longest window of a report with `granularity`, and its largest number of buckets. */
 export const maxReportDays = 400;
@@ -78,33 +78,26 @@ export const reportRow = z
   })
   .meta({ id: 'ReportRow' });
 
-const getReport = defineRoute({
-  operationId: 'getReport',
-  method: 'GET',
-  path: '/v1/reporting',
-  tag: 'Reporting',
-  summary: 'Success ratio and response times of all checks, by name',
-  description: `\`successRatio\` is in percent, times are in milliseconds; null without data. What ran during a maintenance window of the check does not count, and neither do results with \`hasErrors\`, which are agent errors. \`filterByTags\` keeps checks that have any of the tags. \`granularity\` adds \`aggregates\`, over at most ${maxReportDays} days and ${maxReportBuckets} buckets. \`target\` adds \`slo\`: downtime is the share of failed results of the time in which the check existed and was not in maintenance. ${windowRules} With \`timezone\`, ranges that begin at midnight do so there. ${precision}`,
-  authentication: 'apiKey',
-  query: z.object({
-    ...windowQuery,
-    quickRange: z
-      .enum(['last24Hrs', ...quickRanges.slice(1)])
-      .default('last24Hrs')
-      .transform((range): QuickRange =>
-        range === 'last24Hrs' ? 'last24Hours' : (range as QuickRange),
-      ),
-    filterByTags: queryList(z.string().min(1)).exactOptional(),
-    deactivated: queryBoolean.exactOptional(),
-    granularity: z.enum(granularities).exactOptional(),
-    timezone,
-    target: target.exactOptional(),
-    format: csvFormat,
+export const reportingRoutes = defineRoutes('Reporting', {
+  getReport: get('/v1/reporting', 'Success ratio and response times of all checks, by name', {
+    description: `\`successRatio\` is in percent, times are in milliseconds; null without data. What ran during a maintenance window of the check does not count, and neither do results with \`hasErrors\`, which are agent errors. \`filterByTags\` keeps checks that have any of the tags. \`granularity\` adds \`aggregates\`, over at most ${maxReportDays} days and ${maxReportBuckets} buckets. \`target\` adds \`slo\`: downtime is the share of failed results of the time in which the check existed and was not in maintenance. ${windowRules} With \`timezone\`, ranges that begin at midnight do so there. ${precision}`,
+    query: z.object({
+      ...windowQuery,
+      quickRange: z
+        .enum(['last24Hrs', ...quickRanges.slice(1)])
+        .default('last24Hrs')
+        .transform((range): QuickRange =>
+          range === 'last24Hrs' ? 'last24Hours' : (range as QuickRange),
+        ),
+      filterByTags: queryList(z.string().min(1)).exactOptional(),
+      deactivated: queryBoolean.exactOptional(),
+      granularity: z.enum(granularities).exactOptional(),
+      timezone,
+      target: target.exactOptional(),
+      format: csvFormat,
+    }),
+    orCsv: true,
+    response: z.array(reportRow),
+    errors: [400],
   }),
-  status: 200,
-  orCsv: true,
-  response: z.array(reportRow),
-  errors: [400],
 });
-
-export const reportingRoutes = { getReport };

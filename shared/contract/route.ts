@@ -90,6 +90,46 @@ export function defineRoute<const R extends Route>(route: R): R {
   return route;
 }
 
+type Unnamed = Omit<Route, 'operationId' | 'tag'> & Partial<Pick<Route, 'operationId' | 'tag'>>;
+type Named<K, R> = Omit<{ operationId: K; tag: string }, keyof R> & R;
+
+/** Operations of a tag, by their `operationId`. */
+export function defineRoutes<const R extends Readonly<Record<string, Unnamed>>>(
+  tag: string,
+  routes: R,
+): { readonly [K in keyof R]: Named<K, R[K]> } {
+  const named = Object.entries(routes).map(([operationId, route]) => [
+    operationId,
+    { tag, operationId, ...route },
+  ]);
+  return Object.fromEntries(named) as { [K in keyof R]: Named<K, R[K]> };
+}
+
+type Rest = Partial<Omit<Route, 'method' | 'path' | 'summary'>>;
+type Declared<M, S, P, R> = Omit<
+  { method: M; status: S; authentication: 'apiKey'; path: P; summary: string },
+  keyof R
+> &
+  R;
+
+/** Declares operations of a method, by default for API keys and with its usual status. */
+const declare =
+  <const M extends HttpMethod, const S extends Route['status']>(method: M, status: S) =>
+  <const P extends string, const R extends Rest>(
+    path: P,
+    summary: string,
+    rest: R,
+  ): Declared<M, S, P, R> => ({
+    ...({ method, status, authentication: 'apiKey', path, summary } as const),
+    ...rest,
+  });
+
+export const get = declare('GET', 200);
+export const post = declare('POST', 201);
+export const put = declare('PUT', 200);
+export const patch = declare('PATCH', 200);
+export const remove = declare('DELETE', 204);
+
 type Parsed<R, Part extends string> =
   R extends Record<Part, infer S extends z.ZodType> ? z.output<S> : undefined;
 

@@ -1,7 +1,7 @@
 /** Runtimes: the versions of the packages that scripts can use. */
 import { z } from 'zod';
 import { runtimeId } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get } from './route.ts';
 
 export const runtime = z
   .object({
@@ -16,28 +16,15 @@ export const runtime = z
   .meta({ id: 'Runtime' });
 export type Runtime = z.input<typeof runtime>;
 
-const listRuntimes = defineRoute({
-  operationId: 'listRuntimes',
-  method: 'GET',
-  path: '/v1/runtimes',
-  tag: 'Runtimes',
-  summary: 'List runtimes, newest first',
-  authentication: 'none',
-  status: 200,
-  response: z.array(runtime),
+export const runtimeRoutes = defineRoutes('Runtimes', {
+  listRuntimes: get('/v1/runtimes', 'List runtimes, newest first', {
+    authentication: 'none',
+    response: z.array(runtime),
+  }),
+  getRuntime: get('/v1/runtimes/{id}', 'Read a runtime', {
+    authentication: 'none',
+    params: z.object({ id: z.string().max(64) }),
+    response: runtime,
+    errors: [404],
+  }),
 });
-
-const getRuntime = defineRoute({
-  operationId: 'getRuntime',
-  method: 'GET',
-  path: '/v1/runtimes/{id}',
-  tag: 'Runtimes',
-  summary: 'Read a runtime',
-  authentication: 'none',
-  params: z.object({ id: z.string().max(64) }),
-  status: 200,
-  response: runtime,
-  errors: [404],
-});
-
-export const runtimeRoutes = { listRuntimes, getRuntime };

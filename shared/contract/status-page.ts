@@ -11,7 +11,7 @@ import {
   timezone,
   webLink,
 } from './primitives.ts';
-import { defineRoute } from './route.ts';
+import { defineRoutes, get, post, put, remove } from './route.ts';
 
 const name = z.string().trim().min(1).max(255);
 const optionalText = (max: number) => z.string().max(max).nullable();
@@ -170,295 +170,176 @@ export const statusPageSubscription = z
 
 const tag = 'Status pages';
 const byPage = z.object({ statusPageId: pathId });
-const serviceTag = 'Status page services';
 const byService = z.object({ serviceId: pathId });
-
-const listStatusPages = defineRoute({
-  operationId: 'listStatusPages',
-  method: 'GET',
-  path: '/v1/status-pages',
-  tag,
-  summary: 'List status pages',
-  authentication: 'apiKey',
-  query: z.object(cursorQuery),
-  status: 200,
-  response: cursorPage(statusPage),
-  errors: [400],
-});
-
-const createStatusPage = defineRoute({
-  operationId: 'createStatusPage',
-  method: 'POST',
-  path: '/v1/status-pages',
-  tag,
-  summary: 'Create a status page',
-  authentication: 'apiKey',
-  body: statusPageBody,
-  status: 201,
-  response: statusPage,
-  errors: [400, 402, 409],
-});
 
 const previewName = z.string().max(255);
 
-const previewStatusPage = defineRoute({
-  operationId: 'previewStatusPage',
-  method: 'POST',
-  path: '/v1/status-pages/preview',
-  onlyReads: true,
-  tag,
-  summary: 'The public page before it is saved',
-  description:
-    'Rendered as visitors would see it, with the incidents of the page `statusPageId` and at most 200 services. Where there are neither services nor incidents it shows samples. Names may be empty. A logo at another host is left out: its name stands in its place.',
-  authentication: 'apiKey',
-  role: 'READ_ONLY',
-  rateLimit: { requests: 60, seconds: 60 },
-  body: z.object({
-    ...statusPageBody.pick({
-      ...{ description: true, themeColors: true, logo: true, redirectTo: true },
-      ...{ defaultTheme: true, language: true, languages: true, timezone: true },
-    }).shape,
-    name: previewName,
-    cards: z
-      .array(z.object({ name: previewName, services: cardBody.shape.services }))
-      .max(100)
-      .default([]),
-    statusPageId: pathId.exactOptional(),
-    scheme: z.enum(['LIGHT', 'DARK']).default('LIGHT').meta({
-      description: 'What the device of a visitor prefers',
-    }),
-  }),
-  status: 200,
-  response: z
-    .object({
-      html: z.string().meta({ description: 'The document without its style sheet' }),
-      css: z.string(),
-      hasSamples: z.boolean(),
-    })
-    .meta({ id: 'StatusPagePreview' }),
-  errors: [400],
-});
-export type StatusPagePreviewBody = z.output<typeof previewStatusPage.body>;
-
-const getStatusPage = defineRoute({
-  operationId: 'getStatusPage',
-  method: 'GET',
-  path: '/v1/status-pages/{statusPageId}',
-  tag,
-  summary: 'Read a status page',
-  authentication: 'apiKey',
-  params: byPage,
-  status: 200,
-  response: statusPage,
-  errors: [404],
-});
-
-const updateStatusPage = defineRoute({
-  operationId: 'updateStatusPage',
-  method: 'PUT',
-  path: '/v1/status-pages/{statusPageId}',
-  tag,
-  summary: 'Change a status page',
-  description: '`cards` replaces all cards; other optional fields that are absent stay.',
-  authentication: 'apiKey',
-  params: byPage,
-  body: statusPageBody,
-  status: 200,
-  response: statusPage,
-  errors: [400, 404, 409],
-});
-
-const deleteStatusPage = defineRoute({
-  operationId: 'deleteStatusPage',
-  method: 'DELETE',
-  path: '/v1/status-pages/{statusPageId}',
-  tag,
-  summary: 'Delete a status page and its subscriptions',
-  authentication: 'apiKey',
-  params: byPage,
-  status: 204,
-  errors: [404],
-});
-
-const createStatusPagePassword = defineRoute({
-  operationId: 'createStatusPagePassword',
-  method: 'POST',
-  path: '/v1/status-pages/{statusPageId}/password',
-  tag,
-  summary: 'Make a status page private, or give a private one a new password',
-  description:
-    'The password is generated, and shown in this answer only. Visitors who signed in with an earlier one must sign in again.',
-  authentication: 'apiKey',
-  params: byPage,
-  status: 201,
-  response: z.object({ password: z.string() }),
-  errors: [404],
-});
-
-const deleteStatusPagePassword = defineRoute({
-  operationId: 'deleteStatusPagePassword',
-  method: 'DELETE',
-  path: '/v1/status-pages/{statusPageId}/password',
-  tag,
-  summary: 'Make a status page public',
-  authentication: 'apiKey',
-  params: byPage,
-  status: 204,
-  errors: [404],
-});
-
-const listServices = defineRoute({
-  operationId: 'listServices',
-  method: 'GET',
-  path: '/v1/status-pages/services',
-  tag: serviceTag,
-  summary: 'List services',
-  description: 'With `paginated=false` all services come as one page.',
-  authentication: 'apiKey',
-  query: z.object({ ...cursorQuery, paginated: queryBoolean.default(true) }),
-  status: 200,
-  response: cursorPage(service),
-  errors: [400],
-});
-
-const createService = defineRoute({
-  operationId: 'createService',
-  method: 'POST',
-  path: '/v1/status-pages/services',
-  tag: serviceTag,
-  summary: 'Create a service',
-  authentication: 'apiKey',
-  body: z.object({ name }),
-  status: 201,
-  response: service,
-  errors: [400],
-});
-
-const getService = defineRoute({
-  operationId: 'getService',
-  method: 'GET',
-  path: '/v1/status-pages/services/{serviceId}',
-  tag: serviceTag,
-  summary: 'Read a service',
-  authentication: 'apiKey',
-  params: byService,
-  status: 200,
-  response: service,
-  errors: [404],
-});
-
-const updateService = defineRoute({
-  operationId: 'updateService',
-  method: 'PUT',
-  path: '/v1/status-pages/services/{serviceId}',
-  tag: serviceTag,
-  summary: 'Rename a service',
-  authentication: 'apiKey',
-  params: byService,
-  body: z.object({ name }),
-  status: 200,
-  response: service,
-  errors: [400, 404],
-});
-
-const deleteService = defineRoute({
-  operationId: 'deleteService',
-  method: 'DELETE',
-  path: '/v1/status-pages/services/{serviceId}',
-  tag: serviceTag,
-  summary: 'Delete a service; cards and incidents go without it',
-  authentication: 'apiKey',
-  params: byService,
-  status: 204,
-  errors: [404],
-});
-
-const verifyDomain = defineRoute({
-  operationId: 'verifyStatusPageDomain',
-  method: 'POST',
-  path: '/v1/status-pages/{statusPageId}/custom-domain/verify',
-  tag,
-  summary: 'Check the proof of the domain of a status page now',
-  description:
-    'It is also checked periodically: every minute at first, later less often. Once it is found, the page is served under its domain. The domain of another page moves here when the proof of that page is gone.',
-  authentication: 'apiKey',
-  params: byPage,
-  status: 200,
-  response: statusPage,
-  errors: [404],
-});
-
 const subscriptionTag = 'Status page subscriptions';
 
-const listSubscriptions = defineRoute({
-  operationId: 'listStatusPageSubscriptions',
-  method: 'GET',
-  path: '/v1/status-pages/{statusPageId}/subscriptions',
-  tag: subscriptionTag,
-  summary: 'List who subscribed to a status page',
-  authentication: 'apiKey',
-  params: byPage,
-  status: 200,
-  response: z.array(statusPageSubscription),
-  errors: [404],
-});
-
-const createSubscriptions = defineRoute({
-  operationId: 'createStatusPageSubscriptions',
-  method: 'POST',
-  path: '/v1/status-pages/{statusPageId}/subscriptions/bulk',
-  tag: subscriptionTag,
-  summary: 'Subscribe addresses to a status page; those that are subscribed are skipped',
-  description:
-    'Each address gets a mail that asks for confirmation, and no other mails before that. With `autoVerify` no confirmation is needed.',
-  authentication: 'apiKey',
-  params: byPage,
-  body: z.object({
-    subscriptions: z
-      .array(z.object({ type: z.enum(['EMAIL']).default('EMAIL'), config: emailAddress }))
-      .min(1)
-      .max(100),
-    autoVerify: z.boolean().default(false),
+export const statusPageRoutes = defineRoutes(tag, {
+  listStatusPages: get('/v1/status-pages', 'List status pages', {
+    query: z.object(cursorQuery),
+    response: cursorPage(statusPage),
+    errors: [400],
   }),
-  status: 201,
-  response: z.object({
-    created: z.int(),
-    skipped: z.int(),
-    status: z.enum(['PENDING', 'VERIFIED']),
+  createStatusPage: post('/v1/status-pages', 'Create a status page', {
+    body: statusPageBody,
+    response: statusPage,
+    errors: [400, 402, 409],
   }),
-  errors: [400, 404],
+  previewStatusPage: post('/v1/status-pages/preview', 'The public page before it is saved', {
+    onlyReads: true,
+    description:
+      'Rendered as visitors would see it, with the incidents of the page `statusPageId` and at most 200 services. Where there are neither services nor incidents it shows samples. Names may be empty. A logo at another host is left out: its name stands in its place.',
+    role: 'READ_ONLY',
+    rateLimit: { requests: 60, seconds: 60 },
+    body: z.object({
+      ...statusPageBody.pick({
+        ...{ description: true, themeColors: true, logo: true, redirectTo: true },
+        ...{ defaultTheme: true, language: true, languages: true, timezone: true },
+      }).shape,
+      name: previewName,
+      cards: z
+        .array(z.object({ name: previewName, services: cardBody.shape.services }))
+        .max(100)
+        .default([]),
+      statusPageId: pathId.exactOptional(),
+      scheme: z.enum(['LIGHT', 'DARK']).default('LIGHT').meta({
+        description: 'What the device of a visitor prefers',
+      }),
+    }),
+    status: 200,
+    response: z
+      .object({
+        html: z.string().meta({ description: 'The document without its style sheet' }),
+        css: z.string(),
+        hasSamples: z.boolean(),
+      })
+      .meta({ id: 'StatusPagePreview' }),
+    errors: [400],
+  }),
+  getStatusPage: get('/v1/status-pages/{statusPageId}', 'Read a status page', {
+    params: byPage,
+    response: statusPage,
+    errors: [404],
+  }),
+  updateStatusPage: put('/v1/status-pages/{statusPageId}', 'Change a status page', {
+    description: '`cards` replaces all cards; other optional fields that are absent stay.',
+    params: byPage,
+    body: statusPageBody,
+    response: statusPage,
+    errors: [400, 404, 409],
+  }),
+  deleteStatusPage: remove(
+    '/v1/status-pages/{statusPageId}',
+    'Delete a status page and its subscriptions',
+    { params: byPage, errors: [404] },
+  ),
+  createStatusPagePassword: post(
+    '/v1/status-pages/{statusPageId}/password',
+    'Make a status page private, or give a private one a new password',
+    {
+      description:
+        'The password is generated, and shown in this answer only. Visitors who signed in with an earlier one must sign in again.',
+      params: byPage,
+      response: z.object({ password: z.string() }),
+      errors: [404],
+    },
+  ),
+  deleteStatusPagePassword: remove(
+    '/v1/status-pages/{statusPageId}/password',
+    'Make a status page public',
+    { params: byPage, errors: [404] },
+  ),
+  verifyDomain: post(
+    '/v1/status-pages/{statusPageId}/custom-domain/verify',
+    'Check the proof of the domain of a status page now',
+    {
+      operationId: 'verifyStatusPageDomain',
+      description:
+        'It is also checked periodically: every minute at first, later less often. Once it is found, the page is served under its domain. The domain of another page moves here when the proof of that page is gone.',
+      params: byPage,
+      status: 200,
+      response: statusPage,
+      errors: [404],
+    },
+  ),
+  listSubscriptions: get(
+    '/v1/status-pages/{statusPageId}/subscriptions',
+    'List who subscribed to a status page',
+    {
+      operationId: 'listStatusPageSubscriptions',
+      tag: subscriptionTag,
+      params: byPage,
+      response: z.array(statusPageSubscription),
+      errors: [404],
+    },
+  ),
+  createSubscriptions: post(
+    '/v1/status-pages/{statusPageId}/subscriptions/bulk',
+    'Subscribe addresses to a status page; those that are subscribed are skipped',
+    {
+      operationId: 'createStatusPageSubscriptions',
+      tag: subscriptionTag,
+      description:
+        'Each address gets a mail that asks for confirmation, and no other mails before that. With `autoVerify` no confirmation is needed.',
+      params: byPage,
+      body: z.object({
+        subscriptions: z
+          .array(z.object({ type: z.enum(['EMAIL']).default('EMAIL'), config: emailAddress }))
+          .min(1)
+          .max(100),
+        autoVerify: z.boolean().default(false),
+      }),
+      response: z.object({
+        created: z.int(),
+        skipped: z.int(),
+        status: z.enum(['PENDING', 'VERIFIED']),
+      }),
+      errors: [400, 404],
+    },
+  ),
+  deleteSubscription: remove(
+    '/v1/status-pages/{statusPageId}/subscriptions/{subscriptionId}',
+    'End a subscription',
+    {
+      operationId: 'deleteStatusPageSubscription',
+      tag: subscriptionTag,
+      params: byPage.extend({ subscriptionId: pathId }),
+      errors: [404],
+    },
+  ),
+});
+export const serviceRoutes = defineRoutes('Status page services', {
+  listServices: get('/v1/status-pages/services', 'List services', {
+    description: 'With `paginated=false` all services come as one page.',
+    query: z.object({ ...cursorQuery, paginated: queryBoolean.default(true) }),
+    response: cursorPage(service),
+    errors: [400],
+  }),
+  createService: post('/v1/status-pages/services', 'Create a service', {
+    body: z.object({ name }),
+    response: service,
+    errors: [400],
+  }),
+  getService: get('/v1/status-pages/services/{serviceId}', 'Read a service', {
+    params: byService,
+    response: service,
+    errors: [404],
+  }),
+  updateService: put('/v1/status-pages/services/{serviceId}', 'Rename a service', {
+    params: byService,
+    body: z.object({ name }),
+    response: service,
+    errors: [400, 404],
+  }),
+  deleteService: remove(
+    '/v1/status-pages/services/{serviceId}',
+    'Delete a service; cards and incidents go without it',
+    { params: byService, errors: [404] },
+  ),
 });
 
-const deleteSubscription = defineRoute({
-  operationId: 'deleteStatusPageSubscription',
-  method: 'DELETE',
-  path: '/v1/status-pages/{statusPageId}/subscriptions/{subscriptionId}',
-  tag: subscriptionTag,
-  summary: 'End a subscription',
-  authentication: 'apiKey',
-  params: byPage.extend({ subscriptionId: pathId }),
-  status: 204,
-  errors: [404],
-});
-
-export const statusPageRoutes = {
-  listStatusPages,
-  createStatusPage,
-  previewStatusPage,
-  getStatusPage,
-  updateStatusPage,
-  deleteStatusPage,
-  createStatusPagePassword,
-  deleteStatusPagePassword,
-  verifyDomain,
-  listSubscriptions,
-  createSubscriptions,
-  deleteSubscription,
-};
-export const serviceRoutes = {
-  listServices,
-  createService,
-  getService,
-  updateService,
-  deleteService,
-};
+export type StatusPagePreviewBody = z.output<
+  (typeof statusPageRoutes)['previewStatusPage']['body']
+>;

@@ -18,9 +18,7 @@ import {
   queryList,
   timestamp,
 } from './primitives.ts';
-import { defineRoute } from './route.ts';
-
-const tag = 'Compatibility';
+import { defineRoutes, get, post } from './route.ts';
 
 /** Most jobs of one session. */
 export const maxTestJobs = 1_000;
@@ -66,62 +64,6 @@ const clientName = z
 
 const ids = z.record(z.string(), z.string());
 
-const triggerTestSession = defineRoute({
-  operationId: 'triggerTestSession',
-  method: 'POST',
-  path: '/next/test-sessions/trigger',
-  tag,
-  summary: 'Run stored checks for a client that waits for their results',
-  description:
-    'Copies of the checks run once in `runLocation`. 403 with `errorCode` ERR_NO_MATCHING_CHECKS when no activated check matches.',
-  authentication: 'apiKey',
-  role: 'READ_RUN',
-  body: z.object({
-    name: z.string().min(1).max(255).default('Triggered session'),
-    shouldRecord: z.boolean().default(true),
-    runLocation,
-    checkRunSuiteId: clientName.exactOptional(),
-    targetTags: z
-      .array(z.array(z.string()).max(50))
-      .max(50)
-      .default([])
-      .meta({ description: 'All tags of an inner list must match; one matching list is enough' }),
-    checkId: z.array(z.string().max(64)).max(maxTestJobs).nullable().default(null),
-    environmentVariables: z
-      .array(
-        z.object({
-          key: z.string().min(1).max(1_024),
-          value: z.string().max(262_144),
-          locked: z.boolean().default(false),
-          secret: z.boolean().default(false),
-        }),
-      )
-      .max(500)
-      .default([]),
-    repoInfo,
-    environment: text(255),
-    testRetryStrategy: retryStrategy.nullable().default(null),
-    refreshCache: z.boolean().default(false),
-  }),
-  bodyLimitBytes,
-  status: 201,
-  response: z.object({
-    checks: z.array(
-      z.object({
-        id: z.uuid(),
-        name: z.string(),
-        checkType,
-        tags: z.array(z.string()),
-        sourceFile: z.string().exactOptional(),
-      }),
-    ),
-    testSessionId: z.uuid().exactOptional(),
-    testResultIds: ids,
-    sequenceIds: ids,
-  }),
-  errors: [400, 403, 413, 429],
-});
-
 const job = z.looseObject({
   checkType,
   logicalId: z.string().min(1).max(255),
@@ -132,77 +74,7 @@ const job = z.looseObject({
 });
 export type TestJob = z.output<typeof job>;
 
-const runTestSession = defineRoute({
-  operationId: 'runTestSession',
-  method: 'POST',
-  path: '/v1/test-sessions/run',
-  tag,
-  summary: 'Run checks that are not stored, for a client that waits for their results',
-  description:
-    'Each job is the body of a check with `checkType`, its group inlined. `dependencies` may be indexes into `sharedFiles`.',
-  authentication: 'apiKey',
-  role: 'READ_WRITE',
-  body: z.object({
-    name: z.string().min(1).max(255),
-    checkRunJobs: z
-      .array(job)
-      .min(1)
-      .max(maxTestJobs)
-      .meta({
-        example: [
-          {
-            ...{ checkType: 'URL', logicalId: 'shop', name: 'Shop' },
-            ...{ request: { url: 'https://shop.example/' }, sourceInfo: {} },
-          },
-        ],
-      }),
-    project: z.looseObject({ logicalId: z.string().max(255) }).exactOptional(),
-    sharedFiles: z
-      .array(z.object({ path: z.string(), content: z.string() }))
-      .nullable()
-      .default([]),
-    runLocation,
-    repoInfo,
-    environment: text(255),
-    shouldRecord: z.boolean().default(true),
-    streamLogs: z.boolean().default(false),
-    refreshCache: z.boolean().default(false),
-  }),
-  bodyLimitBytes,
-  status: 202,
-  response: z.object({
-    schedulingId: z.string(),
-    testSessionId: z.uuid().exactOptional(),
-    testResultIds: ids,
-    sequenceIds: ids,
-  }),
-  errors: [400, 413, 429],
-});
-
 const waiting = z.object({ maxWaitSeconds: queryInteger(1, 30).default(30) });
-
-const awaitTestSessionScheduling = defineRoute({
-  operationId: 'awaitTestSessionScheduling',
-  method: 'GET',
-  path: '/v1/test-sessions/scheduling/{schedulingId}/completion',
-  tag,
-  summary: 'Whether the runs of a session were scheduled',
-  authentication: 'apiKey',
-  params: z.object({ schedulingId: pathId }),
-  query: waiting,
-  status: 200,
-  response: z.object({
-    schedulingId: z.string(),
-    testSessionId: z.uuid().nullable(),
-    status: z.enum(['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED']),
-    checksTotal: z.int(),
-    error: z.object({ code: z.string(), message: z.string() }).nullable(),
-    createdAt: timestamp,
-    startedAt: timestamp,
-    endedAt: timestamp,
-  }),
-  errors: [400, 404],
-});
 
 const entry = z
   .object({
@@ -231,35 +103,6 @@ const entry = z
     updated_at: timestamp.nullable(),
   })
   .meta({ id: 'TestSessionEntry' });
-
-const listTestSessions = defineRoute({
-  operationId: 'listTestSessions',
-  method: 'GET',
-  path: '/v1/test-sessions',
-  tag,
-  summary: 'List test sessions, newest first',
-  authentication: 'apiKey',
-  query: z.object({
-    from: queryInstant.exactOptional(),
-    to: queryInstant.exactOptional(),
-    limit: queryInteger(1, 100).default(20),
-    nextId: z.string().min(1).max(200).exactOptional(),
-    statuses: queryList(testSessionStatus).exactOptional(),
-    branches: queryList(z.string().min(1)).exactOptional(),
-    users: queryList(z.string().min(1)).exactOptional(),
-    providers: queryList(testSessionProvider).exactOptional(),
-    noUsers: queryBoolean.exactOptional(),
-    textSearch: z.string().max(255).exactOptional(),
-    errorGroupId: z.string().max(64).exactOptional(),
-  }),
-  status: 200,
-  response: z.object({
-    length: z.int(),
-    entries: z.array(entry),
-    nextId: z.string().nullable(),
-  }),
-  errors: [400],
-});
 
 export const testSession = z
   .object({
@@ -309,50 +152,6 @@ export const testSession = z
 const bySession = z.object({ testSessionId: pathId });
 const byResult = z.object({ testSessionId: pathId, testResultId: pathId });
 
-const getTestSession = defineRoute({
-  operationId: 'getTestSession',
-  method: 'GET',
-  path: '/v1/test-sessions/{testSessionId}',
-  tag,
-  summary: 'Read a test session with its results so far',
-  authentication: 'apiKey',
-  params: bySession,
-  status: 200,
-  response: testSession,
-  errors: [404],
-});
-
-const awaitTestSession = defineRoute({
-  operationId: 'awaitTestSession',
-  method: 'GET',
-  path: '/v1/test-sessions/{testSessionId}/completion',
-  tag,
-  summary: 'Wait for the end of a test session',
-  description: 'Answers 408 when it has not ended within `maxWaitSeconds`; call again then.',
-  authentication: 'apiKey',
-  params: bySession,
-  query: waiting,
-  status: 200,
-  response: testSession,
-  errors: [400, 404, 408],
-});
-
-const cancelTestSession = defineRoute({
-  operationId: 'cancelTestSession',
-  method: 'POST',
-  path: '/v1/test-sessions/{testSessionId}/cancel',
-  tag,
-  summary: 'Cancel the runs of a test session, waiting or in progress',
-  authentication: 'apiKey',
-  role: 'READ_RUN',
-  params: bySession,
-  body: z
-    .object({ sequenceId: z.array(z.string().max(200)).max(maxTestJobs).exactOptional() })
-    .prefault({}),
-  status: 204,
-  errors: [400, 404],
-});
-
 /** What a test runner reported has no check and no run of an agent. */
 const testResult = checkResult.extend({
   checkId: z.string().nullable(),
@@ -364,104 +163,223 @@ const testResult = checkResult.extend({
     .meta({ description: 'What a test runner reported; absent for runs of agents' }),
 });
 
-const getTestSessionResult = defineRoute({
-  operationId: 'getTestSessionResult',
-  method: 'GET',
-  path: '/v1/test-sessions/{testSessionId}/results/{testResultId}',
-  tag,
-  summary: 'Read a result of a test session',
-  authentication: 'apiKey',
-  params: byResult,
-  status: 200,
-  response: testResult,
-  errors: [404],
-});
-
-const listTestSessionResultAssets = defineRoute({
-  operationId: 'listTestSessionResultAssets',
-  method: 'GET',
-  path: '/v1/test-sessions/{testSessionId}/results/{testResultId}/assets',
-  tag,
-  summary: 'List the files of a result of a test session',
-  authentication: 'apiKey',
-  params: byResult,
-  query: z.object({
-    type: artifactType.exactOptional(),
-    name: z.string().max(200).exactOptional(),
-  }),
-  status: 200,
-  response: z.object({
-    assets: z.array(
-      asset.extend({
-        source: z.looseObject({ type: z.string() }),
-        archive: z
-          .object({ entryName: z.string() })
-          .exactOptional()
-          .meta({ description: 'Where it is in the file that the URL leads to' }),
+export const testSessionRoutes = defineRoutes('Compatibility', {
+  runTestSession: post(
+    '/v1/test-sessions/run',
+    'Run checks that are not stored, for a client that waits for their results',
+    {
+      description:
+        'Each job is the body of a check with `checkType`, its group inlined. `dependencies` may be indexes into `sharedFiles`.',
+      role: 'READ_WRITE',
+      body: z.object({
+        name: z.string().min(1).max(255),
+        checkRunJobs: z
+          .array(job)
+          .min(1)
+          .max(maxTestJobs)
+          .meta({
+            example: [
+              {
+                ...{ checkType: 'URL', logicalId: 'shop', name: 'Shop' },
+                ...{ request: { url: 'https://shop.example/' }, sourceInfo: {} },
+              },
+            ],
+          }),
+        project: z.looseObject({ logicalId: z.string().max(255) }).exactOptional(),
+        sharedFiles: z
+          .array(z.object({ path: z.string(), content: z.string() }))
+          .nullable()
+          .default([]),
+        runLocation,
+        repoInfo,
+        environment: text(255),
+        shouldRecord: z.boolean().default(true),
+        streamLogs: z.boolean().default(false),
+        refreshCache: z.boolean().default(false),
       }),
-    ),
-    truncated: z.boolean(),
-    entriesReturned: z.int(),
-    entriesTotal: z.int(),
+      bodyLimitBytes,
+      status: 202,
+      response: z.object({
+        schedulingId: z.string(),
+        testSessionId: z.uuid().exactOptional(),
+        testResultIds: ids,
+        sequenceIds: ids,
+      }),
+      errors: [400, 413, 429],
+    },
+  ),
+  triggerTestSession: post(
+    '/next/test-sessions/trigger',
+    'Run stored checks for a client that waits for their results',
+    {
+      description:
+        'Copies of the checks run once in `runLocation`. 403 with `errorCode` ERR_NO_MATCHING_CHECKS when no activated check matches.',
+      role: 'READ_RUN',
+      body: z.object({
+        name: z.string().min(1).max(255).default('Triggered session'),
+        shouldRecord: z.boolean().default(true),
+        runLocation,
+        checkRunSuiteId: clientName.exactOptional(),
+        targetTags: z.array(z.array(z.string()).max(50)).max(50).default([]).meta({
+          description: 'All tags of an inner list must match; one matching list is enough',
+        }),
+        checkId: z.array(z.string().max(64)).max(maxTestJobs).nullable().default(null),
+        environmentVariables: z
+          .array(
+            z.object({
+              key: z.string().min(1).max(1_024),
+              value: z.string().max(262_144),
+              locked: z.boolean().default(false),
+              secret: z.boolean().default(false),
+            }),
+          )
+          .max(500)
+          .default([]),
+        repoInfo,
+        environment: text(255),
+        testRetryStrategy: retryStrategy.nullable().default(null),
+        refreshCache: z.boolean().default(false),
+      }),
+      bodyLimitBytes,
+      response: z.object({
+        checks: z.array(
+          z.object({
+            id: z.uuid(),
+            name: z.string(),
+            checkType,
+            tags: z.array(z.string()),
+            sourceFile: z.string().exactOptional(),
+          }),
+        ),
+        testSessionId: z.uuid().exactOptional(),
+        testResultIds: ids,
+        sequenceIds: ids,
+      }),
+      errors: [400, 403, 413, 429],
+    },
+  ),
+  awaitTestSessionScheduling: get(
+    '/v1/test-sessions/scheduling/{schedulingId}/completion',
+    'Whether the runs of a session were scheduled',
+    {
+      params: z.object({ schedulingId: pathId }),
+      query: waiting,
+      response: z.object({
+        schedulingId: z.string(),
+        testSessionId: z.uuid().nullable(),
+        status: z.enum(['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED']),
+        checksTotal: z.int(),
+        error: z.object({ code: z.string(), message: z.string() }).nullable(),
+        createdAt: timestamp,
+        startedAt: timestamp,
+        endedAt: timestamp,
+      }),
+      errors: [400, 404],
+    },
+  ),
+  listTestSessions: get('/v1/test-sessions', 'List test sessions, newest first', {
+    query: z.object({
+      from: queryInstant.exactOptional(),
+      to: queryInstant.exactOptional(),
+      limit: queryInteger(1, 100).default(20),
+      nextId: z.string().min(1).max(200).exactOptional(),
+      statuses: queryList(testSessionStatus).exactOptional(),
+      branches: queryList(z.string().min(1)).exactOptional(),
+      users: queryList(z.string().min(1)).exactOptional(),
+      providers: queryList(testSessionProvider).exactOptional(),
+      noUsers: queryBoolean.exactOptional(),
+      textSearch: z.string().max(255).exactOptional(),
+      errorGroupId: z.string().max(64).exactOptional(),
+    }),
+    response: z.object({
+      length: z.int(),
+      entries: z.array(entry),
+      nextId: z.string().nullable(),
+    }),
+    errors: [400],
   }),
-  errors: [404],
+  getTestSession: get(
+    '/v1/test-sessions/{testSessionId}',
+    'Read a test session with its results so far',
+    { params: bySession, response: testSession, errors: [404] },
+  ),
+  awaitTestSession: get(
+    '/v1/test-sessions/{testSessionId}/completion',
+    'Wait for the end of a test session',
+    {
+      description: 'Answers 408 when it has not ended within `maxWaitSeconds`; call again then.',
+      params: bySession,
+      query: waiting,
+      response: testSession,
+      errors: [400, 404, 408],
+    },
+  ),
+  cancelTestSession: post(
+    '/v1/test-sessions/{testSessionId}/cancel',
+    'Cancel the runs of a test session, waiting or in progress',
+    {
+      role: 'READ_RUN',
+      params: bySession,
+      body: z
+        .object({ sequenceId: z.array(z.string().max(200)).max(maxTestJobs).exactOptional() })
+        .prefault({}),
+      status: 204,
+      errors: [400, 404],
+    },
+  ),
+  getTestSessionResult: get(
+    '/v1/test-sessions/{testSessionId}/results/{testResultId}',
+    'Read a result of a test session',
+    { params: byResult, response: testResult, errors: [404] },
+  ),
+  listTestSessionResultAssets: get(
+    '/v1/test-sessions/{testSessionId}/results/{testResultId}/assets',
+    'List the files of a result of a test session',
+    {
+      params: byResult,
+      query: z.object({
+        type: artifactType.exactOptional(),
+        name: z.string().max(200).exactOptional(),
+      }),
+      response: z.object({
+        assets: z.array(
+          asset.extend({
+            source: z.looseObject({ type: z.string() }),
+            archive: z
+              .object({ entryName: z.string() })
+              .exactOptional()
+              .meta({ description: 'Where it is in the file that the URL leads to' }),
+          }),
+        ),
+        truncated: z.boolean(),
+        entriesReturned: z.int(),
+        entriesTotal: z.int(),
+      }),
+      errors: [404],
+    },
+  ),
+  getTestSessionErrorGroup: get(
+    '/v1/test-session-error-groups/{id}',
+    'Read an error group of a test session',
+    { params: z.object({ id: pathId }), response: errorGroup, errors: [404] },
+  ),
+  getTestSessionLink: get(
+    '/next/test-sessions/{testSessionId}/link',
+    'The page of a test session',
+    { params: bySession, response: z.object({ link: z.string() }), errors: [404] },
+  ),
+  getTestSessionResultLinks: get(
+    '/next/test-sessions/{testSessionId}/results/{testResultId}/links',
+    'The page of a result of a test session, and its files',
+    {
+      params: byResult,
+      response: z.object({
+        testResultLink: z.string(),
+        testTraceLinks: z.array(z.string()),
+        videoLinks: z.array(z.string()),
+        screenshotLinks: z.array(z.string()),
+      }),
+      errors: [404],
+    },
+  ),
 });
-
-const getTestSessionErrorGroup = defineRoute({
-  operationId: 'getTestSessionErrorGroup',
-  method: 'GET',
-  path: '/v1/test-session-error-groups/{id}',
-  tag,
-  summary: 'Read an error group of a test session',
-  authentication: 'apiKey',
-  params: z.object({ id: pathId }),
-  status: 200,
-  response: errorGroup,
-  errors: [404],
-});
-
-const getTestSessionLink = defineRoute({
-  operationId: 'getTestSessionLink',
-  method: 'GET',
-  path: '/next/test-sessions/{testSessionId}/link',
-  tag,
-  summary: 'The page of a test session',
-  authentication: 'apiKey',
-  params: bySession,
-  status: 200,
-  response: z.object({ link: z.string() }),
-  errors: [404],
-});
-
-const getTestSessionResultLinks = defineRoute({
-  operationId: 'getTestSessionResultLinks',
-  method: 'GET',
-  path: '/next/test-sessions/{testSessionId}/results/{testResultId}/links',
-  tag,
-  summary: 'The page of a result of a test session, and its files',
-  authentication: 'apiKey',
-  params: byResult,
-  status: 200,
-  response: z.object({
-    testResultLink: z.string(),
-    testTraceLinks: z.array(z.string()),
-    videoLinks: z.array(z.string()),
-    screenshotLinks: z.array(z.string()),
-  }),
-  errors: [404],
-});
-
-export const testSessionRoutes = {
-  runTestSession,
-  triggerTestSession,
-  awaitTestSessionScheduling,
-  listTestSessions,
-  getTestSession,
-  awaitTestSession,
-  cancelTestSession,
-  getTestSessionResult,
-  listTestSessionResultAssets,
-  getTestSessionErrorGroup,
-  getTestSessionLink,
-  getTestSessionResultLinks,
-};

@@ -1,10 +1,8 @@
 /** How a project takes over what an account has already: a plan, its application, its end. */
 import { z } from 'zod';
 import { pathId, queryBoolean, timestamp } from '../primitives.ts';
-import { defineRoute } from '../route.ts';
+import { defineRoutes, get, post, remove } from '../route.ts';
 import { logicalId, physicalId, projectName, repoUrl, resourceType } from './projects.ts';
-
-const tag = 'Compatibility';
 
 const listedProject = z
   .object({
@@ -55,151 +53,80 @@ const byPlan = z.object({ planId: pathId });
 const flag = queryBoolean.default(false);
 const states = z.object({ onlyUnapplied: flag, onlyUncommitted: flag });
 
-const listProjects = defineRoute({
-  operationId: 'listProjects',
-  method: 'GET',
-  path: '/next/projects',
-  tag,
-  summary: 'List projects',
-  authentication: 'apiKey',
-  status: 200,
-  response: z.array(listedProject),
-});
-
-const createProject = defineRoute({
-  operationId: 'createProject',
-  method: 'POST',
-  path: '/next/projects',
-  tag,
-  summary: 'Create an empty project',
-  authentication: 'apiKey',
-  body: z.object({ logicalId: logicalId.max(255), name: projectName, repoUrl }),
-  status: 201,
-  response: listedProject,
-  errors: [400, 409],
-});
-
-const getProject = defineRoute({
-  operationId: 'getProject',
-  method: 'GET',
-  path: '/next/projects/{logicalId}',
-  tag,
-  summary: 'Read a project',
-  authentication: 'apiKey',
-  params: byProject,
-  status: 200,
-  response: listedProject,
-  errors: [404],
-});
-
-const listImportPlans = defineRoute({
-  operationId: 'listImportPlans',
-  method: 'GET',
-  path: '/next/projects/imports',
-  tag,
-  summary: 'List the import plans of all projects',
-  authentication: 'apiKey',
-  query: states,
-  status: 200,
-  response: z.array(importPlan),
-  errors: [400],
-});
-
-const listImportPlansOfProject = defineRoute({
-  operationId: 'listImportPlansOfProject',
-  method: 'GET',
-  path: '/next/projects/{logicalId}/imports',
-  tag,
-  summary: 'List the import plans of a project',
-  authentication: 'apiKey',
-  params: byProject,
-  query: states,
-  status: 200,
-  response: z.array(importPlan),
-  errors: [400, 404],
-});
-
-const createImportPlan = defineRoute({
-  operationId: 'createImportPlan',
-  method: 'POST',
-  path: '/next/projects/{logicalId}/imports',
-  tag,
-  summary: 'Plan which resources a project takes over',
-  description: 'The last filter that fits a resource decides. A preview is not kept.',
-  authentication: 'apiKey',
-  params: byProject,
-  query: z.object({ preview: flag }),
-  body: z.object({
-    filters: z
-      .array(
-        z.object({
-          type: z.enum(['include', 'exclude']),
-          resource: z
-            .object({ type: z.string().max(64), physicalId: physicalId.nullable().exactOptional() })
-            .exactOptional(),
-        }),
-      )
-      .max(1000)
-      .default([{ type: 'include' }])
-      .meta({ example: [{ type: 'include' }] }),
-    friends: z.array(friend).max(5000).default([]).meta({
-      description: 'Resources that files of the project define already',
-      example: [],
-    }),
+export const projectImportRoutes = defineRoutes('Compatibility', {
+  listProjects: get('/next/projects', 'List projects', { response: z.array(listedProject) }),
+  createProject: post('/next/projects', 'Create an empty project', {
+    body: z.object({ logicalId: logicalId.max(255), name: projectName, repoUrl }),
+    response: listedProject,
+    errors: [400, 409],
   }),
-  status: 201,
-  response: importPlan,
-  errors: [400, 404, 409],
+  getProject: get('/next/projects/{logicalId}', 'Read a project', {
+    params: byProject,
+    response: listedProject,
+    errors: [404],
+  }),
+  listImportPlans: get('/next/projects/imports', 'List the import plans of all projects', {
+    query: states,
+    response: z.array(importPlan),
+    errors: [400],
+  }),
+  listImportPlansOfProject: get(
+    '/next/projects/{logicalId}/imports',
+    'List the import plans of a project',
+    { params: byProject, query: states, response: z.array(importPlan), errors: [400, 404] },
+  ),
+  createImportPlan: post(
+    '/next/projects/{logicalId}/imports',
+    'Plan which resources a project takes over',
+    {
+      description: 'The last filter that fits a resource decides. A preview is not kept.',
+      params: byProject,
+      query: z.object({ preview: flag }),
+      body: z.object({
+        filters: z
+          .array(
+            z.object({
+              type: z.enum(['include', 'exclude']),
+              resource: z
+                .object({
+                  type: z.string().max(64),
+                  physicalId: physicalId.nullable().exactOptional(),
+                })
+                .exactOptional(),
+            }),
+          )
+          .max(1000)
+          .default([{ type: 'include' }])
+          .meta({ example: [{ type: 'include' }] }),
+        friends: z.array(friend).max(5000).default([]).meta({
+          description: 'Resources that files of the project define already',
+          example: [],
+        }),
+      }),
+      response: importPlan,
+      errors: [400, 404, 409],
+    },
+  ),
+  applyImportPlan: post(
+    '/next/projects/imports/{planId}/apply',
+    'Give the resources of a plan to its project',
+    {
+      description:
+        'Deployments leave them alone until their files list them, or the plan is committed.',
+      params: byPlan,
+      status: 200,
+      response: importPlan,
+      errors: [404, 409],
+    },
+  ),
+  commitImportPlan: post(
+    '/next/projects/imports/{planId}/commit',
+    'End an import: the project owns what it took over like everything else',
+    { params: byPlan, status: 200, response: importPlan, errors: [404, 409] },
+  ),
+  cancelImportPlan: remove(
+    '/next/projects/imports/{planId}',
+    'Cancel an import; its resources stay, and belong to no project',
+    { params: byPlan, errors: [404, 409] },
+  ),
 });
-
-const applyImportPlan = defineRoute({
-  operationId: 'applyImportPlan',
-  method: 'POST',
-  path: '/next/projects/imports/{planId}/apply',
-  tag,
-  summary: 'Give the resources of a plan to its project',
-  description:
-    'Deployments leave them alone until their files list them, or the plan is committed.',
-  authentication: 'apiKey',
-  params: byPlan,
-  status: 200,
-  response: importPlan,
-  errors: [404, 409],
-});
-
-const commitImportPlan = defineRoute({
-  operationId: 'commitImportPlan',
-  method: 'POST',
-  path: '/next/projects/imports/{planId}/commit',
-  tag,
-  summary: 'End an import: the project owns what it took over like everything else',
-  authentication: 'apiKey',
-  params: byPlan,
-  status: 200,
-  response: importPlan,
-  errors: [404, 409],
-});
-
-const cancelImportPlan = defineRoute({
-  operationId: 'cancelImportPlan',
-  method: 'DELETE',
-  path: '/next/projects/imports/{planId}',
-  tag,
-  summary: 'Cancel an import; its resources stay, and belong to no project',
-  authentication: 'apiKey',
-  params: byPlan,
-  status: 204,
-  errors: [404, 409],
-});
-
-export const projectImportRoutes = {
-  listProjects,
-  createProject,
-  getProject,
-  listImportPlans,
-  listImportPlansOfProject,
-  createImportPlan,
-  applyImportPlan,
-  commitImportPlan,
-  cancelImportPlan,
-};

@@ -1,9 +1,8 @@
 /** Projects that existing clients deploy and destroy as one. */
 import { z } from 'zod';
 import { pathId, plainAddress, queryBoolean, queryInteger, timestamp } from '../primitives.ts';
-import { defineRoute } from '../route.ts';
+import { defineRoutes, get, post, remove } from '../route.ts';
 
-const tag = 'Compatibility';
 const mebibyte = 1_048_576;
 /** Inflated. A project of a thousand checks with scripts has some megabytes. */
 export const maxProjectBytes = 20 * mebibyte;
@@ -122,163 +121,121 @@ const flag = queryBoolean.default(false);
 const byProject = z.object({ logicalId: pathId });
 const byDeployment = z.object({ logicalId: pathId, deploymentId: pathId });
 
-const deployProject = defineRoute({
-  operationId: 'deployProject',
-  method: 'POST',
-  path: '/v1/projects/deploy',
-  tag,
-  summary: 'Make the resources of a project what its files say, all or nothing',
-  description:
-    'Answers 202 with a deployment, or for a dry run 200 with what would change. 409 names the deployment that is in progress.',
-  authentication: 'apiKey',
-  query: z.object({
-    dryRun: flag,
-    preserveResources: flag.meta({ description: 'Keeps what the project no longer lists' }),
-    scheduleOnDeploy: queryBoolean.default(true).meta({ description: 'New checks run at once' }),
-    adopt: flag.meta({
+export const projectRoutes = defineRoutes('Compatibility', {
+  deployProject: post(
+    '/v1/projects/deploy',
+    'Make the resources of a project what its files say, all or nothing',
+    {
       description:
-        'Takes over what the account has under the name of a new resource, unless another project owns it',
-    }),
+        'Answers 202 with a deployment, or for a dry run 200 with what would change. 409 names the deployment that is in progress.',
+      query: z.object({
+        dryRun: flag,
+        preserveResources: flag.meta({ description: 'Keeps what the project no longer lists' }),
+        scheduleOnDeploy: queryBoolean
+          .default(true)
+          .meta({ description: 'New checks run at once' }),
+        adopt: flag.meta({
+          description:
+            'Takes over what the account has under the name of a new resource, unless another project owns it',
+        }),
+      }),
+      body: projectBody,
+      bodyLimitBytes: maxProjectBytes,
+      status: 202,
+      otherStatuses: [200],
+      response: deploymentOrChange,
+      errors: [400, 409, 413, 429],
+    },
+  ),
+  exportProject: get(
+    '/v1/projects/export',
+    'Read everything of the account as the body of a project',
+    {
+      description:
+        'References are names, and secrets have no value. Deployed to another account it makes the same; with `adopt` it takes over what is there.',
+      role: 'ADMIN',
+      query: z.object({
+        logicalId: logicalId.max(255).default('account'),
+        name: projectName.default('Account'),
+      }),
+      response: projectBody,
+      errors: [400],
+    },
+  ),
+  deleteProject: remove(
+    '/v1/projects/{logicalId}',
+    'Delete a project and what it owns, all or nothing',
+    {
+      description: 'A project that does not exist answers 200: it is gone already.',
+      params: byProject,
+      query: z.object({ preserveResources: flag, dryRun: flag }),
+      status: 202,
+      otherStatuses: [200],
+      response: deploymentOrChange,
+      errors: [400, 409, 429],
+    },
+  ),
+  deployProjectAtOnce: post(
+    '/next-v2/projects/deploy',
+    'Deploy a project and wait, for clients from before there were deployments to follow',
+    {
+      query: z.object({ dryRun: flag, scheduleOnDeploy: queryBoolean.default(true) }),
+      body: projectBody,
+      bodyLimitBytes: maxProjectBytes,
+      status: 200,
+      response: projectChange,
+      errors: [400, 409, 413, 429],
+    },
+  ),
+  deleteProjectAtOnce: remove(
+    '/next/projects/{logicalId}',
+    'Delete a project and wait, for the same clients',
+    {
+      params: byProject,
+      query: z.object({ preserveResources: flag }),
+      status: 200,
+      response: projectChange,
+      errors: [400, 409, 429],
+    },
+  ),
+  getDeployment: get('/v1/projects/{logicalId}/deployments/{deploymentId}', 'Read a deployment', {
+    params: byDeployment,
+    response: deployment,
+    errors: [404],
   }),
-  body: projectBody,
-  bodyLimitBytes: maxProjectBytes,
-  status: 202,
-  otherStatuses: [200],
-  response: deploymentOrChange,
-  errors: [400, 409, 413, 429],
+  streamDeployment: get(
+    '/v1/projects/{logicalId}/deployments/{deploymentId}/events',
+    'Follow a deployment as server-sent events',
+    {
+      description:
+        'Events `progress` with a percentage, `warning` with the `message` of each warning, and `complete` with the deployment at its end.',
+      hasEffects: true,
+      params: byDeployment,
+      responseStream: 'text/event-stream',
+      errors: [404, 429],
+    },
+  ),
+  awaitDeployment: get(
+    '/v1/projects/{logicalId}/deployments/{deploymentId}/completion',
+    'Wait for the end of a deployment',
+    {
+      description: '408 means that it goes on: ask again.',
+      hasEffects: true,
+      params: byDeployment,
+      query: z.object({ maxWaitSeconds: queryInteger(1, 30).default(30) }),
+      response: deployment,
+      errors: [400, 404, 408],
+    },
+  ),
+  cancelDeployment: post(
+    '/v1/projects/{logicalId}/deployments/{deploymentId}/cancel',
+    'Cancel a deployment; nothing that it did stays',
+    {
+      description: 'One that has ended stays as it ended.',
+      params: byDeployment,
+      status: 200,
+      response: deployment,
+      errors: [404],
+    },
+  ),
 });
-
-const exportProject = defineRoute({
-  operationId: 'exportProject',
-  method: 'GET',
-  path: '/v1/projects/export',
-  tag,
-  summary: 'Read everything of the account as the body of a project',
-  description:
-    'References are names, and secrets have no value. Deployed to another account it makes the same; with `adopt` it takes over what is there.',
-  authentication: 'apiKey',
-  role: 'ADMIN',
-  query: z.object({
-    logicalId: logicalId.max(255).default('account'),
-    name: projectName.default('Account'),
-  }),
-  status: 200,
-  response: projectBody,
-  errors: [400],
-});
-
-const deleteProject = defineRoute({
-  operationId: 'deleteProject',
-  method: 'DELETE',
-  path: '/v1/projects/{logicalId}',
-  tag,
-  summary: 'Delete a project and what it owns, all or nothing',
-  description: 'A project that does not exist answers 200: it is gone already.',
-  authentication: 'apiKey',
-  params: byProject,
-  query: z.object({ preserveResources: flag, dryRun: flag }),
-  status: 202,
-  otherStatuses: [200],
-  response: deploymentOrChange,
-  errors: [400, 409, 429],
-});
-
-const deployProjectAtOnce = defineRoute({
-  operationId: 'deployProjectAtOnce',
-  method: 'POST',
-  path: '/next-v2/projects/deploy',
-  tag,
-  summary: 'Deploy a project and wait, for clients from before there were deployments to follow',
-  authentication: 'apiKey',
-  query: z.object({ dryRun: flag, scheduleOnDeploy: queryBoolean.default(true) }),
-  body: projectBody,
-  bodyLimitBytes: maxProjectBytes,
-  status: 200,
-  response: projectChange,
-  errors: [400, 409, 413, 429],
-});
-
-const deleteProjectAtOnce = defineRoute({
-  operationId: 'deleteProjectAtOnce',
-  method: 'DELETE',
-  path: '/next/projects/{logicalId}',
-  tag,
-  summary: 'Delete a project and wait, for the same clients',
-  authentication: 'apiKey',
-  params: byProject,
-  query: z.object({ preserveResources: flag }),
-  status: 200,
-  response: projectChange,
-  errors: [400, 409, 429],
-});
-
-const getDeployment = defineRoute({
-  operationId: 'getDeployment',
-  method: 'GET',
-  path: '/v1/projects/{logicalId}/deployments/{deploymentId}',
-  tag,
-  summary: 'Read a deployment',
-  authentication: 'apiKey',
-  params: byDeployment,
-  status: 200,
-  response: deployment,
-  errors: [404],
-});
-
-const streamDeployment = defineRoute({
-  operationId: 'streamDeployment',
-  method: 'GET',
-  path: '/v1/projects/{logicalId}/deployments/{deploymentId}/events',
-  tag,
-  summary: 'Follow a deployment as server-sent events',
-  description:
-    'Events `progress` with a percentage, `warning` with the `message` of each warning, and `complete` with the deployment at its end.',
-  authentication: 'apiKey',
-  hasEffects: true,
-  params: byDeployment,
-  status: 200,
-  responseStream: 'text/event-stream',
-  errors: [404, 429],
-});
-
-const awaitDeployment = defineRoute({
-  operationId: 'awaitDeployment',
-  method: 'GET',
-  path: '/v1/projects/{logicalId}/deployments/{deploymentId}/completion',
-  tag,
-  summary: 'Wait for the end of a deployment',
-  description: '408 means that it goes on: ask again.',
-  authentication: 'apiKey',
-  hasEffects: true,
-  params: byDeployment,
-  query: z.object({ maxWaitSeconds: queryInteger(1, 30).default(30) }),
-  status: 200,
-  response: deployment,
-  errors: [400, 404, 408],
-});
-
-const cancelDeployment = defineRoute({
-  operationId: 'cancelDeployment',
-  method: 'POST',
-  path: '/v1/projects/{logicalId}/deployments/{deploymentId}/cancel',
-  tag,
-  summary: 'Cancel a deployment; nothing that it did stays',
-  description: 'One that has ended stays as it ended.',
-  authentication: 'apiKey',
-  params: byDeployment,
-  status: 200,
-  response: deployment,
-  errors: [404],
-});
-
-export const projectRoutes = {
-  deployProject,
-  exportProject,
-  deleteProject,
-  deployProjectAtOnce,
-  deleteProjectAtOnce,
-  getDeployment,
-  streamDeployment,
-  awaitDeployment,
-  cancelDeployment,
-};
