@@ -11,28 +11,22 @@ import { Registry } from 'prom-client';
 import { hasOneHost, openServer } from '@monitor/shared/open-server.ts';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import type { LogOutput } from '@monitor/shared/log-output.ts';
-import { actorOf, pruneAuditLog, recordDone } from '../audit/index.ts';
-import { forgetChallenges, forgetLinks, Passwords, type PeopleDeps } from '../people/index.ts';
+import { actorOf, recordDone } from '../audit/index.ts';
+import { Passwords, type PeopleDeps } from '../people/index.ts';
 import { bindApi } from './api.ts';
 import { buildApp, visitorAt } from './app.ts';
 import {
   ArtifactLinks,
-  expireJobs,
   moveRuns,
   openArtifactStore,
   ownedObjects,
-  pruneArtifacts,
   RecordLosses,
-  renameFutureRuns,
   resolveReferences,
   ResultIntake,
-  deleteResultsOfDeletedChecks,
-  ResultPruning,
   StatusCache,
   statusesOfChecks,
-  sweepSlots,
 } from '../results/index.ts';
-import { Deployments, pruneDeployments } from '../projects/index.ts';
+import { Deployments } from '../projects/index.ts';
 import { Bus } from '../core/bus.ts';
 import { uuidOfTime } from '../core/keys.ts';
 import type { Config } from '../core/config.ts';
@@ -46,11 +40,9 @@ import {
   openFittingKey,
   openStandby,
   openWhole,
-  probeDisk,
 } from '../integrity/index.ts';
 import {
   accountsWithoutChannels,
-  freeStrandedRows,
   moveClaims,
   OutboxSignal,
   startOutboxSender,
@@ -74,16 +66,13 @@ import { Quotas } from '../core/quotas.ts';
 import { RateLimiter } from '../http/rate-limit.ts';
 import { secureHeaders } from '../http/secure-headers.ts';
 import {
-  announceDueUpdates,
   type DomainResolver,
-  forgetUnconfirmed,
   noteWebhook,
   readPage,
   serveStatusPages,
   Snapshots,
   StatusPageDomains,
   systemResolver,
-  verifyDomains,
 } from '../status-pages/index.ts';
 import { serveTraceViewer, traceViewerUrl } from './trace-viewer.ts';
 import {
@@ -91,76 +80,36 @@ import {
   moveSchedule,
   newsOfChecks,
   openIdKeys,
-  pruneAgentReports,
-  pruneJobLeases,
   RunSignals,
-  sampleQueues,
   scheduleOfChecks,
 } from '../scheduling/index.ts';
 import {
-  afterGracePeriod,
   machineClocks,
   type MachineClocks,
   noMachineClocks,
   noteAlive,
-  noteAliveAndWritten,
   openReception,
   Reception,
-  whileClockTrusted,
 } from '../reception/index.ts';
-import {
-  alertOn,
-  alertsOfChecks,
-  healthTimers,
-  moveAlertStates,
-  pruneAlerts,
-  recordErrorStreaks,
-  evaluateDueAlerts,
-  runEscalations,
-  sendAlertGroups,
-} from '../alerting/index.ts';
+import { alertOn, alertsOfChecks, moveAlertStates, recordErrorStreaks } from '../alerting/index.ts';
 import {
   certificatesOfChecks,
   moveCertificateDays,
   recordCertificate,
-  watchCertificates,
 } from '../certificates/index.ts';
-import {
-  heartbeatTimers,
-  moveHeartbeats,
-  pruneHeartbeatEvents,
-  resumeHeartbeats,
-  sweepHeartbeats,
-} from '../heartbeats/index.ts';
+import { heartbeatTimers, moveHeartbeats, resumeHeartbeats } from '../heartbeats/index.ts';
 import { isForBroker, ResultBroker } from '../compat/index.ts';
 import { incidentsOfChecks, moveIncidents } from '../incidents/index.ts';
-import {
-  dropCancelledJobs,
-  forgetSessions,
-  forgetTestSessions,
-  forgetTrials,
-  sessionsOfChecks,
-  settleTestSessions,
-} from '../sessions/index.ts';
+import { sessionsOfChecks } from '../sessions/index.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { observeState } from './observe-state.ts';
 import { serveMetrics } from './serve-metrics.ts';
-import {
-  adoptFolder,
-  CodeBundleStore,
-  folderOfBundles,
-  pruneCodeBundles,
-} from '../checks/index.ts';
-import { pruneRollUps, RollUp, setRawFrom } from '../analytics/index.ts';
-import {
-  createApiKey,
-  createLocationKey,
-  forgetConsoleSessions,
-  KeyStore,
-} from '../accounts/index.ts';
+import { CodeBundleStore, folderOfBundles } from '../checks/index.ts';
+import { createApiKey, createLocationKey, KeyStore } from '../accounts/index.ts';
 import type { Services } from '../core/services.ts';
-import { type RepeatedOperation, startTimers } from '../core/timers.ts';
+import { startTimers } from '../core/timers.ts';
 import { version } from '../core/version.ts';
+import { repeatedOperations } from './repeated-operations.ts';
 
 export interface ControlPlaneParts {
   config: Config;
@@ -585,185 +534,9 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   if (silent.length > 0) logger.error({ accounts: silent }, withoutChannels);
   stack.use(startOutboxSender({ services, config, onWebhook: noteWebhook }));
 
-  const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
-  const rollUp = new RollUp(services);
-  const resultPruning = new ResultPruning(services, resultsKeptMs, {
-    setRawFrom,
-    pruneEvents: pruneHeartbeatEvents,
+  const operations = repeatedOperations({
+    ...{ services, config, databaseFile, losses, codeBundles, bundleParts, deletions, deployments },
   });
-  const sumsKeptMs = config.ANALYTICS_RETENTION_DAYS * dayMs;
-  const settled = <T>(run: () => Promise<T>) => afterGracePeriod(reception, run);
-  const trusted = <T>(run: () => Promise<T>) => whileClockTrusted(reception, run);
-  const operations: RepeatedOperation[] = [
-    { name: 'sweep-slots', on: 'all', everyMs: 5_000, run: settled(() => sweepSlots(services)) },
-    { name: 'sweep-heartbeats', on: 'all', everyMs: 1_000, run: () => sweepHeartbeats(services) },
-    {
-      name: 'wake-alerts',
-      on: 'all',
-      everyMs: 1_000,
-      run: settled(() => evaluateDueAlerts(services)),
-    },
-    {
-      name: 'run-escalations',
-      on: 'all',
-      everyMs: 1_000,
-      run: settled(() => runEscalations(services)),
-    },
-    { name: 'send-alert-groups', on: 'all', everyMs: 1_000, run: () => sendAlertGroups(services) },
-    { name: 'note-alive', on: 'all', everyMs: 5_000, run: () => noteAliveAndWritten(services) },
-    {
-      name: 'probe-disk',
-      on: 'all',
-      everyMs: 1_000,
-      run: () => probeDisk(services, databaseFile),
-    },
-    { name: 'expire-jobs', on: 'all', everyMs: 10_000, run: settled(() => expireJobs(services)) },
-    {
-      name: 'rename-future-runs',
-      on: 'one',
-      everyMs: 60_000,
-      run: () => renameFutureRuns(services),
-    },
-    { name: 'keep-mark', on: 'all', everyMs: 60_000, run: () => losses.keep() },
-    { name: 'sample-queues', on: 'one', everyMs: 60_000, run: () => sampleQueues(services) },
-    {
-      name: 'drop-cancelled-jobs',
-      on: 'one',
-      everyMs: 10_000,
-      run: () => dropCancelledJobs(services),
-    },
-    {
-      name: 'delete-results',
-      on: 'all',
-      everyMs: 1_000,
-      run: () => deleteResultsOfDeletedChecks(services),
-    },
-    { name: 'roll-up', on: 'all', everyMs: 2_000, run: () => rollUp.run() },
-    { name: 'prune-results', on: 'one', everyMs: 60_000, run: trusted(() => resultPruning.run()) },
-    {
-      name: 'prune-roll-ups',
-      on: 'one',
-      everyMs: 3_600_000,
-      run: trusted(() => pruneRollUps(services, sumsKeptMs)),
-    },
-    {
-      name: 'prune-artifacts',
-      on: 'one',
-      everyMs: 60_000,
-      run: trusted(() => pruneArtifacts(services, keptMs)),
-    },
-    {
-      name: 'prune-alerts',
-      on: 'one',
-      everyMs: 60_000,
-      run: trusted(() => pruneAlerts(services, resultsKeptMs)),
-    },
-    {
-      name: 'prune-code-bundles',
-      on: 'one',
-      everyMs: 3_600_000,
-      run: trusted(() => pruneCodeBundles(codeBundles, clock)),
-    },
-    { name: 'adopt-code-bundles', on: 'all', everyMs: 60_000, run: () => adoptFolder(bundleParts) },
-    { name: 'sweep-deletions', on: 'one', everyMs: 1_000, run: () => deletions.sweep() },
-    { name: 'verify-domains', on: 'one', everyMs: 60_000, run: () => verifyDomains(services) },
-    { name: 'abandon-deployments', on: 'all', everyMs: 5_000, run: () => deployments.abandon() },
-    {
-      name: 'prune-deployments',
-      on: 'one',
-      everyMs: 3_600_000,
-      run: trusted(() => pruneDeployments(services)),
-    },
-    {
-      name: 'announce-updates',
-      on: 'all',
-      everyMs: 1_000,
-      run: trusted(() => announceDueUpdates(services)),
-    },
-    {
-      name: 'forget-unconfirmed',
-      on: 'one',
-      everyMs: 3_600_000,
-      run: trusted(() => forgetUnconfirmed(services)),
-    },
-    ...healthTimers(services).map((timer) => ({
-      ...timer,
-      on: 'one' as const,
-      run: settled(timer.run),
-    })),
-    {
-      name: 'free-stranded-rows',
-      on: 'one',
-      everyMs: 60_000,
-      run: () => freeStrandedRows(services),
-    },
-    {
-      name: 'watch-certificates',
-      on: 'all',
-      everyMs: 60_000,
-      run: trusted(() => watchCertificates(services)),
-    },
-    {
-      name: 'prune-agent-reports',
-      on: 'one',
-      everyMs: 3_600_000,
-      run: trusted(() => pruneAgentReports(services, resultsKeptMs)),
-    },
-    {
-      name: 'forget-sessions',
-      on: 'one',
-      everyMs: 3_600_000,
-      run: trusted(() => forgetSessions(services)),
-    },
-    {
-      name: 'settle-test-sessions',
-      on: 'one',
-      everyMs: 1_000,
-      run: settled(() => settleTestSessions(services)),
-    },
-    {
-      name: 'forget-test-sessions',
-      on: 'one',
-      everyMs: 600_000,
-      run: trusted(() => forgetTestSessions(services)),
-    },
-    {
-      name: 'forget-trials',
-      on: 'one',
-      everyMs: 600_000,
-      run: trusted(() => forgetTrials(services)),
-    },
-    {
-      name: 'prune-job-leases',
-      on: 'one',
-      everyMs: 3_600_000,
-      run: trusted(() => pruneJobLeases(services, resultsKeptMs)),
-    },
-    {
-      name: 'forget-console-sessions',
-      on: 'one',
-      everyMs: 3_600_000,
-      run: trusted(() => forgetConsoleSessions(services)),
-    },
-    {
-      name: 'prune-audit-log',
-      on: 'one',
-      everyMs: 3_600_000,
-      run: trusted(() => pruneAuditLog(services, config.AUDIT_RETENTION_DAYS * dayMs)),
-    },
-    {
-      name: 'forget-person-links',
-      on: 'one',
-      everyMs: 3_600_000,
-      run: trusted(() => forgetLinks(services)),
-    },
-    {
-      name: 'forget-challenges',
-      on: 'one',
-      everyMs: 3_600_000,
-      run: trusted(() => forgetChallenges(services)),
-    },
-  ];
   const ofOne = operations.filter(({ on }) => on === 'one').map(({ name }) => name);
   await replicas.want([...ofOne, stateMetrics]);
   stack.use(
