@@ -3,8 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 
 const sources = globSync('control-plane/**/*.ts', {
-  exclude: (path) =>
-    /node_modules|db\/baseline|control-plane\/(console|docs)/.test(path),
+  exclude: (path) => /node_modules|baseline\.ts|control-plane\/(console|docs)/.test(path),
 });
 const moduleOf = (path: string): string => path.split('/')[1] ?? '';
 

@@ -30,6 +30,8 @@ test('a migration that fails leaves the database as it was, and can be tried aga
   await db.destroy();
 });
 
+const appliedAt = '2026-11-27T00:00:00.000Z';
+
 /** As builds before the baseline left it: the same tables, and the names of their migrations. */
 async function asBeforeBaseline(db: Kysely<Database>, names: readonly string[]): Promise<void> {
   await migrateToLatest(db);
@@ -37,7 +39,9 @@ async function asBeforeBaseline(db: Kysely<Database>, names: readonly string[]):
   await sql`delete from migration_facts`.execute(db);
   await sql`delete from kysely_migration`.execute(db);
   for (const name of names) {
-    await sql`insert into kysely_migration (name, timestamp) values (${name}, 'x')`.execute(db);
+    await sql`insert into kysely_migration (name, timestamp) values (${name}, ${appliedAt})`.execute(
+      db,
+    );
   }
 }
 
@@ -52,7 +56,7 @@ test('a database of the build before the baseline goes on; an older one is refus
   ]) {
     await asBeforeBaseline(db, names.slice(0, -1));
     await assert.rejects(migrateToLatest(db), /lacks migrations up to 0049-heartbeat-runs/);
-    await sql`insert into kysely_migration (name, timestamp) values ('0049-heartbeat-runs', 'x')`.execute(
+    await sql`insert into kysely_migration (name, timestamp) values ('0049-heartbeat-runs', ${appliedAt})`.execute(
       db,
     );
     assert.deepEqual((await migrationState(db)).unknown, []);
