@@ -7,7 +7,12 @@ import {
   type SqliteValue,
   type TableShape,
 } from '@monitor/shared/sqlite/salvage.ts';
-import { baselineName, isMigrationName, migrateToLatest, type MigrationName } from '../db/migrate.ts';
+import {
+  baselineName,
+  isMigrationName,
+  migrateToLatest,
+  type MigrationName,
+} from '../db/migrate.ts';
 import { openDatabase, openRaw, type RawDatabase, type RawStatement } from '../db/open.ts';
 import { logFileOf, openBytes } from './files.ts';
 import { damagedPayloads, jsonColumns } from './verify.ts';
