@@ -198,6 +198,49 @@ const own: readonly Break[] = [
     from: `    if (stepsBack.length > 0) await facts.#giveWay(db, items, stepsBack, now);`,
     to: `    if (stepsBack.length < 0) await facts.#giveWay(db, items, stepsBack, now);`,
   },
+  {
+    name: 'finished-unheard',
+    breaks: 'who takes a check over does not hear which slot has its result',
+    file: 'control-plane/scheduling/shared-assembly.ts',
+    from: `{ ...check, finishedSlot }]`,
+    to: `check]`,
+  },
+  {
+    name: 'finished-too-far',
+    breaks: 'who takes a check over begins a slot too late',
+    file: 'control-plane/scheduling/shared-assembly.ts',
+    from: `{ ...check, finishedSlot }]`,
+    to: `{ ...check, finishedSlot: finishedSlot + 10_000 }]`,
+  },
+  {
+    name: 'window-uncached',
+    breaks: 'an agent that is started again without the control plane knows of no window',
+    file: 'agent/worker/agent-session.ts',
+    from: `      this.#follow(cached, cached.checks, [], true);`,
+    to: `      this.#follow(cached, cached.checks.map((check) => ({ ...check, pauses: [] })), [], true);`,
+  },
+  {
+    name: 'answer-acknowledges',
+    breaks: 'an answer of a balancer is taken for that of the control plane',
+    file: 'agent/worker/submit-loop.ts',
+    from: `      this.#isRefused = failure !== null && !failure.retryable;`,
+    to: `      if (failure?.statusCode != null) outbox.acknowledge(records.map(({ seq }) => seq));`,
+  },
+  {
+    name: 'outage-counts',
+    breaks: 'time in which the control plane could hear no ping counts for jobs',
+    file: 'control-plane/heartbeats/move-deadlines.ts',
+    from: `      fails_at: set('fails_at', '+', shiftOf(gap)),
+    }))
+    .where('fails_at', 'is not', null)
+    .execute();
+  if (lostMs === 0) return;`,
+    to: `      fails_at: set('fails_at', '+', shiftOf({ ...gap, lostMs: 0 })),
+    }))
+    .where('fails_at', 'is not', null)
+    .execute();
+  if (lostMs >= 0) return;`,
+  },
 ];
 
 /** Those of the proof too, but for what only real processes show. */
@@ -241,6 +284,11 @@ export const casesOf: Readonly<Record<string, string[]>> = {
   'drain-timeout': ['drain'],
   'results-early': ['link', 'requests'],
   'window-ignored': ['people'],
+  'finished-unheard': ['drain', 'kill'],
+  'finished-too-far': ['drain', 'kill'],
+  'window-uncached': ['people', 'kill'],
+  'answer-acknowledges': ['requests'],
+  'outage-counts': ['kill', 'suspend', 'update'],
 };
 
 /** From now on the source is loaded with its fault. */

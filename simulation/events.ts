@@ -46,6 +46,9 @@ const answers = [
   'HTTP/1.1 404 Not Found\r\ncontent-length: 9\r\nconnection: close\r\n\r\nnot found',
 ];
 
+/** How long before it begins people plan maintenance. */
+export const announcedMs = [0, 15 * second, 60 * second];
+
 type Draw = (random: () => number) => Event[];
 const place = (random: () => number): Placed => ({ place: Math.floor(random() * 8) });
 const timed = (random: () => number, shortest: number, longest: number): Timed => ({
@@ -180,8 +183,8 @@ export const cases: Record<string, Draw> = {
     ...outage(random),
   ],
   heartbeats: (random) => [{ kind: 'pings-stop', ...place(random), ...timed(random, 5, 200) }],
-  people: (random) => [
-    {
+  people: (random) => {
+    const event: Event = {
       ...{ kind: 'person', ...place(random), ...timed(random, 5, 90) },
       does: pick<PersonDoes>(random, [
         'create',
@@ -192,8 +195,18 @@ export const cases: Record<string, Draw> = {
         'rotate',
         'maintain',
       ]),
-    },
-  ],
+    };
+    if (event.does !== 'maintain' || random() < 0.5) return [event];
+    // Its agents are started again in the window, and the control plane is away.
+    const begins = announcedMs[event.place % announcedMs.length] ?? 0;
+    const at = Math.max(14 * second, begins + Math.round(random() * event.forMs));
+    const kill = { kind: 'kill', when: 'now', place: 0 } as const;
+    return [
+      event,
+      { ...kill, of: 'control-plane', at: at - second, forMs: 30 * second },
+      { ...kill, of: 'agents', ...place(random), ...timed(random, 0.2, 5), at },
+    ];
+  },
 };
 
 /** The events of a seed: of a few cases, so that they meet, and outages in between. */

@@ -16,17 +16,19 @@ export function closeFiles(folder: string): void {
   }
 }
 
-const noteStatement = (): void => runningHost()?.onStatement?.();
+/** Statements of control planes so far. */
+export const statements = { count: 0 };
 
 // Parts of these classes are put in the place of others.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Any = any;
-function watchStatements(statement: object): void {
+function watchStatements(statement: object, note: () => void): void {
   const prototype = Object.getPrototypeOf(statement) as Any;
   for (const name of ['run', 'all', 'get']) {
     const real = prototype[name] as (...given: unknown[]) => unknown;
     prototype[name] = function (this: unknown, ...given: unknown[]) {
-      noteStatement();
+      note();
+      runningHost()?.onStatement?.();
       return real.apply(this, given);
     };
   }
@@ -35,12 +37,13 @@ const ofControlPlane = (SqliteDatabase as Any).prototype;
 for (const name of ['pragma', 'exec']) {
   const real = ofControlPlane[name] as (...given: unknown[]) => unknown;
   ofControlPlane[name] = function (this: SqliteDatabase.Database, ...given: unknown[]) {
+    statements.count += 1;
     if (!opened.has(this)) opened.set(this, { file: this.name, close: () => this.close() });
     return real.apply(this, given);
   };
 }
 const one = new SqliteDatabase(':memory:');
-watchStatements(one.prepare('select 1'));
+watchStatements(one.prepare('select 1'), () => (statements.count += 1));
 one.close();
 
 const RealDatabase = sqlite.DatabaseSync;
@@ -56,6 +59,6 @@ sqlite.DatabaseSync = class extends RealDatabase {
   }
 };
 const other = new RealDatabase(':memory:');
-watchStatements(other.prepare('select 1'));
+watchStatements(other.prepare('select 1'), () => undefined);
 other.close();
 syncBuiltinESMExports();

@@ -11,12 +11,17 @@ import { createInterface } from 'node:readline';
 import { readOptions, refuse } from '../scripts/options.ts';
 import { breaks, casesOf } from './breaks.ts';
 import { cases, situations, type Event } from './events.ts';
-import type { Order, Outcome } from './order.ts';
+import { found as seedsThatFound } from './found.ts';
+import type { Order, Outcome, Story } from './order.ts';
 
 const { values } = readOptions({
   options: {
     seeds: { type: 'string', default: '20' },
     from: { type: 'string', default: '1' },
+    /** These seeds in place of so many from one on: as 5,39,52. */
+    only: { type: 'string' },
+    /** The seeds that found something as well. */
+    found: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '10' },
     case: { type: 'string' },
     /** Agents, checks, and how often these run, as 2x20@10; small and by the seed without it. */
@@ -69,13 +74,12 @@ const seedsAProcess = 25;
 
 /** Plays in a process of its own. Gives what came of each, until `onOutcome` has enough. */
 async function play(
-  order: Omit<Order, 'folder' | 'minutes' | 'cases' | 'size'>,
+  order: Pick<Order, 'stories' | 'isTold'>,
   fault: string | undefined,
   onOutcome: (outcome: Outcome) => 'go on' | 'enough',
 ): Promise<void> {
-  const ofBreak = fault === undefined ? undefined : casesOf[fault];
   const full: Order = {
-    ...{ ...order, folder, minutes, cases: chosen ?? ofBreak ?? null },
+    ...{ ...order, folder, minutes },
     size: size === null ? null : { agents, checks, everySeconds },
   };
   const child = spawn(
@@ -92,19 +96,19 @@ async function play(
   }
 }
 
-/** Plays seeds in several processes at once. */
+/** Plays stories in several processes at once. */
 async function playAll(
-  seeds: readonly number[],
+  stories: readonly Story[],
   fault: string | undefined,
   onOutcome: (outcome: Outcome) => 'go on' | 'enough',
 ): Promise<void> {
-  const rest = [...seeds];
+  const rest = [...stories];
   let isEnough = false;
   await Promise.all(
     Array.from({ length: wholeNumber('jobs', 1) }, async () => {
       while (rest.length > 0 && !isEnough) {
         const own = rest.splice(0, seedsAProcess);
-        await play({ seeds: own, stories: null, isTold: false }, fault, (outcome) => {
+        await play({ stories: own, isTold: false }, fault, (outcome) => {
           if (onOutcome(outcome) === 'enough') isEnough = true;
           return isEnough ? 'enough' : 'go on';
         });
@@ -113,9 +117,15 @@ async function playAll(
   );
 }
 
+const storyOf = (seed: number, fault?: string, events: Event[] | null = null): Story => ({
+  ...{ seed, events },
+  cases: chosen ?? (fault === undefined ? null : (casesOf[fault] ?? null)),
+});
+
 async function playStory(seed: number, events: Event[] | null, fault?: string): Promise<Outcome> {
   let outcome: Outcome | undefined;
-  await play({ seeds: [seed], stories: [events], isTold: true }, fault, (given) => {
+  const stories = [storyOf(seed, fault, events)];
+  await play({ stories, isTold: true }, fault, (given) => {
     outcome = given;
     return 'go on';
   });
@@ -163,15 +173,22 @@ async function replay(): Promise<void> {
 }
 
 const from = wholeNumber('from', 0);
-const seeds = Array.from({ length: wholeNumber('seeds', 1) }, (_, index) => from + index);
+const seeds =
+  values.only?.split(',').map(Number) ??
+  Array.from({ length: wholeNumber('seeds', 1) }, (_, index) => from + index);
+if (!seeds.every(Number.isInteger)) refuse(`--only must be as 5,39,52: ${values.only}`);
 
 async function simulate(): Promise<void> {
   const outcomes: Outcome[] = [];
-  await playAll(seeds, undefined, (outcome) => {
+  const stories = [
+    ...seeds.map((seed) => storyOf(seed)),
+    ...(values.found ? seedsThatFound.map((each) => ({ ...each, events: null })) : []),
+  ];
+  await playAll(stories, undefined, (outcome) => {
     outcomes.push(outcome);
     if (!values.json && outcome.wrong.length > 0)
       console.log(
-        `seed ${outcome.seed}, trace ${outcome.hash}: ${outcome.wrong.slice(0, 3).join('; ')}`,
+        `seed ${outcome.seed}${outcome.cases === null ? '' : ` of ${outcome.cases.join()}`}, trace ${outcome.hash}: ${outcome.wrong.slice(0, 3).join('; ')}`,
       );
     return 'go on';
   });
@@ -183,7 +200,8 @@ async function simulate(): Promise<void> {
     for (const [name, times] of Object.entries(own)) met.set(name, (met.get(name) ?? 0) + times);
   const report = {
     seeds: outcomes.length,
-    failing: failing.map(({ seed, hash, wrong }) => ({ seed, hash, wrong })),
+    failing: failing.map(({ seed, cases: of, hash, wrong }) => ({ seed, cases: of, hash, wrong })),
+    cpuMs: Math.round(sum(({ cpuMs }) => cpuMs)),
     virtualMinutes: Math.round(sum(({ virtualMs }) => virtualMs) / 60_000),
     virtualSecondsPerCpuSecond: Math.round(
       sum((each) => each.virtualMs) / sum((each) => each.cpuMs),
@@ -213,7 +231,8 @@ async function findBreaks(): Promise<void> {
   for (const { name, breaks: what } of breaks.filter((each) => wanted.includes(each.name))) {
     let played = 0;
     let first: Outcome | undefined;
-    await playAll(seeds, name, (outcome) => {
+    const stories = seeds.map((seed) => storyOf(seed, name));
+    await playAll(stories, name, (outcome) => {
       played += 1;
       if (outcome.wrong.length > 0) first ??= outcome;
       return first === undefined ? 'go on' : 'enough';

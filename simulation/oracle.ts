@@ -31,6 +31,8 @@ const handOverShare = 0.6;
 const heardMs = 10 * second;
 /** An agent that is asked to end does so by then: runs end, and others have its checks. */
 const endsWithinMs = 45 * second;
+/** An agent that is given a check makes up for its slot by then. */
+const madeUpMs = 1_500;
 /** How much of the clocks' differences agents do not correct. */
 const clockToleranceMs = 3 * second;
 
@@ -43,12 +45,21 @@ class Oracle {
   readonly #play: Play;
   readonly wrong: string[] = [];
   #runs: Run[] = [];
+  #runOf: ReadonlyMap<string, Run> = new Map();
+  #numbered: ReadonlyMap<number, Run> = new Map();
   #results: Result[] = [];
-  readonly #visits: Map<string, Visit[]>;
+  readonly #visits: ReadonlyMap<string, Visit[]>;
+  readonly #visitsOfRun: ReadonlyMap<string, Visit[]>;
+  readonly #visitsOfCheck: ReadonlyMap<string, Visit[]>;
+  readonly #subjects: ReadonlyMap<string, Subject[]>;
 
   constructor(play: Play) {
+    const { visits } = play.targets;
     this.#play = play;
-    this.#visits = Map.groupBy(play.targets.visits, ({ resultId }) => resultId);
+    this.#visits = Map.groupBy(visits, ({ resultId }) => resultId);
+    this.#visitsOfRun = Map.groupBy(visits, ({ runId }) => runId);
+    this.#visitsOfCheck = Map.groupBy(visits, ({ checkId }) => checkId);
+    this.#subjects = Map.groupBy(play.subjects, ({ id }) => id);
   }
 
   get #db() {
@@ -81,11 +92,14 @@ class Oracle {
     const db = this.#db;
     this.#runs = await db.selectFrom('check_runs').selectAll().orderBy('id').execute();
     this.#results = await db.selectFrom('check_results').selectAll().orderBy('seq').execute();
+    this.#runOf = new Map(this.#runs.map((run) => [run.run_id, run]));
+    this.#numbered = new Map(this.#runs.map((run) => [run.id, run]));
     this.#programs();
     this.#slots();
     this.#doubles();
     this.#verdicts();
     this.#losses();
+    this.#repeats();
     this.#gaps();
     this.#drains();
     await this.#alerts();
@@ -102,7 +116,7 @@ class Oracle {
   }
 
   #subjectsOf(id: string): Subject[] {
-    return this.#play.subjects.filter((subject) => subject.id === id);
+    return this.#subjects.get(id) ?? [];
   }
 
   /** Each slot that was due has one run that has ended, or says truly why there was none. */
@@ -375,10 +389,10 @@ class Oracle {
       const what = `${name}, ${healthOfResult(result)} at ${at(result.started_at - epoch)}`;
       if (visits.length === 0) {
         // Runs of slots that are yet to come get other names.
-        const isRenamed = this.#play.targets.visits.some(
-          (visit) => visit.checkId === result.check_id && this.#isUncorrected(visit),
-        );
-        if (isRenamed) continue;
+        const isRenamed = this.#visitsOfCheck
+          .get(result.check_id)
+          ?.some((visit) => this.#isUncorrected(visit));
+        if (isRenamed === true) continue;
         this.wrong.push(`${what}: nobody visited`);
         continue;
       }
@@ -398,10 +412,8 @@ class Oracle {
 
   /** An attempt that another agent made again with another outcome stands as the next one. */
   #madeAgain({ check_run_id, attempt }: Result): Visit[] {
-    const run = this.#runs.find(({ id }) => id === check_run_id);
-    const visits = this.#play.targets.visits.filter(
-      (visit) => visit.runId === run?.run_id && visit.attempt < attempt,
-    );
+    const runId = this.#numbered.get(check_run_id)?.run_id ?? '';
+    const visits = (this.#visitsOfRun.get(runId) ?? []).filter((each) => each.attempt < attempt);
     return [...Map.groupBy(visits, (visit) => visit.attempt).values()]
       .filter((all) => new Set(all.map(({ host }) => host)).size > 1)
       .flat();
@@ -424,7 +436,7 @@ class Oracle {
   #numbers(): void {
     for (const { id, name } of this.#play.subjects) {
       if (this.#subjectsOf(id).some(({ isDeleted }) => isDeleted)) continue;
-      const all = this.#play.targets.visits.filter(({ checkId }) => checkId === id);
+      const all = this.#visitsOfCheck.get(id) ?? [];
       // A slot that comes again as the clock is set back has one result.
       const durable = all.filter(
         (visit) => this.#isDurable(visit) && !this.#isRunAgain(visit.runId),
@@ -469,7 +481,7 @@ class Oracle {
       if (visit === undefined) continue;
       const subjects = this.#subjectsOf(visit.checkId);
       if (subjects.some(({ isDeleted }) => isDeleted)) continue;
-      const run = this.#runs.find(({ run_id }) => run_id === visit.runId);
+      const run = this.#runOf.get(visit.runId);
       if (run !== undefined && run.late_results > 0) continue;
       const state = run === undefined ? 'no run' : `${run.state} ${run.missed_reason ?? ''}`;
       this.wrong.push(
@@ -478,9 +490,32 @@ class Oracle {
     }
   }
 
+  /** Who takes a check over begins no run whose FINAL result the control plane had before it gave the check. */
+  #repeats(): void {
+    if (this.#wrongTimes().length > 0) return;
+    const storedAt = new Map<number, number>();
+    for (const { check_run_id: id, result_type: type, created_at: stored } of this.#results)
+      if (type === 'FINAL') storedAt.set(id, stored - epoch);
+    for (const { run_id: runId, id, scheduled_for: slot, check_id: checkId } of this.#runs) {
+      const known = storedAt.get(id);
+      if (slot === null || known === undefined) continue;
+      for (const { attempt, from, host } of this.#visitsOfRun.get(runId) ?? []) {
+        const agent = this.#play.agents.find(({ name }) => name === host);
+        if (agent === undefined || attempt > 1 || from <= known + madeUpMs) continue;
+        const late = this.#spans(['stop', 'sleep', 'slow', 'drift', 'clock'], host);
+        // From its own disk it goes on before it hears anything.
+        const hasBegun = agent.away.some(({ to }) => to > known && to < from + madeUpMs);
+        if (hasBegun || overlaps(late, known, from) || this.#isCutOff(agent, known, from)) continue;
+        this.wrong.push(
+          `${this.#subjectsOf(checkId)[0]?.name}, slot ${at(slot - epoch)}: ${host} begins it at ${at(from)}, and its result was stored at ${at(known)}`,
+        );
+      }
+    }
+  }
+
   /** Whatever a clock says: where agents can act, a check is not left alone for long. */
   #gaps(): void {
-    const { agents, faults, subjects, targets, maintenances } = this.#play;
+    const { agents, faults, subjects, maintenances } = this.#play;
     const disturbances = [
       ...faults
         .filter(({ kind }) => /^(stop|sleep|slow|drain|kill|link|requests)/.test(kind))
@@ -489,7 +524,7 @@ class Oracle {
       ...maintenances,
     ];
     for (const { id, name, body, active, locations } of subjects) {
-      const times = targets.visits.flatMap(({ checkId, from }) => (checkId === id ? [from] : []));
+      const times = (this.#visitsOfCheck.get(id) ?? []).map(({ from }) => from);
       const mostMs = 2 * Number(body['frequencyOffset']) * second * locations.length + 40 * second;
       for (const { from, to } of active) {
         const end = Math.min(to, this.#play.world.now);
@@ -566,10 +601,8 @@ class Oracle {
 
   /** An agent that takes over runs what it does not know to be done: the first that ended counts. */
   #isRunAgain(runId: string): boolean {
-    const run = this.#runs.find(({ run_id }) => run_id === runId);
-    if (run === undefined || run.late_results === 0) return false;
-    const visits = this.#play.targets.visits.filter((visit) => visit.runId === runId);
-    const times = visits.map(({ from }) => from);
+    if ((this.#runOf.get(runId)?.late_results ?? 0) === 0) return false;
+    const times = (this.#visitsOfRun.get(runId) ?? []).map(({ from }) => from);
     // While the clock is wrong, another visit of that name may be of another slot.
     const wrong = this.#spans(['clock', 'drift'], 'control-plane');
     return !overlaps(wrong, Math.min(...times) - 5 * second, Math.max(...times) + 5 * second);

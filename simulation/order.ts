@@ -8,22 +8,27 @@ export interface Size {
   everySeconds: number;
 }
 
+export interface Story {
+  seed: number;
+  /** Only these; null for all. */
+  cases: readonly string[] | null;
+  /** In place of those that the seed draws. */
+  events: Event[] | null;
+}
+
 export interface Order {
   /** Null where it follows from the seed. */
   size: Size | null;
   folder: string;
-  seeds: number[];
+  stories: Story[];
   minutes: number;
-  /** Only these; null for all. */
-  cases: string[] | null;
-  /** In place of those that the seeds draw. */
-  stories: (Event[] | null)[] | null;
   /** The timeline is wanted also where all is well. */
   isTold: boolean;
 }
 
 export interface Outcome {
   seed: number;
+  cases: readonly string[] | null;
   hash: string;
   /** What was wrong. */
   wrong: string[];

@@ -1,11 +1,11 @@
-/** Plays the seeds of an order, one after the other. */
+/** Plays the stories of an order, one after the other. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { drawStory, type Event } from './events.ts';
+import { drawStory } from './events.ts';
 import { makeInstallation } from './installation.ts';
 import { judge } from './oracle.ts';
 import { beginsAt, calmMs, Play, settleMs } from './play.ts';
-import type { Order, Outcome } from './order.ts';
+import type { Order, Outcome, Story } from './order.ts';
 
 const realCpu = process.resourceUsage;
 const cpuMs = (): number => {
@@ -22,7 +22,7 @@ process.on('uncaughtException', (error) => (failed = error));
 const installation = await makeInstallation(folder);
 const forMs = order.minutes * 60_000;
 
-async function playOnce(seed: number, given: Event[] | null): Promise<Outcome> {
+async function playOnce({ seed, cases, events: given }: Story): Promise<Outcome> {
   const begunAt = cpuMs();
   failed = undefined;
   const play = new Play(seed, installation, folder, order);
@@ -32,7 +32,7 @@ async function playOnce(seed: number, given: Event[] | null): Promise<Outcome> {
     drawStory(world.chance('story'), {
       from: beginsAt + 10_000,
       to: forMs - settleMs - calmMs - 60_000,
-      only: order.cases,
+      only: cases,
     });
   let wrong: string[];
   try {
@@ -47,14 +47,14 @@ async function playOnce(seed: number, given: Event[] | null): Promise<Outcome> {
     const situations = Object.fromEntries(play.situations);
     const timeline = wrong.length > 0 || order.isTold ? [...world.timeline] : [];
     return {
-      ...{ seed, hash, wrong, events, situations, timeline, traced: world.traced },
+      ...{ seed, cases, hash, wrong, events, situations, timeline, traced: world.traced },
       ...{ virtualMs: world.now, cpuMs: cpuMs() - begunAt },
     };
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return {
-      ...{ seed, hash: world.hash, wrong: [`the play broke: ${text}`], events, situations: {} },
-      ...{ timeline: [...world.timeline], traced: world.traced },
+      ...{ seed, cases, hash: world.hash, wrong: [`the play broke: ${text}`], events },
+      ...{ situations: {}, timeline: [...world.timeline], traced: world.traced },
       ...{ virtualMs: world.now, cpuMs: cpuMs() - begunAt },
     };
   } finally {
@@ -62,8 +62,8 @@ async function playOnce(seed: number, given: Event[] | null): Promise<Outcome> {
   }
 }
 
-for (const [index, seed] of order.seeds.entries()) {
-  const outcome = await playOnce(seed, order.stories?.[index] ?? null);
+for (const story of order.stories) {
+  const outcome = await playOnce(story);
   process.stdout.write(`${JSON.stringify(outcome)}\n`);
 }
 rmSync(folder, { recursive: true, force: true });

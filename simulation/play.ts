@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pick } from '../proof/case.ts';
-import type { Event, ReceiverAnswer } from './events.ts';
+import { announcedMs, type Event, type ReceiverAnswer } from './events.ts';
 import { closeFiles } from './files.ts';
 import {
   AgentProgram,
@@ -25,9 +25,6 @@ export const beginsAt = 20 * second;
 /** How long after the last fault checks still run, and how long after that all must be settled. */
 export const calmMs = 90 * second;
 export const settleMs = 150 * second;
-
-/** How long before it begins people plan maintenance. */
-const announcedMs = [0, 15 * second, 60 * second];
 
 nameAddress(controlPlaneAddress, 'control-plane');
 nameAddress(receiverAddress, 'outside');

@@ -4,6 +4,7 @@
  */
 import SqliteDatabase from 'better-sqlite3';
 import { alertsAfter, type Result } from './alerts.ts';
+import { statements } from './files.ts';
 import { overlaps, type AgentProgram } from './hosts.ts';
 import type { Play } from './play.ts';
 import { epoch } from './world.ts';
@@ -23,18 +24,14 @@ const said = 5;
 const verdicts = ['failing', 'degraded', 'passing', 'unknown'] as const;
 
 const statusesSql = `
-  select s.check_id as id, c.group_id is not null and c.activated as counts, s.longest_run_ms as known, s.has_failures as failures, s.has_errors as errors, s.is_degraded as degraded,
-    r.has_failures as ofFailures, r.has_errors as ofErrors, r.is_degraded as ofDegraded
-  from check_statuses s
-  join checks c on c.id = s.check_id
-  join check_results r on r.check_id = s.check_id and r.result_type = 'FINAL'
-    and r.started_at = (select max(started_at) from check_results newest
-      where newest.check_id = s.check_id and newest.result_type = 'FINAL')`;
+  select s.check_id as id, c.group_id is not null and c.activated as counts, s.longest_run_ms as known,
+    s.has_failures as failures, s.has_errors as errors, s.is_degraded as degraded
+  from check_statuses s join checks c on c.id = s.check_id`;
 const incidentsSql = `
   select c.id, (select alert_type from check_alerts a where a.check_id = c.id order by seq desc limit 1) as alert,
     (select u.status from incidents i join incident_updates u on u.incident_id = i.id
       where i.check_id = c.id order by i.seq desc, u.seq desc limit 1) as incident
-  from checks c where c.activated = 1`;
+  from checks c where c.activated = 1 and c.id in (select value from json_each(?))`;
 
 const changedSql = `
   select check_id as id from check_results where seq > $results
@@ -54,10 +51,18 @@ interface Status {
   failures: number;
   errors: number;
   degraded: number;
-  ofFailures: number;
-  ofErrors: number;
-  ofDegraded: number;
 }
+type Reads = Record<
+  'version' | 'statuses' | 'incidents' | 'newest' | 'changed' | 'upTo' | 'results' | 'alerts',
+  SqliteDatabase.Statement
+>;
+
+interface IncidentOfCheck {
+  id: string;
+  alert: string | null;
+  incident: string | null;
+}
+
 /** What was so from an instant on. */
 interface Seen {
   at: number;
@@ -70,11 +75,11 @@ export class Watch {
   readonly #seen = new Map<string, Seen[]>();
   #db: SqliteDatabase.Database | null = null;
   #version: unknown = null;
-  #read: Record<
-    'statuses' | 'incidents' | 'newest' | 'changed' | 'upTo' | 'results' | 'alerts',
-    SqliteDatabase.Statement
-  > | null = null;
+  #statements = 0;
+  #read: Reads | null = null;
   #upTo: unknown = { results: 0, alerts: 0 };
+  /** The FINAL results of each check, as they were when it got one last. */
+  readonly #results = new Map<string, { all: readonly Result[]; newest: readonly Result[] }>();
 
   constructor(play: Play) {
     this.#play = play;
@@ -99,8 +104,9 @@ export class Watch {
     const newestSql = `select max(started_at) as at from check_results where result_type = 'FINAL'`;
     const alertsSql = `select alert_type as type from check_alerts where check_id = ? order by seq`;
     this.#read = {
+      version: db.prepare('pragma data_version').pluck(),
       ...{ statuses: db.prepare(statusesSql), incidents: db.prepare(incidentsSql) },
-      ...{ newest: db.prepare(newestSql), changed: db.prepare(changedSql) },
+      ...{ newest: db.prepare(newestSql).pluck(), changed: db.prepare(changedSql) },
       ...{ upTo: db.prepare(upToSql), results: db.prepare(resultsSql) },
       alerts: db.prepare(alertsSql),
     };
@@ -109,37 +115,37 @@ export class Watch {
 
   /** Compares what is stored, where something was stored since the last look. */
   look(): void {
-    const db = this.#open();
-    if (db === null) return;
-    const version = db.pragma('data_version', { simple: true });
-    if (version === this.#version) return;
+    if (statements.count === this.#statements) return;
+    if (this.#open() === null || this.#read === null) return;
+    const version = this.#read.version.get();
+    if (version !== this.#version) this.#compare(this.#read);
     this.#version = version;
-    this.#statuses(this.#read?.statuses.all() as Status[]);
-    this.#incidents(
-      this.#read?.incidents.all() as {
-        id: string;
-        alert: string | null;
-        incident: string | null;
-      }[],
-    );
-    this.#times();
-    this.#alerts();
+    this.#statements = statements.count;
+  }
+
+  #compare(read: Reads): void {
+    const changed = (read.changed.all(this.#upTo) as { id: string }[]).map(({ id }) => id);
+    if (changed.length > 0) this.#upTo = read.upTo.get();
+    for (const id of changed) {
+      const all = read.results.all(id) as Result[];
+      const newestAt = Math.max(...all.map(({ started_at: at }) => at));
+      this.#results.set(id, { all, newest: all.filter((each) => each.started_at === newestAt) });
+    }
+    this.#statuses(read.statuses.all() as Status[]);
+    this.#incidents(read.incidents);
+    this.#times(changed);
+    this.#alerts(changed, read.alerts);
   }
 
   /** What has to be said of the results of a check is said in the commit that stores them. */
-  #alerts(): void {
-    const read = this.#read;
-    if (read === null) return;
-    const changed = read.changed.all(this.#upTo) as { id: string }[];
-    if (changed.length === 0) return;
-    this.#upTo = read.upTo.get();
+  #alerts(changed: readonly string[], alerts: SqliteDatabase.Statement): void {
     const { subjects, maintenances, hasWrongClock } = this.#play;
     if (maintenances.length > 0 || hasWrongClock) return;
-    for (const { id } of changed) {
+    for (const id of changed) {
       const subject = subjects.find((each) => each.id === id);
       if (subject === undefined || subject.isParallel || this.#wasPaused(id)) continue;
-      const said = (read.alerts.all(id) as { type: string }[]).map(({ type }) => type);
-      const expected = alertsAfter(read.results.all(id) as Result[], subject.threshold);
+      const said = (alerts.all(id) as { type: string }[]).map(({ type }) => type);
+      const expected = alertsAfter(this.#results.get(id)?.all ?? [], subject.threshold);
       if (said.join() !== expected.join())
         this.#say(
           `${subject.name}: alerts ${said.join() || 'none'}, not ${expected.join() || 'none'} yet`,
@@ -162,30 +168,35 @@ export class Watch {
         failures === 1 ? 'failing' : degraded === 1 ? 'degraded' : 'passing',
       );
     this.#note('group', verdicts.find((each) => ofGroup.some((of) => of === each)) ?? 'unknown');
-    for (const [id, all] of Map.groupBy(rows, (row) => row.id)) {
-      const [first] = all;
-      if (first === undefined) continue;
-      this.#note(id, `${first.failures} ${first.errors} ${first.degraded}`);
+    for (const { id, failures, errors, degraded } of rows) {
+      const status = `${failures} ${errors} ${degraded}`;
+      this.#note(id, status);
       // Times of results are moved with the clock.
       if (this.#play.hasWrongClock) continue;
-      const isSo = all.some(
-        (row) =>
-          row.errors === row.ofErrors &&
-          (row.ofErrors === 1 ||
-            (row.failures === row.ofFailures && row.degraded === row.ofDegraded)),
+      const newest = this.#results.get(id)?.newest ?? [];
+      const isSo = newest.some(
+        (result) =>
+          errors === result.has_errors &&
+          (errors === 1 || (failures === result.has_failures && degraded === result.is_degraded)),
       );
-      if (!isSo)
+      if (!isSo && newest.length > 0)
         this.#say(
-          `${this.#nameOf(id)}: its status is not that of its newest result: ${JSON.stringify(first)}`,
+          `${this.#nameOf(id)}: its status is ${status}, not that of its newest result: ${JSON.stringify(newest)}`,
         );
     }
   }
 
   /** An incident is open as long as its check fails: from the alert to the recovery. */
-  #incidents(rows: readonly { id: string; alert: string | null; incident: string | null }[]): void {
+  #incidents(statement: SqliteDatabase.Statement): void {
+    const services = new Map(
+      this.#play.subjects.flatMap(({ id, serviceId }) =>
+        serviceId === null ? [] : [[id, serviceId]],
+      ),
+    );
+    if (services.size === 0) return;
+    const rows = statement.all(JSON.stringify([...services.keys()])) as IncidentOfCheck[];
     for (const { id, alert, incident } of rows) {
-      const { serviceId } = this.#play.subjects.find((subject) => subject.id === id) ?? {};
-      if (serviceId == null) continue;
+      const serviceId = services.get(id) ?? '';
       const isOpen = incident !== null && incident !== 'RESOLVED';
       this.#note(serviceId, isOpen ? 'major_outage' : 'operational');
       if (isOpen && (alert === null || alert.endsWith('RECOVERY')))
@@ -211,7 +222,7 @@ export class Watch {
   }
 
   /** No result stands at a time that is yet to come. */
-  #times(): void {
+  #times(changed: readonly string[]): void {
     const { world, controlPlane, faults } = this.#play;
     const steps = faults.filter(
       ({ kind, where }) => kind === 'clock' && where === controlPlane.name,
@@ -234,7 +245,10 @@ export class Watch {
     // An agent that began with a wrong clock and no word from the control plane cannot know better.
     if (this.#play.agents.some((agent) => this.#beganWrong(agent))) return;
     const wall = epoch + world.now + controlPlane.wall.aheadAt(world.now);
-    const { at } = this.#read?.newest.get() as { at: number | null };
+    // Those that are stored already are moved with the clock alone.
+    const at = this.#play.hasWrongClock
+      ? (this.#read?.newest.get() as number | null)
+      : Math.max(...changed.map((id) => this.#results.get(id)?.newest[0]?.started_at ?? 0));
     if (at !== null && at > wall + aheadMs)
       this.#say(`a result stands ${((at - wall) / second).toFixed(1)} s ahead`);
   }

@@ -136,6 +136,10 @@ export class Scheduler {
       known.check = check;
       return;
     }
+    const { finishedSlot = Number.NEGATIVE_INFINITY } = check;
+    // Another agent may have had the check meanwhile.
+    if (finishedSlot > (this.#lastSlot.get(check.id) ?? Number.NEGATIVE_INFINITY))
+      this.#lastSlot.set(check.id, finishedSlot);
     this.#begin(check, schedule, key, this.#options.clock.now());
   }
 

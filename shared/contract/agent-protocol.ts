@@ -94,6 +94,8 @@ export const assignedCheck = z.object({
   locations: z.array(z.string()),
   /** Slots before this instant are not run. */
   scheduleFrom: instant,
+  /** The newest slot with a FINAL result, if it is recent: who takes the check over goes on after it. */
+  finishedSlot: instant.exactOptional(),
   /** The effective strategy; null means no retries. */
   retryStrategy: retryStrategy.nullable(),
   /** Type-specific fields: request, limits, shouldFail. */

@@ -3,19 +3,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import test, { suite } from 'node:test';
+import test from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '@monitor/shared/clock.ts';
-import {
-  protocolVersion,
-  type AssignedCheck,
-  type CheckInRequest,
-} from '@monitor/shared/contract/agent-protocol.ts';
+import { protocolVersion, type AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import { createKeyFile } from '@monitor/shared/encryption/encryption.ts';
 import { readRecipients } from '../../agent/encryption/recipients.ts';
 import { Outbox } from '../../agent/worker/outbox.ts';
-import { FakeControlPlane, refusalBy, type Misbehaviour } from '../support/fake-control-plane.ts';
+import { FakeControlPlane, refusalBy } from '../support/fake-control-plane.ts';
 import { openAgent, silent } from '../support/in-process.ts';
 import { definitionOf } from '../support/runner-context.ts';
 import { scaledClock } from '../support/scaled-clock.ts';
@@ -62,46 +58,6 @@ async function setUp() {
     },
   };
 }
-
-const misbehaviours: [string, Misbehaviour][] = [
-  ['answers 500', { kind: 'status', status: 500 }],
-  [
-    'answers 429 with Retry-After',
-    { kind: 'status', status: 429, headers: { 'retry-after': '1' } },
-  ],
-  ["shows a proxy's page with status 200", { kind: 'html' }],
-  ['resets the connection', { kind: 'reset' }],
-];
-
-suite('no result is lost when the control plane', () => {
-  for (const [name, how] of misbehaviours) {
-    test(name, async () => {
-      await using world = await setUp();
-      const { fake, target } = world;
-      fake.misbehave('submitResults', how);
-      const checks = Array.from({ length: 20 }, () => check(target.url));
-      fake.assign(...checks);
-      await fake.until('two failed tries', () => (fake.misbehaved.get('submitResults') ?? 0) >= 2);
-      fake.misbehave('submitResults', null);
-      await fake.until('all results', () => fake.results.size >= checks.length);
-      assert.deepEqual(
-        fake.outcomes.filter(({ outcome }) => outcome !== 'accepted'),
-        [],
-      );
-    });
-  }
-
-  test('goes away and comes back', async () => {
-    await using world = await setUp();
-    const { fake, target } = world;
-    const checks = Array.from({ length: 5 }, () => check(target.url));
-    fake.assign(...checks);
-    await fake.until('the assignment was taken', () => fake.requestsOf('checkIn').length >= 2);
-    await fake.goOffline();
-    await fake.goOnline();
-    await fake.until('all results', () => fake.results.size >= checks.length);
-  });
-});
 
 test('an agent whose protocol is not spoken goes on and keeps all it has until it is', async () => {
   using folder = temporaryFolder();
@@ -150,26 +106,6 @@ test('an agent whose protocol is not spoken goes on and keeps all it has until i
   );
   const isUp = { status: 'ok', controlPlane: 'up' };
   while (!isDeepStrictEqual(await health(), isUp)) await setTimeout(20);
-});
-
-test('an agent that drains gives its checks to others while its last run lasts', async () => {
-  await using world = await setUp();
-  const { fake, agent } = world;
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const { promise: begun, resolve: begin } = Promise.withResolvers<undefined>();
-  await using slow = await httpServer((_request, response) => {
-    begin(undefined);
-    void promise.then(() => response.end('ok'));
-  });
-  fake.assign(check(slow.url));
-  await begun;
-  const drained = agent.drain();
-  const offered = () => (fake.requestsOf('checkIn').at(-1)?.body as CheckInRequest).capabilities;
-  await fake.until('it stands down', () => offered().checkTypes.length === 0);
-  assert.equal(fake.results.size, 0);
-  resolve(undefined);
-  assert.equal(await drained, 0);
-  assert.equal(fake.results.size, 1);
 });
 
 test('an agent that was asked for readable results and lost its memory goes on to encrypt as before', async () => {
@@ -278,18 +214,4 @@ test('a job that is cancelled ends at once and is recorded as cancelled', async 
     [result.isCancelled, result.hasFailures, result.errorMessages],
     [true, false, []],
   );
-});
-
-test('the clock of the control plane is followed when it is far from that of the agent', async () => {
-  using folder = temporaryFolder();
-  await using target = await httpServer((_request, response) => response.end('ok'));
-  await using fake = await FakeControlPlane.start();
-  fake.clockOffsetMs = 3_600_000;
-  await using agent = await openAgent(join(folder.path, 'a'), fake.url, fake.key, systemClock);
-  await agent.ready;
-  fake.assign(check(target.url));
-  await fake.until('a result', () => fake.results.size > 0);
-  const [result] = fake.results.values();
-  assert.ok(result?.kind === 'result');
-  assert.ok(Math.abs(result.startedAt - (Date.now() + 3_600_000)) < 60_000);
 });

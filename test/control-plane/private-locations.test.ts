@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { startTestControlPlane } from '../support/control-plane.ts';
-import { checkInOf } from '../support/fake-agent.ts';
+import type { CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
+import { checkInOf, FakeAgent } from '../support/fake-agent.ts';
 
 const checkIn = checkInOf({}, ['URL']);
 
@@ -111,6 +112,32 @@ test('an agent that waits when its key is revoked learns nothing more', async ()
     request: { url: 'https://user:pw@internal.example' },
   });
   assert.equal((await waiting).status, 401);
+});
+
+test('an agent with a key that was made since others came hears what changes while it waits', async () => {
+  await using cp = await startTestControlPlane();
+  const { body: location } = await cp.api('POST', '/v1/private-locations', {
+    ...{ name: 'Here', slugName: 'here' },
+  });
+  for (let index = 0; index < 8; index += 1)
+    await cp.api('POST', '/v1/checks/url', {
+      ...{ name: `check ${index}`, privateLocations: ['here'] },
+      request: { url: 'https://a.example' },
+    });
+  const old = new FakeAgent(cp, location.keys[0].rawKey as string);
+  await old.checkIn(['URL']);
+  const { body: key } = await cp.api('POST', `/v1/private-locations/${location.id}/keys`);
+  const young = new FakeAgent(cp, key.rawKey as string);
+  await young.checkIn(['URL']);
+  const waiting = young.call<CheckInAnswer>(
+    'check-in',
+    checkInOf({ agentId: young.id, snapshot: young.snapshot, waitMs: 20_000 }, ['URL']),
+  );
+  // What came before these has been looked at, and waits.
+  for (let round = 0; round < 3; round += 1) await old.checkIn(['URL']);
+  await old.call('goodbye', { agentId: old.id }, 204);
+  const { upserts } = await waiting;
+  assert.ok(upserts.length > 0, 'it has the checks of the other one');
 });
 
 test('a location that a group uses cannot be deleted', async () => {

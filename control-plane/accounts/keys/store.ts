@@ -11,6 +11,7 @@ import type {
   LocationPrincipal,
 } from '../../http/authenticate.ts';
 import { makeKey } from '../../core/keys.ts';
+import { raiseLocations } from '../../core/location-versions.ts';
 import { previousTokenMs } from './console-sessions.ts';
 
 /** "Last used" is kept to the minute, so that a busy key does not write at every request. */
@@ -306,6 +307,8 @@ export async function createLocationKey(
       updated_at: null,
     })
     .execute();
+  // Whoever knows the keys of the location takes one that it does not know for revoked.
+  await raiseLocations(db, accountId, [location]);
   return { id, rawKey, maskedKey, createdAt };
 }
 

@@ -217,6 +217,34 @@ test('slots that were finished in the future, by a clock that was ahead, are for
   assert.equal(ran.length, 1);
 });
 
+const latest = slotAtOrAfter(schedule, start - 10_000 + 1);
+for (const [name, finished, finishedSlot, first] of [
+  ['nothing is known of', undefined, undefined, latest],
+  ['another agent has run the latest slot of', undefined, latest, latest + 10_000],
+  ['another agent has run an earlier slot of', undefined, latest - 10_000, latest],
+  [
+    'this agent has run one slot and another agent the next of',
+    latest - 10_000,
+    latest,
+    latest + 10_000,
+  ],
+  [
+    'this agent has run a later slot than another agent of',
+    latest,
+    latest - 10_000,
+    latest + 10_000,
+  ],
+  ['an agent with a clock that was ahead has run a slot of', undefined, start + 60_000, latest],
+] as const) {
+  test(`${name} a check: it begins where it should`, () => {
+    const { raw, scheduler, ran } = setUp(finished === undefined ? [] : [[id, finished]]);
+    const known = finishedSlot === undefined ? {} : { finishedSlot };
+    scheduler.apply('here', [check(known)], [], true);
+    raw.advance(15_000);
+    assert.equal(ran[0], first);
+  });
+}
+
 test('sleep of the machine passes for the schedule: its slots are missed, not forgotten', () => {
   const raw = new TestClock(start);
   let sleptMs = 0;

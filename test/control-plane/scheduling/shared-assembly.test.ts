@@ -4,6 +4,8 @@ import test from 'node:test';
 import { SharedAssembly } from '../../../control-plane/scheduling/shared-assembly.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { StatementCount } from '../../support/interleaving.ts';
+import { runRow } from '../../support/result-rows.ts';
+import { minute, now, setUp } from '../../support/results.ts';
 
 const location = 'eu-west-1';
 
@@ -17,10 +19,11 @@ async function makeCheck(cp: TestControlPlane, name: string): Promise<string> {
 }
 
 function assemblyOf(cp: TestControlPlane) {
-  const { db, secrets } = cp.controlPlane.services;
+  const { services } = cp.controlPlane;
   const statements = new StatementCount();
   const place = { accountId: cp.accountId, location };
-  const assembly = new SharedAssembly({ db: db.withPlugin(statements), secrets }, place);
+  const db = services.db.withPlugin(statements);
+  const assembly = new SharedAssembly({ ...services, db }, place);
   return { statements, assembly };
 }
 
@@ -69,4 +72,37 @@ test('a secret that cannot be decrypted fails the polls that need it alone', asy
   ]);
   assert.equal(one.status, 'fulfilled');
   assert.equal(other.status, 'rejected');
+});
+
+test('an assignment says which slot has its FINAL result, and nothing of one that may still get it', async () => {
+  await using bench = await setUp();
+  const { assembly } = assemblyOf(bench.cp);
+  const slotOf = async (at: number, fields: Parameters<typeof bench.submit>[3]) => {
+    const check = await bench.check('url');
+    await bench.submit(check, 'URL', at, fields);
+    const [assigned] = await assembly.assemble([check], null);
+    return { check, slot: assigned?.finishedSlot };
+  };
+  const recent = now - minute / 3;
+  const { check, slot } = await slotOf(recent, { hasFailures: true });
+  assert.equal(slot, recent);
+  const later = { ...runRow({ accountId: bench.cp.accountId, checkId: check }, now), location };
+  const { db } = bench.cp.controlPlane.services;
+  await db
+    .insertInto('check_runs')
+    .values([
+      { ...later, run_id: randomUUID(), scheduled_for: recent + 1, state: 'MISSED' },
+      { ...later, run_id: randomUUID(), scheduled_for: recent + 2, state: 'RUNNING' },
+    ])
+    .execute();
+  assert.equal((await assembly.assemble([check], null))[0]?.finishedSlot, recent);
+  const attempt = { resultType: 'ATTEMPT', hasFailures: true } as const;
+  assert.equal((await slotOf(recent, attempt)).slot, undefined, 'its run goes on');
+  assert.equal(
+    (await slotOf(recent, { runLocation: 'us-east-1' })).slot,
+    undefined,
+    'at another location',
+  );
+  assert.equal((await slotOf(now - 2 * minute, {})).slot, undefined, 'nobody makes up for it');
+  assert.equal((await slotOf(now + minute / 2, {})).slot, undefined, 'by a clock that was ahead');
 });

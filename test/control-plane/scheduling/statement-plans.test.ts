@@ -37,7 +37,7 @@ test('a check-in looks checks up by their ids, and reads no other check of the a
   const recorder = new Recorder();
   const db = services.db.withPlugin(recorder);
   const place = { accountId: cp.accountId, location };
-  await new SharedAssembly({ db, secrets: services.secrets }, place).assemble([id], null);
+  await new SharedAssembly({ ...services, db }, place).assemble([id], null);
   await runFirst({ ...services, db }, place, [id]);
   const plans: string[] = [];
   for (const node of recorder.nodes) {
