@@ -226,21 +226,6 @@ const own: readonly Break[] = [
     from: `      this.#isRefused = failure !== null && !failure.retryable;`,
     to: `      if (failure?.statusCode != null) outbox.acknowledge(records.map(({ seq }) => seq));`,
   },
-  {
-    name: 'outage-counts',
-    breaks: 'time in which the control plane could hear no ping counts for jobs',
-    file: 'control-plane/heartbeats/move-deadlines.ts',
-    from: `      fails_at: set('fails_at', '+', shiftOf(gap)),
-    }))
-    .where('fails_at', 'is not', null)
-    .execute();
-  if (lostMs === 0) return;`,
-    to: `      fails_at: set('fails_at', '+', shiftOf({ ...gap, lostMs: 0 })),
-    }))
-    .where('fails_at', 'is not', null)
-    .execute();
-  if (lostMs >= 0) return;`,
-  },
 ];
 
 /** Those of the proof too, but for what only real processes show. */
@@ -288,7 +273,6 @@ export const casesOf: Readonly<Record<string, string[]>> = {
   'finished-too-far': ['drain', 'kill'],
   'window-uncached': ['people', 'kill'],
   'answer-acknowledges': ['requests'],
-  'outage-counts': ['kill', 'suspend', 'update'],
 };
 
 /** From now on the source is loaded with its fault. */

@@ -53,12 +53,14 @@ const unknown = chosen?.find((name) => !(name in cases));
 if (unknown !== undefined)
   refuse(`There is no case "${unknown}"; there are ${Object.keys(cases).join(', ')}.`);
 const size =
-  /^(\d+)x(\d+)@(10|20|30)$/
+  /^(\d+)x(\d+)@(10|20|30|60)$/
     .exec(values.size ?? '')
     ?.slice(1)
     .map(Number) ?? null;
 if (values.size !== undefined && (size === null || size.includes(0)))
-  refuse(`--size must be as 2x20@10 (agents, checks, every 10, 20 or 30 seconds): ${values.size}`);
+  refuse(
+    `--size must be as 2x20@10 (agents, checks, every 10, 20, 30 or 60 seconds): ${values.size}`,
+  );
 const [agents = 0, checks = 0, everySeconds = 0] = size ?? [];
 const broken = breaks.map(({ name }) => name);
 const wanted = values.break?.includes('all') === true ? broken : (values.break ?? []);

@@ -4,7 +4,7 @@
  */
 import type { Selectable } from 'kysely';
 import type { Database } from '../control-plane/db/tables.ts';
-import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
+import { scheduleOf, slotAtOrAfter, type Schedule } from '@monitor/shared/domain/frequency.ts';
 import { alertsAfter, healthOfResult } from './alerts.ts';
 import { overlaps, type AgentProgram, type Span } from './hosts.ts';
 import type { Play, Subject } from './play.ts';
@@ -38,6 +38,13 @@ const clockToleranceMs = 3 * second;
 
 type Run = Selectable<Database['check_runs']>;
 type Result = Selectable<Database['check_results']>;
+
+const scheduleOfSubject = ({ id: checkId, body }: Subject): Schedule =>
+  scheduleOf({
+    checkId,
+    frequency: Number(body['frequency']),
+    frequencyOffset: Number(body['frequencyOffset']),
+  });
 
 const at = (ms: number): string => `${(ms / second).toFixed(3)} s`;
 
@@ -125,9 +132,8 @@ class Oracle {
     const bySlot = Map.groupBy(this.#runs, (run) => `${run.check_id}@${run.scheduled_for}`);
     const known = new Set<string>();
     for (const subject of this.#play.subjects) {
-      const { id: checkId, body } = subject;
-      const frequencyOffset = Number(body['frequencyOffset']);
-      const schedule = scheduleOf({ checkId, frequency: 0, frequencyOffset });
+      const { id: checkId } = subject;
+      const schedule = scheduleOfSubject(subject);
       const { intervalMs } = schedule;
       const last = Math.max(0, ...subject.active.map(({ to }) => to));
       for (let slot = slotAtOrAfter(schedule, epoch); slot <= epoch + last; slot += intervalMs) {
@@ -168,7 +174,7 @@ class Oracle {
   /** Whether a change came so close that the slot may be run or not. */
   #isOpen(subject: Subject, due: number): boolean {
     const all = this.#subjectsOf(subject.id);
-    const interval = Number(subject.body['frequencyOffset']) * second;
+    const interval = scheduleOfSubject(subject).intervalMs;
     return (
       all.some(({ changes }) =>
         changes.some(
@@ -248,7 +254,7 @@ class Oracle {
 
   /** With no other agent there it goes on where it was, and makes up for the latest slot. */
   #isAloneTroubled(subject: Subject, agent: AgentProgram, due: number): boolean {
-    const interval = Number(subject.body['frequencyOffset']) * second;
+    const interval = scheduleOfSubject(subject).intervalMs;
     const reach = due + Math.min(interval, latestStartMs);
     const sleeps = this.#spans(['sleep'], agent.name);
     const isAway = agent.away.some(
@@ -523,9 +529,11 @@ class Oracle {
       ...agents.flatMap(({ away }) => away.map(({ askedAt, to }) => ({ from: askedAt, to }))),
       ...maintenances,
     ];
-    for (const { id, name, body, active, locations } of subjects) {
+    for (const subject of subjects) {
+      const { id, name, active, locations } = subject;
       const times = (this.#visitsOfCheck.get(id) ?? []).map(({ from }) => from);
-      const mostMs = 2 * Number(body['frequencyOffset']) * second * locations.length + 40 * second;
+      const { intervalMs } = scheduleOfSubject(subject);
+      const mostMs = 2 * intervalMs * locations.length + 40 * second;
       for (const { from, to } of active) {
         const end = Math.min(to, this.#play.world.now);
         const seen = [from, ...times.filter((each) => each > from && each < end), end];

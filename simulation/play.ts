@@ -234,14 +234,20 @@ export class Play {
   async #addSubject(serviceId: string | null = null): Promise<void> {
     const random = this.#random;
     const index = this.#made++;
-    const url = `http://10.2.0.${index + 1}/`;
+    const url = `http://10.2.${Math.floor((index + 1) / 250)}.${(index + 1) % 250}/`;
     const locations = this.places.map(({ slug }) => slug);
     const isParallel = locations.length > 1 && random() < 0.5;
     const threshold = pick(random, [1, 1, 2]);
     const retries = random() < 0.3 ? 1 : 0;
     const body = {
-      ...{ name: `check ${index}`, frequency: 0 },
-      frequencyOffset: this.#size?.everySeconds ?? pick(random, [10, 10, 20, 30]),
+      name: `check ${index}`,
+      // Below a minute the offset is the interval, in seconds.
+      ...(this.#size?.everySeconds === 60
+        ? { frequency: 1, frequencyOffset: 5 }
+        : {
+            frequency: 0,
+            frequencyOffset: this.#size?.everySeconds ?? pick(random, [10, 10, 20, 30]),
+          }),
       ...{ privateLocations: locations, runParallel: isParallel, ...limits },
       request: { url, method: 'GET', assertions: [] },
       useGlobalAlertSettings: false,
@@ -567,7 +573,14 @@ export class Play {
     const change =
       does === 'rename'
         ? { name: `${subject.name}, renamed` }
-        : { frequencyOffset: subject.body['frequencyOffset'] === 10 ? 20 : 10 };
+        : {
+            frequencyOffset:
+              subject.body['frequencyOffset'] !== 10
+                ? 10
+                : subject.body['frequency'] === 0
+                  ? 20
+                  : 5,
+          };
     await caller.insist('PUT', path, change);
     if (does === 'edit') {
       // Other slots from now on: those of each time are counted by the definition of that time.
