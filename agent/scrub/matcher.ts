@@ -234,14 +234,16 @@ interface Run {
   readonly end: number;
 }
 
-/** The run around a position, from up to `most` bytes before it. */
+/** The run around a position, from up to `most` bytes before it; further on than that, prose would be one run. */
 function runAt(text: Uint8Array, at: number, most: number): Run {
   const isWithin = (place: number): boolean =>
     isBase64[text[place] as number] === 1 || gapAt(text, place) > 0;
   let start = at;
   while (start > Math.max(0, at - most) && isWithin(start - 1)) start -= 1;
   let end = at;
-  while (end < text.length && isWithin(end)) end += Math.max(1, gapAt(text, end));
+  const isBlank = (place: number): boolean => text[place] === 0x20 || text[place] === 0x09;
+  while (end < text.length && isWithin(end) && (end < at + most || !isBlank(end)))
+    end += Math.max(1, gapAt(text, end));
   const characters = Buffer.allocUnsafe(end - start);
   const places = new Uint32Array(end - start);
   let length = 0;
