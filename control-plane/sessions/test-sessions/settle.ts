@@ -134,17 +134,26 @@ export async function settleTestSession(
   });
 }
 
-/** Which of these locations had no agent for a while. One whose agents restart is not among them. */
+/** More than a sentence names. */
+const namedLocations = 5;
+
+/**
+ * Which of these locations had no agent for a while, and which of all have one now. One whose agents restart is
+ * not among the first.
+ */
 async function unservedOf(
   { clock, db }: Pick<Services, 'clock' | 'db'>,
   accountId: string,
   locations: readonly string[],
-): Promise<ReadonlySet<string>> {
+): Promise<{ without: ReadonlySet<string>; others: string[] }> {
   const states = await db
     .selectFrom('location_states')
     .select(['location', 'served_since', 'unserved_since'])
     .where('account_id', '=', accountId)
-    .where('location', 'in', eachOf(locations))
+    .where((where) =>
+      where.or([where('location', 'in', eachOf(locations)), where('served_since', 'is not', null)]),
+    )
+    .orderBy('location')
     .execute();
   const until = clock.now() - unservedAfterMs;
   const served = new Set(
@@ -152,7 +161,10 @@ async function unservedOf(
       state.served_since !== null || (state.unserved_since ?? 0) > until ? [state.location] : [],
     ),
   );
-  return new Set(locations.filter((location) => !served.has(location)));
+  return {
+    without: new Set(locations.filter((location) => !served.has(location))),
+    others: states.flatMap((state) => (state.served_since === null ? [] : [state.location])),
+  };
 }
 
 /** Ends the runs of a session that no agent of their location could have taken for a while. */
@@ -169,9 +181,12 @@ async function endUnserved(services: Services, session: TestSessionRow): Promise
     .execute();
   if (open.length === 0) return [];
   const locations = [...new Set(open.map((row) => row.location))];
-  const without = await unservedOf(services, accountId, locations);
+  const { without, others } = await unservedOf(services, accountId, locations);
   const unserved = open.filter((row) => without.has(row.location));
   if (unserved.length === 0) return [];
+  // Whoever has just installed it tests a project that names a location of another installation.
+  const hint =
+    others.length === 0 ? '' : `; agents serve ${others.slice(0, namedLocations).join(', ')}`;
   return commits.run(async (db) => {
     const trials = unserved.map((row) => row.trial_id ?? '');
     await lockChecks(db, trials);
@@ -181,7 +196,7 @@ async function endUnserved(services: Services, session: TestSessionRow): Promise
       // An agent may have begun it a moment ago.
       const [runId] = await dropWaitingJobs(db, { accountId, checkId: row.trial_id ?? '' });
       if (runId === undefined) continue;
-      const error = `no agent serves ${row.location}`;
+      const error = `no agent serves ${row.location}${hint}`;
       await writeEnding(db, row.id, endedWithout('FAILED', error, clock.now()));
       ended.push(runId);
     }

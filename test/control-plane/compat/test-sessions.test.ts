@@ -333,11 +333,14 @@ test('a session waits for an agent that left a moment ago', async () => {
     checkRunJobs: [job('suite')],
   });
   const read = async () => (await cp.api('GET', `/v1/test-sessions/${body.testSessionId}`)).body;
+  const other = new FakeAgent(cp, await cp.locationKey('us-east-1'));
   // The agent counts for some seconds more: it restarts, perhaps.
   await passTime(clock, 95_000);
   assert.equal((await read()).status, 'RUNNING');
+  await other.checkIn(types, ['2025.04'], ['chromium']);
   await passTime(clock, 15_000);
-  assert.equal((await read()).results[0].error, `no agent serves ${location}`);
+  const said = `no agent serves ${location}; agents serve us-east-1`;
+  assert.equal((await read()).results[0].error, said);
 });
 
 test('a session is settled however many others are open before it', async () => {
