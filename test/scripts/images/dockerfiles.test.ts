@@ -125,16 +125,31 @@ function loadedBy(file: string, found = new Set<string>()): Set<string> {
   return found;
 }
 
-test('the stage that installs runtimes has every file that this loads', () => {
-  const copied = agent
-    .filter(({ name, stage }) => name === 'COPY' && stage === 'runtime-installer')
-    .flatMap(({ words }) => words.slice(0, -1));
-  const loaded = [...loadedBy('scripts/images/inside/install-runtimes.ts')];
-  assert.ok(loaded.length > 10, loaded.join());
-  const missing = loaded.filter(
-    (file) => !copied.some((each) => file === each || file.startsWith(`${each}/`)),
+test('a stage that runs a program of the repository has every file that this loads', () => {
+  const programs = [...dockerfiles].flatMap(([file, instructions]) =>
+    instructions
+      .filter(({ name }) => name === 'RUN')
+      .flatMap(({ stage, text }) =>
+        [...text.matchAll(/\bnode (scripts\/\S+\.ts)/g)].map(([, program = '']) => ({
+          ...{ file, program, stages: lineage(instructions, stage), instructions },
+        })),
+      ),
   );
-  assert.deepEqual(missing, []);
+  assert.deepEqual(
+    programs.map(({ program }) => program).filter((each) => each.includes('build/main')).length,
+    2,
+  );
+  for (const { file, program, stages, instructions } of programs) {
+    const copied = instructions
+      .filter(({ name, stage, words }) => {
+        return name === 'COPY' && stages.includes(stage) && !words[0]?.startsWith('--from');
+      })
+      .flatMap(({ words }) => words.slice(0, -1));
+    const missing = [...loadedBy(program)].filter(
+      (each) => !copied.some((one) => each === one || each.startsWith(`${one}/`)),
+    );
+    assert.deepEqual(missing, [], `${file}: ${program}`);
+  }
 });
 
 test('the full image has 2026.04 and 2025.04, the migration image 2024.09 too', () => {
