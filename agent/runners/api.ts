@@ -166,6 +166,7 @@ async function observe(
       {
         ...prepared.http,
         followRedirects: request.followRedirects,
+        isHttp2: request.httpVersion === 'HTTP/2',
         skipSsl: request.skipSSL,
         ipFamily: request.ipFamily,
         trail: run.trail,

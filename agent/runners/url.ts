@@ -81,6 +81,7 @@ export async function runUrl(
       {
         ...{ method: 'GET', url, headers: {}, body: null, stopBytes },
         followRedirects: request.followRedirects,
+        isHttp2: request.httpVersion === 'HTTP/2',
         skipSsl: request.skipSSL,
         ipFamily: request.ipFamily,
         headersOfEach: () => ({

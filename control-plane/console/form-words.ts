@@ -74,6 +74,7 @@ export const labels: Readonly<Record<string, string>> = {
   'apiCheckDefaults.url': 'Base URL',
   ipFamily: 'IP version',
   skipSSL: 'Accepts any certificate',
+  httpVersion: 'HTTP version',
   followRedirects: 'Follows redirects',
   bodyType: 'Body type',
   queryParameters: 'Query parameters',
@@ -161,6 +162,7 @@ export const labels: Readonly<Record<string, string>> = {
 export const folded: ReadonlySet<string> = new Set([
   'followRedirects',
   'skipSSL',
+  'httpVersion',
   'ipFamily',
   'basicAuth',
   'queryParameters',

@@ -38,6 +38,8 @@ export interface HttpRequest extends BodyLimits {
   headers: Headers;
   body: Buffer | null;
   followRedirects: boolean;
+  /** By HTTP/2: the first URL is `https:`; redirects to `http:` go by HTTP/1.1. */
+  isHttp2?: boolean;
   skipSsl: boolean;
   ipFamily: IpFamily;
   /** Further headers, created for each request of the chain. */
@@ -186,6 +188,10 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
     ipFamily: 'address' in resolution ? resolution.address.family : request.ipFamily,
   };
   if ('failure' in resolution) return { ...hop, failure: resolution.failure };
+  if (request.isHttp2 === true && url === request.url && url.protocol !== 'https:') {
+    const detail = 'HTTP/2 is spoken by `https:` alone';
+    return { ...hop, failure: failureOf('connect', 'INVALID_REQUEST', url.host, detail) };
+  }
   const identity: Identity | Failure =
     request.secureContext === undefined
       ? identityOf(url, surroundings.clientCertificates)
@@ -204,6 +210,7 @@ async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {
       ...{ proxy, secureContext, clock, signal, address, readyAt },
       tcpTimes: surroundings.network?.tcpTimes ?? noTcpTimes,
       skipSsl: request.skipSsl,
+      isHttp2: request.isHttp2 === true,
       timeoutMs: leftMs,
       connectMs: leftMs * connectShare,
       waitedMs,

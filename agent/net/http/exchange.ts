@@ -15,6 +15,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../errors.ts';
 import type { ConnectionTrail } from '../connection-trail.ts';
 import { codeOf, failureOf, observeError, timedOut, withMissingIssuer } from '../failure.ts';
+import { askHttp2 } from './ask-http2.ts';
 import {
   connectToProxy,
   openTunnel,
@@ -47,6 +48,8 @@ export interface ExchangeRequest extends BodyLimits {
   proxy: HttpProxy | null;
   headers: Record<string, string>;
   body: Buffer | null;
+  /** By HTTP/2, where it is secure. */
+  isHttp2: boolean;
   /** Accepts any certificate. */
   skipSsl: boolean;
   /** TLS trust and identity. */
@@ -150,6 +153,7 @@ function encodeRequest(exchange: ExchangeRequest, isSecure: boolean): Buffer {
 export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
   const { url, clock, address, proxy, trail } = exchange;
   const isSecure = url.protocol === 'https:';
+  const isHttp2 = isSecure && exchange.isHttp2;
   const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
   const subject = proxy === null ? `${url.host} (${address.address})` : `${url.host} (by proxy)`;
   const times: ExchangeTimes = {
@@ -271,17 +275,33 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       });
     };
 
+    const listener = { onHead, onError: fail, onDeviation: exchange.onDeviation };
+    const sendByHttp2 = (opened: TLSSocket): void => {
+      if (opened.alpnProtocol !== 'h2') {
+        const detail = 'the server does not offer HTTP/2 (ALPN "h2")';
+        settle(failureOf('tls', 'NO_HTTP2', subject, detail));
+        return;
+      }
+      try {
+        askHttp2(opened, exchange, listener);
+        trail.add('headers', `${exchange.method} request sent by HTTP/2`);
+      } catch (error) {
+        fail(error);
+      }
+    };
     const send = (opened: Socket): void => {
       socket = opened;
       const request = encodeRequest(exchange, isSecure);
       opened.on('error', (error) => {
         if (answer?.isWhole !== true) fail(error);
       });
-      readAnswer(opened, exchange.method === 'HEAD', {
-        onHead,
-        onError: fail,
-        onDeviation: exchange.onDeviation,
-      });
+      if (isHttp2) {
+        opened.once('secureConnect', () => {
+          sendByHttp2(opened as TLSSocket);
+        });
+        return;
+      }
+      readAnswer(opened, exchange.method === 'HEAD', listener);
       opened.write(request, (error) => {
         if (error == null) trail.add('headers', `${exchange.method} request sent`);
       });
@@ -293,7 +313,7 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
       const options = {
         ...below,
         secureContext: exchange.secureContext,
-        ALPNProtocols: ['http/1.1'],
+        ALPNProtocols: [isHttp2 ? 'h2' : 'http/1.1'],
         // Without a server name the certificate is verified against `host`, the address.
         ...(isName ? { servername: name } : { host }),
       };

@@ -11,7 +11,7 @@ import { Readable } from 'node:stream';
 
 const maxHeadBytes = 65_536;
 /** A server sends a few of them: 100, 103. */
-const maxInterim = 100;
+export const maxInterim = 100;
 /** Enough to tell HTTP/2 from other protocols. */
 const telltaleBytes = 9;
 const maxDeviations = 20;
@@ -43,8 +43,8 @@ export class Answer extends Readable {
   /** Why the body ended early. */
   problem: AnswerError | null = null;
 
-  constructor(socket: Socket) {
-    super({ read: () => void socket.resume() });
+  constructor(socket: Socket, source: Pick<Readable, 'resume'> = socket) {
+    super({ read: () => void source.resume() });
     this.socket = socket;
   }
 }
@@ -73,6 +73,33 @@ function decoded(bytes: string): string {
   if (/^[\0-\x7f]*$/.test(bytes)) return bytes;
   const raw = Buffer.from(bytes, 'latin1');
   return isUtf8(raw) ? raw.toString('utf8') : bytes;
+}
+
+/** Takes the headers, whose values have a character for each byte. */
+export function takeFields(
+  answer: Answer,
+  fields: readonly (readonly [name: string, value: string])[],
+  deviation: (text: string) => void,
+): void {
+  const found = new Map<string, string>();
+  for (const [shown, bytes] of fields) {
+    const name = shown.toLowerCase();
+    const value = decoded(withoutBreaks(bytes));
+    const before = found.get(name);
+    if (name === 'set-cookie') answer.cookies.push(withoutBreaks(bytes));
+    else if (before === undefined) found.set(name, value);
+    else if (!single.has(name))
+      found.set(name, `${before}${name === 'cookie' ? ';' : ','} ${value}`);
+    else if (name !== 'content-length' && value !== before) {
+      deviation(`header \`${shown}\` is there with different values; the first counts`);
+    }
+  }
+  const headers: IncomingHttpHeaders = Object.fromEntries(found);
+  if (answer.cookies.length > 0) headers['set-cookie'] = answer.cookies.map(decoded);
+  answer.headers = headers;
+  answer.location = fields
+    .find(([name]) => /^location$/i.test(name))?.[1]
+    .replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /** Starts to read; `isHead` is for the answer to HEAD. The caller closes the connection. */
@@ -135,7 +162,10 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     // The frame SETTINGS of stream 0 begins each connection of HTTP/2.
     const isHttp2 = /^\0..\x04.\0{4}/s.test(begin);
     return isHttp2
-      ? new AnswerError('HTTP2_ONLY', 'the server speaks HTTP/2 only, and was asked by HTTP/1.1')
+      ? new AnswerError(
+          'HTTP2_ONLY',
+          'the server speaks HTTP/2 only, and was asked by HTTP/1.1: set `httpVersion` to HTTP/2',
+        )
       : new AnswerError('HPE_INVALID_CONSTANT', 'the answer is not HTTP');
   }
 
@@ -227,25 +257,8 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
         deviation(`${place} has the control byte ${hex(control.charCodeAt(0))}`);
       }
     }
-    const found = new Map<string, string>();
-    for (const [shown, bytes] of fields) {
-      const name = shown.toLowerCase();
-      const value = decoded(withoutBreaks(bytes));
-      const before = found.get(name);
-      if (name === 'set-cookie') answer.cookies.push(withoutBreaks(bytes));
-      else if (before === undefined) found.set(name, value);
-      else if (!single.has(name))
-        found.set(name, `${before}${name === 'cookie' ? ';' : ','} ${value}`);
-      else if (name !== 'content-length' && value !== before) {
-        deviation(`header \`${shown}\` is there with different values; the first counts`);
-      }
-    }
-    const headers: IncomingHttpHeaders = Object.fromEntries(found);
-    if (answer.cookies.length > 0) headers['set-cookie'] = answer.cookies.map(decoded);
-    answer.headers = headers;
-    answer.location = fields
-      .find(([name]) => /^location$/i.test(name))?.[1]
-      .replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+    takeFields(answer, fields, deviation);
+    const { headers } = answer;
     const lengths = fields
       .filter(([name]) => /^content-length$/i.test(name))
       .flatMap(([, value]) => value.split(',').map((one) => one.trim()));

@@ -13,7 +13,7 @@ import {
 } from './check-type.ts';
 import { httpAnalytics } from './metric.ts';
 import { readJson, readText } from './parsed-text.ts';
-import { httpUrl, httpVerdict } from './url.ts';
+import { httpUrl, httpVersion, httpVerdict } from './url.ts';
 
 const all = comparison.options as ['EQUALS'];
 
@@ -38,6 +38,7 @@ export const apiRequest = z
     url: httpUrl,
     followRedirects: z.boolean().default(true),
     skipSSL: z.boolean().default(false),
+    httpVersion: httpVersion.exactOptional(),
     ipFamily: ipFamily.default('IPv4'),
     body: z.string().max(262_144).default(''),
     bodyType: z.enum(['JSON', 'FORM', 'RAW', 'GRAPHQL', 'NONE']).default('NONE'),

@@ -22,6 +22,11 @@ export const httpUrl = z
   .refine((url) => url.includes('{{') || URL.canParse(url), 'must be a valid URL')
   .meta({ example: 'https://shop.example/health' });
 
+/** The specification knows none: without it HTTP/1.1 is spoken. */
+export const httpVersion = z
+  .enum(['HTTP/1.1', 'HTTP/2'])
+  .meta({ description: 'HTTP/2 needs `https`, and fails where the server does not offer it' });
+
 /** Values of `method` and `ipFamily` from the field's practice. spec: open */
 export const urlRequest = z
   .object({
@@ -29,6 +34,7 @@ export const urlRequest = z
     method: z.literal('GET').default('GET'),
     followRedirects: z.boolean().default(true),
     skipSSL: z.boolean().default(false),
+    httpVersion: httpVersion.exactOptional(),
     ipFamily: ipFamily.default('IPv4'),
     assertions: listOf(
       assertionSchema([{ source: 'STATUS_CODE', comparisons: numericComparisons }]),

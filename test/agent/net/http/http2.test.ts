@@ -1,0 +1,258 @@
+/** Requests over HTTP/2: answers and failures are those of HTTP/1.1, with the same phases. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import { createServer as createTlsServer } from 'node:tls';
+import { createSecureServer, type ServerHttp2Stream, type IncomingHttpHeaders } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import test, { before, suite } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { runApi } from '../../../../agent/runners/api.ts';
+import { runUrl } from '../../../../agent/runners/url.ts';
+import { selfSigned, type KeyAndCertificate } from '../../../support/certificates.ts';
+import { definitionOf, runnerContext } from '../../../support/runner-context.ts';
+
+let own: KeyAndCertificate;
+before(async () => {
+  own = await selfSigned({ host: 'localhost', validForDays: 30 });
+});
+
+type Answer = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
+
+/** Servers without HTTP/2, as they say so. */
+const others = {
+  'is silent about protocols': () => createTlsServer(own),
+  'refuses the protocol': () => createServer(own),
+};
+
+async function http2Server(answer: Answer | keyof typeof others) {
+  const server = typeof answer === 'string' ? others[answer]() : createSecureServer(own);
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    stream.on('error', () => undefined);
+    if (typeof answer !== 'string') answer(stream, headers);
+  });
+  server.on('sessionError', () => undefined);
+  server.on('tlsClientError', () => undefined);
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `https://localhost:${port}/a?b=c`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function ask(answer: Row['answer'], request: object = {}, timeoutMs = 20_000) {
+  await using server = await http2Server(answer);
+  const wish = { method: 'GET', url: server.url, httpVersion: 'HTTP/2', skipSSL: true, ...request };
+  const context = runnerContext(timeoutMs);
+  return { seen: await runApi(definitionOf('API', wish), context), context };
+}
+
+const headOf = (answer: object = {}) => ({
+  ':status': 200,
+  'content-type': 'text/plain',
+  ...answer,
+});
+
+interface Row {
+  name: string;
+  answer: Answer | keyof typeof others;
+  request?: object;
+  timeoutMs?: number;
+  status?: number;
+  body?: string | RegExp;
+  failure?: [code: string, phase: string];
+}
+
+const large = 'x'.repeat(200_000);
+const rows: Row[] = [
+  {
+    name: 'an answer with a body',
+    answer(stream) {
+      stream.respond(headOf());
+      stream.end('hi');
+    },
+    body: 'hi',
+  },
+  {
+    name: 'what was asked',
+    request: {
+      ...{ method: 'POST', body: '{"a":1}', bodyType: 'JSON' },
+      headers: [
+        { key: 'Connection', value: 'keep-alive' },
+        { key: 'X-Own', value: 'v' },
+      ],
+    },
+    answer(stream, headers) {
+      const parts: Buffer[] = [];
+      stream.on('data', (part: Buffer) => parts.push(part));
+      stream.once('end', () => {
+        stream.respond(headOf());
+        const shown = [
+          headers[':method'],
+          headers[':path'],
+          headers['x-own'],
+          headers['connection'],
+        ];
+        stream.end(`${shown.join()} ${Buffer.concat(parts).toString()}`);
+      });
+    },
+    body: 'POST,/a?b=c,v, {"a":1}',
+  },
+  {
+    name: 'no body',
+    request: { method: 'HEAD' },
+    answer: (stream) => {
+      stream.respond(headOf(), { endStream: true });
+    },
+    body: '',
+  },
+  {
+    name: 'a compressed body in pieces',
+    answer(stream) {
+      const packed = gzipSync('hello '.repeat(1_000));
+      stream.respond(headOf({ 'content-encoding': 'gzip' }));
+      for (const byte of packed) stream.write(Buffer.of(byte));
+      stream.end();
+    },
+    body: /^(hello ){1000}$/,
+  },
+  {
+    name: 'a body that is larger than a window',
+    answer(stream) {
+      stream.respond(headOf());
+      for (let index = 0; index < 20; index += 1) stream.write(large);
+      stream.end('END');
+    },
+    body: /^x{1000}/,
+  },
+  {
+    name: 'an error status',
+    answer: (stream) => {
+      stream.respond(headOf({ ':status': 503 }));
+      stream.end();
+    },
+    status: 503,
+    body: '',
+  },
+  {
+    name: 'interim answers',
+    answer(stream) {
+      stream.additionalHeaders({ ':status': 103, link: '</a>; rel=preload' });
+      stream.respond(headOf());
+      stream.end('hi');
+    },
+    body: 'hi',
+  },
+  {
+    name: 'a server without HTTP/2',
+    answer: 'is silent about protocols',
+    failure: ['NO_HTTP2', 'tls'],
+  },
+  {
+    name: 'a server that refuses HTTP/2',
+    answer: 'refuses the protocol',
+    failure: ['ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL', 'tls'],
+  },
+  {
+    name: 'a request that is refused',
+    answer(stream) {
+      stream.destroy(new Error('no'));
+    },
+    failure: ['HTTP2_RESET', 'headers'],
+  },
+  {
+    name: 'a body that is cut',
+    answer(stream) {
+      stream.respond(headOf());
+      stream.write('half', () => {
+        stream.destroy(new Error('no'));
+      });
+    },
+    failure: ['BODY_INCOMPLETE', 'body'],
+  },
+  {
+    name: 'a connection that ends before the answer',
+    answer(stream) {
+      stream.session?.destroy();
+    },
+    failure: ['SOCKET_CLOSED', 'headers'],
+  },
+  {
+    name: 'a server that says nothing',
+    answer: () => undefined,
+    timeoutMs: 500,
+    failure: ['TIMEOUT', 'headers'],
+  },
+  {
+    name: 'a body that does not end',
+    answer(stream) {
+      stream.respond(headOf());
+      stream.write('half');
+    },
+    timeoutMs: 500,
+    failure: ['TIMEOUT', 'body'],
+  },
+];
+
+suite('over HTTP/2', () => {
+  for (const { name, answer, request, timeoutMs, status = 200, body, failure } of rows) {
+    test(name, async () => {
+      const { seen } = await ask(answer, request, timeoutMs);
+      if (failure !== undefined) {
+        assert.deepEqual([seen.failure?.code, seen.failure?.phase], failure);
+        return;
+      }
+      assert.equal(seen.failure, null);
+      assert.equal(seen.response?.['status'], status);
+      assert.equal(seen.response['httpVersion'], '2.0');
+      if (body instanceof RegExp) assert.match(String(seen.response['body']), body);
+      else assert.equal(seen.response['body'], body);
+    });
+  }
+});
+
+test('its phases are those of HTTP/1.1, and what the target takes is in the first byte', async () => {
+  const { seen } = await ask((stream) => {
+    setTimeout(() => {
+      stream.respond(headOf());
+      stream.end('late');
+    }, 300);
+  });
+  const phases = seen.response?.['timingPhases'] as Record<string, number>;
+  assert.deepEqual(Object.keys(phases).sort(), [
+    ...['dns', 'download', 'firstByte', 'tcp', 'tls', 'total', 'wait'].sort(),
+  ]);
+  assert.ok((phases['firstByte'] ?? 0) >= 300, JSON.stringify(phases));
+});
+
+test('a URL monitor speaks it too; `http:` is refused, a redirect to it is followed', async () => {
+  await using plain = await http2Server((stream) => {
+    stream.respond(headOf());
+    stream.end();
+  });
+  const monitor = { url: plain.url, httpVersion: 'HTTP/2', skipSSL: true };
+  const seen = await runUrl(definitionOf('URL', monitor), runnerContext());
+  assert.deepEqual([seen.failure, seen.response?.['httpVersion']], [null, '2.0']);
+  const insecure = { url: 'http://localhost:1/', httpVersion: 'HTTP/2' };
+  const refused = await runUrl(definitionOf('URL', insecure), runnerContext());
+  assert.equal(refused.failure?.code, 'INVALID_REQUEST');
+});
+
+test('a server of HTTP/2 alone is named to who asks by HTTP/1.1', async () => {
+  const { seen } = await ask(
+    (stream) => {
+      stream.respond(headOf());
+      stream.end();
+    },
+    { httpVersion: 'HTTP/1.1' },
+  );
+  assert.notEqual(seen.failure, null);
+});
