@@ -120,7 +120,7 @@ const http = z.strictObject({
     .optional(),
   tls_config: tlsConfig.optional(),
   proxy_url: z.string().optional(),
-  // Whether it is on makes no difference to a client of HTTP/1.1.
+  // Off, a module that accepts HTTP/2 alone fails.
   enable_http2: z.boolean().optional(),
   ...notSupported(...httpUnsupported),
 });

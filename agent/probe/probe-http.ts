@@ -147,6 +147,13 @@ function urlOf(target: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null;
 }
 
+/** A module that accepts other versions is satisfied with HTTP/1.1. */
+const wantsHttp2 = ({
+  enable_http2: isOn = true,
+  valid_http_versions: versions,
+}: HttpModule): boolean =>
+  isOn && versions.length > 0 && versions.every((version) => version.startsWith('HTTP/2'));
+
 /** Gives whether the probe succeeded. Throws an AgentError where the target is not the cause. */
 export async function probeHttp(
   target: string,
@@ -184,6 +191,7 @@ export async function probeHttp(
       headers: host === undefined ? given : { ...given, host },
       body: body === undefined ? null : Buffer.from(body),
       followRedirects: follows,
+      isHttp2: wantsHttp2(module) && url.protocol === 'https:',
       skipSsl: module.tls_config?.insecure_skip_verify ?? false,
       ipFamily: address.family,
       secureContext: secureContextFor(module.tls_config),

@@ -12,6 +12,8 @@ export interface HttpParts {
   basicAuth: { username: string; password: string } | null;
   followRedirects: boolean;
   skipSSL: boolean;
+  /** Absent for HTTP/1.1. */
+  httpVersion?: 'HTTP/2';
   ipFamily: 'IPv4' | 'IPv6';
   assertions: readonly Record<string, unknown>[];
 }
@@ -68,6 +70,7 @@ export function httpCheck(entry: Entry, parts: HttpParts, owner = entry): HttpCh
     url: address.url,
     followRedirects: parts.followRedirects,
     skipSSL: parts.skipSSL,
+    ...(parts.httpVersion === undefined ? {} : { httpVersion: parts.httpVersion }),
     ipFamily: familyFor(new URL(address.url).hostname, parts.ipFamily),
     assertions: parts.assertions,
   };

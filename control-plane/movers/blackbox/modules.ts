@@ -112,14 +112,16 @@ const decisive: Readonly<Record<string, string>> = {
   body_file: 'its body comes from a file',
 };
 
-/** A list with HTTP/1.1 and HTTP/2 refuses versions that hardly any server speaks. */
-function reportVersions(settings: SourceObject, entry: Entry): void {
+/** True where HTTP/2 alone is accepted. A list with HTTP/1.1 as well refuses what hardly any server speaks. */
+function wantsHttp2(settings: SourceObject, entry: Entry): boolean {
   const versions = settings.texts('valid_http_versions');
   const isUsual = versions.includes('HTTP/1.1') && versions.some((one) => /^HTTP\/2/.test(one));
-  if (versions.length === 0) return;
+  if (versions.length === 0) return false;
+  if (versions.every((one) => /^HTTP\/2/.test(one)) && settings.flag('enable_http2')) return true;
   const field = `\`valid_http_versions\` ${versions.join(', ')}`;
   if (isUsual) entry.approximate(`${field}: the version is not judged, so HTTP/1.0 passes too`);
   else entry.deactivated(`judges the version of HTTP (${field})`);
+  return false;
 }
 
 interface TlsSettings {
@@ -151,7 +153,7 @@ const http: Prober = (settings, entry) => {
     `\`valid_status_codes\` ${codes.join(', ')}:`,
   );
   entry.refuse(settings, decisive);
-  reportVersions(settings, entry);
+  const isHttp2 = wantsHttp2(settings, entry);
   const tls = reportTls(settings, entry);
   if (tls.serverName !== null) entry.deactivated('`tls_config.server_name` has no counterpart');
   const credentials = credentialsOf(settings, entry);
@@ -170,12 +172,14 @@ const http: Prober = (settings, entry) => {
     basicAuth: credentials.basicAuth,
     followRedirects,
     skipSSL: tls.skipChainValidation,
+    ...(isHttp2 ? { httpVersion: 'HTTP/2' as const } : {}),
     ipFamily: ipFamilyOf(settings, entry),
     assertions: [...assertions, ...bodyAssertions(settings), ...headerAssertions(settings, entry)],
   };
   return (target, hostname, own) => {
     const url = /^[a-z]+:\/\//i.test(target) ? target : `http://${target}`;
     const isSecure = /^https:/i.test(url);
+    if (isHttp2 && !isSecure) own.deactivated('`valid_http_versions`: HTTP/2 needs https here');
     if (needsTls && !isSecure) own.deactivated('`fail_if_not_ssl` fails for an http address');
     if (needsTls && isSecure && followRedirects) {
       own.approximate('`fail_if_not_ssl`: a redirect to http is followed here, and passes');

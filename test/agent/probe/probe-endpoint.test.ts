@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createSecureServer } from 'node:http2';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,7 +15,7 @@ import { openProbeEndpoint } from '../../../agent/probe/probe-endpoint.ts';
 import { addressHash } from '../../../agent/probe/report.ts';
 import type { NetworkAccess } from '../../../agent/net/network-access.ts';
 import { plainNetwork } from '../../support/plain-network.ts';
-import { makeAuthority } from '../../support/certificates.ts';
+import { makeAuthority, selfSigned } from '../../support/certificates.ts';
 import { answerTo, startDnsServer } from '../../support/dns-server.ts';
 import { samplesOf } from '../../support/probe-text.ts';
 import { httpServer, httpsServer, tcpServer } from '../../support/servers.ts';
@@ -33,6 +34,8 @@ modules:
   http_small: { prober: http, http: { body_size_limit: 10B } }
   https: { prober: http, http: { fail_if_not_ssl: true, tls_config: { ca_file: ${join(folder, 'ca.pem')} } } }
   https_gone: { prober: http, http: { tls_config: { ca_file: ${join(folder, 'gone.pem')} } } }
+  http2: { prober: http, http: { valid_http_versions: ['HTTP/2.0'], tls_config: { insecure_skip_verify: true } } }
+  http2_off: { prober: http, http: { enable_http2: false, valid_http_versions: ['HTTP/2.0'], tls_config: { insecure_skip_verify: true } } }
   tcp: { prober: tcp }
   talk: { prober: tcp, tcp: { query_response: [{ expect: '^HI (\\w+)$', send: 'I AM \${1}' }, { expect: '^OK' }] } }
   dns: { prober: dns, dns: { query_name: here.example, query_type: A } }
@@ -137,6 +140,24 @@ test('a certificate: when it ends, whose it is, and which TLS was spoken', async
   assert.ok([...samples.keys()].some((series) => series.includes('issuer="CN=Test authority"')));
   // Without that authority it is not trusted.
   assert.equal((await probe('http_2xx', target.url)).get('probe_success'), 0);
+});
+
+test('a module that accepts HTTP/2 alone asks by it, unless it is off', async () => {
+  const server = createSecureServer({
+    ...(await selfSigned({ host: 'localhost', validForDays: 30 })),
+    allowHTTP1: true,
+  });
+  server.on('request', (_request, response) => response.end('hi'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  stack.defer(() => void server.close());
+  const target = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const seen = async (module: string) => {
+    const samples = await probe(module, target);
+    return [samples.get('probe_success'), samples.get('probe_http_version')];
+  };
+  assert.deepEqual(await seen('http2'), [1, 2]);
+  assert.deepEqual(await seen('http2_off'), [0, 1.1]);
 });
 
 test('a conversation by lines, in which what was heard is said again', async () => {

@@ -554,26 +554,28 @@ test('jobs of other exporters are left out by name, and those of the exporter ar
   );
 });
 
-test('versions of HTTP that all servers speak leave a check on', () => {
-  for (const [versions, isOn] of [
-    ['["HTTP/1.1", "HTTP/2.0"]', true],
-    ['["HTTP/1.1", "HTTP/2"]', true],
-    ['["HTTP/2.0"]', false],
-    ['["HTTP/1.0"]', false],
+test('versions of HTTP are kept where HTTP/2 alone is accepted, and leave a check on where all are', () => {
+  for (const [versions, target, isOn, more = ''] of [
+    ['["HTTP/1.1", "HTTP/2.0"]', 'http://a.example', true],
+    ['["HTTP/1.1", "HTTP/2"]', 'https://a.example', true],
+    ['["HTTP/1.0"]', 'https://a.example', false],
+    ['["HTTP/2.0"]', 'https://a.example', true],
+    ['["HTTP/2.0"]', 'http://a.example', false],
+    ['["HTTP/2.0"]', 'https://a.example', false, ', enable_http2: false'],
   ] as const) {
+    const http = `{ valid_http_versions: ${versions}${more} }`;
     const plan = planOf([
-      {
-        path: 'p.yml',
-        text: `scrape_configs:${job('a', 'v', 'http://a.example')}\n`,
-        tables: null,
-      },
+      { path: 'p.yml', text: `scrape_configs:${job('a', 'v', target)}\n`, tables: null },
       {
         ...{ path: 'b.yml', tables: null },
-        text: `modules:\n  v:\n    prober: http\n    http: { valid_http_versions: ${versions}, enable_http2: false }\n`,
+        text: `modules:\n  v:\n    prober: http\n    http: ${http}\n`,
       },
     ]);
-    assert.equal(payloadOf(plan, 'target-a-v-http-a.example')['activated'], isOn, versions);
-    assert.match(textOf(plan), /`http\.enable_http2` has no counterpart/);
+    const { activated, request } = payloadOf(plan, `target-a-v-${target.replace('://', '-')}`);
+    assert.equal(activated, isOn, `${versions} ${target}${more}`);
+    const { httpVersion } = request as { httpVersion?: string };
+    const isForced = versions === '["HTTP/2.0"]' && more === '';
+    assert.equal(httpVersion, isForced ? 'HTTP/2' : undefined);
   }
 });
 
