@@ -414,8 +414,8 @@ export const agentRoutes = defineRoutes(tag, {
     'Submit results; answered per item, in order, once they are stored durably',
     {
       operationId: 'agentSubmitResults',
-      authentication:
-        'locationKey' /** Items are parsed one by one, so that only an invalid item is refused. */,
+      authentication: 'locationKey',
+      /** Items are parsed one by one, so that only an invalid item is refused. */
       body: z.object({
         agentId: z.uuid(),
         items: z.array(z.unknown()).max(maxBatchItems),

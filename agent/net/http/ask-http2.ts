@@ -57,8 +57,9 @@ export function askHttp2(
   if (body !== null) stream.end(body);
   const answer = new Answer(socket, stream);
   let interim = 0;
+  const isOver = (): boolean => answer.isWhole || answer.problem !== null;
   const finish = (error: AnswerError | null): void => {
-    if (answer.isWhole || answer.problem !== null) return;
+    if (isOver()) return;
     if (answer.status === 0 && error !== null) listener.onError(error);
     else {
       answer.problem = error;
@@ -84,6 +85,7 @@ export function askHttp2(
   });
   let bodyBytes = 0;
   stream.on('data', (chunk: Buffer) => {
+    if (isOver()) return;
     bodyBytes += chunk.length;
     if (!answer.push(chunk)) stream.pause();
   });
@@ -106,7 +108,7 @@ export function askHttp2(
     const isWhole = answer.status > 0 && stream.rstCode === constants.NGHTTP2_NO_ERROR;
     finish(isWhole ? null : failure());
   });
-  stream.once('error', failed);
+  stream.on('error', failed);
   stream.once('close', failed);
-  session.once('error', failed);
+  session.on('error', failed);
 }
