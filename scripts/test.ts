@@ -17,6 +17,7 @@ import { makeTemplate, templateVariable } from '../test/support/postgres.ts';
 import { programsVariable } from '../test/support/programs.ts';
 import { bundle, programNames } from './build/bundle.ts';
 import { startPostgres } from './cluster/postgres.ts';
+import { reachableFolder } from './cluster/reachable-folder.ts';
 import { filesForPostgres, needsOwnProcess, planGroups, type Group } from './tests/plan.ts';
 import type { ReportLine } from './tests/reporter.ts';
 import { describeFile, describeRun, resultsOf, type FileResult } from './tests/summary.ts';
@@ -128,6 +129,8 @@ async function runGroup({ files, engine }: Group, number: number): Promise<FileR
   return results;
 }
 
+// As root, tests start programs of other users.
+if (process.getuid?.() === 0) process.env['TMPDIR'] = reachableFolder();
 const startedAt = performance.now();
 const onPostgres = filesForPostgres(sources, (file) => readFileSync(file, 'utf8'));
 const groups = values.engine === 'postgres' ? [] : planGroups(sources);

@@ -14,10 +14,10 @@ import {
 } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { reachableFolder } from './reachable-folder.ts';
 
 const user = 'monitor';
 /** PostgreSQL refuses to run as root. */
@@ -118,7 +118,7 @@ export async function startPostgres({
   settings = {},
   isDurable = false,
   programs: found = postgresPrograms(),
-  parent = tmpdir(),
+  parent = reachableFolder(),
 }: PostgresOptions = {}): Promise<PostgresServer> {
   if (found === undefined) {
     throw new Error(`npm has no PostgreSQL for ${process.platform} on ${process.arch}`);
