@@ -253,7 +253,7 @@ async function launch({ folder, programs, options, settings }: Launch): Promise<
   let standbys = 0;
   const startStandby = async (): Promise<PostgresServer> => {
     const slot = `standby_${(standbys += 1)}`;
-    const folderOfStandby = mkdtempSync(join(tmpdir(), 'postgres-'));
+    const folderOfStandby = mkdtempSync(join(reachableFolder(), 'postgres-'));
     chmodSync(folderOfStandby, 0o755);
     if (options.uid !== undefined) chownSync(folderOfStandby, options.uid, options.gid ?? 0);
     // The log that the copy needs is kept for it.
