@@ -553,6 +553,7 @@ export const sections: readonly Section[] = [
     requests: ['createURLMonitor', 'updateURLMonitor'],
     responses: ['createURLMonitor', 'updateURLMonitor'],
     further: [
+      'request.httpVersion',
       'request.assertions[].property',
       'request.assertions[].regex',
       'request.assertions[].order',
