@@ -12,7 +12,7 @@ import type { Database } from './tables.ts';
 /** Which builds can live with each migration: for builds that do not know it. */
 const facts = sql.table('migration_facts');
 
-export interface SchemaMigration {
+interface SchemaMigration {
   /**
    * The newest migration of the oldest build that can serve with this one applied. Builds that know it
    * keep serving while a newer one starts, and can be gone back to. Without it older builds refuse.

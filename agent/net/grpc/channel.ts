@@ -1,5 +1,5 @@
 /** One connection to a gRPC server: its own socket, watched and timed like those of other checks. */
-import { connect as connectHttp2, constants as http2, type ClientHttp2Session } from 'node:http2';
+import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
@@ -9,12 +9,10 @@ import type { ConnectionTrail } from '../connection-trail.ts';
 import { printable } from '../../printable.ts';
 import { codeOf, failureOf, observeError } from '../failure.ts';
 import type { OwnDelay } from '../own-delay.ts';
+import { http2CodeName, windowBytes } from '../http2-codes.ts';
 import { withRejection, type Identity } from '../tls/client-identity.ts';
 import { connectVerified, tlsName } from '../tls/connect-verified.ts';
 import { certificateFacts, complaintOf, describeHandshake, onRefusedChain } from '../tls/facts.ts';
-
-/** What may come before it is read, in bytes. */
-const windowBytes = 1_048_576;
 
 export interface ChannelTarget {
   address: Address;
@@ -193,11 +191,9 @@ export class GrpcChannel {
     });
     session.on('goaway', (code, _last, opaque) => {
       if (code === 0) return;
-      const [name = 'an unknown code'] =
-        Object.entries(http2).find(([key, value]) => /^NGHTTP2_/.test(key) && value === code) ?? [];
       const said = opaque === undefined ? '' : printable(Buffer.from(opaque).toString('latin1'));
       const text = said === '' ? '' : `: "${said.slice(0, 200)}"`;
-      this.#goodbye = `the server ended the session with ${name.replace('NGHTTP2_', '')} (GOAWAY with code ${code})${text}`;
+      this.#goodbye = `the server ended the session with ${http2CodeName(code)} (GOAWAY with code ${code})${text}`;
     });
     this.#session = session;
     return session;

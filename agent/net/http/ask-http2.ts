@@ -1,27 +1,22 @@
 /** One request over HTTP/2 on a connection of its own, read as the answers of HTTP/1 are. */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { http2CodeName, windowBytes } from '../http2-codes.ts';
+import { headerOf, withoutHeaders, type Headers } from './headers.ts';
 import { Answer, AnswerError, maxInterim, takeFields, type AnswerListener } from './read-answer.ts';
 
-/** A target is not held up by windows that a visitor's browser would have, too. */
-const windowBytes = 1_048_576;
 /** Headers of a connection, which HTTP/2 forbids; `host` is the authority. */
-const ofConnection = new Set([
+const ofConnection = [
   ...['connection', 'host', 'http2-settings', 'keep-alive', 'proxy-connection'],
   ...['transfer-encoding', 'upgrade'],
-]);
+];
 
 interface Http2Request {
   url: URL;
   method: string;
-  headers: Readonly<Record<string, string>>;
+  headers: Headers;
   body: Buffer | null;
 }
-
-const codeName = (code: number | undefined): string =>
-  Object.entries(constants)
-    .find(([name, value]) => /^NGHTTP2_[A-Z0-9_]+$/.test(name) && value === code)?.[0]
-    .replace('NGHTTP2_', '') ?? 'no code';
 
 /** Asks, and starts to read. The caller closes the connection. */
 export function askHttp2(
@@ -36,18 +31,20 @@ export function askHttp2(
   let problem: AnswerError | null = null;
   session.on('goaway', (code) => {
     if (code === constants.NGHTTP2_NO_ERROR) return;
-    problem = new AnswerError('HTTP2_GOAWAY', `the server ended the session: ${codeName(code)}`);
+    problem = new AnswerError(
+      'HTTP2_GOAWAY',
+      `the server ended the session: ${http2CodeName(code)}`,
+    );
   });
   session.once('connect', () => {
     session.setLocalWindowSize(windowBytes);
   });
-  const fields = Object.entries(headers).filter(([name]) => !ofConnection.has(name.toLowerCase()));
-  const host = Object.entries(headers).find(([name]) => name.toLowerCase() === 'host')?.[1];
+  const fields = Object.entries(withoutHeaders(headers, ofConnection));
   const stream: ClientHttp2Stream = session.request(
     {
       ':method': method,
       ':scheme': 'https',
-      ':authority': host ?? url.host,
+      ':authority': headerOf(headers, 'host') ?? url.host,
       ':path': url.pathname + url.search,
       ...(body === null ? {} : { 'content-length': String(body.length) }),
       ...Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value])),
@@ -76,9 +73,7 @@ export function askHttp2(
     const pairs = raw.flatMap((name, index) =>
       index % 2 === 1 || name.startsWith(':') ? [] : [[name, raw[index + 1] ?? ''] as const],
     );
-    takeFields(answer, pairs, (text) => {
-      listener.onDeviation(text);
-    });
+    takeFields(answer, pairs, listener.onDeviation);
     answer.status = Number(known[':status']);
     answer.httpVersion = '2.0';
     listener.onHead(answer);
@@ -91,7 +86,7 @@ export function askHttp2(
   });
   const failure = (): AnswerError => {
     const code = stream.rstCode ?? constants.NGHTTP2_NO_ERROR;
-    const reset = code === constants.NGHTTP2_NO_ERROR ? '' : codeName(code);
+    const reset = code === constants.NGHTTP2_NO_ERROR ? '' : http2CodeName(code);
     if (problem !== null) return problem;
     if (answer.status > 0) {
       return new AnswerError('BODY_INCOMPLETE', `the body ended after ${bodyBytes} bytes`);

@@ -307,7 +307,7 @@ export async function createLocationKey(
       updated_at: null,
     })
     .execute();
-  // Whoever knows the keys of the location takes one that it does not know for revoked.
+  // A process that has read the keys of the location takes a key that it does not know for revoked.
   await raiseLocations(db, accountId, [location]);
   return { id, rawKey, maskedKey, createdAt };
 }

@@ -184,7 +184,7 @@ async function endUnserved(services: Services, session: TestSessionRow): Promise
   const { without, others } = await unservedOf(services, accountId, locations);
   const unserved = open.filter((row) => without.has(row.location));
   if (unserved.length === 0) return [];
-  // Whoever has just installed it tests a project that names a location of another installation.
+  // On a new installation, projects still name locations of another one.
   const hint =
     others.length === 0 ? '' : `; agents serve ${others.slice(0, namedLocations).join(', ')}`;
   return commits.run(async (db) => {

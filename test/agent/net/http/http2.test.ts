@@ -7,6 +7,7 @@ import { createSecureServer, type ServerHttp2Stream, type IncomingHttpHeaders } 
 import type { AddressInfo, Socket } from 'node:net';
 import test, { before, suite } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { http2CodeName } from '../../../../agent/net/http2-codes.ts';
 import { runApi } from '../../../../agent/runners/api.ts';
 import { runUrl } from '../../../../agent/runners/url.ts';
 import { selfSigned, type KeyAndCertificate } from '../../../support/certificates.ts';
@@ -217,6 +218,15 @@ suite('over HTTP/2', () => {
       else assert.equal(seen.response['body'], body);
     });
   }
+});
+
+test('codes have the names of the protocol', () => {
+  for (const [code, name] of Object.entries({ 1: 'PROTOCOL', 2: 'INTERNAL', 3: 'FLOW_CONTROL' })) {
+    assert.equal(http2CodeName(Number(code)), `${name}_ERROR`);
+  }
+  assert.deepEqual([7, 8, 11, 99].map(http2CodeName), [
+    ...['REFUSED_STREAM', 'CANCEL', 'ENHANCE_YOUR_CALM', 'an unknown code'],
+  ]);
 });
 
 test('its phases are those of HTTP/1.1, and what the target takes is in the first byte', async () => {
