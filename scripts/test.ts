@@ -1,10 +1,10 @@
 /**
  * `node scripts/test.ts [--concurrency 2] [--only shared|own] [--engine sqlite|postgres] <glob>…`: runs test
- * files, several to a process (see `tests/plan.ts`) or only those that share one or need their own, so many
- * processes that compute, and one more that wait, at once; tests that start a control plane in their process
- * run on SQLite and once more on PostgreSQL, or on one of them. Says how far it is, and names the slowest
- * files. Ends with 1 when a test failed. One file alone: `node --test <file>`, on PostgreSQL with
- * `TEST_DATABASE=postgres`.
+ * files, several to a process (see `tests/plan.ts`) or only those that share one or need their own: first
+ * each that burns every processor, then so many at once that compute, and one more that wait; tests that
+ * start a control plane in their process run on SQLite and once more on PostgreSQL, or on one of them. Says
+ * how far it is, and names the slowest files. Ends with 1 when a test failed. One file alone:
+ * `node --test <file>`, on PostgreSQL with `TEST_DATABASE=postgres`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,13 @@ import { programsVariable } from '../test/support/programs.ts';
 import { bundle, programNames } from './build/bundle.ts';
 import { startPostgres } from './cluster/postgres.ts';
 import { reachableFolder } from './cluster/reachable-folder.ts';
-import { filesForPostgres, needsOwnProcess, planGroups, type Group } from './tests/plan.ts';
+import {
+  filesForPostgres,
+  needsOwnProcess,
+  planGroups,
+  type Group,
+  type Load,
+} from './tests/plan.ts';
 import type { ReportLine } from './tests/reporter.ts';
 import { describeFile, describeRun, resultsOf, type FileResult } from './tests/summary.ts';
 
@@ -149,15 +155,15 @@ if (server !== null && template !== undefined) {
 }
 const done: FileResult[] = [];
 let started = 0;
-/** The next process. Lanes for waiting take only those that wait, the others take them when nothing else is left. */
-function nextGroup(isForWaiting: boolean): Group | undefined {
-  const preferred = groups.findIndex(({ isWaiting }) => isWaiting === isForWaiting);
-  if (preferred === -1 && isForWaiting) return undefined;
+/** The next process. Lanes that compute take those that wait when nothing else is left. */
+function nextGroup(lane: Load): Group | undefined {
+  const preferred = groups.findIndex(({ load }) => load === lane);
+  if (preferred === -1 && lane !== 'computes') return undefined;
   return groups.splice(Math.max(preferred, 0), 1)[0];
 }
-async function work(isForWaiting: boolean): Promise<void> {
+async function work(lane: Load): Promise<void> {
   for (;;) {
-    const group = nextGroup(isForWaiting);
+    const group = nextGroup(lane);
     if (group === undefined) return;
     for (const result of await runGroup(group, (started += 1))) {
       done.push(result);
@@ -168,10 +174,10 @@ async function work(isForWaiting: boolean): Promise<void> {
 }
 const lanes = Number(values.concurrency);
 try {
+  await work('burns');
   await Promise.all([
-    ...Array.from({ length: lanes }, () => work(false)),
-    // Those that wait leave the processors to others most of the time.
-    ...Array.from({ length: lanes + 1 }, () => work(true)),
+    ...Array.from({ length: lanes }, () => work('computes')),
+    ...Array.from({ length: lanes + 1 }, () => work('waits')),
   ]);
 } finally {
   rmSync(reports, { recursive: true, force: true });

@@ -313,9 +313,10 @@ const isOfPerson = ({ path }: Pick<Route, 'path'>): boolean => path.startsWith('
 const weightOf = ({ path }: Route): number => (path.endsWith('/completion') ? 1 : 20);
 
 /** What makes something comes first, and what ends it last. */
-function rankOf({ method, path }: Route): 0 | 1 | 2 {
-  // A new password also ends what was begun with the old one.
-  if (method === 'DELETE' || /\/(?:removal|password)$/.test(path)) return 2;
+function rankOf({ method, path }: Route): number {
+  // A new password also ends what was begun with the old one, and all other sessions.
+  if (path.endsWith('/password')) return 3;
+  if (method === 'DELETE' || path.endsWith('/removal')) return 2;
   return method === 'POST' ? 0 : 1;
 }
 
@@ -452,7 +453,7 @@ class Sequence {
   /** Undamaged, on the first of each kind; on the newest where it is ended, which nothing else needs. */
   #meant(route: Route): Draw {
     const kinds = [...kindsOfParams(route).values()];
-    const isOnNewest = rankOf(route) === 2 && kinds.length === 1;
+    const isOnNewest = rankOf(route) >= 2 && kinds.length === 1;
     return {
       params: kinds.map((kind) => ({
         ...{ from: 'alive', pick: isOnNewest ? Math.max(0, this.#own.ids[kind].length - 1) : 0 },

@@ -5,13 +5,18 @@ import { dirname, join, normalize } from 'node:path';
 /** The database under the control planes that tests start in their own process. */
 export type TestEngine = 'sqlite' | 'postgres';
 
+/**
+ * What a process does to others: it keeps every processor busy, so that they would only make each other
+ * slow; it waits for most of its time, and leaves the processors to others; or neither.
+ */
+export type Load = 'burns' | 'waits' | 'computes';
+
 /** One process. */
 export interface Group {
   readonly engine: TestEngine;
   /** In the order in which they run. */
   readonly files: readonly string[];
-  /** It waits for most of its time, and leaves the processors to others. */
-  readonly isWaiting: boolean;
+  readonly load: Load;
 }
 
 /** A line of a comment in a test file that must not share its process with others, with the reason. */
@@ -25,10 +30,12 @@ export function needsOwnProcess(file: string, source: string): boolean {
   return file.startsWith('test/e2e/') || ownProcess.test(source);
 }
 
-/** True for a file that waits for time to pass: for slots of checks in `test/e2e/`, or as its reason says. */
-function waits(file: string, source: string): boolean {
+/** As its reason says; files of `test/e2e/` wait for slots of checks. */
+function loadOf(file: string, source: string): Load {
   const reason = ownProcess.exec(source)?.[1];
-  return reason === undefined ? file.startsWith('test/e2e/') : reason.startsWith('it waits');
+  const [, load] = /^it (burns|waits)\b/.exec(reason ?? '') ?? [];
+  if (load !== undefined) return load as Load;
+  return reason === undefined && file.startsWith('test/e2e/') ? 'waits' : 'computes';
 }
 
 /** A line of a comment in a test file that says why it runs on SQLite alone. */
@@ -93,7 +100,7 @@ export function planGroups(
   const groups: Group[] = alone.map((file) => ({
     engine,
     files: [file],
-    isWaiting: waits(file, sources.get(file) ?? ''),
+    load: loadOf(file, sources.get(file) ?? ''),
   }));
   let group: string[] = [];
   for (const file of shared) {
@@ -101,7 +108,7 @@ export function planGroups(
     const isFull = group.length === maxFilesPerGroup;
     if (first === undefined || isFull || areaOf(first) !== areaOf(file)) {
       group = [];
-      groups.push({ engine, files: group, isWaiting: false });
+      groups.push({ engine, files: group, load: 'computes' });
     }
     group.push(file);
   }

@@ -4,6 +4,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { startConsoleSession } from '../../control-plane/accounts/keys/console-sessions.ts';
+import { sha256Hex } from '../../control-plane/core/keys.ts';
 import { ConsoleCookie } from '../../control-plane/http/console-cookie.ts';
 import type { Services } from '../../control-plane/core/services.ts';
 import { codeOf, counterOf } from '../../control-plane/people/decide/totp.ts';
@@ -45,8 +46,7 @@ export async function startPersonSession(
   const { id } = await services.db
     .selectFrom('console_sessions')
     .select('id')
-    .where('person_id', '=', personId)
-    .orderBy('created_at', 'desc')
+    .where('token_hash', '=', sha256Hex(token))
     .executeTakeFirstOrThrow();
   return { id, cookie: `${new ConsoleCookie(services.publicUrl).name}=${token}` };
 }

@@ -1,4 +1,4 @@
-// Own process: it starts browsers and busy processes.
+// Own process: it burns every processor, beside browsers.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -20,7 +20,6 @@ import {
 import { openSlowTargets } from '../../support/slow-targets.ts';
 
 const runs = isLong ? 100 : 3;
-/** Other tests run beside the default tier: it burns no more than it must. */
 const busy = (isLong ? 2 : 1) * availableParallelism();
 const atOnce = 2;
 const slowMs = 3_000;

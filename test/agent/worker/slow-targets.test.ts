@@ -1,4 +1,4 @@
-// Own process: it starts busy processes.
+// Own process: it burns every processor.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { filesForPostgres, planGroups } from '../../../scripts/tests/plan.ts';
+import { filesForPostgres, planGroups, type Load } from '../../../scripts/tests/plan.ts';
 
 const shared = "import test from 'node:test';\n";
 
@@ -21,8 +21,12 @@ test('a file that says why it needs a process has one, each of e2e too, and they
   );
 });
 
-test('files of e2e wait, and those that give it as their reason', () => {
-  const reasons = { a: 'it waits for time-outs.', b: 'it starts browsers.' };
+test('files of e2e wait, and those that give it as their reason; others burn', () => {
+  const reasons = {
+    a: 'it waits for time-outs.',
+    b: 'it starts browsers.',
+    d: 'it burns every processor.',
+  };
   const sources = new Map(
     Object.entries(reasons).flatMap(([name, reason]) =>
       ['agent', 'e2e'].map((area) => [
@@ -32,11 +36,15 @@ test('files of e2e wait, and those that give it as their reason', () => {
     ),
   );
   sources.set('test/e2e/c.test.ts', shared);
-  const waiting = planGroups(sources).filter(({ isWaiting }) => isWaiting);
-  assert.deepEqual(
-    waiting.flatMap(({ files }) => files),
-    ['test/agent/a.test.ts', 'test/e2e/a.test.ts', 'test/e2e/c.test.ts'],
-  );
+  const byLoad = Object.groupBy(planGroups(sources), ({ load }) => load);
+  const filesOf = (load: Load) => byLoad[load]?.flatMap(({ files }) => files);
+  assert.deepEqual(filesOf('waits'), [
+    'test/agent/a.test.ts',
+    'test/e2e/a.test.ts',
+    'test/e2e/c.test.ts',
+  ]);
+  assert.deepEqual(filesOf('burns'), ['test/agent/d.test.ts', 'test/e2e/d.test.ts']);
+  assert.deepEqual(filesOf('computes'), ['test/agent/b.test.ts', 'test/e2e/b.test.ts']);
 });
 
 test('no file is left out, none runs twice, and a process has files of one area', () => {
