@@ -552,8 +552,8 @@ export function readConfig(sources: ConfigSources): {
 /** The key, for commands that cannot do without. One that no control plane accepts is not tried at all. */
 export function requireKey(config: AgentConfig, from = 'API_KEY'): Secret {
   const key = config.API_KEY?.reveal();
-  const problem = key === undefined ? 'is missing' : keyProblem(key)?.what;
-  if (config.API_KEY !== undefined && problem === undefined) return config.API_KEY;
+  const problem = key === undefined ? 'is missing' : keyProblem(key);
+  if (config.API_KEY !== undefined && problem === null) return config.API_KEY;
   const which = from === 'API_KEY' ? '' : ` (${key?.length ?? 0} characters, from ${from})`;
   throw new AgentError(
     'CONFIG_INVALID',

@@ -1,10 +1,4 @@
 /** What can be the key of a location: one rule for `start`, for `doctor`, and for a file that is read again. */
-export interface KeyProblem {
-  /** It is a key, of another kind or masked; otherwise it is none. */
-  isOtherKey: boolean;
-  what: string;
-}
-
 const forms: readonly (readonly [RegExp, string])[] = [
   [/[\0\ufffd]/, 'is not in UTF-8: some editors save UTF-16'],
   [/^(["'`]).*\1$/s, 'has quotes around it, which are taken as part of it'],
@@ -13,24 +7,24 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/^<.*>$|^(changeme|your[-_ ].*)$/is, 'is a placeholder'],
   [/[\r\n]/, 'has more than one line'],
   [/\s/, 'has white space in it'],
+  [/^cu_/, 'is a key of the API (cu_…), and an agent needs that of a location (pl_…)'],
+  [/[…*]/, 'is a masked key; the whole key is shown only once'],
 ];
 
+/** `pl_` and what 32 bytes are in hexadecimal: `makeKey` of the control plane makes no others. */
+const wholeKey = /^pl_[0-9a-f]{64}$/;
+const wholeLength = 67;
+
 /** Why no control plane takes a text as the key of a location, without the text; null where one may. */
-export function keyProblem(text: string): KeyProblem | null {
+export function keyProblem(text: string): string | null {
+  if (wholeKey.test(text)) return null;
   const form = forms.find(([pattern]) => pattern.test(text))?.[1];
-  if (form !== undefined) return { isOtherKey: false, what: form };
-  if (text.startsWith('cu_')) {
-    const what = 'is a key of the API (cu_…), and an agent needs that of a location (pl_…)';
-    return { isOtherKey: true, what };
-  }
-  if (/[…*]/.test(text)) {
-    return { isOtherKey: true, what: 'is a masked key; the whole key is shown only once' };
-  }
-  if (Buffer.from(text, 'base64').toString().startsWith('pl_')) {
-    return { isOtherKey: false, what: 'is in base64: decode it' };
-  }
-  if (/^pl_[\w-]{5,}$/.test(text)) return null;
-  return { isOtherKey: false, what: 'is no key of a location: those begin with pl_' };
+  if (form !== undefined) return form;
+  if (Buffer.from(text, 'base64').toString().startsWith('pl_')) return 'is in base64: decode it';
+  if (!text.startsWith('pl_')) return 'is no key of a location: those begin with pl_';
+  return text.length === wholeLength
+    ? 'has characters that no key has: after pl_ come digits and the letters a to f'
+    : `has ${text.length} characters, and a key has ${wholeLength}: copy it whole, and nothing else`;
 }
 
 /** `pl_…4f2a`: enough to tell keys apart, as the control plane shows them. */

@@ -27,10 +27,7 @@ export class LocationKey {
     const from = this.#source?.name;
     const problem = keyProblem(found);
     if (problem !== null) {
-      this.#logger.warn(
-        { from, problem: problem.what },
-        'the key was refused, and the new one cannot be one',
-      );
+      this.#logger.warn({ from, problem }, 'the key was refused, and the new one cannot be one');
       return false;
     }
     this.#key = new Secret(found);

@@ -137,12 +137,20 @@ export const rows: readonly Row[] = [
     doctor: /^settings: .*begin with pl_/,
   },
   {
+    name: 'a key that lost its last character',
+    from: '8g',
+    make: ({ settings }) => (settings['API_KEY'] = settings['API_KEY']?.slice(0, -1) ?? ''),
+    exits: 2,
+    log: /has 66 characters/,
+    doctor: /^settings: .*has 66 characters/,
+  },
+  {
     name: 'a masked key',
     from: '8f',
     make: set({ API_KEY: 'pl_…05a2' }),
     exits: 2,
     log: /masked key/,
-    doctor: /^key: .*masked/,
+    doctor: /^settings: .*masked/,
   },
   {
     name: 'a key in base64',

@@ -8,6 +8,7 @@ import test from 'node:test';
 import { protocolVersion } from '@monitor/shared/contract/agent-protocol.ts';
 import { agent } from '../support/agent-command.ts';
 import { makeAuthority } from '../support/certificates.ts';
+import { locationKey } from '../support/fake-control-plane.ts';
 import { isLong } from '../support/random.ts';
 import { httpServer, httpsServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
@@ -120,7 +121,7 @@ test('doctor names the cause, what follows from it, and the fix', async () => {
   using folder = temporaryFolder();
   const environment = {
     AGENT_DATA_DIR: folder.path,
-    API_KEY: 'pl_0123456789',
+    API_KEY: locationKey,
     CONTROL_PLANE_URL: 'http://127.0.0.1:1',
   };
   const { code, out } = await agent(['doctor', '--only', 'key'], environment);

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { Program } from '../../proof/program.ts';
 import { temporaryFolder } from '../support/system.ts';
+import { locationKey as key } from '../support/fake-control-plane.ts';
 
-const key = 'pl_0123456789abcdef0123456789abcdef';
 const secrets = [key, 'model-key', 'proxy-password'];
 const user = 10_001;
 const asUser = ['setpriv', '--reuid', String(user), '--regid', String(user), '--clear-groups'];

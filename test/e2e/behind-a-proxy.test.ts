@@ -23,7 +23,7 @@ test(
     const proxyUrl = `http://office:p%40ss%20word@${gateAddress}:${port}`;
 
     const stranger = office.startAgent(
-      { API_KEY: 'pl_none_here', HTTPS_PROXY: proxyUrl },
+      { API_KEY: `pl_${'0'.repeat(64)}`, HTTPS_PROXY: proxyUrl },
       office.authority,
     );
     const { reason } = await stranger.log('check-in failed, the schedule goes on');

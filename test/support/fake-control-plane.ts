@@ -24,6 +24,9 @@ import type { Route } from '@monitor/shared/contract/route.ts';
 import { refusalOfProtocol } from '../../control-plane/core/decide/agent-protocol.ts';
 import { longestWaitMs } from '../../proof/system.ts';
 
+/** A key as control planes make them. */
+export const locationKey = `pl_${'0123456789abcdef'.repeat(4)}`;
+
 export type RouteName = keyof typeof agentRoutes;
 
 /** What happens to requests instead of a proper answer. */
@@ -113,7 +116,7 @@ export class FakeControlPlane implements AsyncDisposable {
   #port: number;
 
   private constructor(options: FakeOptions) {
-    this.key = options.key ?? 'pl_test_key';
+    this.key = options.key ?? locationKey;
     this.location = options.location ?? 'test-place';
     this.#clock = options.clock ?? systemClock;
     this.#host = options.host ?? '127.0.0.1';

@@ -42,9 +42,6 @@ export interface CheckInFacts {
   isBetween: boolean;
 }
 
-/** No key begins so; without a key one can still find out whether a control plane answers. */
-const noKey = 'pl_none_given_by_doctor';
-
 function bodyOf(agentId: string, sentAt: number, waitMs = 0): CheckInRequest {
   return {
     agentId,
@@ -75,10 +72,10 @@ function innermost(error: unknown): unknown {
   return at;
 }
 
+/** Without a key one can still find out whether a control plane answers. */
 function headersFor(key: string | null): Record<string, string> {
-  const usable = key !== null && keyProblem(key) === null ? key : noKey;
   return {
-    authorization: `Bearer ${usable}`,
+    ...(key !== null && keyProblem(key) === null && { authorization: `Bearer ${key}` }),
     'content-type': 'application/json',
     [protocolHeader]: String(protocolVersion),
   };

@@ -1,35 +1,21 @@
 import { fail, ok, skip, type Finding } from '../finding.ts';
-import { keyProblem, maskedKey } from '../../key-problem.ts';
+import { maskedKey } from '../../key-problem.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
 import type { Check } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
 
-/** `pl_` and 64 digits. */
-const wholeLength = 67;
-
 const make =
   'make a key for the private location (POST /v1/private-locations/{id}/keys) and set API_KEY to its rawKey, or API_KEY_FILE to a file that holds it';
 
-/** The key as it is; whether it is accepted is for the control plane to say. */
-export function judgeKeyForm(key: string | undefined): Finding[] {
-  if (key === undefined) return fail('API_KEY is not set', make);
-  const problem = keyProblem(key);
-  return problem === null ? [] : fail(`API_KEY (${key.length} characters) ${problem.what}`, make);
-}
-
+/** Whether the control plane takes the key; its form is for the step "settings". */
 export function judgeKey(key: string | undefined, facts: CheckInFacts): Finding[] {
-  const form = judgeKeyForm(key);
-  if (form.length > 0 || key === undefined) return form;
+  if (key === undefined) return fail('API_KEY is not set', make);
   const answer = readAnswer(facts);
   const shown = maskedKey(key);
   if (answer.kind === 'accepted') return ok(`${shown} accepted, for location ${answer.location}`);
   if (facts.status === 401 || facts.status === 403) {
-    const strange =
-      key.length === wholeLength
-        ? ''
-        : `; it has ${key.length} characters, and keys have ${wholeLength}`;
     return fail(
-      `the control plane refuses ${shown} (${facts.status}): it was revoked, belongs to another control plane, or is incomplete${strange}`,
+      `the control plane refuses ${shown} (${facts.status}): it was revoked, or belongs to another control plane`,
       make,
     );
   }

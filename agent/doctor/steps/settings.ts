@@ -40,10 +40,9 @@ function secretStatements(given: Given): Finding[] {
   const found = givenSecret('API_KEY', given);
   const text = found?.text.trim() ?? '';
   const problem = text === '' ? null : keyProblem(text);
-  // Keys of another kind are for the step "key".
-  if (found === null || problem === null || problem.isOtherKey) return [];
+  if (found === null || problem === null) return [];
   return fail(
-    `API_KEY (${text.length} characters, from ${found.where}) ${problem.what}`,
+    `API_KEY (${text.length} characters, from ${found.where}) ${problem}`,
     `write the key and nothing else into ${found.where}: in env files of docker quotes are not removed, and YAML needs "|-" or one line`,
   );
 }

@@ -51,9 +51,9 @@ test('status says what the agent says; without one, where it looked', async () =
   // Longer than the path of a socket may be.
   const data = join(folder.path, 'x'.repeat(100), 'data');
   mkdirSync(data, { recursive: true });
-  await using fake = await FakeControlPlane.start({ key: 'pl_0123456789' });
+  await using fake = await FakeControlPlane.start();
   const environment = {
-    API_KEY: 'pl_0123456789',
+    API_KEY: fake.key,
     CONTROL_PLANE_URL: fake.url,
     AGENT_DATA_DIR: data,
     AGENT_WORK_DIR: join(folder.path, 'work'),

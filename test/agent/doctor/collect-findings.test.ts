@@ -10,12 +10,12 @@ import { collectFindings } from '../../../agent/doctor/collect-findings.ts';
 import type { StepFinding } from '../../../agent/doctor/finding.ts';
 import { openMachine, type Machine } from '../../../agent/doctor/machine.ts';
 import { makeAuthority, selfSigned } from '../../support/certificates.ts';
-import { FakeControlPlane } from '../../support/fake-control-plane.ts';
+import { FakeControlPlane, locationKey } from '../../support/fake-control-plane.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
 import { httpServer, httpsServer, rawServer, tcpServer } from '../../support/servers.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
-const key = 'pl_0123456789abcdef0123';
+const key = locationKey;
 const link = ['key', 'protocol', 'clock'];
 
 async function collect(
@@ -65,7 +65,7 @@ test('a healthy link: every step says what it saw', async () => {
   );
   for (const { id, verdict, evidence } of findings)
     assert.equal(verdict, 'ok', `${id}: ${evidence}`);
-  assert.match(find(findings, 'key')?.evidence ?? '', /pl_…0123 accepted, for location test-place/);
+  assert.match(find(findings, 'key')?.evidence ?? '', /pl_…cdef accepted, for location test-place/);
   const ids = fake.requestsOf('checkIn').map(({ body }) => (body as { agentId: string }).agentId);
   const left = fake.requestsOf('goodbye').map(({ body }) => (body as { agentId: string }).agentId);
   assert.deepEqual(left, ids, 'the agent it pretended to be did not leave again');
@@ -95,11 +95,17 @@ test('a name that does not exist', async () => {
 });
 
 test('no key; a key that is refused; the clock is judged all the same', async () => {
-  await using fake = await FakeControlPlane.start({ key: 'pl_another' });
+  await using fake = await FakeControlPlane.start({ key: `pl_${'0'.repeat(64)}` });
   const url = { CONTROL_PLANE_URL: fake.url };
   assertCause(await collect({ ...url, API_KEY: '' }), 'key', /API_KEY is not set/);
+  const short = await collect(
+    { ...url, API_KEY: key.slice(0, -1) },
+    { only: [...link, 'settings'] },
+  );
+  assertCause(short, 'settings', /66 characters, and a key has 67/);
+  assert.equal(find(short, 'control-plane')?.verdict, 'ok');
   const refused = await collect(url);
-  assertCause(refused, 'key', /refuses pl_…0123/);
+  assertCause(refused, 'key', /refuses pl_…cdef/);
   assert.equal(find(refused, 'control-plane')?.verdict, 'ok');
   assert.equal(find(refused, 'clock')?.verdict, 'ok');
 });

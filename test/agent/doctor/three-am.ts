@@ -103,6 +103,7 @@ export const threeAm: Readonly<Record<string, Fault>> = {
   '8d': { fault: 'a key of six characters' },
   '8e': { fault: 'a key in UTF-16' },
   '8f': { fault: 'a masked key' },
+  '8g': { fault: 'a key of a wrong length' },
   '9a': { fault: 'a misspelt setting' },
   '10a': {
     fault: 'a resolver that takes eight seconds',

@@ -18,6 +18,9 @@ import { Secret } from '../../../agent/secret.ts';
 import { makeAuthority } from '../../support/certificates.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
+const oldKey = `pl_${'0'.repeat(64)}`;
+const newKey = `pl_${'1'.repeat(64)}`;
+
 async function listening(server: Server): Promise<AsyncDisposable & { port: number }> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -47,7 +50,7 @@ test('a key that was replaced in its file is used before the next try, and nothi
   const asked: string[] = [];
   const answer: RequestListener = (request, response) => {
     asked.push((request.headers.authorization ?? '').replace('Bearer ', ''));
-    const isGood = asked.at(-1) === 'pl_the_new_one';
+    const isGood = asked.at(-1) === newKey;
     const refusal = {
       statusCode: 401,
       error: 'Unauthorized',
@@ -60,30 +63,30 @@ test('a key that was replaced in its file is used before the next try, and nothi
   await using server = await listening(createPlain(answer));
   const { keySource } = readConfig({
     environment: { API_KEY_FILE: file, AGENT_DATA_DIR: '/x' },
-    readFile: () => 'pl_the_old_one',
+    readFile: () => oldKey,
   });
   const source = {
     ...keySource,
     read: () => readConfig({ environment: { API_KEY_FILE: file } }).config.API_KEY?.reveal(),
   };
-  const key = new LocationKey(new Secret('pl_the_old_one'), source, pino({ level: 'silent' }));
+  const key = new LocationKey(new Secret(oldKey), source, pino({ level: 'silent' }));
   await using opened = clientFor(
     `http://127.0.0.1:${server.port}`,
     key,
     ({ code }, used) => code === 'KEY_REFUSED' && key.renew(used),
   );
-  for (const content of ['pl_the_old_one', 'API_KEY=pl_the_new_one', 'x']) {
+  for (const content of [oldKey, `API_KEY=${newKey}`, newKey.slice(0, -1), 'x']) {
     writeFileSync(file, content);
     await assert.rejects(opened.client.goodbye(), { code: 'KEY_REFUSED' });
   }
   assert.deepEqual(
     asked.splice(0),
-    Array.from({ length: 3 }, () => 'pl_the_old_one'),
+    Array.from({ length: 4 }, () => oldKey),
   );
-  writeFileSync(file, 'pl_the_new_one\n');
+  writeFileSync(file, `${newKey}\n`);
   await opened.client.goodbye();
   await opened.client.goodbye();
-  assert.deepEqual(asked, ['pl_the_old_one', 'pl_the_new_one', 'pl_the_new_one']);
+  assert.deepEqual(asked, [oldKey, newKey, newKey]);
 });
 
 test('an authority that was put into its file is trusted before the next try', async () => {

@@ -174,7 +174,7 @@ before(async () => {
   });
   const agent = stack.use(
     new Program(['agent/monitor-agent.js', 'start'], {
-      ...{ API_KEY: 'pl_test_key', CONTROL_PLANE_URL: 'http://127.0.0.1:1' },
+      ...{ API_KEY: `pl_${'0'.repeat(64)}`, CONTROL_PLANE_URL: 'http://127.0.0.1:1' },
       ...{ AGENT_HEALTH_PORT: String(ourPort), AGENT_HEALTH_HOST: '127.0.0.1' },
       ...{ AGENT_DATA_DIR: join(folder, 'data'), AGENT_WORK_DIR: join(folder, 'work') },
       ...{ PROBE_ENDPOINT: 'on', PROBE_CONFIG_FILE: file, LOG_FORMAT: 'json' },

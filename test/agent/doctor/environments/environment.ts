@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Report } from '../../../../agent/doctor/finding.ts';
 import { Program } from '../../../../proof/program.ts';
-import { FakeControlPlane } from '../../../support/fake-control-plane.ts';
+import { FakeControlPlane, locationKey } from '../../../support/fake-control-plane.ts';
 import { eventually } from '../../../support/system.ts';
 import type { Office } from './office.ts';
 
@@ -31,7 +31,6 @@ export interface Environment {
   make(ground: Ground): Promise<void> | void;
 }
 
-export const locationKey = 'pl_0123456789abcdef0123456789abcdef';
 const nobody = 65_534;
 const agent = resolve(import.meta.dirname, '../../../../agent/main.ts');
 /** The same program starts in each environment: half of its time goes into compiling it. */

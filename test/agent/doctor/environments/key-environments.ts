@@ -54,9 +54,9 @@ export const keyEnvironments: readonly Environment[] = [
   {
     name: 'API_KEY is a key of the API in place of one of a location',
     needs: 'nothing',
-    first: { id: 'key', verdict: 'fail' },
+    first: { id: 'settings', verdict: 'fail' },
     evidence: ['is a key of the API'],
-    fix: ['make a key for the private location'],
+    fix: ['write the key'],
     make: ({ settings }) => {
       settings['API_KEY'] = 'cu_0123456789abcdef0123456789abcdef';
     },
@@ -68,7 +68,7 @@ export const keyEnvironments: readonly Environment[] = [
     evidence: ['refuses pl_…3210', 'revoked'],
     fix: ['make a key'],
     make: ({ settings }) => {
-      settings['API_KEY'] = 'pl_fedcba9876543210fedcba9876543210';
+      settings['API_KEY'] = `pl_${'fedcba9876543210'.repeat(4)}`;
     },
   },
   {

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { serveIn } from '../../../support/lab-host.ts';
 import { openNetworkLab, type LabHost, type NetworkLab } from '../../../support/network-lab.ts';
-import { locationKey } from './environment.ts';
+import { locationKey } from '../../../support/fake-control-plane.ts';
 
 /** Addresses of the far host. */
 export const far = {

