@@ -20,10 +20,12 @@ import { startPostgres } from './cluster/postgres.ts';
 import { reachableFolder } from './cluster/reachable-folder.ts';
 import {
   filesForPostgres,
+  filesForSqlite,
   needsOwnProcess,
   planGroups,
   type Group,
   type Load,
+  type TestEngine,
 } from './tests/plan.ts';
 import type { ReportLine } from './tests/reporter.ts';
 import { describeFile, describeRun, resultsOf, type FileResult } from './tests/summary.ts';
@@ -103,9 +105,9 @@ async function runGroup({ files, engine }: Group, number: number): Promise<FileR
         ...process.env,
         // A test of this program is run by the same runner, which marks its children.
         NODE_TEST_CONTEXT: undefined,
-        ...(engine === 'sqlite'
-          ? { TEST_DATABASE: undefined }
-          : { TEST_DATABASE: engine, [templateVariable]: template }),
+        TEST_DATABASE: engine === 'sqlite' ? undefined : engine,
+        // Tests beside SQLite that need a PostgreSQL take the one of this run as well.
+        [templateVariable]: template,
         [programsVariable]: programs,
         TEST_SEED: seed,
         NODE_COMPILE_CACHE: join(rootFolder, 'node_modules', '.cache', 'compiled'),
@@ -138,12 +140,16 @@ async function runGroup({ files, engine }: Group, number: number): Promise<FileR
 // As root, tests start programs of other users.
 if (process.getuid?.() === 0) process.env['TMPDIR'] = reachableFolder();
 const startedAt = performance.now();
-const onPostgres = filesForPostgres(sources, (file) => readFileSync(file, 'utf8'));
-const groups = values.engine === 'postgres' ? [] : planGroups(sources);
-if (values.engine !== 'sqlite') {
-  const repeated = onPostgres.map((file) => [file, sources.get(file) ?? ''] as const);
-  groups.push(...planGroups(new Map(repeated), 'postgres'));
-}
+const filesOf: Record<TestEngine, string[]> = {
+  sqlite: filesForSqlite(sources),
+  postgres: filesForPostgres(sources, (file) => readFileSync(file, 'utf8')),
+};
+const groups = (['sqlite', 'postgres'] as const)
+  .filter((engine) => values.engine === undefined || values.engine === engine)
+  .flatMap((engine) => {
+    const files = filesOf[engine].map((file) => [file, sources.get(file) ?? ''] as const);
+    return planGroups(new Map(files), engine);
+  });
 const total = groups.reduce((sum, { files }) => sum + files.length, 0);
 await using server = groups.some(({ engine }) => engine === 'postgres')
   ? await startPostgres({ settings: { max_connections: 500 } })

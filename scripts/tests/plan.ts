@@ -38,8 +38,20 @@ function loadOf(file: string, source: string): Load {
   return reason === undefined && file.startsWith('test/e2e/') ? 'waits' : 'computes';
 }
 
-/** A line of a comment in a test file that says why it runs on SQLite alone. */
-const sqliteOnly = /^(?:\/\/| \*) SQLite only: (\S.*)/m;
+/**
+ * A line of a comment in a test file that says why it runs on one engine alone. Statements are what engines
+ * differ in: in their forms, locks, order, numbers, JSON and times. A file repeats nothing on PostgreSQL
+ * whose statements others run there, and which tests what is decided, checked, worded or sent around them;
+ * one that starts a PostgreSQL by itself would do the same twice.
+ */
+const oneEngine = /^(?:\/\/| \*) (SQLite|PostgreSQL) only: \S/m;
+
+/** The engine on which alone a file runs; undefined without a reason. */
+function onlyEngineOf(source: string): TestEngine | undefined {
+  const [, name] = oneEngine.exec(source) ?? [];
+  if (name === undefined) return undefined;
+  return name === 'SQLite' ? 'sqlite' : 'postgres';
+}
 
 const startsControlPlane = 'test/support/control-plane.ts';
 /** A page asks the API, whose own tests run on both engines. */
@@ -67,10 +79,17 @@ function reaching(
   return reaches;
 }
 
+/** The files whose tests run on SQLite, or on no database: all but those that say why not. */
+export function filesForSqlite(sources: ReadonlyMap<string, string>): string[] {
+  return [...sources]
+    .filter(([, source]) => onlyEngineOf(source) !== 'postgres')
+    .map(([file]) => file);
+}
+
 /**
- * The files whose tests run once more on PostgreSQL: those that start a control plane in their process and
- * no browser, by themselves or through `test/support`, unless they say why not. `readSource` gives the text
- * of any file.
+ * The files whose tests run on PostgreSQL: those that run there alone, and once more those that start a
+ * control plane in their process and no browser, by themselves or through `test/support`, unless they say
+ * why not. `readSource` gives the text of any file.
  */
 export function filesForPostgres(
   sources: ReadonlyMap<string, string>,
@@ -79,11 +98,15 @@ export function filesForPostgres(
   const reachesControlPlane = reaching(startsControlPlane, readSource);
   const reachesBrowser = reaching(startsBrowser, readSource);
   return [...sources]
-    .filter(
-      ([file, source]) =>
-        /^test\/(control-plane|security)\//.test(file) && !sqliteOnly.test(source),
-    )
-    .filter(([file, source]) => reachesControlPlane(file, source) && !reachesBrowser(file, source))
+    .filter(([file, source]) => {
+      const only = onlyEngineOf(source);
+      if (only !== undefined) return only === 'postgres';
+      return (
+        /^test\/(control-plane|security)\//.test(file) &&
+        reachesControlPlane(file, source) &&
+        !reachesBrowser(file, source)
+      );
+    })
     .map(([file]) => file);
 }
 

@@ -1,3 +1,4 @@
+// PostgreSQL only: it starts replicas.
 /** Two replicas on one PostgreSQL and one S3 store. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

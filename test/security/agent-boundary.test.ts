@@ -129,7 +129,7 @@ test('a thousand random submissions about the runs of another account have no ef
     };
   };
   await own.checkIn();
-  const before = await dumpTables(services.db, cp.accountId);
+  const before = await dumpTables(services.db, { accountId: cp.accountId });
   for (let batch = 0; batch < 20; batch += 1) {
     const outcomes = await hostile.handIn(...Array.from({ length: 50 }, item));
     assert.deepEqual(new Set(outcomesOf(outcomes)), new Set(['refused']));
@@ -138,7 +138,7 @@ test('a thousand random submissions about the runs of another account have no ef
   await hostile.call('leases/renew', { agentId: own.id, jobIds });
   await hostile.call('release', { agentId: own.id, jobIds });
   await hostile.call('goodbye', { agentId: own.id });
-  assert.deepEqual(await dumpTables(services.db, cp.accountId), before);
+  assert.deepEqual(await dumpTables(services.db, { accountId: cp.accountId }), before);
   assert.equal(services.hub.isServed(cp.accountId, 'eu-west-1'), true);
 });
 

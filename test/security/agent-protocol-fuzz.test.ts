@@ -166,7 +166,7 @@ test('whatever agents send: no 5xx, nothing of other accounts changes, and all t
     );
   };
 
-  const before = await dumpTables(services.db, other);
+  const before = await dumpTables(services.db, { accountId: other });
   const valid: ResultSubmission[] = [];
   const refusals = new Map<string, number>();
   let sent = 0;
@@ -204,7 +204,7 @@ test('whatever agents send: no 5xx, nothing of other accounts changes, and all t
     valid.filter(({ id }) => !stored.has(id)),
     [],
   );
-  assert.deepEqual(await dumpTables(services.db, other), before);
+  assert.deepEqual(await dumpTables(services.db, { accountId: other }), before);
   const grownBy = usedMegabytes() - memoryAfterFirst;
   assert.ok(grownBy < 100, `${grownBy.toFixed(0)} MB more than after the first batches`);
   assert.equal(({} as { polluted?: boolean }).polluted, undefined);

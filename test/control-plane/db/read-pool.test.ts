@@ -1,3 +1,4 @@
+// PostgreSQL only: it starts a standby.
 // A real primary with a standby that streams from it.
 import assert from 'node:assert/strict';
 import test, { after, before, type TestContext } from 'node:test';

@@ -1,3 +1,4 @@
+// PostgreSQL only: it compares its order with that of SQLite.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test from 'node:test';

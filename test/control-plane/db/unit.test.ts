@@ -1,3 +1,4 @@
+// PostgreSQL only: it makes transactions fail.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';

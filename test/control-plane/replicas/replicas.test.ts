@@ -1,3 +1,4 @@
+// PostgreSQL only: it starts replicas.
 // Two control planes on one PostgreSQL, and single replicas of one.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,3 +1,4 @@
+// PostgreSQL only: it starts replicas.
 /** Two control planes on one PostgreSQL: what one of them does, agents and callers of the other hear. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';

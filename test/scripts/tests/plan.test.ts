@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { filesForPostgres, planGroups, type Load } from '../../../scripts/tests/plan.ts';
+import {
+  filesForPostgres,
+  filesForSqlite,
+  planGroups,
+  type Load,
+} from '../../../scripts/tests/plan.ts';
 
 const shared = "import test from 'node:test';\n";
 
@@ -82,6 +87,8 @@ test('files that start a control plane and no browser in their process run on Po
       "import { start } from '../support/control-plane.ts';\nimport { launchBrowser } from '../support/found-browser.ts';\n",
     ],
     ['test/agent/e.test.ts', "import { start } from '../support/control-plane.ts';\n"],
+    ['test/control-plane/g.test.ts', '// PostgreSQL only: it starts replicas.\n'],
+    ['test/control-plane/h.test.ts', '// PostgreSQL only:\n'],
   ]);
   const support = new Map([
     [world, "import { start } from './control-plane.ts';\n"],
@@ -90,6 +97,10 @@ test('files that start a control plane and no browser in their process run on Po
   ]);
   assert.deepEqual(
     filesForPostgres(sources, (file) => support.get(file) ?? ''),
-    ['test/control-plane/a.test.ts', 'test/control-plane/b.test.ts'],
+    ['a', 'b', 'g'].map((name) => `test/control-plane/${name}.test.ts`),
+  );
+  assert.deepEqual(
+    filesForSqlite(sources),
+    [...sources.keys()].filter((file) => !file.endsWith('/g.test.ts')),
   );
 });
