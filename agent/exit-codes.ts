@@ -7,6 +7,8 @@ export const exitCodes = {
   error: 2,
   /** A bug of the agent ended the process; what was measured is in the outbox. */
   bug: 70,
+  /** doctor had too little CPU to decide: try again. As sysexits(3) has it. */
+  undecided: 75,
   /** Ended at once by a second signal: 128 and the number of the signal. */
   interrupted: 130,
   terminated: 143,

@@ -19,7 +19,7 @@ The first failure is the cause; what follows from it is not tested.
 agent/doctor/README.md explains every line.
 
 Exit codes: 0 nothing failed (warnings allowed), 1 something failed,
-2 settings unusable.
+2 settings unusable, 75 this machine was too busy to tell: try again.
 `;
 
 interface DoctorOptions {
@@ -33,7 +33,7 @@ interface DoctorOptions {
 
 const watchEveryMs = 5_000;
 const labelWidth = 17;
-const markWidth = 6;
+const markWidth = 8;
 const indent = ' '.repeat(markWidth + labelWidth);
 
 function lines(
@@ -46,6 +46,7 @@ function lines(
     warn: colors.yellow('warn'),
     fail: colors.red('fail'),
     skip: colors.dim('skip'),
+    unknown: colors.yellow('unknown'),
   }[verdict];
   const room = width - indent.length;
   const facts = tried === undefined ? evidence : `${evidence} (tried: ${tried})`;
@@ -58,11 +59,19 @@ function lines(
   return `${first}${shown}\n${indent}${colors.cyan('->')} ${advice}`;
 }
 
+/** The first failure, or what could not be decided. */
+function firstProblem(findings: readonly StepFinding[]): StepFinding | undefined {
+  const first = (wanted: StepFinding['verdict']) =>
+    findings.find(({ verdict }) => verdict === wanted);
+  return first('fail') ?? first('unknown');
+}
+
 function summary({ findings, durationMs }: Report): string {
   const count = (wanted: StepFinding['verdict']) =>
     findings.filter(({ verdict }) => verdict === wanted).length;
-  const first = findings.find(({ verdict }) => verdict === 'fail');
-  const totals = `${count('ok')} ok, ${counted(count('warn'), 'warning')}, ${count('fail')} failed, ${count('skip')} not tested, in ${(durationMs / 1_000).toFixed(1)} s`;
+  const first = firstProblem(findings);
+  const undecided = count('unknown') === 0 ? '' : `${count('unknown')} not decided, `;
+  const totals = `${count('ok')} ok, ${counted(count('warn'), 'warning')}, ${count('fail')} failed, ${undecided}${count('skip')} not tested, in ${(durationMs / 1_000).toFixed(1)} s`;
   return first === undefined ? totals : `${totals}; begin with "${first.id}"`;
 }
 
@@ -99,7 +108,7 @@ export function registerDoctor(program: Command): void {
         await watchUntilWell(async () => {
           const parts = { environment: processEnvironment, clock: systemClock, choice };
           const { report } = await collectFindings(parts);
-          const first = report.findings.find(({ verdict }) => verdict === 'fail');
+          const first = firstProblem(report.findings);
           // Amounts, such as times, would make each look a change.
           const said = first?.evidence.replace(
             /\d+(\.\d+)? (ms|s|seconds?|minutes?|hours?)\b/g,
@@ -128,8 +137,10 @@ export function registerDoctor(program: Command): void {
       });
       if (isPlain) console.log(JSON.stringify(report, null, 2));
       else console.log(`${clear}\n${summary(report)}`);
+      const worst = firstProblem(report.findings)?.verdict;
       if (!isUsable) process.exitCode = exitCodes.error;
-      else process.exitCode = report.ok ? exitCodes.ok : exitCodes.failed;
+      else if (report.ok) process.exitCode = exitCodes.ok;
+      else process.exitCode = worst === 'fail' ? exitCodes.failed : exitCodes.undecided;
       // A connection that is still being made would keep the process for longer than a person waits.
       process.stdout.write('', () => process.exit());
     });

@@ -8,13 +8,14 @@ import { builtinRuntime } from '../runtimes/builtin-runtime.ts';
 import { fail, follows, ok, type StepFinding, type Report, type Finding } from './finding.ts';
 import { Link } from './link.ts';
 import { openMachine, type Machine } from './machine.ts';
+import { cpuWaitMs, clockWithoutCpuWaits, watchStarvation } from './busy-machine.ts';
 import { chooseSteps, runSteps, type RunOptions } from './run-steps.ts';
 import { askStatus } from './running-agent.ts';
 import type { DoctorContext, Step } from './step.ts';
 import { steps as allSteps } from './steps.ts';
 import { describeVersions } from './steps/versions.ts';
 
-/** What is healthy takes seconds. What does not answer is waited for about as long as the agent would. */
+/** What is healthy takes seconds. What does not answer is waited for about as long as the agent would, and longer on a busy machine. */
 const withinMs = 28_500;
 
 export interface DoctorRun {
@@ -66,7 +67,7 @@ function withoutConfig(
     );
   };
   return chosen.flatMap(({ step: { id, name } }) =>
-    findings(id).map(({ cause: _root, ...reported }) => ({
+    findings(id).map(({ cause: _root, isLate: _late, ...reported }) => ({
       ...{ id, name, ...reported },
       ...(reported.verdict === 'fail' && { tried: 'to read the settings' }),
       durationMs: 0,
@@ -76,13 +77,14 @@ function withoutConfig(
 
 /** Never throws for what it finds; throws CONFIG_INVALID for a choice of steps that do not exist. */
 export async function collectFindings(options: CollectOptions): Promise<DoctorRun> {
-  const { environment, clock, choice = {}, onWaiting, onFinding } = options;
-  const { machine = openMachine(), steps = allSteps } = options;
+  const { environment, choice = {}, onWaiting, onFinding } = options;
+  const clock = clockWithoutCpuWaits(options.clock, cpuWaitMs);
+  const { machine = openMachine('/', clock), steps = allSteps } = options;
   const startedAt = new Date(clock.now()).toISOString();
   const began = clock.monotonic();
   const chosen = chooseSteps(steps, choice);
   const reportOf = (findings: StepFinding[]): Report => ({
-    ok: findings.every(({ verdict }) => verdict !== 'fail'),
+    ok: findings.every(({ verdict }) => verdict !== 'fail' && verdict !== 'unknown'),
     startedAt,
     durationMs: Math.round(clock.monotonic() - began),
     findings,
@@ -110,6 +112,7 @@ export async function collectFindings(options: CollectOptions): Promise<DoctorRu
   const findings = await runSteps(chosen, context, {
     limitMs: withinMs - (clock.monotonic() - began),
     clock,
+    starvation: watchStarvation(machine, clock),
     ...(onWaiting && { onWaiting }),
     ...(onFinding && { onFinding }),
   });

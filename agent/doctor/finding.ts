@@ -1,8 +1,8 @@
 /**
  * What `doctor` found out. `skip` is what could not be tested, or what follows from a failure above it
- * and would only be noise.
+ * and would only be noise; `unknown` is what a limit of time ended on a machine too busy for it.
  */
-export type Verdict = 'ok' | 'warn' | 'fail' | 'skip';
+export type Verdict = 'ok' | 'warn' | 'fail' | 'skip' | 'unknown';
 
 /** What a step says of one thing it looked at. */
 export interface Finding {
@@ -13,10 +13,12 @@ export interface Finding {
   fix: string | null;
   /** The step whose failure this follows from. */
   cause?: string;
+  /** A limit of time ended it. */
+  isLate?: true;
 }
 
 /** A finding with the step it comes from. A step can have several findings. */
-export interface StepFinding extends Omit<Finding, 'cause'> {
+export interface StepFinding extends Omit<Finding, 'cause' | 'isLate'> {
   /** Stable: tools may rely on it. */
   id: string;
   name: string;
@@ -28,7 +30,7 @@ export interface StepFinding extends Omit<Finding, 'cause'> {
 
 /** The JSON of `doctor`. */
 export interface Report {
-  /** True when nothing failed. */
+  /** True when nothing failed, and nothing is unknown. */
   ok: boolean;
   /** ISO 8601. */
   startedAt: string;
@@ -45,8 +47,9 @@ export function warn(evidence: string, fix: string): Finding[] {
   return [{ verdict: 'warn', evidence, fix }];
 }
 
-export function fail(evidence: string, fix: string): Finding[] {
-  return [{ verdict: 'fail', evidence, fix }];
+/** `code` is that of the error, where one is the reason. */
+export function fail(evidence: string, fix: string, code = ''): Finding[] {
+  return [{ verdict: 'fail', evidence, fix, ...(/TIMEOUT$/.test(code) && { isLate: true }) }];
 }
 
 /** Not looked at, and why. */

@@ -159,6 +159,7 @@ export class Link implements AsyncDisposable {
           this.destination,
           proxy,
           await this.usableAddress(),
+          this.#clock,
         );
         tunnel?.destroy();
         return answer;
@@ -173,11 +174,12 @@ export class Link implements AsyncDisposable {
         const { proxy, port } = this.destination;
         const address = await this.usableAddress();
         if (proxy === null) {
-          return observeHandshake(this.destination, await openTcp(address, port));
+          const socket = await openTcp(address, port, this.#clock);
+          return observeHandshake(this.destination, socket, this.#clock);
         }
-        const { tunnel } = await askProxy(this.destination, proxy, address);
+        const { tunnel } = await askProxy(this.destination, proxy, address, this.#clock);
         if (tunnel === null) throw Object.assign(new Error('no tunnel'), { code: 'PROXY' });
-        return observeHandshake(this.destination, tunnel);
+        return observeHandshake(this.destination, tunnel, this.#clock);
       }),
     );
   }

@@ -12,6 +12,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { codeOf } from '../net/failure.ts';
 
 /** What a file system says of itself. */
@@ -65,8 +66,8 @@ function attempt<T>(work: () => T): T | null {
   }
 }
 
-/** The machine below a folder. */
-export function openMachine(root = '/'): Machine {
+/** The machine below a folder; programs are ended by the clock. */
+export function openMachine(root = '/', clock: Clock = systemClock): Machine {
   const at = (path: string): string => (root === '/' ? path : join(root, path));
   return {
     root,
@@ -99,15 +100,18 @@ export function openMachine(root = '/'): Machine {
     run: (program, words, { environment = {}, timeoutMs }) =>
       new Promise((resolve) => {
         const env = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', ...environment };
-        const options = { env, timeout: timeoutMs, killSignal: 'SIGKILL' as const };
+        let isTimeout = false;
         try {
-          execFile(program, [...words], options, (error, stdout, stderr) => {
-            const isTimeout = error?.killed === true;
+          const child = execFile(program, [...words], { env }, (error, stdout, stderr) => {
+            cancel();
             const isStarted = typeof error?.code !== 'string';
             const failedWith = typeof error?.code === 'number' ? error.code : null;
             const exitCode = error === null ? 0 : failedWith;
             const problem = isStarted ? null : String(error.code);
             resolve({ stdout, stderr, isTimeout, exitCode, problem });
+          });
+          const cancel = clock.after(timeoutMs, () => {
+            isTimeout = child.kill('SIGKILL');
           });
         } catch (error) {
           // Some errors are thrown at once, as EPERM for a file capability that is not allowed here.

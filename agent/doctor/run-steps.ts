@@ -13,13 +13,15 @@ import { retiredSteps } from './steps.ts';
 
 /** Some measure, some start browsers: more at once would disturb each other. */
 const atOnce = 6;
-/** Each step has shorter limits of its own for what it waits for: a busy machine is no finding. */
+/** Each step has shorter limits of its own for what it waits for. */
 const stepLimitMs = 25_000;
 
 export interface RunOptions {
   /** Everything together takes no longer. */
   readonly limitMs: number;
   readonly clock: Clock;
+  /** Why limits of time say nothing here; null where they do. */
+  readonly starvation?: () => string | null;
   /** Called with the step that is waited for, and with each finding in order. */
   readonly onWaiting?: (step: Step) => void;
   readonly onFinding?: (finding: StepFinding) => void;
@@ -71,24 +73,24 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 100) / 10} s`;
 }
 
-/** A step under its own limit. Never rejects. */
+/** A step under its own limit, and that of all. Never rejects. */
 async function checkWithin(
   step: Step,
   context: DoctorContext,
-  limitMs: number,
+  over: AbortSignal,
   clock: Clock,
 ): Promise<Finding[]> {
   const controller = new AbortController();
   const { promise: tooLate, resolve } = Promise.withResolvers<Finding[]>();
-  const cancel = clock.after(limitMs, () => {
-    resolve(
-      fail(
-        `not known after ${seconds(limitMs)}`,
-        `see the findings above; if there is none, this machine is too busy: run "monitor-agent doctor --only ${step.id}"`,
-      ),
-    );
+  const began = clock.monotonic();
+  const end = (): void => {
+    const took = seconds(clock.monotonic() - began);
+    const fix = `see the findings above; if there is none: run "monitor-agent doctor --only ${step.id}"`;
+    resolve(fail(`not known after ${took}`, fix, 'TIMEOUT'));
     controller.abort();
-  });
+  };
+  const cancel = clock.after(stepLimitMs, end);
+  over.addEventListener('abort', end);
   try {
     const checking = Promise.resolve(step.check(context, controller.signal));
     // What ends after its limit is not listened to any more.
@@ -99,6 +101,7 @@ async function checkWithin(
     return fail(`could not be tested: ${what}`, 'please report this: doctor should know better');
   } finally {
     cancel();
+    over.removeEventListener('abort', end);
   }
 }
 
@@ -113,17 +116,27 @@ function asFailure(finding: Finding): Finding[] {
 export async function runSteps(
   chosen: readonly { step: Step; leftOut: string | null }[],
   context: DoctorContext,
-  { limitMs, clock, onWaiting, onFinding }: RunOptions,
+  { limitMs, clock, starvation = () => null, onWaiting, onFinding }: RunOptions,
 ): Promise<StepFinding[]> {
-  const began = clock.monotonic();
+  const over = new AbortController();
+  const cancel = clock.after(limitMs, () => {
+    over.abort();
+  });
   const outcomes = new Map<string, Promise<StepFinding[]>>();
   const permits = new Permits(atOnce);
 
+  /** A limit of time is no verdict where this machine had no CPU for what it limits. */
+  const undecided = (finding: Finding): Finding => {
+    const why = finding.isLate === true ? starvation() : null;
+    if (why === null) return finding;
+    const evidence = `not decided: ${finding.evidence}, but ${why}`;
+    return { verdict: 'unknown', evidence, fix: 'run doctor again when it is less busy' };
+  };
   /** The step whose failure keeps this one from being tested. */
   const cause = async ({ needs = [] }: Step): Promise<string | null> => {
     for (const id of needs) {
       const findings = (await outcomes.get(id)) ?? [];
-      const failed = findings.find(({ verdict }) => verdict === 'fail');
+      const failed = findings.find(({ verdict }) => verdict === 'fail' || verdict === 'unknown');
       if (failed !== undefined) return failed.id;
       const root = causes.get(id);
       if (root !== undefined) return root;
@@ -136,11 +149,11 @@ export async function runSteps(
   const runStep = async (step: Step, leftOut: string | null): Promise<StepFinding[]> => {
     const { id, name } = step;
     const finish = (given: Finding[], durationMs: number): StepFinding[] => {
-      let findings = given;
+      let findings = given.map(undecided);
       if (neededOnes.has(id) && leftOut === null) findings = findings.flatMap(asFailure);
       const inherited = findings.find(({ cause: root }) => root !== undefined)?.cause;
       if (inherited !== undefined) causes.set(id, inherited);
-      return findings.map(({ cause: _root, ...reported }) => ({
+      return findings.map(({ cause: _root, isLate: _late, ...reported }) => ({
         ...{ id, name, ...reported },
         ...(reported.verdict === 'fail' && { tried: step.tries(context) }),
         durationMs,
@@ -152,14 +165,13 @@ export async function runSteps(
     for (const id of step.after ?? []) await outcomes.get(id);
     return permits.run(async () => {
       const startedAt = clock.monotonic();
-      const leftMs = limitMs - (startedAt - began);
-      const findings =
-        leftMs <= 0
-          ? fail(
-              `the ${seconds(limitMs)} of doctor were used up by what is above`,
-              `run "monitor-agent doctor --only ${id}"`,
-            )
-          : await checkWithin(step, context, Math.min(stepLimitMs, leftMs), clock);
+      const findings = over.signal.aborted
+        ? fail(
+            'the time of doctor was used up by what is above',
+            `run "monitor-agent doctor --only ${id}"`,
+            'TIMEOUT',
+          )
+        : await checkWithin(step, context, over.signal, clock);
       return finish(findings, Math.round(clock.monotonic() - startedAt));
     });
   };
@@ -173,5 +185,6 @@ export async function runSteps(
       onFinding?.(finding);
     }
   }
+  cancel();
   return all;
 }

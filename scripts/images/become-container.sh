@@ -2,10 +2,10 @@
 # Started by container.ts in fresh namespaces: makes the root of an image, read-only but for /tmp and
 # one folder, the root of this process, and becomes the given command.
 #
-#   become-container.sh pivot|chroot ROOT DATA_FOLDER MEMORY_BYTES COMMAND ...
+#   become-container.sh pivot|chroot exec|noexec ROOT DATA_FOLDER MEMORY_BYTES COMMAND ...
 set -eu
-way=$1 root=$2 data=$3 memory=$4
-shift 4
+way=$1 tmp=$2 root=$3 data=$4 memory=$5
+shift 5
 if [ "$memory" != 0 ]; then
   group=/sys/fs/cgroup/memory/image-smoke
   limit=memory.limit_in_bytes
@@ -27,7 +27,7 @@ mount -t tmpfs -o nosuid,nodev,noexec,mode=1777,size=64m shm "$root/dev/shm"
 ln -s /proc/self/fd "$root/dev/fd"
 ln -s /proc/self/fd/1 "$root/dev/stdout"
 ln -s /proc/self/fd/2 "$root/dev/stderr"
-mount -t tmpfs -o nosuid,nodev,noexec,mode=1777 tmp "$root/tmp"
+mount -t tmpfs -o "nosuid,nodev,$tmp,mode=1777" tmp "$root/tmp"
 # As a volume gets it: with the owner and the mode of the folder it covers.
 mode=$(stat -c %a "$root$data")
 mount -t tmpfs -o "nosuid,nodev,mode=$mode" data "$root$data"

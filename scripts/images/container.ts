@@ -23,6 +23,8 @@ export interface ContainerOptions {
   environment?: Readonly<Record<string, string>>;
   /** Folder of the container that is writable besides `/tmp`. */
   dataFolder: string;
+  /** Programs may be started from `/tmp`. */
+  isTmpExec?: boolean;
   /** Where the container may make user namespaces; Docker's own profile forbids it. */
   hasUserNamespaces?: boolean;
 }
@@ -97,6 +99,7 @@ export class Container implements AsyncDisposable {
 
   static async start(options: ContainerOptions): Promise<Container> {
     const { image, capabilities = [], dataFolder, hasUserNamespaces = true } = options;
+    const { isTmpExec = false } = options;
     const config = await configOf(image);
     const [uid = '0', gid = '0'] = (options.user ?? config.User).split(':');
     const granted = ['-all', ...capabilities.map((name) => `+${name}`)].join(',');
@@ -117,7 +120,15 @@ export class Container implements AsyncDisposable {
       'unshare',
       [
         ...['--mount', '--pid', '--ipc', '--uts', '--fork'],
-        ...['sh', prepareScript, way, root, dataFolder, String(options.memoryBytes ?? 0)],
+        ...[
+          'sh',
+          prepareScript,
+          way,
+          isTmpExec ? 'exec' : 'noexec',
+          root,
+          dataFolder,
+          String(options.memoryBytes ?? 0),
+        ],
         ...[
           ...rights,
           'env',

@@ -22,16 +22,21 @@ export interface ConnectionFacts {
 /** Resolves with the socket once it is open, rejects with an error that has a code. */
 function whenOpen<S extends Socket>(
   socket: S,
+  clock: Clock,
   { event, withinMs, otherwise }: { event: string; withinMs: number; otherwise: string },
 ): Promise<S> {
   return new Promise((resolve, reject) => {
-    socket.setTimeout(withinMs, () => {
+    const cancel = clock.after(withinMs, () => {
       socket.destroy(Object.assign(new Error(otherwise), { code: 'TIMEOUT' }));
     });
-    socket.once('error', reject);
+    const fail = (error: Error): void => {
+      cancel();
+      reject(error);
+    };
+    socket.once('error', fail);
     socket.once(event, () => {
-      socket.setTimeout(0);
-      socket.off('error', reject);
+      cancel();
+      socket.off('error', fail);
       // The next owner listens too; until then errors are caught here.
       socket.on('error', () => undefined);
       resolve(socket);
@@ -40,9 +45,10 @@ function whenOpen<S extends Socket>(
 }
 
 /** Resolves with an open socket, rejects with an error that has a code. The caller closes it. */
-export async function openTcp(address: string, port: number): Promise<Socket> {
+export async function openTcp(address: string, port: number, clock: Clock): Promise<Socket> {
   const socket = connectTcp({ host: address, port, autoSelectFamily: false });
-  return whenOpen(socket, { event: 'connect', withinMs: connectWithinMs, otherwise: 'no answer' });
+  const limits = { event: 'connect', withinMs: connectWithinMs, otherwise: 'no answer' };
+  return whenOpen(socket, clock, limits);
 }
 
 /** One attempt. Never rejects. */
@@ -53,7 +59,7 @@ export async function observeConnection(
 ): Promise<ConnectionFacts> {
   const began = clock.monotonic();
   try {
-    const socket = await openTcp(address, port);
+    const socket = await openTcp(address, port, clock);
     const durationMs = Math.round((clock.monotonic() - began) * 10) / 10;
     socket.destroy();
     return { address, durationMs, code: null };
@@ -63,15 +69,15 @@ export async function observeConnection(
 }
 
 /** A connection to the proxy through which one can speak HTTP. */
-async function openProxy(proxy: Proxy, address: string): Promise<Socket> {
-  const socket = await openTcp(address, proxy.port);
+async function openProxy(proxy: Proxy, address: string, clock: Clock): Promise<Socket> {
+  const socket = await openTcp(address, proxy.port, clock);
   if (!proxy.isSecure) return socket;
   const secure = connectTls({
     socket,
     host: proxy.host,
     ...(isIP(proxy.host) === 0 ? { servername: proxy.host } : {}),
   });
-  return whenOpen(secure, {
+  return whenOpen(secure, clock, {
     event: 'secureConnect',
     withinMs: answerWithinMs,
     otherwise: 'no handshake',
@@ -91,8 +97,9 @@ export async function askProxy(
   destination: Destination,
   proxy: Proxy,
   address: string,
+  clock: Clock,
 ): Promise<{ answer: ProxyAnswer; tunnel: Socket | null }> {
-  const socket = await openProxy(proxy, address);
+  const socket = await openProxy(proxy, address, clock);
   const authority = authorityOf(destination.host, destination.port);
   const login = proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization };
   return new Promise((resolve, reject) => {
@@ -102,11 +109,11 @@ export async function askProxy(
       headers: { host: authority, ...login },
       createConnection: () => socket,
     });
-    const timer = setTimeout(() => {
+    const cancel = clock.after(answerWithinMs, () => {
       request.destroy(Object.assign(new Error('no answer'), { code: 'TIMEOUT' }));
-    }, answerWithinMs);
+    });
     const settle = (status: number, headers: IncomingHttpHeaders, tunnel: Socket | null): void => {
-      clearTimeout(timer);
+      cancel();
       if (tunnel === null) socket.destroy();
       resolve({ answer: { status, headers }, tunnel });
     };
@@ -117,7 +124,7 @@ export async function askProxy(
       settle(statusCode, headers, null);
     });
     request.on('error', (error) => {
-      clearTimeout(timer);
+      cancel();
       socket.destroy();
       reject(error);
     });

@@ -81,22 +81,40 @@ function headersFor(key: string | null): Record<string, string> {
   };
 }
 
-/** As `request`, given up in time also while it still connects: the signal alone is heard only afterwards. */
-async function requestWithin(
+interface Answered {
+  status: number;
+  headers: Dispatcher.ResponseData['headers'];
+  text: string;
+}
+
+/** The whole answer; given up in time also while it still connects: the signal alone is heard only afterwards. */
+async function answerWithin(
   limitMs: number,
+  clock: Clock,
   url: string,
   options: NonNullable<Parameters<typeof request<null>>[1]>,
-): Promise<Dispatcher.ResponseData> {
-  const signal = AbortSignal.timeout(limitMs);
+): Promise<Answered> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  signal.addEventListener('abort', () => {
-    reject(signal.reason as Error);
+  const controller = new AbortController();
+  const cancel = clock.after(limitMs, () => {
+    const late = new DOMException('no answer in time', 'TimeoutError');
+    controller.abort(late);
+    reject(late);
   });
-  // Also heard of after the answer.
-  tooLate.catch(() => undefined);
-  const answer = request(url, { ...options, signal });
+  const answered = async (): Promise<Answered> => {
+    const { statusCode, headers, body } = await request(url, {
+      ...options,
+      signal: controller.signal,
+    });
+    return { status: statusCode, headers, text: (await body.text()).slice(0, maxBodyLength) };
+  };
+  const answer = answered();
   answer.catch(() => undefined);
-  return Promise.race([answer, tooLate]);
+  try {
+    return await Promise.race([answer, tooLate]);
+  } finally {
+    cancel();
+  }
 }
 
 function problemOf(error: unknown): { code: string; message: string } {
@@ -152,13 +170,12 @@ export async function observeCalls(
     const facts = { what, heldMs, isOwn: false };
     const elapsed = (): number => Math.round(clock.monotonic() - began);
     try {
-      const response = await requestWithin((heldMs ?? 0) + answerWithinMs, baseUrl + path, {
+      const limitMs = (heldMs ?? 0) + answerWithinMs;
+      const { status, text } = await answerWithin(limitMs, clock, baseUrl + path, {
         ...{ method: method as 'POST' | 'PUT', dispatcher, body },
         headers: { ...headersFor(key), ...headers },
       });
-      const { statusCode: status } = response;
       const durationMs = elapsed();
-      const text = (await response.body.text()).slice(0, maxBodyLength);
       const isOwn = status === taken || (status === refusal && isOwnError(text));
       return { ...facts, status, isOwn, said: firstWords(text), durationMs };
     } catch (error) {
@@ -206,6 +223,7 @@ export async function observeCheckIn(
   clock: Clock,
 ): Promise<CheckInFacts> {
   const agentId = randomUUID();
+  const checkInUrl = baseUrl + checkIn.path;
   const sentAt = Math.round(clock.now());
   const began = clock.monotonic();
   const facts = {
@@ -213,26 +231,22 @@ export async function observeCheckIn(
     isBetween: false,
   };
   try {
-    const response = await requestWithin(answerWithinMs, baseUrl + checkIn.path, {
+    const { status, headers, text } = await answerWithin(answerWithinMs, clock, checkInUrl, {
       method: checkIn.method,
       dispatcher,
       headers: headersFor(key),
       body: JSON.stringify(bodyOf(agentId, sentAt)),
     });
-    const text = await response.body.text();
     const receivedAt = Math.round(clock.now());
     const durationMs = Math.round(clock.monotonic() - began);
-    const { statusCode: status, headers } = response;
     const date = Date.parse(String(headers.date ?? ''));
     if (status === checkIn.status) {
-      await requestWithin(tripWithinMs, baseUrl + goodbye.path, {
+      await answerWithin(tripWithinMs, clock, baseUrl + goodbye.path, {
         method: goodbye.method,
         dispatcher,
         headers: headersFor(key),
         body: JSON.stringify({ agentId }),
-      })
-        .then(({ body }) => body.dump())
-        .catch(() => undefined);
+      }).catch(() => undefined);
     }
     return {
       status,
@@ -240,7 +254,7 @@ export async function observeCheckIn(
       contentType: String(headers['content-type'] ?? ''),
       location: headers.location === undefined ? null : String(headers.location),
       serverDate: Number.isNaN(date) ? null : date,
-      body: text.slice(0, maxBodyLength),
+      body: text,
       ...{ sentAt, receivedAt, durationMs, problem: null },
     };
   } catch (error) {
@@ -266,12 +280,11 @@ export async function observeRoundTrip(
 ): Promise<number | null> {
   const began = clock.monotonic();
   try {
-    const { body } = await requestWithin(tripWithinMs, `${baseUrl}/v1/agent/check-in`, {
+    await answerWithin(tripWithinMs, clock, baseUrl + checkIn.path, {
       method: 'GET',
       dispatcher,
       headers: size === 'large' ? { 'x-padding': 'x'.repeat(largeBytes) } : {},
     });
-    await body.dump();
     return clock.monotonic() - began;
   } catch (error) {
     const isRefused = size === 'large' && cut.test(codeOf(innermost(error)));

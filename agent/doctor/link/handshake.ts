@@ -2,6 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
+import type { Clock } from '@monitor/shared/clock.ts';
 import { codeOf } from '../../net/failure.ts';
 import type { Destination } from './destination.ts';
 
@@ -90,6 +91,7 @@ function askTime(socket: TLSSocket, host: string): Promise<number | null> {
 export async function observeHandshake(
   destination: Destination,
   socket: Socket,
+  clock: Clock,
 ): Promise<HandshakeFacts> {
   const { host } = destination;
   const secure = connectTls({
@@ -101,15 +103,15 @@ export async function observeHandshake(
   });
   try {
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const cancel = clock.after(handshakeWithinMs, () => {
         reject(Object.assign(new Error('no handshake'), { code: 'TIMEOUT' }));
-      }, handshakeWithinMs);
+      });
       secure.once('secureConnect', () => {
-        clearTimeout(timer);
+        cancel();
         resolve();
       });
       const fail = (error: Error): void => {
-        clearTimeout(timer);
+        cancel();
         reject(error);
       };
       secure.on('error', fail);

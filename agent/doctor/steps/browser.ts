@@ -58,6 +58,7 @@ export function judgeStart(
     return fail(
       `${found}, shows no empty page within ${launchWithinMs / 1_000} s`,
       `see CPU and memory limits above; ${only}`,
+      'TIMEOUT',
     );
   }
   if (/sandbox|user namespace|setuid|zygote/i.test(said)) {

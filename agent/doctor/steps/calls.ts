@@ -21,6 +21,7 @@ function judgeCall({ what, status, isOwn, said, durationMs, heldMs }: CallFacts)
   return fail(
     `${what} is not taken, though a check-in is: ${answer}${page}`,
     'what stands in between must pass all of /v1/agent/, bodies up to 150 MB, and hold a request for 30 s',
+    status === null ? said : '',
   );
 }
 

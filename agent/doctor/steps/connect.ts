@@ -37,6 +37,7 @@ export function judgeDirect(
           because.startsWith('NO_PROXY')
             ? `${fix}; or take that entry out of NO_PROXY, if the proxy is the way out of this network`
             : `${fix}; or set HTTPS_PROXY, if this network has a proxy for such connections`,
+          code ?? '',
         );
   });
 }
@@ -49,6 +50,7 @@ export function judgeTunnel(answer: Observed<ProxyAnswer>, destination: Destinat
     return fail(
       `${name} gave no tunnel to ${target} (${answer.problem.code})`,
       'see the line "proxy"',
+      answer.problem.code,
     );
   }
   const { status, headers } = answer.facts;

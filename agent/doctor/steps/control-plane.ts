@@ -68,17 +68,20 @@ function judgeSilence(facts: CheckInFacts, url: string, passing: Passing): Findi
       return fail(
         `${url} answers small requests, and neither ${asked} nor any that fills a packet: large packets vanish on the way (MTU), or what is in between holds them back`,
         forLargePackets,
+        'TIMEOUT',
       );
     }
     if (passing?.large === true) {
       return fail(
         `${url} answers other requests, and not ${asked}: the control plane is overloaded or stuck, or what is in between holds this one back`,
         'see the log of the control plane, its database and its disk',
+        'TIMEOUT',
       );
     }
     return fail(
       `${url} accepts the connection and does not answer within ${longTime(facts.durationMs)}`,
       'see whether the control plane is overloaded or stuck (its log, its health), or something in between holds requests back',
+      'TIMEOUT',
     );
   }
   if (/ECONNRESET|UND_ERR_SOCKET|EPIPE/.test(code)) {

@@ -61,12 +61,14 @@ function judgeFailure(facts: DnsFacts): Finding[] {
     return fail(
       `${what}: no name server of /etc/resolv.conf answers: ${list}`,
       'let UDP and TCP port 53 to these servers through the firewall, or name others in /etc/resolv.conf (docker --dns, dnsPolicy of Kubernetes)',
+      silent.some(({ failure }) => /TIMEOUT/.test(failure ?? '')) ? 'TIMEOUT' : '',
     );
   }
   if (servers.some(isKnown)) {
     return fail(
       `the operating system finds no address for ${host} (${os.code ?? 'no answer'}), although there is one: ${list}`,
       'make the server that knows the name the first or only one in /etc/resolv.conf; the C library does not ask the next one after a "no"; see also "hosts" in /etc/nsswitch.conf',
+      os.code ?? '',
     );
   }
   if (servers.some(({ returnCode }) => returnCode === 'SERVFAIL' || returnCode === 'REFUSED')) {

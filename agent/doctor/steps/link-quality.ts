@@ -11,6 +11,7 @@ export function judgeTrips(trips: readonly (number | null)[]): Finding[] {
     return fail(
       `${trips.length} of ${trips.length} round trips were lost`,
       'see what is between here and the control plane',
+      'TIMEOUT',
     );
   }
   const at = (share: number): number =>

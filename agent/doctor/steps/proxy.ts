@@ -78,6 +78,7 @@ export function judgeProxy({ destination, connections, answer }: ProxyFacts): Fi
     return fail(
       `${used}, but ${what}`,
       `${fix}; or remove the proxy setting, or list the control plane in NO_PROXY`,
+      code,
     );
   }
   if (answer === null) return ok(used);
@@ -98,6 +99,7 @@ export function judgeProxy({ destination, connections, answer }: ProxyFacts): Fi
     return fail(
       `${used}; it accepts connections, but does not answer as a proxy does (${code})`,
       'see whether that port is the one of the proxy, and its log',
+      code,
     );
   }
   return judgeAnswer(answer.facts, destination).map((one) =>

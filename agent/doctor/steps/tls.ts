@@ -199,6 +199,7 @@ function judgeFailedHandshake(code: string, message: string, { destination }: Tl
     return fail(
       `${target} accepts the connection and is then silent: what is in between (a firewall that inspects TLS, a small MTU) may swallow the handshake`,
       `exempt ${target} from inspection; for the MTU try "ping -M do -s 1400 ${destination.host}"`,
+      code,
     );
   }
   if (code === 'ECONNRESET' || code === 'EPIPE') {

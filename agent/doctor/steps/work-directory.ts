@@ -13,14 +13,14 @@ const affected = 'only checks with code or a browser are affected';
 export interface WorkFacts extends WritingFacts {
   /** Why runs may not use it, although it is there. */
   distrust: string | null;
-  /** Mounted with `noexec`. */
+  /** Mounted with `noexec`, and suites are to run here. */
   isNoExec: boolean;
   point: string;
   freeBytes: number | null;
   wantedBytes: number;
 }
 
-/** Runs write here, and start what they have written. */
+/** Runs write here, and suites start what they have written. */
 export function judgeWork(facts: WorkFacts): Finding[] {
   const { path, distrust, isNoExec, point, freeBytes, wantedBytes } = facts;
   if (distrust !== null) {
@@ -37,8 +37,8 @@ export function judgeWork(facts: WorkFacts): Finding[] {
     return writing.map((one) => ({ ...one, fix: `${one.fix ?? ''}; ${affected}` }));
   if (isNoExec) {
     return fail(
-      `${point}, where ${path} lies, is mounted with noexec: programs of suites and browsers cannot be started`,
-      `mount it with exec (docker --tmpfs ${point}:exec), or set AGENT_WORK_DIR to a folder on another file system; ${affected}`,
+      `${point}, where ${path} lies, is mounted with noexec: suites (PLAYWRIGHT checks) cannot start their programs`,
+      `mount it with exec (docker --tmpfs ${point}:exec), or set AGENT_WORK_DIR to a folder on another file system; no other checks are affected`,
     );
   }
   if (freeBytes !== null && freeBytes < wantedBytes) {
@@ -48,7 +48,7 @@ export function judgeWork(facts: WorkFacts): Finding[] {
     );
   }
   const free = freeBytes === null ? '' : `, ${bytesText(freeBytes)} free`;
-  return ok(`${path} can be written, and programs started from it${free}`);
+  return ok(`${path} can be written${free}`);
 }
 
 export const checkWorkDirectory: Check = ({ config, machine }) => {
@@ -60,7 +60,9 @@ export const checkWorkDirectory: Check = ({ config, machine }) => {
     problem: probeFolder(path),
     owner: ownerOf(machine, path),
     uid: process.getuid?.() ?? 0,
-    isNoExec: mount?.options.includes('noexec') ?? false,
+    isNoExec:
+      config.AGENT_CHECK_TYPES?.includes('PLAYWRIGHT') !== false &&
+      mount?.options.includes('noexec') === true,
     point: mount?.point ?? '/',
     freeBytes: machine.fileSystem(nearestFolder(machine, path))?.freeBytes ?? null,
     wantedBytes: config.SCRIPT_DISK_MB * 1_048_576,

@@ -6,11 +6,12 @@
  * What goes wrong in the bundle, its installation or its tests is a failure of the check; what goes
  * wrong on this machine is thrown.
  */
-import { chown, mkdir, readFile } from 'node:fs/promises';
+import { access, chown, constants, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { PlaywrightCheckResult } from '@monitor/shared/contract/check-result.ts';
+import { AgentError } from '../../errors.ts';
 import { proxyOfRuns } from '../../script-host/proxy-of-runs.ts';
 import type { ScriptLimits, Workspace } from '../../script-host/script-host.ts';
 import { openProxySession } from '../scripts/proxy-session.ts';
@@ -76,6 +77,23 @@ function workingFolder({ workingDir }: SuiteSettings, listing: BundleListing): s
   );
 }
 
+/** Suites start what they install, which no file system that is mounted with noexec allows: not their failure. */
+export async function assertStartsPrograms(folder: string): Promise<void> {
+  const program = join(folder, 'program');
+  await writeFile(program, '', { mode: 0o700 });
+  try {
+    await access(program, constants.X_OK);
+  } catch (cause) {
+    throw new AgentError(
+      'SCRIPTING_UNAVAILABLE',
+      `${folder} is mounted with noexec, and suites start programs from it: mount it with exec (docker --tmpfs /tmp:exec), or set AGENT_WORK_DIR to a folder on another file system`,
+      { cause },
+    );
+  } finally {
+    await rm(program);
+  }
+}
+
 async function unpack(workspace: Workspace, file: string) {
   const project = join(workspace.folder, projectFolder);
   await mkdir(project, { mode: 0o700 });
@@ -101,6 +119,7 @@ async function perform(
   workspace: Workspace,
   seen: Seen,
 ): Promise<void> {
+  await assertStartsPrograms(workspace.folder);
   const deadline = context.clock.monotonic() + context.timeoutMs;
   const leftMs = (): number => Math.max(1, deadline - context.clock.monotonic());
   const bundle = join(workspace.folder, 'bundle.tgz');

@@ -6,7 +6,7 @@ import { targetPorts, type World } from './world.ts';
 export interface SmokeCheck {
   path: string;
   body: { name: string } & Record<string, unknown>;
-  /** ICMP where the container may not send echo requests. */
+  /** ICMP where the container may not send echo requests, suites where `/tmp` is noexec. */
   endsInError?: boolean;
   hasVideo?: boolean;
 }
@@ -88,6 +88,7 @@ export async function codeChecks(
   location: string,
   world: World,
   { runtimes, hasPackageManagers }: CodeOfImage,
+  isTmpExec: boolean,
 ): Promise<SmokeCheck[]> {
   const common = { ...everyMinute, privateLocations: [location] };
   const { registryUrl, playwrightVersion } = world;
@@ -130,6 +131,7 @@ export async function codeChecks(
           codeBundlePath: await uploadSuite(suite, world),
           installCommand: suite.installCommand,
         },
+        endsInError: !isTmpExec,
       })),
     )),
   ];

@@ -13,6 +13,8 @@ export interface Scenario {
   icmp: 'datagram' | 'raw' | 'none';
   /** Whether packets of failing connections can be kept. */
   hasCapture: boolean;
+  /** Programs may be started from `/tmp`, which suites need. */
+  isTmpExec: boolean;
   /** How runs of code are kept apart, in images that run code. */
   isolation: 'namespaces by bubblewrap' | 'user' | 'process-group';
 }
@@ -24,6 +26,7 @@ const scenarios: readonly Scenario[] = [
     says: 'as it is',
     capabilities: [],
     pingRange: 'everybody',
+    isTmpExec: true,
     hasUserNamespaces: true,
     icmp: 'datagram',
     hasCapture: false,
@@ -34,6 +37,7 @@ const scenarios: readonly Scenario[] = [
     user: '12345:12345',
     capabilities: [],
     pingRange: 'nobody',
+    isTmpExec: false,
     hasUserNamespaces: false,
     icmp: 'none',
     hasCapture: false,
@@ -44,6 +48,7 @@ const scenarios: readonly Scenario[] = [
     user: '23456:0',
     capabilities: ['net_raw'],
     pingRange: 'nobody',
+    isTmpExec: true,
     hasUserNamespaces: false,
     icmp: 'raw',
     hasCapture: true,
@@ -54,6 +59,7 @@ const scenarios: readonly Scenario[] = [
     capabilities: dockerCapabilities,
     areOfFiles: true,
     pingRange: 'nobody',
+    isTmpExec: true,
     hasUserNamespaces: false,
     icmp: 'raw',
     hasCapture: true,
@@ -64,6 +70,7 @@ const scenarios: readonly Scenario[] = [
     user: '0:0',
     capabilities: dockerCapabilities,
     pingRange: 'nobody',
+    isTmpExec: true,
     hasUserNamespaces: false,
     icmp: 'raw',
     hasCapture: true,
@@ -74,6 +81,7 @@ const scenarios: readonly Scenario[] = [
     user: '0:0',
     capabilities: dockerCapabilities.filter((name) => name !== 'net_raw'),
     pingRange: 'nobody',
+    isTmpExec: false,
     hasUserNamespaces: false,
     icmp: 'none',
     hasCapture: false,

@@ -172,6 +172,7 @@ export async function tryAgent(
     ...(scenario.areOfFiles === undefined ? {} : { areOfFiles: scenario.areOfFiles }),
     // What runs no code gets by with little.
     ...(codeOf[target.name] === undefined ? { memoryBytes: 268_435_456 } : {}),
+    isTmpExec: scenario.isTmpExec,
     hasUserNamespaces: scenario.hasUserNamespaces,
     dataFolder: '/var/lib/monitor-agent',
     environment: { API_KEY: key, CONTROL_PLANE_URL: world.baseUrl },
@@ -194,7 +195,7 @@ export async function tryAgent(
   const code = codeOf[target.name];
   const checks = [
     ...monitorChecks(location, world.slowUrl, scenario.icmp !== 'none'),
-    ...(code === undefined ? [] : await codeChecks(location, world, code)),
+    ...(code === undefined ? [] : await codeChecks(location, world, code, scenario.isTmpExec)),
   ];
   const ids = new Map<SmokeCheck, string>();
   for (const check of checks) {

@@ -129,7 +129,28 @@ test('what is not begun when the time of doctor is over has failed', async () =>
   });
   assert.deepEqual(brief(findings), [
     'slow fail: not known after 10 s',
-    'late fail: the 10 s of doctor were used up by what is above',
+    'late fail: the time of doctor was used up by what is above',
+  ]);
+});
+
+test('a limit of time is a failure, and no verdict where this machine had no CPU for what it limits', async () => {
+  const list = [
+    step('late', [], says(fail('no answer', 'see its log', 'TIMEOUT'))),
+    step('refused', [], says(fail('refused', 'start it', 'ECONNREFUSED'))),
+    step('after', ['late'], says(ok('never looked at'))),
+  ];
+  const look = async (why: string | null) =>
+    brief(
+      await runSteps(chooseSteps(list, {}), noContext, {
+        ...{ limitMs: 10_000, clock: systemClock, starvation: () => why },
+      }),
+    );
+  const [, refused, after] = await look(null);
+  assert.deepEqual(await look(null), ['late fail: no answer', refused, after]);
+  assert.deepEqual(await look('30 tasks want each CPU'), [
+    'late unknown: not decided: no answer, but 30 tasks want each CPU',
+    'refused fail: refused',
+    'after skip: not tested: follows from the failure of late',
   ]);
 });
 
