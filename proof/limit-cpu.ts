@@ -5,10 +5,12 @@ import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
  */
 export function limitCpu(pid: number, share: number): Disposable | null {
   const folder = `/sys/fs/cgroup/cpu/proof-${pid}`;
+  // The kernel gives no less than a millisecond at once.
+  const periodUs = share < 0.01 ? 1_000_000 : 100_000;
   try {
     mkdirSync(folder);
-    writeFileSync(`${folder}/cpu.cfs_period_us`, '100000');
-    writeFileSync(`${folder}/cpu.cfs_quota_us`, String(100_000 * share));
+    writeFileSync(`${folder}/cpu.cfs_period_us`, String(periodUs));
+    writeFileSync(`${folder}/cpu.cfs_quota_us`, String(periodUs * share));
     writeFileSync(`${folder}/cgroup.procs`, String(pid));
   } catch {
     return null;

@@ -42,6 +42,7 @@ function answerTo(message: Buffer, { end }: Question, isKnown: boolean): Buffer 
 /** `arrive` is given each name that is asked for, and calls back when it is to be answered. */
 export async function openNameServer(
   arrive: (name: string, answer: (isKnown: boolean) => void) => void,
+  at = { port: 0, address: '127.0.0.1' },
 ): Promise<NameServer> {
   const socket = createSocket('udp4');
   let isOpen = true;
@@ -51,7 +52,7 @@ export async function openNameServer(
       if (isOpen) socket.send(answerTo(message, question, isKnown), client.port, client.address);
     });
   });
-  socket.bind(0, '127.0.0.1');
+  socket.bind(at);
   await once(socket, 'listening');
   return {
     port: (socket.address() as AddressInfo).port,

@@ -191,9 +191,12 @@ export class Link implements AsyncDisposable {
 
   checkIn(): Promise<CheckInFacts> {
     const key = this.#config.API_KEY?.reveal() ?? null;
-    return this.#once('check-in', () =>
-      observeCheckIn(this.destination.baseUrl, key, this.#connection(), this.#clock),
-    );
+    return this.#once('check-in', async () => {
+      // The agent would wait for a slow resolver as well, which is a finding of its own.
+      const { durationMs } = (await this.names()).os;
+      const { baseUrl } = this.destination;
+      return observeCheckIn(baseUrl, key, this.#connection(), this.#clock, durationMs);
+    });
   }
 
   /** The other kinds of calls. A poll waits only where `isVisit`: to other control planes it would count as serving. */
@@ -204,6 +207,7 @@ export class Link implements AsyncDisposable {
     return observeCalls(this.destination.baseUrl, {
       ...{ key: this.#config.API_KEY?.reveal() ?? null, dispatcher: this.#connection() },
       ...{ clock: this.#clock, holdMs: isVisit ? holdMs : null },
+      namesMs: (await this.names()).os.durationMs,
     });
   }
 

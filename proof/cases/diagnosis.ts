@@ -1,13 +1,15 @@
 /** Faults of agents, made for real: what the first lines of the log, `doctor` and `status` say of each. */
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ProofCase } from '../case.ts';
 import { FaultProxy, type Fault } from '../fault-proxy.ts';
+import { limitCpu } from '../limit-cpu.ts';
+import { openNameServer } from '../name-server.ts';
 import { freePort, Program } from '../program.ts';
 import { seededRandom } from '../random.ts';
 import { FailingDisk } from '../small-disk.ts';
@@ -27,6 +29,8 @@ interface Ground {
   agent: Program | null;
   /** Closed at the end of the row. */
   stack: AsyncDisposableStack;
+  /** Starts the agent, doctor and status; by default Node. */
+  before?: readonly [program: string, words: readonly string[]];
   disk?: FailingDisk;
   /** Resolves with the first request that is held. */
   held: Promise<void>;
@@ -109,6 +113,25 @@ const mayMount = (): boolean => {
     return false;
   }
 };
+
+/** Its programs are resolved by a server that takes so long. */
+async function resolveSlowly(ground: Ground, ms: number): Promise<void> {
+  const at = { port: 53, address: '127.53.0.8' };
+  const answer = (_name: string, give: (isKnown: boolean) => void): void => {
+    void wait(ms).then(() => {
+      give(true);
+    });
+  };
+  ground.stack.use(await openNameServer(answer, at));
+  const file = ground.file('resolv.conf', `nameserver ${at.address}\noptions timeout:15\n`);
+  const mount = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
+  ground.before = ['unshare', ['--mount', 'sh', '-c', mount, file, process.execPath]];
+  const { settings } = ground;
+  settings['CONTROL_PLANE_URL'] =
+    settings['CONTROL_PLANE_URL']?.replace('127.0.0.1', 'control-plane.test') ?? '';
+}
+
+const mayLimitCpu = (): boolean => existsSync('/sys/fs/cgroup/cpu/cgroup.procs') && mayMount();
 
 export const rows: readonly Row[] = [
   { name: 'nothing', log: /checked in/, doctor: null, status: /^(overloaded for[^;]*)?$/ },
@@ -329,6 +352,29 @@ export const rows: readonly Row[] = [
     status: /no agent answers/,
   },
   {
+    name: 'the agent on the port waits for a CPU',
+    from: '6b',
+    isPossible: mayLimitCpu,
+    make: async ({ settings }) => (settings['AGENT_HEALTH_PORT'] = String(await freePort())),
+    log: /checked in/,
+    disturb: ({ agent, stack }) => {
+      const quota = limitCpu(agent?.child.pid ?? 0, 0.001);
+      if (quota !== null) stack.use(quota);
+    },
+    doctor: null,
+    warns: /^health-port: .*the agent of .*does not answer: it waits for a CPU/,
+    status: /may be stuck/,
+  },
+  {
+    name: 'a resolver that takes eight seconds',
+    from: '10a',
+    isPossible: mayMount,
+    make: (ground) => resolveSlowly(ground, 8_000),
+    log: /checked in/,
+    doctor: null,
+    warns: /^dns: .*control-plane.test is 127.0.0.1 \([89]\d{3} ms\)/,
+  },
+  {
     name: 'the key of a fresh process is another one',
     from: '2a',
     log: /refused the key/,
@@ -474,11 +520,11 @@ interface Said {
 /** What doctor and status say beside the agent. */
 async function ask(
   agent: string,
-  settings: Record<string, string>,
+  { settings, before }: Ground,
   asked: readonly string[] = ['--quick'],
 ): Promise<Said> {
   const run = async (...words: string[]) => {
-    await using program = new Program([agent, ...words, '--json'], settings);
+    await using program = new Program([agent, ...words, '--json'], settings, before);
     const { code } = await program.exited;
     // Node may warn before.
     const from = program.lines.findIndex((line) => line.startsWith('{'));
@@ -528,6 +574,7 @@ async function playRow(world: World, row: Row, place: number, key: string): Prom
   await using agent = new Program(
     [options.programs.agent, 'start'],
     keyFile === undefined ? started : { ...withFile, API_KEY_FILE: keyFile },
+    ground.before,
   );
   ground.agent = agent;
   const problems: string[] = [];
@@ -547,11 +594,11 @@ async function playRow(world: World, row: Row, place: number, key: string): Prom
   while (logAfter !== undefined && !saysAfter() && performance.now() < until) await wait(250);
   if (logAfter !== undefined && !saysAfter())
     problems.push(`log afterwards: ${agent.lines.at(-1) ?? ''}`);
-  let said = await ask(options.programs.agent, ground.settings, row.asked);
+  let said = await ask(options.programs.agent, ground, row.asked);
   // What is counted over several polls takes its time.
   while (!hasSaid(said) && performance.now() < until) {
     await wait(1_000);
-    said = await ask(options.programs.agent, ground.settings, row.asked);
+    said = await ask(options.programs.agent, ground, row.asked);
   }
   agent.signal('SIGCONT');
   agent.child.stdout?.resume();

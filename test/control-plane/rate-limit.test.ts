@@ -1,4 +1,3 @@
-// SQLite only: requests are counted in memory.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';

@@ -143,12 +143,14 @@ export interface CallOptions {
   clock: Clock;
   /** How long a poll waits; null leaves it out. */
   holdMs: number | null;
+  /** How long names take here. */
+  namesMs?: number;
 }
 
 /** A poll that waits, a batch of no results, and a file of no bytes that belongs to no result. Never rejects. */
 export async function observeCalls(
   baseUrl: string,
-  { key, dispatcher, clock, holdMs }: CallOptions,
+  { key, dispatcher, clock, holdMs, namesMs = 0 }: CallOptions,
 ): Promise<CallFacts[]> {
   const agentId = randomUUID();
   const observe = async (
@@ -170,7 +172,7 @@ export async function observeCalls(
     const facts = { what, heldMs, isOwn: false };
     const elapsed = (): number => Math.round(clock.monotonic() - began);
     try {
-      const limitMs = (heldMs ?? 0) + answerWithinMs;
+      const limitMs = namesMs + (heldMs ?? 0) + answerWithinMs;
       const { status, text } = await answerWithin(limitMs, clock, baseUrl + path, {
         ...{ method: method as 'POST' | 'PUT', dispatcher, body },
         headers: { ...headersFor(key), ...headers },
@@ -221,6 +223,7 @@ export async function observeCheckIn(
   key: string | null,
   dispatcher: Dispatcher,
   clock: Clock,
+  namesMs = 0,
 ): Promise<CheckInFacts> {
   const agentId = randomUUID();
   const checkInUrl = baseUrl + checkIn.path;
@@ -231,12 +234,17 @@ export async function observeCheckIn(
     isBetween: false,
   };
   try {
-    const { status, headers, text } = await answerWithin(answerWithinMs, clock, checkInUrl, {
-      method: checkIn.method,
-      dispatcher,
-      headers: headersFor(key),
-      body: JSON.stringify(bodyOf(agentId, sentAt)),
-    });
+    const { status, headers, text } = await answerWithin(
+      namesMs + answerWithinMs,
+      clock,
+      checkInUrl,
+      {
+        method: checkIn.method,
+        dispatcher,
+        headers: headersFor(key),
+        body: JSON.stringify(bodyOf(agentId, sentAt)),
+      },
+    );
     const receivedAt = Math.round(clock.now());
     const durationMs = Math.round(clock.monotonic() - began);
     const date = Date.parse(String(headers.date ?? ''));

@@ -1,4 +1,3 @@
-// SQLite only: it tests words.
 /** Pages in the languages of their visitors. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

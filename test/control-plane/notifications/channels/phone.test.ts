@@ -1,4 +1,3 @@
-// SQLite only: it tests what channels send.
 /** Text messages and calls through an API as Twilio documents it. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
