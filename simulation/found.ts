@@ -37,4 +37,13 @@ export const found: readonly { seed: number; cases: readonly string[] | null; ca
     ...{ seed: 38, cases: ['people', 'kill'] },
     cause: 'an agent with a new key is refused for a minute, and hears of no window',
   },
+  {
+    ...{ seed: 30032, cases: ['clock'] },
+    cause: 'an attempt at another location is stored twice: sent again once its slot was due again',
+  },
+  {
+    ...{ seed: 30147, cases: ['clock'] },
+    cause:
+      'a result is called missing: an attempt that was made again at another location has another id',
+  },
 ];

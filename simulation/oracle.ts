@@ -46,6 +46,9 @@ const scheduleOfSubject = ({ id: checkId, body }: Subject): Schedule =>
     frequencyOffset: Number(body['frequencyOffset']),
   });
 
+/** An attempt that was made again, here or at another location, has one result, whichever id it was given. */
+const attemptOf = ({ runId, attempt }: Visit): string => `${runId}@${attempt}`;
+
 const at = (ms: number): string => `${(ms / second).toFixed(3)} s`;
 
 class Oracle {
@@ -454,7 +457,10 @@ class Oracle {
       for (const health of ['passing', 'degraded', 'failing'] as const) {
         const isSo = ({ state }: Visit) => healthOf[state] === health;
         // Two agents with one run may have seen different things, and one of them counts.
-        const isSure = (visit: Visit) => (this.#visits.get(visit.resultId) ?? []).every(isSo);
+        const isSure = (visit: Visit) =>
+          (this.#visitsOfRun.get(visit.runId) ?? [])
+            .filter((each) => each.attempt === visit.attempt)
+            .every(isSo);
         this.#count(
           `${name}, ${health}`,
           all.filter(isSo),
@@ -471,7 +477,7 @@ class Oracle {
     durable: readonly Visit[],
     stored: readonly Result[],
   ): void {
-    const must = new Set(durable.map(({ resultId }) => resultId)).size;
+    const must = new Set(durable.map(attemptOf)).size;
     const may = all.filter(({ to }) => to !== null).length;
     if (stored.length > may || stored.length < must)
       this.wrong.push(`${what}: ${stored.length} results of ${must} to ${may} visits`);

@@ -1,6 +1,7 @@
 /** What other modules may use. */
 export { afterGracePeriod, whileClockTrusted } from './after-grace-period.ts';
 export {
+  followedMs,
   type Gap,
   losesRequests,
   lostSince,

@@ -10,7 +10,7 @@ import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
 import { daysOf, isOfDays, runDayIn, runDayOf } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
-import { type Gap, stepBackOver } from '../reception/index.ts';
+import { followedMs, type Gap, stepBackOver } from '../reception/index.ts';
 import { earlyMs, slotGridOf, type LeasedJob, type SlotGrid } from './decide/admission.ts';
 import {
   measurementColumns,
@@ -237,10 +237,8 @@ export class IngestFacts {
   ): Promise<void> {
     const byRunId = new Map([...this.runs.values()].map((run) => [run.run_id, run]));
     const again = items.flatMap(({ data, ...sender }) => {
-      const step = stepBackOver(data.scheduledFor ?? 0, stepsBack);
-      // A job has its own lease.
-      const isOfSlot = data.kind === 'result' && data.jobId === null;
-      return isOfSlot && step !== undefined ? [{ data, step, sender }] : [];
+      const step = stepBackOver(data.scheduledFor ?? 0, stepsBack, followedMs);
+      return data.kind === 'result' && step !== undefined ? [{ data, step, sender }] : [];
     });
     if (again.length === 0) return;
     const ids = again.flatMap(({ data, step }) =>
@@ -263,6 +261,8 @@ export class IngestFacts {
     for (const { data, step, sender } of again) {
       const run = byRunId.get(data.runId);
       if (run === undefined || run.state === 'MISSED' || this.released.has(data.id)) continue;
+      // A job has its own lease.
+      if (data.jobId !== null) continue;
       const { account_id: accountId, check_id: checkId, location } = run;
       const isItsOwn = accountId === sender.accountId && checkId === data.checkId;
       if (!isItsOwn || location !== sender.location) continue;
@@ -273,6 +273,10 @@ export class IngestFacts {
           ? data.attempt === 1
           : !measurementsOf(data, step).includes(textOfMeasurement(same));
       if (!isAnother) continue;
+      const slot = data.scheduledFor ?? 0;
+      // Or an agent that was cut off ran it, by the clock from before the step.
+      const wasEarly = results.some((each) => each.started_at < slot - earlyMs);
+      if (stepBackOver(slot, stepsBack) === undefined && !wasEarly) continue;
       await releaseRuns(db, [run], step);
       this.runs.delete(run.id);
       this.results.delete(run.id);

@@ -11,7 +11,7 @@ import type {
 import { keyedResultIdOfAttempt, type KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { encodePayload, fromFlag, type EncodedPayload } from '../db/columns.ts';
-import { type Gap, stepBackOver } from '../reception/index.ts';
+import { followedMs, type Gap, stepBackOver } from '../reception/index.ts';
 import type { FinishedJob, NewJob, RetryLocations } from '../scheduling/index.ts';
 import { whyRefused, withoutFuture } from './decide/admission.ts';
 import { encryptedPayload, hasContent, withoutContent } from './decide/encrypted-payload.ts';
@@ -143,7 +143,7 @@ export class IngestPlan {
     const known = run ?? (slot === null ? undefined : this.#bySlot.get(slot));
     if (data.kind === 'missed') return this.#takeMissed(item, data, known);
     if (this.#facts.released.has(data.id)) return { id: data.id, outcome: 'duplicate' };
-    const stepMs = stepBackOver(data.scheduledFor ?? 0, stepsBack)?.stepMs;
+    const stepMs = stepBackOver(data.scheduledFor ?? 0, stepsBack, followedMs)?.stepMs;
     const isPlain =
       this.#facts.isEncrypted(item) && data.encryptedResult == null && hasContent(data);
     if (!isPlain) return this.#takeResult(item, withoutFuture(data, now, stepMs), payload, known);
@@ -256,7 +256,8 @@ export class IngestPlan {
   #requireOneMeasurement(stored: PlannedResult, item: ResultSubmission): void {
     const other = this.newResults.find((result) => result === stored);
     if (other === undefined || isDeepStrictEqual(other.item, item)) return;
-    if (stepBackOver(item.scheduledFor ?? 0, this.#options.stepsBack) === undefined) return;
+    const { stepsBack } = this.#options;
+    if (stepBackOver(item.scheduledFor ?? 0, stepsBack, followedMs) === undefined) return;
     throw new Error('a slot that came again was run twice');
   }
 

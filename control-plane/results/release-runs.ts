@@ -13,6 +13,7 @@ import { rowsOf } from '../db/rows.ts';
 import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import type { Gap } from '../reception/index.ts';
+import { earlyMs } from './decide/admission.ts';
 import type { CheckResultsTable, CheckRunsTable } from './tables.ts';
 
 const runsAtOnce = 500;
@@ -62,8 +63,9 @@ async function release(
     .execute();
   const moves = ['started_at', 'stopped_at', 'created_at'].map((column) => [
     column,
-    sql`case when ${sql.ref(column)} > ${to} then ${sql.ref(column)} + ${stepMs}
-      else ${sql.ref(column)} end`,
+    // One that began before its slot was moved as it arrived.
+    sql`case when started_at > ${to} and started_at >= scheduled_for - ${earlyMs}
+      then ${sql.ref(column)} + ${stepMs} else ${sql.ref(column)} end`,
   ]);
   await db
     .updateTable('check_results')

@@ -101,10 +101,20 @@ export function gapsOverRestart(before: LastAlive, after: LastAlive): Gap[] {
 /** Agents catch up on a slot that passed so long ago, also after a step back. */
 const caughtUpMs = 30_000;
 
-/** The newest step back after which a slot came again; undefined for none. */
-export function stepBackOver(slot: number, gaps: readonly Gap[]): Gap | undefined {
+/** An agent that cannot check in goes on by the clock from before a step for so long. */
+export const followedMs = 60 * 60_000;
+
+/**
+ * The newest step back after which a slot came again; undefined for none. `beyondMs`: up to so long after the
+ * last one that had come before it.
+ */
+export function stepBackOver(
+  slot: number,
+  gaps: readonly Gap[],
+  beyondMs = minGapMs,
+): Gap | undefined {
   return gaps.findLast(
-    ({ stepMs, from, to }) => stepMs < 0 && slot > to - caughtUpMs && slot <= from + minGapMs,
+    ({ stepMs, from, to }) => stepMs < 0 && slot > to - caughtUpMs && slot <= from + beyondMs,
   );
 }
 

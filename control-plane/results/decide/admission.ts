@@ -144,18 +144,21 @@ function whySlotRefused(item: About, known: Known): string | null {
 
 /**
  * Moves a result with future times to its slot, or to end now, because later results must be newer. After
- * a step back of the clock it is moved by the step.
+ * a step back of the clock it is moved by the step, unless it would still be of the future.
  */
 export function withoutFuture(
   item: ResultSubmission,
   now: number,
   stepMs: number | undefined,
 ): ResultSubmission {
-  const { startedAt, stoppedAt, scheduledFor } = item;
-  if (stepMs !== undefined && startedAt - now > earlyMs) {
-    return { ...item, startedAt: startedAt + stepMs, stoppedAt: Math.min(stoppedAt, now) };
+  const aheadMs = item.startedAt - now;
+  const isOfBefore = stepMs !== undefined && aheadMs > earlyMs && aheadMs + stepMs <= earlyMs;
+  const startedAt = item.startedAt + (isOfBefore ? stepMs : 0);
+  const stoppedAt = item.stoppedAt + (isOfBefore ? stepMs : 0);
+  const { scheduledFor } = item;
+  if (Math.max(startedAt, stoppedAt) - now <= clockToleranceMs) {
+    return { ...item, startedAt, stoppedAt };
   }
-  if (Math.max(startedAt, stoppedAt) - now <= clockToleranceMs) return item;
   const tookMs = Math.max(0, stoppedAt - startedAt);
   const begunAt = Math.min(scheduledFor ?? now, now - tookMs);
   return { ...item, startedAt: begunAt, stoppedAt: begunAt + tookMs };

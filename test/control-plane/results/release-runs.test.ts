@@ -11,10 +11,16 @@ const second = 1_000;
 const stepMs = 40 * second;
 const start = Date.parse('2026-11-21T08:00:00Z');
 
-type Step = [what: 'passes' | 'fails' | 'both' | 'again' | 'back' | 'slot', outcome?: string];
+type Step = [
+  what: 'passes' | 'fails' | 'both' | 'again' | 'back' | 'measured' | 'slot',
+  outcome?: string,
+];
 
 /** `passes` is what was measured of the slot while the clock was ahead, `fails` what was when it came. */
-const plays: Record<string, { steps: Step[]; kept: string[]; ofSlot: string }> = {
+const plays: Record<
+  string,
+  { steps: Step[]; kept: string[]; ofSlot: string; isAfterStep?: boolean }
+> = {
   'what was stored before': {
     steps: [['passes', 'accepted'], ['back'], ['slot'], ['fails', 'accepted']],
     kept: ['false -40', 'true 0'],
@@ -64,6 +70,15 @@ const plays: Record<string, { steps: Step[]; kept: string[]; ofSlot: string }> =
     kept: ['false -40', 'true 0'],
     ofSlot: 'true 0',
   },
+  'what an agent that is cut off measured after that, by the clock from before': {
+    steps: [
+      ...([['back'], ['measured'], ['passes', 'accepted'], ['again', 'duplicate']] as Step[]),
+      ...([['slot'], ['again', 'duplicate'], ['fails', 'accepted']] as Step[]),
+    ],
+    kept: ['false -40', 'true 0'],
+    ofSlot: 'true 0',
+    isAfterStep: true,
+  },
   'a slot that is run twice while the clock is right': {
     steps: [['slot'], ['passes', 'accepted'], ['fails', 'duplicate'], ['again', 'duplicate']],
     kept: ['false 0'],
@@ -71,7 +86,7 @@ const plays: Record<string, { steps: Step[]; kept: string[]; ofSlot: string }> =
   },
 };
 
-for (const [what, { steps, kept, ofSlot }] of Object.entries(plays)) {
+for (const [what, { steps, kept, ofSlot, isAfterStep = false }] of Object.entries(plays)) {
   test(`the clock is set back: ${what}`, async () => {
     const clock = new TestClock(start);
     await using cp = await startTestControlPlane({ clock });
@@ -87,7 +102,8 @@ for (const [what, { steps, kept, ofSlot }] of Object.entries(plays)) {
     const ahead = steps.some(([step]) => step === 'back');
     if (ahead) clock.setWall(clock.now() + stepMs);
     await passTime(clock, 10 * second);
-    const slot = slotsOf(check, clock.now()).at(-1) ?? 0;
+    const [before = 0, last = 0] = slotsOf(check, clock.now()).slice(-2);
+    const slot = isAfterStep ? 2 * last - before : last;
     const result = (fields: Partial<ResultSubmission>) =>
       agent.result(check.id, slot, { ...fields, startedAt: slot + 3, stoppedAt: slot + 23 });
     const passes = result({});
@@ -96,6 +112,7 @@ for (const [what, { steps, kept, ofSlot }] of Object.entries(plays)) {
       (await agent.handIn(...items)).map(({ outcome }) => outcome).join();
     for (const [step, expected] of steps) {
       if (step === 'back') clock.setWall(clock.now() - stepMs);
+      else if (step === 'measured') await passTime(clock, slot + second - stepMs - clock.now());
       else if (step === 'slot') await passTime(clock, Math.max(0, slot + second - clock.now()));
       else if (step === 'both') assert.equal(await submit(passes, fails), expected);
       else assert.equal(await submit(step === 'fails' ? fails : passes), expected, step);
@@ -104,6 +121,7 @@ for (const [what, { steps, kept, ofSlot }] of Object.entries(plays)) {
     const line = (each: { has_failures: number; started_at: number }): string =>
       `${each.has_failures === 1} ${Math.round((each.started_at - slot) / second)}`;
     assert.deepEqual(results.map(line).sort(), kept);
+    for (const each of results) assert.equal(each.stopped_at - each.started_at, 20);
     const runs = await db.selectFrom('check_runs').selectAll().execute();
     assert.equal(runs.length, results.length);
     const run = runs.find((each) => each.scheduled_for === slot);
@@ -151,6 +169,43 @@ test('a failure at a slot that failed before the clock was set back is alerted a
     ['ALERT_FAILURE', 'ALERT_FAILURE', 'ALERT_RECOVERY'],
   );
   assert.notEqual(failure?.incident_key, again?.incident_key);
+});
+
+test('a second attempt that was made while the clock was ahead is of its time when the clock is right', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { db } = cp.controlPlane.services;
+  const { body } = await cp.api('POST', '/v1/checks/url', {
+    ...{ name: 'a', locations: ['eu-west-1'], frequency: 0, frequencyOffset: 10 },
+    ...{ retryStrategy: { type: 'FIXED', baseBackoffSeconds: 3, maxRetries: 1 } },
+    request: { url: 'https://a.example' },
+  });
+  const check = body as SlotCheck;
+  const agent = await KeyedAgent.open(cp, 'eu-west-1');
+  await passTime(clock, 30 * second);
+  const slot = slotsOf(check, clock.now()).at(-1) ?? 0;
+  const measure = async (attempt: number, resultType: 'ATTEMPT' | 'FINAL') => {
+    const times = { startedAt: clock.now(), stoppedAt: clock.now() + 20 };
+    const fields = { ...times, attempt, resultType, hasFailures: true };
+    const [item] = await agent.handIn(agent.result(check.id, slot, fields));
+    assert.equal(item?.outcome, 'accepted');
+    return times.startedAt;
+  };
+  const first = await measure(1, 'ATTEMPT');
+  clock.setWall(clock.now() + stepMs);
+  await passTime(clock, 3 * second);
+  const again = await measure(2, 'FINAL');
+  clock.setWall(clock.now() - stepMs);
+  await passTime(clock, 2 * second);
+  const results = await db.selectFrom('check_results').selectAll().orderBy('seq').execute();
+  assert.deepEqual(
+    results.map((each) => [each.scheduled_for, each.started_at, each.stopped_at]),
+    [
+      [slot, first, first + 20],
+      [slot, again - stepMs, again - stepMs + 20],
+    ],
+  );
+  assert.ok(results.every(({ created_at: stored }) => stored <= clock.now()));
 });
 
 test('nobody takes a run of another location off its slot', async () => {
