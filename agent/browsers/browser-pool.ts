@@ -15,7 +15,7 @@ import type { FoundBrowser } from './find-browser.ts';
 import type { InstalledRuntime } from '../runtimes/installed-runtime.ts';
 import type { AllowedClient } from '../net/gateway/allowed-clients.ts';
 import type { CpuWaits } from '../script-host/cpu-waits.ts';
-import type { ScriptHost } from '../script-host/script-host.ts';
+import type { ProgramEnd, ScriptHost } from '../script-host/script-host.ts';
 import { browsersFolder } from './browsers-folder.ts';
 
 /** A browser that is open already, for one run. */
@@ -73,6 +73,13 @@ interface WarmBrowser {
   readonly ended: BrowserLease['ended'];
 }
 
+/** Without limits that the agent may read, a kernel that is short of memory leaves a signal alone. */
+function howEnded({ exitCode, signal, stderr }: ProgramEnd): string {
+  const isKilled = signal === 'SIGKILL' || exitCode === 137;
+  const how = isKilled ? 'SIGKILL, mostly for want of memory' : (signal ?? `exit code ${exitCode}`);
+  return `its host ended with ${[how, stderr.trim().slice(-500)].filter(Boolean).join(': ')}`;
+}
+
 async function openBrowser(
   tools: BrowserPoolTools,
   runtime: InstalledRuntime,
@@ -121,7 +128,7 @@ async function openBrowser(
   void program.done.then((end) => {
     isGone = true;
     isOutOfMemory = end.reason === 'memory';
-    broken(end.explanation ?? `its host ended: ${end.stderr.slice(-500)}`);
+    broken(end.explanation ?? howEnded(end));
   });
   return {
     openedAt: tools.clock.monotonic(),

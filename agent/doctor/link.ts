@@ -220,10 +220,7 @@ export class Link implements AsyncDisposable {
   roundTrips(): Promise<(number | null)[]> {
     return this.#once('round trips', async () => {
       const times: (number | null)[] = [];
-      while (times.length < roundTrips) {
-        const { baseUrl } = this.destination;
-        times.push(await observeRoundTrip(baseUrl, this.#connection(), this.#clock));
-      }
+      while (times.length < roundTrips) times.push(await this.roundTrip('small'));
       return times;
     });
   }

@@ -17,6 +17,8 @@ fi
 mount --make-rprivate /
 mount --bind "$root" "$root"
 mount -t proc -o nosuid,nodev,noexec proc "$root/proc"
+mount -t sysfs -o nosuid,nodev,noexec,ro sysfs "$root/sys"
+[ ! -d /sys/fs/cgroup/memory ] || mount --rbind /sys/fs/cgroup "$root/sys/fs/cgroup"
 mount -t tmpfs -o nosuid,mode=755 dev "$root/dev"
 for device in null zero full random urandom tty; do
   touch "$root/dev/$device"

@@ -284,7 +284,7 @@ export async function observeRoundTrip(
   baseUrl: string,
   dispatcher: Dispatcher,
   clock: Clock,
-  size: 'small' | 'large' = 'small',
+  size: 'small' | 'large',
 ): Promise<number | null> {
   const began = clock.monotonic();
   try {

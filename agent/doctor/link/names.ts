@@ -21,7 +21,7 @@ export interface NameFacts {
   host: string;
   /** It is an IP address already, so no resolver is asked. */
   isAddress: boolean;
-  os: { addresses: string[]; code: string | null; durationMs: number; isTimeout: boolean };
+  os: { addresses: string[]; code: string | null; durationMs: number };
   servers: ServerAnswer[];
   search: string[];
   /** Addresses that /etc/hosts has for the name. */
@@ -110,14 +110,14 @@ async function askOs(host: string, machine: Machine, clock: Clock): Promise<Name
   if (ended.isTimeout || ended.stdout === '') {
     const durationMs = Math.round(clock.monotonic() - began);
     const code = ended.isTimeout ? 'ETIMEOUT' : 'UNKNOWN';
-    return { addresses: [], code, durationMs, isTimeout: ended.isTimeout };
+    return { addresses: [], code, durationMs };
   }
   const {
     addresses = [],
     code = null,
     durationMs,
   } = JSON.parse(ended.stdout) as { addresses?: string[]; code?: string; durationMs: number };
-  return { addresses: [...new Set(addresses)], code, durationMs, isTimeout: false };
+  return { addresses: [...new Set(addresses)], code, durationMs };
 }
 
 /** Asks everybody at the same time. */
@@ -135,7 +135,7 @@ export async function observeNames(
     hasResolvConf: resolvConf !== null,
   };
   if (isAddress) {
-    const os = { addresses: [host], code: null, durationMs: 0, isTimeout: false };
+    const os = { addresses: [host], code: null, durationMs: 0 };
     return { ...common, os, servers: [] };
   }
   const [os, ...answers] = await Promise.all([

@@ -105,6 +105,24 @@ test('what a run recorded is gone from the browser before the next one gets it',
   releaseSecond();
 });
 
+test('a host that is killed is named with the signal, and a browser that only ends is not', async (t) => {
+  using folder = temporaryFolder();
+  chmodSync(folder.path, 0o755);
+  const killer = join(folder.path, 'browser');
+  writeFileSync(killer, '#!/bin/sh\nkill -9 $PPID\n', { mode: 0o755 });
+  const rows = [
+    [killer, /its host ended with SIGKILL, mostly for want of memory\. It is started again/],
+    ['/bin/false', /^(?!.*SIGKILL).*cannot be used: /s],
+  ] as const;
+  for (const [executablePath, message] of rows) {
+    const found = { executablePath, args: [], environment: {}, version: '0' };
+    const world = await scriptWorld(t, { browser: () => Promise.resolve(found) });
+    const { browsers } = world.scripting;
+    assert.ok(browsers);
+    await assert.rejects(browsers.lease(builtinRuntime), { code: 'BROWSER_BROKEN', message });
+  }
+});
+
 test('a runtime whose packages brought another core of Playwright gets browsers by its own', async (t) => {
   const world = await scriptWorld(t);
   using folder = temporaryFolder();

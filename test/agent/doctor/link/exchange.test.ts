@@ -36,7 +36,10 @@ test('who cuts the connection at a large request has seen it: nothing vanished',
 test('a round trip is given up in time also while it still connects', async () => {
   // As one does that tries dead addresses, one after the other.
   const dispatcher = new Agent({ connect: () => undefined });
-  assert.equal(await observeRoundTrip('http://127.0.0.1:1', dispatcher, systemClock), null);
+  assert.equal(
+    await observeRoundTrip('http://127.0.0.1:1', dispatcher, systemClock, 'small'),
+    null,
+  );
   dispatcher.destroy().catch(() => undefined);
 });
 

@@ -71,8 +71,8 @@ test('dns: who does not answer, who does not know, and where the ways differ', (
   const silent = answer('10.0.0.9', {
     failure: 'the name server 10.0.0.9:53 did not answer in 2500 ms (TIMEOUT)',
   });
-  const found = { addresses: ['10.1.1.1'], code: null, durationMs: 4, isTimeout: false };
-  const lost = { addresses: [], code: 'ENOTFOUND', durationMs: 4, isTimeout: false };
+  const found = { addresses: ['10.1.1.1'], code: null, durationMs: 4 };
+  const lost = { addresses: [], code: 'ENOTFOUND', durationMs: 4 };
   const sound: DnsFacts = {
     host: 'cp.example',
     isAddress: false,
