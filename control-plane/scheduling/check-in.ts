@@ -23,6 +23,8 @@ import type { WaitingJobs } from './waiting-jobs.ts';
 
 /** The first protocol whose agents derive ids with a key. */
 const keyedIdsFrom = 2;
+/** A key that was made at another replica is known here by then. */
+const newKeyMs = 2_000;
 
 interface Caller {
   accountId: string;
@@ -235,8 +237,13 @@ async function answerOf(
   for (let hasWaited = false; ; hasWaited = true) {
     const { view, jobs: waiting, mark } = await hub.look(caller, agentId);
     refuseWhenStopping(services);
-    // The key may have been revoked while the agent waited; it must learn nothing more then.
-    if (hasWaited && !view.hasKey(caller.keyId)) throw badToken();
+    if (!view.hasKey(caller.keyId)) {
+      // Deleted since the call came: it must learn nothing more. Or made at another replica just now.
+      if (hasWaited) throw badToken();
+      await hub.changed(caller, agentId, mark, newKeyMs, signal);
+      refuseWhenStopping(services);
+      continue;
+    }
     // Another replica took it for gone: it keeps its checks and comes back.
     if (!view.members.has(agentId)) {
       throw new ApiError('UNAVAILABLE', 'the agent does not serve its location; ask again');

@@ -190,14 +190,17 @@ test('a poll that waits while its key is deleted is a refusal at once', async ()
   await bench.cp.api('DELETE', `/v1/private-locations/${id}/keys/${keys[0]?.id ?? ''}`);
   let isOver = false;
   void waiting.finally(() => (isOver = true)).catch(() => undefined);
+  let passedMs = 0;
   await eventually(
     () => {
       bench.clock.advance(100);
+      passedMs += 100;
       return isOver;
     },
     () => 'the poll is answered',
   );
   await waiting;
+  assert.ok(passedMs < 20_000, `the refusal came after ${passedMs} ms`);
   const [office] = (await statesOf(bench)).filter(({ location }) => location === 'office');
   assert.match(office?.lastRefusal?.because ?? '', /the key was deleted/);
 });
