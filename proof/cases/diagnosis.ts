@@ -191,6 +191,7 @@ export const rows: readonly Row[] = [
     make: ({ settings, file }) => {
       const text = Buffer.from(settings['API_KEY'] ?? '', 'utf16le').toString('latin1');
       settings['API_KEY_FILE'] = file('key', text);
+      delete settings['API_KEY'];
     },
     exits: 2,
     log: /not in UTF-8/,
