@@ -1,3 +1,4 @@
+// SQLite only: it tests the form of figures that other tests compute on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { RollUp } from '../../control-plane/analytics/roll-up.ts';

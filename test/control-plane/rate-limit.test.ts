@@ -1,3 +1,4 @@
+// SQLite only: requests are counted in memory.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';

@@ -1,3 +1,4 @@
+// SQLite only: it tests headers.
 /** C13: headers of every answer, and headers of visitors that are not believed. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,3 +1,4 @@
+// SQLite only: it reads sources.
 /** What listens, connects or takes a signal is in the table of doors, and what the table names is there. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,3 +1,4 @@
+// SQLite only: it tests what is refused before any statement.
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';

@@ -1,3 +1,4 @@
+// SQLite only: it tests what is refused before any statement.
 import assert from 'node:assert/strict';
 import { get } from 'node:http';
 import { connect } from 'node:net';

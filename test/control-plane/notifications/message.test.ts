@@ -1,3 +1,4 @@
+// SQLite only: it tests words.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { AlertFacts, AgentHealthFacts } from '../../../control-plane/notifications/facts.ts';

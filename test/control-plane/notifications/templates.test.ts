@@ -1,3 +1,4 @@
+// SQLite only: it tests words.
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
 import fc from 'fast-check';

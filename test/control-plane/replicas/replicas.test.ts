@@ -29,6 +29,8 @@ import { TestClock } from '../../support/test-clock.ts';
 const start = Date.parse('2026-11-21T08:00:00Z');
 const second = 1_000;
 const minute = 60 * second;
+/** From a ping of a heartbeat to its failure: a period of two minutes and one of grace. */
+const failsAfterMs = 3 * minute;
 const logger = pino({ level: 'silent' });
 
 function startReplica(databaseUrl: string, clock?: Clock): Promise<TestControlPlane> {
@@ -78,7 +80,7 @@ async function twoReplicas() {
 async function makeHeartbeat(cp: TestControlPlane, name = 'nightly') {
   const { body } = await cp.api('POST', '/v1/checks/heartbeat', {
     name,
-    heartbeat: { period: 10, periodUnit: 'minutes', grace: 2, graceUnit: 'minutes' },
+    heartbeat: { period: 2, periodUnit: 'minutes', grace: 1, graceUnit: 'minutes' },
   });
   const { id, heartbeat } = body as { id: string; heartbeat: { pingUrl: string } };
   const path = new URL(heartbeat.pingUrl).pathname;
@@ -275,7 +277,7 @@ test('30 missed pings are 30 failures, and pings that arrive at both replicas ar
       [200, 200],
     );
   }
-  await replicas.pass(12 * minute - 10 * second);
+  await replicas.pass(failsAfterMs - 10 * second);
   assert.deepEqual(await failuresOf(services[0]), []);
   await replicas.pass(20 * second);
   await eventually(
@@ -331,7 +333,7 @@ test('the time without any replica is recorded once, by the first that starts', 
   const { services } = first.controlPlane;
   assert.deepEqual(await gapsOf(services), [{ cause: 'down', lost_ms: 40 * second }]);
   const [row] = await services.db.selectFrom('heartbeats').select('fails_at').execute();
-  assert.equal(row?.fails_at, start + 12 * minute + 40 * second);
+  assert.equal(row?.fails_at, start + failsAfterMs + 40 * second);
   for (const { controlPlane } of [first, later]) {
     assert.equal(controlPlane.services.reception.isGracePeriodOver(), false);
     assert.equal(controlPlane.services.reception.since(start), 0);
@@ -368,12 +370,12 @@ test('a ping that a silent replica may have lost is not missed', async () => {
   const { one, services, clocks } = replicas;
   const { ping } = await makeHeartbeat(one);
   await ping(one);
-  await replicas.pass(10 * minute - 6 * second);
+  await replicas.pass(2 * minute - 6 * second);
   // Until the deadline and beyond it, the first one stands still.
-  await replicas.pass(3 * minute, [clocks[1]]);
+  await replicas.pass(2 * minute, [clocks[1]]);
   await sweepHeartbeats(services[1]);
   assert.deepEqual(await failuresOf(services[1]), []);
-  await replicas.pass(13 * minute, [clocks[1]]);
+  await replicas.pass(failsAfterMs + minute, [clocks[1]]);
   await sweepHeartbeats(services[1]);
   assert.equal((await failuresOf(services[1])).length, 1, 'a job that is dead is found');
 });

@@ -1,3 +1,4 @@
+// SQLite only: it tests words.
 /** Pages in the languages of their visitors. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,3 +1,4 @@
+// SQLite only: it tests what channels send.
 /** Text messages and calls through an API as Twilio documents it. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

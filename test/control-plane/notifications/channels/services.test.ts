@@ -1,3 +1,4 @@
+// SQLite only: it tests what channels send.
 /** Slack, PagerDuty and Opsgenie as their documentation describes them: what they would refuse fails here. */
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,3 +1,4 @@
+// SQLite only: it tests what channels send.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import test, { suite } from 'node:test';
