@@ -42,6 +42,11 @@ export const found: readonly { seed: number; cases: readonly string[] | null; ca
     cause: 'an attempt at another location is stored twice: sent again once its slot was due again',
   },
   {
+    ...{ seed: 30071, cases: ['clock'] },
+    cause:
+      'a result is stored twice: sent again after two steps back, it was looked for by the last',
+  },
+  {
     ...{ seed: 30147, cases: ['clock'] },
     cause:
       'a result is called missing: an attempt that was made again at another location has another id',

@@ -1,12 +1,12 @@
 /** What other modules may use. */
 export { afterGracePeriod, whileClockTrusted } from './after-grace-period.ts';
 export {
-  followedMs,
   type Gap,
   losesRequests,
   lostSince,
   shiftOf,
   stepBackOver,
+  stepsBackOver,
 } from './decide/receivable-time.ts';
 export { clampInstants, type GapConsumer } from './gap-consumer.ts';
 export { noteAlive, noteAliveAndWritten, openReception } from './keep-reception.ts';

@@ -10,7 +10,7 @@ import { prepareQuery } from '../db/prepared.ts';
 import { rowsOf } from '../db/rows.ts';
 import { daysOf, isOfDays, runDayIn, runDayOf } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
-import { followedMs, type Gap, stepBackOver } from '../reception/index.ts';
+import { type Gap, stepBackOver, stepsBackOver } from '../reception/index.ts';
 import { earlyMs, slotGridOf, type LeasedJob, type SlotGrid } from './decide/admission.ts';
 import {
   measurementColumns,
@@ -152,11 +152,14 @@ const daysOfItems = (items: readonly RunItem[]): string =>
     items.map(({ data }) => runDayOf({ run_id: data.runId, scheduled_for: data.scheduledFor })),
   );
 
-/** As it came, or moved by the step of the clock before which it was made. */
-const measurementsOf = (item: ResultSubmission, { stepMs }: Gap): string[] =>
-  [item.startedAt, item.startedAt + stepMs].map((startedAt) =>
+/** By how much its times may have been moved: not, or by the step of the clock before which it was made. */
+const movesBy = (steps: readonly Gap[]): number[] => [0, ...steps.map(({ stepMs }) => stepMs)];
+
+/** As it came, or moved. */
+const measurementsOf = (item: ResultSubmission, steps: readonly Gap[]): string[] =>
+  movesBy(steps).map((movedMs) =>
     textOfMeasurement({
-      started_at: startedAt,
+      started_at: item.startedAt + movedMs,
       response_time_ms: Math.floor(item.responseTime),
       has_failures: toFlag(item.hasFailures),
       has_errors: toFlag(item.hasErrors),
@@ -237,12 +240,12 @@ export class IngestFacts {
   ): Promise<void> {
     const byRunId = new Map([...this.runs.values()].map((run) => [run.run_id, run]));
     const again = items.flatMap(({ data, ...sender }) => {
-      const step = stepBackOver(data.scheduledFor ?? 0, stepsBack, followedMs);
-      return data.kind === 'result' && step !== undefined ? [{ data, step, sender }] : [];
+      const steps = stepsBackOver(data.scheduledFor ?? 0, stepsBack);
+      return data.kind === 'result' && steps.length > 0 ? [{ data, steps, sender }] : [];
     });
     if (again.length === 0) return;
-    const ids = again.flatMap(({ data, step }) =>
-      measurementsOf(data, step).map((each) => ({ data, step, id: releasedId(data.id, each) })),
+    const ids = again.flatMap(({ data, steps }) =>
+      measurementsOf(data, steps).map((each) => ({ data, steps, id: releasedId(data.id, each) })),
     );
     const released = await db
       .selectFrom('check_results')
@@ -250,15 +253,15 @@ export class IngestFacts {
       .where(isOneOf('id', eachIdIn(JSON.stringify(ids.map(({ id }) => id)))))
       .execute();
     const stopsAt = new Map(released.map((row) => [row.id, row.stopped_at]));
-    for (const { data, step, id } of ids) {
+    for (const { data, steps, id } of ids) {
       const stopped = stopsAt.get(id);
       if (stopped === undefined) continue;
       // What comes later may be the run of the slot itself, which began and took as long by chance.
       const isEarly = (data.scheduledFor ?? 0) > now + earlyMs;
-      const isSame = [0, step.stepMs].some((moved) => data.stoppedAt + moved === stopped);
+      const isSame = movesBy(steps).some((moved) => data.stoppedAt + moved === stopped);
       if (isEarly || isSame) this.released.add(data.id);
     }
-    for (const { data, step, sender } of again) {
+    for (const { data, steps, sender } of again) {
       const run = byRunId.get(data.runId);
       if (run === undefined || run.state === 'MISSED' || this.released.has(data.id)) continue;
       // A job has its own lease.
@@ -271,12 +274,13 @@ export class IngestFacts {
       const isAnother =
         same === undefined
           ? data.attempt === 1
-          : !measurementsOf(data, step).includes(textOfMeasurement(same));
+          : !measurementsOf(data, steps).includes(textOfMeasurement(same));
       if (!isAnother) continue;
       const slot = data.scheduledFor ?? 0;
       // Or an agent that was cut off ran it, by the clock from before the step.
       const wasEarly = results.some((each) => each.started_at < slot - earlyMs);
-      if (stepBackOver(slot, stepsBack) === undefined && !wasEarly) continue;
+      const step = stepBackOver(slot, stepsBack) ?? (wasEarly ? steps.at(-1) : undefined);
+      if (step === undefined) continue;
       await releaseRuns(db, [run], step);
       this.runs.delete(run.id);
       this.results.delete(run.id);

@@ -11,7 +11,7 @@ import type {
 import { keyedResultIdOfAttempt, type KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
 import { sha256Hex } from '../core/keys.ts';
 import { encodePayload, fromFlag, type EncodedPayload } from '../db/columns.ts';
-import { followedMs, type Gap, stepBackOver } from '../reception/index.ts';
+import { type Gap, stepsBackOver } from '../reception/index.ts';
 import type { FinishedJob, NewJob, RetryLocations } from '../scheduling/index.ts';
 import { whyRefused, withoutFuture } from './decide/admission.ts';
 import { encryptedPayload, hasContent, withoutContent } from './decide/encrypted-payload.ts';
@@ -143,14 +143,14 @@ export class IngestPlan {
     const known = run ?? (slot === null ? undefined : this.#bySlot.get(slot));
     if (data.kind === 'missed') return this.#takeMissed(item, data, known);
     if (this.#facts.released.has(data.id)) return { id: data.id, outcome: 'duplicate' };
-    const stepMs = stepBackOver(data.scheduledFor ?? 0, stepsBack, followedMs)?.stepMs;
+    const steps = stepsBackOver(data.scheduledFor ?? 0, stepsBack);
     const isPlain =
       this.#facts.isEncrypted(item) && data.encryptedResult == null && hasContent(data);
-    if (!isPlain) return this.#takeResult(item, withoutFuture(data, now, stepMs), payload, known);
+    if (!isPlain) return this.#takeResult(item, withoutFuture(data, now, steps), payload, known);
     // Its agent did not know the keys when the run began: the verdict counts, the content is not stored.
     const dropped = withoutContent(data);
     const metrics = encodePayload(encryptedPayload(data.checkType, dropped.encryptedResult));
-    return this.#takeResult(item, withoutFuture(dropped, now, stepMs), metrics, known);
+    return this.#takeResult(item, withoutFuture(dropped, now, steps), metrics, known);
   }
 
   #takeMissed(item: RunItem, data: MissedSubmission, known: PlannedRun | undefined): ItemOutcome {
@@ -257,7 +257,7 @@ export class IngestPlan {
     const other = this.newResults.find((result) => result === stored);
     if (other === undefined || isDeepStrictEqual(other.item, item)) return;
     const { stepsBack } = this.#options;
-    if (stepBackOver(item.scheduledFor ?? 0, stepsBack, followedMs) === undefined) return;
+    if (stepsBackOver(item.scheduledFor ?? 0, stepsBack).length === 0) return;
     throw new Error('a slot that came again was run twice');
   }
 

@@ -102,21 +102,18 @@ export function gapsOverRestart(before: LastAlive, after: LastAlive): Gap[] {
 const caughtUpMs = 30_000;
 
 /** An agent that cannot check in goes on by the clock from before a step for so long. */
-export const followedMs = 60 * 60_000;
+const followedMs = 60 * 60_000;
 
-/**
- * The newest step back after which a slot came again; undefined for none. `beyondMs`: up to so long after the
- * last one that had come before it.
- */
-export function stepBackOver(
-  slot: number,
-  gaps: readonly Gap[],
-  beyondMs = minGapMs,
-): Gap | undefined {
-  return gaps.findLast(
+/** The steps back after which a slot came again, or an agent that followed no step ran it early. */
+export function stepsBackOver(slot: number, gaps: readonly Gap[], beyondMs = followedMs): Gap[] {
+  return gaps.filter(
     ({ stepMs, from, to }) => stepMs < 0 && slot > to - caughtUpMs && slot <= from + beyondMs,
   );
 }
+
+/** The newest step back after which a slot came again; undefined for none. */
+export const stepBackOver = (slot: number, gaps: readonly Gap[]): Gap | undefined =>
+  stepsBackOver(slot, gaps, minGapMs).at(-1);
 
 /** Shift of wall clock deadlines in ms; negative after a step back. */
 export function shiftOf({ lostMs, stepMs }: Gap): number {

@@ -149,12 +149,13 @@ function whySlotRefused(item: About, known: Known): string | null {
 export function withoutFuture(
   item: ResultSubmission,
   now: number,
-  stepMs: number | undefined,
+  steps: readonly { stepMs: number }[],
 ): ResultSubmission {
   const aheadMs = item.startedAt - now;
-  const isOfBefore = stepMs !== undefined && aheadMs > earlyMs && aheadMs + stepMs <= earlyMs;
-  const startedAt = item.startedAt + (isOfBefore ? stepMs : 0);
-  const stoppedAt = item.stoppedAt + (isOfBefore ? stepMs : 0);
+  const step = steps.findLast(({ stepMs }) => aheadMs + stepMs <= earlyMs);
+  const movedMs = aheadMs > earlyMs ? (step?.stepMs ?? 0) : 0;
+  const startedAt = item.startedAt + movedMs;
+  const stoppedAt = item.stoppedAt + movedMs;
   const { scheduledFor } = item;
   if (Math.max(startedAt, stoppedAt) - now <= clockToleranceMs) {
     return { ...item, startedAt, stoppedAt };
