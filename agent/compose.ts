@@ -27,6 +27,7 @@ import { serveProbes } from './status/probes.ts';
 import { serveStatus } from './status/status-socket.ts';
 import { collectStatus } from './status/collect-status.ts';
 import { setAbilities, updateGauges } from './status/gauges.ts';
+import { probeFolder } from './status/probe-folder.ts';
 import { describeSetAside, healthRemarks } from './status/remarks.ts';
 import { openTraces } from './observability/tracing/open-traces.ts';
 import { openProbeEndpoint } from './probe/probe-endpoint.ts';
@@ -416,8 +417,15 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     session.renewLeases();
   };
   let inspectedUpTo = 0;
+  let dataProblem: ReturnType<typeof probeFolder> = null;
   const inspect = (): void => {
     inspectedUpTo = outbox.inspect(inspectedUpTo);
+    // With nothing to write, nobody else notices.
+    const problem = probeFolder(config.AGENT_DATA_DIR);
+    if (problem?.code === dataProblem?.code) return;
+    dataProblem = problem;
+    if (problem === null) logger.info('AGENT_DATA_DIR can be written again');
+    else logger.error(problem, 'AGENT_DATA_DIR cannot be written, results cannot be kept');
   };
   stack.defer(repeat(rawClock, maintainEveryMs, maintain));
   stack.defer(repeat(rawClock, inspectEveryMs, inspect));
