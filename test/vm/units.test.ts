@@ -40,7 +40,7 @@ before(() => {
   mkdirSync(`${units}/monitor-agent.service.d`, { recursive: true });
   cpSync(`${tree}/deploy/systemd/monitor-agent.service`, `${units}/monitor-agent.service`);
   mkdirSync('/etc/monitor-agent', { recursive: true });
-  writeFileSync('/etc/monitor-agent/api-key', 'pl_of_the_lab\n', { mode: 0o600 });
+  writeFileSync('/etc/monitor-agent/api-key', `pl_${'0'.repeat(64)}\n`, { mode: 0o600 });
   writeFileSync('/etc/monitor-agent/agent.env', 'CONTROL_PLANE_URL=http://127.0.0.1:3000\n');
 });
 
