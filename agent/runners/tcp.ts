@@ -1,5 +1,6 @@
 /**
- * TCP monitor: connects, and when there is data to send or an answer to judge, sends and reads.
+ * TCP monitor: connects, begins TLS where the check says how, and when there is data to send or an answer to
+ * judge, sends and reads.
  * Reading ends when the peer closes, when no more data can change what the assertions say of it, after a
  * quiet second unless one of them could still come true, at 64 KiB, or at the timeout. The time measured
  * ends with the last byte, never with the waiting.
@@ -21,10 +22,14 @@ import { usableFamily } from '../net/ip-family.ts';
 import { evidenceOf, withEventsOf } from '../net/network-evidence.ts';
 import { afterConnectTime, afterTargetTime } from '../net/deadline.ts';
 import { OwnDelay } from '../net/own-delay.ts';
+import { startTls } from '../net/tcp/start-tls.ts';
 import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { onlyDnsWasAsked, resolveByOs, resolveByQuery, type Address } from '../net/dns/resolve.ts';
+import { connectVerified, serverNameOf, tlsName } from '../net/tls/connect-verified.ts';
+import { certificateFacts, describeHandshake } from '../net/tls/facts.ts';
 import { tryAddresses } from '../net/try-addresses.ts';
 import type { Observation, RunnerContext } from './runner.ts';
+import { contextFor } from './ssl/trust.ts';
 
 const quietMs = 1_000;
 const maxReadBytes = 65_536;
@@ -115,13 +120,20 @@ function converse(
       cancelQuiet?.();
       signal.removeEventListener('abort', onAbort);
     };
+    /** What is talked through: the socket, or TLS that stands on it. */
+    let stream = socket;
+    let phase: 'connect' | 'tls' | 'answer' = 'connect';
     const settle = (failure: Failure | null): void => {
       if (isSettled) return;
       release();
       if (failure !== null) trail.failed(failure, socket);
       // What the peer still says is of no interest, and it must not keep us.
-      if (failure === null) socket.end().destroySoon();
-      else socket.destroy();
+      if (failure === null) stream.end().destroySoon();
+      else {
+        // From the inside out: Node crashes when what TLS stands on is taken away first.
+        stream.destroy();
+        socket.destroy();
+      }
       seen.failure = failure;
       seen.unexplainedMs = delay.unexplainedMs;
       if (expectsData && seen.connectedAt !== null)
@@ -134,15 +146,7 @@ function converse(
     const ownMs = (): number => delay.takenMs(context.waitedMs());
     const cancelTimeout = afterTargetTime(clock, timeoutMs, ownMs, () => {
       if (bytes > 0) settle(null);
-      else
-        settle(
-          timedOut(
-            seen.connectedAt === null ? 'connect' : 'answer',
-            subject,
-            context.timeoutMs,
-            'SOCKET_TIMEOUT',
-          ),
-        );
+      else settle(timedOut(phase, subject, context.timeoutMs, 'SOCKET_TIMEOUT'));
     });
     const cancelConnect = afterConnectTime(clock, { connectMs, timeoutMs }, ownMs, (limitMs) => {
       if (seen.connectedAt === null)
@@ -150,17 +154,28 @@ function converse(
     });
     signal.addEventListener('abort', onAbort, { once: true });
 
-    socket.on('connect', () => {
-      seen.connectedAt = delay.connectedAt(socket);
-      if (!expectsData) {
-        settle(null);
+    const onError = (error: unknown): void => {
+      if (isSettled) return;
+      try {
+        settle(observeError(phase, error, subject, { hasLeft: trail.flow !== null }));
+      } catch (fault) {
+        release();
+        stream.destroy();
+        socket.destroy();
+        reject(fault instanceof Error ? fault : new Error(String(fault)));
+      }
+    };
+    const onEnd = (): void => {
+      if (phase === 'tls') {
+        settle(failureOf('tls', 'SOCKET_CLOSED', subject));
         return;
       }
-      if (request.data !== null && request.data !== '') socket.write(request.data);
-    });
-    socket.on('data', (chunk: Buffer) => {
+      seen.lastByteAt ??= delay.now();
+      settle(null);
+    };
+    const onData = (chunk: Buffer): void => {
       if (isSettled) return;
-      seen.lastByteAt = delay.dataAt(socket);
+      seen.lastByteAt = delay.dataAt(stream);
       chunks.push(chunk.subarray(0, maxReadBytes - bytes));
       bytes += chunk.length;
       cancelQuiet?.();
@@ -174,24 +189,42 @@ function converse(
       cancelQuiet = clock.after(quietMs, () => {
         settle(null);
       });
-    });
-    socket.on('end', () => {
-      seen.lastByteAt ??= delay.now();
-      settle(null);
-    });
-    socket.on('error', (error) => {
+    };
+    const talk = (): void => {
       if (isSettled) return;
-      try {
-        settle(
-          observeError(seen.connectedAt === null ? 'connect' : 'answer', error, subject, {
-            hasLeft: trail.flow !== null,
-          }),
-        );
-      } catch (fault) {
-        release();
-        socket.destroy();
-        reject(fault instanceof Error ? fault : new Error(String(fault)));
+      phase = 'answer';
+      if (!expectsData) {
+        settle(null);
+        return;
       }
+      stream.on('data', onData);
+      if (request.data !== null && request.data !== '') stream.write(request.data);
+    };
+    const secure = (): void => {
+      if (isSettled) return;
+      delay.turnAt(socket);
+      const { serverName: servername } = serverNameOf(request.hostname);
+      const tls = connectVerified({
+        ...{ socket, secureContext: contextFor(undefined), host: tlsName(request.hostname) },
+        ...(servername === undefined ? {} : { servername }),
+      });
+      stream = tls;
+      tls.on('error', onError).on('end', onEnd);
+      tls.once('secureConnect', () => {
+        seen.lastByteAt = delay.securedAt(tls);
+        trail.add('tls', describeHandshake(tls, certificateFacts(tls, clock.now())));
+        talk();
+      });
+    };
+    socket.on('error', onError).on('end', onEnd);
+    socket.on('connect', () => {
+      seen.connectedAt = delay.connectedAt(socket);
+      if (request.startTls == null) {
+        talk();
+        return;
+      }
+      phase = 'tls';
+      startTls(socket, request.startTls, tlsName(request.hostname)).then(secure, onError);
     });
   });
 }
@@ -216,6 +249,7 @@ async function observe(
     port: request.port,
     ipFamily: request.ipFamily,
     data: request.data,
+    ...(request.startTls == null ? {} : { startTls: request.startTls }),
   };
   if ('failure' in resolution) {
     if (!network.useOsResolver && resolution.failure.code === 'ENOTFOUND') {

@@ -92,8 +92,12 @@ const assertion = assertionSchema([
 /** A host name or an IP address; IPv6 with or without brackets. */
 const plainHost = /^(\[?[0-9a-f]*:[0-9a-f:.]*\]?|[a-z0-9_.\u0080-\uffff-]+)$/i;
 
-const startTls = z.enum(['SMTP', 'IMAP', 'POP3', 'FTP', 'LDAP', 'POSTGRES', 'MYSQL', 'XMPP']);
-export type StartTls = z.output<typeof startTls>;
+const startTlsProtocol = z.enum([
+  ...(['SMTP', 'IMAP', 'POP3', 'FTP', 'LDAP', 'POSTGRES', 'MYSQL', 'XMPP'] as const),
+]);
+export type StartTls = z.output<typeof startTlsProtocol>;
+/** The protocol in which TLS begins. */
+export const startTls = startTlsProtocol.nullable().exactOptional();
 
 const sslConfig = z
   .object({
@@ -112,7 +116,7 @@ const sslConfig = z
       .regex(plainHost, 'must be a host name or an address')
       .nullable()
       .default(null),
-    startTls: startTls.nullable().exactOptional().meta({
+    startTls: startTls.meta({
       description: 'The protocol in which TLS begins; without it the connection begins with TLS',
     }),
     skipChainValidation: z.boolean().default(false),

@@ -13,6 +13,7 @@ import {
 } from './check-type.ts';
 import { metrics, responseTimeAnalytics } from './metric.ts';
 import { readText } from './parsed-text.ts';
+import { startTls } from './ssl.ts';
 
 const hostname = z
   .string()
@@ -33,6 +34,10 @@ export const tcpRequest = z
     data: z.string().max(65_536).nullable().exactOptional(),
     body: z.string().max(65_536).nullable().exactOptional(),
     ipFamily: ipFamily.default('IPv4'),
+    startTls: startTls.meta({
+      description:
+        'The protocol in which TLS begins before data is sent; the certificate is verified. Without it there is no TLS',
+    }),
     assertions: z
       .array(
         assertionSchema([

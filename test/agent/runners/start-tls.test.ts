@@ -1,13 +1,15 @@
+// Own process: what is trusted is read once in a process.
 /** Servers in whose connections TLS begins later. */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { TLSSocket } from 'node:tls';
+import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls';
 import test from 'node:test';
-import { runSsl } from '../../../../agent/runners/ssl.ts';
-import { selfSigned } from '../../../support/certificates.ts';
-import { definitionOf, runnerContext } from '../../../support/runner-context.ts';
-import { tcpServer } from '../../../support/servers.ts';
+import { runSsl } from '../../../agent/runners/ssl.ts';
+import { runTcp } from '../../../agent/runners/tcp.ts';
+import { makeAuthority, selfSigned } from '../../support/certificates.ts';
+import { definitionOf, runnerContext } from '../../support/runner-context.ts';
+import { tcpServer } from '../../support/servers.ts';
 
 type Turn = [awaits: RegExp | null, says: string];
 
@@ -208,32 +210,95 @@ function serve(
   }
 }
 
+// Before anything is verified: what is trusted is read once.
+const authority = await makeAuthority('authority of these tests');
+setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
+const pair = await authority.issue({ host: 'localhost', validForDays: 90 });
+
+/** Speaks its turns and then TLS, in which each line is answered by itself. */
+const openServer = (turns: Turn[], isCut = false, certificate = pair) =>
+  tcpServer((socket) => {
+    socket.setNoDelay(true);
+    socket.on('error', () => undefined);
+    serve(socket, turns, isCut, (plain) => {
+      // As a stream, of which what was put back is read too.
+      const stream = Duplex.from({ readable: plain, writable: plain });
+      const secure = new TLSSocket(stream, { isServer: true, ...certificate });
+      secure.on('error', () => undefined);
+      secure.on('data', (data) => secure.write(`250 you said ${data.toString()}`));
+    });
+  });
+
+const askTcp = (request: Record<string, unknown>, timeoutMs?: number) =>
+  runTcp(definitionOf('TCP', { hostname: 'localhost', ...request }), runnerContext(timeoutMs));
+
 for (const [protocol, turns, refused] of rows) {
   test(`StartTLS by ${protocol}: ${refused?.source ?? 'the certificate is read'}`, async () => {
-    const pair = await selfSigned({ host: 'localhost', validForDays: 90 });
     for (const isCut of [false, true]) {
-      await using server = await tcpServer((socket) => {
-        socket.setNoDelay(true);
-        socket.on('error', () => undefined);
-        serve(socket, turns, isCut, (plain) => {
-          // As a stream, of which what was put back is read too.
-          const stream = Duplex.from({ readable: plain, writable: plain });
-          new TLSSocket(stream, { isServer: true, ...pair }).on('error', () => undefined);
-        });
-      });
+      await using server = await openServer(turns, isCut);
       const config = { hostname: 'localhost', port: server.port, startTls: protocol };
       const { failure, response } = await runSsl(
         definitionOf('SSL', { sslConfig: { ...config, skipChainValidation: true } }),
         runnerContext(),
       );
+      const tcp = await askTcp({ port: server.port, startTls: protocol });
       if (refused === null) {
         assert.equal(failure, null, `${isCut}`);
         assert.equal(response?.['daysUntilExpiry'], 89);
+        assert.equal(tcp.failure, null, `${isCut}`);
         continue;
       }
-      // What follows byte by byte may come after the handshake has begun.
-      if (isCut && /more/.test(refused.source)) assert.ok(failure !== null);
-      else assert.match(failure?.message ?? 'passed', refused);
+      for (const failed of [failure, tcp.failure]) {
+        // What follows byte by byte may come after the handshake has begun.
+        if (isCut && /more/.test(refused.source)) assert.ok(failed !== null);
+        else assert.match(failed?.message ?? 'passed', refused);
+      }
     }
+  });
+}
+
+const [[startTls, smtp] = ['SMTP', []]] = rows;
+
+test('a TCP monitor says and reads its data within TLS, and its time has the handshake in it', async () => {
+  await using server = await openServer(smtp);
+  const seen = await askTcp({
+    ...{ port: server.port, startTls, data: 'NOOP\r\n' },
+    assertions: [{ source: 'RESPONSE_DATA', comparison: 'CONTAINS', target: 'said NOOP' }],
+  });
+  assert.equal(seen.failure, null);
+  assert.equal(seen.response?.['data'], '250 you said NOOP\r\n');
+  const alone = await askTcp({ port: server.port, startTls });
+  assert.ok(((alone.response?.['timingPhases'] ?? {}) as { data: number }).data > 0);
+});
+
+const failures: Record<
+  string,
+  { open: () => ReturnType<typeof openServer>; host?: string; code: string }
+> = {
+  'a certificate that is not trusted': {
+    open: async () =>
+      openServer(smtp, false, await selfSigned({ host: 'localhost', validForDays: 1 })),
+    code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+  },
+  'a certificate of another host': {
+    open: () => openServer(smtp),
+    host: '127.0.0.1',
+    code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+  },
+  'a server that closes in the middle': {
+    open: () => tcpServer((socket) => socket.end('220 mx\r\n')),
+    code: 'SOCKET_CLOSED',
+  },
+  'a server that says nothing': {
+    open: () => tcpServer(() => undefined),
+    code: 'SOCKET_TIMEOUT',
+  },
+};
+
+for (const [what, { open, host = 'localhost', code }] of Object.entries(failures)) {
+  test(`a TCP monitor fails before its data is sent: ${what}`, async () => {
+    await using server = await open();
+    const seen = await askTcp({ hostname: host, port: server.port, startTls }, 5_000);
+    assert.deepEqual([seen.failure?.phase, seen.failure?.code], ['tls', code]);
   });
 }
