@@ -24,7 +24,7 @@ import type { Observation, Runner, RunnerContext } from './runner.ts';
 import { readCertificateFacts } from './ssl/certificate-facts.ts';
 import { maxConnectMs, shakeHands, type SeenServer } from './ssl/handshake.ts';
 import { ocspStatusOf } from './ssl/ocsp.ts';
-import { contextFor, isTrustedAuthority } from './ssl/trust.ts';
+import { contextFor, isTrustedAuthority } from '../net/tls/trust.ts';
 
 const dayMs = 86_400_000;
 

@@ -29,7 +29,7 @@ import { connectVerified, serverNameOf, tlsName } from '../net/tls/connect-verif
 import { certificateFacts, describeHandshake } from '../net/tls/facts.ts';
 import { tryAddresses } from '../net/try-addresses.ts';
 import type { Observation, RunnerContext } from './runner.ts';
-import { contextFor } from './ssl/trust.ts';
+import { contextFor } from '../net/tls/trust.ts';
 
 const quietMs = 1_000;
 const maxReadBytes = 65_536;

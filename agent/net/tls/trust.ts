@@ -1,11 +1,12 @@
 /**
- * What SSL checks trust and offer. They trust the authorities of this process and those of the system, and
- * offer old protocols and ciphers too: a server that speaks nothing newer is to be seen, not just refused.
+ * What SSL checks trust and offer, and TCP checks with StartTLS. They trust the authorities of this process
+ * and those of the system, and offer old protocols and ciphers too: a server that speaks nothing newer is to
+ * be seen, not just refused.
  */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
-import { secureContextOf } from '../../net/tls/secure-context.ts';
+import { secureContextOf } from './secure-context.ts';
 
 interface Trust {
   authorities: string[];
