@@ -154,12 +154,11 @@ export function withoutFuture(
   const aheadMs = item.startedAt - now;
   const step = steps.findLast(({ stepMs }) => aheadMs + stepMs <= earlyMs);
   const movedMs = aheadMs > earlyMs ? (step?.stepMs ?? 0) : 0;
-  const startedAt = item.startedAt + movedMs;
-  const stoppedAt = item.stoppedAt + movedMs;
-  const { scheduledFor } = item;
+  const [startedAt, stoppedAt] = [item.startedAt + movedMs, item.stoppedAt + movedMs];
   if (Math.max(startedAt, stoppedAt) - now <= clockToleranceMs) {
-    return { ...item, startedAt, stoppedAt };
+    return movedMs === 0 ? item : { ...item, startedAt, stoppedAt };
   }
+  const { scheduledFor } = item;
   const tookMs = Math.max(0, stoppedAt - startedAt);
   const begunAt = Math.min(scheduledFor ?? now, now - tookMs);
   return { ...item, startedAt: begunAt, stoppedAt: begunAt + tookMs };
