@@ -1,4 +1,4 @@
-// Own process: it starts many programs.
+// Own process: it burns every processor, by programs that start as many others as they can.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
