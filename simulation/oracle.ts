@@ -60,6 +60,7 @@ class Oracle {
   #results: Result[] = [];
   readonly #visits: ReadonlyMap<string, Visit[]>;
   readonly #visitsOfRun: ReadonlyMap<string, Visit[]>;
+  readonly #visitsOfAttempt: ReadonlyMap<string, Visit[]>;
   readonly #visitsOfCheck: ReadonlyMap<string, Visit[]>;
   readonly #subjects: ReadonlyMap<string, Subject[]>;
 
@@ -68,6 +69,7 @@ class Oracle {
     this.#play = play;
     this.#visits = Map.groupBy(visits, ({ resultId }) => resultId);
     this.#visitsOfRun = Map.groupBy(visits, ({ runId }) => runId);
+    this.#visitsOfAttempt = Map.groupBy(visits, attemptOf);
     this.#visitsOfCheck = Map.groupBy(visits, ({ checkId }) => checkId);
     this.#subjects = Map.groupBy(play.subjects, ({ id }) => id);
   }
@@ -458,9 +460,7 @@ class Oracle {
         const isSo = ({ state }: Visit) => healthOf[state] === health;
         // Two agents with one run may have seen different things, and one of them counts.
         const isSure = (visit: Visit) =>
-          (this.#visitsOfRun.get(visit.runId) ?? [])
-            .filter((each) => each.attempt === visit.attempt)
-            .every(isSo);
+          (this.#visitsOfAttempt.get(attemptOf(visit)) ?? []).every(isSo);
         this.#count(
           `${name}, ${health}`,
           all.filter(isSo),

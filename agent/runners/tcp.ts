@@ -27,9 +27,9 @@ import { logOtherFamily } from '../net/tcp/other-family.ts';
 import { onlyDnsWasAsked, resolveByOs, resolveByQuery, type Address } from '../net/dns/resolve.ts';
 import { connectVerified, serverNameOf, tlsName } from '../net/tls/connect-verified.ts';
 import { certificateFacts, describeHandshake } from '../net/tls/facts.ts';
+import { contextFor } from '../net/tls/trust.ts';
 import { tryAddresses } from '../net/try-addresses.ts';
 import type { Observation, RunnerContext } from './runner.ts';
-import { contextFor } from '../net/tls/trust.ts';
 
 const quietMs = 1_000;
 const maxReadBytes = 65_536;
@@ -123,17 +123,18 @@ function converse(
     /** What is talked through: the socket, or TLS that stands on it. */
     let stream = socket;
     let phase: 'connect' | 'tls' | 'answer' = 'connect';
+    const cut = (): void => {
+      // From the inside out: Node crashes when what TLS stands on is taken away first.
+      stream.destroy();
+      socket.destroy();
+    };
     const settle = (failure: Failure | null): void => {
       if (isSettled) return;
       release();
       if (failure !== null) trail.failed(failure, socket);
       // What the peer still says is of no interest, and it must not keep us.
       if (failure === null) stream.end().destroySoon();
-      else {
-        // From the inside out: Node crashes when what TLS stands on is taken away first.
-        stream.destroy();
-        socket.destroy();
-      }
+      else cut();
       seen.failure = failure;
       seen.unexplainedMs = delay.unexplainedMs;
       if (expectsData && seen.connectedAt !== null)
@@ -160,8 +161,7 @@ function converse(
         settle(observeError(phase, error, subject, { hasLeft: trail.flow !== null }));
       } catch (fault) {
         release();
-        stream.destroy();
-        socket.destroy();
+        cut();
         reject(fault instanceof Error ? fault : new Error(String(fault)));
       }
     };

@@ -70,7 +70,7 @@ export function addressesInHosts(text: string, name: string): string[] {
 
 async function askOne(host: string, server: string, clock: Clock): Promise<ServerAnswer> {
   const began = clock.monotonic();
-  // Its deadline ends it: a signal would be an error of ours on a busy machine.
+  // The deadline limits the query. An abort would make a late answer an agent error.
   const { signal } = new AbortController();
   const answer: ServerAnswer = {
     ...{ server, durationMs: 0, addresses: [], returnCode: null, failure: null },

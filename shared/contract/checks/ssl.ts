@@ -92,12 +92,12 @@ const assertion = assertionSchema([
 /** A host name or an IP address; IPv6 with or without brackets. */
 const plainHost = /^(\[?[0-9a-f]*:[0-9a-f:.]*\]?|[a-z0-9_.\u0080-\uffff-]+)$/i;
 
-const startTlsProtocol = z.enum([
-  ...(['SMTP', 'IMAP', 'POP3', 'FTP', 'LDAP', 'POSTGRES', 'MYSQL', 'XMPP'] as const),
-]);
-export type StartTls = z.output<typeof startTlsProtocol>;
 /** The protocol in which TLS begins. */
-export const startTls = startTlsProtocol.nullable().exactOptional();
+export const startTls = z
+  .enum(['SMTP', 'IMAP', 'POP3', 'FTP', 'LDAP', 'POSTGRES', 'MYSQL', 'XMPP'])
+  .nullable()
+  .exactOptional();
+export type StartTls = NonNullable<z.output<typeof startTls>>;
 
 const sslConfig = z
   .object({

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../../support/system.ts';
 const skip = process.getuid?.() !== 0 && 'only root may mount';
 
 test(
-  'a suite on a file system mounted with noexec ends as an agent error, elsewhere it runs',
+  'a work folder mounted with noexec is an agent error, and one that allows programs is none',
   { skip },
   async () => {
     using folder = temporaryFolder();
