@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'node:test';
 import { LogOutput } from '../../shared/log-output.ts';
+import { locationKey } from '../support/fake-control-plane.ts';
 import { agentProgram, controlPlaneProgram } from '../support/programs.ts';
 import { eventually, temporaryFolder } from '../support/system.ts';
 
@@ -136,7 +137,7 @@ for (const [name, program, settings] of [
         AGENT_HEALTH_PORT: String(port),
       },
       ...{
-        API_KEY: `pl_${'0'.repeat(32)}`,
+        API_KEY: locationKey,
         DRAIN_TIMEOUT_SECONDS: '1',
         CONTROL_PLANE_URL: 'http://127.0.0.1:9',
       },
@@ -156,7 +157,11 @@ for (const [name, program, settings] of [
       return answer?.text() ?? '';
     };
     const isSaid = async () => /could not be written: ENOSPC/.test(await health());
-    await eventually(isSaid, () => `exit ${child.exitCode}`);
+    await eventually(
+      async () => child.exitCode !== null || (await isSaid()),
+      () => name,
+    );
+    assert.equal(child.exitCode, null);
     child.kill();
     assert.deepEqual(await once(child, 'exit'), [0, null]);
     assert.equal(await complaints, '');

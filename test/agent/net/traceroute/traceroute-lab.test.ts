@@ -77,7 +77,8 @@ describe('among routers', { ...options, concurrency: 4 }, () => {
         const { best, avg, worst, last, stdDev } = hop;
         assert.ok(best !== null && avg !== null && worst !== null && last !== null);
         assert.ok(best <= avg && avg <= worst && worst < 500, JSON.stringify(hop));
-        assert.ok(stdDev !== null && stdDev <= worst - best);
+        // Each figure is rounded to a thousandth by itself.
+        assert.ok(stdDev !== null && stdDev <= worst - best + 0.002, JSON.stringify(hop));
       }
     }
   });
