@@ -51,4 +51,8 @@ export const found: readonly { seed: number; cases: readonly string[] | null; ca
     cause:
       'a result is called missing: an attempt that was made again at another location has another id',
   },
+  {
+    ...{ seed: 30201, cases: ['clock'] },
+    cause: 'no recovery for minutes: a slot that is yet to come was decided for its alert',
+  },
 ];

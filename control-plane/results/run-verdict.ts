@@ -7,7 +7,7 @@ export interface RunVerdict {
   checkType: CheckType;
   resultId: string;
   runLocation: string;
-  /** The slot; null for a triggered run. */
+  /** The slot; null for a triggered run, and for one by a clock that was ahead. */
   scheduledFor: number | null;
   startedAt: number;
   stoppedAt: number;

@@ -211,7 +211,7 @@ export async function storePlan(
     const startedAt = Math.min(item.startedAt, now);
     const final = { accountId, checkRunId: idOf(run), ...item, startedAt };
     changes.set(checkId, statusUpdate(changes.get(checkId), final));
-    const verdict = verdictOfSubmission(accountId, item);
+    const verdict = verdictOfSubmission(accountId, item, now);
     stored.verdicts.push(verdict);
     // Agents without error codes and codes without letters name no error.
     const code = faultCode === undefined || faultCode === '' ? 'UNKNOWN' : faultCode;

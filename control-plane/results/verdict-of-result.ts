@@ -6,6 +6,7 @@ import { droppedError, encryptedError } from '@monitor/shared/contract/encrypted
 import { decodePayload, fromFlag } from '../db/columns.ts';
 import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
+import { earlyMs } from './decide/admission.ts';
 import { encryptedPayload } from './decide/encrypted-payload.ts';
 import type { CheckResultsTable } from './tables.ts';
 import type { RunVerdict } from './run-verdict.ts';
@@ -57,8 +58,12 @@ function payloadIn(item: ResultSubmission): Payload | null {
   return type === undefined ? null : (item[type.resultField] as Payload | null);
 }
 
-/** The verdict of a submitted result. */
-export function verdictOfSubmission(accountId: string, item: ResultSubmission): RunVerdict {
+/** The verdict of a submitted result. A slot that is yet to come has a run of its own then. */
+export function verdictOfSubmission(
+  accountId: string,
+  item: ResultSubmission,
+  now: number,
+): RunVerdict {
   const payload = payloadIn(item) ?? {};
   const isFine = !item.hasFailures && !item.hasErrors && !item.isDegraded;
   return {
@@ -67,7 +72,7 @@ export function verdictOfSubmission(accountId: string, item: ResultSubmission): 
     checkType: item.checkType as CheckType,
     resultId: item.id,
     runLocation: item.runLocation,
-    scheduledFor: item.scheduledFor,
+    scheduledFor: (item.scheduledFor ?? 0) > now + earlyMs ? null : item.scheduledFor,
     startedAt: item.startedAt,
     stoppedAt: item.stoppedAt,
     hasFailures: item.hasFailures,

@@ -171,6 +171,49 @@ test('a failure at a slot that failed before the clock was set back is alerted a
   assert.notEqual(failure?.incident_key, again?.incident_key);
 });
 
+for (const [isDownAhead, expected] of [
+  [true, ['ALERT_FAILURE', 'ALERT_RECOVERY']],
+  [false, ['ALERT_FAILURE']],
+] as const) {
+  const [ahead, then] = isDownAhead ? ['fails', 'passes'] : ['passes', 'fails'];
+  test(`a slot that is yet to come ${ahead} by the clock from before: the one that comes ${then}`, async () => {
+    const clock = new TestClock(start);
+    await using cp = await startTestControlPlane({ clock });
+    const { db } = cp.controlPlane.services;
+    const { body } = await cp.api('POST', '/v1/checks/url', {
+      ...{ name: 'a', locations: ['eu-west-1', 'us-east-1'], frequency: 0, frequencyOffset: 10 },
+      ...{ runParallel: true, request: { url: 'https://a.example' } },
+    });
+    const check = body as SlotCheck;
+    const agent = await KeyedAgent.open(cp, 'eu-west-1');
+    await passTime(clock, 30 * second);
+    const measure = async (slot: number, startedAt: number, hasFailures: boolean) => {
+      const times = { startedAt, stoppedAt: startedAt + 20 };
+      const [item] = await agent.handIn(agent.result(check.id, slot, { ...times, hasFailures }));
+      assert.equal(item?.outcome, 'accepted');
+    };
+    clock.setWall(clock.now() + stepMs);
+    await passTime(clock, 10 * second);
+    const aheadSlot = slotsOf(check, clock.now()).at(-1) ?? 0;
+    clock.setWall(clock.now() - stepMs);
+    await passTime(clock, 3 * second);
+    await measure(aheadSlot, aheadSlot + 3, isDownAhead);
+    await passTime(clock, 11 * second);
+    const slot = slotsOf(check, clock.now()).at(-1) ?? 0;
+    assert.ok(slot < aheadSlot);
+    await measure(slot, slot + 3, !isDownAhead);
+    const alerts = await db
+      .selectFrom('check_alerts')
+      .select('alert_type')
+      .orderBy('seq')
+      .execute();
+    assert.deepEqual(
+      alerts.map(({ alert_type: type }) => type),
+      expected,
+    );
+  });
+}
+
 test('a second attempt that was made while the clock was ahead is of its time when the clock is right', async () => {
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({ clock });
