@@ -18,6 +18,10 @@ import { median, quantile } from './process-cost.ts';
 import { show } from './show.ts';
 
 const results = Number(process.env['ANALYTICS_RESULTS'] ?? 1_000_000);
+/** The first check has 30 days of them, the others share the rest. */
+const perMonth = 43_200;
+const checks = Math.max(100, Math.ceil(results / perMonth));
+const perCheck = Math.min(perMonth, Math.max(1, Math.floor((results - perMonth) / (checks - 1))));
 const dayMs = 86_400_000;
 const monthMs = 30 * dayMs;
 const accountId = createHash('sha256').update('bench').digest('hex').slice(0, 32);
@@ -32,11 +36,9 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-async function rollUpAll(db: Db): Promise<void> {
-  const rollUp = new RollUp({ db, clock: systemClock });
+/** What each batch took, until nothing is left. */
+async function batchesOf(rollUp: RollUp): Promise<number[]> {
   const times: number[] = [];
-  const cpu = process.cpuUsage();
-  const start = performance.now();
   let isMore = true;
   while (isMore) {
     times.push(
@@ -45,6 +47,13 @@ async function rollUpAll(db: Db): Promise<void> {
       }),
     );
   }
+  return times;
+}
+
+async function rollUpAll(db: Db): Promise<void> {
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  const times = await batchesOf(new RollUp({ db, clock: systemClock }));
   const tookMs = performance.now() - start;
   const { user, system } = process.cpuUsage(cpu);
   show('rolling up', {
@@ -57,16 +66,7 @@ async function rollUpAll(db: Db): Promise<void> {
   });
   // Days that were over when they were rolled up are due a minute later.
   const later = { ...systemClock, now: () => Date.now() + 120_000 };
-  const days = new RollUp({ db, clock: later });
-  const dayTimes: number[] = [];
-  isMore = true;
-  while (isMore) {
-    dayTimes.push(
-      await timed(async () => {
-        isMore = (await days.run()) !== false;
-      }),
-    );
-  }
+  const dayTimes = await batchesOf(new RollUp({ db, clock: later }));
   show('summing up days', {
     batches: String(dayTimes.length),
     p50: ms(median(dayTimes)),
@@ -143,7 +143,13 @@ export async function benchAnalytics(): Promise<void> {
   const ids = JSON.parse(
     execFileSync(
       process.execPath,
-      ['scripts/bench/analytics-seed.ts', file, accountId, String(results)],
+      [
+        'scripts/bench/seed.ts',
+        file,
+        accountId,
+        ...[checks, perMonth, perCheck].map(String),
+        'waiting',
+      ],
       { encoding: 'utf8', maxBuffer: 1e8 },
     ),
   ) as string[];

@@ -6,11 +6,11 @@
  * sums included.
  */
 import { execFileSync } from 'node:child_process';
-import autocannon from 'autocannon';
 import SqliteDatabase from 'better-sqlite3';
 import { shardOf } from '../../control-plane/db/shard.ts';
 import { Program } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
+import { httpSeconds, measureHttp, middleOf, shownHttp, type HttpCost } from './load.ts';
 import { median, treeCpuMs } from './process-cost.ts';
 import { show } from './show.ts';
 
@@ -18,61 +18,32 @@ const checks = Number(process.env['BENCH_CHECKS'] ?? 10_000);
 const results = Number(process.env['BENCH_RESULTS'] ?? 1_000_000);
 /** Only loads whose label contains this. */
 const wanted = process.env['BENCH_LOADS'] ?? '';
-const seconds = 8;
-const connections = 20;
 /** What agents submit at once. */
 const resultsStoredAtOnce = 500;
 
 interface Load {
-  url: string;
+  label: string;
   method?: 'GET' | 'POST';
-  body?: () => string;
+  body?: string;
   paths: readonly string[];
-  key?: string;
 }
 
-interface Figures {
-  perSecond: number;
-  p99Ms: number;
-  cpuMs: number;
-}
-
-async function measure(pid: number, load: Load): Promise<Figures> {
-  const { url, method = 'GET', paths, body, key } = load;
-  const before = treeCpuMs(pid);
-  const run = await autocannon({
+const measure = (pid: number, url: string, { method = 'GET', body, paths }: Load, key?: string) =>
+  measureHttp(pid, {
     url,
-    connections,
-    duration: seconds,
     headers: {
       'content-type': 'application/json',
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
     },
-    requests: paths.map((path) => ({
-      path,
-      method,
-      ...(body === undefined ? {} : { body: body() }),
-    })),
+    requests: paths.map((path) => ({ path, method, ...(body === undefined ? {} : { body }) })),
   });
-  const answered = run['2xx'];
-  if (run.non2xx > 0) throw new Error(`${run.non2xx} answers were no success`);
-  return {
-    perSecond: answered / run.duration,
-    p99Ms: run.latency.p99,
-    cpuMs: (treeCpuMs(pid) - before) / answered,
-  };
-}
 
-function showBeside(label: string, ours: readonly Figures[], plain: readonly Figures[]): void {
-  const of = (figures: readonly Figures[], name: keyof Figures) =>
-    median(figures.map((figure) => figure[name]));
+function showBeside(label: string, ours: readonly HttpCost[], plain: readonly HttpCost[]): void {
   const ratios = ours.map(({ cpuMs }, round) => cpuMs / (plain[round]?.cpuMs ?? Number.NaN));
   show(label, {
-    answered: `${of(ours, 'perSecond').toFixed(0)} req/s`,
-    p99: `${of(ours, 'p99Ms').toFixed(0)} ms`,
-    CPU: `${of(ours, 'cpuMs').toFixed(3)} ms`,
-    'plain Express': `${of(plain, 'perSecond').toFixed(0)} req/s`,
-    'plain Express, CPU': `${of(plain, 'cpuMs').toFixed(3)} ms`,
+    ...shownHttp(ours),
+    'plain Express': `${middleOf(plain, 'perSecond').toFixed(0)} req/s`,
+    'plain Express, CPU': `${middleOf(plain, 'cpuMs').toFixed(3)} ms`,
     ratio: median(ratios).toFixed(2),
   });
 }
@@ -155,100 +126,77 @@ const backlogLabel = 'status read, all wait';
 /** The status read while nothing waits, and while all results wait. */
 async function benchBacklog(
   rounds: number,
-  { pid, file, load }: { pid: number; file: string; load: Load },
+  file: string,
+  read: () => Promise<HttpCost>,
 ): Promise<void> {
-  const quiet: Figures[] = [];
-  const behind: (Figures & { summed: number })[] = [];
-  for (let round = 0; round < rounds; round += 1) quiet.push(await measure(pid, load));
+  const quiet: HttpCost[] = [];
+  const behind: HttpCost[] = [];
+  const summed: number[] = [];
+  for (let round = 0; round < rounds; round += 1) quiet.push(await read());
   for (let round = 0; round < rounds; round += 1) {
     letResultsWait(file);
     const before = waitingResults(file);
-    const figures = await measure(pid, load);
+    behind.push(await read());
     const left = waitingResults(file);
     if (left === 0) throw new Error('nothing waited any more: ask for more results');
-    behind.push({ ...figures, summed: (before - left) / seconds });
+    summed.push((before - left) / httpSeconds);
   }
-  const of = (figures: readonly Figures[], name: keyof Figures) =>
-    median(figures.map((figure) => figure[name]));
   show(backlogLabel, {
-    answered: `${of(behind, 'perSecond').toFixed(0)} req/s`,
-    p99: `${of(behind, 'p99Ms').toFixed(0)} ms`,
-    CPU: `${of(behind, 'cpuMs').toFixed(3)} ms`,
-    'quiet p99': `${of(quiet, 'p99Ms').toFixed(0)} ms`,
-    'quiet CPU': `${of(quiet, 'cpuMs').toFixed(3)} ms`,
-    ratio: (of(behind, 'cpuMs') / of(quiet, 'cpuMs')).toFixed(2),
-    'summed meanwhile': `${median(behind.map(({ summed }) => summed)).toFixed(0)} results/s`,
+    ...shownHttp(behind),
+    'quiet p99': `${middleOf(quiet, 'p99Ms').toFixed(0)} ms`,
+    'quiet CPU': `${middleOf(quiet, 'cpuMs').toFixed(3)} ms`,
+    ratio: (middleOf(behind, 'cpuMs') / middleOf(quiet, 'cpuMs')).toFixed(2),
+    'summed meanwhile': `${median(summed).toFixed(0)} results/s`,
   });
 }
 
 /** Runs each operation and its floor in turn. */
-export async function benchApi(rounds: number): Promise<void> {
+export async function benchApi({ rounds }: { rounds: number }): Promise<void> {
   using folder = temporaryFolder();
   await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' });
-  const ids = JSON.parse(
-    execFileSync(
-      process.execPath,
-      [
-        'scripts/bench/api-seed.ts',
-        system.databaseFile,
-        system.accountId,
-        String(checks),
-        String(results),
-      ],
-      { encoding: 'utf8' },
-    ),
-  ) as string[];
+  const { databaseFile: file, apiKey: key, baseUrl: url, accountId } = system;
+  const each = String(Math.ceil(results / checks));
+  const seed = ['scripts/bench/seed.ts', file, accountId, String(checks), each, each];
+  const seeded = execFileSync(process.execPath, seed, { encoding: 'utf8', maxBuffer: 1e8 });
+  const ids = (JSON.parse(seeded) as string[]).slice(0, 1_000);
   const pid = system.controlPlane.child.pid ?? 0;
-  const key = system.apiKey;
-  const newCheck = () =>
-    JSON.stringify({
-      name: 'bench',
-      activated: true,
-      locations: ['eu-central-1'],
-      tags: ['bench'],
-      request: { url: 'https://shop.example/health' },
-    });
-  const loads: { label: string; load: Load }[] = [
-    {
-      label: 'status read',
-      load: { url: system.baseUrl, key, paths: ids.map((id) => `/v1/check-statuses/${id}`) },
-    },
-    {
-      label: 'results list of 10',
-      load: { url: system.baseUrl, key, paths: ids.map((id) => `/v1/check-results/${id}`) },
-    },
+  const status = { label: 'status read', paths: ids.map((id) => `/v1/check-statuses/${id}`) };
+  const loads: Load[] = [
+    status,
+    { label: 'results list of 10', paths: ids.map((id) => `/v1/check-results/${id}`) },
     {
       label: 'create check, durable',
-      load: {
-        url: system.baseUrl,
-        key,
-        method: 'POST',
-        body: newCheck,
-        paths: ['/v1/checks/url'],
-      },
+      method: 'POST',
+      body: JSON.stringify({
+        name: 'bench',
+        activated: true,
+        locations: ['eu-central-1'],
+        tags: ['bench'],
+        request: { url: 'https://shop.example/health' },
+      }),
+      paths: ['/v1/checks/url'],
     },
   ];
-  for (const { label, load } of loads) {
-    if (!label.includes(wanted)) continue;
-    const [path = ''] = load.paths;
-    const sample = await fetch(load.url + path, {
-      method: load.method ?? 'GET',
+  for (const load of loads) {
+    if (!load.label.includes(wanted)) continue;
+    const { method = 'GET', body, paths } = load;
+    const sample = await fetch(url + (paths[0] ?? ''), {
+      method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      ...(load.body === undefined ? {} : { body: load.body() }),
+      ...(body === undefined ? {} : { body }),
     });
     await using plain = new Program(['scripts/bench/plain-express.ts', await sample.text()], {});
     const { port } = JSON.parse(await plain.line('{')) as { port: number };
-    const { key: _key, ...bare } = { ...load, url: `http://127.0.0.1:${port}` };
-    const ours: Figures[] = [];
-    const floor: Figures[] = [];
+    const ours: HttpCost[] = [];
+    const floor: HttpCost[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      floor.push(await measure(plain.child.pid ?? 0, bare));
-      ours.push(await measure(pid, load));
+      floor.push(await measure(plain.child.pid ?? 0, `http://127.0.0.1:${port}`, load));
+      ours.push(await measure(pid, url, load, key));
     }
-    showBeside(label, ours, floor);
+    showBeside(load.label, ours, floor);
   }
-  await benchWholeLists(rounds, { pid, url: system.baseUrl, key, ids });
-  const [status] = loads;
-  if (status === undefined || !backlogLabel.includes(wanted)) return;
-  await benchBacklog(rounds, { pid, file: system.databaseFile, load: status.load });
+  await benchWholeLists(rounds, { pid, url, key, ids });
+  if (backlogLabel.includes(wanted)) {
+    await benchBacklog(rounds, file, () => measure(pid, url, status, key));
+  }
 }

@@ -9,42 +9,18 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { findBrowser } from '../../agent/browsers/find-browser.ts';
 import { runBrowser } from '../../agent/runners/browser/run-browser.ts';
 import { openScriptWorld } from '../../test/support/script-context.ts';
-import { median } from './process-cost.ts';
+import { median, treeCpuMs } from './process-cost.ts';
 import { show } from './show.ts';
 
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 7);
 const rootFolder = join(import.meta.dirname, '..', '..');
 /** After a run its successors are made ready; a check of a schedule finds them done. */
 const settleMs = Number(process.env['BENCH_SETTLE_MS'] ?? 3_000);
-const tickMs = 10;
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** CPU of this process and all below it, those that have ended included, in ms. */
-function familyCpuMs(): number {
-  const parents = new Map<number, number>();
-  const spent = new Map<number, number>();
-  for (const entry of readdirSync('/proc')) {
-    if (!/^\d+$/.test(entry)) continue;
-    try {
-      const stat = readFileSync(`/proc/${entry}/stat`, 'latin1');
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      parents.set(Number(entry), Number(fields[1]));
-      // user and system time, of the process and of its children that were waited for
-      const ticks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0);
-      spent.set(Number(entry), ticks * tickMs);
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  const isOurs = (pid: number): boolean =>
-    pid === process.pid || (parents.has(pid) && isOurs(parents.get(pid) ?? 0));
-  return [...spent].reduce((sum, [pid, ms]) => sum + (isOurs(pid) ? ms : 0), 0);
-}
 
 interface Cost {
   wall: number;
@@ -52,24 +28,18 @@ interface Cost {
 }
 
 async function measure(work: () => Promise<unknown>): Promise<Cost> {
-  const cpu = familyCpuMs();
+  const cpu = treeCpuMs(process.pid);
   const start = performance.now();
   await work();
   const wall = performance.now() - start;
   await pause(settleMs);
-  return { wall, cpu: familyCpuMs() - cpu };
+  return { wall, cpu: treeCpuMs(process.pid) - cpu };
 }
 
-function run(command: string, args: string[], cwd: string): Promise<void> {
-  const binaries = join(rootFolder, 'node_modules', '.bin');
-  return new Promise((resolve, reject) => {
-    const PATH = [dirname(process.execPath), binaries, process.env['PATH']].join(delimiter);
-    execFile(command, args, { cwd, env: { ...process.env, PATH } }, (error, stdout, stderr) => {
-      if (error === null) resolve();
-      else reject(new Error(`${command} failed: ${stdout}${stderr}`));
-    });
-  });
-}
+const binaries = join(rootFolder, 'node_modules', '.bin');
+const PATH = [dirname(process.execPath), binaries, process.env['PATH']].join(delimiter);
+const run = (command: string, args: string[], cwd: string) =>
+  promisify(execFile)(command, args, { cwd, env: { ...process.env, PATH } });
 
 /** Prints wall, CPU and ratios to `npx playwright test`. */
 export async function benchBrowser(): Promise<void> {

@@ -4,6 +4,7 @@
  * browser with the control plane beside it: compare them on a quiet machine.
  */
 import { createServer, connect, type AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { startTestControlPlane, type TestControlPlane } from '../../test/support/control-plane.ts';
 import { FakeAgent, resultOf } from '../../test/support/fake-agent.ts';
@@ -14,8 +15,6 @@ const location = 'eu-west-1';
 const idleMs = 60_000;
 const runEveryMs = 60_000;
 const creatorsAtOnce = 4;
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Counts what the browser receives and sends. */
 class CountingProxy implements Disposable {
@@ -237,7 +236,7 @@ async function benchList(browser: Browser, amount: number, rounds: number): Prom
   console.log(`  a colleague's change ${ms(seen)} until it is seen`);
 }
 
-export async function benchConsole(rounds: number): Promise<void> {
+export async function benchConsole({ rounds }: { rounds: number }): Promise<void> {
   const amounts = (process.env['CONSOLE_CHECKS'] ?? '1000,10000').split(',').map(Number);
   const browser = await launchBrowser();
   try {

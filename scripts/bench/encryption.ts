@@ -5,10 +5,12 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createKeyFile } from '@monitor/shared/encryption/encryption.ts';
-import type { Program } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
+import { openLoad, type Load, type Ports } from './load.ts';
 import { median, quantile, treeCpuMs } from './process-cost.ts';
+import { show } from './show.ts';
 
 /** Linux counts CPU in hundredths of a second: some thousand results make that small. */
 const windowMs = 30_000;
@@ -16,57 +18,24 @@ const windowMs = 30_000;
 const settleMs = 45_000;
 const checksEach = 600;
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-class Installation {
-  readonly #system: System;
-  readonly #agent: Program;
-  readonly #healthPort: number;
-
-  constructor(system: System, agent: Program, healthPort: number) {
-    this.#system = system;
-    this.#agent = agent;
-    this.#healthPort = healthPort;
-  }
-
-  static async open(system: System, url: string, publicKey: string | null): Promise<Installation> {
-    const name = new URL(url).pathname === '/' ? 'passing' : 'failing';
-    const { keys } = await system.api<{ keys: [{ rawKey: string }] }>(
-      ...(['POST', '/v1/private-locations'] as const),
-      {
-        ...{ name, slugName: name },
-        resultEncryptionKeys: publicKey === null ? [] : [{ name, publicKey }],
-      },
-    );
-    for (let index = 0; index < checksEach; index += 1) {
-      await system.createUrlCheck(url, { name: `${name} ${index}`, privateLocations: [name] });
-    }
-    const agent = system.startAgent(name, keys[0].rawKey);
-    const healthPort = Number((await agent.log('agent has started'))['healthPort']);
-    await agent.log('checked in');
-    return new Installation(system, agent, healthPort);
-  }
-
-  async #results(): Promise<number> {
-    const text = await (await fetch(`http://127.0.0.1:${this.#healthPort}/metrics`)).text();
-    return text
-      .split('\n')
-      .filter((line) => line.startsWith('monitor_agent_submissions_total{'))
-      .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-  }
-
-  async cost(): Promise<{ results: number; agentMs: number; controlPlaneMs: number }> {
-    return {
-      agentMs: treeCpuMs(this.#agent.child.pid ?? 0),
-      controlPlaneMs: treeCpuMs(this.#system.controlPlane.child.pid ?? 0),
-      results: await this.#results(),
-    };
-  }
-
-  stop(): Promise<unknown> {
-    return this.#agent.kill9();
-  }
+interface Installation extends Load {
+  controlPlane: number;
 }
+
+async function open(system: System, url: string, publicKey: string | null): Promise<Installation> {
+  const load = await openLoad(system, {
+    ...{ name: new URL(url).pathname === '/' ? 'passing' : 'failing', checks: checksEach },
+    ...{ fields: { request: { url } }, settleMs: 0 },
+    location: { resultEncryptionKeys: publicKey === null ? [] : [{ name: 'bench', publicKey }] },
+  });
+  return { ...load, controlPlane: system.controlPlane.child.pid ?? 0 };
+}
+
+const costOf = async ({ pid, controlPlane, metric }: Installation) => ({
+  agentMs: treeCpuMs(pid),
+  controlPlaneMs: treeCpuMs(controlPlane),
+  results: await metric('monitor_agent_submissions_total'),
+});
 
 type Figure = 'agentMs' | 'controlPlaneMs';
 
@@ -74,9 +43,9 @@ type Figure = 'agentMs' | 'controlPlaneMs';
 async function costsOver(
   installations: readonly Installation[],
 ): Promise<Record<Figure, number>[]> {
-  const before = await Promise.all(installations.map((one) => one.cost()));
+  const before = await Promise.all(installations.map(costOf));
   await pause(windowMs);
-  const now = await Promise.all(installations.map((one) => one.cost()));
+  const now = await Promise.all(installations.map(costOf));
   return now.map(({ results, agentMs, controlPlaneMs }, index) => {
     const from = before[index] ?? { results: 0, agentMs: 0, controlPlaneMs: 0 };
     const made = results - from.results;
@@ -88,29 +57,28 @@ async function costsOver(
 }
 
 /** CPU per result of both installations over the same windows. */
-export async function benchEncryption(
-  rounds: number,
-  httpPort: number,
-  show: (label: string, values: Record<string, string>) => void,
-): Promise<void> {
+export async function benchEncryption({
+  rounds,
+  ports,
+}: {
+  rounds: number;
+  ports: Ports;
+}): Promise<void> {
   const { publicKey } = await createKeyFile(null);
   using folder = temporaryFolder();
-  const open = (name: string): Promise<System> => {
+  const start = (name: string): Promise<System> => {
     const path = join(folder.path, name);
     mkdirSync(path);
     return System.start(path, { CHECK_RESPONSES: 'false' });
   };
-  await using readable = await open('readable');
-  await using encrypting = await open('encrypting');
+  await using readable = await start('readable');
+  await using encrypting = await start('encrypting');
   for (const [what, path] of [
     ['passing', '/'],
     ['failing', '/missing'],
   ] as const) {
-    const url = `http://127.0.0.1:${httpPort}${path}`;
-    const installations = [
-      await Installation.open(readable, url, null),
-      await Installation.open(encrypting, url, publicKey),
-    ];
+    const url = `http://127.0.0.1:${ports.http}${path}`;
+    const installations = [await open(readable, url, null), await open(encrypting, url, publicKey)];
     await pause(settleMs);
     const pairs: { readable: number; encrypted: number }[][] = [];
     for (let round = 0; round < rounds; round += 1) {
@@ -137,6 +105,6 @@ export async function benchEncryption(
         to: quantile(ratios, 1).toFixed(3),
       });
     }
-    for (const one of installations) await one.stop();
+    for (const one of installations) await one.agent.kill9();
   }
 }

@@ -1,15 +1,12 @@
 /**
  * A fleet in one location: simulated agents that speak the real protocol over HTTP, so many checks,
  * and one or more replicas without affinity. Shows when each check has one holder after the last
- * agent joined, what that cost the control plane, the database and this process, and what a check-in
- * without news costs the control plane.
- *
- *   scripts/bench/fleet.ts settle <agents> <checks> <seconds of joining> [postgres] [replicas]
- *   scripts/bench/fleet.ts check-in <agents> <checks> [postgres]
+ * agent joined, and what a check-in without news costs the control plane.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { Agent, request } from 'undici';
 import type { CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
@@ -22,15 +19,13 @@ import { callApi } from '../../proof/api.ts';
 import { controlPlaneProgram } from '../../test/support/programs.ts';
 import { temporaryFolder } from '../../test/support/system.ts';
 import { startPostgres, type PostgresServer } from '../cluster/postgres.ts';
-import { median, treeCpuMs } from './process-cost.ts';
+import { treeCpuMs } from './process-cost.ts';
 
 export const location = 'eu-west-1';
 const pollMs = 20_000;
 /** One holder per check for so long: later answers change nothing. */
 const quietMs = 10_000;
 const dispatcher = new Agent({ connections: null, pipelining: 1, connect: { timeout: 60_000 } });
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 export interface World extends AsyncDisposable {
   /** Of each replica. */
   urls: string[];
@@ -143,11 +138,9 @@ type Reached = Pick<World, 'urls' | 'locationKey'>;
 export class SimulatedAgent {
   readonly id = randomUUID();
   readonly #world: Reached;
-  readonly holds = new Map<string, number>();
+  readonly holds = new Set<string>();
   snapshot: string | null = null;
   answers = 0;
-  upserts = 0;
-  failures = 0;
   #turn = 0;
 
   constructor(world: Reached) {
@@ -180,11 +173,10 @@ export class SimulatedAgent {
     if (statusCode !== 200) throw new Error(`${statusCode} ${text.slice(0, 200)}`);
     const answer = JSON.parse(text) as CheckInAnswer;
     if (answer.full) this.holds.clear();
-    for (const { id, revision } of answer.upserts) this.holds.set(id, revision);
+    for (const { id } of answer.upserts) this.holds.add(id);
     for (const id of answer.removals) this.holds.delete(id);
     this.snapshot = answer.snapshot;
     this.answers += 1;
-    this.upserts += answer.upserts.length;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -192,7 +184,6 @@ export class SimulatedAgent {
       try {
         await this.checkIn(pollMs);
       } catch {
-        this.failures += 1;
         this.snapshot = null;
         await pause(1_000);
       }
@@ -200,14 +191,11 @@ export class SimulatedAgent {
   }
 }
 
-/** Checks with exactly one holder, and with several. */
-function holdersOf(agents: readonly SimulatedAgent[]) {
-  const holders = new Map<string, number>();
-  for (const { holds } of agents) {
-    for (const id of holds.keys()) holders.set(id, (holders.get(id) ?? 0) + 1);
-  }
-  const several = [...holders.values()].filter((count) => count > 1).length;
-  return { one: holders.size - several, several };
+/** Each agent has answered, and each check has exactly one holder. */
+function isSettled(agents: readonly SimulatedAgent[], checks: number): boolean {
+  const held = agents.flatMap(({ holds }) => [...holds]);
+  const isHeard = agents.every(({ answers }) => answers > 0);
+  return isHeard && held.length === checks && new Set(held).size === checks;
 }
 
 export interface Fleet {
@@ -215,110 +203,39 @@ export interface Fleet {
   checks: number;
   joinSeconds: number;
   isOnPostgres: boolean;
-  replicas: number;
 }
 
-/** How a fleet settles; null for one that does not within three minutes. */
+/** From the last join until a fleet has settled; null for one that does not within three minutes. */
 export async function settle({
   agentCount,
   checks,
   joinSeconds,
   isOnPostgres,
-  replicas,
-}: Fleet): Promise<{ settledMs: number | null; shown: Record<string, unknown> }> {
-  await using world = await startWorld({ isOnPostgres, replicas });
+}: Fleet): Promise<number | null> {
+  await using world = await startWorld({ isOnPostgres });
   await makeSettledChecks(world, checks);
   const stopping = new AbortController();
   const agents: SimulatedAgent[] = [];
-  const sum = (of: (agent: SimulatedAgent) => number): number =>
-    agents.reduce((total, agent) => total + of(agent), 0);
-  const measure = () => {
-    const { user, system } = process.cpuUsage();
-    return {
-      at: performance.now(),
-      cpu: world.pids.reduce((total, pid) => total + treeCpuMs(pid), 0),
-      database: world.server === null ? 0 : treeCpuMs(world.server.pid()),
-      client: (user + system) / 1000,
-      answers: sum((agent) => agent.answers),
-      upserts: sum((agent) => agent.upserts),
-    };
-  };
-  type Measured = ReturnType<typeof measure>;
-  const seconds = (from: Measured, to: Measured, what: keyof Measured): string =>
-    ((to[what] - from[what]) / 1000).toFixed(1);
-  const isSettled = (): boolean => {
-    if (agents.some(({ answers }) => answers === 0)) return false;
-    const { one, several } = holdersOf(agents);
-    return one === checks && several === 0;
-  };
-
-  const begun = measure();
-  let shownAt = begun.at;
-  let sampledAt = begun.at;
-  let unheldMs = 0;
-  const show = (): void => {
-    const now = performance.now();
-    if (now - sampledAt < 100) return;
-    const { one, several } = holdersOf(agents);
-    const held = one + several;
-    if (held > 0) unheldMs += (checks - held) * (now - sampledAt);
-    sampledAt = now;
-    if (now - shownAt < 1_000) return;
-    shownAt = now;
-    const heard = agents.filter(({ answers }) => answers > 0).length;
-    process.stderr.write(
-      `${((now - begun.at) / 1000).toFixed(0)} s: ${agents.length} agents, ${heard} answered; ` +
-        `${one} checks with one holder, ${several} with several\n`,
-    );
-  };
+  const begunAt = performance.now();
   for (let index = 0; index < agentCount; index += 1) {
     const agent = new SimulatedAgent(world);
     agents.push(agent);
     void agent.run(stopping.signal);
     const dueMs = ((index + 1) * joinSeconds * 1000) / agentCount;
-    const waitMs = dueMs - (performance.now() - begun.at);
+    const waitMs = dueMs - (performance.now() - begunAt);
     if (waitMs > 0) await pause(waitMs);
-    show();
   }
-  const joined = measure();
-  let settled: Measured | null = null;
+  const joinedAt = performance.now();
+  let settledAt: number | null = null;
   for (;;) {
-    if (!isSettled()) settled = null;
-    else settled ??= measure();
     const now = performance.now();
-    if (now - joined.at > 180_000 || (settled !== null && now - settled.at > quietMs)) break;
-    show();
+    if (!isSettled(agents, checks)) settledAt = null;
+    else settledAt ??= now;
+    if (now - joinedAt > 180_000 || (settledAt !== null && now - settledAt > quietMs)) break;
     await pause(100);
   }
-  const end = settled ?? measure();
-  const before = measure();
-  await pause(2 * pollMs);
-  const after = measure();
-  const later = holdersOf(agents);
-  const shown = {
-    agents: agentCount,
-    checks,
-    replicas,
-    engine: isOnPostgres ? 'postgres' : 'sqlite',
-    'joining, s': seconds(begun, joined, 'at'),
-    'settled after the last join, s':
-      settled === null ? 'never' : ((settled.at - joined.at) / 1000).toFixed(2),
-    'CPU while joining, s': seconds(begun, joined, 'cpu'),
-    'CPU from the last join until settled, s': seconds(joined, end, 'cpu'),
-    'CPU of the database until settled, s': seconds(begun, end, 'database'),
-    'CPU of this process until settled, s': seconds(begun, end, 'client'),
-    'without a holder since the first answer, s per check': (unheldMs / checks / 1000).toFixed(3),
-    'answers until settled': end.answers,
-    'checks in them': end.upserts,
-    'one holder 40 s later': `${later.one} of ${checks}, several: ${later.several}`,
-    'CPU per check-in with 20 s polls, all else included, ms': (
-      (after.cpu - before.cpu) /
-      (after.answers - before.answers)
-    ).toFixed(2),
-    failures: sum((agent) => agent.failures),
-  };
   stopping.abort();
-  return { settledMs: settled === null ? null : settled.at - joined.at, shown };
+  return settledAt === null ? null : settledAt - joinedAt;
 }
 
 /** Agents that know a number of checks, and the world that they check in to. */
@@ -350,33 +267,4 @@ async function cpuOfCheckIn(world: World, agents: readonly SimulatedAgent[]): Pr
     }),
   );
   return (treeCpuMs(pid) - cpuBefore) / 2_000;
-}
-
-async function main(): Promise<void> {
-  const [mode, agentsText = '', checksText = '', ...rest] = process.argv.slice(2);
-  const isOnPostgres = rest.includes('postgres');
-  const numbers = rest.filter((text) => /^\d+$/.test(text)).map(Number);
-  const [agentCount, checks] = [Number(agentsText), Number(checksText)];
-  if (mode === 'settle') {
-    const [joinSeconds = 10, replicas = 1] = numbers;
-    const fleet = { agentCount, checks, joinSeconds, isOnPostgres, replicas };
-    console.log(JSON.stringify((await settle(fleet)).shown, null, 1));
-    return;
-  }
-  await using stack = new AsyncDisposableStack();
-  const measure = await openCheckIns(stack, { agentCount, checks, isOnPostgres });
-  const rounds: number[] = [];
-  for (let round = 0; round < 5; round += 1) rounds.push(await measure());
-  console.log(
-    JSON.stringify({
-      agents: agentCount,
-      checks,
-      'CPU per check-in, ms': median(rounds).toFixed(3),
-    }),
-  );
-}
-
-if (import.meta.main) {
-  await main();
-  process.exit(0);
 }

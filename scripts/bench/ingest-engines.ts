@@ -9,6 +9,7 @@ import { sql } from 'kysely';
 import type { PostgresServer } from '../cluster/postgres.ts';
 import { location, makeChecks, startWorld, type World } from './fleet.ts';
 import { median, treeCpuMs } from './process-cost.ts';
+import { show } from './show.ts';
 
 const dayMs = 86_400_000;
 export const resultsPerRound = 30_000;
@@ -54,12 +55,14 @@ let rounds = 0;
 
 /** Hands in results in batches of a size, and waits until they are in the sums. */
 export async function measureIngest(target: IngestTarget, batchSize: number): Promise<IngestCost> {
+  // One by one they take longer, and wait for each other.
+  const [wanted, connections] = batchSize === 1 ? [6_000, '32'] : [resultsPerRound, '4'];
   const { url, pids, server, locationKey, checkIds } = target;
   const cpu = () => ({
     controlPlane: pids.reduce((sum, pid) => sum + treeCpuMs(pid), 0),
     server: server === null ? 0 : treeCpuMs(server.pid()),
   });
-  const batches = Math.floor(resultsPerRound / batchSize);
+  const batches = Math.floor(wanted / batchSize);
   const begin = String(Date.now() - 28 * dayMs + rounds * (dayMs / 8));
   rounds += 1;
   await server?.query('checkpoint');
@@ -67,7 +70,7 @@ export async function measureIngest(target: IngestTarget, batchSize: number): Pr
   const before = cpu();
   const { stdout } = await promisify(execFile)(process.execPath, [
     'scripts/bench/ingest.ts',
-    ...[url, locationKey, location, checkIds.join(), String(batches), '4', begin],
+    ...[url, locationKey, location, checkIds.join(), String(batches), connections, begin],
     String(batchSize),
   ]);
   await pause(sumsWithinMs);
@@ -84,17 +87,14 @@ export async function measureIngest(target: IngestTarget, batchSize: number): Pr
   };
 }
 
-export async function benchIngestEngines(
-  times: number,
-  show: (label: string, values: Record<string, string>) => void,
-): Promise<void> {
+export async function benchIngest({ rounds: times }: { rounds: number }): Promise<void> {
   await using worldOfSqlite = await startWorld({ isOnPostgres: false });
   await using worldOfPostgres = await startWorld({ isOnPostgres: true });
   const engines = {
     SQLite: await openIngest(worldOfSqlite, 200),
     PostgreSQL: await openIngest(worldOfPostgres, 200),
   };
-  for (const batchSize of [500, 100]) {
+  for (const batchSize of [500, 100, 1]) {
     const costs: Record<keyof typeof engines, IngestCost[]> = { SQLite: [], PostgreSQL: [] };
     for (let round = 0; round < times; round += 1) {
       for (const name of ['SQLite', 'PostgreSQL'] as const) {
@@ -103,19 +103,16 @@ export async function benchIngestEngines(
     }
     const middle = (name: keyof typeof engines, part: keyof IngestCost) =>
       median(costs[name].map((cost) => cost[part]));
+    const ratio = middle('PostgreSQL', 'controlPlane') / middle('SQLite', 'controlPlane');
     for (const name of ['SQLite', 'PostgreSQL'] as const) {
       show(`${name}, batches of ${batchSize}`, {
         durable: `${middle(name, 'perSecond').toFixed(0)} results/s`,
         'CPU per result': `${middle(name, 'controlPlane').toFixed(0)} µs`,
-        ...(name === 'SQLite'
-          ? {}
-          : {
-              'of SQLite': (
-                middle(name, 'controlPlane') / middle('SQLite', 'controlPlane')
-              ).toFixed(2),
-              'CPU of the server': `${middle(name, 'server').toFixed(0)} µs`,
-              'written to its log': `${middle(name, 'log').toFixed(0)} bytes`,
-            }),
+        ...(name === 'PostgreSQL' && {
+          'of SQLite': ratio.toFixed(2),
+          'CPU of the server': `${middle(name, 'server').toFixed(0)} µs`,
+          'written to its log': `${middle(name, 'log').toFixed(0)} bytes`,
+        }),
       });
     }
   }

@@ -14,9 +14,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { makeAuthority } from '../../test/support/certificates.ts';
 import { freePort, Program } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
+import { kinds, openLoad, type Kind, type Load, type Ports } from './load.ts';
 import { median, treeCost, treePssMib, type TreeCost } from './process-cost.ts';
-
-export type Show = (label: string, values: Record<string, string>) => void;
+import { show } from './show.ts';
 
 const exporterName = 'prometheus-blackbox-exporter';
 const serverName = 'prometheus';
@@ -25,67 +25,14 @@ const settleMs = 15_000;
 const checksPerProtocol = 1_000;
 const perSecond = 100;
 
-interface Ports {
-  http: number;
-  https: number;
-  tcp: number;
-  dns: number;
-}
-
-interface Protocol {
-  name: string;
-  /** Of the routes of checks. */
-  pathPart: string;
-  request: (ports: Ports) => Record<string, unknown>;
-  extra?: Record<string, unknown>;
-  /** The target as the exporter names it. */
-  target: (ports: Ports) => string;
-  module: (authority: string) => Record<string, unknown>;
-}
-
-const protocols: Protocol[] = [
-  {
-    name: 'http',
-    pathPart: 'url',
-    request: ({ http }) => ({ url: `http://127.0.0.1:${http}/` }),
-    target: ({ http }) => `http://127.0.0.1:${http}/`,
-    module: () => ({ prober: 'http' }),
-  },
-  {
-    name: 'https',
-    pathPart: 'url',
-    request: ({ https }) => ({ url: `https://127.0.0.1:${https}/` }),
-    target: ({ https }) => `https://127.0.0.1:${https}/`,
-    module: (authority) => ({
-      prober: 'http',
-      http: { tls_config: { ca_file: authority } },
-    }),
-  },
-  {
-    name: 'tcp',
-    pathPart: 'tcp',
-    request: ({ tcp }) => ({ hostname: '127.0.0.1', port: tcp }),
-    target: ({ tcp }) => `127.0.0.1:${tcp}`,
-    module: () => ({ prober: 'tcp' }),
-  },
-  {
-    name: 'dns',
-    pathPart: 'dns',
-    request: ({ dns }) => ({
-      ...{ query: 'bench.example', recordType: 'A', nameServer: '127.0.0.1', port: dns },
-    }),
-    extra: { heartbeat: {}, script: '' },
-    target: ({ dns }) => `127.0.0.1:${dns}`,
-    module: () => ({ prober: 'dns', dns: { query_name: 'bench.example', query_type: 'A' } }),
-  },
-  {
-    name: 'icmp',
-    pathPart: 'icmp',
-    request: () => ({ hostname: '127.0.0.1', pingCount: 1 }),
-    target: () => '127.0.0.1',
-    module: () => ({ prober: 'icmp' }),
-  },
-];
+/** Of the exporter's configuration, by the name of the kind. */
+const modulesFor = (authority: string): Record<Kind['name'], object> => ({
+  http: { prober: 'http' },
+  https: { prober: 'http', http: { tls_config: { ca_file: authority } } },
+  tcp: { prober: 'tcp' },
+  dns: { prober: 'dns', dns: { query_name: 'bench.example', query_type: 'A' } },
+  icmp: { prober: 'icmp' },
+});
 
 /** A program of the system, ended with its pair. */
 export class Peer implements AsyncDisposable {
@@ -123,10 +70,8 @@ export class Peer implements AsyncDisposable {
 
 export async function startExporter(folder: string): Promise<Peer> {
   const file = join(folder, 'blackbox.yml');
-  const authority = join(folder, 'authority.pem');
-  const modules = protocols.map(({ name, module }) => [name, module(authority)]);
   // JSON is YAML as well.
-  writeFileSync(file, JSON.stringify({ modules: Object.fromEntries(modules) }));
+  writeFileSync(file, JSON.stringify({ modules: modulesFor(join(folder, 'authority.pem')) }));
   const port = await freePort();
   const args = [`--config.file=${file}`, `--web.listen-address=127.0.0.1:${port}`];
   return Peer.start(exporterName, args, port);
@@ -163,47 +108,19 @@ class Scrapes implements Disposable {
   }
 }
 
-async function runsMade(healthPort: number): Promise<{ made: number; failed: number }> {
-  const text = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
-  const count = { made: 0, failed: 0 };
-  for (const [, labels = '', value] of text.matchAll(
-    /^monitor_agent_runs_total\{(.*)\} (\d+)$/gm,
-  )) {
-    count.made += Number(value);
-    if (!labels.includes('outcome="passed"')) count.failed += Number(value);
-  }
-  return count;
-}
+const runs = 'monitor_agent_runs_total';
 
-interface Load {
-  agent: Program;
-  healthPort: number;
-  pid: number;
-}
-
-async function startLoad(
-  system: System,
-  folder: string,
+const startLoad = (
+  { system, folder, ports }: Bench,
   name: string,
-  { pathPart, request, extra }: Protocol,
-  ports: Ports,
-  offsetSeconds: number,
-): Promise<Load> {
-  const key = await system.makeLocation(name);
-  for (let index = 0; index < checksPerProtocol; index += 1) {
-    await system.api('POST', `/v1/checks/${pathPart}`, {
-      ...{ name: `${name} ${index}`, frequency: 0, frequencyOffset: offsetSeconds },
-      ...{ doubleCheck: false, privateLocations: [name], request: request(ports), ...extra },
-    });
-  }
-  const agent = system.startAgent(name, key, {
-    NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem'),
+  { pathPart, request, extra }: Kind,
+  everySeconds: number,
+): Promise<Load> =>
+  openLoad(system, {
+    ...{ name, pathPart, everySeconds, settleMs, checks: checksPerProtocol },
+    fields: { request: request(ports), ...extra },
+    environment: { NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem') },
   });
-  const healthPort = Number((await agent.log('agent has started'))['healthPort']);
-  await agent.log('checked in');
-  await pause(settleMs);
-  return { agent, healthPort, pid: agent.child.pid ?? 0 };
-}
 
 const since = (now: TreeCost, before: TreeCost): TreeCost => ({
   cpuMs: now.cpuMs - before.cpuMs,
@@ -212,12 +129,10 @@ const since = (now: TreeCost, before: TreeCost): TreeCost => ({
 
 const ms = (value: number): string => `${value.toFixed(2)} ms`;
 
-async function benchProtocol(
-  { system, folder, ports, exporter, rounds, show }: Bench,
-  protocol: Protocol,
-): Promise<void> {
+async function benchProtocol(bench: Bench, protocol: Kind): Promise<void> {
+  const { ports, exporter, rounds } = bench;
   const { name, target } = protocol;
-  const load = await startLoad(system, folder, `peers-${name}`, protocol, ports, 10);
+  const load = await startLoad(bench, `peers-${name}`, protocol, 10);
   using scrapes = new Scrapes(exporter.port, name, target(ports));
   await pause(windowMs / 4);
   const own: number[] = [];
@@ -226,7 +141,8 @@ async function benchProtocol(
   let failed = 0;
   for (let round = 0; round < rounds; round += 1) {
     const before = {
-      runs: await runsMade(load.healthPort),
+      made: await load.metric(runs),
+      passed: await load.metric(runs, /outcome="passed"/),
       scrapes: scrapes.made,
       agent: treeCost(load.pid),
       exporter: treeCost(exporter.pid),
@@ -234,12 +150,11 @@ async function benchProtocol(
     await pause(windowMs);
     const agent = since(treeCost(load.pid), before.agent);
     const beside = since(treeCost(exporter.pid), before.exporter);
-    const runs = await runsMade(load.healthPort);
-    const made = runs.made - before.runs.made;
+    const made = (await load.metric(runs)) - before.made;
     own.push(agent.cpuMs / made);
     written.push(agent.writtenBytes / made);
     other.push(beside.cpuMs / (scrapes.made - before.scrapes));
-    failed += runs.failed - before.runs.failed;
+    failed += made - ((await load.metric(runs, /outcome="passed"/)) - before.passed);
   }
   show(`${name}, ${perSecond}/s`, {
     'CPU per check': ms(median(own)),
@@ -289,12 +204,12 @@ async function startServer(folder: string, exporter: Peer, ports: Ports): Promis
 
 /** Both programs beside their peers, 1,000 URL checks every 20 s. */
 async function benchWhole(bench: Bench): Promise<void> {
-  const { system, folder, ports, rounds, show } = bench;
-  const [http] = protocols;
+  const { system, folder, ports, rounds } = bench;
+  const [http] = kinds;
   if (http === undefined) return;
   await using exporter = await startExporter(folder);
   await using server = await startServer(folder, exporter, ports);
-  const load = await startLoad(system, folder, 'peers-whole', http, ports, 20);
+  const load = await startLoad(bench, 'peers-whole', http, 20);
   const own = [load.pid, system.controlPlane.child.pid ?? 0];
   const peers = [server.pid, exporter.pid];
   const cpuMs = (pids: readonly number[]) =>
@@ -327,7 +242,6 @@ interface Bench {
   ports: Ports;
   exporter: Peer;
   rounds: number;
-  show: Show;
 }
 
 const isInstalled = (name: string): boolean =>
@@ -336,11 +250,7 @@ const isInstalled = (name: string): boolean =>
 export const isExporterInstalled = (): boolean => isInstalled(exporterName);
 
 /** `only` names protocols, or `whole`; all of them when it names none. */
-export async function benchPeers(
-  rounds: number,
-  only: readonly string[],
-  show: Show,
-): Promise<void> {
+export async function benchPeers(rounds: number, only: readonly string[]): Promise<void> {
   const missing = [exporterName, serverName].filter((name) => !isInstalled(name));
   if (missing.length > 0) {
     console.log(
@@ -357,10 +267,10 @@ export async function benchPeers(
   const ports = JSON.parse(await targets.line('{')) as Ports;
   await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' });
   await using exporter = await startExporter(folder.path);
-  const bench = { system, folder: folder.path, ports, exporter, rounds, show };
-  const names = [...protocols.map(({ name }) => name), 'whole'];
+  const bench = { system, folder: folder.path, ports, exporter, rounds };
+  const names = [...kinds.map(({ name }) => name), 'whole'];
   const chosen = names.filter((name) => only.includes(name));
   const wants = (name: string): boolean => chosen.length === 0 || chosen.includes(name);
-  for (const protocol of protocols) if (wants(protocol.name)) await benchProtocol(bench, protocol);
+  for (const protocol of kinds) if (wants(protocol.name)) await benchProtocol(bench, protocol);
   if (wants('whole')) await benchWhole(bench);
 }

@@ -14,7 +14,7 @@ const rate = Number(rateText);
 const concurrency = 8;
 
 const calls: Record<string, () => Promise<void>> = {
-  url: () =>
+  http: () =>
     new Promise((resolve, reject) => {
       get({ host: '127.0.0.1', port, path: '/', agent: false }, (response) => {
         response.resume().on('end', resolve);

@@ -51,7 +51,7 @@ const nowhere = (): Writable =>
     },
   });
 
-export async function benchScrub(rounds: number): Promise<void> {
+export async function benchScrub({ rounds }: { rounds: number }): Promise<void> {
   using folder = temporaryFolder();
   const path = join(folder.path, 'run.log');
   const secrets = Array.from({ length: secretCount }, () => randomBytes(15).toString('base64'));

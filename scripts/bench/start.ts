@@ -8,17 +8,17 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { freePort, Program } from '../../proof/program.ts';
 import { agentProgram, controlPlaneProgram } from '../../test/support/programs.ts';
 import type { System } from '../../test/support/system.ts';
 import { endedCpuMs, median, treeCpuMs } from './process-cost.ts';
+import { show } from './show.ts';
 
 interface Cost {
   wall: number;
   cpu: number;
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const isReady = (port: number): Promise<boolean> =>
   fetch(`http://127.0.0.1:${port}/-/readiness`).then(
@@ -48,11 +48,13 @@ async function untilEnd(file: string, ...args: string[]): Promise<Cost> {
 }
 
 /** Prints a row for each program. */
-export async function benchStart(
-  system: System,
-  rounds: number,
-  show: (name: string, cells: Record<string, string>) => void,
-): Promise<void> {
+export async function benchStart({
+  system,
+  rounds,
+}: {
+  system: System;
+  rounds: number;
+}): Promise<void> {
   const target = createServer((_request, response) => response.end('ok')).listen(0, '127.0.0.1');
   await once(target, 'listening');
   const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/`;

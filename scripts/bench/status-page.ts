@@ -2,13 +2,10 @@
  * `npm run bench -- status-page`: a status page of twenty services with ninety days behind them, as many
  * visitors as one core takes: with the page read anew every second, and told that nothing has changed.
  */
-import autocannon from 'autocannon';
 import { System, temporaryFolder } from '../../test/support/system.ts';
-import { median, treeCpuMs } from './process-cost.ts';
+import { measureHttp, shownHttp, type HttpCost } from './load.ts';
 import { show } from './show.ts';
 
-const seconds = 8;
-const connections = 20;
 const hour = 3_600_000;
 
 /** Gives the path of a page with incidents and maintenance. */
@@ -41,7 +38,7 @@ async function seed(system: System): Promise<string> {
 }
 
 /** Requests a second, their latency, and what one of them costs and weighs. */
-export async function benchStatusPage(rounds: number): Promise<void> {
+export async function benchStatusPage({ rounds }: { rounds: number }): Promise<void> {
   using folder = temporaryFolder();
   await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' });
   const path = await seed(system);
@@ -64,23 +61,10 @@ export async function benchStatusPage(rounds: number): Promise<void> {
   ];
   console.log(`page: ${plainBytes} bytes, ${packed.headers.get('content-length')} with gzip`);
   for (const { label, path: below, headers } of loads) {
-    const figures: { perSecond: number; p99Ms: number; cpuMs: number }[] = [];
+    const costs: HttpCost[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      const before = treeCpuMs(pid);
-      const run = await autocannon({ url: url + below, connections, duration: seconds, headers });
-      const answered = run['2xx'] + run['3xx'];
-      if (run['4xx'] + run['5xx'] + run.errors > 0) throw new Error(`${label}: refused`);
-      figures.push({
-        perSecond: answered / run.duration,
-        p99Ms: run.latency.p99,
-        cpuMs: (treeCpuMs(pid) - before) / answered,
-      });
+      costs.push(await measureHttp(pid, { url: url + below, headers }));
     }
-    const of = (name: keyof (typeof figures)[number]) => median(figures.map((one) => one[name]));
-    show(label, {
-      answered: `${of('perSecond').toFixed(0)} req/s`,
-      p99: `${of('p99Ms').toFixed(0)} ms`,
-      CPU: `${of('cpuMs').toFixed(3)} ms`,
-    });
+    show(label, shownHttp(costs));
   }
 }

@@ -9,8 +9,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { inflateRawSync } from 'node:zlib';
 import { Program } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
-import { isExporterInstalled, startExporter, type Peer, type Show } from './peers.ts';
+import { isExporterInstalled, startExporter, type Peer } from './peers.ts';
+import { openLoad } from './load.ts';
 import { quantile, treePids } from './process-cost.ts';
+import { show } from './show.ts';
 
 const perSecond = 20;
 const everySeconds = 10;
@@ -48,16 +50,11 @@ class CpuLimit implements Disposable {
 }
 
 async function errorsOfAgent(system: System, name: string, port: number, share: number) {
-  const key = await system.makeLocation(name);
-  for (let index = 0; index < perSecond * everySeconds; index += 1) {
-    await system.createUrlCheck(`http://127.0.0.1:${port}/delayed`, {
-      ...{ name: `${name} ${index}`, frequency: 0, frequencyOffset: everySeconds },
-      ...{ doubleCheck: false, privateLocations: [name] },
-    });
-  }
-  const agent = system.startAgent(name, key);
-  await agent.log('checked in');
-  using _limit = share < 1 ? new CpuLimit(agent.child.pid ?? 0, share) : null;
+  const { agent, pid } = await openLoad(system, {
+    ...{ name, checks: perSecond * everySeconds, everySeconds, settleMs: 0 },
+    fields: { request: { url: `http://127.0.0.1:${port}/delayed` } },
+  });
+  using _limit = share < 1 ? new CpuLimit(pid, share) : null;
   await pause(settleMs);
   const since = Date.now();
   await pause(windowMs);
@@ -104,7 +101,7 @@ async function errorsOfExporter(exporter: Peer, port: number, share: number): Pr
 const shown = (errors: readonly number[]): string =>
   [0.5, 0.99].map((share) => `${quantile(errors, share).toFixed(2)} ms`).join(' / ');
 
-export async function benchTiming(rounds: number, show: Show): Promise<void> {
+export async function benchTiming({ rounds }: { rounds: number }): Promise<void> {
   using folder = temporaryFolder();
   await using targets = new Program(['scripts/bench/targets.ts'], {});
   const { http } = JSON.parse(await targets.line('{')) as { http: number };

@@ -25,10 +25,10 @@ const partLimitMs = 15 * 60_000;
 /** Parts of `npm run bench`, by what they measure; `tasks` counts clicks. */
 const parts = {
   programs: [
-    ...['api', 'status-page', 'ingest', 'ingest-engines', 'start', 'url', 'tcp', 'dns', 'icmp'],
+    ...['api', 'status-page', 'ingest', 'start', 'http', 'tcp', 'dns', 'icmp'],
     ...['encryption', 'timing', 'slots'],
   ],
-  modules: ['analytics', 'scrub', 'artifact', 'outbox', 'browser', 'round-trip', 'console'],
+  modules: ['analytics', 'scrub', 'browser', 'console'],
 };
 
 /** Less is better, but of rates. */
