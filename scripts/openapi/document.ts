@@ -123,6 +123,7 @@ function errorStatuses(route: Route): number[] {
   return [
     ...new Set([
       ...(route.errors ?? []),
+      ...(route.params === undefined || route.isIdempotent === true ? [] : [404]),
       ...(route.authentication === 'none' ? [] : [401, 403]),
       // 400: a parameter that it does not know.
       ...(route.authentication === 'apiKey' ? [400] : []),

@@ -95,7 +95,6 @@ export const accountRoutes = defineRoutes('Accounts', {
   getAccount: get('/v1/accounts/{accountId}', 'Read an account', {
     params: byId,
     response: account,
-    errors: [404],
   }),
   getMyEntitlements: get(
     '/v1/accounts/me/entitlements',
@@ -105,7 +104,7 @@ export const accountRoutes = defineRoutes('Accounts', {
   getEntitlements: get(
     '/v1/accounts/{accountId}/entitlements',
     'Read the plan and the features of an account',
-    { params: byId, response: entitlements, errors: [404] },
+    { params: byId, response: entitlements },
   ),
 });
 export const apiKeyRoutes = defineRoutes('API keys', {
@@ -123,18 +122,15 @@ export const apiKeyRoutes = defineRoutes('API keys', {
       expiresAt: expiresAt.default(null),
     }),
     response: apiKey.extend({ rawKey: z.string() }).meta({ id: 'NewApiKey' }),
-    errors: [400],
   }),
   updateApiKey: put('/v1/api-keys/{id}', 'Rename a key or change when it expires', {
     role: 'ADMIN',
     params: byKey,
     body: z.object({ name: keyName.exactOptional(), expiresAt: expiresAt.exactOptional() }),
     response: apiKey,
-    errors: [400, 404],
   }),
   revokeApiKey: remove('/v1/api-keys/{id}', 'Revoke a key for good', {
     role: 'ADMIN',
     params: byKey,
-    errors: [404],
   }),
 });

@@ -406,7 +406,7 @@ export const agentRoutes = defineRoutes(tag, {
       body: checkInRequest,
       status: 200,
       response: checkInAnswer,
-      errors: [400, 409],
+      errors: [409],
     },
   ),
   submitResults: post(
@@ -427,7 +427,7 @@ export const agentRoutes = defineRoutes(tag, {
         items: z.array(itemOutcome),
         acknowledged: acknowledgement.exactOptional(),
       }),
-      errors: [400, 409, 413],
+      errors: [409, 413],
     },
   ),
   renewLeases: post('/v1/agent/leases/renew', 'Keep the jobs this agent is working on', {
@@ -436,14 +436,14 @@ export const agentRoutes = defineRoutes(tag, {
     body: z.object({ agentId: z.uuid(), jobIds }),
     status: 200,
     response: z.object({ renewed: jobIds, lost: jobIds }),
-    errors: [400, 409],
+    errors: [409],
   }),
   releaseJobs: post('/v1/agent/release', 'Release jobs, so that another agent can take them', {
     operationId: 'agentReleaseJobs',
     authentication: 'locationKey',
     body: z.object({ agentId: z.uuid(), jobIds }),
     status: 204,
-    errors: [400, 409],
+    errors: [409],
   }),
   /** A check-in may wait long, so runs that last more than a moment are reported separately. */
   reportOpenRuns: post(
@@ -454,7 +454,7 @@ export const agentRoutes = defineRoutes(tag, {
       authentication: 'locationKey',
       body: z.object({ agentId: z.uuid(), runs: z.array(openRun).max(maxOpenRuns) }),
       status: 204,
-      errors: [400, 409],
+      errors: [409],
     },
   ),
   /** Only for jobs with `streamsLogs`; secrets have been removed, as from results. */
@@ -473,7 +473,7 @@ export const agentRoutes = defineRoutes(tag, {
         lines: z.array(logLine).min(1).max(2_000),
       }),
       status: 204,
-      errors: [400, 404, 409, 413],
+      errors: [404, 409, 413],
     },
   ),
   goodbye: post(
@@ -484,7 +484,7 @@ export const agentRoutes = defineRoutes(tag, {
       authentication: 'locationKey',
       body: z.object({ agentId: z.uuid() }),
       status: 204,
-      errors: [400, 409],
+      errors: [409],
     },
   ),
   /** Limited technical metadata: never a key, a variable, a check, a URL, a header or a body. */
@@ -510,7 +510,7 @@ export const agentRoutes = defineRoutes(tag, {
           .max(100),
       }),
       status: 204,
-      errors: [400, 409],
+      errors: [409],
     },
   ),
 });
@@ -534,7 +534,7 @@ export const agentArtifactRoutes = defineRoutes(tag, {
       params: z.object({ resultId: pathId, name: artifactName }),
       bodyStream: true,
       status: 204,
-      errors: [400, 404, 409, 413],
+      errors: [409, 413],
     },
   ),
 });
@@ -548,7 +548,7 @@ export const agentCodeBundleRoutes = defineRoutes(tag, {
       authentication: 'locationKey',
       params: z.object({ checkId: pathId }),
       responseStream: 'application/gzip',
-      errors: [404, 409],
+      errors: [409],
     },
   ),
 });

@@ -29,7 +29,7 @@ export const alertAcknowledgementRoutes = defineRoutes('Check alerts', {
       body,
       status: 200,
       response: alertAcknowledgement,
-      errors: [400, 404, 409],
+      errors: [409],
     },
   ),
   acknowledgeAlertGroup: post(
@@ -42,7 +42,7 @@ export const alertAcknowledgementRoutes = defineRoutes('Check alerts', {
       body,
       status: 200,
       response: alertAcknowledgement,
-      errors: [400, 404, 409],
+      errors: [409],
     },
   ),
 });

@@ -184,33 +184,31 @@ export const alertChannelRoutes = defineRoutes('Alert channels', {
   listAlertChannels: get('/v1/alert-channels', 'List alert channels', {
     query: z.object(pageQuery),
     response: z.array(alertChannel),
-    errors: [400],
     paged: true,
   }),
   createAlertChannel: post('/v1/alert-channels', 'Create an alert channel', {
     body: createBody,
     response: alertChannel,
-    errors: [400, 402],
+    errors: [402],
   }),
   getAlertChannel: get('/v1/alert-channels/{id}', 'Read an alert channel', {
     params: byId,
     response: alertChannel,
-    errors: [400, 404],
   }),
   updateAlertChannel: put('/v1/alert-channels/{id}', 'Change an alert channel; its type stays', {
     params: byId,
     body: updateBody,
     response: alertChannel,
-    errors: [400, 402, 404],
+    errors: [402],
   }),
   deleteAlertChannel: remove(
     '/v1/alert-channels/{id}',
     'Delete an alert channel and its subscriptions',
-    { params: byId, errors: [400, 404] },
+    { params: byId },
   ),
   subscribeAlertChannel: put(
     '/v1/alert-channels/{id}/subscriptions',
     'Subscribe a check or a group to an alert channel, or change its subscription',
-    { params: byId, body: channelSubscription, response: alertChannel, errors: [400, 404] },
+    { params: byId, body: channelSubscription, response: alertChannel },
   ),
 });

@@ -150,7 +150,6 @@ export const alertDecisionRoutes = defineRoutes('Check alerts', {
         checkResultId: pathId.exactOptional(),
       }),
       response: z.array(alertDecision),
-      errors: [400, 404],
       paged: true,
     },
   ),
@@ -178,7 +177,6 @@ export const alertDecisionRoutes = defineRoutes('Check alerts', {
         given: replayed,
         current: replayed,
       }),
-      errors: [400, 404],
     },
   ),
 });

@@ -26,7 +26,7 @@ export const alertDeliveryRoutes = defineRoutes('Alert channels', {
     params: z.object({ id: pathInteger }),
     status: 200,
     response: channelTest,
-    errors: [400, 404, 429],
+    errors: [429],
   }),
   redeliverAlertNotification: post(
     '/v1/alert-notifications/{id}/redeliver',
@@ -38,7 +38,7 @@ export const alertDeliveryRoutes = defineRoutes('Alert channels', {
       params: z.object({ id: pathId }),
       status: 202,
       response: alertNotification,
-      errors: [404, 409, 429],
+      errors: [409, 429],
     },
   ),
 });

@@ -65,13 +65,11 @@ export const alertGroupRoutes = defineRoutes(tag, {
       alertChannelId: queryInteger(0, 999_999_999_999_999).exactOptional(),
     }),
     response: z.array(alertGroup),
-    errors: [400],
     paged: true,
   }),
   getAlertGroup: get('/v1/alert-groups/{id}', 'Read a group of alerts', {
     params: byId,
     response: alertGroup,
-    errors: [400, 404],
   }),
   listAlertsOfGroup: get(
     '/v1/alert-groups/{id}/alerts',
@@ -80,7 +78,6 @@ export const alertGroupRoutes = defineRoutes(tag, {
       params: byId,
       query: z.object(pageQuery),
       response: z.array(groupedAlert),
-      errors: [400, 404],
       paged: true,
     },
   ),

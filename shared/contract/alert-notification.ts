@@ -109,7 +109,7 @@ export const alertRoutes = defineRoutes('Check alerts', {
         }),
       }),
       response: z.array(alertNotification),
-      errors: [400, 402, 429],
+      errors: [402, 429],
       paged: true,
     },
   ),
@@ -123,7 +123,6 @@ export const alertRoutes = defineRoutes('Check alerts', {
       }),
     }),
     response: z.array(checkAlert),
-    errors: [400],
     paged: true,
   }),
   listAlertsOfCheck: get('/v1/check-alerts/{checkId}', 'List the alerts of a check, newest first', {
@@ -132,7 +131,6 @@ export const alertRoutes = defineRoutes('Check alerts', {
     params: z.object({ checkId: pathId }),
     query: z.object(alertWindow),
     response: z.array(checkAlert),
-    errors: [400, 404],
     paged: true,
   }),
 });

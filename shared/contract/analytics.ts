@@ -144,7 +144,6 @@ function analyticsRoute(
     status: 200,
     orCsv: true,
     response: analytics,
-    errors: [400, 404],
   });
 }
 export type AnalyticsRoute = ReturnType<typeof analyticsRoute>;
@@ -195,7 +194,6 @@ export const analyticsRoutes = defineRoutes('Analytics', {
       status: 200,
       orCsv: true,
       response: z.array(checkFigures),
-      errors: [400],
     },
   ),
   listMetrics: get('/v1/analytics/metrics', 'List the metrics of a check type', {
@@ -209,6 +207,5 @@ export const analyticsRoutes = defineRoutes('Analytics', {
         aggregated: z.boolean(),
       }),
     ),
-    errors: [400],
   }),
 });

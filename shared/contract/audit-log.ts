@@ -54,7 +54,6 @@ export const auditRoutes = defineRoutes('Audit log', {
       ...cursorQuery,
     }),
     response: cursorPage(auditEntry),
-    errors: [400],
   }),
   exportAuditLog: get(
     '/v1/audit-log/export',
@@ -64,7 +63,6 @@ export const auditRoutes = defineRoutes('Audit log', {
       rateLimit: { requests: 10, seconds: 60 },
       query: z.object({ ...filters, format: z.enum(['ndjson', 'csv']).default('ndjson') }),
       responseStream: 'application/x-ndjson',
-      errors: [400],
     },
   ),
 });

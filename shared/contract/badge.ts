@@ -18,7 +18,6 @@ export const badgeRoutes = defineRoutes('Badges', {
     query,
     response: z.string(),
     contentType: 'image/svg+xml',
-    errors: [400, 404],
   }),
   getGroupBadge: get(
     '/v1/badges/groups/{groupId}',
@@ -32,7 +31,6 @@ export const badgeRoutes = defineRoutes('Badges', {
       query,
       response: z.string(),
       contentType: 'image/svg+xml',
-      errors: [400, 404],
     },
   ),
 });

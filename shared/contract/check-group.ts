@@ -122,7 +122,6 @@ function groupChecksRoute(version: 'v1' | 'v2', suffix: '' | 'V2') {
     query: z.object(pageQuery),
     status: 200,
     response: z.array(anyCheck),
-    errors: [400, 404],
     paged: true,
   });
 }
@@ -138,7 +137,6 @@ function groupCheckRoute(version: 'v1' | 'v2', suffix: '' | 'V2') {
     params: z.object({ groupId: pathInteger, checkId: pathId }),
     status: 200,
     response: anyCheck,
-    errors: [400, 404],
   });
 }
 
@@ -150,7 +148,6 @@ export const checkGroupRoutes = defineRoutes(tag, {
       name: queryList(z.string().min(1)).exactOptional(),
     }),
     response: z.array(checkGroup),
-    errors: [400],
     paged: true,
   }),
   createCheckGroupV1: post('/v1/check-groups', 'Create a check group that decides for its checks', {
@@ -158,18 +155,15 @@ export const checkGroupRoutes = defineRoutes(tag, {
     query: onCreation,
     body: z.object(fieldsOfV1),
     response: checkGroup,
-    errors: [400],
   }),
   createCheckGroup: post('/v2/check-groups', 'Create a check group', {
     query: onCreation,
     body: createCheckGroupBody,
     response: checkGroup,
-    errors: [400],
   }),
   getCheckGroup: get('/v1/check-groups/{id}', 'Read a check group', {
     params: byId,
     response: checkGroup,
-    errors: [400, 404],
   }),
   updateCheckGroupV1: put('/v1/check-groups/{id}', 'Change a check group', {
     deprecated: true,
@@ -177,7 +171,6 @@ export const checkGroupRoutes = defineRoutes(tag, {
     query: onCreation,
     body: updateBody,
     response: checkGroup,
-    errors: [400, 404],
   }),
   updateCheckGroup: put('/v2/check-groups/{id}', 'Change a check group', {
     description: 'Fields that are absent stay as they are.',
@@ -185,11 +178,10 @@ export const checkGroupRoutes = defineRoutes(tag, {
     query: onCreation,
     body: updateBody,
     response: checkGroup,
-    errors: [400, 404],
   }),
   deleteCheckGroup: remove('/v1/check-groups/{id}', 'Delete a check group that has no checks', {
     params: byId,
-    errors: [400, 404, 409],
+    errors: [409],
   }),
   listChecksOfGroup: groupChecksRoute('v1', ''),
   getCheckOfGroup: groupCheckRoute('v1', ''),

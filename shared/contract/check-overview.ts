@@ -57,7 +57,7 @@ export const checkOverviewRoutes = defineRoutes('Check statuses', {
         runs: queryInteger(0, 100).default(24).meta({ description: 'How many runs of each check' }),
       }),
       response: z.array(checkOverview),
-      errors: [400, 404],
+      errors: [404],
     },
   ),
 });

@@ -153,7 +153,6 @@ export const artifactRoutes = defineRoutes('Check results', {
           entriesTotal: z.int(),
         })
         .meta({ id: 'AssetManifest' }),
-      errors: [400, 404],
     },
   ),
   downloadArtifact: get(
@@ -167,7 +166,7 @@ export const artifactRoutes = defineRoutes('Check results', {
       query: z.object({ expires: queryInteger(0, 4_102_444_800), signature: z.string().max(128) }),
       otherStatuses: [206, 304, 416],
       responseStream: 'application/octet-stream',
-      errors: [403, 404],
+      errors: [403],
     },
   ),
 });
@@ -187,7 +186,7 @@ export const checkResultRoutes = defineRoutes('Check results', {
         ...resultFilters,
       }),
       response: z.array(checkResult),
-      errors: [400, 402, 404, 429],
+      errors: [402, 429],
       paged: true,
     },
   ),
@@ -210,13 +209,12 @@ export const checkResultRoutes = defineRoutes('Check results', {
         fields: queryNames(resultFields, 'a field of a result').exactOptional(),
       }),
       response: cursorPage(projected),
-      errors: [400, 402, 404, 429],
+      errors: [402, 429],
     },
   ),
   getCheckResult: get('/v1/check-results/{checkId}/{checkResultId}', 'Read one result', {
     params: z.object({ checkId: z.string(), checkResultId: z.string() }),
     response: checkResult,
-    errors: [404],
   }),
   listCheckRuns: get(
     '/v1/check-runs/{checkId}',
@@ -233,7 +231,6 @@ export const checkResultRoutes = defineRoutes('Check results', {
         state: z.enum(['RUNNING', 'FINAL', 'MISSED']).exactOptional(),
       }),
       response: z.array(checkRun),
-      errors: [400, 404],
       paged: true,
     },
   ),

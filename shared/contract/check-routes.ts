@@ -61,7 +61,7 @@ function createRoute(definition: CheckTypeDefinition) {
     relatedFields: fieldsOfAnyType,
     status: 201,
     response: definition.response,
-    errors: [400, 402, 409],
+    errors: [402, 409],
   });
 }
 
@@ -80,7 +80,7 @@ function updateRoute(definition: CheckTypeDefinition) {
     relatedFields: fieldsOfAnyType,
     status: 200,
     response: definition.response,
-    errors: [400, 404, 409],
+    errors: [409],
   });
 }
 
@@ -156,7 +156,7 @@ const ping = {
   query: ofRun,
   status: 200,
   response: z.object({ message: z.string() }),
-  errors: [400, 404, 429],
+  errors: [429],
 } as const;
 const ofHeartbeat = z.object({ checkId: z.string() });
 
@@ -172,7 +172,6 @@ export const checkRoutes = defineRoutes(tag, {
       applyGroupSettings: queryBoolean.default(false),
     }),
     response: z.array(anyCheck),
-    errors: [400],
     paged: true,
   }),
   createCheck: post('/v1/checks', 'Create a check of the type in `checkType`', {
@@ -180,7 +179,7 @@ export const checkRoutes = defineRoutes(tag, {
     query: autoAssignAlerts,
     body: anyCreate,
     response: anyCheck,
-    errors: [400, 402, 409],
+    errors: [402, 409],
   }),
   getCheck: get('/v1/checks/{id}', 'Read a check', {
     params: byId,
@@ -191,7 +190,6 @@ export const checkRoutes = defineRoutes(tag, {
       applyGroupSettings: queryBoolean.default(false),
     }),
     response: anyCheck,
-    errors: [404],
   }),
   updateCheck: put('/v1/checks/{id}', 'Change a check of any type', {
     description: 'The fields are those of the update of its type; `checkType` cannot change.',
@@ -200,12 +198,9 @@ export const checkRoutes = defineRoutes(tag, {
     query: autoAssignAlerts,
     body: z.looseObject({}),
     response: anyCheck,
-    errors: [400, 404, 409],
+    errors: [409],
   }),
-  deleteCheck: remove('/v1/checks/{id}', 'Delete a check with its results', {
-    params: byId,
-    errors: [404],
-  }),
+  deleteCheck: remove('/v1/checks/{id}', 'Delete a check with its results', { params: byId }),
 });
 export const heartbeatRoutes = defineRoutes('Heartbeats', {
   listHeartbeatEvents: get(
@@ -224,7 +219,6 @@ export const heartbeatRoutes = defineRoutes('Heartbeats', {
           .meta({ override: { type: 'integer', minimum: 1, maximum: 10, default: 10 } }),
       }),
       response: z.array(z.object({ events: z.array(heartbeatEvent), stats: heartbeatStats })),
-      errors: [400, 404],
     },
   ),
   getHeartbeatEvent: get(
@@ -233,7 +227,6 @@ export const heartbeatRoutes = defineRoutes('Heartbeats', {
     {
       params: ofHeartbeat.extend({ id: z.string() }),
       response: z.object({ event: heartbeatEvent, stats: heartbeatStats }),
-      errors: [404],
     },
   ),
   getHeartbeatAvailability: get(
@@ -243,7 +236,6 @@ export const heartbeatRoutes = defineRoutes('Heartbeats', {
       params: ofHeartbeat,
       query: z.object(heartbeatWindow),
       response: availability.nullable(),
-      errors: [400, 404],
     },
   ),
   pingHeartbeat: get('/ping/{pingToken}', 'Ping a heartbeat monitor', ping),

@@ -30,6 +30,6 @@ export const checkStatusRoutes = defineRoutes('Check statuses', {
   getCheckStatus: get(
     '/v1/check-statuses/{checkId}',
     'Read the status of a check; null before its first result',
-    { params: z.object({ checkId: z.string() }), response: checkStatus.nullable(), errors: [404] },
+    { params: z.object({ checkId: z.string() }), response: checkStatus.nullable() },
   ),
 });

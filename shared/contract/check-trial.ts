@@ -27,10 +27,9 @@ export const checkTrialRoutes = defineRoutes('Check sessions', {
       },
     }),
     response: z.object({ id: z.uuid(), checkSessionId: z.uuid() }).meta({ id: 'CheckTrial' }),
-    errors: [400, 404],
+    errors: [404],
   }),
   deleteCheckTrial: remove('/v1/check-trials/{id}', 'End a trial and delete its result', {
     params: z.object({ id: pathId }),
-    errors: [404],
   }),
 });

@@ -21,8 +21,8 @@ export const groupTrigger = z
   .meta({ id: 'CheckGroupTrigger' });
 
 const tag = 'Triggers';
-const ofCheck = { params: z.object({ checkId: pathId }), errors: [404] } as const;
-const ofGroup = { params: z.object({ groupId: pathInteger }), errors: [400, 404] } as const;
+const ofCheck = { params: z.object({ checkId: pathId }) } as const;
+const ofGroup = { params: z.object({ groupId: pathInteger }) } as const;
 
 /** Limit of calls per trigger, for all callers together. spec: open */
 export const triggerRateLimit = { requests: 10, seconds: 60 };
@@ -64,7 +64,7 @@ function callCheckTrigger<const M extends 'GET' | 'POST'>(method: M) {
     status: 200,
     otherStatuses: [503],
     response: outcome,
-    errors: [400, 404, 429],
+    errors: [429],
   });
 }
 
@@ -84,7 +84,7 @@ function callGroupTrigger<const M extends 'GET' | 'POST'>(method: M) {
     status: 200,
     otherStatuses: [503],
     response: z.array(outcome.extend({ checkId: z.uuid(), name: z.string() })),
-    errors: [400, 404, 429],
+    errors: [429],
   });
 }
 
@@ -209,7 +209,7 @@ function triggerRoute<const Id extends string, V extends Version>(operationId: I
     body: triggerBody,
     status: 201,
     response: z.object({ sessions: z.array(started) }),
-    errors: [400, 402, 404],
+    errors: [402, 404],
   });
 }
 
@@ -229,7 +229,6 @@ function getRoute<const Id extends string, V extends Version, S extends z.ZodTyp
     params: bySession,
     status: 200,
     response,
-    errors: [404],
   });
 }
 
@@ -251,7 +250,7 @@ function completionRoute<const Id extends string, V extends Version, S extends z
     query: z.object({ maxWaitSeconds: queryInteger(1, 30).default(30) }),
     status: 200,
     response,
-    errors: [400, 404, 408],
+    errors: [408],
   });
 }
 
@@ -309,7 +308,6 @@ export const checkSessionRoutes = defineRoutes(sessionTag, {
       params: bySession,
       body: z.object({ sequenceId: sequenceIds }).prefault({}),
       status: 204,
-      errors: [400, 404],
     },
   ),
   cancel: post('/v1/cancel', 'Cancel runs, of a session or of the schedule', {
@@ -331,6 +329,6 @@ export const checkSessionRoutes = defineRoutes(sessionTag, {
       )
       .meta({ example: { checkSessionId: '0c6fe2c8-6a98-4895-9a74-41f242d42d7d' } }),
     status: 204,
-    errors: [400, 404],
+    errors: [404],
   }),
 });

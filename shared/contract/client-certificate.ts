@@ -73,16 +73,14 @@ export const clientCertificateRoutes = defineRoutes('Client certificates', {
         ca: pem('CERTIFICATE', exampleCertificate).nullable().default(null),
       }),
       response: clientCertificate,
-      errors: [400],
     },
   ),
   getClientCertificate: get(
     '/v1/client-certificates/{id}',
     'Read a client certificate, without its key',
-    { params: byId, response: clientCertificate, errors: [404] },
+    { params: byId, response: clientCertificate },
   ),
   deleteClientCertificate: remove('/v1/client-certificates/{id}', 'Delete a client certificate', {
     params: byId,
-    errors: [404],
   }),
 });

@@ -22,7 +22,7 @@ export const codeBundleRoutes = defineRoutes('Checks', {
         'At most 150 MB, and all bundles and files of an account within a quota of the operator. The same bundle twice is stored once. Bundles that no check has used for a day are deleted.',
       bodyStream: true,
       response: codeBundle,
-      errors: [400, 413],
+      errors: [413],
     },
   ),
 });

@@ -85,7 +85,6 @@ const listAccountMembers = defineRoute({
     length: z.int(),
     nextId: z.string().nullable(),
   }),
-  errors: [400],
 });
 
 const byUser = z.object({ userId: pathId });

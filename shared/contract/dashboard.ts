@@ -114,13 +114,12 @@ export const dashboardRoutes = defineRoutes('Dashboards', {
   listDashboards: get('/v1/dashboards', 'List dashboards', {
     query: z.object(pageQuery),
     response: z.array(dashboard),
-    errors: [400],
     paged: true,
   }),
   createDashboard: post('/v1/dashboards', 'Create a dashboard', {
     body: createBody,
     response: dashboard,
-    errors: [400, 409],
+    errors: [409],
   }),
   getDashboard: get(
     '/v1/dashboards/{dashboardId}',
@@ -130,7 +129,6 @@ export const dashboardRoutes = defineRoutes('Dashboards', {
       params: byId,
       query: z.object({ type: z.enum(['customUrl', 'customDomain']).exactOptional() }),
       response: dashboard,
-      errors: [400, 404],
     },
   ),
   updateDashboard: put('/v1/dashboards/{dashboardId}', 'Change a dashboard', {
@@ -138,11 +136,10 @@ export const dashboardRoutes = defineRoutes('Dashboards', {
     params: byId,
     body: updateOf(fields),
     response: dashboard,
-    errors: [400, 404, 409],
+    errors: [409],
   }),
   deleteDashboard: remove('/v1/dashboards/{dashboardId}', 'Delete a dashboard and its incidents', {
     params: byId,
-    errors: [404],
   }),
 });
 export const dashboardIncidentRoutes = defineRoutes('Dashboard incidents', {
@@ -153,7 +150,7 @@ export const dashboardIncidentRoutes = defineRoutes('Dashboard incidents', {
       incidentUpdates: z.array(updateBody).min(1).max(100),
     }),
     response: dashboardIncident,
-    errors: [400, 404],
+    errors: [404],
   }),
   getDashboardIncident: get(
     '/v1/incidents/{id}',
@@ -162,7 +159,6 @@ export const dashboardIncidentRoutes = defineRoutes('Dashboard incidents', {
       params: byIncident,
       query: z.object({ includeAllIncidentUpdates: queryBoolean.default(false) }),
       response: dashboardIncident,
-      errors: [400, 404],
     },
   ),
   updateDashboardIncident: put('/v1/incidents/{id}', 'Change an incident of a dashboard', {
@@ -170,11 +166,9 @@ export const dashboardIncidentRoutes = defineRoutes('Dashboard incidents', {
     query: z.object({ probe: z.string().max(255).exactOptional() }),
     body: updateOf(incidentFields),
     response: dashboardIncident,
-    errors: [400, 404],
   }),
   deleteDashboardIncident: remove('/v1/incidents/{id}', 'Delete an incident of a dashboard', {
     params: byIncident,
-    errors: [404],
   }),
   createDashboardIncidentUpdate: post(
     '/v1/incidents/{incidentId}/updates',
@@ -183,7 +177,6 @@ export const dashboardIncidentRoutes = defineRoutes('Dashboard incidents', {
       params: z.object({ incidentId: pathId }),
       body: updateBody,
       response: dashboardIncidentUpdate,
-      errors: [400, 404],
     },
   ),
   updateDashboardIncidentUpdate: put(
@@ -193,12 +186,11 @@ export const dashboardIncidentRoutes = defineRoutes('Dashboard incidents', {
       params: byUpdate,
       body: z.object({ description: z.string().max(65_536) }),
       response: dashboardIncidentUpdate,
-      errors: [400, 404],
     },
   ),
   deleteDashboardIncidentUpdate: remove(
     '/v1/incidents/{incidentId}/updates/{id}',
     'Delete an update of an incident of a dashboard or of a status page',
-    { params: byUpdate, errors: [404, 409] },
+    { params: byUpdate, errors: [409] },
   ),
 });

@@ -23,6 +23,5 @@ export const deletionRoutes = defineRoutes('Deletions', {
   undoDeletion: remove('/v1/deletions/{id}', 'Undo a deletion', {
     description: 'The entry is as it was. One that could not be deleted is no longer listed.',
     params: z.object({ id: pathId }),
-    errors: [404],
   }),
 });

@@ -27,7 +27,6 @@ export const errorGroupRoutes = defineRoutes(tag, {
   listErrorGroups: get('/v1/error-groups', 'List error groups, last seen first', {
     query: z.object(pageQuery),
     response: z.array(errorGroup),
-    errors: [400],
     paged: true,
   }),
   listErrorGroupsOfCheck: get(
@@ -37,14 +36,12 @@ export const errorGroupRoutes = defineRoutes(tag, {
       params: z.object({ checkId: pathId }),
       query: z.object(pageQuery),
       response: z.array(errorGroup),
-      errors: [400, 404],
       paged: true,
     },
   ),
   getErrorGroup: get('/v1/error-groups/{id}', 'Read an error group', {
     params: byId,
     response: errorGroup,
-    errors: [404],
   }),
   updateErrorGroup: patch(
     '/v1/error-groups/{id}',
@@ -56,7 +53,6 @@ export const errorGroupRoutes = defineRoutes(tag, {
         archivedUntilNextEvent: z.boolean().exactOptional(),
       }),
       response: errorGroup,
-      errors: [400, 404],
     },
   ),
   analyseErrorGroup: post(
@@ -69,7 +65,7 @@ export const errorGroupRoutes = defineRoutes(tag, {
       body: z.object({ userContext: z.string().max(256).exactOptional() }).prefault({}),
       status: 202,
       response: z.object({ id: z.uuid(), status: z.enum(['PENDING']) }),
-      errors: [402, 404],
+      errors: [402],
     },
   ),
   getRootCauseAnalysis: get('/v1/root-cause-analyses/{id}', 'Read an analysis', {
@@ -77,6 +73,5 @@ export const errorGroupRoutes = defineRoutes(tag, {
     params: byId,
     otherStatuses: [202],
     response: rootCauseAnalysis,
-    errors: [404],
   }),
 });

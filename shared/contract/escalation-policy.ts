@@ -109,7 +109,6 @@ export const escalationPolicyRoutes = defineRoutes('Escalation policies', {
   listEscalationPolicies: get('/v1/escalation-policies', 'List escalation policies', {
     query: z.object(pageQuery),
     response: z.array(escalationPolicy),
-    errors: [400],
     paged: true,
   }),
   createEscalationPolicy: post('/v1/escalation-policies', 'Create an escalation policy', {
@@ -117,23 +116,23 @@ export const escalationPolicyRoutes = defineRoutes('Escalation policies', {
       'Checks, groups and accounts name it in `alertSettings.escalationPolicyId`. Its steps run until the alert is acknowledged, snoozed, muted or recovered.',
     body: createBody,
     response: escalationPolicy,
-    errors: [400, 402],
+    errors: [402],
   }),
   getEscalationPolicy: get(
     '/v1/escalation-policies/{id}',
     'Read an escalation policy, and who is on call',
-    { params: byId, response: escalationPolicy, errors: [400, 404] },
+    { params: byId, response: escalationPolicy },
   ),
   updateEscalationPolicy: put('/v1/escalation-policies/{id}', 'Change an escalation policy', {
     description: 'Alerts that escalate already go on with the steps that are left.',
     params: byId,
     body: updateBody,
     response: escalationPolicy,
-    errors: [400, 402, 404],
+    errors: [402],
   }),
   deleteEscalationPolicy: remove(
     '/v1/escalation-policies/{id}',
     'Delete an escalation policy that no check, no group and not the account uses',
-    { params: byId, errors: [400, 404, 409] },
+    { params: byId, errors: [409] },
   ),
 });

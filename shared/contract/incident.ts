@@ -73,7 +73,6 @@ export const incidentRoutes = defineRoutes('Incidents', {
   listIncidents: get('/v1/status-pages/incidents', 'List incidents, newest first', {
     query: z.object(cursorQuery),
     response: cursorPage(incident),
-    errors: [400],
   }),
   createIncident: post('/v1/status-pages/incidents', 'Open an incident', {
     body: z.object({
@@ -83,12 +82,10 @@ export const incidentRoutes = defineRoutes('Incidents', {
       incidentUpdates: z.array(z.object(updateFields)).min(1).max(100),
     }),
     response: incident,
-    errors: [400],
   }),
   getIncident: get('/v1/status-pages/incidents/{incidentId}', 'Read an incident', {
     params: byIncident,
     response: incident,
-    errors: [404],
   }),
   updateIncident: put(
     '/v1/status-pages/incidents/{incidentId}',
@@ -97,7 +94,6 @@ export const incidentRoutes = defineRoutes('Incidents', {
       params: byIncident,
       body: z.object({ name, severity, services }),
       response: incident,
-      errors: [400, 404],
     },
   ),
   patchIncident: patch(
@@ -111,18 +107,17 @@ export const incidentRoutes = defineRoutes('Incidents', {
         services: services.exactOptional(),
       }),
       response: incident,
-      errors: [400, 404],
     },
   ),
   deleteIncident: remove(
     '/v1/status-pages/incidents/{incidentId}',
     'Delete an incident and its updates',
-    { params: byIncident, errors: [404] },
+    { params: byIncident },
   ),
   listIncidentUpdates: get(
     '/v1/status-pages/incidents/{incidentId}/incident-updates',
     'List the latest hundred updates of an incident, newest first',
-    { params: byIncident, response: z.array(incidentUpdate), errors: [404] },
+    { params: byIncident, response: z.array(incidentUpdate) },
   ),
   createIncidentUpdate: post(
     '/v1/status-pages/incidents/{incidentId}/incident-updates',
@@ -131,13 +126,12 @@ export const incidentRoutes = defineRoutes('Incidents', {
       params: byIncident,
       body: z.object(updateFields),
       response: incidentUpdate,
-      errors: [400, 404],
     },
   ),
   getIncidentUpdate: get(
     '/v1/status-pages/incidents/{incidentId}/incident-updates/{incidentUpdateId}',
     'Read an update of an incident',
-    { params: byUpdate, response: incidentUpdate, errors: [404] },
+    { params: byUpdate, response: incidentUpdate },
   ),
   updateIncidentUpdate: put(
     '/v1/status-pages/incidents/{incidentId}/incident-updates/{incidentUpdateId}',
@@ -151,12 +145,11 @@ export const incidentRoutes = defineRoutes('Incidents', {
         notifySubscribers: z.boolean().exactOptional(),
       }),
       response: incidentUpdate,
-      errors: [400, 404],
     },
   ),
   deleteIncidentUpdate: remove(
     '/v1/status-pages/incidents/{incidentId}/incident-updates/{incidentUpdateId}',
     'Delete an update of an incident; the last one stays',
-    { params: byUpdate, errors: [404, 409] },
+    { params: byUpdate, errors: [409] },
   ),
 });

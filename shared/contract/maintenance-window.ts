@@ -157,7 +157,6 @@ export const maintenanceWindowRoutes = defineRoutes('Maintenance windows', {
   listMaintenanceWindows: get('/v1/maintenance-windows', 'List maintenance windows', {
     query: z.object({ ...pageQuery, ...boundFilters }),
     response: z.array(maintenanceWindow),
-    errors: [400],
     paged: true,
   }),
   createMaintenanceWindow: post('/v1/maintenance-windows', 'Create a maintenance window', {
@@ -165,7 +164,6 @@ export const maintenanceWindowRoutes = defineRoutes('Maintenance windows', {
       'One that is said to apply to nothing, by an empty `tags`, is refused; one without `tags` is warned of.',
     body: createBody,
     response: maintenanceWindow,
-    errors: [400],
   }),
   previewMaintenanceWindow: post(
     '/v1/maintenance-windows/preview',
@@ -187,24 +185,20 @@ export const maintenanceWindowRoutes = defineRoutes('Maintenance windows', {
             .meta({ description: 'One in progress first' }),
         })
         .meta({ id: 'MaintenanceWindowPreview' }),
-      errors: [400],
     },
   ),
   getMaintenanceWindow: get('/v1/maintenance-windows/{id}', 'Read a maintenance window', {
     params: byId,
     response: maintenanceWindow,
-    errors: [400, 404],
   }),
   updateMaintenanceWindow: put('/v1/maintenance-windows/{id}', 'Change a maintenance window', {
     description: 'Fields that are absent stay as they are.',
     params: byId,
     body: updateBody,
     response: maintenanceWindow,
-    errors: [400, 404],
   }),
   deleteMaintenanceWindow: remove('/v1/maintenance-windows/{id}', 'Delete a maintenance window', {
     params: byId,
-    errors: [400, 404],
   }),
   listMaintenances: get(
     '/v1/maintenance-windows/{id}/maintenances',
@@ -215,14 +209,13 @@ export const maintenanceWindowRoutes = defineRoutes('Maintenance windows', {
       params: byId,
       query: z.object({ ...pageQuery, limit: queryInteger(1, 50).default(10) }),
       response: z.array(maintenance),
-      errors: [400, 404],
       paged: true,
     },
   ),
   getMaintenance: get(
     '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}',
     'Read an occurrence of a maintenance window',
-    { params: occurrence, response: maintenance, errors: [400, 404] },
+    { params: occurrence, response: maintenance },
   ),
   cancelMaintenance: remove(
     '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}',
@@ -231,7 +224,7 @@ export const maintenanceWindowRoutes = defineRoutes('Maintenance windows', {
       description:
         'Other occurrences stay. An occurrence in progress ends now, and checks run again from their next slot; a past one answers 409.',
       params: occurrence,
-      errors: [400, 404, 409],
+      errors: [409],
     },
   ),
 });

@@ -41,7 +41,6 @@ export const openRunRoutes = defineRoutes('Check results', {
         state: openRunState.exactOptional(),
       }),
       response: z.array(openRun),
-      errors: [400],
       paged: true,
     },
   ),

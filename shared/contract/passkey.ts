@@ -66,7 +66,6 @@ export const passkeyRoutes = defineRoutes('Profile', {
     description: ofPeople,
     params: byId,
     response: passkey,
-    errors: [404],
   }),
   beginMyPasskey: post(
     '/v1/users/me/passkeys/options',
@@ -86,7 +85,7 @@ export const passkeyRoutes = defineRoutes('Profile', {
             .meta({ description: 'To be sent back with the passkey, within 5 minutes' }),
         })
         .meta({ id: 'NewPasskeyOptions' }),
-      errors: [400, 403, 404, 409],
+      errors: [403, 404, 409],
     },
   ),
   addMyPasskey: post('/v1/users/me/passkeys', 'Add a passkey', {
@@ -105,7 +104,7 @@ export const passkeyRoutes = defineRoutes('Profile', {
         }),
       })
       .meta({ id: 'NewPasskey' }),
-    errors: [400, 404, 409],
+    errors: [404, 409],
   }),
   renameMyPasskey: put('/v1/users/me/passkeys/{id}', 'Rename a passkey', {
     description: ofPeople,
@@ -113,7 +112,6 @@ export const passkeyRoutes = defineRoutes('Profile', {
     params: byId,
     body: z.object({ name: passkeyName }),
     response: passkey,
-    errors: [400, 404],
   }),
   removeMyPasskey: post('/v1/users/me/passkeys/{id}/removal', 'Remove a passkey', {
     description: ofPeople,
@@ -122,6 +120,5 @@ export const passkeyRoutes = defineRoutes('Profile', {
     params: byId,
     body: withPassword,
     status: 204,
-    errors: [400, 404],
   }),
 });

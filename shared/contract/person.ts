@@ -96,7 +96,6 @@ export const personRoutes = defineRoutes(tag, {
     role: 'ADMIN',
     params: byId,
     response: person,
-    errors: [404],
   }),
   updatePerson: put('/v1/people/{id}', 'Change the role of a person', {
     description:
@@ -105,7 +104,7 @@ export const personRoutes = defineRoutes(tag, {
     params: byId,
     body: z.object({ role }),
     response: person,
-    errors: [400, 403, 404, 409],
+    errors: [403, 409],
   }),
   removePerson: remove(
     '/v1/people/{id}',
@@ -115,7 +114,7 @@ export const personRoutes = defineRoutes(tag, {
         'The API keys that they made in the account are revoked, and invitations from them and to their address end.',
       role: 'ADMIN',
       params: byId,
-      errors: [403, 404, 409],
+      errors: [403, 409],
     },
   ),
 });
@@ -135,12 +134,12 @@ export const invitationRoutes = defineRoutes(tag, {
         link: z.string().nullable().meta({ description: 'Null where the link was sent by mail' }),
       })
       .meta({ id: 'NewInvitation' }),
-    errors: [400, 403, 409],
+    errors: [403, 409],
   }),
   revokeInvitation: remove(
     '/v1/invitations/{id}',
     'Revoke an invitation; its link works no longer',
-    { role: 'ADMIN', params: byId, errors: [403, 404] },
+    { role: 'ADMIN', params: byId, errors: [403] },
   ),
 });
 export const profileRoutes = defineRoutes('Profile', {
@@ -152,7 +151,7 @@ export const profileRoutes = defineRoutes('Profile', {
     role: 'READ_ONLY',
     body: z.object({ name: personName.exactOptional(), accountId: z.uuid().exactOptional() }),
     response: me,
-    errors: [400, 404],
+    errors: [404],
   }),
   changeMyPassword: put(
     '/v1/users/me/password',
@@ -163,7 +162,7 @@ export const profileRoutes = defineRoutes('Profile', {
       rateLimit: { requests: 10, seconds: 600 },
       body: z.object({ currentPassword: presentPassword, newPassword }),
       status: 204,
-      errors: [400, 404],
+      errors: [404],
     },
   ),
   listMySessions: get('/v1/users/me/sessions', 'List the own sessions, the newest first', {
@@ -175,7 +174,6 @@ export const profileRoutes = defineRoutes('Profile', {
     description: ofPeople,
     role: 'READ_ONLY',
     params: byId,
-    errors: [404],
   }),
   getMySecondFactor: get('/v1/users/me/second-factor', 'Read whether the sign-in asks for a code', {
     description: ofPeople,
@@ -192,7 +190,7 @@ export const profileRoutes = defineRoutes('Profile', {
       body: z.object({ password: presentPassword }),
       status: 200,
       response: z.object({ secret: z.string(), uri: z.string() }).meta({ id: 'NewSecondFactor' }),
-      errors: [400, 404, 409],
+      errors: [404, 409],
     },
   ),
   confirmMySecondFactor: put(
@@ -204,7 +202,7 @@ export const profileRoutes = defineRoutes('Profile', {
       rateLimit: { requests: 10, seconds: 600 },
       body: z.object({ code: secondFactorCode }),
       response: z.object({ recoveryCodes: z.array(z.string()) }).meta({ id: 'RecoveryCodes' }),
-      errors: [400, 404, 409],
+      errors: [404, 409],
     },
   ),
   removeMySecondFactor: post('/v1/users/me/second-factor/removal', 'Remove the second factor', {
@@ -213,6 +211,6 @@ export const profileRoutes = defineRoutes('Profile', {
     rateLimit: { requests: 10, seconds: 600 },
     body: z.object({ password: presentPassword, code: secondFactorCode }),
     status: 204,
-    errors: [400, 404],
+    errors: [404],
   }),
 });

@@ -133,7 +133,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', {
             .meta({ description: 'Age in seconds of the oldest run that waits' }),
         })
         .meta({ id: 'PrivateLocationMetrics' }),
-      errors: [400, 404, 429],
+      errors: [429],
     },
   ),
   listPrivateLocations: get('/v1/private-locations', 'List private locations', {
@@ -141,7 +141,6 @@ export const privateLocationRoutes = defineRoutes('Private locations', {
       versions: queryBoolean.default(false),
     }),
     response: z.array(privateLocation),
-    errors: [400],
   }),
   createPrivateLocation: post(
     '/v1/private-locations',
@@ -157,13 +156,12 @@ export const privateLocationRoutes = defineRoutes('Private locations', {
         resultEncryptionKeys: resultEncryptionKeys.default([]),
       }),
       response: newPrivateLocation,
-      errors: [400, 402, 409],
+      errors: [402, 409],
     },
   ),
   getPrivateLocation: get('/v1/private-locations/{id}', 'Read a private location', {
     params: byId,
     response: privateLocation,
-    errors: [404],
   }),
   updatePrivateLocation: put(
     '/v1/private-locations/{id}',
@@ -178,13 +176,12 @@ export const privateLocationRoutes = defineRoutes('Private locations', {
         resultEncryptionKeys: resultEncryptionKeys.exactOptional(),
       }),
       response: privateLocation,
-      errors: [400, 404],
     },
   ),
   deletePrivateLocation: remove(
     '/v1/private-locations/{id}',
     'Delete a private location that no check uses',
-    { role: 'ADMIN', params: byId, errors: [404, 409] },
+    { role: 'ADMIN', params: byId, errors: [409] },
   ),
   createPrivateLocationKey: post(
     '/v1/private-locations/{id}/keys',
@@ -195,13 +192,13 @@ export const privateLocationRoutes = defineRoutes('Private locations', {
         'The raw key is in this answer and nowhere else. A location has at most two keys.',
       params: byId,
       response: privateLocationKey,
-      errors: [402, 404, 409],
+      errors: [402, 409],
     },
   ),
   deletePrivateLocationKey: remove(
     '/v1/private-locations/{id}/keys/{keyId}',
     'Revoke a key; agents that use it are refused from then on',
-    { role: 'ADMIN', params: z.object({ id: pathId, keyId: pathId }), errors: [404] },
+    { role: 'ADMIN', params: z.object({ id: pathId, keyId: pathId }) },
   ),
 });
 export const locationRoutes = defineRoutes('Locations', {

@@ -36,6 +36,6 @@ export const prometheusRoutes = defineRoutes('Metrics', {
   getPrometheusMetricsOfAccount: get(
     '/accounts/{accountId}/v2/prometheus/metrics',
     'The same, under the path of existing scrape configurations',
-    { ...ofAccount, params: z.object({ accountId: z.string() }), errors: [404] },
+    { ...ofAccount, params: z.object({ accountId: z.string() }) },
   ),
 });

@@ -98,6 +98,5 @@ export const reportingRoutes = defineRoutes('Reporting', {
     }),
     orCsv: true,
     response: z.array(reportRow),
-    errors: [400],
   }),
 });

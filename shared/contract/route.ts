@@ -63,8 +63,10 @@ export interface Route {
   readonly contentType?: 'image/svg+xml' | 'text/plain' | 'text/plain; version=0.0.4';
   /** The handler can answer with `asCsv` on request. */
   readonly orCsv?: true;
-  /** Error statuses of this operation, besides those of every operation. */
-  readonly errors?: readonly (400 | 402 | 403 | 404 | 408 | 409 | 413 | 429)[];
+  /** What is not there counts as deleted already: no 404. */
+  readonly isIdempotent?: true;
+  /** Error statuses besides those that follow from the parts of the request, such as 404 from `params`. */
+  readonly errors?: readonly (402 | 403 | 404 | 408 | 409 | 413 | 429)[];
   /** True for a page of a list; the total is in `Content-Range`. */
   readonly paged?: boolean;
 }

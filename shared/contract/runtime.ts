@@ -25,6 +25,5 @@ export const runtimeRoutes = defineRoutes('Runtimes', {
     authentication: 'none',
     params: z.object({ id: z.string().max(64) }),
     response: runtime,
-    errors: [404],
   }),
 });

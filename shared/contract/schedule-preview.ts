@@ -33,6 +33,5 @@ export const schedulePreviewRoutes = defineRoutes('Checks', {
           .max(shownSlots),
       })
       .meta({ id: 'SchedulePreview' }),
-    errors: [400],
   }),
 });

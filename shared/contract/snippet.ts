@@ -19,28 +19,18 @@ export const snippetRoutes = defineRoutes('Snippets', {
   listSnippets: get('/v1/snippets', 'List snippets', {
     query: z.object(pageQuery),
     response: z.array(snippet),
-    errors: [400],
     paged: true,
   }),
-  createSnippet: post('/v1/snippets', 'Create a snippet', {
-    body,
-    response: snippet,
-    errors: [400],
-  }),
-  getSnippet: get('/v1/snippets/{id}', 'Read a snippet', {
-    params: byId,
-    response: snippet,
-    errors: [400, 404],
-  }),
+  createSnippet: post('/v1/snippets', 'Create a snippet', { body, response: snippet }),
+  getSnippet: get('/v1/snippets/{id}', 'Read a snippet', { params: byId, response: snippet }),
   updateSnippet: put('/v1/snippets/{id}', 'Replace a snippet', {
     params: byId,
     body,
     response: snippet,
-    errors: [400, 404],
   }),
   deleteSnippet: remove(
     '/v1/snippets/{id}',
     'Delete a snippet; checks and groups that use it go without',
-    { params: byId, errors: [400, 404] },
+    { params: byId },
   ),
 });

@@ -180,12 +180,11 @@ export const statusPageRoutes = defineRoutes(tag, {
   listStatusPages: get('/v1/status-pages', 'List status pages', {
     query: z.object(cursorQuery),
     response: cursorPage(statusPage),
-    errors: [400],
   }),
   createStatusPage: post('/v1/status-pages', 'Create a status page', {
     body: statusPageBody,
     response: statusPage,
-    errors: [400, 402, 409],
+    errors: [402, 409],
   }),
   previewStatusPage: post('/v1/status-pages/preview', 'The public page before it is saved', {
     onlyReads: true,
@@ -216,24 +215,22 @@ export const statusPageRoutes = defineRoutes(tag, {
         hasSamples: z.boolean(),
       })
       .meta({ id: 'StatusPagePreview' }),
-    errors: [400],
   }),
   getStatusPage: get('/v1/status-pages/{statusPageId}', 'Read a status page', {
     params: byPage,
     response: statusPage,
-    errors: [404],
   }),
   updateStatusPage: put('/v1/status-pages/{statusPageId}', 'Change a status page', {
     description: '`cards` replaces all cards; other optional fields that are absent stay.',
     params: byPage,
     body: statusPageBody,
     response: statusPage,
-    errors: [400, 404, 409],
+    errors: [409],
   }),
   deleteStatusPage: remove(
     '/v1/status-pages/{statusPageId}',
     'Delete a status page and its subscriptions',
-    { params: byPage, errors: [404] },
+    { params: byPage },
   ),
   createStatusPagePassword: post(
     '/v1/status-pages/{statusPageId}/password',
@@ -243,13 +240,12 @@ export const statusPageRoutes = defineRoutes(tag, {
         'The password is generated, and shown in this answer only. Visitors who signed in with an earlier one must sign in again.',
       params: byPage,
       response: z.object({ password: z.string() }),
-      errors: [404],
     },
   ),
   deleteStatusPagePassword: remove(
     '/v1/status-pages/{statusPageId}/password',
     'Make a status page public',
-    { params: byPage, errors: [404] },
+    { params: byPage },
   ),
   verifyDomain: post(
     '/v1/status-pages/{statusPageId}/custom-domain/verify',
@@ -261,7 +257,6 @@ export const statusPageRoutes = defineRoutes(tag, {
       params: byPage,
       status: 200,
       response: statusPage,
-      errors: [404],
     },
   ),
   listSubscriptions: get(
@@ -272,7 +267,6 @@ export const statusPageRoutes = defineRoutes(tag, {
       tag: subscriptionTag,
       params: byPage,
       response: z.array(statusPageSubscription),
-      errors: [404],
     },
   ),
   createSubscriptions: post(
@@ -296,7 +290,6 @@ export const statusPageRoutes = defineRoutes(tag, {
         skipped: z.int(),
         status: z.enum(['PENDING', 'VERIFIED']),
       }),
-      errors: [400, 404],
     },
   ),
   deleteSubscription: remove(
@@ -306,7 +299,6 @@ export const statusPageRoutes = defineRoutes(tag, {
       operationId: 'deleteStatusPageSubscription',
       tag: subscriptionTag,
       params: byPage.extend({ subscriptionId: pathId }),
-      errors: [404],
     },
   ),
 });
@@ -315,28 +307,24 @@ export const serviceRoutes = defineRoutes('Status page services', {
     description: 'With `paginated=false` all services come as one page.',
     query: z.object({ ...cursorQuery, paginated: queryBoolean.default(true) }),
     response: cursorPage(service),
-    errors: [400],
   }),
   createService: post('/v1/status-pages/services', 'Create a service', {
     body: z.object({ name }),
     response: service,
-    errors: [400],
   }),
   getService: get('/v1/status-pages/services/{serviceId}', 'Read a service', {
     params: byService,
     response: service,
-    errors: [404],
   }),
   updateService: put('/v1/status-pages/services/{serviceId}', 'Rename a service', {
     params: byService,
     body: z.object({ name }),
     response: service,
-    errors: [400, 404],
   }),
   deleteService: remove(
     '/v1/status-pages/services/{serviceId}',
     'Delete a service; cards and incidents go without it',
-    { params: byService, errors: [404] },
+    { params: byService },
   ),
 });
 

@@ -32,7 +32,7 @@ export const testReportRoutes = defineRoutes('Compatibility', {
       link: z.string(),
       testResults: z.array(z.object({ testResultId: z.uuid() })),
     }),
-    errors: [400, 429],
+    errors: [429],
   }),
   uploadReport: post(
     '/next/test-sessions/{testSessionId}/results/{testResultId}/upload',
@@ -46,7 +46,7 @@ export const testReportRoutes = defineRoutes('Compatibility', {
         key: z.string(),
         url: z.string(),
       }),
-      errors: [404, 413],
+      errors: [413],
     },
   ),
   finishReportedResult: post(
@@ -71,7 +71,7 @@ export const testReportRoutes = defineRoutes('Compatibility', {
       bodyLimitBytes: 20_971_520,
       status: 200,
       response: z.object({ testResultId: z.uuid() }),
-      errors: [400, 404, 413],
+      errors: [413],
     },
   ),
   downloadReport: get(
@@ -84,7 +84,7 @@ export const testReportRoutes = defineRoutes('Compatibility', {
       params: z.object({ testResultId: pathId }),
       query: z.object({ expires: queryInteger(0, 4_102_444_800), signature: z.string().max(128) }),
       responseStream: 'application/zip',
-      errors: [403, 404],
+      errors: [403],
     },
   ),
 });

@@ -205,7 +205,7 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
         testResultIds: ids,
         sequenceIds: ids,
       }),
-      errors: [400, 413, 429],
+      errors: [413, 429],
     },
   ),
   triggerTestSession: post(
@@ -255,7 +255,7 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
         testResultIds: ids,
         sequenceIds: ids,
       }),
-      errors: [400, 403, 413, 429],
+      errors: [403, 413, 429],
     },
   ),
   awaitTestSessionScheduling: get(
@@ -274,7 +274,6 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
         startedAt: timestamp,
         endedAt: timestamp,
       }),
-      errors: [400, 404],
     },
   ),
   listTestSessions: get('/v1/test-sessions', 'List test sessions, newest first', {
@@ -296,12 +295,11 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
       entries: z.array(entry),
       nextId: z.string().nullable(),
     }),
-    errors: [400],
   }),
   getTestSession: get(
     '/v1/test-sessions/{testSessionId}',
     'Read a test session with its results so far',
-    { params: bySession, response: testSession, errors: [404] },
+    { params: bySession, response: testSession },
   ),
   awaitTestSession: get(
     '/v1/test-sessions/{testSessionId}/completion',
@@ -311,7 +309,7 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
       params: bySession,
       query: waiting,
       response: testSession,
-      errors: [400, 404, 408],
+      errors: [408],
     },
   ),
   cancelTestSession: post(
@@ -324,13 +322,12 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
         .object({ sequenceId: z.array(z.string().max(200)).max(maxTestJobs).exactOptional() })
         .prefault({}),
       status: 204,
-      errors: [400, 404],
     },
   ),
   getTestSessionResult: get(
     '/v1/test-sessions/{testSessionId}/results/{testResultId}',
     'Read a result of a test session',
-    { params: byResult, response: testResult, errors: [404] },
+    { params: byResult, response: testResult },
   ),
   listTestSessionResultAssets: get(
     '/v1/test-sessions/{testSessionId}/results/{testResultId}/assets',
@@ -355,18 +352,17 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
         entriesReturned: z.int(),
         entriesTotal: z.int(),
       }),
-      errors: [404],
     },
   ),
   getTestSessionErrorGroup: get(
     '/v1/test-session-error-groups/{id}',
     'Read an error group of a test session',
-    { params: z.object({ id: pathId }), response: errorGroup, errors: [404] },
+    { params: z.object({ id: pathId }), response: errorGroup },
   ),
   getTestSessionLink: get(
     '/next/test-sessions/{testSessionId}/link',
     'The page of a test session',
-    { params: bySession, response: z.object({ link: z.string() }), errors: [404] },
+    { params: bySession, response: z.object({ link: z.string() }) },
   ),
   getTestSessionResultLinks: get(
     '/next/test-sessions/{testSessionId}/results/{testResultId}/links',
@@ -379,7 +375,6 @@ export const testSessionRoutes = defineRoutes('Compatibility', {
         videoLinks: z.array(z.string()),
         screenshotLinks: z.array(z.string()),
       }),
-      errors: [404],
     },
   ),
 });

@@ -26,7 +26,6 @@ export const variableRoutes = defineRoutes('Variables', {
   listVariables: get('/v1/variables', 'List the variables of the account, by key', {
     query: z.object(pageQuery),
     response: z.array(variable),
-    errors: [400],
     paged: true,
   }),
   createVariable: post('/v1/variables', 'Create a variable', {
@@ -37,13 +36,9 @@ export const variableRoutes = defineRoutes('Variables', {
       secret: z.boolean().default(false),
     }),
     response: variable,
-    errors: [400, 409],
+    errors: [409],
   }),
-  getVariable: get('/v1/variables/{key}', 'Read a variable', {
-    params: byKey,
-    response: variable,
-    errors: [400, 404],
-  }),
+  getVariable: get('/v1/variables/{key}', 'Read a variable', { params: byKey, response: variable }),
   updateVariable: put(
     '/v1/variables/{key}',
     'Change a variable; its key stays, and a secret stays a secret',
@@ -56,11 +51,7 @@ export const variableRoutes = defineRoutes('Variables', {
         secret: z.boolean().exactOptional(),
       }),
       response: variable,
-      errors: [400, 404],
     },
   ),
-  deleteVariable: remove('/v1/variables/{key}', 'Delete a variable', {
-    params: byKey,
-    errors: [400, 404],
-  }),
+  deleteVariable: remove('/v1/variables/{key}', 'Delete a variable', { params: byKey }),
 });

@@ -58,22 +58,20 @@ export const projectImportRoutes = defineRoutes('Compatibility', {
   createProject: post('/next/projects', 'Create an empty project', {
     body: z.object({ logicalId: logicalId.max(255), name: projectName, repoUrl }),
     response: listedProject,
-    errors: [400, 409],
+    errors: [409],
   }),
   getProject: get('/next/projects/{logicalId}', 'Read a project', {
     params: byProject,
     response: listedProject,
-    errors: [404],
   }),
   listImportPlans: get('/next/projects/imports', 'List the import plans of all projects', {
     query: states,
     response: z.array(importPlan),
-    errors: [400],
   }),
   listImportPlansOfProject: get(
     '/next/projects/{logicalId}/imports',
     'List the import plans of a project',
-    { params: byProject, query: states, response: z.array(importPlan), errors: [400, 404] },
+    { params: byProject, query: states, response: z.array(importPlan) },
   ),
   createImportPlan: post(
     '/next/projects/{logicalId}/imports',
@@ -104,7 +102,7 @@ export const projectImportRoutes = defineRoutes('Compatibility', {
         }),
       }),
       response: importPlan,
-      errors: [400, 404, 409],
+      errors: [409],
     },
   ),
   applyImportPlan: post(
@@ -116,17 +114,17 @@ export const projectImportRoutes = defineRoutes('Compatibility', {
       params: byPlan,
       status: 200,
       response: importPlan,
-      errors: [404, 409],
+      errors: [409],
     },
   ),
   commitImportPlan: post(
     '/next/projects/imports/{planId}/commit',
     'End an import: the project owns what it took over like everything else',
-    { params: byPlan, status: 200, response: importPlan, errors: [404, 409] },
+    { params: byPlan, status: 200, response: importPlan, errors: [409] },
   ),
   cancelImportPlan: remove(
     '/next/projects/imports/{planId}',
     'Cancel an import; its resources stay, and belong to no project',
-    { params: byPlan, errors: [404, 409] },
+    { params: byPlan, errors: [409] },
   ),
 });

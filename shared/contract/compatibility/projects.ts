@@ -144,7 +144,7 @@ export const projectRoutes = defineRoutes('Compatibility', {
       status: 202,
       otherStatuses: [200],
       response: deploymentOrChange,
-      errors: [400, 409, 413, 429],
+      errors: [409, 413, 429],
     },
   ),
   exportProject: get(
@@ -159,7 +159,6 @@ export const projectRoutes = defineRoutes('Compatibility', {
         name: projectName.default('Account'),
       }),
       response: projectBody,
-      errors: [400],
     },
   ),
   deleteProject: remove(
@@ -169,10 +168,11 @@ export const projectRoutes = defineRoutes('Compatibility', {
       description: 'A project that does not exist answers 200: it is gone already.',
       params: byProject,
       query: z.object({ preserveResources: flag, dryRun: flag }),
+      isIdempotent: true,
       status: 202,
       otherStatuses: [200],
       response: deploymentOrChange,
-      errors: [400, 409, 429],
+      errors: [409, 429],
     },
   ),
   deployProjectAtOnce: post(
@@ -184,7 +184,7 @@ export const projectRoutes = defineRoutes('Compatibility', {
       bodyLimitBytes: maxProjectBytes,
       status: 200,
       response: projectChange,
-      errors: [400, 409, 413, 429],
+      errors: [409, 413, 429],
     },
   ),
   deleteProjectAtOnce: remove(
@@ -193,15 +193,15 @@ export const projectRoutes = defineRoutes('Compatibility', {
     {
       params: byProject,
       query: z.object({ preserveResources: flag }),
+      isIdempotent: true,
       status: 200,
       response: projectChange,
-      errors: [400, 409, 429],
+      errors: [409, 429],
     },
   ),
   getDeployment: get('/v1/projects/{logicalId}/deployments/{deploymentId}', 'Read a deployment', {
     params: byDeployment,
     response: deployment,
-    errors: [404],
   }),
   streamDeployment: get(
     '/v1/projects/{logicalId}/deployments/{deploymentId}/events',
@@ -212,7 +212,7 @@ export const projectRoutes = defineRoutes('Compatibility', {
       hasEffects: true,
       params: byDeployment,
       responseStream: 'text/event-stream',
-      errors: [404, 429],
+      errors: [429],
     },
   ),
   awaitDeployment: get(
@@ -224,7 +224,7 @@ export const projectRoutes = defineRoutes('Compatibility', {
       params: byDeployment,
       query: z.object({ maxWaitSeconds: queryInteger(1, 30).default(30) }),
       response: deployment,
-      errors: [400, 404, 408],
+      errors: [408],
     },
   ),
   cancelDeployment: post(
@@ -235,7 +235,6 @@ export const projectRoutes = defineRoutes('Compatibility', {
       params: byDeployment,
       status: 200,
       response: deployment,
-      errors: [404],
     },
   ),
 });

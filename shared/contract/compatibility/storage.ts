@@ -17,7 +17,7 @@ export const clientStorageRoutes = defineRoutes('Compatibility', {
   uploadCodeBundleOfClient: post(
     '/next/checkly-storage/upload-code-bundle',
     'Upload a code bundle',
-    { bodyStream: true, response: storedCodeBundle, errors: [400, 413] },
+    { bodyStream: true, response: storedCodeBundle, errors: [413] },
   ),
   peekCodeBundle: post('/next/checkly-storage/peek-code-bundle', 'Whether a code bundle is there', {
     onlyReads: true,
@@ -25,12 +25,12 @@ export const clientStorageRoutes = defineRoutes('Compatibility', {
     body: byKey,
     status: 200,
     response: storedCodeBundle,
-    errors: [400, 404],
+    errors: [404],
   }),
   uploadFile: post(
     '/next/checkly-storage/upload',
     'Upload a file of a project, such as a snapshot',
-    { bodyStream: true, response: byKey, errors: [400, 413] },
+    { bodyStream: true, response: byKey, errors: [413] },
   ),
   downloadFile: post('/next/checkly-storage/download', 'Download a file of a project', {
     onlyReads: true,
@@ -38,6 +38,6 @@ export const clientStorageRoutes = defineRoutes('Compatibility', {
     body: byKey,
     status: 200,
     responseStream: 'application/octet-stream',
-    errors: [400, 404],
+    errors: [404],
   }),
 });
