@@ -3,6 +3,7 @@
  * from a seed; each has all that it needs in its fields, so that a list with fewer of them is a story as well.
  */
 import { between, pick } from '../proof/case.ts';
+import type { DiskFault } from './files.ts';
 import type { RequestFault } from './network.ts';
 import type { TargetState } from './targets.ts';
 
@@ -22,7 +23,13 @@ interface Placed {
 export type Event = Timed &
   (
     | ({ kind: 'target'; state: TargetState } & Placed)
-    | ({ kind: 'kill'; of: Program; when: 'now' | 'answer' | 'statement' | 'visit' } & Placed)
+    | ({
+        kind: 'kill';
+        of: Program;
+        when: 'now' | 'answer' | 'statement' | 'visit';
+        losesPower?: boolean;
+      } & Placed)
+    | ({ kind: 'disk'; of: Program; fault: DiskFault } & Placed)
     | ({ kind: 'suspend'; of: Program; isAsleep: boolean; isInVisit: boolean } & Placed)
     | ({ kind: 'slow'; of: Program; upToMs: number } & Placed)
     | ({ kind: 'clock'; of: Program; aheadMs: number } & Placed)
@@ -74,14 +81,22 @@ const outage: Draw = (random) => [
   },
 ];
 
+const kill = (random: () => number) => ({
+  ...({ kind: 'kill', ...place(random), ...timed(random, 0.2, 60) } as const),
+  of: pick<Program>(random, ['control-plane', 'agents']),
+  when: pick(random, ['now', 'answer', 'statement', 'visit'] as const),
+});
+
 /** By the name of its case: what one of its events is. */
 export const cases: Record<string, Draw> = {
   targets: outage,
-  kill: (random) => [
+  kill: (random) => [kill(random)],
+  power: (random) => [{ ...kill(random), losesPower: true }],
+  disk: (random) => [
     {
-      ...{ kind: 'kill', ...place(random), ...timed(random, 0.2, 60) },
+      ...{ kind: 'disk', ...place(random), ...timed(random, 1, 90) },
       of: pick<Program>(random, ['control-plane', 'agents']),
-      when: pick(random, ['now', 'answer', 'statement', 'visit'] as const),
+      fault: pick<DiskFault>(random, ['full', 'read-only']),
     },
   ],
   suspend: (random) => [
@@ -252,6 +267,7 @@ export const situations: readonly string[] = [
     'update',
     'pings stop',
   ],
+  ...['power lost', 'disk full', 'disk read-only'],
   ...['dead', 'refused', 'cut', 'forgotten', 'slow'].map((fault) => `link ${fault}`),
   ...['cut-request', 'cut-answer', 'answered', 'doubled'].map((fault) => `requests ${fault}`),
   ...['busy', 'broken', 'hangs', 'cuts', 'refuses'].map((answer) => `receiver ${answer}`),

@@ -9,7 +9,7 @@ import { noTcpTimes } from '../agent/native/tcp-times.ts';
 import type { NetworkAccess } from '../agent/net/network-access.ts';
 import { startControlPlane, type ControlPlane } from '../control-plane/app/compose.ts';
 import { readConfig } from '../control-plane/core/config.ts';
-import { closeFiles } from './files.ts';
+import { closeFiles, losePower } from './files.ts';
 import type { Targets } from './targets.ts';
 import { Host, runningHost, Wall, type World } from './world.ts';
 
@@ -45,6 +45,8 @@ abstract class Program<Running extends AsyncDisposable> {
   readonly away: (Span & { isPlanned: boolean; askedAt: number })[] = [];
   /** Errors that it logged. */
   readonly problems: string[] = [];
+  /** How often the machine was started. */
+  protected boots = 1;
   #folder: string;
   #starts = 0;
   readonly #logger: (host: Host) => Logger;
@@ -112,15 +114,22 @@ abstract class Program<Running extends AsyncDisposable> {
     });
   }
 
-  /** Ends at once. What it has written stays as the kernel has it; nothing of the old process goes on. */
-  kill(): void {
+  /**
+   * Ends at once. What it has written stays as the kernel has it, or as the disk has it where the power is lost;
+   * nothing of the old process goes on.
+   */
+  kill(lostPower: (() => number) | null = null): void {
     const { host } = this;
     if (host === null) return;
-    this.world.note(this.name, 'is killed');
+    this.world.note(this.name, lostPower === null ? 'is killed' : 'has no power');
     this.world.bury(host);
     this.world.network.drop(host);
     const next = join(this.#folder, '..', `${this.name}-${this.#starts}`);
     cpSync(this.#folder, next, { recursive: true });
+    if (lostPower !== null) {
+      this.boots += 1;
+      losePower(this.#folder, next, lostPower);
+    }
     const old = this.#folder;
     // What runs at this moment runs to its end, for nothing.
     this.world.add(this.world.outside, this.world.now, () => {
@@ -183,7 +192,7 @@ export class ControlPlaneProgram extends Program<ControlPlane> {
       }),
       logger,
       clock: host.clock,
-      machine: { boot: () => host.bootMs(), bootId: 'boot' },
+      machine: { boot: () => host.bootMs(), bootId: `boot ${this.boots}` },
       followsDatabase: false,
       random: host.random,
       resolver: { txt: () => Promise.resolve([]), cname: () => Promise.resolve([]) },

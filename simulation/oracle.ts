@@ -421,6 +421,21 @@ class Oracle {
     }
   }
 
+  /** The run of a slot that is yet to come gets another name, and its results with it. */
+  #hasOtherName(visit: Visit): boolean {
+    const ofRun = this.#visitsOfRun.get(visit.runId) ?? [];
+    return (
+      ofRun.some((each) => this.#isUncorrected(each)) &&
+      this.#results.some(
+        (result) =>
+          result.check_id === visit.checkId &&
+          result.attempt === visit.attempt &&
+          Math.abs(result.started_at - epoch - visit.from) <= clockToleranceMs &&
+          healthOfResult(result) === healthOf[visit.state],
+      )
+    );
+  }
+
   /** An attempt that another agent made again with another outcome stands as the next one. */
   #madeAgain({ check_run_id, attempt }: Result): Visit[] {
     const runId = this.#numbered.get(check_run_id)?.run_id ?? '';
@@ -495,6 +510,7 @@ class Oracle {
       if (subjects.some(({ isDeleted }) => isDeleted)) continue;
       const run = this.#runOf.get(visit.runId);
       if (run !== undefined && run.late_results > 0) continue;
+      if (run === undefined && this.#hasOtherName(visit)) continue;
       const state = run === undefined ? 'no run' : `${run.state} ${run.missed_reason ?? ''}`;
       this.wrong.push(
         `${subjects[0]?.name}: ${visit.host} saw ${visit.state} at ${at(visit.from)}, attempt ${visit.attempt}, and there is no result (${state})`,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pick } from '../proof/case.ts';
 import { announcedMs, type Event, type ReceiverAnswer } from './events.ts';
-import { closeFiles } from './files.ts';
+import { breakDisk, closeFiles, followSyncs, mendDisk } from './files.ts';
 import {
   AgentProgram,
   ControlPlaneProgram,
@@ -291,6 +291,7 @@ export class Play {
 
   /** Plays the events, then lets all go on undisturbed, and then waits until nothing is left to do. */
   async run(events: readonly Event[], forMs: number): Promise<void> {
+    followSyncs(events.some((event) => event.kind === 'kill' && event.losesPower === true));
     for (const event of events) {
       this.world.add(this.world.outside, event.at, () => this.#apply(event));
     }
@@ -354,6 +355,19 @@ export class Play {
       case 'kill':
         this.#kill(event);
         return;
+      case 'disk': {
+        const program = this.#programOf(event);
+        const { host, folder } = program;
+        if (!program.isUp) return;
+        this.#fault(`disk ${event.fault}`, program.name, forMs);
+        breakDisk(folder, event.fault);
+        program.leave();
+        this.#later(forMs, () => {
+          mendDisk(folder);
+          if (program.host === host && program.isUp) program.arrive();
+        });
+        return;
+      }
       case 'suspend': {
         const program = this.#programOf(event);
         const { host } = program;
@@ -452,7 +466,7 @@ export class Play {
     }
   }
 
-  #kill({ of, place, when, forMs }: Extract<Event, { kind: 'kill' }>): void {
+  #kill({ of, place, when, forMs, losesPower }: Extract<Event, { kind: 'kill' }>): void {
     const program = this.#programOf({ of, place });
     const { host } = program;
     if (host === null) return;
@@ -460,7 +474,8 @@ export class Play {
       host.onStatement = null;
       if (program.host !== host) return;
       this.#fault(`kill at ${when}`, program.name, forMs);
-      program.kill();
+      if (losesPower === true) this.meet('power lost');
+      program.kill(losesPower === true ? this.world.chance(`power ${this.world.now}`) : null);
       if (program instanceof AgentProgram) program.isDraining = false;
       this.#later(forMs, () => program.start());
     };
@@ -637,6 +652,7 @@ export class Play {
   }
 
   dispose(): void {
+    followSyncs(false);
     closeFiles(this.folder);
     rmSync(this.folder, { recursive: true, force: true });
   }
