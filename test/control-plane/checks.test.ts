@@ -289,24 +289,6 @@ test('the account may be named under either header, and must be the one of the k
   }
 });
 
-test('an account finds no object of another one', async () => {
-  const key = await cp.foreignKey();
-  const { body } = await cp.api('POST', '/v1/checks/url', bodies['url']);
-  const as = { authorization: `Bearer ${key}` };
-  for (const [method, path, payload] of [
-    ['GET', `/v1/checks/${body.id}`],
-    ['PUT', `/v1/checks/url/${body.id}`, {}],
-    ['DELETE', `/v1/checks/${body.id}`],
-    ['GET', `/v1/check-results/${body.id}`],
-    ['GET', `/v1/check-runs/${body.id}`],
-    ['GET', `/v1/check-statuses/${body.id}`],
-  ] as const) {
-    assert.equal((await cp.api(method, path, payload, as)).status, 404, `${method} ${path}`);
-  }
-  assert.deepEqual((await cp.api('GET', '/v1/checks', undefined, as)).body, []);
-  assert.deepEqual((await cp.api('GET', '/v1/check-statuses', undefined, as)).body, []);
-});
-
 test('a compressed body is understood, a broken one refused', async () => {
   const send = (body: Uint8Array<ArrayBuffer>) =>
     fetch(`${cp.url}/v1/checks/url`, {

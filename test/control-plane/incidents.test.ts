@@ -287,39 +287,32 @@ test('all updates count for the duration, and the latest hundred are shown', asy
   assert.deepEqual(list, [other.incident, body]);
 });
 
-test('unknown incidents and those of others do not exist', async () => {
+test('unknown incidents do not exist', async () => {
   await using cp = await startTestControlPlane({ clock: new TestClock(start) });
-  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
   const { incident, path } = await createIncident(cp);
   const other = await createIncident(cp);
   const updateId = incident.incidentUpdates[0].id;
   const change = { name: 'x', severity: 'MAJOR', services: incident.services };
-  for (const [base, headers] of [
-    [path, foreign],
-    [`/v1/status-pages/incidents/${unknown}`, {}],
+  const nothing = `/v1/status-pages/incidents/${unknown}`;
+  const updates = `${nothing}/incident-updates`;
+  for (const [method, url, body] of [
+    ['GET', nothing],
+    ['PUT', nothing, change],
+    ['PATCH', nothing, {}],
+    ['DELETE', nothing],
+    ['GET', updates],
+    ['POST', updates, { description: 'x' }],
+    ['GET', `${updates}/${updateId}`],
+    ['PUT', `${updates}/${updateId}`, {}],
+    ['DELETE', `${updates}/${updateId}`],
   ] as const) {
-    const updates = `${base}/incident-updates`;
-    for (const [method, url, body] of [
-      ['GET', base],
-      ['PUT', base, change],
-      ['PATCH', base, {}],
-      ['DELETE', base],
-      ['GET', updates],
-      ['POST', updates, { description: 'x' }],
-      ['GET', `${updates}/${updateId}`],
-      ['PUT', `${updates}/${updateId}`, {}],
-      ['DELETE', `${updates}/${updateId}`],
-    ] as const) {
-      assert.equal((await cp.api(method, url, body, headers)).status, 404, `${method} ${url}`);
-    }
+    assert.equal((await cp.api(method, url, body)).status, 404, `${method} ${url}`);
   }
   for (const base of [`${other.path}/incident-updates/${updateId}`, `${path}/incident-updates/x`]) {
     assert.equal((await cp.api('GET', base)).status, 404);
     assert.equal((await cp.api('PUT', base, {})).status, 404);
     assert.equal((await cp.api('DELETE', base)).status, 404);
   }
-  const theirs = await cp.api('GET', '/v1/status-pages/incidents', undefined, foreign);
-  assert.equal(theirs.body.length, 0);
 
   assert.equal((await cp.api('DELETE', path)).status, 204);
   assert.equal((await cp.api('GET', path)).status, 404);
@@ -336,8 +329,6 @@ test('an update of a page is deleted by the address of the specification too', a
     status: 'IDENTIFIED',
   });
   const address = `/v1/incidents/${incident.id}/updates/${second.id}`;
-  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
-  assert.equal((await cp.api('DELETE', address, undefined, foreign)).status, 404);
   assert.equal((await cp.api('DELETE', address)).status, 204);
   assert.equal((await cp.api('DELETE', address)).status, 404);
   const last = `/v1/incidents/${incident.id}/updates/${incident.incidentUpdates[0].id}`;

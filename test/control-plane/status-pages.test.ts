@@ -71,18 +71,10 @@ test('services are made, renamed, listed oldest first, and deleted', async () =>
   assert.equal((await cp.api('PUT', path, { name: ' ' })).status, 400);
   assert.equal((await cp.api('POST', '/v1/status-pages/services', {})).status, 400);
 
-  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
-  for (const [url, headers] of [
-    [path, foreign],
-    [`/v1/status-pages/services/${unknown}`, {}],
-  ] as const) {
-    assert.equal((await cp.api('GET', url, undefined, headers)).status, 404);
-    assert.equal((await cp.api('PUT', url, { name: 'x' }, headers)).status, 404);
-    assert.equal((await cp.api('DELETE', url, undefined, headers)).status, 404);
-  }
-  const theirs = await cp.api('GET', '/v1/status-pages/services', undefined, foreign);
-  assert.deepEqual(theirs.body, { length: 0, entries: [], nextId: null });
-
+  const nothing = `/v1/status-pages/services/${unknown}`;
+  assert.equal((await cp.api('GET', nothing)).status, 404);
+  assert.equal((await cp.api('PUT', nothing, { name: 'x' })).status, 404);
+  assert.equal((await cp.api('DELETE', nothing)).status, 404);
   assert.equal((await cp.api('DELETE', path)).status, 204);
   assert.equal((await cp.api('GET', path)).status, 404);
 });
@@ -222,16 +214,12 @@ test('an address belongs to one page of the installation, whatever its case', as
 
 test('bodies that make no sense are refused and leave nothing behind', async () => {
   await using cp = await startTestControlPlane({ clock: new TestClock(start) });
-  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
-  const theirs = await cp.api('POST', '/v1/status-pages/services', { name: 'Theirs' }, foreign);
-  for (const id of [unknown, theirs.body.id]) {
-    const cards = [{ name: 'A', services: [{ id }] }];
-    const answer = await createPage(cp, 'shop', { cards });
-    assert.equal(answer.status, 400);
-    assert.deepEqual(answer.body.attributes.issues, [
-      { path: 'cards', message: `has no service ${id}` },
-    ]);
-  }
+  const cards = [{ name: 'A', services: [{ id: unknown }] }];
+  const answer = await createPage(cp, 'shop', { cards });
+  assert.equal(answer.status, 400);
+  assert.deepEqual(answer.body.attributes.issues, [
+    { path: 'cards', message: `has no service ${unknown}` },
+  ]);
   assert.equal((await cp.api('GET', '/v1/status-pages')).body.length, 0);
   const { body: page } = await createPage(cp, 'shop', { cards: [{ name: 'A' }] });
   const path = `/v1/status-pages/${page.id}`;
@@ -261,13 +249,10 @@ test('bodies that make no sense are refused and leave nothing behind', async () 
   }
 });
 
-test('pages are listed to the end, and other accounts see none of them', async () => {
+test('pages are listed to the end', async () => {
   await using cp = await startTestControlPlane({ clock: new TestClock(start) });
-  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
   for (const name of ['a', 'b', 'c', 'd', 'e']) {
     await createPage(cp, name, { name, cards: [{ name }] });
-    const theirs = { name, url: `their-${name}`, cards: [] };
-    await cp.api('POST', '/v1/status-pages', theirs, foreign);
   }
   const pages = await readAll(cp, '/v1/status-pages', 2);
   assert.deepEqual(names(pages), ['a', 'b', 'c', 'd', 'e']);
@@ -275,22 +260,15 @@ test('pages are listed to the end, and other accounts see none of them', async (
   for (const query of ['nextId=-1', 'limit=0', 'limit=101']) {
     assert.equal((await cp.api('GET', `/v1/status-pages?${query}`)).status, 400, query);
   }
-  const body = { name: 'x', url: 'x', cards: [] };
-  for (const [id, headers] of [
-    [pages[0]?.id, foreign],
-    [unknown, {}],
-  ] as const) {
-    const path = `/v1/status-pages/${id}`;
-    assert.equal((await cp.api('GET', path, undefined, headers)).status, 404);
-    assert.equal((await cp.api('PUT', path, body, headers)).status, 404);
-    assert.equal((await cp.api('DELETE', path, undefined, headers)).status, 404);
-  }
+  const path = `/v1/status-pages/${unknown}`;
+  assert.equal((await cp.api('GET', path)).status, 404);
+  assert.equal((await cp.api('PUT', path, { name: 'x', url: 'x', cards: [] })).status, 404);
+  assert.equal((await cp.api('DELETE', path)).status, 404);
 });
 
 test('addresses subscribe once; those that are subscribed are skipped', async () => {
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({ clock });
-  const foreign = { authorization: `Bearer ${await cp.foreignKey()}` };
   const { body: page } = await createPage(cp, 'shop');
   const path = `/v1/status-pages/${page.id}/subscriptions`;
   const subscribe = (addresses: string[], more: object = {}) =>
@@ -332,9 +310,6 @@ test('addresses subscribe once; those that are subscribed are skipped', async ()
   assert.equal((await cp.api('GET', missing)).status, 404);
   assert.equal((await cp.api('POST', `${missing}/bulk`, one)).status, 404);
   assert.equal((await cp.api('DELETE', `${missing}/${all[0].id}`)).status, 404);
-  assert.equal((await cp.api('GET', path, undefined, foreign)).status, 404);
-  assert.equal((await cp.api('POST', `${path}/bulk`, one, foreign)).status, 404);
-  assert.equal((await cp.api('DELETE', `${path}/${all[0].id}`, undefined, foreign)).status, 404);
   assert.equal((await cp.api('DELETE', `${path}/${unknown}`)).status, 404);
 
   assert.equal((await cp.api('DELETE', `${path}/${all[0].id}`)).status, 204);

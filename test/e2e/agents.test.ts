@@ -4,9 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
-import { assertNothingDoubled, unfinishedSlots } from '../support/accounting.ts';
 import type { Program } from '../../proof/program.ts';
-import { eventually, openTarget, slotsUntil, System, temporaryFolder } from '../support/system.ts';
+import { System, temporaryFolder } from '../support/system.ts';
 
 async function probe(port: number, path: string): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`);
@@ -72,81 +71,4 @@ test('an agent alone: its data directory is its own, SIGTERM lets its run finish
     agent.signal('SIGTERM');
     assert.deepEqual(await agent.exited, { code: 143, signal: null });
   });
-});
-
-test('an agent restarted while the control plane is away follows its cached schedule', async () => {
-  using folder = temporaryFolder();
-  await using target = await openTarget();
-  await using system = await System.start(folder.path);
-  const key = await system.makeLocation('here');
-  let agent = system.startAgent('agent', key);
-  await agent.log('checked in');
-  const check = await system.createUrlCheck(`${target.url}/ok/cached`, {
-    name: 'cached',
-    privateLocations: ['here'],
-  });
-  await eventually(
-    () => system.runs().length > 0,
-    () => 'the first slot has no result',
-  );
-  await system.controlPlane.kill9();
-  const killedAt = Date.now();
-  await agent.kill9();
-  agent = system.startAgent('agent', key);
-  await agent.log('cached schedule is being followed');
-  // A busy machine may take longer for that than a slot may start late; a quiet one never does.
-  const tooLate = (slot: number) => slot > killedAt - 10_000 && slot < Date.now() - 25_000;
-  const excused = [...slotsUntil([check], Date.now())]
-    .map((slot) => Number(slot.split('@')[1]))
-    .filter(tooLate);
-  const before = target.visits.get('/ok/cached') ?? 0;
-  await eventually(
-    () => (target.visits.get('/ok/cached') ?? 0) > before,
-    () => 'no visit while the control plane is away',
-  );
-  await system.restartControlPlane();
-  const until = Date.now();
-  const unfinished = () =>
-    unfinishedSlots(system.databaseFile, [check], until).filter(
-      (slot) => !excused.includes(Number(slot.split('@')[1])),
-    );
-  await eventually(
-    () => unfinished().length === 0,
-    () => `slots without a FINAL: ${unfinished().join(', ')}`,
-  );
-  assertNothingDoubled(system.databaseFile);
-});
-
-test('doubleCheck retries a failure once, in another location, and ends the run there', async () => {
-  using folder = temporaryFolder();
-  await using target = await openTarget();
-  await using system = await System.start(folder.path);
-  const keys = [await system.makeLocation('north'), await system.makeLocation('south')];
-  for (const [index, key] of keys.entries()) {
-    await system.startAgent(`agent-${index}`, key).log('checked in');
-  }
-  await system.createUrlCheck(`${target.url}/fail`, {
-    name: 'fails',
-    privateLocations: ['north', 'south'],
-    doubleCheck: true,
-  });
-  interface Row {
-    result_type: string;
-    run_location: string;
-    attempt: number;
-    check_run_id: number;
-  }
-  const finals = () =>
-    system.query<Row>(`select * from check_results where result_type = 'FINAL' and attempt = 2`);
-  await eventually(
-    () => finals().length > 0,
-    () => 'no FINAL of a second attempt',
-  );
-  const [final] = finals();
-  const first = system.query<Row>(
-    `select * from check_results where check_run_id = ${final?.check_run_id} and attempt = 1`,
-  )[0];
-  assert.equal(first?.result_type, 'ATTEMPT');
-  assert.notEqual(first.run_location, final?.run_location);
-  assertNothingDoubled(system.databaseFile);
 });

@@ -15,10 +15,12 @@ import { temporaryFolder } from '../support/system.ts';
 
 const run = promisify(execFile);
 
-/** Not `starvation`, which would starve the tests beside it, in the tier that runs with them. */
+/** What only real processes, sockets and disks show; the simulation plays the others in its tests, and the long tier all. */
 const cases = [
-  ...['killed-agent', 'control-plane', 'suspension', 'fencing', 'connection', 'proxy'],
-  ...['receiver', 'damage', ...(isLong ? ['full-disk', 'starvation'] : [])],
+  ...['killed-agent', 'control-plane', 'suspension', 'damage'],
+  ...(isLong
+    ? ['fencing', 'connection', 'proxy', 'receiver', 'rolling-update', 'full-disk', 'starvation']
+    : []),
 ];
 const rounds = isLong ? 50 : 4;
 

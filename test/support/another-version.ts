@@ -1,4 +1,4 @@
-/** A control plane of another version: the same source with other protocols, in a folder of its own. */
+/** A control plane of the next version: the same source with one more migration, in a folder of its own. */
 import {
   cpSync,
   existsSync,
@@ -9,11 +9,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-
-interface SpokenProtocols {
-  oldest: number;
-  newest: number;
-}
 
 const withoutPackages = (source: string): boolean => basename(source) !== 'node_modules';
 
@@ -34,22 +29,6 @@ function copyControlPlane(folder: string): string {
   const own = resolve('control-plane/node_modules');
   if (existsSync(own)) symlinkSync(own, join(folder, 'control-plane/node_modules'));
   return join(folder, 'control-plane/control-plane.js');
-}
-
-/** Copies the control plane below a folder, where it speaks other protocols; gives its program. */
-export function controlPlaneOfAnotherVersion(
-  folder: string,
-  { oldest, newest }: SpokenProtocols,
-): string {
-  const program = copyControlPlane(folder);
-  const file = join(folder, 'shared/contract/protocol-version.ts');
-  const text = readFileSync(file, 'utf8');
-  const changed = text
-    .replace(/(?<=^export const protocolVersion = )\d+/m, String(newest))
-    .replace(/(?<=^export const oldestProtocol = )\d+/m, String(oldest));
-  if (changed === text) throw new Error(`${file} names its protocols in another way`);
-  writeFileSync(file, changed);
-  return program;
 }
 
 interface LaterMigration {

@@ -67,16 +67,6 @@ export function queryDatabase<T>(file: string, sql: string): T[] {
   }
 }
 
-/** Makes the present schedules of all checks older, so that they have had slots. The control plane may run. */
-export function backdateSchedules(file: string, byMs: number): void {
-  const db = new DatabaseSync(file, { timeout: 10_000 });
-  try {
-    db.prepare('update schedule_periods set starts_at = starts_at - ?').run(byMs);
-  } finally {
-    db.close();
-  }
-}
-
 export class System extends PlainSystem {
   /** Answers are held against their contract, unless the settings say otherwise. */
   static async start(folder: string, settings: Record<string, string> = {}): Promise<System> {
