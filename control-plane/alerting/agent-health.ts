@@ -6,6 +6,7 @@
  */
 import type { Kysely, Selectable } from 'kysely';
 import { fromJson } from '../db/columns.ts';
+import { deleteOwnRows, ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
 import {
@@ -89,18 +90,12 @@ const ofAlert = (
   db: Kysely<Database>,
   { accountId, location, code }: Place & { code: OutageCode },
 ) =>
-  db
-    .selectFrom('agent_health_alerts')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  ownRows(db, 'agent_health_alerts', accountId)
     .where('location', '=', location)
     .where('code', '=', code ?? wholeLocation);
 
 async function openCodes(db: Kysely<Database>, place: Place): Promise<Set<OutageCode>> {
-  const rows = await db
-    .selectFrom('agent_health_alerts')
-    .selectAll()
-    .where('account_id', '=', place.accountId)
+  const rows = await ownRows(db, 'agent_health_alerts', place.accountId)
     .where('location', '=', place.location)
     .execute();
   return new Set(rows.map((row) => toAlert(row).code));
@@ -189,9 +184,7 @@ async function closeAlert(
     .where('incident_key', '=', alert.incidentKey)
     .executeTakeFirst();
   if (row === undefined) return false;
-  await db
-    .deleteFrom('agent_health_alerts')
-    .where('account_id', '=', row.account_id)
+  await deleteOwnRows(db, 'agent_health_alerts', row.account_id)
     .where('location', '=', row.location)
     .where('code', '=', row.code)
     .execute();

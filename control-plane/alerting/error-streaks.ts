@@ -4,6 +4,7 @@
  */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import { fromJson } from '../db/columns.ts';
+import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import { eachTextIn } from '../db/expressions.ts';
 import { prepareInserts } from '../db/insert-many.ts';
 import { lockRows } from '../db/lock.ts';
@@ -121,10 +122,8 @@ async function countAnew(
   since: number,
   now: number,
 ): Promise<void> {
-  await db
-    .updateTable('error_streaks')
+  await updateOwnRows(db, 'error_streaks', accountId)
     .set({ noted_at: now, runs: 0, kinds_json: '[]' })
-    .where('account_id', '=', accountId)
     .where('location', '=', location)
     .where('since', '>=', since)
     .execute();
@@ -193,9 +192,7 @@ export async function forgetLocationStreak(
   db: Kysely<Database>,
   { accountId, location }: Place,
 ): Promise<void> {
-  await db
-    .deleteFrom('location_error_streaks')
-    .where('account_id', '=', accountId)
+  await deleteOwnRows(db, 'location_error_streaks', accountId)
     .where('location', '=', location)
     .execute();
 }

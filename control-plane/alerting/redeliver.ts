@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { fromJson } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { type AlertFacts, enqueueAlert, enqueueForChannel } from '../notifications/index.ts';
 import { findChannel } from './alert-channels/store.ts';
@@ -37,14 +38,9 @@ async function getNotification(
   accountId: string,
   id: string,
 ): Promise<NotificationRow> {
-  const row = await db
-    .selectFrom('alert_notifications')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  return ownRows(db, 'alert_notifications', accountId)
     .where('id', '=', id)
-    .executeTakeFirst();
-  if (row === undefined) throw notFound('alert notification', id);
-  return row;
+    .executeTakeFirstOrThrow(() => notFound('alert notification', id));
 }
 
 /** Sends the content of an earlier notification again; gives the new record. */

@@ -2,6 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 
 export interface AnalysedCheck {
@@ -44,11 +45,7 @@ export async function listAnalysedChecks(
   accountId: string,
   { ids, tags, activated }: CheckFilter = {},
 ): Promise<AnalysedCheck[]> {
-  let query = db
-    .selectFrom('checks')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('is_trial', '=', 0);
+  let query = ownRows(db, 'checks', accountId).where('is_trial', '=', 0);
   if (ids !== undefined) query = query.where('id', 'in', ids);
   if (activated !== undefined) query = query.where('activated', '=', toFlag(activated));
   if (tags !== undefined) {

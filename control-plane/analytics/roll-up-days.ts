@@ -1,6 +1,7 @@
 /** Sums up the hours of past days once more, so that a month is thirty rows instead of 720. */
 import type { Kysely } from 'kysely';
 import { lockRows } from '../db/lock.ts';
+import { deleteOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { inRepeatableTransaction } from '../db/unit.ts';
 import { dayMs } from './decide/roll-ups/cell.ts';
@@ -67,9 +68,7 @@ export async function sumUpDays(
     ).execute();
     for (const { account_id, check_id, starts_at } of due) {
       await sumUpDay(unit, check_id, starts_at);
-      await unit
-        .deleteFrom('roll_up_days')
-        .where('account_id', '=', account_id)
+      await deleteOwnRows(unit, 'roll_up_days', account_id)
         .where('check_id', '=', check_id)
         .where('starts_at', '=', starts_at)
         .execute();

@@ -3,6 +3,7 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import type { z } from 'zod';
 import type { auditRoutes } from '@monitor/shared/contract/audit-log.ts';
 import type { Database } from '../db/tables.ts';
+import { ownRows } from '../db/own-rows.ts';
 
 export type AuditRow = Selectable<Database['audit_log']>;
 type Filters = Omit<z.output<typeof auditRoutes.exportAuditLog.query>, 'format'>;
@@ -22,7 +23,7 @@ export function readAuditLog(
   page: { limit: number; order: 'asc' | 'desc'; beyond?: number | undefined },
 ): Promise<AuditRow[]> {
   const { from, to, search, actorId, operation, outcome, resourceType, resourceId } = filters;
-  let query = db.selectFrom('audit_log').selectAll().where('account_id', '=', accountId);
+  let query = ownRows(db, 'audit_log', accountId);
   if (from !== undefined) query = query.where('at', '>=', from);
   if (to !== undefined) query = query.where('at', '<', to);
   if (actorId !== undefined) query = query.where('actor_id', '=', actorId);

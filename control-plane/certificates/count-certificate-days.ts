@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import type { Database } from '../db/tables.ts';
+import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import { certificateInForce, daysUntil, nextDayAt } from './decide/certificate-expiry.ts';
 import {
   certificateTargetOf,
@@ -64,10 +65,8 @@ async function countDays(
     .executeTakeFirst();
   const isActive = period !== undefined;
   const nextDay = nextDayAt(counting?.validTo ?? now, now);
-  await db
-    .updateTable('check_certificates')
+  await updateOwnRows(db, 'check_certificates', accountId)
     .set({ due_at: nextDay })
-    .where('account_id', '=', accountId)
     .where('check_id', '=', checkId)
     .execute();
   if (counting === undefined || daysRemaining === null) return null;
@@ -107,9 +106,7 @@ async function dropOutdatedCertificates(
   const target = certificateTargetOf(checkTypes[row.type as CheckType], effective);
   const outdated = known.filter(({ host, port }) => host !== target?.host || port !== target.port);
   if (outdated.length > 0) {
-    await db
-      .deleteFrom('check_certificates')
-      .where('account_id', '=', check.accountId)
+    await deleteOwnRows(db, 'check_certificates', check.accountId)
       .where('check_id', '=', check.checkId)
       .where(
         'location',

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { alertChannels } from '@monitor/shared/contract/check.ts';
 import { invalidField } from '../errors/api-error.ts';
 import { fromFlag, fromJson, toFlag } from '../db/columns.ts';
+import { deleteOwnRows } from '../db/own-rows.ts';
 import { eachTextIn } from '../db/expressions.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
@@ -89,9 +90,7 @@ export async function writeSubscriptions(
 ): Promise<void> {
   const isCheck = 'checkId' in subscriber;
   if (!isNew) {
-    await db
-      .deleteFrom('alert_subscriptions')
-      .where('account_id', '=', accountId)
+    await deleteOwnRows(db, 'alert_subscriptions', accountId)
       .where(
         isCheck ? 'check_id' : 'group_id',
         '=',
@@ -218,9 +217,7 @@ export async function dropSubscription(
     groupId,
   }: { channelId: number; checkId: string | null; groupId: number | null },
 ): Promise<void> {
-  await db
-    .deleteFrom('alert_subscriptions')
-    .where('account_id', '=', accountId)
+  await deleteOwnRows(db, 'alert_subscriptions', accountId)
     .where('channel_id', '=', channelId)
     .where(checkId === null ? 'group_id' : 'check_id', '=', checkId ?? groupId)
     .execute();
@@ -256,9 +253,7 @@ export async function dropSubscriptionsOf(
   accountId: string,
   channelId: number,
 ): Promise<void> {
-  await db
-    .deleteFrom('alert_subscriptions')
-    .where('account_id', '=', accountId)
+  await deleteOwnRows(db, 'alert_subscriptions', accountId)
     .where('channel_id', '=', channelId)
     .execute();
 }

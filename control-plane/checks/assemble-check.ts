@@ -24,6 +24,7 @@ import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts
 import { chooseClientCertificate } from '@monitor/shared/domain/client-certificate.ts';
 import { isSecretVariable } from '@monitor/shared/domain/secret-variable.ts';
 import { fromFlag } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { ClientCertificatesTable, SnippetsTable } from './tables.ts';
 import { isEncryptedVariable, mapCredentials } from '../core/decide/credentials.ts';
@@ -53,12 +54,7 @@ export async function accountVariables(
   db: Kysely<Database>,
   accountId: string,
 ): Promise<EnvironmentVariable[]> {
-  const rows = await db
-    .selectFrom('variables')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .orderBy('key')
-    .execute();
+  const rows = await ownRows(db, 'variables', accountId).orderBy('key').execute();
   return rows.map(({ key, value, locked, secret }) => ({
     key,
     value,
@@ -83,21 +79,14 @@ async function inheritanceOf(
     .select(['runtime_id', 'settings_json'])
     .where('id', '=', accountId)
     .executeTakeFirst();
-  const snippets = await db
-    .selectFrom('snippets')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .execute();
+  const snippets = await ownRows(db, 'snippets', accountId).execute();
   return {
     variables: await accountVariables(db, accountId),
     runtimeId: account?.runtime_id ?? null,
     detectSecrets: accountSettingsOf(account?.settings_json ?? '{}').secretDetection,
     groups: await groupsOf(db, accountId, rows),
     snippets: new Map(snippets.map((snippet) => [snippet.id, snippet])),
-    certificates: await db
-      .selectFrom('client_certificates')
-      .selectAll()
-      .where('account_id', '=', accountId)
+    certificates: await ownRows(db, 'client_certificates', accountId)
       .orderBy('created_at', 'desc')
       .orderBy('id')
       .execute(),

@@ -41,10 +41,9 @@ async function checkSnippet(
   field: string,
   id: number,
 ): Promise<void> {
-  const known = await keepRows(
+  await keepRows(
     db.selectFrom('snippets').select('id').where('account_id', '=', accountId).where('id', '=', id),
-  ).executeTakeFirst();
-  if (known === undefined) throw invalidField(field, `has no snippet ${id}`);
+  ).executeTakeFirstOrThrow(() => invalidField(field, `has no snippet ${id}`));
 }
 
 /** Refuses a client certificate that a check names and the account does not have. */

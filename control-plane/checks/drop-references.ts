@@ -4,6 +4,7 @@
  */
 import type { Kysely } from 'kysely';
 import { jsonValue, withJsonNull } from '../db/expressions.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 
 /** Checks and groups lose their reference to the snippet. */
@@ -30,10 +31,8 @@ export async function dropServiceReferences(
   accountId: string,
   serviceId: string,
 ): Promise<void> {
-  await db
-    .updateTable('checks')
+  await updateOwnRows(db, 'checks', accountId)
     .set({ body_json: withJsonNull('body_json', '$.triggerIncident') })
-    .where('account_id', '=', accountId)
     .where(jsonValue<string>('body_json', '$.triggerIncident.serviceId'), '=', serviceId)
     .execute();
 }

@@ -7,6 +7,7 @@
 import type { Kysely } from 'kysely';
 import type { LearnedScript } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Database } from '../db/tables.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 
 /**
  * Stores what a run learned at `learnedAt` (ms since the epoch), unless a later run has been
@@ -49,10 +50,8 @@ export async function saveLearnedScript(
     )
     .executeTakeFirst();
   // Any agent of the location may make the next run, so all of them get the script with the check.
-  await db
-    .updateTable('checks')
+  await updateOwnRows(db, 'checks', accountId)
     .set((set) => ({ revision: set('revision', '+', 1) }))
-    .where('account_id', '=', accountId)
     .where('id', '=', checkId)
     .execute();
   return numInsertedOrUpdatedRows > 0n;

@@ -8,6 +8,7 @@ import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts
 import { chooseFrequencyOffset, frequencyOffsetProblem } from '@monitor/shared/domain/frequency.ts';
 import { changedMeanwhile, invalidField, notFound } from '../errors/api-error.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
+import { deleteOwnRows } from '../db/own-rows.ts';
 import { keepRows } from '../db/lock.ts';
 import { prepareQuery } from '../db/prepared.ts';
 import type { Database } from '../db/tables.ts';
@@ -91,9 +92,9 @@ async function requireGroup(
   fields: CheckFields,
 ): Promise<GroupRow | undefined> {
   if (fields.groupId === null) return undefined;
-  const group = await keepRows(groupById(db, accountId, fields.groupId)).executeTakeFirst();
-  if (group === undefined) throw invalidField('groupId', `has no check group ${fields.groupId}`);
-  return group;
+  return keepRows(groupById(db, accountId, fields.groupId)).executeTakeFirstOrThrow(() =>
+    invalidField('groupId', `has no check group ${fields.groupId}`),
+  );
 }
 
 /** Encrypts secret variables. Null in the body keeps the stored value. */
@@ -319,11 +320,7 @@ export async function deleteCheck(
     requireRevision(row, expected);
     const effective = effectiveFields(row, await groupOf(db, row));
     const consequences = await publishCheck(services, db, 'deleted', { row, effective });
-    await db
-      .deleteFrom('checks')
-      .where('account_id', '=', accountId)
-      .where('id', '=', id)
-      .execute();
+    await deleteOwnRows(db, 'checks', accountId).where('id', '=', id).execute();
     return consequences;
   });
   services.commits.after(steps);

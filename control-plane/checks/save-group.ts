@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { CheckGroupChanges, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { lockRows } from '../db/lock.ts';
+import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { mapCredentials } from '../core/decide/credentials.ts';
 import { variablesToStore } from '../core/decide/hidden-values.ts';
@@ -144,8 +145,9 @@ export async function deleteGroup(
   id: number,
 ): Promise<void> {
   await services.commits.run(async (db) => {
-    const row = await lockRows(groupById(db, accountId, id)).executeTakeFirst();
-    if (row === undefined) throw notFound('check group', String(id));
+    await lockRows(groupById(db, accountId, id)).executeTakeFirstOrThrow(() =>
+      notFound('check group', String(id)),
+    );
     const all = await checksOfGroup(db, accountId, id);
     const members = all.filter((row) => row.is_trial !== 1);
     if (members.length > 0) {
@@ -156,17 +158,11 @@ export async function deleteGroup(
       );
     }
     // Nobody sees a trial, and it is forgotten within the hour.
-    await db
-      .updateTable('checks')
+    await updateOwnRows(db, 'checks', accountId)
       .set({ group_id: null })
-      .where('account_id', '=', accountId)
       .where('group_id', '=', id)
       .where('is_trial', '=', 1)
       .execute();
-    await db
-      .deleteFrom('check_groups')
-      .where('account_id', '=', accountId)
-      .where('id', '=', id)
-      .execute();
+    await deleteOwnRows(db, 'check_groups', accountId).where('id', '=', id).execute();
   });
 }

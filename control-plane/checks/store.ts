@@ -12,6 +12,7 @@ import {
   type CheckType,
 } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import { containsIgnoringCase, eachOf, jsonValue } from '../db/expressions.ts';
 import { readPage, type Page, type PageRequest } from '../db/page.ts';
 import type { Database } from '../db/tables.ts';
@@ -220,12 +221,7 @@ export async function findCheck(
   accountId: string,
   id: string,
 ): Promise<CheckRow | undefined> {
-  return db
-    .selectFrom('checks')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  return ownRows(db, 'checks', accountId).where('id', '=', id).executeTakeFirst();
 }
 
 /** The checks of a group, in its order. */
@@ -234,10 +230,7 @@ export async function checksOfGroup(
   accountId: string,
   groupId: number,
 ): Promise<CheckRow[]> {
-  return db
-    .selectFrom('checks')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  return ownRows(db, 'checks', accountId)
     .where('group_id', '=', groupId)
     .orderBy((order) => order.fn.coalesce('group_order', order.lit(1_000_000_000)))
     .orderBy('created_at')

@@ -7,6 +7,7 @@ import type { deletionRoutes } from '@monitor/shared/contract/deletion.ts';
 import { hideCheck, showCheck } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import type { AfterCommit } from '../db/after-commit.ts';
+import { deleteOwnRows } from '../db/own-rows.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
@@ -100,9 +101,7 @@ export class HeldDeletions {
 
   /** The entry was deleted at once. */
   async forget(accountId: string, path: string): Promise<void> {
-    const { numDeletedRows } = await this.#services.db
-      .deleteFrom('held_deletions')
-      .where('account_id', '=', accountId)
+    const { numDeletedRows } = await deleteOwnRows(this.#services.db, 'held_deletions', accountId)
       .where('path', '=', path)
       .executeTakeFirstOrThrow();
     if (numDeletedRows > 0n) this.#onChange(accountId, 'deletions');
@@ -178,9 +177,7 @@ export async function undo(
   [column, value]: ['id' | 'path', string],
 ): Promise<boolean> {
   const steps = await services.commits.run(async (unit) => {
-    const row = await unit
-      .deleteFrom('held_deletions')
-      .where('account_id', '=', accountId)
+    const row = await deleteOwnRows(unit, 'held_deletions', accountId)
       .where(column, '=', value)
       .where(canBeUndone)
       .returningAll()

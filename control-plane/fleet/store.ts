@@ -4,6 +4,7 @@ import type { Capabilities } from '@monitor/shared/contract/agent-protocol.ts';
 import type { FleetAgent, Interruption, LocationState } from '@monitor/shared/contract/fleet.ts';
 import { dataCenterLocations } from '@monitor/shared/contract/primitives.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { errorStreaksByLocation, outagesOf, type PassedSince } from '../alerting/index.ts';
 import {
@@ -67,10 +68,7 @@ export async function listAgents(
   now: number,
   isServing: IsServing,
 ): Promise<FleetAgent[]> {
-  const rows = await db
-    .selectFrom('agents')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  const rows = await ownRows(db, 'agents', accountId)
     .where((where) =>
       where.or([where('gone_at', 'is', null), where('gone_at', '>', now - rememberedMs)]),
     )
@@ -124,10 +122,7 @@ async function faultsByLocation(db: Kysely<Database>, accountId: string, passedS
       })),
     );
   }
-  const silent = await db
-    .selectFrom('agent_health_alerts')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  const silent = await ownRows(db, 'agent_health_alerts', accountId)
     .where('code', '=', noResultsCode)
     .execute();
   for (const { location, code, since, message, check_count: checkCount } of silent) {
@@ -163,11 +158,7 @@ export async function listLocationStates(
     .select(['id', 'name', 'slug_name'])
     .where('account_id', '=', accountId)
     .execute();
-  const states = await db
-    .selectFrom('location_states')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .execute();
+  const states = await ownRows(db, 'location_states', accountId).execute();
   const checks = await checksByLocation(db, accountId);
   const queues = await queuesByLocation(db, accountId, now);
   const overloads = await overloadsByLocation(db, { accountId });

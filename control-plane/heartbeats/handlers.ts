@@ -8,6 +8,7 @@ import {
 } from '@monitor/shared/contract/check-routes.ts';
 import { notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import type { HeartbeatEventsTable } from './tables.ts';
 import { availabilityWithin } from './decide/heartbeat-times.ts';
 import type { Window } from '../core/decide/results-window.ts';
@@ -57,21 +58,16 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
   const pings = new PingIntake(clock, (token, origin) => recordPing(services, token, origin));
 
   const requireHeartbeat = async (accountId: string, checkId: string): Promise<void> => {
-    const row = await db
+    await db
       .selectFrom('heartbeats')
       .select('check_id')
       .where('account_id', '=', accountId)
       .where('check_id', '=', checkId)
-      .executeTakeFirst();
-    if (row === undefined) throw notFound('heartbeat', checkId);
+      .executeTakeFirstOrThrow(() => notFound('heartbeat', checkId));
   };
 
   const eventsOf = (accountId: string, checkId: string) =>
-    db
-      .selectFrom('heartbeat_events')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .where('check_id', '=', checkId);
+    ownRows(db, 'heartbeat_events', accountId).where('check_id', '=', checkId);
 
   /** Availability in the window and in the equally long one before it; null without events. */
   const availability = async (accountId: string, checkId: string, from: number, to: number) => {
@@ -177,8 +173,7 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
       const { accountId } = principal;
       const row = await eventsOf(accountId, params.checkId)
         .where('id', '=', params.id)
-        .executeTakeFirst();
-      if (row === undefined) throw notFound('event', params.id);
+        .executeTakeFirstOrThrow(() => notFound('event', params.id));
       return { event: toWire(row), stats: await stats(accountId, params.checkId) };
     },
 

@@ -2,6 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import { inTransaction } from '../db/unit.ts';
@@ -80,8 +81,7 @@ async function apply(
   const { hasFailures, durationMs } = effect;
   const message = origin.message ?? null;
   const { account_id: accountId, check_id: checkId, name } = row;
-  await db
-    .updateTable('heartbeats')
+  await updateOwnRows(db, 'heartbeats', accountId)
     .set({
       last_ping_at: heartbeat.lastPingAt,
       expected_at: heartbeat.expectedAt,
@@ -89,7 +89,6 @@ async function apply(
       started_at: heartbeat.started?.at ?? null,
       started_run: heartbeat.started?.run ?? null,
     })
-    .where('account_id', '=', accountId)
     .where('check_id', '=', checkId)
     .execute();
   await db
@@ -191,8 +190,7 @@ export async function recordPing(
     if (pinged !== undefined) await lockChecks(db, [pinged.checkId]);
     const row = await heartbeatRows(db)
       .where('ping_token', '=', sha256Hex(pingToken))
-      .executeTakeFirst();
-    if (row === undefined) throw notFound('heartbeat', pingToken);
+      .executeTakeFirstOrThrow(() => notFound('heartbeat', pingToken));
     const isActive = row.activated === 1 && row.group_activated === 1;
     const verdict = isActive ? await apply(services, db, row, input, origin) : null;
     const verdicts = verdict === null ? [] : [verdict];

@@ -1,6 +1,7 @@
 /** Heartbeat monitors in maintenance: they do not fail, and get their grace time afterwards. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Database } from '../db/tables.ts';
+import { ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { HeartbeatsTable } from './tables.ts';
 import { postponeHeartbeat } from './decide/heartbeat.ts';
 import { heartbeatOf } from './heartbeat-of.ts';
@@ -22,10 +23,8 @@ async function setTimer(
   { account_id: accountId, check_id: checkId }: Row,
   timer: { expectedAt: number | null; failsAt: number | null },
 ): Promise<void> {
-  await db
-    .updateTable('heartbeats')
+  await updateOwnRows(db, 'heartbeats', accountId)
     .set({ expected_at: timer.expectedAt, fails_at: timer.failsAt })
-    .where('account_id', '=', accountId)
     .where('check_id', '=', checkId)
     .execute();
 }
@@ -55,10 +54,7 @@ export async function resumeHeartbeats(
   now: number,
 ): Promise<void> {
   if (heldAt(window, now) === null) return;
-  const rows = await db
-    .selectFrom('heartbeats')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  const rows = await ownRows(db, 'heartbeats', accountId)
     .where('fails_at', 'is not', null)
     .execute();
   const isSelected = await selectionOf(db, accountId, [window]);

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { incidentRoutes } from '@monitor/shared/contract/incident.ts';
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
 import { readCursorPage } from '../db/page.ts';
 import type { Database } from '../db/tables.ts';
 import type { Handlers } from '../http/implement.ts';
@@ -31,11 +32,11 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
   const { db, clock, commits, newId } = services;
 
   const incidentsOf = (unit: Kysely<Database>, accountId: string) =>
-    unit.selectFrom('incidents').selectAll().where('account_id', '=', accountId);
+    ownRows(unit, 'incidents', accountId);
   const get = async (unit: Kysely<Database>, accountId: string, id: string) => {
-    const row = await incidentsOf(unit, accountId).where('id', '=', id).executeTakeFirst();
-    if (row === undefined) throw notFound('incident', id);
-    return row;
+    return incidentsOf(unit, accountId)
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow(() => notFound('incident', id));
   };
   const present = async (unit: Kysely<Database>, row: IncidentRow) => {
     const [wire] = await presentIncidents(unit, row.account_id, [row], clock.now());
@@ -52,10 +53,8 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
     return row;
   };
   const touch = (unit: Kysely<Database>, accountId: string, id: string) =>
-    unit
-      .updateTable('incidents')
+    updateOwnRows(unit, 'incidents', accountId)
       .set({ updated_at: clock.now() })
-      .where('account_id', '=', accountId)
       .where('id', '=', id)
       .execute();
 
@@ -64,12 +63,7 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
       const before = await get(unit, accountId, id);
       const { services: affected, ...fields } = body;
       const changes = { ...fields, updated_at: clock.now() };
-      await unit
-        .updateTable('incidents')
-        .set(changes)
-        .where('account_id', '=', accountId)
-        .where('id', '=', id)
-        .execute();
+      await updateOwnRows(unit, 'incidents', accountId).set(changes).where('id', '=', id).execute();
       if (affected !== undefined) {
         await replaceServices(unit, id, await checkServices(unit, accountId, 'services', affected));
       }
@@ -125,9 +119,7 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
       change(principal.accountId, params.incidentId, body),
 
     deleteIncident: async ({ params }, { principal }) => {
-      const { numDeletedRows } = await db
-        .deleteFrom('incidents')
-        .where('account_id', '=', principal.accountId)
+      const { numDeletedRows } = await deleteOwnRows(db, 'incidents', principal.accountId)
         .where('id', '=', params.incidentId)
         .executeTakeFirst();
       if (numDeletedRows === 0n) throw notFound('incident', params.incidentId);

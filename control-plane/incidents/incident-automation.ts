@@ -10,6 +10,7 @@ import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { triggerIncident } from '@monitor/shared/contract/check.ts';
 import { fromFlag } from '../db/columns.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { asOf, lastUpdateStatus, type IncidentStatus } from './decide/incident.ts';
 import { type CheckConsumer, isDeactivated, type SavedCheck } from '../checks/index.ts';
@@ -172,10 +173,8 @@ async function resolve(
       notifySubscribers: incident.notifySubscribers,
       createdAt: at,
     });
-    await db
-      .updateTable('incidents')
+    await updateOwnRows(db, 'incidents', accountId)
       .set({ updated_at: at })
-      .where('account_id', '=', accountId)
       .where('id', '=', incident.id)
       .execute();
   }

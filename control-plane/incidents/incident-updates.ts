@@ -2,6 +2,7 @@
 import type { Kysely, Selectable, Updateable } from 'kysely';
 import { ApiError } from '../errors/api-error.ts';
 import { fromFlag, toFlag } from '../db/columns.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { IncidentUpdatesTable } from './tables.ts';
 import {
@@ -36,9 +37,7 @@ async function carryOut(
   effect: AnnouncementEffect,
 ): Promise<void> {
   if (effect.kind === 'drop') {
-    await db
-      .deleteFrom('incident_announcements')
-      .where('account_id', '=', row.account_id)
+    await deleteOwnRows(db, 'incident_announcements', row.account_id)
       .where('incident_update_id', '=', row.id)
       .execute();
   }
@@ -89,10 +88,8 @@ export async function changeIncidentUpdate(
   after: UpdateRow,
   now: number,
 ): Promise<void> {
-  await db
-    .updateTable('incident_updates')
+  await updateOwnRows(db, 'incident_updates', before.account_id)
     .set(after)
-    .where('account_id', '=', before.account_id)
     .where('id', '=', before.id)
     .execute();
   const announcement = await db
@@ -118,10 +115,7 @@ export function findIncidentUpdate(
   accountId: string,
   { incidentId, incidentUpdateId }: { incidentId: string; incidentUpdateId: string },
 ): Promise<UpdateRow | undefined> {
-  return db
-    .selectFrom('incident_updates')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  return ownRows(db, 'incident_updates', accountId)
     .where('incident_id', '=', incidentId)
     .where('id', '=', incidentUpdateId)
     .executeTakeFirst();
@@ -147,15 +141,9 @@ export async function deleteIncidentUpdate(
       'the last update of an incident stays; delete the incident instead',
     );
   }
-  await db
-    .deleteFrom('incident_updates')
-    .where('account_id', '=', row.account_id)
-    .where('id', '=', row.id)
-    .execute();
-  await db
-    .updateTable('incidents')
+  await deleteOwnRows(db, 'incident_updates', row.account_id).where('id', '=', row.id).execute();
+  await updateOwnRows(db, 'incidents', row.account_id)
     .set({ updated_at: now })
-    .where('account_id', '=', row.account_id)
     .where('id', '=', row.incident_id)
     .execute();
 }
@@ -167,10 +155,8 @@ export async function updateAnnouncement(
   updateId: string,
   progress: Updateable<Database['incident_announcements']>,
 ): Promise<void> {
-  await db
-    .updateTable('incident_announcements')
+  await updateOwnRows(db, 'incident_announcements', accountId)
     .set(progress)
-    .where('account_id', '=', accountId)
     .where('incident_update_id', '=', updateId)
     .execute();
 }

@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { incident, incidentUpdate } from '@monitor/shared/contract/incident.ts';
 import { fromFlag, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { IncidentsTable, IncidentUpdatesTable } from './tables.ts';
 import { asOf, duration, lastUpdateStatus, type IncidentStatus } from './decide/incident.ts';
@@ -120,10 +121,7 @@ export async function presentIncidents(
 
 /** The newest updates of an incident, newest first. */
 export async function latestUpdates(db: Kysely<Database>, accountId: string, incidentId: string) {
-  return db
-    .selectFrom('incident_updates')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  return ownRows(db, 'incident_updates', accountId)
     .where('incident_id', '=', incidentId)
     .orderBy('public_at', 'desc')
     .orderBy('seq', 'desc')

@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
+import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { occurrenceAt } from './decide/planned-maintenance.ts';
 import {
@@ -61,9 +62,7 @@ async function withdraw(
   if (window === undefined) return;
   await services.onWindowWithdrawn(db, accountId, window, now);
   await keepPastWindow(db, accountId, window, now);
-  await db
-    .deleteFrom('past_maintenance_windows')
-    .where('account_id', '=', accountId)
+  await deleteOwnRows(db, 'past_maintenance_windows', accountId)
     .where('withdrawn_at', '<', now - pastWindowsKeptMs)
     .execute();
 }
@@ -99,10 +98,8 @@ export async function updateWindow(
     const before = await requireWindow(db, accountId, id);
     const after: WindowRow = { ...before, ...toColumns(before), updated_at: now };
     await withdraw(services, db, accountId, before, now);
-    await db
-      .updateTable('maintenance_windows')
+    await updateOwnRows(db, 'maintenance_windows', accountId)
       .set(after)
-      .where('account_id', '=', accountId)
       .where('id', '=', id)
       .execute();
     return after;
@@ -118,11 +115,7 @@ export async function deleteWindow(
   await commit(services, accountId, async (db) => {
     const window = await requireWindow(db, accountId, id);
     await withdraw(services, db, accountId, window, services.clock.now());
-    await db
-      .deleteFrom('maintenance_windows')
-      .where('account_id', '=', accountId)
-      .where('id', '=', id)
-      .execute();
+    await deleteOwnRows(db, 'maintenance_windows', accountId).where('id', '=', id).execute();
   });
 }
 

@@ -1,6 +1,7 @@
 /** Queries of the outbox for its sender: due rows, and outcomes. */
 import { sql, type Kysely, type Selectable, type Updateable } from 'kysely';
 import type { Commits } from '../db/after-commit.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 import { byEngine, engineOf } from '../db/engine.ts';
 import { eachNumberOf, eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
@@ -199,10 +200,8 @@ async function updateRecords(
   id: string,
   changes: Updateable<AlertNotificationsTable>,
 ): Promise<void> {
-  await db
-    .updateTable('alert_notifications')
+  await updateOwnRows(db, 'alert_notifications', accountId)
     .set(changes)
-    .where('account_id', '=', accountId)
     .where('id', 'in', (of) =>
       of
         .selectFrom('grouped_alerts')
@@ -284,10 +283,8 @@ export async function abandonNotifications(
   accountId: string,
   channelId: number,
 ): Promise<void> {
-  await db
-    .updateTable('alert_notifications')
+  await updateOwnRows(db, 'alert_notifications', accountId)
     .set({ status: 'FAILURE', result: 'the channel was deleted before this was sent' })
-    .where('account_id', '=', accountId)
     .where('alert_channel_id', '=', channelId)
     .where('status', '=', 'IN_PROGRESS')
     .execute();

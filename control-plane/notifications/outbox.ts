@@ -4,6 +4,7 @@
  */
 import type { DeleteResult, Kysely } from 'kysely';
 import { keysBefore } from '../db/expressions.ts';
+import { deleteOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { AlertFacts, Mail, NotificationFacts, SubscriberRequest } from './facts.ts';
 import { comesNext, lockOrderingKeys } from './outbox-heads.ts';
@@ -171,9 +172,7 @@ export async function dropMessagesOfPage(
   accountId: string,
   pageId: string,
 ): Promise<void> {
-  await db
-    .deleteFrom('outbox')
-    .where('account_id', '=', accountId)
+  await deleteOwnRows(db, 'outbox', accountId)
     .where('ordering_key', 'in', (from) =>
       from
         .selectFrom('status_page_subscriptions')

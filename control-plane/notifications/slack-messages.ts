@@ -3,6 +3,7 @@ import type { Services } from '../core/services.ts';
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../db/tables.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 import type { OutboxRow } from './outbox-rows.ts';
 import type { PostedMessage } from './slack-app.ts';
 
@@ -62,10 +63,8 @@ export function slackMessagesOf(
       await commits.run(async (unit) => {
         const now = clock.now();
         if (isClosing) {
-          await unit
-            .updateTable('slack_messages')
+          await updateOwnRows(unit, 'slack_messages', accountId)
             .set({ closed_at: now })
-            .where('account_id', '=', accountId)
             .where('alert_channel_id', '=', channelId)
             .where('incident_key', '=', incidentKey)
             .where('entry', '=', entry)

@@ -3,6 +3,7 @@ import type { Role } from '@monitor/shared/contract/route.ts';
 import { enqueueMessages, personLinkMail } from '../notifications/index.ts';
 import { lockAccounts, type Maker, requireGrant } from '../accounts/index.ts';
 import { inTransaction } from '../db/unit.ts';
+import { ownRows } from '../db/own-rows.ts';
 import { ApiError, notFound, takenField } from '../errors/api-error.ts';
 import { normalizeEmail } from './decide/email.ts';
 import type { PeopleDeps } from './deps.ts';
@@ -96,10 +97,7 @@ export function listInvitations(
   { db, clock }: Pick<PeopleDeps, 'db' | 'clock'>,
   accountId: string,
 ): Promise<LinkRow[]> {
-  return db
-    .selectFrom('person_links')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  return ownRows(db, 'person_links', accountId)
     .where('kind', '=', 'INVITATION')
     .where(isLiving(clock.now()))
     .orderBy('created_at', 'desc')

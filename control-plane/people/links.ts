@@ -106,14 +106,12 @@ export async function readLink(
   { db, clock }: Pick<LinkDeps, 'db' | 'clock'>,
   token: string,
 ): Promise<LinkRow> {
-  const row = await db
+  return db
     .selectFrom('person_links')
     .selectAll()
     .where('token_hash', '=', sha256Hex(token))
     .where(isLiving(clock.now()))
-    .executeTakeFirst();
-  if (row === undefined) throw deadLink();
-  return row;
+    .executeTakeFirstOrThrow(() => deadLink());
 }
 
 /** Deletes the link in the transaction that does what it allows: of two that come at once, one wins. */

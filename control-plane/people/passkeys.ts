@@ -181,15 +181,13 @@ export async function renamePasskey(
   db: Kysely<Database>,
   { personId, id, name }: { personId: string; id: string; name: string },
 ): Promise<PasskeyRow> {
-  const row = await db
+  return db
     .updateTable('passkeys')
     .set({ name })
     .where('person_id', '=', personId)
     .where('id', '=', id)
     .returningAll()
-    .executeTakeFirst();
-  if (row === undefined) throw notFound('passkey', id);
-  return row;
+    .executeTakeFirstOrThrow(() => notFound('passkey', id));
 }
 
 export async function removePasskey(

@@ -2,6 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import type { Database } from '../db/tables.ts';
+import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
 import { dropLinks, endInvitationsOf } from './links.ts';
 
 export type PersonRow = Selectable<Database['people']>;
@@ -134,10 +135,8 @@ export async function updateMembership(
   db: Kysely<Database>,
   { accountId, personId, role }: { accountId: string; personId: string; role: Role },
 ): Promise<void> {
-  await db
-    .updateTable('memberships')
+  await updateOwnRows(db, 'memberships', accountId)
     .set({ role })
-    .where('account_id', '=', accountId)
     .where('person_id', '=', personId)
     .execute();
   await endInvitationsOf(db, { accountId, personId, held: role });
@@ -150,11 +149,7 @@ export async function deleteMembership(
 ): Promise<void> {
   await endInvitationsOf(db, { accountId, personId, held: null });
   await dropInvitationsTo(db, { accountId, personId });
-  await db
-    .deleteFrom('memberships')
-    .where('account_id', '=', accountId)
-    .where('person_id', '=', personId)
-    .execute();
+  await deleteOwnRows(db, 'memberships', accountId).where('person_id', '=', personId).execute();
   await db
     .deleteFrom('people')
     .where('id', '=', personId)

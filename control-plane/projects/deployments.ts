@@ -11,6 +11,7 @@ import type {
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import type { Services } from '../core/services.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { aliveReplicas } from '../replicas/index.ts';
@@ -232,14 +233,10 @@ export class Deployments implements AsyncDisposable {
     if (work?.row.account_id === accountId && work.row.logical_id === logicalId) {
       return deploymentToWire(work.row, work.progress);
     }
-    const row = await this.#services.db
-      .selectFrom('deployments')
-      .selectAll()
-      .where('account_id', '=', accountId)
+    const row = await ownRows(this.#services.db, 'deployments', accountId)
       .where('logical_id', '=', logicalId)
       .where('id', '=', id)
-      .executeTakeFirst();
-    if (row === undefined) throw notFound('deployment', id);
+      .executeTakeFirstOrThrow(() => notFound('deployment', id));
     return deploymentToWire(row);
   }
 
@@ -254,10 +251,8 @@ export class Deployments implements AsyncDisposable {
       // Before the row: on SQLite its change waits for the end of the transaction.
       work.controller.abort(new Superseded());
     }
-    await db
-      .updateTable('deployments')
+    await updateOwnRows(db, 'deployments', accountId)
       .set({ cancel_requested_at: now })
-      .where('account_id', '=', accountId)
       .where('id', '=', id)
       .where('ended_at', 'is', null)
       .where('cancel_requested_at', 'is', null)

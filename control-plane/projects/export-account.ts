@@ -10,6 +10,7 @@ import type {
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import { statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { fromFlag } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import { type Fields, type Kind, kinds, type Reading, type Stored } from './kinds/index.ts';
 import { keyOf } from './references.ts';
 import { findProject, type LinkRow, linksOf } from './store.ts';
@@ -166,12 +167,7 @@ async function subscriptionsIn(
   { services: { db }, accountId }: Reading,
   refer: Refer,
 ): Promise<ProjectResource[]> {
-  const rows = await db
-    .selectFrom('alert_subscriptions')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .orderBy('id')
-    .execute();
+  const rows = await ownRows(db, 'alert_subscriptions', accountId).orderBy('id').execute();
   return rows.flatMap((row): ProjectResource[] => {
     const [field, type, id] =
       row.check_id === null

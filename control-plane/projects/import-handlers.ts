@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { projectImportRoutes } from '@monitor/shared/contract/compatibility/imports.ts';
 import type { Services } from '../core/services.ts';
 import { toTimestamp } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import { takenField } from '../errors/api-error.ts';
 import type { Handlers } from '../http/implement.ts';
 import {
@@ -24,10 +25,7 @@ export function projectImportHandlers(services: Services): Handlers<typeof proje
   const { db } = services;
   return {
     listProjects: async (_input, { principal }) => {
-      const rows = await db
-        .selectFrom('projects')
-        .selectAll()
-        .where('account_id', '=', principal.accountId)
+      const rows = await ownRows(db, 'projects', principal.accountId)
         .orderBy('logical_id')
         .execute();
       return rows.map(toWire);

@@ -10,6 +10,7 @@ import type {
 import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
 import type { Services } from '../core/services.ts';
 import { fromFlag, fromJson, toTimestamp } from '../db/columns.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
 import { lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
@@ -160,12 +161,7 @@ async function relationsOf(
   names: Names,
 ): Promise<Found[]> {
   const isFound = new Set(found.map(({ type, linkedAs }) => keyOf(type, linkedAs)));
-  const rows = await db
-    .selectFrom('alert_subscriptions')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .orderBy('id')
-    .execute();
+  const rows = await ownRows(db, 'alert_subscriptions', accountId).orderBy('id').execute();
   const subscriptions = rows.flatMap((row): Found[] => {
     const target = row.check_id ?? String(row.group_id);
     const type = row.check_id === null ? 'check-group' : 'check';
@@ -331,17 +327,11 @@ async function withPlan<T>(
       .select('projects.logical_id')
       .where('import_plans.account_id', '=', accountId)
       .where('import_plans.id', '=', id)
-      .executeTakeFirst();
-    if (project === undefined) throw notFound('import plan', id);
+      .executeTakeFirstOrThrow(() => notFound('import plan', id));
     await lockProject(db, accountId, project.logical_id, { takesOver: true });
     const row = await lockRows(
-      db
-        .selectFrom('import_plans')
-        .selectAll()
-        .where('account_id', '=', accountId)
-        .where('id', '=', id),
-    ).executeTakeFirst();
-    if (row === undefined) throw notFound('import plan', id);
+      ownRows(db, 'import_plans', accountId).where('id', '=', id),
+    ).executeTakeFirstOrThrow(() => notFound('import plan', id));
     return change(db, row, fromJson<Planned[]>(row.resources_json));
   });
 }
@@ -353,10 +343,8 @@ async function mark(
   row: PlanRow,
   changes: { applied_at: number } | { committed_at: number },
 ): Promise<ImportPlanWire> {
-  await db
-    .updateTable('import_plans')
+  await updateOwnRows(db, 'import_plans', row.account_id)
     .set(changes)
-    .where('account_id', '=', row.account_id)
     .where('id', '=', row.id)
     .execute();
   return planToWire({ ...row, ...changes });
@@ -440,10 +428,8 @@ export function commitPlan(
     if (row.applied_at === null) throw outOfOrder('the import plan is not applied yet');
     if (row.committed_at !== null) return planToWire(row);
     for (const link of await linksOfPlan(db, row, planned)) {
-      await db
-        .updateTable('project_resources')
+      await updateOwnRows(db, 'project_resources', accountId)
         .set({ is_uncommitted: 0 })
-        .where('account_id', '=', accountId)
         .where('id', '=', link)
         .execute();
     }
@@ -455,11 +441,7 @@ export function cancelPlan(services: Services, accountId: string, id: string): P
   return withPlan(services, accountId, id, async (db, row, planned) => {
     if (row.committed_at !== null) throw outOfOrder('the import plan is committed already');
     await unlink(db, accountId, await linksOfPlan(db, row, planned));
-    await db
-      .deleteFrom('import_plans')
-      .where('account_id', '=', accountId)
-      .where('id', '=', id)
-      .execute();
+    await deleteOwnRows(db, 'import_plans', accountId).where('id', '=', id).execute();
   });
 }
 
@@ -469,12 +451,7 @@ export async function listPlans(
   { onlyUnapplied, onlyUncommitted }: { onlyUnapplied: boolean; onlyUncommitted: boolean },
   project?: ProjectRow,
 ): Promise<ImportPlanWire[]> {
-  let rows = db
-    .selectFrom('import_plans')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .orderBy('created_at')
-    .orderBy('id');
+  let rows = ownRows(db, 'import_plans', accountId).orderBy('created_at').orderBy('id');
   if (project !== undefined) rows = rows.where('project_id', '=', project.id);
   if (onlyUnapplied) rows = rows.where('applied_at', 'is', null);
   if (onlyUncommitted) rows = rows.where('committed_at', 'is', null);

@@ -8,6 +8,7 @@ import type {
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import type { Services } from '../core/services.ts';
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
 import { lockKeys } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
 import type { ProjectResourcesTable, ProjectsTable } from './tables.ts';
@@ -46,12 +47,7 @@ export function findProject(
   accountId: string,
   logicalId: string,
 ): Promise<ProjectRow | undefined> {
-  return db
-    .selectFrom('projects')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('logical_id', '=', logicalId)
-    .executeTakeFirst();
+  return ownRows(db, 'projects', accountId).where('logical_id', '=', logicalId).executeTakeFirst();
 }
 
 export async function insertProject(
@@ -81,29 +77,17 @@ export async function saveProject(
   const { name, repoUrl = before.repo_url } = given;
   if (before.name === name && before.repo_url === repoUrl) return before;
   const changes = { name, repo_url: repoUrl, updated_at: clock.now() };
-  await db
-    .updateTable('projects')
-    .set(changes)
-    .where('account_id', '=', accountId)
-    .where('id', '=', before.id)
-    .execute();
+  await updateOwnRows(db, 'projects', accountId).set(changes).where('id', '=', before.id).execute();
   return { ...before, ...changes };
 }
 
 export async function deleteProjectRow(db: Kysely<Database>, row: ProjectRow): Promise<void> {
-  await db
-    .deleteFrom('projects')
-    .where('account_id', '=', row.account_id)
-    .where('id', '=', row.id)
-    .execute();
+  await deleteOwnRows(db, 'projects', row.account_id).where('id', '=', row.id).execute();
 }
 
 /** What a project owns, in the order in which it came to it. */
 export function linksOf(db: Kysely<Database>, row: ProjectRow): Promise<LinkRow[]> {
-  return db
-    .selectFrom('project_resources')
-    .selectAll()
-    .where('account_id', '=', row.account_id)
+  return ownRows(db, 'project_resources', row.account_id)
     .where('project_id', '=', row.id)
     .orderBy('id')
     .execute();
@@ -148,10 +132,8 @@ export async function relink(
   { id, account_id: accountId }: LinkRow,
   changes: { physical_id: string } | { logical_id: string; is_uncommitted: 0 },
 ): Promise<void> {
-  await db
-    .updateTable('project_resources')
+  await updateOwnRows(db, 'project_resources', accountId)
     .set(changes)
-    .where('account_id', '=', accountId)
     .where('id', '=', id)
     .execute();
 }
@@ -163,9 +145,7 @@ export async function unlink(
 ): Promise<void> {
   // SQLite takes some thousand values in a statement.
   for (let at = 0; at < ids.length; at += 1_000) {
-    await db
-      .deleteFrom('project_resources')
-      .where('account_id', '=', accountId)
+    await deleteOwnRows(db, 'project_resources', accountId)
       .where('id', 'in', ids.slice(at, at + 1_000))
       .execute();
   }

@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { RunSource } from '@monitor/shared/contract/check-trigger.ts';
 import { checkTypes, type CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { fromFlag } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import { eachOf, idIn } from '../db/expressions.ts';
 import { dayAt, daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
@@ -190,12 +191,7 @@ export async function findSession(
   accountId: string,
   id: string,
 ): Promise<SessionRow | undefined> {
-  return db
-    .selectFrom('check_sessions')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  return ownRows(db, 'check_sessions', accountId).where('id', '=', id).executeTakeFirst();
 }
 
 /** The runs of a session with their results so far. */
@@ -228,10 +224,7 @@ export async function runsOfSession(
     const results =
       run.row_id === null
         ? []
-        : await db
-            .selectFrom('check_results')
-            .selectAll()
-            .where('account_id', '=', session.account_id)
+        : await ownRows(db, 'check_results', session.account_id)
             .where('check_run_id', '=', run.row_id)
             .where(isOfDays('check_results', daysOf([run.run_day])))
             .where('result_type', '!=', 'LATE')

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
+import { ownRows } from '../db/own-rows.ts';
 import { type CheckRow, effectiveAmong, groupsOf } from '../checks/index.ts';
 import { isRunnable } from './check-sessions.ts';
 
@@ -19,7 +20,7 @@ export async function findTriggeredChecks(
   accountId: string,
   { matchTags, checkId }: TriggerTarget,
 ): Promise<CheckRow[]> {
-  let query = db.selectFrom('checks').selectAll().where('account_id', '=', accountId);
+  let query = ownRows(db, 'checks', accountId);
   if (checkId !== undefined) query = query.where('id', 'in', checkId.length > 0 ? checkId : ['']);
   const rows = await query.orderBy('created_at').orderBy('id').execute();
   const groups = await groupsOf(db, accountId, rows);

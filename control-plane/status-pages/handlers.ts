@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { notFound } from '../errors/api-error.ts';
 import { readCursorPage } from '../db/page.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { Handlers } from '../http/implement.ts';
 import { subscribeAll } from './subscribers/subscribe.ts';
@@ -27,11 +28,11 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
   const { db, clock, commits, outbox, domains, newId } = services;
 
   const pagesOf = (unit: Kysely<Database>, accountId: string) =>
-    unit.selectFrom('status_pages').selectAll().where('account_id', '=', accountId);
+    ownRows(unit, 'status_pages', accountId);
   const get = async (unit: Kysely<Database>, accountId: string, id: string) => {
-    const row = await pagesOf(unit, accountId).where('id', '=', id).executeTakeFirst();
-    if (row === undefined) throw notFound('status page', id);
-    return row;
+    return pagesOf(unit, accountId)
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow(() => notFound('status page', id));
   };
   const present = async (unit: Kysely<Database>, row: StatusPageRow) => {
     const [wire] = await presentStatusPages({ db: unit, domains }, row.account_id, [row]);
@@ -91,10 +92,8 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
           ...(await toDomainColumns(unit, services, body, before)),
           updated_at: now,
         };
-        await unit
-          .updateTable('status_pages')
+        await updateOwnRows(unit, 'status_pages', accountId)
           .set(changes)
-          .where('account_id', '=', accountId)
           .where('id', '=', before.id)
           .execute();
         await replaceCards(unit, before, body.cards, { newId, now });
@@ -106,11 +105,7 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
         const { accountId } = principal;
         const page = await get(unit, accountId, params.statusPageId);
         await dropMessagesOfPage(unit, accountId, page.id);
-        await unit
-          .deleteFrom('status_pages')
-          .where('account_id', '=', accountId)
-          .where('id', '=', page.id)
-          .execute();
+        await deleteOwnRows(unit, 'status_pages', accountId).where('id', '=', page.id).execute();
         return undefined;
       }),
 
@@ -135,10 +130,7 @@ export function statusPageHandlers(services: Services): Handlers<typeof statusPa
 
     listSubscriptions: async ({ params }, { principal }) => {
       const page = await get(db, principal.accountId, params.statusPageId);
-      const rows = await db
-        .selectFrom('status_page_subscriptions')
-        .selectAll()
-        .where('account_id', '=', principal.accountId)
+      const rows = await ownRows(db, 'status_page_subscriptions', principal.accountId)
         .where('status_page_id', '=', page.id)
         .orderBy('created_at')
         .orderBy('address')

@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { StatusPagePreviewBody } from '@monitor/shared/contract/status-page.ts';
 import { eachOf } from '../db/expressions.ts';
+import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import { choicesOfPage } from './choices.ts';
@@ -35,12 +36,7 @@ async function cardsOf(
   const rows =
     ids.length === 0
       ? []
-      : await db
-          .selectFrom('services')
-          .selectAll()
-          .where('account_id', '=', accountId)
-          .where('id', 'in', eachOf(ids))
-          .execute();
+      : await ownRows(db, 'services', accountId).where('id', 'in', eachOf(ids)).execute();
   const known = new Map(rows.map((row) => [row.id, row]));
   let left = maxServices;
   return given.map(({ name, services }, index) => ({

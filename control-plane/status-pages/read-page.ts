@@ -1,6 +1,7 @@
 /** Reads the facts of a status page. */
 import type { Kysely, Selectable } from 'kysely';
 import { fromFlag, fromJson } from '../db/columns.ts';
+import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { StatusPagesTable } from './tables.ts';
 import type { CardFacts, PageFacts, PageLook } from './view/facts.ts';
@@ -54,10 +55,7 @@ function findPage(db: Kysely<Database>, address: PageAddress): Promise<Row | und
 }
 
 async function readCards(db: Kysely<Database>, page: Row): Promise<CardFacts[]> {
-  const cards = await db
-    .selectFrom('status_page_cards')
-    .selectAll()
-    .where('account_id', '=', page.account_id)
+  const cards = await ownRows(db, 'status_page_cards', page.account_id)
     .where('status_page_id', '=', page.id)
     .orderBy('position')
     .execute();

@@ -1,6 +1,7 @@
 /** Privacy of pages. */
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 import type { Services } from '../core/services.ts';
 
 /** Makes a page private with the hash of a password, or public with null. All sessions end. */
@@ -11,15 +12,13 @@ export function setPassword(
   hash: string | null,
 ): Promise<void> {
   return commits.run(async (unit) => {
-    const { numUpdatedRows } = await unit
-      .updateTable('status_pages')
+    const { numUpdatedRows } = await updateOwnRows(unit, 'status_pages', accountId)
       .set((set) => ({
         is_private: toFlag(hash !== null),
         password_hash: hash,
         password_version: set('password_version', '+', 1),
         updated_at: clock.now(),
       }))
-      .where('account_id', '=', accountId)
       .where('id', '=', id)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) throw notFound('status page', id);

@@ -8,6 +8,7 @@ import type {
 } from '@monitor/shared/contract/status-page.ts';
 import { invalidField } from '../errors/api-error.ts';
 import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { deleteOwnRows, ownRows } from '../db/own-rows.ts';
 import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import type {
@@ -144,10 +145,7 @@ export async function presentStatusPages(
 ): Promise<Wire[]> {
   if (rows.length === 0) return [];
   const pageIds = rows.map(({ id }) => id);
-  const cards = await db
-    .selectFrom('status_page_cards')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  const cards = await ownRows(db, 'status_page_cards', accountId)
     .where('status_page_id', 'in', pageIds)
     .orderBy('position')
     .execute();
@@ -210,17 +208,12 @@ export async function replaceCards(
     'cards',
     cards.flatMap(({ services }) => services),
   );
-  const before = await db
-    .selectFrom('status_page_cards')
-    .selectAll()
-    .where('account_id', '=', page.account_id)
+  const before = await ownRows(db, 'status_page_cards', page.account_id)
     .where('status_page_id', '=', page.id)
     .execute();
   const kept = new Map(before.map((card) => [card.id, card]));
   const written = new Set<string>();
-  await db
-    .deleteFrom('status_page_cards')
-    .where('account_id', '=', page.account_id)
+  await deleteOwnRows(db, 'status_page_cards', page.account_id)
     .where('status_page_id', '=', page.id)
     .execute();
   for (const [position, { id, name, services }] of cards.entries()) {

@@ -5,6 +5,7 @@ import type { apiKey, apiKeyRoutes } from '@monitor/shared/contract/account.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { invalidField, notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { updateOwnRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import { inTransaction } from '../../db/unit.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
@@ -41,9 +42,9 @@ const livingKeys = (db: Kysely<Database>, accountId: string) =>
     .where('api_keys.revoked_at', 'is', null);
 
 async function getKey(db: Kysely<Database>, accountId: string, id: string): Promise<KeyRow> {
-  const row = await livingKeys(db, accountId).where('api_keys.id', '=', id).executeTakeFirst();
-  if (row === undefined) throw notFound('key', id);
-  return row;
+  return livingKeys(db, accountId)
+    .where('api_keys.id', '=', id)
+    .executeTakeFirstOrThrow(() => notFound('key', id));
 }
 
 export function apiKeyHandlers(
@@ -70,12 +71,7 @@ export function apiKeyHandlers(
       const granted = { accountId, maker: makerOf(principal) };
       await requireGrant(unit, granted, before.role as Role);
       const values = after(before);
-      await unit
-        .updateTable('api_keys')
-        .set(values)
-        .where('account_id', '=', accountId)
-        .where('id', '=', id)
-        .execute();
+      await updateOwnRows(unit, 'api_keys', accountId).set(values).where('id', '=', id).execute();
       return { ...before, ...values };
     });
     keys.forget();

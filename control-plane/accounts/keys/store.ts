@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import type { Database } from '../../db/tables.ts';
+import { updateOwnRows } from '../../db/own-rows.ts';
 import { databaseFailure } from '../../db/failure.ts';
 import type {
   ApiPrincipal,
@@ -373,10 +374,8 @@ export async function revokeKeysMadeBy(
   { db, clock }: Pick<KeyDeps, 'db' | 'clock'>,
   { accountId, personId }: { accountId: string; personId: string },
 ): Promise<void> {
-  await db
-    .updateTable('api_keys')
+  await updateOwnRows(db, 'api_keys', accountId)
     .set({ revoked_at: clock.now() })
-    .where('account_id', '=', accountId)
     .where('made_by', '=', personId)
     .where('revoked_at', 'is', null)
     .execute();
@@ -391,10 +390,8 @@ export async function revokeLocationKey(
   { accountId, privateLocationId }: { accountId: string; privateLocationId: string },
   keyId: string,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('location_keys')
+  const { numUpdatedRows } = await updateOwnRows(db, 'location_keys', accountId)
     .set({ revoked_at: clock.now() })
-    .where('account_id', '=', accountId)
     .where('private_location_id', '=', privateLocationId)
     .where('id', '=', keyId)
     .where('revoked_at', 'is', null)

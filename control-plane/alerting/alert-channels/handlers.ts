@@ -10,6 +10,7 @@ import {
 import { invalidField, notFound } from '../../errors/api-error.ts';
 import { dropSubscriptionsOf, hasCheck, writeSubscription } from '../../checks/index.ts';
 import { readPage } from '../../db/page.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
@@ -43,13 +44,14 @@ async function checkSubscriber(
     }
     return;
   }
-  const group = await db
+  await db
     .selectFrom('check_groups')
     .select('id')
     .where('account_id', '=', accountId)
     .where('id', '=', groupId ?? -1)
-    .executeTakeFirst();
-  if (group === undefined) throw invalidField('groupId', `has no check group ${groupId ?? 'null'}`);
+    .executeTakeFirstOrThrow(() =>
+      invalidField('groupId', `has no check group ${groupId ?? 'null'}`),
+    );
 }
 
 async function subscribe(
@@ -99,11 +101,7 @@ export function alertChannelHandlers(
   return {
     listAlertChannels: async ({ query }, { principal, setTotal }) => {
       const { accountId, role } = principal;
-      const channels = db
-        .selectFrom('alert_channels')
-        .selectAll()
-        .where('account_id', '=', accountId)
-        .orderBy('id');
+      const channels = ownRows(db, 'alert_channels', accountId).orderBy('id');
       const { rows, total, offset } = await readPage(channels, query);
       setTotal(total, offset, rows.length);
       return presentChannels(services, accountId, rows, role);
@@ -160,10 +158,8 @@ export function alertChannelHandlers(
           config_json: configJson,
           updated_at: clock.now(),
         };
-        await unit
-          .updateTable('alert_channels')
+        await updateOwnRows(unit, 'alert_channels', accountId)
           .set(after)
-          .where('account_id', '=', accountId)
           .where('id', '=', params.id)
           .execute();
         if (subscriptions !== undefined) {
@@ -180,9 +176,7 @@ export function alertChannelHandlers(
       await commits.run(async (unit) => {
         await get(unit, accountId, params.id);
         await abandonNotifications(unit, accountId, params.id);
-        await unit
-          .deleteFrom('alert_channels')
-          .where('account_id', '=', accountId)
+        await deleteOwnRows(unit, 'alert_channels', accountId)
           .where('id', '=', params.id)
           .execute();
       });

@@ -8,6 +8,7 @@ import type {
 } from '@monitor/shared/contract/alert-channel.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import type { AlertChannelsTable } from '../tables.ts';
 import { presentChannelConfig } from '../../core/decide/hidden-values.ts';
@@ -86,10 +87,7 @@ export async function presentChannels(
   role: Role,
 ): Promise<Wire[]> {
   if (rows.length === 0) return [];
-  const subscriptions = await db
-    .selectFrom('alert_subscriptions')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  const subscriptions = await ownRows(db, 'alert_subscriptions', accountId)
     .where(
       'channel_id',
       'in',
@@ -106,10 +104,5 @@ export async function findChannel(
   accountId: string,
   id: number,
 ): Promise<ChannelRow | undefined> {
-  return db
-    .selectFrom('alert_channels')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  return ownRows(db, 'alert_channels', accountId).where('id', '=', id).executeTakeFirst();
 }

@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { alertDecision } from '@monitor/shared/contract/alert-decision.ts';
 import { fromJson, toTimestamp } from '../../db/columns.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import { idOf, textOfId } from '../../db/expressions.ts';
 import { isOfCheck } from '../../results/index.ts';
 import type { AlertDecisionsTable } from '../tables.ts';
@@ -98,10 +99,7 @@ export function decisionsOf(
   checkId: string,
   { from, to, checkResultId }: DecisionFilter,
 ) {
-  let found = db
-    .selectFrom('alert_decisions')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  let found = ownRows(db, 'alert_decisions', accountId)
     .where('check_id', '=', checkId)
     .where('decided_at', '>=', from)
     .where('decided_at', '<', to)
@@ -128,10 +126,7 @@ async function decisionOfTick(
   checkId: string,
   scheduledFor: number,
 ): Promise<Row | undefined> {
-  return db
-    .selectFrom('alert_decisions')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  return ownRows(db, 'alert_decisions', accountId)
     .where('check_result_id', 'in', (results) =>
       results
         .selectFrom('check_runs')

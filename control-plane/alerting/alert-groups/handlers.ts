@@ -2,15 +2,16 @@
 import type { alertGroupRoutes } from '@monitor/shared/contract/alert-group.ts';
 import type { Services } from '../../core/services.ts';
 import { readPage } from '../../db/page.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { groupsOf, toGroup, toGroupedAlert } from './store.ts';
 
 export function alertGroupHandlers({ db }: Services): Handlers<typeof alertGroupRoutes> {
   const get = async (accountId: string, id: string) => {
-    const row = await groupsOf(db, accountId).where('id', '=', id).executeTakeFirst();
-    if (row === undefined) throw notFound('alert group', id);
-    return row;
+    return groupsOf(db, accountId)
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow(() => notFound('alert group', id));
   };
 
   return {
@@ -32,10 +33,7 @@ export function alertGroupHandlers({ db }: Services): Handlers<typeof alertGroup
 
     listAlertsOfGroup: async ({ params, query }, { principal, setTotal }) => {
       await get(principal.accountId, params.id);
-      const alerts = db
-        .selectFrom('grouped_alerts')
-        .selectAll()
-        .where('account_id', '=', principal.accountId)
+      const alerts = ownRows(db, 'grouped_alerts', principal.accountId)
         .where('group_id', '=', params.id)
         .orderBy('seq', 'desc');
       const { rows, total, offset } = await readPage(alerts, query);

@@ -9,6 +9,7 @@ import {
 import { sixHoursMs } from '@monitor/shared/contract/check-result-routes.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import { readPage } from '../../db/page.ts';
 import type { CheckAlertsTable } from '../tables.ts';
 import type { CallContext } from '../../http/call-context.ts';
@@ -60,10 +61,7 @@ export function alertHandlers({ db, clock, secrets }: Services): Handlers<typeof
     checkId?: string,
   ): Promise<Alert[]> => {
     const { open: isOpen = false, alertGroupId } = query;
-    let found = db
-      .selectFrom('check_alerts')
-      .selectAll()
-      .where('account_id', '=', principal.accountId)
+    let found = ownRows(db, 'check_alerts', principal.accountId)
       .orderBy('created_at', 'desc')
       .orderBy('seq', 'desc');
     if (checkId !== undefined) found = found.where('check_id', '=', checkId);
@@ -93,10 +91,7 @@ export function alertHandlers({ db, clock, secrets }: Services): Handlers<typeof
   return {
     listAlertNotifications: async ({ query }, { principal, setTotal }) => {
       const { from, to } = windowOf(query, clock.now(), notificationWindowMs);
-      let sent = db
-        .selectFrom('alert_notifications')
-        .selectAll()
-        .where('account_id', '=', principal.accountId)
+      let sent = ownRows(db, 'alert_notifications', principal.accountId)
         .where('sent_at', '>=', from)
         .where('sent_at', '<', to)
         .orderBy('sent_at', 'desc')

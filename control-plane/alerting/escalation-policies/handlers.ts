@@ -5,6 +5,7 @@ import { listAccounts } from '../../accounts/index.ts';
 import { noteHeld, usersOfPolicy } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import { lockRows } from '../../db/lock.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import { readPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
 import { ApiError, invalidField, notFound } from '../../errors/api-error.ts';
@@ -83,16 +84,13 @@ export function escalationPolicyHandlers(
     return row;
   };
   const lock = async (unit: Kysely<Database>, accountId: string, id: string) => {
-    const row = await lockRows(policyById(unit, accountId, id)).executeTakeFirst();
-    if (row === undefined) throw notFound('escalation policy', id);
-    return row;
+    return lockRows(policyById(unit, accountId, id)).executeTakeFirstOrThrow(() =>
+      notFound('escalation policy', id),
+    );
   };
   return {
     listEscalationPolicies: async ({ query }, { principal, setTotal }) => {
-      const policies = db
-        .selectFrom('escalation_policies')
-        .selectAll()
-        .where('account_id', '=', principal.accountId)
+      const policies = ownRows(db, 'escalation_policies', principal.accountId)
         .orderBy('name')
         .orderBy('id');
       const { rows, total, offset } = await readPage(policies, query);
@@ -127,10 +125,8 @@ export function escalationPolicyHandlers(
         const before = await lock(unit, accountId, params.id);
         const fields = { ...fieldsOfPolicy(before), ...body };
         await checkTargets(unit, accountId, fields);
-        return unit
-          .updateTable('escalation_policies')
+        return updateOwnRows(unit, 'escalation_policies', accountId)
           .set({ ...toPolicyColumns(fields), updated_at: clock.now() })
-          .where('account_id', '=', accountId)
           .where('id', '=', params.id)
           .returningAll()
           .executeTakeFirstOrThrow();
@@ -141,9 +137,7 @@ export function escalationPolicyHandlers(
     deleteEscalationPolicy: async ({ params }, { principal: { accountId } }) => {
       await commits.run(async (unit) => {
         await refuseUsed(unit, accountId, await lock(unit, accountId, params.id));
-        await unit
-          .deleteFrom('escalation_policies')
-          .where('account_id', '=', accountId)
+        await deleteOwnRows(unit, 'escalation_policies', accountId)
           .where('id', '=', params.id)
           .execute();
       });

@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { escalationPolicy } from '@monitor/shared/contract/escalation-policy.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import type { PolicyFields } from '../decide/escalation.ts';
 import { nextOnCall, onCallAt } from '../decide/rotation.ts';
@@ -19,11 +20,7 @@ export function toPolicyColumns({ name, ...body }: PolicyFields) {
 }
 
 export function policyById(db: Kysely<Database>, accountId: string, id: string) {
-  return db
-    .selectFrom('escalation_policies')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id);
+  return ownRows(db, 'escalation_policies', accountId).where('id', '=', id);
 }
 
 export function findPolicy(

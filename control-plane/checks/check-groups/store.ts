@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { checkGroup, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import { readPage, type Page, type PageRequest } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
 import type { CheckGroupsTable, ChecksTable } from '../tables.ts';
@@ -69,11 +70,7 @@ export function toGroupWire(
 }
 
 export const groupById = (db: Kysely<Database>, accountId: string, id: number) =>
-  db
-    .selectFrom('check_groups')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id);
+  ownRows(db, 'check_groups', accountId).where('id', '=', id);
 
 export function findGroup(
   db: Kysely<Database>,
@@ -97,7 +94,7 @@ export async function listGroups(
   { tags, names }: GroupFilter,
   page: PageRequest,
 ): Promise<Page<GroupRow>> {
-  let query = db.selectFrom('check_groups').selectAll().where('account_id', '=', accountId);
+  let query = ownRows(db, 'check_groups', accountId);
   if (names !== undefined) query = query.where('name', 'in', names);
   if (tags !== undefined) {
     query = query.where('id', 'in', (tagged) =>
@@ -116,10 +113,6 @@ export async function groupsById(
   db: Kysely<Database>,
   accountId: string,
 ): Promise<ReadonlyMap<number, GroupRow>> {
-  const rows = await db
-    .selectFrom('check_groups')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .execute();
+  const rows = await ownRows(db, 'check_groups', accountId).execute();
   return new Map(rows.map((row) => [row.id, row]));
 }

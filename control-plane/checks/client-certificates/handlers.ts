@@ -4,6 +4,7 @@ import type { Selectable } from 'kysely';
 import type { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
 import { invalidField, notFound } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
+import { deleteOwnRows, ownRows } from '../../db/own-rows.ts';
 import type { ClientCertificatesTable } from '../tables.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { changeEnvironment } from '../environment-changed.ts';
@@ -75,8 +76,7 @@ export function clientCertificateHandlers(
   services: Services,
 ): Handlers<typeof clientCertificateRoutes> {
   const { db, clock, newId, secrets } = services;
-  const certificatesOf = (accountId: string) =>
-    db.selectFrom('client_certificates').selectAll().where('account_id', '=', accountId);
+  const certificatesOf = (accountId: string) => ownRows(db, 'client_certificates', accountId);
 
   return {
     listClientCertificates: async (_input, { principal }) => {
@@ -107,17 +107,14 @@ export function clientCertificateHandlers(
     getClientCertificate: async ({ params }, { principal }) => {
       const row = await certificatesOf(principal.accountId)
         .where('id', '=', params.id)
-        .executeTakeFirst();
-      if (row === undefined) throw notFound('client certificate', params.id);
+        .executeTakeFirstOrThrow(() => notFound('client certificate', params.id));
       return toWire(row);
     },
 
     deleteClientCertificate: async ({ params }, { principal }) => {
       const { accountId } = principal;
       await changeEnvironment(services, accountId, async (unit) => {
-        const { numDeletedRows } = await unit
-          .deleteFrom('client_certificates')
-          .where('account_id', '=', accountId)
+        const { numDeletedRows } = await deleteOwnRows(unit, 'client_certificates', accountId)
           .where('id', '=', params.id)
           .executeTakeFirst();
         if (numDeletedRows === 0n) throw notFound('client certificate', params.id);

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { newBundleKey, type CodeBundleParts } from './store.ts';
+import { updateOwnRows } from '../../db/own-rows.ts';
 
 const nameOfBundle = /^[0-9a-f]{64}\.tgz$/;
 
@@ -23,10 +24,8 @@ async function adoptFile(
     const key = newBundleKey(accountId);
     const body = createReadStream(file);
     await objects.store(key, body, body, async (unit) => {
-      const { numUpdatedRows } = await unit
-        .updateTable('code_bundles')
+      const { numUpdatedRows } = await updateOwnRows(unit, 'code_bundles', accountId)
         .set({ object_key: key })
-        .where('account_id', '=', accountId)
         .where('path', '=', path)
         .where('object_key', 'is', null)
         .executeTakeFirstOrThrow();

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Kysely } from 'kysely';
 import type { ArtifactStore } from '../../core/artifact-store.ts';
 import type { Database } from '../../db/tables.ts';
+import { updateOwnRows } from '../../db/own-rows.ts';
 import { fileOfBundle, type CodeBundleRow } from './store.ts';
 
 interface Places {
@@ -48,10 +49,8 @@ export async function copyBundles(places: Places): Promise<{ copied: number; mis
       continue;
     }
     await to.put(key, stream);
-    await db
-      .updateTable('code_bundles')
+    await updateOwnRows(db, 'code_bundles', row.account_id)
       .set({ object_key: key })
-      .where('account_id', '=', row.account_id)
       .where('path', '=', row.path)
       .execute();
     copied += 1;

@@ -9,6 +9,7 @@ import type { OwnedObjects } from '../../core/artifact-store.ts';
 import type { Config } from '../../core/config.ts';
 import type { Services } from '../../core/services.ts';
 import { fromJson } from '../../db/columns.ts';
+import { ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import { jsonValue } from '../../db/expressions.ts';
 import { lockKeys, lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
@@ -71,10 +72,8 @@ async function writeRow(
   const before = await lockRows(known).executeTakeFirst();
   // It was pruned in between.
   if (before === undefined) return writeRow(db, row);
-  await db
-    .updateTable('code_bundles')
+  await updateOwnRows(db, 'code_bundles', row.account_id)
     .set({ object_key: row.object_key, last_used_at: row.last_used_at })
-    .where('account_id', '=', row.account_id)
     .where('path', '=', row.path)
     .execute();
   return before.object_key;
@@ -208,10 +207,7 @@ export class CodeBundleStore {
 
   /** Undefined for an unknown bundle. */
   find(accountId: string, path: string): Promise<CodeBundleRow | undefined> {
-    return this.#parts.db
-      .selectFrom('code_bundles')
-      .selectAll()
-      .where('account_id', '=', accountId)
+    return ownRows(this.#parts.db, 'code_bundles', accountId)
       .where('path', '=', path)
       .executeTakeFirst();
   }
@@ -222,10 +218,8 @@ export class CodeBundleStore {
     path: string,
   ): Promise<{ stream: Readable; row: CodeBundleRow } | undefined> {
     const { clock, db, folder, objects } = this.#parts;
-    const row = await db
-      .updateTable('code_bundles')
+    const row = await updateOwnRows(db, 'code_bundles', accountId)
       .set({ last_used_at: clock.now() })
-      .where('account_id', '=', accountId)
       .where('path', '=', path)
       .returningAll()
       .executeTakeFirst();

@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely';
 import type { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import { readPage } from '../../db/page.ts';
 import type { SnippetsTable } from '../tables.ts';
 import type { Handlers } from '../../http/implement.ts';
@@ -24,11 +25,7 @@ export function snippetHandlers(services: Services): Handlers<typeof snippetRout
   const { db, clock } = services;
   return {
     listSnippets: async ({ query }, { principal, setTotal }) => {
-      const snippets = db
-        .selectFrom('snippets')
-        .selectAll()
-        .where('account_id', '=', principal.accountId)
-        .orderBy('id');
+      const snippets = ownRows(db, 'snippets', principal.accountId).orderBy('id');
       const { rows, total, offset } = await readPage(snippets, query);
       setTotal(total, offset, rows.length);
       return rows.map(toWire);
@@ -48,37 +45,27 @@ export function snippetHandlers(services: Services): Handlers<typeof snippetRout
     },
 
     getSnippet: async ({ params }, { principal }) => {
-      const row = await db
-        .selectFrom('snippets')
-        .selectAll()
-        .where('account_id', '=', principal.accountId)
+      const row = await ownRows(db, 'snippets', principal.accountId)
         .where('id', '=', params.id)
-        .executeTakeFirst();
-      if (row === undefined) throw notFound('snippet', String(params.id));
+        .executeTakeFirstOrThrow(() => notFound('snippet', String(params.id)));
       return toWire(row);
     },
 
     updateSnippet: async ({ params, body }, { principal }) => {
       const { accountId } = principal;
       const row = await changeEnvironment(services, accountId, async (unit) => {
-        const updated = await unit
-          .updateTable('snippets')
+        return updateOwnRows(unit, 'snippets', accountId)
           .set({ ...body, updated_at: clock.now() })
-          .where('account_id', '=', accountId)
           .where('id', '=', params.id)
           .returningAll()
-          .executeTakeFirst();
-        if (updated === undefined) throw notFound('snippet', String(params.id));
-        return updated;
+          .executeTakeFirstOrThrow(() => notFound('snippet', String(params.id)));
       });
       return toWire(row);
     },
 
     deleteSnippet: async ({ params }, { principal }) => {
       await changeEnvironment(services, principal.accountId, async (unit) => {
-        const { numDeletedRows } = await unit
-          .deleteFrom('snippets')
-          .where('account_id', '=', principal.accountId)
+        const { numDeletedRows } = await deleteOwnRows(unit, 'snippets', principal.accountId)
           .where('id', '=', params.id)
           .executeTakeFirst();
         if (numDeletedRows === 0n) throw notFound('snippet', String(params.id));

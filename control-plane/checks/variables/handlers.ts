@@ -4,6 +4,7 @@ import type { Role } from '@monitor/shared/contract/route.ts';
 import type { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { invalidField, notFound, takenField } from '../../errors/api-error.ts';
 import { fromFlag, toFlag } from '../../db/columns.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import { readPage } from '../../db/page.ts';
 import type { VariablesTable } from '../tables.ts';
 import { isEncryptedVariable } from '../../core/decide/credentials.ts';
@@ -29,20 +30,11 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
   const { db, clock, secrets } = services;
 
   const find = (accountId: string, key: string) =>
-    db
-      .selectFrom('variables')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .where('key', '=', key)
-      .executeTakeFirst();
+    ownRows(db, 'variables', accountId).where('key', '=', key).executeTakeFirst();
 
   return {
     listVariables: async ({ query }, { principal, setTotal }) => {
-      const variables = db
-        .selectFrom('variables')
-        .selectAll()
-        .where('account_id', '=', principal.accountId)
-        .orderBy('key');
+      const variables = ownRows(db, 'variables', principal.accountId).orderBy('key');
       const { rows, total, offset } = await readPage(variables, query);
       setTotal(total, offset, rows.length);
       return rows.map((row) => toWire(row, principal.role, secrets));
@@ -51,7 +43,7 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
     createVariable: async ({ body }, { principal }) => {
       const { accountId } = principal;
       const row = await changeEnvironment(services, accountId, async (unit) => {
-        const created = await unit
+        return unit
           .insertInto('variables')
           .values({
             account_id: accountId,
@@ -64,9 +56,7 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
           })
           .onConflict((conflict) => conflict.doNothing())
           .returningAll()
-          .executeTakeFirst();
-        if (created === undefined) throw takenField('key', body.key);
-        return created;
+          .executeTakeFirstOrThrow(() => takenField('key', body.key));
       });
       return toWire(row, principal.role, secrets);
     },
@@ -101,10 +91,8 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
         updated_at: clock.now(),
       };
       await changeEnvironment(services, accountId, (unit) =>
-        unit
-          .updateTable('variables')
+        updateOwnRows(unit, 'variables', accountId)
           .set(after)
-          .where('account_id', '=', accountId)
           .where('key', '=', params.key)
           .execute(),
       );
@@ -114,9 +102,7 @@ export function variableHandlers(services: Services): Handlers<typeof variableRo
     deleteVariable: async ({ params }, { principal }) => {
       const { accountId } = principal;
       await changeEnvironment(services, accountId, async (unit) => {
-        const { numDeletedRows } = await unit
-          .deleteFrom('variables')
-          .where('account_id', '=', accountId)
+        const { numDeletedRows } = await deleteOwnRows(unit, 'variables', accountId)
           .where('key', '=', params.key)
           .executeTakeFirst();
         if (numDeletedRows === 0n) throw notFound('variable', params.key);

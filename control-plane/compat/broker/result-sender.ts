@@ -10,6 +10,7 @@ import type { CheckResult } from '@monitor/shared/contract/check-result-routes.t
 import type { Services } from '../../core/services.ts';
 import type { Bus } from '../../core/bus.ts';
 import { eachOf } from '../../db/expressions.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import { findCheckResult, readableResult } from '../../results/index.ts';
 import {
@@ -214,10 +215,7 @@ export class ResultSender implements Disposable {
 
   /** The session as it is stored; null when it is gone. */
   async #current(watched: Watched): Promise<TestSessionRow | null> {
-    const row = await this.#parts.services.db
-      .selectFrom('test_sessions')
-      .selectAll()
-      .where('account_id', '=', watched.accountId)
+    const row = await ownRows(this.#parts.services.db, 'test_sessions', watched.accountId)
       .where('id', '=', watched.session?.id ?? '')
       .executeTakeFirst();
     watched.session = row ?? null;

@@ -171,8 +171,7 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
       .select('id')
       .where('account_id', '=', accountId)
       .where('slug_name', '=', location)
-      .executeTakeFirst();
-    if (row === undefined) throw invalidField('runLocation', `has no location "${location}"`);
+      .executeTakeFirstOrThrow(() => invalidField('runLocation', `has no location "${location}"`));
     return { location, private_location_id: row.id };
   };
 

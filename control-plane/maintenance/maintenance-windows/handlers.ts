@@ -2,6 +2,7 @@
 import type { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp } from '../../db/columns.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import { readPage } from '../../db/page.ts';
 import {
   listedOccurrence,
@@ -61,11 +62,7 @@ export function maintenanceWindowHandlers(
 
   return {
     listMaintenanceWindows: async ({ query }, { principal, setTotal }) => {
-      let windows = db
-        .selectFrom('maintenance_windows')
-        .selectAll()
-        .where('account_id', '=', principal.accountId)
-        .orderBy('id');
+      let windows = ownRows(db, 'maintenance_windows', principal.accountId).orderBy('id');
       for (const field of ['startsAt', 'endsAt'] as const) {
         for (const bound of ['gt', 'gte', 'lt', 'lte'] as const) {
           const instant = query[`${field}[${bound}]`];

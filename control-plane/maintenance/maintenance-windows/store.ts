@@ -1,6 +1,7 @@
 /** Stored maintenance windows: rows ↔ versions of windows. */
 import type { Kysely, Selectable } from 'kysely';
 import { fromFlag, fromJson } from '../../db/columns.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
 import type { MaintenanceWindowsTable } from '../tables.ts';
@@ -140,10 +141,5 @@ export async function findWindow(
   accountId: string,
   id: number,
 ): Promise<WindowRow | undefined> {
-  return db
-    .selectFrom('maintenance_windows')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  return ownRows(db, 'maintenance_windows', accountId).where('id', '=', id).executeTakeFirst();
 }

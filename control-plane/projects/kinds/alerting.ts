@@ -4,44 +4,40 @@ import {
   type AlertChannelType,
 } from '@monitor/shared/contract/alert-channel.ts';
 import { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-policy.ts';
-import { roleOf } from '@monitor/shared/contract/route.ts';
 import {
   alertChannelHandlers,
   escalationPolicyHandlers,
   fieldsOfPolicy,
   preferencesOf,
 } from '../../alerting/index.ts';
-import type { Services } from '../../core/services.ts';
 import { fromJson } from '../../db/columns.ts';
 import { type References } from '../references.ts';
 import {
+  byNumber,
+  byText,
   type Fields,
-  inputOf,
   type Kind,
-  parseBy,
+  kindOf,
   plain,
   refuseSubscriptions,
-  related,
 } from './kind.ts';
 import { rowsOf } from './rows.ts';
 
-/** Their warnings are for people who make a channel by hand. */
-const channelHandlers = (services: Services) => alertChannelHandlers(services, true);
+const channelKind = kindOf(
+  'AlertChannel',
+  alertChannelRoutes.createAlertChannel,
+  // Their warnings are for people who make a channel by hand.
+  ({ services }) => alertChannelHandlers(services, true),
+  byNumber,
+);
 
 export const channels: Kind = {
+  ...channelKind,
   type: 'alert-channel',
   own: ['grouping', 'timezone'],
-  write: (stored) => stored,
-  role: roleOf(alertChannelRoutes.createAlertChannel),
-  parse(payload, references) {
+  parse(payload, references, slugs) {
     refuseSubscriptions(payload, 'subscriptions');
-    const { createAlertChannel: route } = alertChannelRoutes;
-    const { subscriptions: _none, ...body } = parseBy(
-      route.body,
-      payload,
-      related(route),
-      references,
-    );
+    const { subscriptions: _none, ...body } = channelKind.parse(payload, references, slugs);
     return body;
   },
   async read(unit, ids) {
@@ -57,58 +53,31 @@ export const channels: Kind = {
       }),
     );
   },
-  async create({ services, call }, body) {
-    return (await channelHandlers(services).createAlertChannel(inputOf({ body }), call)).id;
-  },
-  update({ services, call }, { handle }, body) {
-    return channelHandlers(services).updateAlertChannel(
-      inputOf({ params: { id: Number(handle) }, body }),
-      call,
-    );
-  },
-  remove({ services, call }, { handle }) {
-    return channelHandlers(services).deleteAlertChannel(
-      inputOf({ params: { id: Number(handle) } }),
-      call,
-    );
-  },
   isOther: (stored, body) => stored['type'] !== body['type'],
 };
 
+const policyKind = kindOf(
+  'EscalationPolicy',
+  escalationPolicyRoutes.createEscalationPolicy,
+  ({ services }) => escalationPolicyHandlers(services),
+  byText('id'),
+);
+
 export const policies: Kind = {
+  ...policyKind,
   type: 'escalation-policy',
   isUnknownToClients: true,
-  role: roleOf(escalationPolicyRoutes.createEscalationPolicy),
-  parse(payload, references) {
-    const { createEscalationPolicy: route } = escalationPolicyRoutes;
+  parse(payload, references, slugs) {
     const given = payload['steps'];
     const steps = Array.isArray(given)
       ? given.map((step: unknown, at) => stepOf(step, references, `steps.${at}`))
       : given;
-    return parseBy(route.body, plain({ ...payload, steps }) as Fields, related(route), references);
+    return policyKind.parse(plain({ ...payload, steps }) as Fields, references, slugs);
   },
   async read(unit, ids) {
     const rows = await rowsOf('escalation_policies', unit, ids);
     return new Map(
       rows.map((row) => [row.id, { handle: row.id, fields: { ...fieldsOfPolicy(row) } }]),
-    );
-  },
-  write: (stored) => stored,
-  async create({ services, call }, body) {
-    return (
-      await escalationPolicyHandlers(services).createEscalationPolicy(inputOf({ body }), call)
-    ).id;
-  },
-  update({ services, call }, { handle }, body) {
-    return escalationPolicyHandlers(services).updateEscalationPolicy(
-      inputOf({ params: { id: handle }, body }),
-      call,
-    );
-  },
-  remove({ services, call }, { handle }) {
-    return escalationPolicyHandlers(services).deleteEscalationPolicy(
-      inputOf({ params: { id: handle } }),
-      call,
     );
   },
 };

@@ -1,25 +1,24 @@
 /** Variables and snippets. */
-import { roleOf } from '@monitor/shared/contract/route.ts';
 import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { snippetHandlers, variableHandlers } from '../../checks/index.ts';
 import { isEncryptedVariable } from '../../core/decide/credentials.ts';
 import { fromFlag } from '../../db/columns.ts';
-import { inputOf, type Kind, parseBy, related } from './kind.ts';
+import { byNumber, byText, type Kind, kindOf } from './kind.ts';
 import { rowsOf } from './rows.ts';
 
+const variableKind = kindOf(
+  'Variable',
+  variableRoutes.createVariable,
+  ({ services }) => variableHandlers(services),
+  byText('key'),
+);
+
 export const variables: Kind = {
+  ...variableKind,
   type: 'variable',
   isUnknownToClients: true,
   address: 'key',
-  role: roleOf(variableRoutes.createVariable),
-  parse: (payload, references) =>
-    parseBy(
-      variableRoutes.createVariable.body,
-      payload,
-      related(variableRoutes.createVariable),
-      references,
-    ),
   async read(unit, ids) {
     const { services, accountId } = unit;
     const rows = await rowsOf('variables', unit, ids);
@@ -34,32 +33,22 @@ export const variables: Kind = {
     );
   },
   write: (stored) => (stored['secret'] === true ? { ...stored, value: null } : stored),
-  async create({ services, call }, body) {
-    return (await variableHandlers(services).createVariable(inputOf({ body }), call)).key;
-  },
-  update({ services, call }, { handle }, body) {
-    return variableHandlers(services).updateVariable(
-      inputOf({ params: { key: handle }, body }),
-      call,
-    );
-  },
-  remove({ services, call }, { handle }) {
-    return variableHandlers(services).deleteVariable(inputOf({ params: { key: handle } }), call);
+  async create(unit, body) {
+    await variableKind.create(unit, body);
+    return String(body['key']);
   },
   isOther: (stored, body) => stored['key'] !== body['key'],
 };
 
 export const snippets: Kind = {
+  ...kindOf(
+    'Snippet',
+    snippetRoutes.createSnippet,
+    ({ services }) => snippetHandlers(services),
+    byNumber,
+  ),
   type: 'snippet',
   isUnknownToClients: true,
-  role: roleOf(snippetRoutes.createSnippet),
-  parse: (payload, references) =>
-    parseBy(
-      snippetRoutes.createSnippet.body,
-      payload,
-      related(snippetRoutes.createSnippet),
-      references,
-    ),
   async read(unit, ids) {
     const rows = await rowsOf('snippets', unit, ids);
     return new Map(
@@ -67,22 +56,6 @@ export const snippets: Kind = {
         String(id),
         { handle: String(id), fields: { name, script } },
       ]),
-    );
-  },
-  write: (stored) => stored,
-  async create({ services, call }, body) {
-    return (await snippetHandlers(services).createSnippet(inputOf({ body }), call)).id;
-  },
-  update({ services, call }, { handle }, body) {
-    return snippetHandlers(services).updateSnippet(
-      inputOf({ params: { id: Number(handle) }, body }),
-      call,
-    );
-  },
-  remove({ services, call }, { handle }) {
-    return snippetHandlers(services).deleteSnippet(
-      inputOf({ params: { id: Number(handle) } }),
-      call,
     );
   },
 };

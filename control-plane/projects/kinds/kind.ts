@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
-import { includesRole, type Role, type Route } from '@monitor/shared/contract/route.ts';
+import { includesRole, type Role, roleOf, type Route } from '@monitor/shared/contract/route.ts';
 import type { Services } from '../../core/services.ts';
 import { ApiError, invalidField } from '../../errors/api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
@@ -103,6 +103,39 @@ export function parseBy(
 /** The input of a handler; the schema of its route has parsed the body. */
 export const inputOf = ({ params, body }: { params?: Fields; body?: Fields }): never =>
   ({ params, query: undefined, body }) as never;
+
+type Verb = (input: never, call: CallContext<ApiPrincipal>) => Promise<unknown>;
+
+/** How the routes of a resource name it: by one parameter of the path. */
+export const byText = (name: string) => (handle: string) => ({ [name]: handle });
+export const byNumber = (handle: string) => ({ id: Number(handle) });
+
+/**
+ * What most kinds are: the schema and the role of the route that creates the resource, and the handlers
+ * `create…`, `update…` and `delete…` of its name.
+ */
+export function kindOf<const Name extends string>(
+  name: Name,
+  route: Route & { body: z.ZodType },
+  handlers: (unit: Unit) => Readonly<Record<`${'create' | 'update' | 'delete'}${Name}`, Verb>>,
+  paramsOf: (handle: string) => Fields,
+): Pick<Kind, 'role' | 'parse' | 'write' | 'create' | 'update' | 'remove'> {
+  return {
+    role: roleOf(route),
+    parse: (payload, references) => parseBy(route.body, payload, related(route), references),
+    write: (stored) => stored,
+    async create(unit, body) {
+      const made = await handlers(unit)[`create${name}`](inputOf({ body }), unit.call);
+      return (made as { id: string | number }).id;
+    },
+    update(unit, { handle }, body) {
+      const input = inputOf({ params: paramsOf(handle), body });
+      return handlers(unit)[`update${name}`](input, unit.call);
+    },
+    remove: (unit, { handle }) =>
+      handlers(unit)[`delete${name}`](inputOf({ params: paramsOf(handle) }), unit.call),
+  };
+}
 
 export const related = ({ response }: Route): z.ZodType[] =>
   response === undefined ? [] : [response];

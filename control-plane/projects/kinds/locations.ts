@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
-import { roleOf } from '@monitor/shared/contract/route.ts';
 import type { LocationKeys } from '../../accounts/index.ts';
 import {
   maintenanceWindowHandlers,
@@ -10,7 +9,7 @@ import {
   windowFieldsOf,
 } from '../../maintenance/index.ts';
 import { givenKeysOf, privateLocationHandlers } from '../../scheduling/index.ts';
-import { inputOf, type Kind, parseBy, related, type Unit } from './kind.ts';
+import { byNumber, byText, type Kind, kindOf, type Unit } from './kind.ts';
 import { rowsOf } from './rows.ts';
 
 /** Nobody would see the first key of a location that a project makes: people create it when they need it. */
@@ -19,15 +18,17 @@ const keysOf = ({ services: { afterDeployment } }: Unit): LocationKeys => ({
   forget: afterDeployment.forgetKeys,
 });
 
+const locationKind = kindOf(
+  'PrivateLocation',
+  privateLocationRoutes.createPrivateLocation,
+  (unit) => privateLocationHandlers(unit.services, keysOf(unit)),
+  byText('id'),
+);
+
 export const locations: Kind = {
+  ...locationKind,
   type: 'private-location',
-  write: (stored) => stored,
   address: 'slugName',
-  role: roleOf(privateLocationRoutes.createPrivateLocation),
-  parse(payload, references) {
-    const { createPrivateLocation: route } = privateLocationRoutes;
-    return parseBy(route.body, payload, related(route), references);
-  },
   async read(unit, ids) {
     const { services, accountId } = unit;
     const rows = await rowsOf('private_locations', unit, ids);
@@ -41,30 +42,25 @@ export const locations: Kind = {
       }),
     );
   },
-  async create(unit, body) {
-    const handlers = privateLocationHandlers(unit.services, keysOf(unit));
-    return (await handlers.createPrivateLocation(inputOf({ body }), unit.call)).id;
-  },
-  update(unit, { handle }, { slugName: _same, ...body }) {
-    const handlers = privateLocationHandlers(unit.services, keysOf(unit));
-    return handlers.updatePrivateLocation(inputOf({ params: { id: handle }, body }), unit.call);
-  },
-  remove(unit, { handle }) {
-    const handlers = privateLocationHandlers(unit.services, keysOf(unit));
-    return handlers.deletePrivateLocation(inputOf({ params: { id: handle } }), unit.call);
-  },
+  update: (unit, stored, { slugName: _same, ...body }) => locationKind.update(unit, stored, body),
   isOther: (stored, body) => stored['slugName'] !== body['slugName'],
 };
 
+const windowKind = kindOf(
+  'MaintenanceWindow',
+  maintenanceWindowRoutes.createMaintenanceWindow,
+  ({ services }) => maintenanceWindowHandlers(services),
+  byNumber,
+);
+
 export const windows: Kind = {
+  ...windowKind,
   type: 'maintenance-window',
   own: ['timezone', 'description', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'],
-  write: (stored) => stored,
-  role: roleOf(maintenanceWindowRoutes.createMaintenanceWindow),
-  parse(payload, references) {
-    const { createMaintenanceWindow: route } = maintenanceWindowRoutes;
-    return { tags: null, ...parseBy(route.body, payload, related(route), references) };
-  },
+  parse: (payload, references, slugs) => ({
+    tags: null,
+    ...windowKind.parse(payload, references, slugs),
+  }),
   async read(unit, ids) {
     const rows = await rowsOf('maintenance_windows', unit, ids);
     return new Map(
@@ -74,23 +70,6 @@ export const windows: Kind = {
         const fields = tags.length === 0 ? rest : { ...rest, tags };
         return [String(row.id), { handle: String(row.id), fields }];
       }),
-    );
-  },
-  async create({ services, call }, body) {
-    return (
-      await maintenanceWindowHandlers(services).createMaintenanceWindow(inputOf({ body }), call)
-    ).id;
-  },
-  update({ services, call }, { handle }, body) {
-    return maintenanceWindowHandlers(services).updateMaintenanceWindow(
-      inputOf({ params: { id: Number(handle) }, body }),
-      call,
-    );
-  },
-  remove({ services, call }, { handle }) {
-    return maintenanceWindowHandlers(services).deleteMaintenanceWindow(
-      inputOf({ params: { id: Number(handle) } }),
-      call,
     );
   },
   // Instants may be written in many ways.

@@ -1,6 +1,5 @@
 /** Services, status pages and dashboards. */
 import { dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
-import { roleOf } from '@monitor/shared/contract/route.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import {
   dashboardFieldsOf,
@@ -10,18 +9,22 @@ import {
   statusPageHandlers,
 } from '../../status-pages/index.ts';
 import { type References, refIn } from '../references.ts';
-import { type Fields, inputOf, isEqual, type Kind, parseBy, plain, related } from './kind.ts';
+import { byText, type Fields, isEqual, type Kind, kindOf, plain } from './kind.ts';
 import { rowsOf } from './rows.ts';
 
+const dashboardKind = kindOf(
+  'Dashboard',
+  dashboardRoutes.createDashboard,
+  ({ services }) => dashboardHandlers(services),
+  byText('dashboardId'),
+);
+
 export const dashboards: Kind = {
+  ...dashboardKind,
   type: 'dashboard',
-  write: (stored) => stored,
   address: 'customUrl',
-  role: roleOf(dashboardRoutes.createDashboard),
-  parse(payload, references) {
-    const { createDashboard: route } = dashboardRoutes;
-    const parsed = parseBy(route.body, payload, related(route), references);
-    const { keys, ...body } = parsed;
+  parse(payload, references, slugs) {
+    const { keys, ...body } = dashboardKind.parse(payload, references, slugs);
     if ((keys as unknown[]).length > 0) references.ignored.push('keys');
     return body;
   },
@@ -35,50 +38,20 @@ export const dashboards: Kind = {
       }),
     );
   },
-  async create({ services, call }, body) {
-    const made = { ...body, keys: [] };
-    return (await dashboardHandlers(services).createDashboard(inputOf({ body: made }), call)).id;
-  },
-  update({ services, call }, { handle }, body) {
-    return dashboardHandlers(services).updateDashboard(
-      inputOf({ params: { dashboardId: handle }, body }),
-      call,
-    );
-  },
-  remove({ services, call }, { handle }) {
-    return dashboardHandlers(services).deleteDashboard(
-      inputOf({ params: { dashboardId: handle } }),
-      call,
-    );
-  },
+  create: (unit, body) => dashboardKind.create(unit, { ...body, keys: [] }),
 };
 
 export const pageServices: Kind = {
+  ...kindOf(
+    'Service',
+    serviceRoutes.createService,
+    ({ services }) => serviceHandlers(services),
+    byText('serviceId'),
+  ),
   type: 'status-page-service',
-  write: (stored) => stored,
-  role: roleOf(serviceRoutes.createService),
-  parse(payload, references) {
-    const { createService: route } = serviceRoutes;
-    return parseBy(route.body, payload, related(route), references);
-  },
   async read(unit, ids) {
     const rows = await rowsOf('services', unit, ids);
     return new Map(rows.map(({ id, name }) => [id, { handle: id, fields: { name } }]));
-  },
-  async create({ services, call }, body) {
-    return (await serviceHandlers(services).createService(inputOf({ body }), call)).id;
-  },
-  update({ services, call }, { handle }, body) {
-    return serviceHandlers(services).updateService(
-      inputOf({ params: { serviceId: handle }, body }),
-      call,
-    );
-  },
-  remove({ services, call }, { handle }) {
-    return serviceHandlers(services).deleteService(
-      inputOf({ params: { serviceId: handle } }),
-      call,
-    );
   },
 };
 
@@ -94,22 +67,28 @@ const plainPage = {
   ...{ redirectTo: null, favicon: null, defaultTheme: 'AUTO' },
 };
 
+const pageKind = kindOf(
+  'StatusPage',
+  statusPageRoutes.createStatusPage,
+  ({ services }) => statusPageHandlers(services),
+  byText('statusPageId'),
+);
+
 export const pages: Kind = {
+  ...pageKind,
   type: 'status-page',
   write(stored) {
     const names = ['name', 'url', 'cards', ...Object.keys(plainPage)];
     return Object.fromEntries(names.map((name) => [name, stored[name]]));
   },
   address: 'url',
-  role: roleOf(statusPageRoutes.createStatusPage),
-  parse(payload, references) {
-    const { createStatusPage: route } = statusPageRoutes;
+  parse(payload, references, slugs) {
     const given = payload['cards'];
     const cards = Array.isArray(given)
       ? given.map((card: unknown, at) => cardOf(card, references, `cards.${at}`))
       : given;
     const resolved = plain({ ...plainPage, ...(plain(payload) as Fields), cards }) as Fields;
-    return parseBy(route.body, resolved, related(route), references);
+    return pageKind.parse(resolved, references, slugs);
   },
   async read(unit, ids) {
     const { services, accountId } = unit;
@@ -125,20 +104,10 @@ export const pages: Kind = {
       }),
     );
   },
-  async create({ services, call }, body) {
-    return (await statusPageHandlers(services).createStatusPage(inputOf({ body }), call)).id;
-  },
-  update({ services, call }, { handle, fields }, body) {
-    const before = fields['cards'] as Required<Card>[];
+  update(unit, stored, body) {
+    const before = stored.fields['cards'] as Required<Card>[];
     const cards = keepCardIds(before, body['cards'] as Card[]);
-    const input = { params: { statusPageId: handle }, body: { ...body, cards } };
-    return statusPageHandlers(services).updateStatusPage(inputOf(input), call);
-  },
-  remove({ services, call }, { handle }) {
-    return statusPageHandlers(services).deleteStatusPage(
-      inputOf({ params: { statusPageId: handle } }),
-      call,
-    );
+    return pageKind.update(unit, stored, { ...body, cards });
   },
   isSame(stored, body) {
     const withoutIds = (cards: unknown) =>

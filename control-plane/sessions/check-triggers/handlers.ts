@@ -8,6 +8,7 @@ import {
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { Database } from '../../db/tables.ts';
+import { deleteOwnRows, ownRows } from '../../db/own-rows.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { presentTriggerToken } from '../../core/decide/hidden-values.ts';
 import type { AnonymousPrincipal } from '../../http/authenticate.ts';
@@ -55,20 +56,16 @@ export function checkTriggerHandlers(services: Services): Routes {
     owner: Owner,
   ): Promise<void> => {
     if ('checkId' in owner) return requireCheck(unit, accountId, owner.checkId);
-    const group = await unit
+    await unit
       .selectFrom('check_groups')
       .select('id')
       .where('account_id', '=', accountId)
       .where('id', '=', owner.groupId)
-      .executeTakeFirst();
-    if (group === undefined) throw notFound('check group', String(owner.groupId));
+      .executeTakeFirstOrThrow(() => notFound('check group', String(owner.groupId)));
   };
 
   const find = (accountId: string, owner: Owner) =>
-    db
-      .selectFrom('check_triggers')
-      .selectAll()
-      .where('account_id', '=', accountId)
+    ownRows(db, 'check_triggers', accountId)
       .where(
         'checkId' in owner ? 'check_id' : 'group_id',
         '=',
@@ -109,11 +106,7 @@ export function checkTriggerHandlers(services: Services): Routes {
 
   const remove = async (accountId: string, owner: Owner): Promise<undefined> => {
     const { id } = await get(accountId, owner);
-    await db
-      .deleteFrom('check_triggers')
-      .where('account_id', '=', accountId)
-      .where('id', '=', id)
-      .execute();
+    await deleteOwnRows(db, 'check_triggers', accountId).where('id', '=', id).execute();
     return undefined;
   };
 

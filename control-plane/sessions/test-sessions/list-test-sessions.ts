@@ -1,6 +1,7 @@
 /** Lists of test sessions. */
 import type { Kysely } from 'kysely';
 import { containsIgnoringCase, eachIdOf, eachOf, isOneOf, textOfId } from '../../db/expressions.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import { invalidQuery } from '../../errors/api-error.ts';
 import type { TestResultRow, TestSessionRow } from './store.ts';
@@ -29,11 +30,7 @@ export async function listTestSessions(
 ): Promise<{ rows: TestSessionRow[]; nextId: string | null }> {
   const { from, to, statuses, branches, users, noUsers, providers } = filter;
   const { textSearch, errorGroupId } = filter;
-  let query = db
-    .selectFrom('test_sessions')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('is_recorded', '=', 1);
+  let query = ownRows(db, 'test_sessions', accountId).where('is_recorded', '=', 1);
   if (from !== undefined) query = query.where('started_at', '>=', from);
   if (to !== undefined) query = query.where('started_at', '<', to);
   if (statuses !== undefined) query = query.where('status', 'in', statuses as never);
@@ -66,8 +63,9 @@ export async function listTestSessions(
       .select(['started_at', 'id'])
       .where('account_id', '=', accountId)
       .where('id', '=', nextId)
-      .executeTakeFirst();
-    if (last === undefined) throw invalidQuery('nextId', 'must be the nextId of an earlier page');
+      .executeTakeFirstOrThrow(() =>
+        invalidQuery('nextId', 'must be the nextId of an earlier page'),
+      );
     query = query.where(({ or, and, eb }) =>
       or([
         eb('started_at', '<', last.started_at),

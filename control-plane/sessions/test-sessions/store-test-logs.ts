@@ -2,6 +2,7 @@ import type { LiveLogLine } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Services } from '../../core/services.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { encryptsResults } from '../../scheduling/index.ts';
+import { updateOwnRows } from '../../db/own-rows.ts';
 
 /** Of one run; its result holds more. */
 const maxLogBytes = 4_194_304;
@@ -19,10 +20,8 @@ export async function storeTestLogs(
   const text = JSON.stringify(lines);
   await commits.run(async (db) => {
     if (await encryptsResults(db, { accountId, location })) throw notFound('watched run', runId);
-    const { numUpdatedRows } = await db
-      .updateTable('test_results')
+    const { numUpdatedRows } = await updateOwnRows(db, 'test_results', accountId)
       .set((set) => ({ log_bytes: set('log_bytes', '+', text.length) }))
-      .where('account_id', '=', accountId)
       .where('location', '=', location)
       .where('run_id', '=', runId)
       .where('outcome', 'is', null)

@@ -2,6 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { TestOutcome, TestSessionStatus } from '@monitor/shared/contract/test-session.ts';
 import { fromFlag } from '../../db/columns.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import { eachNumberOf, eachOf, idIn, isOneOf } from '../../db/expressions.ts';
 import { dayAt, daysOf, isOfDays, runDayIn } from '../../db/run-days.ts';
 import type { Database } from '../../db/tables.ts';
@@ -16,12 +17,7 @@ export async function findTestSession(
   accountId: string,
   id: string,
 ): Promise<TestSessionRow | undefined> {
-  return db
-    .selectFrom('test_sessions')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  return ownRows(db, 'test_sessions', accountId).where('id', '=', id).executeTakeFirst();
 }
 
 export async function resultsOfTestSession(
@@ -42,10 +38,7 @@ export async function findTestResult(
   sessionId: string,
   id: string,
 ): Promise<TestResultRow | undefined> {
-  return db
-    .selectFrom('test_results')
-    .selectAll()
-    .where('account_id', '=', accountId)
+  return ownRows(db, 'test_results', accountId)
     .where('session_id', '=', sessionId)
     .where('id', '=', id)
     .executeTakeFirst();
@@ -97,10 +90,7 @@ export async function statesOfRuns(
   const results =
     ended.length === 0
       ? []
-      : await db
-          .selectFrom('check_results')
-          .selectAll()
-          .where('account_id', '=', session.account_id)
+      : await ownRows(db, 'check_results', session.account_id)
           .where(isOneOf('check_run_id', eachNumberOf(ended.map((run) => run.row_id ?? 0))))
           .where(isOfDays('check_results', daysOf(ended.map((run) => run.run_day))))
           .where('result_type', '!=', 'LATE')

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { badgeRoutes } from '@monitor/shared/contract/badge.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { fromFlag, fromJson } from '../../db/columns.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { isKnown } from '../../results/index.ts';
@@ -67,10 +68,7 @@ export function badgeHandlers({ readPool, db: primary }: Services): Handlers<typ
     accountId: string,
     checkId: string,
   ): Promise<CheckState> => {
-    const status = await db
-      .selectFrom('check_statuses')
-      .selectAll()
-      .where('account_id', '=', accountId)
+    const status = await ownRows(db, 'check_statuses', accountId)
       .where('check_id', '=', checkId)
       .executeTakeFirst();
     if (!isKnown(status)) return { state: 'unknown', responseTime: null };

@@ -7,6 +7,7 @@ import type {
 } from '@monitor/shared/contract/dashboard.ts';
 import { invalidField, notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import type { DashboardIncidentsTable, DashboardIncidentUpdatesTable } from '../tables.ts';
 import type { Handlers } from '../../http/implement.ts';
@@ -68,20 +69,12 @@ export function dashboardIncidentHandlers(
   const { db, clock, commits, newId } = services;
 
   const get = async (unit: Kysely<Database>, accountId: string, id: string) => {
-    const row = await unit
-      .selectFrom('dashboard_incidents')
-      .selectAll()
-      .where('account_id', '=', accountId)
+    return ownRows(unit, 'dashboard_incidents', accountId)
       .where('id', '=', id)
-      .executeTakeFirst();
-    if (row === undefined) throw notFound('incident', id);
-    return row;
+      .executeTakeFirstOrThrow(() => notFound('incident', id));
   };
   const updatesOf = (unit: Kysely<Database>, { id, account_id }: IncidentRow) =>
-    unit
-      .selectFrom('dashboard_incident_updates')
-      .selectAll()
-      .where('account_id', '=', account_id)
+    ownRows(unit, 'dashboard_incident_updates', account_id)
       .where('incident_id', '=', id)
       .orderBy('seq', 'desc');
   const insertUpdate = (
@@ -102,10 +95,8 @@ export function dashboardIncidentHandlers(
       .returningAll()
       .executeTakeFirstOrThrow();
   const touch = (unit: Kysely<Database>, { id, account_id }: IncidentRow) =>
-    unit
-      .updateTable('dashboard_incidents')
+    updateOwnRows(unit, 'dashboard_incidents', account_id)
       .set({ updated_at: clock.now() })
-      .where('account_id', '=', account_id)
       .where('id', '=', id)
       .execute();
 
@@ -159,19 +150,15 @@ export function dashboardIncidentHandlers(
           ...timesOf(body, before),
           updated_at: clock.now(),
         };
-        await unit
-          .updateTable('dashboard_incidents')
+        await updateOwnRows(unit, 'dashboard_incidents', accountId)
           .set(after)
-          .where('account_id', '=', accountId)
           .where('id', '=', before.id)
           .execute();
         return toWire(after, await updatesOf(unit, after).execute());
       }),
 
     deleteDashboardIncident: async ({ params }, { principal }) => {
-      const { numDeletedRows } = await db
-        .deleteFrom('dashboard_incidents')
-        .where('account_id', '=', principal.accountId)
+      const { numDeletedRows } = await deleteOwnRows(db, 'dashboard_incidents', principal.accountId)
         .where('id', '=', params.id)
         .executeTakeFirst();
       if (numDeletedRows === 0n) throw notFound('incident', params.id);
@@ -189,15 +176,12 @@ export function dashboardIncidentHandlers(
     updateDashboardIncidentUpdate: ({ params, body }, { principal }) =>
       commits.run(async (unit) => {
         const incident = await get(unit, principal.accountId, params.incidentId);
-        const row = await unit
-          .updateTable('dashboard_incident_updates')
+        const row = await updateOwnRows(unit, 'dashboard_incident_updates', principal.accountId)
           .set({ description: body.description, updated_at: clock.now() })
-          .where('account_id', '=', principal.accountId)
           .where('incident_id', '=', incident.id)
           .where('id', '=', params.id)
           .returningAll()
-          .executeTakeFirst();
-        if (row === undefined) throw notFound('incident update', params.id);
+          .executeTakeFirstOrThrow(() => notFound('incident update', params.id));
         await touch(unit, incident);
         return toUpdateWire(row);
       }),
@@ -215,9 +199,11 @@ export function dashboardIncidentHandlers(
           return undefined;
         }
         const incident = await get(unit, principal.accountId, params.incidentId);
-        const { numDeletedRows } = await unit
-          .deleteFrom('dashboard_incident_updates')
-          .where('account_id', '=', principal.accountId)
+        const { numDeletedRows } = await deleteOwnRows(
+          unit,
+          'dashboard_incident_updates',
+          principal.accountId,
+        )
           .where('incident_id', '=', incident.id)
           .where('id', '=', params.id)
           .executeTakeFirst();

@@ -10,6 +10,7 @@ import type {
 import type { Role } from '@monitor/shared/contract/route.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import { readPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
 import type { DashboardsTable } from '../tables.ts';
@@ -102,7 +103,7 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
   const { db, clock, commits, secrets } = services;
 
   const dashboardsOf = (unit: Kysely<Database>, accountId: string) =>
-    unit.selectFrom('dashboards').selectAll().where('account_id', '=', accountId);
+    ownRows(unit, 'dashboards', accountId);
 
   return {
     listDashboards: async ({ query }, { principal, setTotal }) => {
@@ -137,8 +138,9 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
         type === undefined
           ? dashboards.where('dashboard_id', '=', params.dashboardId)
           : dashboards.where(columnOfType[type], '=', params.dashboardId.toLowerCase());
-      const row = await found.executeTakeFirst();
-      if (row === undefined) throw notFound('dashboard', params.dashboardId);
+      const row = await found.executeTakeFirstOrThrow(() =>
+        notFound('dashboard', params.dashboardId),
+      );
       return toWire(row, principal.role, secrets);
     },
 
@@ -147,25 +149,20 @@ export function dashboardHandlers(services: Services): Handlers<typeof dashboard
         const { accountId } = principal;
         const before = await dashboardsOf(unit, accountId)
           .where('dashboard_id', '=', params.dashboardId)
-          .executeTakeFirst();
-        if (before === undefined) throw notFound('dashboard', params.dashboardId);
+          .executeTakeFirstOrThrow(() => notFound('dashboard', params.dashboardId));
         const fields = { ...dashboardFieldsOf(before, secrets), ...body };
         const columns = toColumns(withFirstKey(fields, services), accountId, secrets);
         await refuseTaken(unit, columns, before.id);
         const changes = { ...columns, updated_at: clock.now() };
-        await unit
-          .updateTable('dashboards')
+        await updateOwnRows(unit, 'dashboards', accountId)
           .set(changes)
-          .where('account_id', '=', accountId)
           .where('id', '=', before.id)
           .execute();
         return toWire({ ...before, ...changes }, principal.role, secrets);
       }),
 
     deleteDashboard: async ({ params }, { principal }) => {
-      const { numDeletedRows } = await db
-        .deleteFrom('dashboards')
-        .where('account_id', '=', principal.accountId)
+      const { numDeletedRows } = await deleteOwnRows(db, 'dashboards', principal.accountId)
         .where('dashboard_id', '=', params.dashboardId)
         .executeTakeFirst();
       if (numDeletedRows === 0n) throw notFound('dashboard', params.dashboardId);

@@ -2,6 +2,7 @@
 import type { serviceRoutes } from '@monitor/shared/contract/status-page.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { readCursorPage } from '../../db/page.ts';
+import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { dropServiceReferences } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
@@ -13,8 +14,7 @@ export function serviceHandlers({
   commits,
   newId,
 }: Services): Handlers<typeof serviceRoutes> {
-  const servicesOf = (accountId: string) =>
-    db.selectFrom('services').selectAll().where('account_id', '=', accountId).orderBy('seq');
+  const servicesOf = (accountId: string) => ownRows(db, 'services', accountId).orderBy('seq');
 
   return {
     listServices: async ({ query }, { principal }) => {
@@ -47,28 +47,22 @@ export function serviceHandlers({
     getService: async ({ params }, { principal }) => {
       const row = await servicesOf(principal.accountId)
         .where('id', '=', params.serviceId)
-        .executeTakeFirst();
-      if (row === undefined) throw notFound('service', params.serviceId);
+        .executeTakeFirstOrThrow(() => notFound('service', params.serviceId));
       return toServiceWire(row);
     },
 
     updateService: async ({ params, body }, { principal }) => {
-      const row = await db
-        .updateTable('services')
+      const row = await updateOwnRows(db, 'services', principal.accountId)
         .set({ name: body.name, updated_at: clock.now() })
-        .where('account_id', '=', principal.accountId)
         .where('id', '=', params.serviceId)
         .returningAll()
-        .executeTakeFirst();
-      if (row === undefined) throw notFound('service', params.serviceId);
+        .executeTakeFirstOrThrow(() => notFound('service', params.serviceId));
       return toServiceWire(row);
     },
 
     deleteService: async ({ params }, { principal }) => {
       await commits.run(async (unit) => {
-        const { numDeletedRows } = await unit
-          .deleteFrom('services')
-          .where('account_id', '=', principal.accountId)
+        const { numDeletedRows } = await deleteOwnRows(unit, 'services', principal.accountId)
           .where('id', '=', params.serviceId)
           .executeTakeFirst();
         if (numDeletedRows === 0n) throw notFound('service', params.serviceId);

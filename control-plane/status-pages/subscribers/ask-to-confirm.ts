@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable } from 'kysely';
 import { toFlag } from '../../db/columns.ts';
+import { updateOwnRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import type { StatusPagesTable, StatusPageSubscriptionsTable } from '../tables.ts';
 import { addressCountMs, mayAskAgain, requestsKeptMs } from '../decide/subscription-limits.ts';
@@ -81,8 +82,7 @@ export async function askToConfirm(
   if (!asks) return;
 
   const token = randomBytes(32).toString('base64url');
-  await db
-    .updateTable('status_page_subscriptions')
+  await updateOwnRows(db, 'status_page_subscriptions', page.account_id)
     .set({
       token_hash: sha256Hex(token),
       token_sent_at: now,
@@ -90,7 +90,6 @@ export async function askToConfirm(
       // nothing that its owner has not read.
       ...(isPending ? { services_json: servicesJson } : { asked_services_json: servicesJson }),
     })
-    .where('account_id', '=', page.account_id)
     .where('id', '=', subscription.id)
     .execute();
   // The link of an earlier mail is no longer valid. Confirmed subscribers may have other mails waiting.

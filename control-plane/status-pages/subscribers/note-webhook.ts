@@ -1,6 +1,7 @@
 import type { WebhookConsumer } from '../../notifications/index.ts';
 import { webhookFailsMs } from '../decide/subscription-limits.ts';
 import { endSubscription } from './unsubscribe.ts';
+import { updateOwnRows } from '../../db/own-rows.ts';
 
 /** Ends a webhook to which nothing could be delivered for days. */
 export const noteWebhook: WebhookConsumer = async (
@@ -21,10 +22,8 @@ export const noteWebhook: WebhookConsumer = async (
   }
   const failingSince = isDelivered ? null : (since ?? now);
   if (failingSince === since) return;
-  await db
-    .updateTable('status_page_subscriptions')
+  await updateOwnRows(db, 'status_page_subscriptions', accountId)
     .set({ failing_since: failingSince })
-    .where('account_id', '=', accountId)
     .where('id', '=', subscriptionId)
     .execute();
 };

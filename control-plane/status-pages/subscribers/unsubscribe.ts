@@ -1,6 +1,7 @@
 /** Ends subscriptions: pending mails are deleted, and the address too. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Database } from '../../db/tables.ts';
+import { deleteOwnRows } from '../../db/own-rows.ts';
 import type { StatusPagesTable } from '../tables.ts';
 import type { Services } from '../../core/services.ts';
 import { dropSubscriberMessages } from '../../notifications/index.ts';
@@ -17,9 +18,7 @@ export async function endSubscription(
   db: Kysely<Database>,
   { accountId, pageId, subscriptionId }: Ended,
 ): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('status_page_subscriptions')
-    .where('account_id', '=', accountId)
+  const { numDeletedRows } = await deleteOwnRows(db, 'status_page_subscriptions', accountId)
     .where('status_page_id', '=', pageId)
     .where('id', '=', subscriptionId)
     .executeTakeFirst();

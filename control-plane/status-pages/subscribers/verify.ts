@@ -4,6 +4,7 @@ import type { StatusPagesTable } from '../tables.ts';
 import { isTokenValid } from '../decide/subscription-limits.ts';
 import { sha256Hex } from '../../core/keys.ts';
 import { fromJson } from '../../db/columns.ts';
+import { ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import { lockKeys, lockRows } from '../../db/lock.ts';
 import type { Services } from '../../core/services.ts';
 import { isFull } from './subscribe.ts';
@@ -48,8 +49,7 @@ export async function verify(services: Services, token: string): Promise<Confirm
       const ofWebhook =
         secret === null ? {} : { secret: secrets.encrypt(secret, accountId), failing_since: null };
       if (!isRefused) {
-        await db
-          .updateTable('status_page_subscriptions')
+        await updateOwnRows(db, 'status_page_subscriptions', accountId)
           .set({
             status: 'VERIFIED',
             services_json: services,
@@ -57,15 +57,11 @@ export async function verify(services: Services, token: string): Promise<Confirm
             ...ofWebhook,
             updated_at: now,
           })
-          .where('account_id', '=', accountId)
           .where('id', '=', subscription.id)
           .execute();
       }
     }
-    const page = await db
-      .selectFrom('status_pages')
-      .selectAll()
-      .where('account_id', '=', accountId)
+    const page = await ownRows(db, 'status_pages', accountId)
       .where('id', '=', pageId)
       .executeTakeFirstOrThrow();
     const { address } = subscription;
