@@ -3,7 +3,7 @@
  * request that could not be sent goes to another one; one that broke off is answered with 503.
  */
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
+import { listen } from './listen.ts';
 
 const probeEveryMs = 500;
 const probeWithinMs = 2_000;
@@ -106,9 +106,7 @@ export async function startBalancer(port = 0): Promise<Balancer> {
     });
   });
   server.keepAliveTimeout = 65_000;
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address() as { port: number };
+  const { url, [Symbol.asyncDispose]: close } = await listen(server, port);
 
   const probe = async (upstream: Upstream): Promise<void> => {
     upstream.isReady = await fetch(`http://127.0.0.1:${upstream.port}/-/readiness`, {
@@ -126,7 +124,7 @@ export async function startBalancer(port = 0): Promise<Balancer> {
   }, probeEveryMs);
 
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     given,
     unanswered: () => unanswered,
     leadTo(ports) {
@@ -136,10 +134,8 @@ export async function startBalancer(port = 0): Promise<Balancer> {
     },
     async [Symbol.asyncDispose]() {
       clearInterval(probing);
-      server.closeAllConnections();
-      server.close();
       agent.destroy();
-      await once(server, 'close');
+      await close();
     },
   };
 }

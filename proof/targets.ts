@@ -1,9 +1,8 @@
 /** The websites and names that the checks of a proof ask for. They remember every visit and what they answered. */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Interval } from './lane.ts';
+import { listen } from './listen.ts';
 import { openNameServer } from './name-server.ts';
 
 /** Instants are milliseconds since the epoch. */
@@ -70,8 +69,7 @@ export async function openTargets(): Promise<Targets> {
       visit.endedAt = Date.now();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { url, [Symbol.asyncDispose]: close } = await listen(server);
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
   let lookedAt = Date.now();
@@ -84,7 +82,7 @@ export async function openTargets(): Promise<Targets> {
     lookedAt = now;
   }, lookEveryMs);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     dnsPort: names.port,
     pages,
     visits,
@@ -92,9 +90,7 @@ export async function openTargets(): Promise<Targets> {
     async [Symbol.asyncDispose]() {
       clearInterval(looking);
       delay.disable();
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
+      await close();
       await names[Symbol.asyncDispose]();
     },
   };

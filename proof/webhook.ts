@@ -1,8 +1,7 @@
 /** A receiver of webhooks that remembers what it heard. */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { listen } from './listen.ts';
 import { eventually } from './system.ts';
 
 export interface Delivery {
@@ -37,20 +36,15 @@ export async function openWebhook({
       void pause(answerAfterMs()).then(() => response.writeHead(delivery.status).end('heard'));
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { url, [Symbol.asyncDispose]: close } = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    url: `${url}/`,
     deliveries,
     until: (isEnough) =>
       eventually(
         () => isEnough(deliveries),
         () => JSON.stringify(deliveries),
       ),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: close,
   };
 }

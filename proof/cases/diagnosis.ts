@@ -1,14 +1,13 @@
 /** Faults of agents, made for real: what the first lines of the log, `doctor` and `status` say of each. */
 import { createHash, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ProofCase } from '../case.ts';
 import { FaultProxy, type Fault } from '../fault-proxy.ts';
 import { limitCpu } from '../limit-cpu.ts';
+import { listen } from '../listen.ts';
 import { openNameServer } from '../name-server.ts';
 import { freePort, Program } from '../program.ts';
 import { seededRandom } from '../random.ts';
@@ -498,16 +497,7 @@ async function openGateway(
       () => undefined,
     );
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  gateway.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return Object.assign(gateway, {
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  });
+  return Object.assign(gateway, await listen(server));
 }
 
 interface Said {

@@ -6,13 +6,13 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findBrowser } from '../../agent/browsers/find-browser.ts';
 import { runBrowser } from '../../agent/runners/browser/run-browser.ts';
+import { listen } from '../../proof/listen.ts';
 import { openScriptWorld } from '../../test/support/script-context.ts';
 import { median, treeCpuMs } from './process-cost.ts';
 import { show } from './show.ts';
@@ -47,8 +47,8 @@ export async function benchBrowser(): Promise<void> {
     response.setHeader('content-type', 'text/html');
     response.end('<!doctype html><title>Shop</title><h1>Shop</h1>');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  await using listening = await listen(server);
+  const url = `${listening.url}/`;
   const found = await findBrowser({ packagesFolder: rootFolder });
   const launch = JSON.stringify({ executablePath: found.executablePath, args: found.args });
   const script = `const { test, expect } = require('@playwright/test');
@@ -110,7 +110,6 @@ export async function benchBrowser(): Promise<void> {
   }
   await warm[Symbol.asyncDispose]();
   await cold[Symbol.asyncDispose]();
-  server.close();
   await rm(folder, { recursive: true, force: true });
 }
 

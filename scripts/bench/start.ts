@@ -4,11 +4,10 @@
  * started; in turn, several rounds, medians. Files are in the cache of the system, and nothing else is
  * kept from start to start.
  */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { listen } from '../../proof/listen.ts';
 import { freePort, Program } from '../../proof/program.ts';
 import { agentProgram, controlPlaneProgram } from '../../test/support/programs.ts';
 import type { System } from '../../test/support/system.ts';
@@ -55,9 +54,7 @@ export async function benchStart({
   system: System;
   rounds: number;
 }): Promise<void> {
-  const target = createServer((_request, response) => response.end('ok')).listen(0, '127.0.0.1');
-  await once(target, 'listening');
-  const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/`;
+  await using target = await listen(createServer((_request, response) => response.end('ok')));
   const key = await system.makeLocation('bench-start');
   const agent = (types: string | null) => (port: number) =>
     system.startAgent('bench-start', key, {
@@ -73,7 +70,7 @@ export async function benchStart({
     'agent, uptime types, to ready': () => untilReady(agent('MONITORS')),
     'agent, all types, to ready': () => untilReady(agent(null)),
     'control plane, to ready': () => untilReady(controlPlane),
-    'monitor-agent run http://…': () => untilEnd(agentProgram, 'run', url),
+    'monitor-agent run http://…': () => untilEnd(agentProgram, 'run', target.url),
     'monitor-agent version': () => untilEnd(agentProgram, 'version'),
     'monitor-agent run --help': () => untilEnd(agentProgram, 'run', '--help'),
     'monitor-agent complete': () => untilEnd(agentProgram, 'complete', '--', 'run', '--'),
@@ -95,6 +92,4 @@ export async function benchStart({
       CPU: `${median(list.map(({ cpu }) => cpu)).toFixed(0)} ms`,
     });
   }
-  target.close();
-  target.closeAllConnections();
 }

@@ -4,9 +4,8 @@
  * for the first time, the same person does them there too.
  */
 import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
+import { listen } from '../../proof/listen.ts';
 import { launchBrowser } from '../../test/support/found-browser.ts';
 import { mailServer } from '../../test/support/mail-server.ts';
 import { Operator } from '../../test/support/control-plane-command.ts';
@@ -19,14 +18,13 @@ import { Person, type TaskCost } from './tasks/person.ts';
 async function openTarget() {
   let status = 200;
   const server = createServer((_request, response) => response.writeHead(status).end('shop'));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { url, ...listening } = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    ...listening,
+    url: `${url}/`,
     break: () => {
       status = 500;
     },
-    [Symbol.dispose]: () => server.close().closeAllConnections(),
   };
 }
 
@@ -36,7 +34,7 @@ const openPage = async (browser: Browser): Promise<Page> =>
 /** Plays the tasks in the console of a fresh installation. */
 export async function playOwnTasks(): Promise<TaskCost[]> {
   using folder = temporaryFolder();
-  using target = await openTarget();
+  await using target = await openTarget();
   await using mail = await mailServer();
   await using system = await System.start(folder.path, {
     SMTP_URL: mail.url,
@@ -61,7 +59,7 @@ export async function playOwnTasks(): Promise<TaskCost[]> {
 
 /** Plays them in an Uptime Kuma that is fresh. */
 async function playKumaTasks(url: string): Promise<TaskCost[]> {
-  using target = await openTarget();
+  await using target = await openTarget();
   await using browser = await launchBrowser();
   return await kumaTasks(new Person(await openPage(browser)), { url, target: target.url });
 }

@@ -1,8 +1,7 @@
 /** What a cluster monitors, and whom it notifies: the same for `npm run cluster` and its test. */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { callApi, type ApiCall } from '../../proof/api.ts';
+import { listen } from '../../proof/listen.ts';
 
 export interface Target extends AsyncDisposable {
   url: string;
@@ -23,17 +22,7 @@ export async function openTarget(flapEveryMs: number): Promise<Target> {
     const isUp = !path.startsWith('/flapping') || Math.floor(Date.now() / flapEveryMs) % 2 === 0;
     response.writeHead(isUp ? 200 : 503).end();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    deliveries,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return { ...(await listen(server)), deliveries };
 }
 
 /** Makes private locations, and gives a key of each. */

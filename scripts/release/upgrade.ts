@@ -5,11 +5,10 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { assertNothingDoubled } from '../../test/support/accounting.ts';
 import { Operator } from '../../test/support/control-plane-command.ts';
+import { listen } from '../../proof/listen.ts';
 import { Program } from '../../proof/program.ts';
 import { eventually, queryDatabase } from '../../test/support/system.ts';
 import { callApi } from '../../proof/api.ts';
@@ -41,14 +40,8 @@ async function goThere(
   before: Programs,
   after: Programs,
 ): Promise<Omit<Taken, 'release'>> {
-  const target = createServer((_, response) => response.end('fine'));
-  target.listen(0, '127.0.0.1');
-  await once(target, 'listening');
   const stack = new AsyncDisposableStack();
-  stack.defer(() => {
-    target.closeAllConnections();
-    target.close();
-  });
+  const target = stack.use(await listen(createServer((_, response) => response.end('fine'))));
   const old = new Operator(folder, {}, before.controlPlane);
   const updated = new Operator(folder, {}, after.controlPlane);
   const count = (): number =>
@@ -90,7 +83,7 @@ async function goThere(
     ));
     const check = await callApi<{ id: string }>(api, 'POST', '/v1/checks/url', {
       ...{ name: 'Target', frequency: 0, frequencyOffset: 10, privateLocations: ['office'] },
-      request: { url: `http://127.0.0.1:${(target.address() as AddressInfo).port}/` },
+      request: { url: `${target.url}/` },
     });
     await startAgent(before.agent, serving.url);
     await more('both as they were');

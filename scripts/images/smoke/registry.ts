@@ -1,16 +1,11 @@
 /** A registry of npm packages on loopback, for the package managers of an image that has no way out. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-export interface Registry extends AsyncDisposable {
-  url: string;
-}
+import { listen, type Listening } from '../../../proof/listen.ts';
 
 interface Packed {
   manifest: { name: string; version: string };
@@ -97,7 +92,7 @@ function documentOf({ manifest, tarball }: Packed, url: string): object {
 }
 
 /** Serves the packages in these folders, and two that are compiled. */
-export async function openRegistry(folders: readonly string[]): Promise<Registry> {
+export async function openRegistry(folders: readonly string[]): Promise<Listening> {
   const names = Object.keys(compiled) as CompiledPackage[];
   const packages = new Map(
     [...folders.map(pack), ...names.map(packCompiled)].map((each) => [each.manifest.name, each]),
@@ -116,15 +111,8 @@ export async function openRegistry(folders: readonly string[]): Promise<Registry
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify(documentOf(found, url)));
     }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    url,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  });
+  const listening = await listen(server);
+  url = listening.url;
+  return listening;
 }

@@ -1,10 +1,9 @@
 /** What the images are tried in: a control plane from its own image, targets, locations with keys. */
-import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { callApi, type ApiCall } from '../../../proof/api.ts';
+import { listen, type Listening } from '../../../proof/listen.ts';
 import { openTargets } from '../../demo/targets.ts';
 import { Container } from '../container.ts';
 import { openRegistry } from './registry.ts';
@@ -53,24 +52,13 @@ export function answers(url: string): Promise<boolean> {
   );
 }
 
-async function openSlowSite(): Promise<
-  AsyncDisposable & { url: string; visits: Map<string, number> }
-> {
+async function openSlowSite(): Promise<Listening & { visits: Map<string, number> }> {
   const visits = new Map<string, number>();
   const server = createServer(({ url = '/' }, response) => {
     visits.set(url, (visits.get(url) ?? 0) + 1);
     setTimeout(() => response.end('late'), slowAnswerMs);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    visits,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  });
+  return { ...(await listen(server)), visits };
 }
 
 /** Opens everything; the control plane runs from `image`, as a user that the image does not know. */
