@@ -5,7 +5,15 @@ import { readConfig, type AgentConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
 import { openNetwork } from '../network.ts';
 import { builtinRuntime } from '../runtimes/builtin-runtime.ts';
-import { fail, follows, ok, type StepFinding, type Report, type Finding } from './finding.ts';
+import {
+  fail,
+  follows,
+  ok,
+  toReport,
+  type StepFinding,
+  type Report,
+  type Finding,
+} from './finding.ts';
 import { Link } from './link.ts';
 import { openMachine, type Machine } from './machine.ts';
 import { cpuWaitMs, clockWithoutCpuWaits, watchStarvation } from './busy-machine.ts';
@@ -66,12 +74,8 @@ function withoutConfig(
       fail(problem, 'correct it; "monitor-agent start --help" lists every setting'),
     );
   };
-  return chosen.flatMap(({ step: { id, name } }) =>
-    findings(id).map(({ cause: _root, isLate: _late, ...reported }) => ({
-      ...{ id, name, ...reported },
-      ...(reported.verdict === 'fail' && { tried: 'to read the settings' }),
-      durationMs: 0,
-    })),
+  return chosen.flatMap(({ step }) =>
+    toReport(findings(step.id), step, () => 'to read the settings', 0),
   );
 }
 

@@ -28,6 +28,20 @@ export interface StepFinding extends Omit<Finding, 'cause' | 'isLate'> {
   durationMs: number;
 }
 
+/** What a step found, as it is reported: without what steers the other steps. */
+export function toReport(
+  findings: readonly Finding[],
+  { id, name }: Pick<StepFinding, 'id' | 'name'>,
+  tried: () => string,
+  durationMs: number,
+): StepFinding[] {
+  return findings.map(({ cause: _root, isLate: _late, ...reported }) => ({
+    ...{ id, name, ...reported },
+    ...(reported.verdict === 'fail' && { tried: tried() }),
+    durationMs,
+  }));
+}
+
 /** The JSON of `doctor`. */
 export interface Report {
   /** True when nothing failed, and nothing is unknown. */

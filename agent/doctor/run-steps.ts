@@ -7,7 +7,7 @@ import type { Clock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../errors.ts';
 import { Permits } from '../permits.ts';
 import { nearestWord } from '@monitor/shared/nearest-word.ts';
-import { fail, follows, skip, type StepFinding, type Finding } from './finding.ts';
+import { fail, follows, skip, toReport, type StepFinding, type Finding } from './finding.ts';
 import type { DoctorContext, Step } from './step.ts';
 import { retiredSteps } from './steps.ts';
 
@@ -147,17 +147,13 @@ export async function runSteps(
   const neededOnes = new Set(chosen.flatMap(({ step: { needs = [] } }) => needs));
 
   const runStep = async (step: Step, leftOut: string | null): Promise<StepFinding[]> => {
-    const { id, name } = step;
+    const { id } = step;
     const finish = (given: Finding[], durationMs: number): StepFinding[] => {
       let findings = given.map(undecided);
       if (neededOnes.has(id) && leftOut === null) findings = findings.flatMap(asFailure);
       const inherited = findings.find(({ cause: root }) => root !== undefined)?.cause;
       if (inherited !== undefined) causes.set(id, inherited);
-      return findings.map(({ cause: _root, isLate: _late, ...reported }) => ({
-        ...{ id, name, ...reported },
-        ...(reported.verdict === 'fail' && { tried: step.tries(context) }),
-        durationMs,
-      }));
+      return toReport(findings, step, () => step.tries(context), durationMs);
     };
     if (leftOut !== null) return finish(skip(leftOut), 0);
     const root = await cause(step);
