@@ -1,6 +1,6 @@
 /** Alert channels and their subscriptions. Spec: Events; Alert notification record. */
 import { z } from 'zod';
-import { keyValuePair, pageQuery, pathInteger, timestamp, timezone } from './primitives.ts';
+import { keyValuePair, pageOf, pathInteger, timestamp, timezone } from './primitives.ts';
 import { defineRoutes, get, post, put, remove } from './route.ts';
 
 const text = (max: number) => z.string().min(1).max(max);
@@ -181,11 +181,7 @@ export const alertChannel = z
 const byId = z.object({ id: pathInteger });
 
 export const alertChannelRoutes = defineRoutes('Alert channels', {
-  listAlertChannels: get('/v1/alert-channels', 'List alert channels', {
-    query: z.object(pageQuery),
-    response: z.array(alertChannel),
-    paged: true,
-  }),
+  listAlertChannels: get('/v1/alert-channels', 'List alert channels', pageOf(alertChannel)),
   createAlertChannel: post('/v1/alert-channels', 'Create an alert channel', {
     body: createBody,
     response: alertChannel,

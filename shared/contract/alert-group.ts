@@ -1,7 +1,7 @@
 /** Alerts that an alert channel gets together, because they began within a window and share a cause. */
 import { z } from 'zod';
 import { alertType } from './alert-notification.ts';
-import { pageQuery, pathId, queryInteger, timestamp } from './primitives.ts';
+import { pageOf, pageQuery, pathId, queryInteger, timestamp } from './primitives.ts';
 import { defineRoutes, get } from './route.ts';
 
 /** From the one that explains most: a host that is down explains more than a tag that its checks share. */
@@ -76,9 +76,7 @@ export const alertGroupRoutes = defineRoutes(tag, {
     'List the alerts of a group, newest first',
     {
       params: byId,
-      query: z.object(pageQuery),
-      response: z.array(groupedAlert),
-      paged: true,
+      ...pageOf(groupedAlert),
     },
   ),
 });

@@ -22,6 +22,7 @@ import {
   environmentVariable,
   keyValuePair,
   listOf,
+  pageOf,
   pageQuery,
   pathId,
   plainAddress,
@@ -119,10 +120,8 @@ function groupChecksRoute(version: 'v1' | 'v2', suffix: '' | 'V2') {
     summary: 'List the checks of a group, with its settings applied',
     authentication: 'apiKey',
     params: byId,
-    query: z.object(pageQuery),
+    ...pageOf(anyCheck),
     status: 200,
-    response: z.array(anyCheck),
-    paged: true,
   });
 }
 

@@ -4,7 +4,7 @@ import { tags } from './check.ts';
 import { updateOf } from './checks/check-type.ts';
 import {
   customDomain,
-  pageQuery,
+  pageOf,
   pageSlug,
   pathId,
   queryBoolean,
@@ -111,11 +111,7 @@ const byIncident = z.object({ id: pathId });
 const byUpdate = z.object({ incidentId: pathId, id: pathId });
 
 export const dashboardRoutes = defineRoutes('Dashboards', {
-  listDashboards: get('/v1/dashboards', 'List dashboards', {
-    query: z.object(pageQuery),
-    response: z.array(dashboard),
-    paged: true,
-  }),
+  listDashboards: get('/v1/dashboards', 'List dashboards', pageOf(dashboard)),
   createDashboard: post('/v1/dashboards', 'Create a dashboard', {
     body: createBody,
     response: dashboard,

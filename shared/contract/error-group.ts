@@ -1,6 +1,6 @@
 /** Error groups: similar errors of a check, together. Spec: Error group. */
 import { z } from 'zod';
-import { pageQuery, pathId, timestamp } from './primitives.ts';
+import { pageOf, pathId, timestamp } from './primitives.ts';
 import { defineRoutes, get, patch, post } from './route.ts';
 
 /** Shape of an analysis from the field's practice. spec: open */
@@ -24,19 +24,17 @@ const tag = 'Error groups';
 const byId = z.object({ id: pathId });
 
 export const errorGroupRoutes = defineRoutes(tag, {
-  listErrorGroups: get('/v1/error-groups', 'List error groups, last seen first', {
-    query: z.object(pageQuery),
-    response: z.array(errorGroup),
-    paged: true,
-  }),
+  listErrorGroups: get(
+    '/v1/error-groups',
+    'List error groups, last seen first',
+    pageOf(errorGroup),
+  ),
   listErrorGroupsOfCheck: get(
     '/v1/error-groups/checks/{checkId}',
     'List the error groups of a check, last seen first',
     {
       params: z.object({ checkId: pathId }),
-      query: z.object(pageQuery),
-      response: z.array(errorGroup),
-      paged: true,
+      ...pageOf(errorGroup),
     },
   ),
   getErrorGroup: get('/v1/error-groups/{id}', 'Read an error group', {

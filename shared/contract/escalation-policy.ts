@@ -3,7 +3,7 @@
  * knows none: a check without a policy escalates nothing.
  */
 import { z } from 'zod';
-import { pageQuery, pathId, timestamp, timezone } from './primitives.ts';
+import { pageOf, pathId, timestamp, timezone } from './primitives.ts';
 import { defineRoutes, get, post, put, remove } from './route.ts';
 
 const email = z.email().max(320);
@@ -106,11 +106,11 @@ export const escalationPolicy = createBody
 const byId = z.object({ id: pathId });
 
 export const escalationPolicyRoutes = defineRoutes('Escalation policies', {
-  listEscalationPolicies: get('/v1/escalation-policies', 'List escalation policies', {
-    query: z.object(pageQuery),
-    response: z.array(escalationPolicy),
-    paged: true,
-  }),
+  listEscalationPolicies: get(
+    '/v1/escalation-policies',
+    'List escalation policies',
+    pageOf(escalationPolicy),
+  ),
   createEscalationPolicy: post('/v1/escalation-policies', 'Create an escalation policy', {
     description:
       'Checks, groups and accounts name it in `alertSettings.escalationPolicyId`. Its steps run until the alert is acknowledged, snoozed, muted or recovered.',

@@ -241,6 +241,10 @@ export const pageQuery = {
   page: queryInteger(1, 1_000_000).default(1),
 };
 
+/** What an operation is that lists its items by page. */
+export const pageOf = <Item extends z.ZodType>(item: Item) =>
+  ({ query: z.object(pageQuery), response: z.array(item), paged: true }) as const;
+
 /** Cursor style pagination: the next page begins at `nextId`. Default 20. */
 export const cursorQuery = {
   limit: queryInteger(1, 100).default(20),

@@ -1,7 +1,7 @@
 /** Snippets: scripts that several checks share. */
 import { z } from 'zod';
 import { scriptText } from './check.ts';
-import { pageQuery, pathInteger, timestamp } from './primitives.ts';
+import { pageOf, pathInteger, timestamp } from './primitives.ts';
 import { defineRoutes, get, post, put, remove } from './route.ts';
 
 const body = z.object({
@@ -16,11 +16,7 @@ export const snippet = body
 const byId = z.object({ id: pathInteger });
 
 export const snippetRoutes = defineRoutes('Snippets', {
-  listSnippets: get('/v1/snippets', 'List snippets', {
-    query: z.object(pageQuery),
-    response: z.array(snippet),
-    paged: true,
-  }),
+  listSnippets: get('/v1/snippets', 'List snippets', pageOf(snippet)),
   createSnippet: post('/v1/snippets', 'Create a snippet', { body, response: snippet }),
   getSnippet: get('/v1/snippets/{id}', 'Read a snippet', { params: byId, response: snippet }),
   updateSnippet: put('/v1/snippets/{id}', 'Replace a snippet', {

@@ -1,6 +1,6 @@
 /** Variables of the account, for all checks. Spec: Environment variable object. */
 import { z } from 'zod';
-import { pageQuery } from './primitives.ts';
+import { pageOf } from './primitives.ts';
 import { defineRoutes, get, post, put, remove } from './route.ts';
 
 const key = z
@@ -23,11 +23,11 @@ export const variable = z
 const byKey = z.object({ key: z.string().min(1).max(1024) });
 
 export const variableRoutes = defineRoutes('Variables', {
-  listVariables: get('/v1/variables', 'List the variables of the account, by key', {
-    query: z.object(pageQuery),
-    response: z.array(variable),
-    paged: true,
-  }),
+  listVariables: get(
+    '/v1/variables',
+    'List the variables of the account, by key',
+    pageOf(variable),
+  ),
   createVariable: post('/v1/variables', 'Create a variable', {
     body: z.object({
       key,
