@@ -1,15 +1,21 @@
+/** The cases that there were when the first seeds were found: others would make other stories of them. */
+const atFirst = [
+  ...['targets', 'kill', 'suspend', 'slow', 'clock', 'drift', 'link', 'requests', 'drain'],
+  ...['update', 'receiver', 'heartbeats', 'people'],
+];
+
 /** Seeds that found something, each with what: a fault that was mended, or what the oracle said though all was well. */
-export const found: readonly { seed: number; cases: readonly string[] | null; cause: string }[] = [
+export const found: readonly { seed: number; cases: readonly string[]; cause: string }[] = [
   {
-    ...{ seed: 5, cases: null },
+    ...{ seed: 5, cases: atFirst },
     cause: 'an attempt that was made again and passed leaves the stored failure FINAL',
   },
   {
-    ...{ seed: 39, cases: null },
+    ...{ seed: 39, cases: atFirst },
     cause: 'a machine that sleeps during a poll sets the clock of its agent wrong',
   },
   {
-    ...{ seed: 52, cases: null },
+    ...{ seed: 52, cases: atFirst },
     cause:
       'a slot is called missed without a cause: an agent that is cut off learns of no new checks',
   },

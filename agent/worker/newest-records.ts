@@ -8,12 +8,12 @@ export interface StoredRecord {
   createdAt: number;
 }
 
-interface NewRecord extends StoredRecord {
+export interface NewRecord extends StoredRecord {
   isTombstone: boolean;
 }
 
 /** Enough for several seconds of a busy agent; in an outage the disk has the others. */
-const maxBytes = 2_000_000;
+export const keptBytes = 2_000_000;
 
 /** Up to `limit` records and about `maxBytes`, at least one. */
 export function batchOf(
@@ -49,7 +49,7 @@ export class NewestRecords {
       this.#bytes += record.sizeBytes;
     }
     for (const seq of this.#records.keys()) {
-      if (this.#bytes <= maxBytes) break;
+      if (this.#bytes <= keptBytes) break;
       this.remove(seq);
       this.#after = seq;
     }

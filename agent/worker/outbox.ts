@@ -1,6 +1,7 @@
 /**
  * Undelivered data on disk. A record is durable when `put` resolves; records that arrive within a
- * moment share one commit, which also deletes what was delivered before it. The newest records are
+ * moment share one commit, which also deletes what was delivered before it. Where the disk takes
+ * nothing, records stay in memory, are sent from there, and are written when it does. The newest are
  * sent from memory, and read back after a restart or an outage only. The outbox also stores what a
  * restart needs: the id of this agent, the last finished slot and certificate of each check, and runs
  * between two attempts.
@@ -16,7 +17,13 @@ import type { Submission } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
 import { Damages } from '../damage.ts';
 import { FinishedSlots, type Slot } from './finished-slots.ts';
-import { batchOf, NewestRecords, type StoredRecord } from './newest-records.ts';
+import {
+  batchOf,
+  keptBytes,
+  type NewRecord,
+  NewestRecords,
+  type StoredRecord,
+} from './newest-records.ts';
 import { isDamage, OutboxFile, problemIn } from './outbox-file.ts';
 import { checksumOf, isWholePayload, runIdOfRecord, slotIn } from './outbox-salvage.ts';
 import { tombstoneOf } from './tombstone.ts';
@@ -86,6 +93,12 @@ interface Waiting {
   resolve: () => void;
 }
 
+/** What the disk has not taken. */
+interface Unwritten {
+  entry: OutboxEntry;
+  record: NewRecord;
+}
+
 export interface OutboxOptions {
   directory: string;
   maxBytes: number;
@@ -108,6 +121,8 @@ const deadLettersKept = 1_000;
 const inspectedWholeBytes = 4_000_000;
 const inspectedRecords = 200;
 const complainEveryMs = 60_000;
+/** The disk is tried again with the next commit, and after this time without one. */
+const writeAgainMs = 5_000;
 /** Pages of dropped records are rarely filled by new ones. */
 const roomFactor = 4;
 /** Larger steps would block the runs of this agent. */
@@ -143,9 +158,15 @@ function withoutPayload(entry: OutboxEntry): OutboxEntry {
   return tombstone === null ? entry : { ...entry, submission: JSON.parse(tombstone) as Submission };
 }
 
-function encrypted({ entry, resolve }: Waiting): Waiting {
+function encrypted(entry: OutboxEntry): OutboxEntry {
   const { encrypt, ...rest } = entry;
-  return { entry: encrypt === undefined ? entry : { ...rest, submission: encrypt() }, resolve };
+  return encrypt === undefined ? entry : { ...rest, submission: encrypt() };
+}
+
+function recordOf({ submission }: OutboxEntry, seq: number, createdAt: number): NewRecord {
+  const payload = wireTextOf(submission);
+  const isTombstone = kindOf(submission) === kinds.tombstone;
+  return { seq, payload, sizeBytes: payload.length, createdAt, isTombstone };
 }
 
 function isWhole(row: Record<string, unknown>): boolean {
@@ -194,6 +215,12 @@ export class Outbox implements AsyncDisposable {
   #cancelCommit: (() => void) | null = null;
   #committedAt = Number.NEGATIVE_INFINITY;
   #newest!: NewestRecords;
+  /**
+   * By the numbers of their records, which are the highest. What is delivered from memory is forgotten with
+   * all that belongs to it: after a restart such a run may be made again, and is a duplicate.
+   */
+  readonly #unwritten = new Map<number, Unwritten>();
+  #unwrittenSaidAt = Number.NEGATIVE_INFINITY;
   /** Of whole records. */
   #bytes = 0;
   #tombstoneBytes = 0;
@@ -252,7 +279,7 @@ export class Outbox implements AsyncDisposable {
   /** Prepares the statements for the present file. */
   #prepare(): void {
     this.#insert = this.#db.prepare(
-      'insert into records (id, is_attempt, created_at, size_bytes, payload, checksum) values (?, ?, ?, ?, ?, ?)',
+      'insert into records (seq, id, is_attempt, created_at, size_bytes, payload, checksum) values (?, ?, ?, ?, ?, ?, ?)',
     );
     this.#slots = new FinishedSlots(this.#db);
     this.#addRetry = this.#db.prepare(
@@ -300,14 +327,17 @@ export class Outbox implements AsyncDisposable {
     this.#depth = all.depth - delivered.depth;
     this.#bytes = all.bytes - delivered.bytes;
     this.#tombstoneBytes = all.tombstoneBytes - delivered.tombstoneBytes;
+    this.#count([...this.#unwritten.values()].map(({ record }) => record));
     const newest = this.#db.prepare("select seq from sqlite_sequence where name = 'records'").get();
     this.#newestSeq = Math.max(this.#newestSeq, Number(newest?.['seq'] ?? 0));
     this.#readFromDisk();
   }
 
-  /** What is on disk is not what is in memory. */
+  /** What is on disk is not what is in memory, but for what is only there. */
   #readFromDisk(): void {
-    this.#newest = new NewestRecords(this.#newestSeq);
+    const [first = this.#newestSeq + 1] = this.#unwritten.keys();
+    this.#newest = new NewestRecords(first - 1);
+    this.#newest.add([...this.#unwritten.values()].map(({ record }) => record));
   }
 
   /**
@@ -341,7 +371,7 @@ export class Outbox implements AsyncDisposable {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Stores an entry; resolves when it is durable, or was counted as dropped. */
+  /** Stores an entry; resolves when it is durable, kept in memory for want of a disk, or counted as dropped. */
   put(entry: OutboxEntry): Promise<void> {
     const { clock } = this.#options;
     return new Promise((resolve) => {
@@ -357,8 +387,9 @@ export class Outbox implements AsyncDisposable {
   commit(): void {
     this.#cancelCommit?.();
     this.#cancelCommit = null;
-    if (this.#waiting.length === 0 || this.#isClosed) return;
-    const batch = this.#waiting.map(encrypted);
+    if (this.#waiting.length + this.#unwritten.size === 0 || this.#isClosed) return;
+    const waiting = this.#waiting;
+    const batch = waiting.map(({ entry }) => encrypted(entry));
     this.#waiting = [];
     this.#committedAt = this.#options.clock.monotonic();
     try {
@@ -366,12 +397,12 @@ export class Outbox implements AsyncDisposable {
         this.#write(batch, [...this.#delivered]);
       });
     } catch (error) {
-      if (!this.#writeInRoomMade(batch)) this.#countDropped(batch.length, error);
+      if (!this.#writeInRoomMade(batch)) this.#keepInMemory(batch, error);
     }
     this.#keepWithinBounds();
     this.#foldSlots();
     if (this.#delivered.size > 0) this.#deleteSoon();
-    for (const { resolve } of batch) resolve();
+    for (const { resolve } of waiting) resolve();
     for (const listener of this.#listeners) listener();
   }
 
@@ -380,8 +411,8 @@ export class Outbox implements AsyncDisposable {
    * the batch needs and reuses those pages; then drops the details of the batch. Each step may fail
    * on a full disk.
    */
-  #writeInRoomMade(batch: readonly Waiting[]): boolean {
-    const bytes = batch.reduce((sum, { entry }) => sum + sizeOf(entry.submission), 0);
+  #writeInRoomMade(batch: readonly OutboxEntry[]): boolean {
+    const bytes = batch.reduce((sum, { submission }) => sum + sizeOf(submission), 0);
     const steps = [
       () => {
         this.#db.exec('pragma wal_checkpoint(truncate)');
@@ -392,7 +423,7 @@ export class Outbox implements AsyncDisposable {
         this.#write(batch);
       },
       () => {
-        this.#write(batch.map((one) => ({ ...one, entry: withoutPayload(one.entry) })));
+        this.#write(batch.map(withoutPayload));
         this.#countDropped(batch.length, 'the disk is full');
       },
     ];
@@ -401,29 +432,75 @@ export class Outbox implements AsyncDisposable {
         step();
         return true;
       } catch {
-        // The next step follows, or none: the caller counts the loss.
+        // The next step follows, or none: the caller keeps the batch in memory.
       }
     }
     return false;
   }
 
-  #write(batch: readonly Waiting[], delivered: readonly number[] = []): void {
+  /** The details go where there is no room for them, and then the verdicts. */
+  #keepInMemory(batch: readonly OutboxEntry[], error: unknown): void {
+    const { clock, logger } = this.#options;
+    let bytes = 0;
+    for (const { record } of this.#unwritten.values()) bytes += record.sizeBytes;
+    const added: NewRecord[] = [];
+    let cut = 0;
+    for (const whole of batch) {
+      const fits = bytes + sizeOf(whole.submission) <= keptBytes;
+      const entry = fits ? whole : withoutPayload(whole);
+      if (!fits) cut += 1;
+      const record = recordOf(entry, this.#newestSeq + 1, clock.now());
+      if (bytes + record.sizeBytes > keptBytes) continue;
+      bytes += record.sizeBytes;
+      this.#newestSeq = record.seq;
+      this.#unwritten.set(record.seq, { entry, record });
+      added.push(record);
+    }
+    this.#countAdded(added);
+    this.#countDropped(cut, error);
+    const now = clock.monotonic();
+    if (this.#unwritten.size > 0)
+      this.#cancelCommit ??= clock.after(writeAgainMs, () => {
+        this.commit();
+      });
+    if (now - this.#unwrittenSaidAt < complainEveryMs) return;
+    this.#unwrittenSaidAt = now;
+    logger.error(
+      { err: error, waiting: this.#unwritten.size },
+      'results cannot be written to AGENT_DATA_DIR: they are sent from memory, and lost if the agent ends before',
+    );
+  }
+
+  #countAdded(added: readonly NewRecord[]): void {
+    this.#newest.add(added);
+    this.#newestSeq = added.at(-1)?.seq ?? this.#newestSeq;
+    this.#count(added);
+    this.#file.mark(this.#newestSeq, this.#depth);
+  }
+
+  #count(records: readonly NewRecord[]): void {
+    for (const { sizeBytes, isTombstone } of records) {
+      if (isTombstone) this.#tombstoneBytes += sizeBytes;
+      else this.#bytes += sizeBytes;
+    }
+    this.#depth += records.length;
+  }
+
+  #write(batch: readonly OutboxEntry[], delivered: readonly number[] = []): void {
     const now = this.#options.clock.now();
-    const added: Parameters<NewestRecords['add']>[0][number][] = [];
+    const added = batch.map((entry, index) => ({
+      ...{ entry, record: recordOf(entry, this.#newestSeq + 1 + index, now) },
+    }));
     const finished: Slot[] = [];
     this.#db.exec('begin immediate');
     try {
-      for (const { entry } of batch) {
+      for (const { entry, record } of [...this.#unwritten.values(), ...added]) {
         const { submission, finishedSlot, pendingRetry, endsRetryOf, seenCertificate } = entry;
-        const payload = wireTextOf(submission);
-        const kind = kindOf(submission);
-        const sizeBytes = payload.length;
-        const { lastInsertRowid } = this.#insert.run(
-          ...([submission.id, kind, now, sizeBytes, payload, checksumOf(payload)] as const),
+        const { seq, createdAt, sizeBytes, payload } = record;
+        this.#insert.run(
+          ...([seq, submission.id, kindOf(submission), createdAt, sizeBytes] as const),
+          ...([payload, checksumOf(payload)] as const),
         );
-        const isTombstone = kind === kinds.tombstone;
-        const seq = Number(lastInsertRowid);
-        added.push({ seq, payload, sizeBytes, createdAt: now, isTombstone });
         if (finishedSlot) finished.push(finishedSlot);
         if (endsRetryOf !== undefined) this.#endRetry.run(endsRetryOf);
         if (pendingRetry) {
@@ -442,15 +519,9 @@ export class Outbox implements AsyncDisposable {
       throw error;
     }
     for (const seq of delivered) this.#delivered.delete(seq);
+    this.#unwritten.clear();
     this.#slots.added(finished);
-    this.#newest.add(added);
-    for (const { seq, sizeBytes, isTombstone } of added) {
-      this.#newestSeq = seq;
-      if (isTombstone) this.#tombstoneBytes += sizeBytes;
-      else this.#bytes += sizeBytes;
-    }
-    this.#depth += added.length;
-    this.#file.mark(this.#newestSeq, this.#depth);
+    this.#countAdded(added.map(({ record }) => record));
   }
 
   #foldSlots(from?: number): void {
@@ -597,7 +668,7 @@ export class Outbox implements AsyncDisposable {
         unknown.push(seq);
         continue;
       }
-      this.#delivered.add(seq);
+      if (!this.#unwritten.delete(seq)) this.#delivered.add(seq);
       const { sizeBytes, isTombstone } = record;
       const [bytes, tombstoneBytes] = isTombstone ? [0, sizeBytes] : [sizeBytes, 0];
       this.#discount({ bytes, tombstoneBytes, depth: 1 });
@@ -671,7 +742,17 @@ export class Outbox implements AsyncDisposable {
   ): StoredRecord[] {
     damaged.length = 0;
     const rows = this.#select.iterate(after, upTo, limit + this.#delivered.size);
-    return batchOf(this.#whole(rows, damaged), limit, maxBytes);
+    return batchOf(this.#all(this.#whole(rows, damaged), after, upTo), limit, maxBytes);
+  }
+
+  *#all(
+    stored: Iterable<StoredRecord>,
+    after: number,
+    upTo: number,
+  ): Generator<StoredRecord, void> {
+    yield* stored;
+    for (const { record } of this.#unwritten.values())
+      if (record.seq > after && record.seq <= upTo) yield record;
   }
 
   *#whole(
@@ -687,15 +768,27 @@ export class Outbox implements AsyncDisposable {
 
   /** True while it holds ATTEMPTs, which must be sent with the FINAL of their run. */
   hasAttempts(): boolean {
-    return this.#heal(() => this.#anyAttempt.get()) !== undefined;
+    return (
+      [...this.#unwritten.values()].some(
+        ({ entry }) => kindOf(entry.submission) === kinds.attempt,
+      ) || this.#heal(() => this.#anyAttempt.get()) !== undefined
+    );
   }
 
   /** The ATTEMPTs of a run that are older than a record, in order. */
   attemptsBefore(runId: string, seq: number): StoredRecord[] {
-    return this.#heal(() => this.#attemptsOfRun.all(runId, seq))
+    const stored = this.#heal(() => this.#attemptsOfRun.all(runId, seq))
       .filter(isWhole)
       .map(toStored)
       .filter((record) => !this.#delivered.has(record.seq));
+    const inMemory = [...this.#unwritten.values()].filter(
+      ({ entry: { submission }, record }) =>
+        kindOf(submission) === kinds.attempt &&
+        submission.kind === 'result' &&
+        submission.runId === runId &&
+        record.seq < seq,
+    );
+    return [...stored, ...inMemory.map(({ record }) => record)];
   }
 
   /** The control plane has stored these records. */
@@ -716,6 +809,7 @@ export class Outbox implements AsyncDisposable {
   /** The control plane will never accept this record: it is set aside, so that others are sent. */
   refuse(seq: number, reason: string): void {
     try {
+      if (this.#unwritten.has(seq)) throw new Error(`it was not written, and refused: ${reason}`);
       this.#heal(() => {
         this.#keepApart(seq, reason);
       });
@@ -830,6 +924,7 @@ export class Outbox implements AsyncDisposable {
       .iterate()) {
       if (!this.#delivered.has(Number(row['seq']))) return Number(row['created_at']);
     }
+    for (const { record } of this.#unwritten.values()) return record.createdAt;
     return null;
   }
 

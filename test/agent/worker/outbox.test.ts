@@ -57,7 +57,8 @@ function namesIn(outbox: Outbox): string[] {
 }
 
 type Step =
-  { do: 'put'; isAttempt: boolean } | { do: 'commit' | 'acknowledge' | 'refuse' | 'reopen' };
+  | { do: 'put'; isAttempt: boolean }
+  | { do: 'commit' | 'acknowledge' | 'refuse' | 'reopen' | 'fill the disk' | 'free the disk' };
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
@@ -73,6 +74,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
           'acknowledge' as const,
           'refuse' as const,
           'reopen' as const,
+          'fill the disk' as const,
+          'free the disk' as const,
         ),
       }),
     },
@@ -80,9 +83,15 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 40 },
 );
 
-test('it holds exactly what a list in memory would, over any sequence of uses and restarts', async () => {
+test('it holds exactly what a list in memory would, over any sequence of uses and restarts, on a disk that is full at times', async (t) => {
+  let full: { mock: { restore: () => void } } | null = null;
+  const free = (): void => {
+    full?.mock.restore();
+    full = null;
+  };
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
+      free();
       using folder = temporaryFolder();
       let outbox = open(folder.path);
       let model: string[] = [];
@@ -106,12 +115,21 @@ test('it holds exactly what a list in memory would, over any sequence of uses an
             if (step.do === 'acknowledge') outbox.acknowledge([first.seq]);
             else {
               outbox.refuse(first.seq, 'no');
-              dead += 1;
+              if (full === null) dead += 1;
             }
             model = model.slice(1);
             break;
           }
+          case 'fill the disk':
+            full ??= t.mock.method(StatementSync.prototype, 'run', () => {
+              throw new Error('database or disk is full');
+            });
+            break;
+          case 'free the disk':
+            free();
+            break;
           case 'reopen':
+            free();
             await outbox[Symbol.asyncDispose]();
             outbox = open(folder.path);
             break;
@@ -119,11 +137,15 @@ test('it holds exactly what a list in memory would, over any sequence of uses an
       }
       outbox.commit();
       assert.deepEqual(namesIn(outbox), model);
+      free();
+      await outbox[Symbol.asyncDispose]();
+      outbox = open(folder.path);
+      assert.deepEqual(namesIn(outbox), model);
       assert.equal(outbox.state().depth, model.length);
       assert.equal(outbox.deadLetters().length, dead);
       await outbox[Symbol.asyncDispose]();
     }),
-    { numRuns: 40 },
+    { numRuns: 60 },
   );
 });
 
@@ -409,6 +431,34 @@ test('on a disk too full to delete from, what is done with is neither given agai
     again.take(0, 9, 9, 1e6).map(({ seq }) => seq),
     [5],
   );
+});
+
+test('what the disk does not take is sent from memory: beyond its bounds details go, then verdicts, and each is counted', async (t) => {
+  using folder = temporaryFolder();
+  const clock = new TestClock(1_000);
+  const outbox = open(folder.path, clock);
+  const full = t.mock.method(StatementSync.prototype, 'run', () => {
+    throw new Error('attempt to write a readonly database');
+  });
+  const put = (name: string, bytes: number): void => {
+    void outbox.put({ submission: { ...submission(name), errorMessages: ['x'.repeat(bytes)] } });
+    outbox.commit();
+  };
+  put('small', 10);
+  assert.equal(outbox.state().droppedTotal, 0);
+  for (let index = 0; index < 6; index += 1) put(`large ${index}`, 450_000);
+  const whole = ['small', 'large 0', 'large 1', 'large 2', 'large 3'];
+  assert.deepEqual(namesIn(outbox).slice(0, 5), whole);
+  assert.deepEqual([outbox.state().depth, outbox.state().droppedTotal], [7, 2]);
+  outbox.acknowledge(outbox.take(0, 9, 6, 1e9).map(({ seq }) => seq));
+  assert.deepEqual(namesIn(outbox), ['large 5']);
+  assert.ok((outbox.take(0, 9, 9, 1e9)[0]?.sizeBytes ?? 0) < 10_000);
+  full.mock.restore();
+  // Without another result.
+  clock.advance(5_000);
+  await outbox[Symbol.asyncDispose]();
+  await using again = open(folder.path);
+  assert.deepEqual(namesIn(again), ['large 5']);
 });
 
 test('what is to be encrypted is encrypted once, and is never on disk as it was', async (t) => {
