@@ -28,19 +28,6 @@ async function types(bench: Bench): Promise<string[]> {
   return rows.map(({ alert_type }) => alert_type);
 }
 
-test('a backlog of one location sends nothing that newer runs of other locations have overtaken', async () => {
-  await using bench = await setUp();
-  await channel(bench);
-  const check = await bench.check('url');
-  for (const ago of [9, 7, 5, 3, 1]) {
-    await bench.submit(check, 'URL', now - ago * minute, { runLocation: 'us-east-1' });
-  }
-  await bench.submitAll(
-    [10, 8, 6, 4].map((ago) => bench.result(check, 'URL', now - ago * minute, failed)),
-  );
-  assert.deepEqual(await types(bench), []);
-});
-
 test('a backlog of ticks says nothing that newer ticks have gone past', async () => {
   await using bench = await setUp();
   await channel(bench);

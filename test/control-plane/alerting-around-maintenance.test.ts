@@ -1,3 +1,4 @@
+// SQLite only: it tests when alerts wait; tests of alerts and of windows run their statements on both.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { evaluateDueAlerts } from '../../control-plane/alerting/evaluate-due-alerts.ts';
@@ -47,35 +48,20 @@ const timeBased = {
   timeBasedEscalation: { minutesFailingThreshold: 5 },
 };
 
-test('maintenance that mends a check ends with the recovery, not with a reminder of the failure', async () => {
-  await using bench = await setUp();
-  const check = await failing(bench, reminding);
-  assert.deepEqual(await types(bench), ['ALERT_FAILURE']);
-  await pass(bench, 61);
-  assert.deepEqual(await types(bench), ['ALERT_FAILURE']);
-  await bench.submit(check, 'URL', now + 61 * minute);
-  await pass(bench, 20);
-  assert.deepEqual(await types(bench), ['ALERT_FAILURE', 'ALERT_RECOVERY']);
-});
-
-test('reminders go on once a run after the maintenance failed as well', async () => {
-  await using bench = await setUp();
-  const check = await failing(bench, reminding);
-  await pass(bench, 61);
-  await bench.submit(check, 'URL', now + 61 * minute, failed);
-  await pass(bench, 1);
-  assert.deepEqual(await types(bench), ['ALERT_FAILURE', 'ALERT_FAILURE_REMAIN']);
-});
-
-test('a failure from before maintenance escalates only if a run after it fails', async () => {
-  for (const isMended of [true, false]) {
+test('reminders and escalations wait for a run after the maintenance, and end with one that passes', async () => {
+  for (const [settings, after, minutes, before, later] of [
+    [reminding, {}, 20, ['ALERT_FAILURE'], ['ALERT_FAILURE', 'ALERT_RECOVERY']],
+    [reminding, failed, 1, ['ALERT_FAILURE'], ['ALERT_FAILURE', 'ALERT_FAILURE_REMAIN']],
+    [timeBased, {}, 20, [], []],
+    [timeBased, failed, 20, [], ['ALERT_FAILURE_REMAIN']],
+  ] as const) {
     await using bench = await setUp();
-    const check = await failing(bench, timeBased);
+    const check = await failing(bench, settings);
     await pass(bench, 61);
-    assert.deepEqual(await types(bench), []);
-    await bench.submit(check, 'URL', now + 61 * minute, isMended ? {} : failed);
-    await pass(bench, 20);
-    assert.deepEqual(await types(bench), isMended ? [] : ['ALERT_FAILURE_REMAIN']);
+    assert.deepEqual(await types(bench), before);
+    await bench.submit(check, 'URL', now + 61 * minute, { ...after });
+    await pass(bench, minutes);
+    assert.deepEqual(await types(bench), later);
   }
 });
 

@@ -144,3 +144,9 @@ export function codeAt(secret: string, instant: number): string {
   const step = Math.floor(instant / 30_000);
   return codeOf(createHmac('sha1', key).update(counterOf(step)).digest());
 }
+
+export const inviteAs = async (browser: Browser, address: string, role: string) => {
+  const answer = await browser.send('POST', '/v1/invitations', { email: address, role });
+  assert.equal(answer.status, 201);
+  return (answer.body as { link: string }).link;
+};

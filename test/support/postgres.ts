@@ -13,6 +13,9 @@ export const templateVariable = 'TEST_POSTGRES_TEMPLATE';
 /** True where tests of the API run on PostgreSQL instead of SQLite. */
 export const runsOnPostgres = process.env['TEST_DATABASE'] === 'postgres';
 
+/** For a test that decides nothing there, with the reason. */
+export const notOnPostgres = (why: string) => ({ skip: runsOnPostgres && why });
+
 function openForTest(url: string) {
   return openPostgres({ url, connections: 10, isPrepared: true, applicationName: 'monitor/test' });
 }

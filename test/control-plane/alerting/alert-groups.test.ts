@@ -10,7 +10,7 @@ import { httpReceiver, reachesTestServers } from '../../support/http-receiver.ts
 import { mailServer } from '../../support/mail-server.ts';
 import { despiteKills } from '../../support/interleaving.ts';
 import { hour, minute, now } from '../../support/results.ts';
-import { runsOnPostgres } from '../../support/postgres.ts';
+import { notOnPostgres } from '../../support/postgres.ts';
 import { makeChannel, makeCheck } from '../../support/sent-notifications.ts';
 import { eventually } from '../../support/system.ts';
 import { verdictOf } from '../../support/run-verdict.ts';
@@ -66,7 +66,7 @@ async function recordsOf({ controlPlane }: TestControlPlane) {
 }
 
 /** The other tests run its statements there, and are killed at each. */
-const countsNotifications = { skip: runsOnPostgres && 'it counts notifications' };
+const countsNotifications = notOnPostgres('it counts notifications');
 
 test(
   '1,000 failing checks of one cause: three mails in ten minutes, and 1,000 records',

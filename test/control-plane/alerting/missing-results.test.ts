@@ -1,3 +1,4 @@
+// SQLite only: it starts on a file, and reads what is sent from there.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';

@@ -1,3 +1,4 @@
+// SQLite only: it starts on a file, and reads what is sent from there.
 /** A save changes settings: it throws away nothing that was seen, and counts as no good news. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

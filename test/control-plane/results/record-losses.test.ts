@@ -1,3 +1,4 @@
+// SQLite only: what is lost is a part of its files.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, rmSync, statSync, truncateSync } from 'node:fs';

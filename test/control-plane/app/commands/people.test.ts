@@ -1,3 +1,4 @@
+// SQLite only: commands work on a file.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Operator } from '../../../support/control-plane-command.ts';
