@@ -4,6 +4,7 @@ import { listLocationStates } from '../../control-plane/fleet/store.ts';
 import { standsOf } from '../../control-plane/scheduling/index.ts';
 import { listLocations, toWire } from '../../control-plane/scheduling/private-locations/store.ts';
 import type { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.ts';
+import { locationKey } from '../support/fake-control-plane.ts';
 import { checkInOf, FakeAgent } from '../support/fake-agent.ts';
 import { StatementCount } from '../support/interleaving.ts';
 import { hour, iso, minute, now, setUp, type Bench } from '../support/results.ts';
@@ -140,7 +141,7 @@ test('never connected, connected, stopped and refused are four states, and a ref
   assert.match(from ?? '', /127\.0\.0\.1/);
   assert.equal(maskedKey, `pl_…${key.rawKey.slice(-4)}`);
   // A key that nobody ever had is no agent of anybody.
-  await new FakeAgent(bench.cp, `pl_${'0'.repeat(64)}`).call('check-in', checkInOf({}), 401);
+  await new FakeAgent(bench.cp, locationKey).call('check-in', checkInOf({}), 401);
   assert.deepEqual(await stand(), refused);
   const { rawKey } = (await bench.cp.api('POST', `/v1/private-locations/${id}/keys`)).body as {
     rawKey: string;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import test from 'node:test';
+import { locationKey } from '../support/fake-control-plane.ts';
 import type { ProxyReady } from '../support/lab-proxy.ts';
 import { labProblem } from '../support/network-lab.ts';
 import { gateAddress, openOffice, workBehindProxy } from '../support/office.ts';
@@ -23,7 +24,7 @@ test(
     const proxyUrl = `http://office:p%40ss%20word@${gateAddress}:${port}`;
 
     const stranger = office.startAgent(
-      { API_KEY: `pl_${'0'.repeat(64)}`, HTTPS_PROXY: proxyUrl },
+      { API_KEY: locationKey, HTTPS_PROXY: proxyUrl },
       office.authority,
     );
     const { reason } = await stranger.log('check-in failed, the schedule goes on');

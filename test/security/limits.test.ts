@@ -4,6 +4,7 @@ import test from 'node:test';
 import { createApiKey } from '../../control-plane/accounts/keys/store.ts';
 import { sha256Base64 } from '../support/artifact-api.ts';
 import { startTestControlPlane } from '../support/control-plane.ts';
+import { locationKey } from '../support/fake-control-plane.ts';
 import { KeyedAgent, slotsOf, type SlotCheck } from '../support/keyed-agent.ts';
 import { TestClock } from '../support/test-clock.ts';
 
@@ -63,7 +64,7 @@ test('an agent that asks without end gets retry-after; other agents are not affe
 test('keys that are none are counted by address, and a good key from there is served', async () => {
   await using stage = await setUp({ REQUESTS_PER_MINUTE: '20' });
   const { cp } = stage;
-  const wrong = { authorization: `Bearer pl_${'0'.repeat(64)}` };
+  const wrong = { authorization: `Bearer ${locationKey}` };
   const statuses: number[] = [];
   for (let call = 0; call < 30; call += 1) {
     statuses.push((await cp.api('POST', '/v1/agent/goodbye', {}, wrong)).status);

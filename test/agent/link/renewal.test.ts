@@ -16,9 +16,10 @@ import { renewTrust } from '../../../agent/link/extra-authorities.ts';
 import { LocationKey } from '../../../agent/link/location-key.ts';
 import { Secret } from '../../../agent/secret.ts';
 import { makeAuthority } from '../../support/certificates.ts';
+import { locationKey } from '../../support/fake-control-plane.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
-const oldKey = `pl_${'0'.repeat(64)}`;
+const oldKey = locationKey;
 const newKey = `pl_${'1'.repeat(64)}`;
 
 async function listening(server: Server): Promise<AsyncDisposable & { port: number }> {

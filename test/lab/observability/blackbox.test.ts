@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { answerTo, startDnsServer, type DnsServer } from '../../support/dns-server.ts';
 import { makeAuthority, selfSigned } from '../../support/certificates.ts';
+import { locationKey } from '../../support/fake-control-plane.ts';
 import { freePort, Program } from '../../../proof/program.ts';
 import { samplesOf } from '../../support/probe-text.ts';
 import { httpServer, tcpServer, tlsServer, type TestServer } from '../../support/servers.ts';
@@ -174,7 +175,7 @@ before(async () => {
   });
   const agent = stack.use(
     new Program(['agent/monitor-agent.js', 'start'], {
-      ...{ API_KEY: `pl_${'0'.repeat(64)}`, CONTROL_PLANE_URL: 'http://127.0.0.1:1' },
+      ...{ API_KEY: locationKey, CONTROL_PLANE_URL: 'http://127.0.0.1:1' },
       ...{ AGENT_HEALTH_PORT: String(ourPort), AGENT_HEALTH_HOST: '127.0.0.1' },
       ...{ AGENT_DATA_DIR: join(folder, 'data'), AGENT_WORK_DIR: join(folder, 'work') },
       ...{ PROBE_ENDPOINT: 'on', PROBE_CONFIG_FILE: file, LOG_FORMAT: 'json' },
