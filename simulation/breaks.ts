@@ -260,7 +260,7 @@ export const casesOf: Readonly<Record<string, string[]>> = {
   'restart-skips': ['kill'],
   'clock-swallows': ['clock'],
   'used-up-slots': ['clock'],
-  'commits-unsynced': ['power'],
+  'commits-unsynced': ['power', 'people'],
   'outbox-unsynced': ['power'],
   'no-hand-over': ['drain'],
   'drain-drops-runs': ['drain'],

@@ -661,6 +661,7 @@ export class Outbox implements AsyncDisposable {
   /** These records are done with: they are neither given again nor dropped, and deleted later. */
   #settle(seqs: readonly number[]): void {
     const unknown: number[] = [];
+    const hadUnwritten = this.#unwritten.size > 0;
     for (const seq of seqs) {
       if (this.#delivered.has(seq)) continue;
       const record = this.#newest.remove(seq);
@@ -674,6 +675,8 @@ export class Outbox implements AsyncDisposable {
       this.#discount({ bytes, tombstoneBytes, depth: 1 });
     }
     if (unknown.length > 0) this.#settleStored(unknown);
+    // Nothing on disk says that what was only here is done with.
+    if (hadUnwritten) this.#file.mark(this.#newestSeq, this.#depth);
     if (this.#delivered.size >= maxDelivered) this.#deleteDelivered();
     else this.#deleteSoon();
   }
