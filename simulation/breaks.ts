@@ -90,10 +90,8 @@ const own: readonly Break[] = [
     name: 'outbox-not-written',
     breaks: 'results are not written to the outbox',
     file: 'agent/worker/outbox.ts',
-    from: `      for (const { entry } of batch) {
-        const { submission, finishedSlot`,
-    to: `      for (const { entry } of batch.slice(1)) {
-        const { submission, finishedSlot`,
+    from: `    const added = batch.map((entry, index) => ({`,
+    to: `    const added = batch.slice(1).map((entry, index) => ({`,
   },
   {
     name: 'outbox-late',
@@ -101,7 +99,7 @@ const own: readonly Break[] = [
     file: 'agent/worker/outbox.ts',
     from: `      this.#db.exec('commit');
     } catch (error) {`,
-    to: `      if (Math.random() < 0.3) throw new Error('lost'); this.#db.exec('commit');
+    to: `      this.#db.exec(Math.random() < 0.3 ? 'rollback' : 'commit');
     } catch (error) {`,
   },
   {
@@ -271,7 +269,7 @@ export const casesOf: Readonly<Record<string, string[]>> = {
   'threshold-plus-one': ['targets'],
   'messages-not-retried': ['receiver'],
   'outbox-not-written': ['targets'],
-  'outbox-late': ['targets'],
+  'outbox-late': ['kill', 'link'],
   'backlog-never-sent': ['link', 'requests'],
   'close-before-final': ['targets'],
   'sweep-everything': ['link'],
