@@ -140,7 +140,8 @@ class Oracle {
       const { id: checkId } = subject;
       const schedule = scheduleOfSubject(subject);
       const { intervalMs } = schedule;
-      const last = Math.max(0, ...subject.active.map(({ to }) => to));
+      // A slot that is due as people switch the check off may be run.
+      const last = Math.max(0, ...subject.active.map(({ to }) => to)) + 5 * second;
       for (let slot = slotAtOrAfter(schedule, epoch); slot <= epoch + last; slot += intervalMs) {
         const name = `${checkId}@${slot}`;
         const due = slot - epoch;
