@@ -177,7 +177,8 @@ function read({ path, text }: TextFile): Read {
       if (typeof value !== 'number' || Number.isFinite(value)) return;
       throw problemAt(`${String(source)} is no number that can be kept`, range);
     },
-    Collection(_key, collection, ancestors) {
+    Collection(key, collection, ancestors) {
+      if (key === 'key') throw problemAt('the name of a field must be text', collection.range);
       assertUsual(collection, ancestors, problemAt);
     },
   });

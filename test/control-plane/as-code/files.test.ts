@@ -106,6 +106,7 @@ test('a mistake in a file is named with its place', () => {
     ],
     ['checks/a.yaml', 'name: a\nfrequency: 1e999\n', /, line 2: 1e999 is no number/],
     ['checks/a.yaml', 'name: a\nscript: !Ref other\n', /, line 2: Unresolved tag: !Ref$/],
+    ['checks/a.yaml', 'name: a\n? [b, c]\n: d\n', /, line 2: the name of a field must be text$/],
     [
       'checks/a.yaml',
       `name: a\ntags: ${'['.repeat(999)}${']'.repeat(999)}\n`,
