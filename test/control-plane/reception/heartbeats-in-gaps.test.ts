@@ -50,6 +50,22 @@ test('a heartbeat does not fail by time in which the process was stopped', async
   assert.equal((await events()).includes('FAILING'), true, 'a job that is dead is found');
 });
 
+test('a stop that loses no ping puts the deadline off by as long', async () => {
+  const clock = new TestClock(start);
+  await using cp = await startTestControlPlane({ clock });
+  const { ping, events } = await makeHeartbeat(cp);
+  await ping();
+  await passTime(clock, 12 * minute - 6 * second);
+  clock.freeze(7 * second);
+  // Each question gives it a turn to read what waits in its sockets.
+  for (let passed = 0; passed < 4; passed += 1) {
+    await passTime(clock, second);
+    assert.equal((await events()).includes('FAILING'), false);
+  }
+  await passTime(clock, 4 * second);
+  assert.equal((await events()).includes('FAILING'), true);
+});
+
 test('a ping that is being recorded is not missing, and one that came too late keeps nothing back', async () => {
   for (const [comesAfterDeadlineMs, isKept] of [
     [-2, true],
