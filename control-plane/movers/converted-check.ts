@@ -1,5 +1,6 @@
 /** Checks of simple targets, as every format makes them. */
 import { hostAndPort } from '@monitor/shared/contract/checks/check-type.ts';
+import type { StartTls } from '@monitor/shared/contract/checks/ssl.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { runBased } from './decide/retries.ts';
 import { assertionsFor, type CodeAssertions, type CodeRange } from './decide/status-codes.ts';
@@ -113,6 +114,7 @@ export function familyFor(host: string, wanted: IpFamily): IpFamily {
 export function tcpCheck(request: {
   hostname: string;
   port: number;
+  startTls?: StartTls;
   data?: string;
   ipFamily: IpFamily;
   assertions: readonly unknown[];
@@ -150,6 +152,8 @@ export interface TlsServer {
   /** Null for the host name. */
   serverName: string | null;
   skipChainValidation: boolean;
+  /** The protocol in which TLS begins; absent where it begins at once. */
+  startTls?: StartTls;
 }
 
 /** The server of an https address; null for another. */

@@ -1,4 +1,5 @@
 /** Modules of the blackbox_exporter: what a target becomes that is probed with one. */
+import type { StartTls } from '@monitor/shared/contract/checks/ssl.ts';
 import * as make from '../converted-check.ts';
 import { assertion, type Assertion } from '../decide/assertion.ts';
 import { httpCheck } from '../http-request.ts';
@@ -194,10 +195,40 @@ const http: Prober = (settings, entry) => {
   };
 };
 
+type Steps = readonly Readonly<Record<string, unknown>>[];
+
+/** What is sent just before TLS begins: text, or the digits of bytes. */
+const beginTls: readonly [RegExp, StartTls][] = [
+  [/^STARTTLS\s*$/i, 'SMTP'],
+  [/^\S+ STARTTLS\s*$/i, 'IMAP'],
+  [/^STLS\s*$/i, 'POP3'],
+  [/^AUTH TLS\s*$/i, 'FTP'],
+  [/^<starttls\s/i, 'XMPP'],
+  [/^0000000804d2162f$/, 'POSTGRES'],
+];
+
+/** The protocol in which the dialogue begins TLS, which agents lead by themselves, and what follows. */
+function startTlsOf(steps: Steps): { startTls: StartTls | null; after: Steps } {
+  const at = steps.findIndex(({ starttls }) => starttls === true);
+  const sent = steps
+    .slice(0, at)
+    .flatMap(({ send }) => (send instanceof Uint8Array ? Buffer.from(send).toString('hex') : send))
+    .filter((send) => typeof send === 'string');
+  const [, startTls = null] = beginTls.find(([pattern]) => pattern.test(sent.at(-1) ?? '')) ?? [];
+  // Other protocols have the same word, and another greeting.
+  const isKnown = startTls !== 'SMTP' || sent.some((text) => /^(EHLO|HELO)\b/i.test(text));
+  return at >= 0 && startTls !== null && isKnown
+    ? { startTls, after: steps.slice(at + 1) }
+    : { startTls: null, after: steps };
+}
+
 /** What is sent and expected, where one exchange says it all; null for a longer dialogue. */
-function exchangeOf(steps: readonly Readonly<Record<string, unknown>>[]) {
+function exchangeOf(all: Steps) {
+  const last = all.findLastIndex(({ expect }) => expect !== undefined);
+  const steps = last < 0 ? all : all.slice(0, last + 1);
+  const sendsAfter = all.slice(steps.length).some((step) => step['send'] !== undefined);
   const isText = (value: unknown) => value === undefined || typeof value === 'string';
-  const isPlain = steps.every(
+  const isPlain = all.every(
     ({ starttls, expect_bytes: bytes, send, expect }) =>
       starttls !== true && bytes === undefined && isText(send) && isText(expect),
   );
@@ -210,13 +241,19 @@ function exchangeOf(steps: readonly Readonly<Record<string, unknown>>[]) {
   const sendsFirst = send !== undefined && (expect === undefined || at('send') < at('expect'));
   return {
     ...{ send: sendsFirst ? send : null, expect: expect ?? null },
-    sendsLast: send !== undefined && !sendsFirst,
+    sendsLast: sendsAfter || (send !== undefined && !sendsFirst),
   };
 }
 
 const tcp: Prober = (settings, entry) => {
   const steps = recordsIn(settings.get('query_response'));
-  const exchange = exchangeOf(steps);
+  const { startTls, after } = startTlsOf(steps);
+  const exchange = exchangeOf(after);
+  if (startTls !== null) {
+    entry.approximate(
+      `\`query_response\`: TLS begins by the dialogue of ${startTls}; texts that are expected before it are not compared`,
+    );
+  }
   if (exchange === null) {
     entry.deactivated(
       '`query_response` is a dialogue of several steps; one question and its answer are possible',
@@ -228,8 +265,9 @@ const tcp: Prober = (settings, entry) => {
   if (steps.some((step) => step['labels'] !== undefined)) {
     entry.notCarried('`query_response.labels`: texts of an answer do not become labels');
   }
-  const isTls = settings.flag('tls');
-  if (isTls && steps.length > 0) {
+  const isAtOnce = settings.flag('tls');
+  const isTls = isAtOnce || startTls !== null;
+  if (isAtOnce && steps.length > 0) {
     entry.deactivated('`tls` with `query_response`: the dialogue is not led over TLS here');
   }
   if (settings.has('tls_config') && !isTls) {
@@ -237,6 +275,12 @@ const tcp: Prober = (settings, entry) => {
     settings.skip('tls_config');
   }
   const tls = isTls ? reportTls(settings, entry) : null;
+  const begins = startTls === null ? {} : { startTls };
+  if (after.length > 0 && startTls !== null && (tls?.serverName ?? tls?.skipChainValidation)) {
+    entry.deactivated(
+      '`tls_config` with `starttls`: the certificate of the host name is verified here',
+    );
+  }
   const ipFamily = ipFamilyOf(settings, entry);
   const expected =
     exchange?.expect == null
@@ -245,11 +289,11 @@ const tcp: Prober = (settings, entry) => {
   return (target, _hostname, own) => {
     const place = make.placeFor(own, target);
     if (place === null) return null;
-    const server = tls === null ? null : { ...place, ...tls };
-    if (server !== null && steps.length === 0)
+    const server = tls === null ? null : { ...place, ...tls, ...begins };
+    if (server !== null && after.length === 0)
       return { ...make.sslCheck(server, ipFamily, null), server };
     const made = make.tcpCheck({
-      ...place,
+      ...{ ...place, ...begins },
       ...(exchange?.send == null ? {} : { data: `${exchange.send}\n` }),
       ipFamily,
       assertions: expected,

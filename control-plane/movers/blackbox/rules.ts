@@ -85,8 +85,8 @@ const isDown: Reading = (given) => {
 };
 
 const daySeconds = 86_400;
-const serverKey = ({ hostname, port, serverName }: TlsServer) =>
-  `${hostname.toLowerCase()}:${port}/${serverName ?? ''}`;
+const serverKey = ({ hostname, port, serverName, startTls }: TlsServer) =>
+  `${hostname.toLowerCase()}:${port}/${serverName ?? ''}/${startTls ?? ''}`;
 
 const expires: Reading = ({ comparison, probes, servers, labelsOf }) => {
   const { isAhead, isAverage, operator, limit } = comparison;

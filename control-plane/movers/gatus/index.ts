@@ -117,7 +117,7 @@ const atPlace =
   (
     kind: EndpointKind,
     check: (reach: Reach, judged: Judged) => make.ConvertedCheck,
-    { defaultPort = null as number | null, secure = /^tls:/i } = {},
+    { defaultPort = null as number | null, secure = /^(start)?tls:/i } = {},
   ): TargetOf =>
   (endpoint, entry, client) => {
     const url = endpoint.text('url');
@@ -137,19 +137,17 @@ const tcpTarget: TargetOf = (endpoint, entry, client) => {
   return read(endpoint, entry, client);
 };
 
-const tlsTarget: TargetOf = (endpoint, entry, client) => {
-  entry.refuse(endpoint, { body: 'what is sent over TLS has no counterpart' });
-  const read = atPlace('tls', ({ place, ipFamily, skipSSL }, { assertions, certificateDays }) => {
-    const server = { ...place, serverName: null, skipChainValidation: skipSSL };
-    return { ...make.sslCheck(server, ipFamily, certificateDays, assertions), server };
-  });
-  return read(endpoint, entry, client);
-};
-
-const startTlsTarget: TargetOf = (endpoint, entry, client) => {
-  entry.deactivated('the STARTTLS handshake is not proven here, only the connection');
-  return tcpTarget(endpoint, entry, client);
-};
+/** It knows STARTTLS of mail alone. */
+const tlsTarget =
+  (begins: { startTls?: 'SMTP' } = {}): TargetOf =>
+  (endpoint, entry, client) => {
+    entry.refuse(endpoint, { body: 'what is sent over TLS has no counterpart' });
+    const read = atPlace('tls', ({ place, ipFamily, skipSSL }, { assertions, certificateDays }) => {
+      const server = { ...place, serverName: null, skipChainValidation: skipSSL, ...begins };
+      return { ...make.sslCheck(server, ipFamily, certificateDays, assertions), server };
+    });
+    return read(endpoint, entry, client);
+  };
 
 const grpcTarget = atPlace(
   'grpc',
@@ -218,7 +216,12 @@ const dnsTarget: TargetOf = (endpoint, entry, client) => {
 /** By the scheme of the URL; the others have no counterpart. */
 const targets: Readonly<Record<string, TargetOf>> = {
   ...{ http: httpTarget, https: httpTarget, tcp: tcpTarget, icmp: icmpTarget },
-  ...{ tls: tlsTarget, starttls: startTlsTarget, grpc: grpcTarget, grpcs: grpcTarget },
+  ...{
+    tls: tlsTarget(),
+    starttls: tlsTarget({ startTls: 'SMTP' }),
+    grpc: grpcTarget,
+    grpcs: grpcTarget,
+  },
 };
 
 /** Settings of the client that decide how the target is reached. */

@@ -690,3 +690,54 @@ test('what is said of many objects stands in one line, with file and line', () =
     /«http:\/\/a\.example» \(prometheus\.yml:6\), «http:\/\/b.*, «http:\/\/c.* and 1 more: every 45 s → every 30 s/,
   );
 });
+
+test('a dialogue that begins TLS is led by the agent, and the certificate is watched in it', () => {
+  const file = (path: string, text: string) => ({ path, text, tables: null });
+  const expr = 'probe_ssl_earliest_cert_expiry - time() < 86400 * 7';
+  const greeting = [{ expect: '^220' }, { send: 'EHLO prober\r' }];
+  const begin = [...greeting, { send: 'STARTTLS\r' }, { expect: '^220' }, { starttls: true }];
+  const after = [{ send: 'EHLO prober\r' }, { expect: '^250-AUTH' }, { send: 'QUIT\r' }];
+  const imap = [{ send: '. STARTTLS' }, { expect: 'OK' }, { starttls: true }];
+  const rows = [
+    [begin, {}, true, 'SSL', 'SMTP', undefined],
+    [[...begin, ...after], {}, true, 'TCP', 'SMTP', 'EHLO prober\r\n'],
+    [[...imap, { send: '. capability' }], {}, true, 'TCP', 'IMAP', '. capability\n'],
+    [
+      [{ send: 'STLS\r' }, { expect: '^\\+OK' }, { starttls: true }],
+      {},
+      true,
+      'SSL',
+      'POP3',
+      undefined,
+    ],
+    // A TCP check verifies the certificate of its host name, an SSL check need not.
+    [begin, { insecure_skip_verify: true }, true, 'SSL', 'SMTP', undefined],
+    [[...begin, ...after], { insecure_skip_verify: true }, false, 'TCP', 'SMTP', 'EHLO prober\r\n'],
+    // The same word without the greeting of mail, and more than one exchange afterwards.
+    [begin.slice(2), {}, false, 'TCP', undefined, undefined],
+    [[...begin, ...after, { expect: '^221' }], {}, false, 'TCP', 'SMTP', undefined],
+  ] as const;
+  for (const [steps, config, isActive, checkType, startTls, data] of rows) {
+    const mail = { prober: 'tcp', tcp: { query_response: steps, tls_config: config } };
+    const plan = planOf([
+      file('p.yml', `scrape_configs:${job('mail', 'mail', 'mail.example:25')}\n`),
+      file('b.json', JSON.stringify({ modules: { mail } })),
+      file('r.json', JSON.stringify({ groups: [{ rules: [{ alert: 'Soon', expr }] }] })),
+    ]);
+    const about = JSON.stringify(steps);
+    const payload = payloadOf(plan, 'target-mail-mail-mail.example-25');
+    const request = payload['request'] as Record<string, unknown>;
+    const made = (request['sslConfig'] ?? request) as Record<string, unknown>;
+    assert.deepEqual(
+      [payload['activated'], payload['checkType'], made['startTls'], made['data']],
+      [isActive, checkType, startTls, data],
+      about,
+    );
+    const watched = certificates(plan).map(
+      (each) =>
+        (each.payload['request'] as { sslConfig: { startTls?: string } }).sslConfig.startTls,
+    );
+    const servers = new Set(watched);
+    assert.deepEqual([...servers], startTls === undefined ? [] : [startTls], about);
+  }
+});

@@ -409,9 +409,16 @@ test('conditions on certificates make an SSL check, with or without alerts', () 
   assert.equal(wanted('certificate-tried', ['[STATUS] == 200', long, short], https), '29');
   assert.equal(wanted('certificate-tried', [short, '[STATUS] == 200', long], https), '29');
   assert.equal(wanted('endpoint-tried', [short], 'tls://shop.example:993'), '1');
-  const tls = planned('tls://shop.example:993', ['[CONNECTED] == true', short]);
-  assert.equal(payloadOf(tls, 'endpoint-tried')['activated'], true);
-  assert.equal(tls.resources.filter(({ type }) => type === 'check').length, 1);
+  for (const [url, startTls] of [
+    ['tls://shop.example:993', undefined],
+    ['starttls://shop.example:587', 'SMTP'],
+  ] as const) {
+    const tls = planned(url, ['[CONNECTED] == true', short]);
+    const { activated, request } = payloadOf(tls, 'endpoint-tried');
+    const { sslConfig } = request as { sslConfig: Record<string, unknown> };
+    assert.deepEqual([activated, sslConfig['startTls']], [true, startTls], url);
+    assert.equal(tls.resources.filter(({ type }) => type === 'check').length, 1);
+  }
   // Without TLS there is no certificate, and Gatus fails.
   const plain = planned('http://shop.example/', ['[STATUS] == 200', short]);
   assert.equal(payloadOf(plain, 'endpoint-tried')['activated'], false);
