@@ -5,7 +5,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ifPossible, openLibc, type Libc } from '../native/libc.ts';
@@ -54,6 +54,18 @@ async function killUser(uid: number): Promise<void> {
   await once(child, 'close').catch(() => undefined);
 }
 
+/**
+ * Some kernels share the CPU out by sessions, and programs can make hundreds: the agent that ends them comes
+ * first. Only for an agent that has its session to itself, as a service has.
+ */
+function comeBeforeRuns(): void {
+  try {
+    writeFileSync('/proc/self/autogroup', '-20');
+  } catch {
+    // Another kernel, or no right to it.
+  }
+}
+
 export class RunWatch {
   readonly #runs = new Map<WatchedRun, (excess: Excess) => void>();
   /** Children that Node waits for itself. */
@@ -69,6 +81,7 @@ export class RunWatch {
   constructor(libc = openLibc().libc, hasProc = existsSync('/proc/self/stat')) {
     this.#libc = libc;
     this.#hasProc = hasProc;
+    if (this.#ownSession === process.pid) comeBeforeRuns();
     // Without the library, orphans become children of process 1, and are found by their session.
     if (libc !== null) {
       becomeSubreaper(libc);

@@ -12,13 +12,13 @@ import { FaultProxy } from '../../proof/fault-proxy.ts';
 import { libFaketime, moveClock, type MovedClock } from '../../proof/moved-clock.ts';
 import { inLongTier, isLong, seededRandom, testSeed } from '../support/random.ts';
 import { SmallDisk } from '../../proof/small-disk.ts';
+import { longestWaitMs } from '../../proof/system.ts';
 import { temporaryFolder } from '../support/system.ts';
 
 const second = 1_000;
 /** All kinds of faults take turns, in the long tier for longer: `TEST_CLUSTER_ROUNDS`. */
 const roundsOfLongTier = Number(process.env['TEST_CLUSTER_ROUNDS'] ?? 12);
 const diskMegabytes = 600;
-const settleWithinMs = 240 * second;
 const locations = ['office', 'warehouse'];
 const checksOfLocation = isLong ? 200 : 30;
 
@@ -200,7 +200,7 @@ async function endure(
   const untilAccepted = async (what: string): Promise<void> => {
     const since = performance.now();
     const before = await results();
-    while ((await results()) === before && performance.now() - since < settleWithinMs) {
+    while ((await results()) === before && performance.now() - since < longestWaitMs) {
       await pause(50);
     }
     const seconds = ((performance.now() - since) / second).toFixed(2);
@@ -268,7 +268,7 @@ async function endure(
   await asking.done;
 
   const until = Date.now();
-  const deadline = until + settleWithinMs;
+  const deadline = until + longestWaitMs;
   const failures = (): Promise<{ check_id: string }[]> =>
     query(`select check_id from heartbeat_events where state = 'FAILING'`);
   let found = await audit(query, until);

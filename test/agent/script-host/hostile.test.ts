@@ -70,6 +70,8 @@ async function unleash(
       PRECIOUS: precious,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // With a session of its own, as a service.
+    detached: true,
   });
   const [out, errors] = await Promise.all([
     child.stdout.setEncoding('utf8').toArray() as Promise<string[]>,
