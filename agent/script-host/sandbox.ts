@@ -200,8 +200,6 @@ function outerScript(sandbox: Sandbox): string {
     ...(way.namespacesBy === 'util-linux' ? mountLines(sandbox) : []),
     // Whatever runs out of memory, it is the program that goes rather than the agent.
     'echo 1000 2>/dev/null >/proc/self/oom_score_adj',
-    // Where the kernel shares the CPU out by sessions first, a nice value counts within one alone.
-    `echo ${niceness} 2>/dev/null >/proc/self/autogroup`,
     'ulimit -c 0',
     `ulimit -f ${Math.floor(limits.diskBytes / fileBlockBytes)}`,
     `ulimit -n ${maxDescriptors} 2>/dev/null`,
