@@ -88,8 +88,9 @@ export function followSyncs(isFollowed: boolean): void {
 
 /** A commit waits for the disk if the database is set so; a checkpoint does always. */
 function noteSync(database: object, isAll = false): void {
+  if (synced === null) return;
   const of = opened.get(database);
-  if (synced === null || of?.isAtRest() !== true) return;
+  if (of?.isAtRest() !== true) return;
   const known = synced.get(of.file);
   const changedAt = statSync(of.file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (isAll || known?.changedAt !== changedAt || Number(of.ask('synchronous')) >= full)

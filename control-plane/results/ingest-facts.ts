@@ -11,7 +11,7 @@ import { rowsOf } from '../db/rows.ts';
 import { daysOf, isOfDays, runDayIn, runDayOf } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
 import { type Gap, stepBackOver, stepsBackOver } from '../reception/index.ts';
-import { earlyMs, slotGridOf, type LeasedJob, type SlotGrid } from './decide/admission.ts';
+import { earlyMs, isEarly, slotGridOf, type LeasedJob, type SlotGrid } from './decide/admission.ts';
 import {
   measurementColumns,
   type Measurement,
@@ -257,9 +257,8 @@ export class IngestFacts {
       const stopped = stopsAt.get(id);
       if (stopped === undefined) continue;
       // What comes later may be the run of the slot itself, which began and took as long by chance.
-      const isEarly = (data.scheduledFor ?? 0) > now + earlyMs;
       const isSame = movesBy(steps).some((moved) => data.stoppedAt + moved === stopped);
-      if (isEarly || isSame) this.released.add(data.id);
+      if (isEarly(data, now) || isSame) this.released.add(data.id);
     }
     for (const { data, steps, sender } of again) {
       const run = byRunId.get(data.runId);

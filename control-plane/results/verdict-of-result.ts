@@ -6,7 +6,7 @@ import { droppedError, encryptedError } from '@monitor/shared/contract/encrypted
 import { decodePayload, fromFlag } from '../db/columns.ts';
 import { daysOf, isOfDays, runDayIn } from '../db/run-days.ts';
 import type { Database } from '../db/tables.ts';
-import { earlyMs } from './decide/admission.ts';
+import { isEarly } from './decide/admission.ts';
 import { encryptedPayload } from './decide/encrypted-payload.ts';
 import type { CheckResultsTable } from './tables.ts';
 import type { RunVerdict } from './run-verdict.ts';
@@ -72,7 +72,7 @@ export function verdictOfSubmission(
     checkType: item.checkType as CheckType,
     resultId: item.id,
     runLocation: item.runLocation,
-    scheduledFor: (item.scheduledFor ?? 0) > now + earlyMs ? null : item.scheduledFor,
+    scheduledFor: isEarly(item, now) ? null : item.scheduledFor,
     startedAt: item.startedAt,
     stoppedAt: item.stoppedAt,
     hasFailures: item.hasFailures,

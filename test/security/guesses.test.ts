@@ -29,7 +29,7 @@ const withoutRequestId = (body: { attributes: object }) => ({
   attributes: { ...body.attributes, requestId: '' },
 });
 
-test('enumeration: whoever is not there has the answer, the limits and the work of who is', async (t) => {
+test('enumeration: an unknown person gets the answer, the limits and the work of a known one', async (t) => {
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({ clock });
   await addAnna(cp);
@@ -87,7 +87,7 @@ test('enumeration: asking for a reset answers the same, and mails only who is th
   assert.equal(smtp.received.length, 1);
   const first = await smtp.mailTo(email, /Reset/);
   const ofOperator = (await makeResetLink(cp.controlPlane.services, 'ben@shop.example')) ?? '';
-  // Nobody is flooded with mails, and whoever asks in their name shuts nobody out.
+  // A stranger who asks in the name of a person neither floods the person with mails nor shuts them out.
   for (let more = 0; more < 4; more += 1)
     assert.deepEqual(await ask(email), await ask('x@y.example'));
   await ask('ben@shop.example');
@@ -102,7 +102,7 @@ test('enumeration: asking for a reset answers the same, and mails only who is th
   }
 });
 
-test('brute force: guesses about one person end soon, and do not keep the person out elsewhere', async () => {
+test('brute force: guesses about one person end soon, and do not keep the person out at other addresses', async () => {
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({
     clock,

@@ -209,17 +209,17 @@ const beginTls: readonly [RegExp, StartTls][] = [
 
 /** The protocol in which the dialogue begins TLS, which agents lead by themselves, and what follows. */
 function startTlsOf(steps: Steps): { startTls: StartTls | null; after: Steps } {
+  const none = { startTls: null, after: steps };
   const at = steps.findIndex(({ starttls }) => starttls === true);
+  if (at < 0) return none;
   const sent = steps
     .slice(0, at)
     .flatMap(({ send }) => (send instanceof Uint8Array ? Buffer.from(send).toString('hex') : send))
     .filter((send) => typeof send === 'string');
-  const [, startTls = null] = beginTls.find(([pattern]) => pattern.test(sent.at(-1) ?? '')) ?? [];
+  const [, startTls] = beginTls.find(([pattern]) => pattern.test(sent.at(-1) ?? '')) ?? [];
   // Other protocols have the same word, and another greeting.
   const isKnown = startTls !== 'SMTP' || sent.some((text) => /^(EHLO|HELO)\b/i.test(text));
-  return at >= 0 && startTls !== null && isKnown
-    ? { startTls, after: steps.slice(at + 1) }
-    : { startTls: null, after: steps };
+  return startTls === undefined || !isKnown ? none : { startTls, after: steps.slice(at + 1) };
 }
 
 /** What is sent and expected, where one exchange says it all; null for a longer dialogue. */

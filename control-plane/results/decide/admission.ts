@@ -25,6 +25,9 @@ import {
 const clockToleranceMs = 5 * 60_000;
 /** Agents may be so much ahead; those whose clocks differ by more follow the control plane. */
 export const earlyMs = 2_500;
+/** True for a run of a slot that is yet to come, by a clock that was ahead. */
+export const isEarly = ({ scheduledFor }: About, now: number): boolean =>
+  (scheduledFor ?? 0) > now + earlyMs;
 /**
  * A wrong clock, of the agent or the control plane, is usually off by a time zone or a day. Agents
  * drop refused results, so slots within this range are accepted; see
