@@ -407,9 +407,9 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * On a full disk: checkpoints the log, which may be all the space it takes; then drops as much as
-   * the batch needs and reuses those pages; then drops the details of the batch. Each step may fail
-   * on a full disk.
+   * On a full disk: checkpoints the log, which may be all the space it takes; then drops as many details
+   * as the batch needs and reuses those pages; then drops the details of the batch. Each step may fail
+   * on a full disk. No verdict goes for another: there is room in memory.
    */
   #writeInRoomMade(batch: readonly OutboxEntry[]): boolean {
     const bytes = batch.reduce((sum, { submission }) => sum + sizeOf(submission), 0);
@@ -419,7 +419,7 @@ export class Outbox implements AsyncDisposable {
         this.#write(batch);
       },
       () => {
-        this.#makeRoom(Math.max(0, this.#room - roomFactor * bytes));
+        this.#dropDetails(Math.max(0, this.#room - roomFactor * bytes));
         this.#write(batch);
       },
       () => {
@@ -543,20 +543,25 @@ export class Outbox implements AsyncDisposable {
     if (this.#room <= maxBytes) return;
     try {
       this.#heal(() => {
-        this.#makeRoom(Math.max(maxBytes * 0.95, maxBytes - maxStepBytes));
+        const target = Math.max(maxBytes * 0.95, maxBytes - maxStepBytes);
+        this.#dropDetails(target);
+        this.#dropVerdicts(target);
       });
     } catch (error) {
       logger.warn({ err: error }, 'the outbox is full and the disk as well: it stays too large');
     }
   }
 
-  /** Drops ATTEMPTs, then payloads of results, then tombstones, until at most `target` bytes are left. */
-  #makeRoom(target: number): void {
+  /** Drops ATTEMPTs, then payloads of results, until at most `target` bytes are left. */
+  #dropDetails(target: number): void {
     this.#readFromDisk();
     const attempts = this.#reduceUntil(target, this.#attempts.iterate());
     const results = this.#reduceUntil(target, this.#results.iterate(this.#tombstonesUpTo));
     this.#tombstonesUpTo = results.at(-1) ?? this.#tombstonesUpTo;
     this.#countDropped(attempts.length + results.length, 'the outbox is full');
+  }
+
+  #dropVerdicts(target: number): void {
     if (this.#room <= target) return;
     let bytes = this.#tombstoneBytes;
     const gone: number[] = [];

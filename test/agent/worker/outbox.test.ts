@@ -461,6 +461,37 @@ test('what the disk does not take is sent from memory: beyond its bounds details
   assert.deepEqual(namesIn(again), ['large 5']);
 });
 
+test('on a disk that is full for new results the verdicts that are on it stay, and new ones wait in memory', async (t) => {
+  using folder = temporaryFolder();
+  const clock = new TestClock(1_000);
+  const outbox = open(folder.path, clock);
+  const put = (name: string, isPayloadDropped: boolean): void => {
+    void outbox.put({ submission: { ...submission(name), isPayloadDropped } });
+    outbox.commit();
+  };
+  put('old 0', true);
+  put('old 1', true);
+  const real = StatementSync.prototype.run as (...given: unknown[]) => unknown;
+  const full = t.mock.method(
+    StatementSync.prototype,
+    'run',
+    function (this: StatementSync, ...given: unknown[]) {
+      if (this.sourceSQL.startsWith('insert into records'))
+        throw new Error('database or disk is full');
+      return real.apply(this, given);
+    },
+  );
+  const names = ['old 0', 'old 1', 'new 0', 'new 1', 'new 2'];
+  for (const name of names.slice(2)) put(name, false);
+  assert.deepEqual(namesIn(outbox), names);
+  assert.equal(outbox.state().droppedTotal, 0);
+  full.mock.restore();
+  clock.advance(5_000);
+  await outbox[Symbol.asyncDispose]();
+  await using again = open(folder.path);
+  assert.deepEqual(namesIn(again), names);
+});
+
 test('what is to be encrypted is encrypted once, and is never on disk as it was', async (t) => {
   using folder = temporaryFolder();
   let calls = 0;
