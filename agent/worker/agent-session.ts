@@ -162,6 +162,7 @@ export class AgentSession {
     // Before a run of the new assignments can end.
     encryption.use(resultKeys);
     this.#follow({ location, epoch, idKey }, upserts, removals, isFull);
+    if (isFull) executor.assigned(scheduler.checks(), location);
     for (const job of jobs) executor.startJob(job, location, epoch);
     for (const runId of cancellations) executor.cancel(runId);
     if (!isSame || isFull || upserts.length > 0 || removals.length > 0) {

@@ -40,7 +40,7 @@ import type { Overload } from './overload.ts';
 import type { Outbox, OutboxEntry, PendingRetry } from './outbox.ts';
 import type { RunIds } from './run-ids.ts';
 import { RunQueue, type PoolName, type PoolState, type Turn } from './run-queue.ts';
-import { run, runOfJob, runOfSlot, type Run } from './run.ts';
+import { run, runOfJob, runOfSlot, sealedRun, sealRun, type Run, type SlotRun } from './run.ts';
 
 /** States of the agent as a whole: all checks have them. */
 const ofAgent = new Set(['AGENT_OVERLOADED', 'AGENT_SUSPENDED']);
@@ -87,6 +87,7 @@ export class Executor {
   readonly #options: ExecutorOptions;
   readonly #tools: AttemptTools;
   readonly #queue: RunQueue;
+  #unopened: { retry: PendingRetry; slot: SlotRun }[] = [];
   readonly #evidence = new EvidenceBudget();
   /** By state, on the monotonic clock. */
   readonly #errorsLoggedAt = new Map<string, number>();
@@ -161,28 +162,47 @@ export class Executor {
     this.#queue.track(stored);
   }
 
-  /** Goes on with the runs that waited for their next attempt when the process ended. */
+  /**
+   * Goes on with the runs that waited for their next attempt when the process ended. With another key
+   * the checks of these runs cannot be read: they come with the first assignment.
+   */
   resume(retries: readonly PendingRetry[]): void {
-    const { clock, outbox, leases, logger } = this.#options;
     for (const retry of retries) {
-      const overdueMs = clock.now() - retry.dueAt;
-      const parsed = this.#openRetry(retry);
-      // One that is due in a far future was planned by a clock that has been set right since.
-      if (parsed === null || Math.abs(overdueMs) > staleRetryMs) {
-        // The control plane ends such a run with its last attempt.
-        logger.warn({ runId: retry.runId, overdueMs }, 'waiting retry given up');
-        outbox.dropRetry(retry.runId);
-        continue;
-      }
-      if (parsed.jobId !== null) leases.hold(parsed.jobId, parsed.runId);
-      this.#queue.add(parsed, -overdueMs);
+      const { sealed, slot } = sealedRun(retry.payload);
+      const opened = this.#openRetry(sealed);
+      if (opened === null && slot !== null) this.#unopened.push({ retry, slot });
+      else this.#goOn(retry, opened);
     }
   }
 
+  /** Goes on with what waits for its check. */
+  assigned(checks: readonly AssignedCheck[], location: string): void {
+    for (const { retry, slot } of this.#unopened.splice(0)) {
+      const check = checks.find(({ id }) => id === slot.checkId);
+      const isHere = check !== undefined && slot.slotLocation === location;
+      const { checkId: _, ...facts } = slot;
+      this.#goOn(retry, isHere ? { ...runOfSlot(check, { ...slot, location }), ...facts } : null);
+    }
+  }
+
+  #goOn({ runId, dueAt }: PendingRetry, opened: Run | null): void {
+    const { clock, outbox, leases, logger } = this.#options;
+    const overdueMs = clock.now() - dueAt;
+    // One that is due in a far future was planned by a clock that has been set right since.
+    if (opened === null || Math.abs(overdueMs) > staleRetryMs) {
+      // The control plane ends such a run with its last attempt.
+      logger.warn({ runId, overdueMs }, 'waiting retry given up');
+      outbox.dropRetry(runId);
+      return;
+    }
+    if (opened.jobId !== null) leases.hold(opened.jobId, runId);
+    this.#queue.add(opened, -overdueMs);
+  }
+
   /** Null for one that was encrypted with another key, or written by another version. */
-  #openRetry(retry: PendingRetry): Run | null {
+  #openRetry(sealed: string): Run | null {
     try {
-      const text = this.#options.cipher.decrypt(Buffer.from(retry.payload, 'base64'));
+      const text = this.#options.cipher.decrypt(Buffer.from(sealed, 'base64'));
       return run.safeParse(JSON.parse(text)).data ?? null;
     } catch {
       return null;
@@ -387,8 +407,8 @@ export class Executor {
   }
 
   #pendingRetry({ run: next, dueAt }: { run: Run; dueAt: number }): PendingRetry {
-    // The check in it has its variables, secrets among them.
-    const payload = this.#options.cipher.encrypt(JSON.stringify(next)).toString('base64');
+    const { cipher } = this.#options;
+    const payload = sealRun(next, (text) => cipher.encrypt(text).toString('base64'));
     return { runId: next.runId, dueAt, payload };
   }
 

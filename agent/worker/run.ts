@@ -24,6 +24,28 @@ export const run = z.object({
 });
 export type Run = z.output<typeof run>;
 
+/** What may be read with any key of a run of the schedule that waits: all but its check. */
+const slotRun = run
+  .pick({ runId: true, slotLocation: true, attempt: true, sequenceStartedAt: true, epoch: true })
+  .extend({ checkId: z.uuid(), scheduledFor: z.number() });
+export type SlotRun = z.output<typeof slotRun>;
+const waitingRun = z.object({ sealed: z.string(), slot: slotRun.nullable() });
+
+/** `seal` encrypts: the check has its variables, secrets among them. */
+export function sealRun(of: Run, seal: (text: string) => string): string {
+  const slot = of.jobId === null ? { ...of, checkId: of.check.id } : null;
+  return JSON.stringify(waitingRun.parse({ sealed: seal(JSON.stringify(of)), slot }));
+}
+
+/** One of an older agent is sealed as a whole. */
+export function sealedRun(payload: string): z.output<typeof waitingRun> {
+  try {
+    return waitingRun.parse(JSON.parse(payload));
+  } catch {
+    return { sealed: payload, slot: null };
+  }
+}
+
 /** The first attempt of a slot of the schedule. */
 export function runOfSlot(
   check: AssignedCheck,

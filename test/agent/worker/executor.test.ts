@@ -33,7 +33,7 @@ let measure: (context: RunnerContext) => Promise<Observation> = () => Promise.re
 
 const noEncryption: ExecutorOptions['encryption'] = { encrypterFor: () => Promise.resolve(null) };
 
-function open(t: TestContext, encryption = noEncryption) {
+function open(t: TestContext, encryption = noEncryption, key = 'pl_test') {
   const printed: string[] = [];
   const folder = temporaryFolder();
   const outbox = new Outbox({
@@ -61,7 +61,7 @@ function open(t: TestContext, encryption = noEncryption) {
     metrics,
     ...{ scripting: null, scriptingProblem: null, lightConcurrency: 1, heavyConcurrency: 1 },
     isLinkUp: () => true,
-    cipher: new Cipher(new Secret('pl_test'), 'test'),
+    cipher: new Cipher(new Secret(key), 'test'),
     artifactsOf: () => ({
       add: ({ name }) => Promise.resolve(name),
       finish: () => Promise.resolve([]),
@@ -157,14 +157,15 @@ test('an agent error is recorded with its code, and only then', async (t) => {
   );
 });
 
+const retryStrategy = {
+  ...{ type: 'FIXED', baseBackoffSeconds: 60, maxRetries: 2, maxDurationSeconds: 600 },
+  ...{ sameRegion: true, onlyOn: [] },
+} as NonNullable<Job['check']['retryStrategy']>;
+
 /** A run whose first attempt has failed and whose second one waits. */
 async function betweenAttempts(t: TestContext) {
   const opened = open(t);
   measure = () => Promise.resolve({ ...seen, response: { status: 500 } });
-  const retryStrategy = {
-    ...{ type: 'FIXED', baseBackoffSeconds: 60, maxRetries: 2, maxDurationSeconds: 600 },
-    ...{ sameRegion: true, onlyOn: [] },
-  } as NonNullable<Job['check']['retryStrategy']>;
   const job = jobOf({ retryStrategy });
   opened.executor.startJob(job, 'here', 1);
   while (opened.results().length === 0) await pause(10);
@@ -221,6 +222,38 @@ test('evidence is gathered without a permit, and less of it when everything fail
   assert.ok(results().every(({ hasFailures }) => hasFailures));
 });
 
+test('a run that waits goes on after a restart, also with another key once its check is assigned again', async (t) => {
+  const { check } = jobOf({ retryStrategy });
+  const first = open(t);
+  measure = () => Promise.resolve({ ...seen, response: { status: 500 } });
+  const scheduledFor = Date.now();
+  first.executor.startSlot(check, scheduledFor, 'here', 1);
+  while (first.outbox.pendingRetries().length === 0) await pause(5);
+  const [retry] = first.outbox.pendingRetries();
+  assert.ok(retry !== undefined && !retry.payload.includes('a.example'));
+  const [attempt] = first.results();
+  const rows: [key: string, assigned: Job['check'][], where: string, goesOn: boolean][] = [
+    ['pl_test', [], 'here', true],
+    ['pl_other', [jobOf().check, check], 'here', true],
+    ['pl_other', [check], 'there', false],
+    ['pl_other', [jobOf().check], 'here', false],
+  ];
+  measure = () => Promise.resolve(seen);
+  for (const [key, assigned, where, goesOn] of rows) {
+    const { executor, results, outbox } = open(t, noEncryption, key);
+    executor.resume([{ ...retry, dueAt: Date.now() }]);
+    executor.assigned(assigned, where);
+    while (goesOn && results().length === 0) await pause(5);
+    await executor.drain();
+    assert.deepEqual(
+      results().map((each) => [each.runId, each.scheduledFor, each.attempt, each.resultType]),
+      goesOn ? [[attempt?.runId, scheduledFor, 2, 'FINAL']] : [],
+    );
+    assert.deepEqual(outbox.pendingRetries(), []);
+  }
+  await first.executor.drain();
+});
+
 /** A run that has failed, and of which evidence is gathered until its deadline. */
 async function gathering(t: TestContext, fields: Partial<Job['check']> = {}) {
   const opened = open(t);
@@ -275,10 +308,6 @@ test('a run that is cancelled, or lost, while evidence is gathered stays cancell
 });
 
 test('the wait for the next attempt begins with the end of the attempt, not of its evidence', async (t) => {
-  const retryStrategy = {
-    ...{ type: 'FIXED', baseBackoffSeconds: 60, maxRetries: 2, maxDurationSeconds: 600 },
-    ...{ sameRegion: true, onlyOn: [] },
-  } as NonNullable<Job['check']['retryStrategy']>;
   const begunAt = Date.now();
   const { executor, outbox, metrics, endGathering } = await gathering(t, { retryStrategy });
   const overAt = Date.now();
