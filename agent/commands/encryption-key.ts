@@ -40,7 +40,11 @@ export function registerEncryptionKey(program: Command): void {
         passphrase === true ? await readPassphrase(processEnvironment, { isNew: true }) : null,
       );
       try {
-        writeFileSync(output, `${JSON.stringify(key, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+        writeFileSync(output, `${JSON.stringify(key, null, 2)}\n`, {
+          mode: 0o600,
+          flag: 'wx',
+          flush: true,
+        });
       } catch (error) {
         const hint =
           codeOf(error) === 'EEXIST'

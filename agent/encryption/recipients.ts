@@ -172,7 +172,7 @@ export class Recipients {
     this.#known = known;
     const path = fileIn(this.#options.directory);
     try {
-      writeFileSync(`${path}.new`, JSON.stringify(known), { mode: 0o600 });
+      writeFileSync(`${path}.new`, JSON.stringify(known), { mode: 0o600, flush: true });
       renameSync(`${path}.new`, path);
     } catch (error) {
       this.#options.logger.error({ err: error }, 'recipients of results are not remembered');

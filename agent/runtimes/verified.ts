@@ -47,6 +47,6 @@ export function readVerification(folder: string): Verification | null {
 
 export function writeVerification(folder: string, found: Verification): void {
   const target = join(folder, file);
-  writeFileSync(`${target}.new`, `${JSON.stringify(found, null, 2)}\n`);
+  writeFileSync(`${target}.new`, `${JSON.stringify(found, null, 2)}\n`, { flush: true });
   renameSync(`${target}.new`, target);
 }

@@ -39,11 +39,13 @@ export class ScheduleCache {
     this.#logger = logger;
   }
 
-  /** Writes the schedule atomically. */
+  /** Writes the schedule atomically; it is whole after a loss of power too. */
   save(schedule: CachedSchedule): void {
     const temporary = `${this.#file}.new`;
     try {
-      writeFileSync(temporary, this.#cipher.encrypt(JSON.stringify(schedule)), { mode: 0o600 });
+      writeFileSync(temporary, this.#cipher.encrypt(JSON.stringify(schedule)), {
+        ...{ mode: 0o600, flush: true },
+      });
       renameSync(temporary, this.#file);
     } catch (error) {
       this.#logger.warn({ err: error }, 'schedule not cached');
