@@ -15,11 +15,11 @@ export function foundBrowser(): Promise<FoundBrowser> {
 }
 
 /** Starts it, for a test that looks at a page: one without WebGL, which takes a quarter more. */
-export async function launchBrowser(): Promise<Browser> {
+export async function launchBrowser(further: readonly string[] = []): Promise<Browser> {
   const { executablePath, args, environment } = await foundBrowser();
   return chromium.launch({
     executablePath,
-    args: [...args.filter((arg) => !/^--use-(gl|angle)=/.test(arg)), '--disable-gpu'],
+    args: [...args.filter((arg) => !/^--use-(gl|angle)=/.test(arg)), '--disable-gpu', ...further],
     env: { ...(process.env as Record<string, string>), ...environment },
   });
 }

@@ -21,12 +21,35 @@ function openInflate(first: Buffer): Transform {
   return hasWrapper ? createInflate() : createInflateRaw();
 }
 
+/**
+ * Frames may follow each other (RFC 8878, 3.1). Node's decoder ends where a piece goes on behind a frame, and
+ * drops the rest of it; here the rest is decoded too.
+ */
+function openZstd(): Transform {
+  const decoder = createZstdDecompress();
+  const decodeOne = decoder._transform.bind(decoder);
+  const push = decoder.push.bind(decoder);
+  let isDecoding = false;
+  decoder.push = (data, encoding) => (data === null && isDecoding) || push(data, encoding);
+  decoder._transform = (piece: Buffer, encoding, done) => {
+    const before = decoder.bytesWritten;
+    isDecoding = true;
+    decodeOne(piece, encoding, (error, data) => {
+      isDecoding = false;
+      const used = decoder.bytesWritten - before;
+      if (error != null || used === 0 || used >= piece.length) done(error, data);
+      else decoder._transform(piece.subarray(used), encoding, done);
+    });
+  };
+  return decoder;
+}
+
 const decoders: Record<string, (first: Buffer) => Transform> = {
   gzip: () => createGunzip(),
   'x-gzip': () => createGunzip(),
   deflate: openInflate,
   br: () => createBrotliDecompress(),
-  zstd: () => createZstdDecompress(),
+  zstd: openZstd,
 };
 
 function encodingsOf(contentEncoding = ''): string[] {

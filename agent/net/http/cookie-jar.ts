@@ -9,6 +9,8 @@ interface Cookie {
 }
 
 const maxCookies = 100;
+/** Of a name and its value. */
+const maxPair = 4_096;
 
 function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
@@ -20,12 +22,13 @@ export class CookieJar {
   /** Takes what an answer from `url` sets at `now`, ms since the epoch. A character is a byte. */
   take(url: URL, lines: readonly string[], now: number): void {
     for (const line of lines) {
-      // Browsers take none with a control byte, and no request could carry it.
-      if (/[\0-\x08\x0a-\x1f\x7f]/.test(line)) continue;
       const [pair = '', ...rest] = line.split(';');
       const at = pair.indexOf('=');
       const name = pair.slice(0, Math.max(at, 0)).trim();
-      if (name === '') continue;
+      const value = pair.slice(at + 1).trim();
+      // Browsers take none of these, and no request could carry a control byte.
+      if (/[\0-\x08\x0a-\x1f\x7f]/.test(line) || `${name}${value}`.includes('\t')) continue;
+      if (name + value === '' || name.length + value.length > maxPair) continue;
       const attributes = new Map(
         rest.map((each) => {
           const [key = '', ...value] = each.split('=');
@@ -40,16 +43,23 @@ export class CookieJar {
       const isSame = (one: Cookie): boolean =>
         one.name === name && one.host === host && one.path === path;
       const isSecure = attributes.has('secure');
+      const domain = (attributes.get('domain') ?? '').replace(/^\./, '').toLowerCase();
+      const isPart = host.endsWith(`.${domain}`) && !/^[\d.]+$/.test(host);
+      if (domain !== '' && host !== domain && !isPart) continue;
+      if (/^__(secure|host)-/i.test(name) && !isSecure) continue;
+      if (/^__host-/i.test(name) && (path !== '/' || domain !== '')) continue;
+      if (/^none$/i.test(attributes.get('samesite') ?? '') && !isSecure) continue;
       const isPlain = url.protocol !== 'https:';
       // What came over TLS is neither set nor replaced without it.
       if (isPlain && (isSecure || this.#cookies.some((one) => isSame(one) && one.isSecure)))
         continue;
       this.#cookies = this.#cookies.filter((one) => !isSame(one));
       const maxAge = /^-?\d+$/.exec(attributes.get('max-age') ?? '')?.[0];
-      const expires = Date.parse(attributes.get('expires') ?? '');
+      const date = attributes.get('expires') ?? '';
+      const expires = Date.parse(date.replace(/(?<=-[a-z]{3}-)(?=[0-6]\d\b)/i, '20'));
       const isOver = maxAge === undefined ? expires <= now : Number(maxAge) <= 0;
       if (isOver || this.#cookies.length >= maxCookies) continue;
-      this.#cookies.push({ name, value: pair.slice(at + 1).trim(), host, path, isSecure });
+      this.#cookies.push({ name, value, host, path, isSecure });
     }
   }
 
@@ -67,6 +77,9 @@ export class CookieJar {
       .split(';')
       .map((pair) => pair.trim())
       .filter((pair) => pair !== '' && !names.has(pair.split('=')[0]?.trim() ?? ''));
-    return [...kept, ...found.map(({ name, value }) => `${name}=${value}`)].join('; ');
+    return [
+      ...kept,
+      ...found.map(({ name, value }) => (name === '' ? value : `${name}=${value}`)),
+    ].join('; ');
   }
 }

@@ -8,12 +8,15 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { protocolOf } from '../tls/second-look.ts';
 
-const maxHeadBytes = 65_536;
+const maxHeadBytes = 131_072;
 /** A server sends a few of them: 100, 103. */
 export const maxInterim = 100;
-/** Enough to tell HTTP/2 from other protocols. */
+/** Enough to tell HTTP from other protocols. */
 const telltaleBytes = 9;
+/** Stray bytes before an answer, which browsers skip. */
+const maxBefore = 4;
 const maxDeviations = 20;
 
 export class AnswerError extends Error {
@@ -56,7 +59,7 @@ export interface AnswerListener {
   onError(error: AnswerError): void;
 }
 
-/** Of these the first counts, of others all. */
+/** Of these one value is all there is; the others are lists. */
 const single = new Set(
   (
     'age authorization content-length content-type etag expires from host if-modified-since ' +
@@ -65,7 +68,13 @@ const single = new Set(
   ).split(' '),
 );
 
-const withoutBreaks = (bytes: string): string => bytes.replaceAll(/[\0\r]/g, ' ');
+const trimmed = (bytes: string): string => bytes.replace(/^[ \t]+|[ \t]+$/g, '');
+/** The value where a line is the header of this name. */
+function valueIn(line: string, name: string): string | undefined {
+  const [shown = '', ...value] = line.split(':');
+  const isIt = trimmed(shown).toLowerCase() === name.toLowerCase() && value.length > 0;
+  return isIt ? trimmed(value.join(':')) : undefined;
+}
 const hex = (byte: number): string => `0x${byte.toString(16).padStart(2, '0')}`;
 
 /** Text of header bytes: UTF-8 where they are, else Latin-1. */
@@ -84,14 +93,14 @@ export function takeFields(
   const found = new Map<string, string>();
   for (const [shown, bytes] of fields) {
     const name = shown.toLowerCase();
-    const value = decoded(withoutBreaks(bytes));
+    const value = decoded(bytes);
     const before = found.get(name);
-    if (name === 'set-cookie') answer.cookies.push(withoutBreaks(bytes));
+    if (name === 'set-cookie') answer.cookies.push(bytes);
     else if (before === undefined) found.set(name, value);
-    else if (!single.has(name))
+    else if (!single.has(name) || value !== before) {
       found.set(name, `${before}${name === 'cookie' ? ';' : ','} ${value}`);
-    else if (name !== 'content-length' && value !== before) {
-      deviation(`header \`${shown}\` is there with different values; the first counts`);
+      if (single.has(name) && name !== 'content-length')
+        deviation(`header \`${shown}\` is there with different values`);
     }
   }
   const headers: IncomingHttpHeaders = Object.fromEntries(found);
@@ -161,19 +170,24 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
   function unlikeHttp(begin: string): AnswerError {
     // The frame SETTINGS of stream 0 begins each connection of HTTP/2.
     const isHttp2 = /^\0..\x04.\0{4}/s.test(begin);
-    return isHttp2
-      ? new AnswerError(
-          'HTTP2_ONLY',
-          'the server speaks HTTP/2 only, and was asked by HTTP/1.1: set `httpVersion` to HTTP/2',
-        )
-      : new AnswerError('HPE_INVALID_CONSTANT', 'the answer is not HTTP');
+    if (isHttp2) {
+      const advice = 'asked by HTTP/1.1: set `httpVersion` to HTTP/2';
+      return new AnswerError('HTTP2_ONLY', `the server speaks HTTP/2 only, and was ${advice}`);
+    }
+    // What is there however the bytes were cut.
+    const name = protocolOf(begin.split('\n', 1).join('').slice(0, telltaleBytes))?.name ?? '';
+    const spoken = /^(HTTP|$)/.test(name) ? '' : `, but ${name}`;
+    return new AnswerError('HPE_INVALID_CONSTANT', `the answer is not HTTP${spoken}`);
   }
 
   function isUnlikeHttp(): boolean {
     if (lines.length > 0 || partBytes > telltaleBytes) return false;
     const begin = Buffer.concat([...parts, chunk.subarray(at, at + 64)]).toString('latin1', 0, 64);
-    const start = begin.replace(/^[\r\n]+/, '').slice(0, 5);
-    if ('HTTP/'.startsWith(start.toUpperCase())) return false;
+    const start = begin.replace(/^[\r\n]+/, '').toUpperCase();
+    for (let before = 0; before <= maxBefore; before += 1) {
+      if (start.slice(0, before).includes('\n')) break;
+      if ('HTTP/'.startsWith(start.slice(before, before + 5))) return false;
+    }
     if (begin.startsWith('\0') && begin.length < telltaleBytes) return false;
     finish(unlikeHttp(begin));
     return true;
@@ -189,11 +203,31 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
   }
 
   function headIsWhole(): boolean {
-    const [first = '', ...rest] = lines;
+    const head = lines.flatMap((line) => line.split('\r')).filter((line) => line !== '');
+    if (lines.some((line) => line.includes('\r')))
+      deviation('lines end with a bare carriage return');
     lines = [];
-    const match = /^HTTP\/(\d)(?:\.(\d))? +(\d{3})(?!\d) ?(.*)$/is.exec(first);
-    if (match === null) return finish(unlikeHttp(first));
-    const [, major = '', minor = '0', status = '', reason = ''] = match;
+    const [first = '', ...rest] = head;
+    const match = /^(.{0,4}?)HTTP\/(\d+)(?:\.(\d+))?[ \t]+(\d{3})(?!\d)[ \t]*(.*)$/is.exec(first);
+    if (match === null) {
+      return /^.{0,4}?HTTP\//is.test(first)
+        ? broken('HPE_INVALID_STATUS', 'the answer has no status code of three digits')
+        : finish(unlikeHttp(first));
+    }
+    const zero = head.findIndex((line) => line.includes('\0'));
+    if (zero >= 0) {
+      const place = zero === 0 ? 'the status line' : `line ${zero} of the headers`;
+      return broken('HPE_INVALID_HEADER_TOKEN', `${place} has a zero byte`);
+    }
+    for (const name of ['Location', 'Content-Disposition']) {
+      const values = new Set(rest.flatMap((line) => valueIn(line, name) ?? []));
+      if (values.size > 1) {
+        const given = [...values].map((value) => `"${value}"`).join(' and ');
+        return broken('AMBIGUOUS_HEADER', `the header \`${name}\` is ${given}`);
+      }
+    }
+    const [, before = '', major = '', minor = '0', status = '', reason = ''] = match;
+    if (before !== '') deviation(`${before.length} bytes stand before the answer`);
     const code = Number(status);
     if (code === 101) {
       return broken(
@@ -212,7 +246,7 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     answer.status = code;
     answer.statusText = decoded(reason);
     answer.httpVersion = `${major}.${minor}`;
-    const isEmpty = isHead || code === 204 || code === 304;
+    const isEmpty = isHead || code === 204 || code === 205 || code === 304;
     if (isChunked && length !== null) {
       deviation('`Content-Length` beside `Transfer-Encoding: chunked`, which counts');
     }
@@ -234,7 +268,7 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
       const last = fields.at(-1);
       if (/^[ \t]/.test(line) && last !== undefined) {
         deviation(`header ${fields.length}, \`${last[0]}\`, is folded`);
-        last[1] += ` ${line.trim()}`;
+        last[1] += ` ${trimmed(line)}`;
         continue;
       }
       const colon = line.indexOf(':');
@@ -242,27 +276,29 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
         deviation(`line ${index + 1} of the headers has no name and is left out`);
         continue;
       }
-      const raw = line.slice(0, colon);
-      const name = decoded(raw.trim());
+      const given = line.slice(0, colon);
+      const raw = trimmed(given);
+      const name = decoded(raw);
       const place = `header ${fields.length + 1}, \`${name}\`,`;
-      if (raw !== raw.trim()) deviation(`${place} has a space before the colon`);
-      const strange = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/.exec(raw.trim())?.[0];
+      if (raw !== given) deviation(`${place} has a space before the colon`);
+      const strange = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/.exec(raw)?.[0];
       if (strange !== undefined) {
         deviation(`${place} has the byte ${hex(strange.charCodeAt(0))} in its name`);
       }
-      fields.push([name, line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '')]);
+      fields.push([name, line.slice(colon + 1)]);
 
       const control = /[\0-\x08\x0a-\x1f\x7f]/.exec(line)?.[0];
       if (control !== undefined) {
         deviation(`${place} has the control byte ${hex(control.charCodeAt(0))}`);
       }
     }
+    for (const field of fields) field[1] = trimmed(field[1]);
     takeFields(answer, fields, deviation);
     const { headers } = answer;
     const lengths = fields
       .filter(([name]) => /^content-length$/i.test(name))
       .flatMap(([, value]) => value.split(',').map((one) => one.trim()));
-    isChunked = /(^|[,\s])chunked\s*$/i.test(headers['transfer-encoding'] ?? '');
+    isChunked = /(^|,)[ \t]*chunked[ \t]*(,|$)/i.test(headers['transfer-encoding'] ?? '');
     if (new Set(lengths).size > 1 && !isChunked) {
       const given = lengths.join(' and ');
       return broken('HPE_UNEXPECTED_CONTENT_LENGTH', `the \`Content-Length\` is ${given}`);
@@ -293,10 +329,10 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     if (line === null) return false;
     headBytes = 0;
     const [size = ''] = line.split(';');
-    if (!/^[ \t]*[0-9a-f]{1,12}[ \t]*$/i.test(size)) {
+    if (!/^0*[0-9a-f]{1,12} *$/i.test(size)) {
       return broken('HPE_INVALID_CHUNK_SIZE', `a chunk has no valid size`);
     }
-    if (size !== size.trim()) deviation('a chunk has a space beside its size');
+    if (size !== size.trim()) deviation('a chunk has a space behind its size');
     left = Number.parseInt(size.trim(), 16);
     read = left === 0 ? readTrailer : readChunk;
     return true;

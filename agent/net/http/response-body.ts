@@ -23,35 +23,40 @@ export function kindOfBody(contentType: string | undefined): BodyKind {
 /** Where pages name their charset. */
 const namedWithin = 1_024;
 
-/** The charset by the mark at the start, the header, or what the page says about itself. */
-function charsetOf(bytes: Buffer, contentType: string | undefined): string {
+/** What may hold text that looks like a charset and is none. */
+const unread = /<!--.*?-->|<(script|style|title|textarea)\b.*?<\/\1/gis;
+
+/** The charsets by the mark at the start, the header, and what the page says about itself; the first that is known counts. */
+function charsetsOf(bytes: Buffer, contentType = ''): (string | undefined)[] {
   const mark = bytes.toString('latin1', 0, 3);
-  if (mark.startsWith('\xff\xfe')) return 'utf-16le';
-  if (mark.startsWith('\xfe\xff')) return 'utf-16be';
-  if (mark === '\xef\xbb\xbf') return 'utf-8';
-  const named = /;\s*charset\s*=\s*["']?([^"';\s]+)/i.exec(contentType ?? '')?.[1];
-  if (named !== undefined) return named;
-  const begin = bytes.toString('latin1', 0, namedWithin).replaceAll(/<!--.*?-->/gs, '');
-  const isXml = /\bxml\b/i.test(contentType ?? '') || /^\s*<\?xml/.test(begin);
-  const [, ofXml] = isXml
-    ? (/^\s*<\?xml[^>]*\sencoding\s*=\s*["']([\w:.-]+)/.exec(begin) ?? [])
-    : [];
-  if (ofXml !== undefined) return ofXml;
-  const isPage = /\bhtml\b/i.test(contentType ?? 'html');
-  const [, ofPage] = isPage
-    ? (/<meta\s[^>]*?charset\s*=\s*["']?\s*([^"'\s/>;]+)/i.exec(begin) ?? [])
-    : [];
-  // Nobody could read this in a page of UTF-16.
-  return ofPage === undefined || /^utf-?16/i.test(ofPage) ? 'utf-8' : ofPage;
+  if (mark.startsWith('\xff\xfe')) return ['utf-16le'];
+  if (mark.startsWith('\xfe\xff')) return ['utf-16be'];
+  if (mark === '\xef\xbb\xbf') return ['utf-8'];
+  // Of several types the last that names one.
+  const named = contentType
+    .split(',')
+    .map((type) => /;\s*charset\s*=\s*["']?([^"';\s]+)/i.exec(type)?.[1])
+    .findLast((charset) => charset !== undefined);
+  const begin = bytes.toString('latin1', 0, namedWithin).replaceAll(unread, '');
+  const isXml = /\bxml\b/i.test(contentType) || /^\s*<\?xml/.test(begin);
+  const ofXml = /^\s*<\?xml[^>]*\sencoding\s*=\s*["']([\w:.-]+)/.exec(begin)?.[1];
+  const isPage = contentType === '' || /\bhtml\b/i.test(contentType);
+  const ofPage = /<meta\s[^>]*?charset\s*=\s*["']?\s*([^"'\s/>;]+)/i.exec(begin)?.[1];
+  // Nobody could read UTF-16 named in a page of UTF-16.
+  const inPage = isPage && !/^utf-?16/i.test(ofPage ?? '') ? ofPage : undefined;
+  return [named, isXml ? ofXml : undefined, inPage];
 }
 
 /** Decodes text by its charset; by UTF-8 where that is not known. */
 export function decodeText(bytes: Buffer, contentType: string | undefined): string {
-  try {
-    return new TextDecoder(charsetOf(bytes, contentType)).decode(bytes);
-  } catch {
-    return new TextDecoder().decode(bytes);
+  for (const charset of charsetsOf(bytes, contentType)) {
+    try {
+      if (charset !== undefined) return new TextDecoder(charset).decode(bytes);
+    } catch {
+      // Not known.
+    }
   }
+  return new TextDecoder().decode(bytes);
 }
 
 /** Common encodings of a secret in a body. */

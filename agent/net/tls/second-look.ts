@@ -71,11 +71,37 @@ function helloOf({ secureContext, serverName }: Greeted): Promise<Buffer> {
   });
 }
 
-/** The versions and the number of ciphers in a hello. RFC 8446, 4.1.2. */
+/** Ranges of codes: RFC 5246, 5288, 5289, 6209, 6655, 7905, 8446. */
+const cipherSuites: readonly (readonly [
+  cipher: string,
+  ...(readonly [from: number, to: number])[],
+])[] = [
+  ['AES-GCM', [0x9c, 0xa3], [0x1301, 0x1302], [0xc02b, 0xc032]],
+  ['ChaCha20', [0x1303, 0x1303], [0xcca8, 0xccae]],
+  ['AES-CCM', [0x1304, 0x1305], [0xc09c, 0xc0af]],
+  ['ARIA-GCM', [0xc050, 0xc061]],
+  [
+    'AES-CBC',
+    [0x2f, 0x3a],
+    [0x3c, 0x40],
+    [0x67, 0x6b],
+    [0xc009, 0xc00a],
+    [0xc013, 0xc014],
+    [0xc023, 0xc028],
+  ],
+];
+
+/** The versions and ciphers in a hello. RFC 8446, 4.1.2. */
 function offerIn(hello: Buffer): string {
   const session = hello[43] ?? 0;
   const ciphers = hello.readUInt16BE(44 + session) / 2;
   const versions: string[] = [];
+  const codes = Array.from({ length: ciphers }, (_, index) =>
+    hello.readUInt16BE(46 + session + index * 2),
+  );
+  const names = cipherSuites.flatMap(([cipher, ...ranges]) =>
+    codes.some((code) => ranges.some(([from, to]) => code >= from && code <= to)) ? cipher : [],
+  );
   let at = 46 + session + ciphers * 2;
   at += 1 + (hello[at] ?? 0) + 2;
   while (at + 4 <= hello.length) {
@@ -85,7 +111,7 @@ function offerIn(hello: Buffer): string {
       if (content[index] === 3) versions.push(`1.${(content[index + 1] ?? 0) - 1}`);
     at += 4 + length;
   }
-  return `TLS ${versions.join(', ')} with ${ciphers} cipher suites`;
+  return `TLS ${versions.join(', ')} with ${ciphers} cipher suites of ${names.join(', ')}`;
 }
 
 /** The beginning of what the server says; empty where it says nothing. */
@@ -158,7 +184,8 @@ export async function spokenInstead(greeted: Greeted, tools: Tools): Promise<str
   return spoken === null || spoken.name === 'HTTP/2 without TLS' ? null : spoken.shown;
 }
 
-function protocolOf(answer: string): { name: string; shown: string } | null {
+/** What a server speaks by the beginning of what it says; null for a few bytes that say nothing. */
+export function protocolOf(answer: string): { name: string; shown: string } | null {
   const name = protocols.find(([, begin]) => begin.test(answer))?.[0];
   const line = /^[\x20-\x7e]{3,}/.exec(answer)?.[0].slice(0, telltaleBytes);
   const isText = line !== undefined && name !== 'TLS';

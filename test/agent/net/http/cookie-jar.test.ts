@@ -37,6 +37,85 @@ const rows: [what: string, set: [URL, string][], sent: string | undefined][] = [
   ['bytes beyond ASCII stay', [[plain, 'sid=Z\xc3\xbc']], 'sid=Z\xc3\xbc'],
   ['the past removes', [[plain, 'sid=1; Expires=Tue, 01 Jan 2029 00:00:00 GMT']], undefined],
   ['the future keeps', [[plain, 'sid=1; Expires=Wed, 01 Jan 2031 00:00:00 GMT']], 'sid=1'],
+  [
+    'two digits of a year below 70 are of this century',
+    [[plain, 'a=1; expires=Wed, 01-Jan-68 00:00:00 GMT']],
+    'a=1',
+  ],
+  [
+    'two digits of a year from 70 on are of the last one',
+    [[plain, 'a=1; expires=Thu, 01-Jan-70 00:00:00 GMT']],
+    undefined,
+  ],
+  [
+    'a domain that is the host, or above it, is taken',
+    [
+      [plain, 'a=1; Domain=.a.example'],
+      [plain, 'b=2; Domain=example'],
+    ],
+    'a=1; b=2',
+  ],
+  [
+    'another domain makes it none',
+    [
+      [plain, 'a=1; Domain=b.example'],
+      [plain, 'b=2; Domain=x.a.example'],
+    ],
+    undefined,
+  ],
+  [
+    'an address has no domain above it',
+    [[new URL('http://127.0.0.1/'), 'a=1; Domain=0.0.1']],
+    undefined,
+  ],
+  [
+    'one without a name is a value',
+    [
+      [plain, 'abc'],
+      [plain, '='],
+      [plain, ''],
+    ],
+    'abc',
+  ],
+  ['one that is too long is none', [[plain, `a=${'x'.repeat(4_096)}`]], undefined],
+  [
+    'one that is as long as may be is taken',
+    [[plain, `a=${'x'.repeat(4_095)}`]],
+    `a=${'x'.repeat(4_095)}`,
+  ],
+  [
+    'a tab in a value makes it none, and one behind it does not',
+    [
+      [plain, 'a=1\t2'],
+      [plain, 'b=2\t; Path=/'],
+    ],
+    'b=2',
+  ],
+  [
+    'prefixes want what they say',
+    [
+      [secure, '__Secure-a=1'],
+      [secure, '__Host-b=2; Secure; Path=/x'],
+      [secure, '__Host-c=3; Secure; Domain=a.example; Path=/'],
+    ],
+    undefined,
+  ],
+  [
+    'prefixes that have it are taken',
+    [
+      [secure, '__Secure-a=1; Secure'],
+      [secure, '__Host-b=2; Secure; Path=/'],
+    ],
+    '__Secure-a=1; __Host-b=2',
+  ],
+  [
+    'one for other sites wants TLS',
+    [
+      [plain, 'a=1; SameSite=None'],
+      [secure, 'b=2; SameSite=None; Secure'],
+    ],
+    'b=2',
+  ],
   ['an empty Max-Age is none', [[plain, 'sid=1; Max-Age=']], 'sid=1'],
   [
     'a Max-Age that is no number does not hide Expires',
