@@ -91,11 +91,14 @@ function byJsonPath(document: unknown, path: string): unknown[] {
   });
 }
 
+const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
+
 /** Whole numbers that doubles cannot hold are a bigint. */
 function asNumber(value: unknown): number | bigint {
   if (typeof value === 'number' || typeof value === 'bigint') return value;
-  if (typeof value !== 'string' || value.trim() === '') return Number.NaN;
+  if (typeof value !== 'string' || !decimal.test(value)) return Number.NaN;
   const number = Number(value);
+  if (!Number.isFinite(number)) return Number.NaN;
   return /^\s*-?\d{16,}\s*$/.test(value) && !Number.isSafeInteger(number) ? BigInt(value) : number;
 }
 
