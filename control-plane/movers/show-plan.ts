@@ -1,4 +1,5 @@
 /** A plan for people and for programs. Neither shows a credential. */
+import { escapeHtml } from '../core/escape.ts';
 import { reportClasses, type Plan, type ReportClass, type ReportLine } from './plan.ts';
 
 const titles: Readonly<Record<ReportClass, string>> = {
@@ -11,16 +12,9 @@ const titles: Readonly<Record<ReportClass, string>> = {
   HISTORY: 'history',
 };
 
-/** Names of resource types, for one and for several. */
-const kinds: Readonly<Record<string, readonly [string, string]>> = {
-  check: ['check', 'checks'],
-  'check-group': ['group', 'groups'],
-  'alert-channel': ['alert channel', 'alert channels'],
-  'alert-channel-subscription': ['subscription', 'subscriptions'],
-  'maintenance-window': ['maintenance window', 'maintenance windows'],
-  'status-page-service': ['service', 'services'],
-  'status-page': ['status page', 'status pages'],
-};
+/** Names of resource types, shorter where they say whose they are. */
+const kindOf = (type: string, count: number): string =>
+  `${type.replace(/^(check|alert-channel|status-page)-(?=group|subscription|service)/, '').replaceAll('-', ' ')}${count === 1 ? '' : 's'}`;
 
 function countByType(plan: Plan): Map<string, number> {
   const counts = new Map<string, number>();
@@ -30,43 +24,72 @@ function countByType(plan: Plan): Map<string, number> {
 
 const maxNames = 3;
 
-/** One line for all objects of which the same is said, with the first of their names. */
-function folded(lines: readonly ReportLine[]): string[] {
-  return [...Map.groupBy(lines, ({ text }) => text)].flatMap(([text, same]) => {
-    const named = same.flatMap(({ name, place }) =>
+/** What is said of the objects with these names; of none where it is about the whole source. */
+interface Said {
+  text: string;
+  names: readonly string[];
+}
+
+/** Each text once, with all that it is said of. */
+function folded(lines: readonly ReportLine[]): Said[] {
+  return [...Map.groupBy(lines, ({ text }) => text)].map(([text, same]) => ({
+    text,
+    names: same.flatMap(({ name, place }) =>
       name === null ? [] : [`«${name}»${place === null ? '' : ` (${place})`}`],
-    );
-    if (named.length === 0) return same.map(() => text);
-    const further = named.length - maxNames;
-    const shown = named.slice(0, maxNames).join(', ');
-    return [`${shown}${further > 0 ? ` and ${further} more` : ''}: ${text}`];
-  });
+    ),
+  }));
+}
+
+function summary(plan: Plan): [created: string, exact: string] {
+  const created = [...countByType(plan)].map(([type, count]) => `${count} ${kindOf(type, count)}`);
+  return [
+    `${plan.title} → project ${plan.project}: ${created.length === 0 ? 'nothing' : created.join(', ')}.`,
+    `${titles.EXACT}: ${plan.counts().EXACT} of ${plan.entries.length} objects become exactly the same`,
+  ];
+}
+
+function sections(plan: Plan): (readonly [title: string, said: readonly Said[]])[] {
+  const lines = plan.report();
+  const missing = plan.missing.map((text) => ({ text, names: [] }));
+  return [
+    ...reportClasses.map((kind) => {
+      const own = lines.filter((line) => line.class === kind);
+      return [`${titles[kind]}: ${own.length}`, folded(own)] as const;
+    }),
+    ['missing, and nothing is written without:', missing] as const,
+  ].filter(([, said]) => said.length > 0);
 }
 
 /** Lines for a terminal: what is created, what differs, what is missing. */
 export function planText(plan: Plan): string[] {
-  const lines = plan.report();
-  const counts = plan.counts();
-  const created = [...countByType(plan)].map(
-    ([type, count]) => `${count} ${(kinds[type] ?? [type, type])[count === 1 ? 0 : 1]}`,
+  const [created, exact] = summary(plan);
+  const line = ({ names, text }: Said): string => {
+    const further = names.length - maxNames;
+    const shown = names.slice(0, maxNames).join(', ');
+    const named = `${shown}${further > 0 ? ` and ${further} more` : ''}`;
+    return `    ${named === '' ? '' : `${named}: `}${text}`;
+  };
+  const parts = sections(plan).flatMap(([title, said]) => ['', `  ${title}`, ...said.map(line)]);
+  return [created, '', `  ${exact}`, ...parts];
+}
+
+/** The same as a page of its own, with every name. */
+export function planHtml(plan: Plan): string {
+  const [created, exact] = summary(plan).map(escapeHtml);
+  const line = ({ names, text }: Said): string => {
+    const [first = '', ...others] = names.map(escapeHtml);
+    if (others.length === 0) return `<p>${first === '' ? '' : `${first}: `}${escapeHtml(text)}`;
+    const items = [first, ...others].map((name) => `<li>${name}`).join('');
+    return `<details><summary>${names.length} objects: ${escapeHtml(text)}</summary><ul>${items}</ul></details>`;
+  };
+  const parts = sections(plan).map(
+    ([title, said]) => `<h2>${escapeHtml(title)}</h2>${said.map(line).join('\n')}`,
   );
+  const style = 'body{max-width:60rem;margin:2rem auto;padding:0 1rem;font:16px/1.5 system-ui}';
   return [
-    `${plan.title} → project ${plan.project}: ${created.length === 0 ? 'nothing' : created.join(', ')}.`,
-    '',
-    `  ${titles.EXACT}: ${counts.EXACT} of ${plan.entries.length} objects become exactly the same`,
-    ...reportClasses.flatMap((kind) => {
-      const own = lines.filter((line) => line.class === kind);
-      if (own.length === 0) return [];
-      return ['', `  ${titles[kind]}: ${own.length}`, ...folded(own).map((line) => `    ${line}`)];
-    }),
-    ...(plan.missing.length === 0
-      ? []
-      : [
-          '',
-          '  missing, and nothing is written without:',
-          ...plan.missing.map((what) => `    ${what}`),
-        ]),
-  ];
+    `<!doctype html><html lang="en"><meta charset="utf-8"><title>Import</title><style>${style}</style>`,
+    ...[`<h1>${created}</h1>`, `<p>${exact}`, ...parts],
+  ].join('\n');
 }
 
 /** The same for programs. */

@@ -5,6 +5,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import {
   planImport,
+  planHtml,
   planText,
   planToWire,
   projectBodyOf,
@@ -27,6 +28,7 @@ interface ImportOptions {
   yes?: boolean;
   check?: boolean;
   json?: boolean;
+  html?: boolean;
 }
 
 interface DestroyOptions {
@@ -105,15 +107,16 @@ export async function importFiles(path: string, options: ImportOptions): Promise
     printJson({ ...planToWire(plan), isApplied, changes });
     return;
   }
-  printLines(planText(plan));
+  const isPage = options.html === true;
+  if (isPage) console.log(planHtml(plan));
+  else printLines(planText(plan));
+  const say = isPage ? note : (text: string): void => void console.log(text);
   for (const warning of change?.warnings ?? []) note(`warning: ${warning}`);
   if (isApplied && change !== null) {
-    console.log(
-      `\nimported: ${inWords(change)}. Undo it with \`control-plane destroy ${plan.project}\``,
-    );
+    say(`\nimported: ${inWords(change)}. Undo it with \`control-plane destroy ${plan.project}\``);
     return;
   }
-  if (change !== null) console.log(`\nwith --yes: ${inWords(change)}`);
+  if (change !== null) say(`\nwith --yes: ${inWords(change)}`);
   if (options.check === true)
     note(
       `${findings === 0 ? 'nothing' : findings} lost, switched off or missing; nothing was changed`,

@@ -27,6 +27,7 @@ export function registerImport(program: Command): void {
     .addOption(new Option('--yes', 'apply the plan').conflicts('check'))
     .option('--check', 'write nothing; exit 1 if something is lost or switched off')
     .option('--json', 'print JSON')
+    .addOption(new Option('--html', 'print the report as a page').conflicts('json'))
     .addHelpText('after', examples)
     .action(lazy(async () => (await import('./import-project.ts')).importFiles));
 }

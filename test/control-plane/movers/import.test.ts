@@ -232,6 +232,9 @@ test('a check of files writes nothing and ends with 1 where something is lost', 
     [0, 'nothing lost, switched off or missing; nothing was changed'],
   );
   assert.match(whole.out, /exact: 1 of 1 objects/);
+  const page = await tried("'[STATUS] == 200'", ...where, '--html');
+  assert.match(page.out, /^<!doctype html>[^]*<h1>Gatus → project import-gatus: 1 check\.<\/h1>/);
+  assert.equal(page.error, whole.error);
   const changed = await tried("'[STATUS] != 500'", ...where);
   assert.equal(changed.code, 0, 'what differs and is said is no finding');
   const off = await tried("'[IP] == 192.0.2.1'", ...where, '--json');

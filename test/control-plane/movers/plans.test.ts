@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { readSources } from '../../../control-plane/app/commands/import-files.ts';
-import { planText, planToWire, type Plan } from '../../../control-plane/movers/index.ts';
+import { planHtml, planText, planToWire, type Plan } from '../../../control-plane/movers/index.ts';
 import { fillKumaDatabase, kumaVersions, makeKumaDatabase } from '../../support/kuma-database.ts';
 import { fixture, planOf } from '../../support/movers.ts';
 import { temporaryFolder } from '../../support/system.ts';
@@ -50,6 +50,18 @@ for (const [name, sample] of [
     assertAsKept(name, planOf(await readSources(fixture(sample))));
   });
 }
+
+test('the page of a plan has every name, file and line, and none of it as markup', () => {
+  const endpoint = (name: string) =>
+    `  - { name: '${name}', url: 'https://a.example', ui: { hide-url: true }, conditions: ['[STATUS] == 200'] }\n`;
+  const names = ['<b>one', 'two & three', 'four', 'five', 'six'];
+  const text = `endpoints:\n${names.map(endpoint).join('')}`;
+  const page = planHtml(planOf([{ path: 'gatus.yaml', text, tables: null }]));
+  assert.match(page, /<details><summary>5 objects: /);
+  assert.match(page, /<li>«&lt;b&gt;one» \(gatus\.yaml:2\)/);
+  assert.match(page, /<li>«six» \(gatus\.yaml:6\)/);
+  assert.doesNotMatch(page, /<b>|three & /);
+});
 
 test('every module of the exporter’s examples is converted or reported', async () => {
   const files = await readSources(fixture('blackbox-example'));
