@@ -40,7 +40,15 @@ import type { Overload } from './overload.ts';
 import type { Outbox, OutboxEntry, PendingRetry } from './outbox.ts';
 import type { RunIds } from './run-ids.ts';
 import { RunQueue, type PoolName, type PoolState, type Turn } from './run-queue.ts';
-import { run, runOfJob, runOfSlot, sealedRun, sealRun, type Run, type SlotRun } from './run.ts';
+import {
+  run,
+  runOfJob,
+  runOfSlot,
+  encryptedRun,
+  encryptRun,
+  type Run,
+  type SlotRun,
+} from './run.ts';
 
 /** States of the agent as a whole: all checks have them. */
 const ofAgent = new Set(['AGENT_OVERLOADED', 'AGENT_SUSPENDED']);
@@ -168,7 +176,7 @@ export class Executor {
    */
   resume(retries: readonly PendingRetry[]): void {
     for (const retry of retries) {
-      const { sealed, slot } = sealedRun(retry.payload);
+      const { sealed, slot } = encryptedRun(retry.payload);
       const opened = this.#openRetry(sealed);
       if (opened === null && slot !== null) this.#unopened.push({ retry, slot });
       else this.#goOn(retry, opened);
@@ -408,7 +416,7 @@ export class Executor {
 
   #pendingRetry({ run: next, dueAt }: { run: Run; dueAt: number }): PendingRetry {
     const { cipher } = this.#options;
-    const payload = sealRun(next, (text) => cipher.encrypt(text).toString('base64'));
+    const payload = encryptRun(next, (text) => cipher.encrypt(text).toString('base64'));
     return { runId: next.runId, dueAt, payload };
   }
 

@@ -31,14 +31,14 @@ const slotRun = run
 export type SlotRun = z.output<typeof slotRun>;
 const waitingRun = z.object({ sealed: z.string(), slot: slotRun.nullable() });
 
-/** `seal` encrypts: the check has its variables, secrets among them. */
-export function sealRun(of: Run, seal: (text: string) => string): string {
+/** Encrypted, since the check has its variables, secrets among them. */
+export function encryptRun(of: Run, encrypt: (text: string) => string): string {
   const slot = of.jobId === null ? { ...of, checkId: of.check.id } : null;
-  return JSON.stringify(waitingRun.parse({ sealed: seal(JSON.stringify(of)), slot }));
+  return JSON.stringify(waitingRun.parse({ sealed: encrypt(JSON.stringify(of)), slot }));
 }
 
-/** One of an older agent is sealed as a whole. */
-export function sealedRun(payload: string): z.output<typeof waitingRun> {
+/** One of an older agent is encrypted as a whole. */
+export function encryptedRun(payload: string): z.output<typeof waitingRun> {
   try {
     return waitingRun.parse(JSON.parse(payload));
   } catch {

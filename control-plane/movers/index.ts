@@ -9,7 +9,7 @@ export type { Format } from './decide/formats.ts';
 export { SourceError, type SourceFile } from './mover.ts';
 export { kumaAggregates, kumaTables } from './kuma/index.ts';
 export { projectId, splitLocations, type Plan } from './plan.ts';
-export { planHtml, planText, planToWire } from './show-plan.ts';
+export { planText, planToWire, sections, summary, type Said } from './show-plan.ts';
 
 export interface ImportRequest extends PlanOptions {
   /** Null to recognise it. */

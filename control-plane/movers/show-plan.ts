@@ -1,5 +1,4 @@
 /** A plan for people and for programs. Neither shows a credential. */
-import { escapeHtml } from '../core/escape.ts';
 import { reportClasses, type Plan, type ReportClass, type ReportLine } from './plan.ts';
 
 const titles: Readonly<Record<ReportClass, string>> = {
@@ -25,7 +24,7 @@ function countByType(plan: Plan): Map<string, number> {
 const maxNames = 3;
 
 /** What is said of the objects with these names; of none where it is about the whole source. */
-interface Said {
+export interface Said {
   text: string;
   names: readonly string[];
 }
@@ -40,7 +39,8 @@ function folded(lines: readonly ReportLine[]): Said[] {
   }));
 }
 
-function summary(plan: Plan): [created: string, exact: string] {
+/** What is created, and how much of it is the same. */
+export function summary(plan: Plan): [created: string, exact: string] {
   const created = [...countByType(plan)].map(([type, count]) => `${count} ${kindOf(type, count)}`);
   return [
     `${plan.title} → project ${plan.project}: ${created.length === 0 ? 'nothing' : created.join(', ')}.`,
@@ -48,7 +48,8 @@ function summary(plan: Plan): [created: string, exact: string] {
   ];
 }
 
-function sections(plan: Plan): (readonly [title: string, said: readonly Said[]])[] {
+/** What differs and what is missing, each text once. */
+export function sections(plan: Plan): (readonly [title: string, said: readonly Said[]])[] {
   const lines = plan.report();
   const missing = plan.missing.map((text) => ({ text, names: [] }));
   return [
@@ -71,25 +72,6 @@ export function planText(plan: Plan): string[] {
   };
   const parts = sections(plan).flatMap(([title, said]) => ['', `  ${title}`, ...said.map(line)]);
   return [created, '', `  ${exact}`, ...parts];
-}
-
-/** The same as a page of its own, with every name. */
-export function planHtml(plan: Plan): string {
-  const [created, exact] = summary(plan).map(escapeHtml);
-  const line = ({ names, text }: Said): string => {
-    const [first = '', ...others] = names.map(escapeHtml);
-    if (others.length === 0) return `<p>${first === '' ? '' : `${first}: `}${escapeHtml(text)}`;
-    const items = [first, ...others].map((name) => `<li>${name}`).join('');
-    return `<details><summary>${names.length} objects: ${escapeHtml(text)}</summary><ul>${items}</ul></details>`;
-  };
-  const parts = sections(plan).map(
-    ([title, said]) => `<h2>${escapeHtml(title)}</h2>${said.map(line).join('\n')}`,
-  );
-  const style = 'body{max-width:60rem;margin:2rem auto;padding:0 1rem;font:16px/1.5 system-ui}';
-  return [
-    `<!doctype html><html lang="en"><meta charset="utf-8"><title>Import</title><style>${style}</style>`,
-    ...[`<h1>${created}</h1>`, `<p>${exact}`, ...parts],
-  ].join('\n');
 }
 
 /** The same for programs. */

@@ -5,7 +5,6 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import {
   planImport,
-  planHtml,
   planText,
   planToWire,
   projectBodyOf,
@@ -16,6 +15,7 @@ import {
   type Plan,
 } from '../../movers/index.ts';
 import { AccountApi, foreignEnvironment, hasKey } from './account-api.ts';
+import { planHtml } from './import-page.ts';
 import { readSources, walNote } from './import-files.ts';
 import { note, printJson, printLines } from './output.ts';
 
