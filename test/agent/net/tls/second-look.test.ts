@@ -91,7 +91,10 @@ const choosy: [
   [
     'a cipher that nobody offers',
     { ciphers: 'CAMELLIA256-SHA:@SECLEVEL=0', maxVersion: 'TLSv1.2', minVersion: 'TLSv1.2' },
-    { URL: /ciphers that were offered \(TLS 1\.3, 1\.2 with \d+ cipher suites of AES-GCM, ChaCha20, [A-Z, -]+AES-CBC\)/, GRPC: /ciphers/ },
+    {
+      URL: /ciphers that were offered \(TLS 1\.3, 1\.2 with \d+ cipher suites of AES-GCM, ChaCha20, [A-Z, -]+AES-CBC\)/,
+      GRPC: /ciphers/,
+    },
   ],
   [
     'an old version alone',
