@@ -27,7 +27,8 @@ import { serveProbes } from './status/probes.ts';
 import { serveStatus } from './status/status-socket.ts';
 import { collectStatus } from './status/collect-status.ts';
 import { setAbilities, updateGauges } from './status/gauges.ts';
-import { probeFolder } from './status/probe-folder.ts';
+import { probeDataFolder, probeFolder, type FolderProblem } from './status/probe-folder.ts';
+import { unusableFolder } from './worker/outbox-file.ts';
 import { describeSetAside, healthRemarks } from './status/remarks.ts';
 import { openTraces } from './observability/tracing/open-traces.ts';
 import { openProbeEndpoint } from './probe/probe-endpoint.ts';
@@ -122,6 +123,8 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   });
   const startedAt = rawClock.now();
   const metrics = createMetrics(new Registry(), version);
+  const unwritable = probeFolder(config.AGENT_DATA_DIR);
+  if (unwritable !== null) throw unusableFolder(config.AGENT_DATA_DIR, unwritable.message);
   tightenTree(
     resolve(config.AGENT_DATA_DIR),
     [config.AGENT_WORK_DIR, config.AGENT_RUNTIMES_DIR].map((folder) => resolve(folder)),
@@ -156,7 +159,7 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   stack.defer(() => dispatcher.destroy());
   const key = new LocationKey(apiKey, parts.keySource ?? null, logger.child({ subsystem: 'link' }));
   const client = new ControlPlaneClient({
-    baseUrl: config.CONTROL_PLANE_URL.replace(/\/+$/, ''),
+    baseUrl: config.CONTROL_PLANE_URL,
     apiKey: key,
     renew: ({ code, cause }, used) =>
       code === 'KEY_REFUSED'
@@ -417,11 +420,11 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
     session.renewLeases();
   };
   let inspectedUpTo = 0;
-  let dataProblem: ReturnType<typeof probeFolder> = null;
+  let dataProblem: FolderProblem | null = null;
   const inspect = (): void => {
     inspectedUpTo = outbox.inspect(inspectedUpTo);
     // With nothing to write, nobody else notices.
-    const problem = probeFolder(config.AGENT_DATA_DIR);
+    const problem = probeDataFolder(config.AGENT_DATA_DIR);
     if (problem?.code === dataProblem?.code) return;
     dataProblem = problem;
     if (problem === null) logger.info('AGENT_DATA_DIR can be written again');

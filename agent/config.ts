@@ -12,6 +12,7 @@ import { AgentError } from './errors.ts';
 import { secretSettings } from './guard-process.ts';
 import { homeFolder } from './home-folder.ts';
 import { keyProblem } from './key-problem.ts';
+import { entriesOfNoHost } from './link/no-proxy.ts';
 import { misspeltSettings } from './misspelt-settings.ts';
 import { Secret } from './secret.ts';
 
@@ -129,7 +130,15 @@ const settings = {
     schema: z
       .string()
       .trim()
-      .pipe(z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })),
+      .pipe(z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }))
+      .refine((text) => !/[?#]/.test(text), {
+        error: 'must be an address alone, without "?" and "#": the key goes into API_KEY',
+      })
+      // One form, by which agent and doctor can be compared; a login is not sent, and shown nowhere.
+      .transform((text) => {
+        const { protocol, host, pathname } = new URL(text);
+        return `${protocol}//${host}${pathname}`.replace(/\/+$/, '');
+      }),
     fallback: 'http://127.0.0.1:3000',
     meaning:
       'Where the control plane is; the only address that the agent itself needs; RUNTIME_POLICY=fetch also asks the registry of npm',
@@ -471,7 +480,7 @@ function given(name: SettingName, sources: ConfigSources): string | undefined {
   const lowerCase = lowerCaseAliases.includes(name) ? environment[name.toLowerCase()] : undefined;
   const text = flags[name] || lowerCase || environment[name];
   if (!isSecret(name)) return text || undefined;
-  const file = flags[`${name}_FILE`] || environment[`${name}_FILE`];
+  const file = fileOf(name, sources);
   if (text && file) {
     throw new Error(`is given twice: as ${name} and as ${name}_FILE; keep one of them`);
   }
@@ -487,6 +496,12 @@ function given(name: SettingName, sources: ConfigSources): string | undefined {
 
 function shown(text: string, name: SettingName): string {
   return isSecret(name) ? `a value of ${text.length} characters` : `"${text}"`;
+}
+
+function fileOf(name: SettingName, { flags, environment }: ConfigSources): string | undefined {
+  return isSecret(name)
+    ? flags?.[`${name}_FILE`] || environment[`${name}_FILE`] || undefined
+    : undefined;
 }
 
 /**
@@ -513,10 +528,13 @@ export function readConfig(sources: ConfigSources): {
       if (text === undefined) continue;
       const parsed = setting.schema.safeParse(text);
       if (parsed.success) values[name] = parsed.data;
-      else
+      else {
+        const file = fileOf(name, sources);
+        const from = file === undefined ? '' : `, from the file ${file}`;
         problems.push(
-          `${name} ${parsed.error.issues[0]?.message ?? 'is not valid'} (given: ${shown(text, name)})`,
+          `${name} ${parsed.error.issues[0]?.message ?? 'is not valid'} (given: ${shown(text, name)}${from})`,
         );
+      }
     } catch (error) {
       problems.push(`${name} ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -531,7 +549,7 @@ export function readConfig(sources: ConfigSources): {
   }
   const config = Object.freeze(values) as AgentConfig;
   const isAssumed = sources.isLinked !== false && given('CONTROL_PLANE_URL', sources) === undefined;
-  const keyFile = sources.flags?.['API_KEY_FILE'] || sources.environment['API_KEY_FILE'];
+  const keyFile = fileOf('API_KEY', sources);
   return {
     config,
     keySource: {
@@ -541,12 +559,31 @@ export function readConfig(sources: ConfigSources): {
     warnings: [
       ...misspeltSettings(sources.environment, describeSettings()),
       ...(isAssumed ? [`CONTROL_PLANE_URL is not set: ${config.CONTROL_PLANE_URL} is used`] : []),
+      ...addressRemarks(given('CONTROL_PLANE_URL', sources) ?? config.CONTROL_PLANE_URL),
+      ...entriesOfNoHost(config.NO_PROXY ?? '').map(
+        (entry) =>
+          `NO_PROXY has "${entry}", which no host can match: names, .names, *.names, addresses and networks (10.0.0.0/8) may stand there, separated by commas`,
+      ),
     ],
     secretFiles: entries.flatMap(([name]) => {
-      const file = sources.flags?.[`${name}_FILE`] || sources.environment[`${name}_FILE`];
-      return isSecret(name) && file ? [file] : [];
+      const file = fileOf(name, sources);
+      return file === undefined ? [] : [file];
     }),
   };
+}
+
+function addressRemarks(address: string): string[] {
+  const { origin, username, password, pathname } = new URL(address.trim());
+  return [
+    ...(username + password === ''
+      ? []
+      : ['CONTROL_PLANE_URL has a login, which is not sent: remove it']),
+    ...(/^\/(v1|api|console|docs)(\/|$)/.test(pathname)
+      ? [
+          `CONTROL_PLANE_URL ends with ${pathname}, to which the agent adds /v1/agent/…: set ${origin}`,
+        ]
+      : []),
+  ];
 }
 
 /** The key, for commands that cannot do without. One that no control plane accepts is not tried at all. */

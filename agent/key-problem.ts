@@ -1,5 +1,6 @@
 /** What can be the key of a location: one rule for `start`, for `doctor`, and for a file that is read again. */
 const forms: readonly (readonly [RegExp, string])[] = [
+  [/^$/, 'is empty'],
   [/[\0\ufffd]/, 'is not in UTF-8: some editors save UTF-16'],
   [/^(["'`]).*\1$/s, 'has quotes around it, which are taken as part of it'],
   [/^(export\s+)?\w*KEY\s*[=:]/i, 'has its name before it: the value alone is the key'],

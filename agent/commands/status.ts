@@ -150,6 +150,19 @@ function print(
 
 const watchEveryMs = 2_000;
 
+/** The agent that runs is found by its folders alone: a key whose file was lost hides it not. */
+function settings(): { config: AgentConfig; error: unknown } {
+  try {
+    return { ...readConfig({ environment: processEnvironment }), error: null };
+  } catch (error) {
+    const found = /^(AGENT_(DATA|RUNTIMES)_DIR|AGENT_CHROMIUM_PATH|HOME|XDG_STATE_HOME)$/;
+    const environment = Object.fromEntries(
+      Object.entries(processEnvironment).filter(([name]) => found.test(name)),
+    );
+    return { ...readConfig({ environment }), error };
+  }
+}
+
 function unanswered(directory: string, code: string): string {
   const why = reasons[code] ?? `its socket cannot be asked (${code})`;
   return `no agent answers in AGENT_DATA_DIR (${directory}): ${why}`;
@@ -176,7 +189,7 @@ export function registerStatus(program: Command): void {
     .option('--watch', 'ask until all is well, and print a line for each change')
     .addHelpText('after', help)
     .action(async (options: { json?: boolean; watch?: boolean }) => {
-      const { config } = readConfig({ environment: processEnvironment });
+      const { config, error } = settings();
       const directory = config.AGENT_DATA_DIR;
       if (options.watch === true) {
         await watchUntilWell(() => problemIn(config), watchEveryMs);
@@ -184,6 +197,7 @@ export function registerStatus(program: Command): void {
       }
       const asked = await askStatus(directory);
       if (asked.answer === null) {
+        if (error !== null) throw error;
         const message = `${unanswered(directory, asked.code)}. Give this command the settings of the agent.`;
         if (options.json === true)
           console.log(JSON.stringify({ running: false, problem: message }));

@@ -113,7 +113,16 @@ export async function collectFindings(options: CollectOptions): Promise<DoctorRu
     runningAgent: once(async () => (await askStatus(config.AGENT_DATA_DIR)).answer),
     browser: once(() => findBrowserFor(config)),
   };
-  const findings = await runSteps(chosen, context, {
+  const { AGENT_CHECK_TYPES: types } = config;
+  const isNeeded = ({ servesOnly }: Step): boolean =>
+    servesOnly === undefined ||
+    types === undefined ||
+    types.some((type) => servesOnly.includes(type));
+  const needed = chosen.map(({ step, leftOut }) => ({
+    step,
+    leftOut: leftOut ?? (isNeeded(step) ? null : 'AGENT_CHECK_TYPES has no type that needs it'),
+  }));
+  const findings = await runSteps(needed, context, {
     limitMs: withinMs - (clock.monotonic() - began),
     clock,
     starvation: watchStarvation(machine, clock),

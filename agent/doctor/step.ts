@@ -57,6 +57,8 @@ export interface Step {
   readonly after?: readonly string[];
   /** Left out by `--offline`. */
   readonly isOnline?: boolean;
+  /** Only checks of such types need it: left out where AGENT_CHECK_TYPES has none of them. */
+  readonly servesOnly?: readonly string[];
   /** Left out by `--quick`. */
   readonly isSlow?: boolean;
   readonly check: Check;

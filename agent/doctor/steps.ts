@@ -1,4 +1,5 @@
 /** Everything `doctor` looks at, in order: what comes first can be the cause of what comes later. */
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { wayUntil, type Step } from './step.ts';
 import { checkAgent } from './steps/agent.ts';
 import { checkBrowser } from './steps/browser.ts';
@@ -27,6 +28,10 @@ import { checkTraceroute } from './steps/traceroute.ts';
 import { checkVersions } from './steps/versions.ts';
 import { checkWorkDirectory } from './steps/work-directory.ts';
 
+const all = Object.values(checkTypes);
+const ofBrowsers = all.filter(({ browser }) => browser !== 'never').map(({ type }) => type);
+const ofCode = all.filter(({ runtime }) => runtime !== 'never').map(({ type }) => type);
+
 export const steps: readonly Step[] = [
   {
     ...{ id: 'agent', name: 'running agent', check: checkAgent },
@@ -47,6 +52,7 @@ export const steps: readonly Step[] = [
   },
   {
     ...{ id: 'work-directory', name: 'work directory', check: checkWorkDirectory },
+    servesOnly: [...ofCode, ...ofBrowsers],
     tries: ({ config }) => `to write to AGENT_WORK_DIR (${config.AGENT_WORK_DIR})`,
   },
   {
@@ -87,32 +93,32 @@ export const steps: readonly Step[] = [
   },
   {
     ...{ id: 'tls', name: 'TLS', isOnline: true, check: checkTls },
-    tries: ({ link }) => `a TLS handshake with ${link.destination.shownUrl}`,
+    tries: ({ link }) => `a TLS handshake with ${link.destination.baseUrl}`,
     needs: wayUntil('connect'),
   },
   {
     ...{ id: 'control-plane', name: 'control plane', isOnline: true, check: checkControlPlane },
-    tries: ({ link }) => `a check-in at ${link.destination.shownUrl}`,
+    tries: ({ link }) => `a check-in at ${link.destination.baseUrl}`,
     needs: wayUntil('tls'),
   },
   {
     ...{ id: 'key', name: 'key', isOnline: true, check: checkKey },
-    tries: ({ link }) => `a check-in with API_KEY at ${link.destination.shownUrl}`,
+    tries: ({ link }) => `a check-in with API_KEY at ${link.destination.baseUrl}`,
     needs: ['settings', ...wayUntil('control-plane')],
   },
   {
     ...{ id: 'protocol', name: 'protocol', isOnline: true, check: checkProtocol },
-    tries: ({ link }) => `a check-in at ${link.destination.shownUrl}`,
+    tries: ({ link }) => `a check-in at ${link.destination.baseUrl}`,
     needs: wayUntil('key'),
   },
   {
     ...{ id: 'calls', name: 'kinds of calls', isOnline: true, check: checkCalls },
-    tries: ({ link }) => `a poll that waits, results and a file at ${link.destination.shownUrl}`,
+    tries: ({ link }) => `a poll that waits, results and a file at ${link.destination.baseUrl}`,
     needs: wayUntil('protocol'),
   },
   {
     ...{ id: 'clock', name: 'clock', isOnline: true, check: checkClock },
-    tries: ({ link }) => `a check-in at ${link.destination.shownUrl}, which says its time`,
+    tries: ({ link }) => `a check-in at ${link.destination.baseUrl}, which says its time`,
     // Not the key: what was refused still says what time it is.
     needs: wayUntil('control-plane'),
   },
@@ -124,11 +130,12 @@ export const steps: readonly Step[] = [
       isSlow: true,
       check: checkLinkQuality,
     },
-    tries: ({ link }) => `round trips to ${link.destination.shownUrl}`,
+    tries: ({ link }) => `round trips to ${link.destination.baseUrl}`,
     needs: wayUntil('control-plane'),
   },
   {
     ...{ id: 'icmp', name: 'ICMP', check: checkIcmp },
+    servesOnly: ['ICMP'],
     tries: () => 'an echo request to this machine itself',
   },
   {
@@ -147,21 +154,25 @@ export const steps: readonly Step[] = [
   },
   {
     ...{ id: 'browser', name: 'browser', isSlow: true, check: checkBrowser },
+    servesOnly: ofBrowsers,
     tries: ({ config }) =>
       `to start the browser ${config.AGENT_CHROMIUM_PATH ?? 'of this machine'}`,
     needs: ['work-directory'],
   },
   {
     ...{ id: 'fonts', name: 'fonts', isSlow: true, check: checkFonts },
+    servesOnly: ofBrowsers,
     tries: () => 'to list the fonts of this machine',
     needs: ['browser'],
   },
   {
     ...{ id: 'runtimes', name: 'runtimes', isSlow: true, check: checkRuntimes },
+    servesOnly: [...ofCode, ...ofBrowsers],
     tries: ({ config }) => `to read the runtimes in ${config.AGENT_RUNTIMES_DIR}`,
   },
   {
     ...{ id: 'scripts', name: 'scripts', isSlow: true, check: checkScripts },
+    servesOnly: [...ofCode, ...ofBrowsers],
     tries: ({ config }) => `to prepare a run of code in ${config.AGENT_WORK_DIR}`,
     needs: ['work-directory'],
   },

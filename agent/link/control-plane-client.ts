@@ -71,6 +71,10 @@ const compressFromBytes = 4_096;
 const fileBlockBytes = 262_144;
 /** Bodies are sent in pieces of this size, so that progress is visible on a slow link. */
 const pieceBytes = 16_384;
+/** An answer that only trickles, and never ends, would keep its call for ever. */
+const trickles = { withinMs: 120_000, msPerByte: 4 };
+/** More than any schedule has. */
+const maxTextBytes = 268_435_456;
 
 /** A failed call: whether a retry can help, and when the server asked for it. */
 export class CallFailure extends AgentError {
@@ -137,7 +141,7 @@ function* piecesOf(bytes: Buffer): Generator<Buffer> {
 
 async function textOf(chunks: AsyncIterable<Buffer>): Promise<string> {
   const all: Buffer[] = [];
-  for await (const chunk of chunks) all.push(chunk);
+  for await (const chunk of limitedTo(maxTextBytes)(chunks)) all.push(chunk);
   return Buffer.concat(all).toString('utf8');
 }
 
@@ -152,7 +156,7 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
  *   429, 503  too busy: later, when the server says so
  * 408       the body did not arrive completely: a retry may work
  *   413       the batch is too large: smaller ones may pass
- * 400       about a header: a proxy changed it; the body is good
+ * 400, 401  about a header: a proxy changed it; body and key may be good
  * 409       with its code: one side is too old for the other
  *   3xx       something in between leads to another address
  *   404       not a control plane, or one from before this protocol
@@ -174,14 +178,16 @@ function failureOf(
     isPage: own === null && !isLater,
   };
   const message = own?.message.slice(0, maxMessageLength) ?? '';
-  const said = own === null ? '' : `: ${message}`;
+  const said = own === null ? ` with ${pageIn(text)}` : `: ${message}`;
   if (own?.attributes.code === ('PROTOCOL_UNSUPPORTED' satisfies keyof typeof errorCatalogue)) {
     return new CallFailure('PROTOCOL_REFUSED', message, details);
   }
-  if (status === 400 && own?.attributes.source === 'headers') {
+  if ((status === 400 || status === 401) && own?.attributes.source === 'headers') {
     return new CallFailure(
       'CONTROL_PLANE_ANSWER',
-      `${url} answered 400${said}; a proxy in between may change what this agent sends`,
+      status === 401
+        ? `${url} answered 401${said}; ${keyIsTakenAway}`
+        : `${url} answered 400${said}; a proxy in between may change what this agent sends`,
       details,
     );
   }
@@ -202,7 +208,7 @@ function failureOf(
   if (details.isPage) {
     return new CallFailure(
       'CONTROL_PLANE_ANSWER',
-      `${url} answered ${status} with ${pageIn(text)}, not as a control plane does; let the proxy or gateway in between pass it`,
+      `${url} answered ${status}${said}, not as a control plane does; let the proxy or gateway in between pass it`,
       details,
     );
   }
@@ -217,11 +223,15 @@ function failureOf(
   return new CallFailure(code, `${url} answered ${status}${said}`, details);
 }
 
+/** Of a request that arrived without `Authorization: Bearer`. */
+export const keyIsTakenAway =
+  'no key arrived: something in between takes the header Authorization away, or puts another one in its place';
+
 /** Longer than any message of the control plane. */
 const maxMessageLength = 1_000;
 
 /** The error as the control plane words it; null for any other answer. */
-function ownError(status: number, text: string): ErrorBody | null {
+export function ownError(status: number, text: string): ErrorBody | null {
   try {
     const { data } = errorBody.safeParse(JSON.parse(text));
     return data?.statusCode === status ? data : null;
@@ -231,7 +241,7 @@ function ownError(status: number, text: string): ErrorBody | null {
 }
 
 /** The first words of a page, by which people find where it comes from. */
-function pageIn(text: string): string {
+export function pageIn(text: string): string {
   const words = text
     .slice(0, maxMessageLength)
     .replace(/<[^>]*>/g, ' ')
@@ -254,6 +264,13 @@ function unreachable(url: string, cause: unknown): CallFailure {
     return new CallFailure(
       'CONTROL_PLANE_UNREACHABLE',
       `${url} was not asked, since the agent cannot make the request (${reason}); please report this`,
+      { cause },
+    );
+  }
+  if (/^HPE_|does not match the HTTP/.test(`${codeOf(cause)} ${reason}`)) {
+    return new CallFailure(
+      'CONTROL_PLANE_UNREACHABLE',
+      `${url}: what answers does not speak HTTP (${reason}); write https:// where it speaks TLS, or correct the port, in CONTROL_PLANE_URL or in the proxy setting`,
       { cause },
     );
   }
@@ -313,6 +330,7 @@ export class ControlPlaneClient {
     read: (answer: Answer, watched: Watched) => Promise<T>,
   ): Promise<T> {
     const { apiKey, dispatcher } = this.#options;
+    const clock = this.#clock;
     using watch = new IdleTimeout(this.#clock, connectWithinMs + connectSlackMs);
     const outgoing = async function* (chunks: AsyncIterable<Buffer> | Iterable<Buffer>) {
       // The first piece is read when the connection is established.
@@ -326,8 +344,16 @@ export class ControlPlaneClient {
       watch.expect(waitMs + timeouts.ms);
     };
     const incoming: Watched = async function* (chunks) {
+      const began = clock.monotonic();
+      let bytes = 0;
       for await (const chunk of chunks) {
         watch.moved(chunk.length);
+        bytes += chunk.length;
+        const tookMs = clock.monotonic() - began;
+        if (tookMs > trickles.withinMs + bytes * trickles.msPerByte) {
+          const what = `${bytes} bytes of its answer came within ${Math.round(tookMs / 1_000)} s, and not its end`;
+          throw Object.assign(new Error(what), { code: 'ETIMEDOUT' });
+        }
         yield chunk;
       }
     };

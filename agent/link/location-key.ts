@@ -22,28 +22,26 @@ export class LocationKey {
   /** After a refusal of `used`: true where there is another one by now, which is worth a try at once. */
   renew(used: string): boolean {
     if (used !== this.reveal()) return true;
-    const found = this.#read();
-    if (found === undefined || found === used) return false;
     const from = this.#source?.name;
-    const problem = keyProblem(found);
+    let found: string | undefined;
+    let problem: string | null;
+    try {
+      found = this.#source?.read();
+      problem = found === undefined ? null : keyProblem(found);
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error);
+    }
+    if (found === used) return false;
     if (problem !== null) {
       this.#logger.warn({ from, problem }, 'the key was refused, and the new one cannot be one');
       return false;
     }
+    if (found === undefined) return false;
     this.#key = new Secret(found);
     this.#logger.info(
       { from },
       'the key was refused, and there is another one: it is used from now on',
     );
     return true;
-  }
-
-  #read(): string | undefined {
-    try {
-      return this.#source?.read();
-    } catch {
-      // The file is being replaced: the next refusal reads it again.
-      return undefined;
-    }
   }
 }

@@ -16,7 +16,7 @@ import type { PoolState } from '../worker/run-queue.ts';
 import type { SubmitLoop } from '../worker/submit-loop.ts';
 import type { AgentStatus } from './agent-status.ts';
 import type { AgentMetrics } from '../observability/metrics.ts';
-import { probeFolder } from './probe-folder.ts';
+import { probeDataFolder } from './probe-folder.ts';
 
 export interface StatusParts {
   config: AgentConfig;
@@ -42,11 +42,6 @@ export interface StatusParts {
   damages: readonly NotedDamage[];
   logProblem: string | null;
   encryption: AgentStatus['encryption'];
-}
-
-function withoutLogin(address: string): string {
-  const url = new URL(address);
-  return `${url.protocol}//${url.host}${url.pathname === '/' ? '' : url.pathname}`;
 }
 
 async function countsByCode(metrics: AgentMetrics): Promise<Record<string, number>> {
@@ -81,7 +76,7 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
     state: session.state,
     notReady: session.notReady,
     location: session.location,
-    controlPlane: withoutLogin(config.CONTROL_PLANE_URL),
+    controlPlane: config.CONTROL_PLANE_URL,
     healthPort: parts.healthPort,
     key: parts.key,
     link: {
@@ -108,7 +103,7 @@ export async function collectStatus(parts: StatusParts): Promise<AgentStatus> {
     load: parts.overload.load,
     undecidedRuns: parts.overload.undecidedRuns,
     logProblem: parts.logProblem,
-    dataProblem: probeFolder(config.AGENT_DATA_DIR)?.message ?? null,
+    dataProblem: probeDataFolder(config.AGENT_DATA_DIR)?.message ?? null,
     damages: parts.damages.map(({ lostSlots, ...damage }) => ({
       ...damage,
       lostSlots: [...lostSlots],

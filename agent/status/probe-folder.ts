@@ -1,6 +1,6 @@
 /** Finds out whether a folder can be written, by doing it, and leaves nothing behind. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../net/failure.ts';
 
@@ -25,14 +25,35 @@ function removeProbe(probe: string): void {
   }
 }
 
+export interface FolderProblem {
+  code: string;
+  message: string;
+}
+
+/**
+ * The outermost folder that was made. Of all together Node says ENOENT where the first cannot be made, or tries
+ * for ever, as in /proc.
+ */
+function makeFolders(path: string): string | undefined {
+  if (existsSync(path)) return undefined;
+  let first = path;
+  while (!existsSync(dirname(first))) first = dirname(first);
+  mkdirSync(first, { mode: 0o700 });
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  return first;
+}
+
+/** As large as a new outbox: limits of the size of files count from there. */
+const probeBytes = 65_536;
+
 /** Null when it worked. */
-export function probeFolder(path: string): { code: string; message: string } | null {
+export function probeFolder(path: string): FolderProblem | null {
   const probe = join(path, `.probe-${randomUUID()}`);
   let made: string | undefined;
   try {
-    made = mkdirSync(path, { recursive: true, mode: 0o700 });
+    made = makeFolders(path);
     // With content: an empty file fits onto a full disk.
-    writeFileSync(probe, 'x'.repeat(4_096), { mode: 0o600, flag: 'wx' });
+    writeFileSync(probe, Buffer.alloc(probeBytes), { mode: 0o600, flag: 'wx' });
     return null;
   } catch (error) {
     return { code: codeOf(error), message: error instanceof Error ? error.message : String(error) };
@@ -40,4 +61,11 @@ export function probeFolder(path: string): { code: string; message: string } | n
     removeProbe(probe);
     if (made !== undefined) removeEmpty(path, made);
   }
+}
+
+/** Of an agent that runs: a file that was removed is written all the same, until its process ends. */
+export function probeDataFolder(path: string): FolderProblem | null {
+  const isThere = existsSync(join(path, 'outbox.db'));
+  const message = 'outbox.db was removed while the agent runs: restart it';
+  return probeFolder(path) ?? (isThere ? null : { code: 'REMOVED', message });
 }

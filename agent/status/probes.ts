@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { openServer, smallRequests } from '@monitor/shared/open-server.ts';
 import type { Registry } from 'prom-client';
 import { AgentError } from '../errors.ts';
+import { codeOf } from '../net/failure.ts';
 
 export interface ProbeState {
   /** Null when ready; otherwise why not. */
@@ -65,9 +66,13 @@ async function listen(server: Server, host: string, port: number): Promise<void>
       throw error;
     });
   } catch (cause) {
+    const isOfHost = /^(EADDRNOTAVAIL|ENOTFOUND|EAI_)/.test(codeOf(cause));
+    const fix = isOfHost
+      ? 'set AGENT_HEALTH_HOST to an address of this machine'
+      : 'set AGENT_HEALTH_PORT to a free one';
     throw new AgentError(
       'CONFIG_INVALID',
-      `the health port ${port} on ${host} cannot be opened (${cause instanceof Error ? cause.message : String(cause)}); set AGENT_HEALTH_PORT to a free one`,
+      `the health port ${port} on ${host} cannot be opened (${cause instanceof Error ? cause.message : String(cause)}); ${fix}`,
       { cause },
     );
   }

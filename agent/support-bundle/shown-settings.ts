@@ -1,12 +1,13 @@
 /** The settings as they may be shown. */
 import { describeSettings, type AgentConfig } from '../config.ts';
-import { shownUrl } from '../doctor/link/destination.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** An address without a login, and without what follows `?`. */
 function withoutQuery(text: string): string {
-  if (!/^https?:\/\//i.test(text)) return text;
-  return shownUrl(text).replace(/[?#].*$/, '');
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return text;
+  const url = new URL(text);
+  return `${url.origin}${url.pathname}`;
 }
 
 /** Each setting: whether it was given, and its value unless that is a secret. */

@@ -153,6 +153,14 @@ function isEmpty(path: string): boolean {
   }
 }
 
+export function unusableFolder(directory: string, reason: string, cause?: unknown): AgentError {
+  return new AgentError(
+    'DATA_DIR_UNUSABLE',
+    `the data directory ${directory} cannot be used (${reason}); make it writable or name another with AGENT_DATA_DIR`,
+    { cause },
+  );
+}
+
 export class OutboxFile {
   readonly #options: OutboxFileOptions;
   readonly #path: string;
@@ -179,10 +187,10 @@ export class OutboxFile {
           { cause: error },
         );
       }
-      throw new AgentError(
-        'DATA_DIR_UNUSABLE',
-        `the data directory ${directory} cannot be used (${error instanceof Error ? error.message : String(error)}); make it writable or name another with AGENT_DATA_DIR`,
-        { cause: error },
+      throw unusableFolder(
+        directory,
+        error instanceof Error ? error.message : String(error),
+        error,
       );
     }
   }

@@ -77,8 +77,9 @@ export function takenField(path: string, value: string): ApiError {
 }
 
 /** Spec: Authentication 3. The answer does not depend on the cause, so that it reveals nothing. */
-export function badToken(): ApiError {
+export function badToken(attributes: Attributes = {}): ApiError {
   return new ApiError('BAD_TOKEN', 'Bad Token', {
+    ...attributes,
     hint: 'send the header "Authorization: Bearer <API_KEY>" with a key that is neither expired nor revoked',
   });
 }

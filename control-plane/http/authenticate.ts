@@ -106,7 +106,8 @@ export async function authenticate(
     return principal;
   }
   const token = bearerOf(request);
-  if (token === undefined) throw badToken();
+  // It reveals nothing that the sender does not know, and what stands in between may have taken it away.
+  if (token === undefined) throw badToken({ source: 'headers', keys: ['authorization'] });
   const keyHash = sha256Hex(token);
   const found =
     kind === 'apiKey' ? await keys.findApiKey(keyHash) : await keys.findLocationKey(keyHash);

@@ -19,6 +19,8 @@ type Gateway = (
   path: string,
   response: ServerResponse,
   waits: boolean,
+  /** Of the request, which may be changed before it is passed. */
+  headers: IncomingMessage['headers'],
 ) => boolean | Promise<boolean>;
 
 interface Ground {
@@ -265,7 +267,7 @@ export const rows: readonly Row[] = [
     from: '7e',
     gateway: page(/./, 200),
     log: /something else than the protocol says/,
-    doctor: /^control-plane: .*web page/,
+    doctor: /^control-plane: .*200 with a page: .*captive portal/,
     status: /something else/,
   },
   {
@@ -275,6 +277,83 @@ export const rows: readonly Row[] = [
     log: /redirects to https:\/\/login\.example/,
     doctor: /^control-plane: .*redirects to/,
     status: /redirects to/,
+  },
+  {
+    name: 'a firewall of web applications',
+    gateway: page(/./, 403, { 'content-type': 'application/json' }, '{"message":"Forbidden"}'),
+    log: /answered 403 with a page: .*Forbidden/,
+    doctor: /^control-plane: .*403 with a page: .*Forbidden/,
+    status: /answered 403 with a page/,
+  },
+  {
+    name: 'maintenance, by a gateway',
+    gateway: page(/./, 503, { 'retry-after': '600' }, '<h1>until 05:00</h1>'),
+    log: /answered 503 with a page: .*until 05:00/,
+    doctor: /^control-plane: .*503 with a page: .*until 05:00/,
+    status: /answered 503 with a page: .*until 05:00/,
+  },
+  {
+    name: 'the key is taken away on the way',
+    gateway: (_path, _response, _waits, headers) => {
+      delete headers.authorization;
+      return false;
+    },
+    log: /no key arrived: something in between/,
+    doctor: /^key: .*no key arrived: something in between/,
+    status: /no key arrived: something in between/,
+  },
+  {
+    name: 'SSH on the port',
+    gateway: (_path, { socket }) => {
+      socket?.end('SSH-2.0-OpenSSH_9.2p1\r\n');
+      return true;
+    },
+    log: /does not speak HTTP/,
+    doctor: /^control-plane: .*does not answer in HTTP/,
+    status: /does not speak HTTP/,
+  },
+  {
+    name: 'NO_PROXY as another program has it',
+    make: set({ HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.*' }),
+    log: /NO_PROXY has .*127\.\*.*no host can match/,
+    doctor: /^proxy: .*refuses/,
+    warns: /^settings: NO_PROXY has "127\.\*"/,
+    status: /the proxy/,
+  },
+  {
+    name: 'a slash at the end of the address',
+    make: ({ settings }) => (settings['CONTROL_PLANE_URL'] += '/'),
+    log: /checked in/,
+    doctor: null,
+    status: /^(overloaded for[^;]*)?$/,
+  },
+  {
+    name: 'an address of another machine for the probes, and any port',
+    make: set({ AGENT_HEALTH_HOST: '192.0.2.9' }),
+    exits: 2,
+    log: /set AGENT_HEALTH_HOST to an address of this machine/,
+    doctor: /^health-port: AGENT_HEALTH_HOST=192\.0\.2\.9 is not an address/,
+  },
+  {
+    name: 'a limit on the size of files',
+    make: (ground) => {
+      ground.before = ['sh', ['-c', 'ulimit -f 20 && exec "$0" "$@"', process.execPath]];
+    },
+    exits: 2,
+    log: /EFBIG: file too large/,
+    doctor: /^data-directory: .*EFBIG: file too large/,
+  },
+  {
+    name: 'a folder to be made on a read-only file system',
+    isPossible: mayMount,
+    make: (ground) => {
+      const { path } = (ground.disk = ground.stack.use(new FailingDisk()));
+      ground.disk.fail();
+      ground.settings['AGENT_DATA_DIR'] = join(path, 'new', 'data');
+    },
+    exits: 2,
+    log: /EROFS: read-only file system/,
+    doctor: /^data-directory: .*read-only file system/,
   },
   {
     name: 'a gateway without its server',
@@ -307,6 +386,18 @@ export const rows: readonly Row[] = [
     doctor: /^calls: results .*400/,
   },
   {
+    name: 'a login page in place of what results are answered with',
+    gateway: page(/results$/, 200),
+    log: /checked in/,
+    doctor: /^calls: results .*200 came.*gateway/,
+  },
+  {
+    name: 'a proxy wants a login for files alone',
+    gateway: page(/artifacts/, 407),
+    log: /checked in/,
+    doctor: /^calls: files .*407/,
+  },
+  {
     name: 'files are unknown to a gateway',
     from: '3d',
     gateway: page(/artifacts/, 404),
@@ -316,10 +407,10 @@ export const rows: readonly Row[] = [
   {
     name: 'polls are cut',
     from: '3c',
-    gateway: async (path, response, waits) => {
+    gateway: async (path, response, waits, headers) => {
       if (!waits) return false;
       await wait(2_500);
-      return page(/check-in$/, 504)(path, response, waits);
+      return page(/check-in$/, 504)(path, response, waits, headers);
     },
     log: /answered 504/,
     doctor: /^calls: a poll that waits .*504/,
@@ -385,6 +476,29 @@ export const rows: readonly Row[] = [
     },
     doctor: /^agent: .*still has the key pl_…0000/,
     status: /refuses this agent/,
+  },
+  {
+    name: 'the file of a refused key is lost',
+    make: ({ settings, file }) => {
+      settings['API_KEY_FILE'] = file('key', `pl_${'0'.repeat(64)}\n`);
+      delete settings['API_KEY'];
+    },
+    log: /refused the key/,
+    disturb: ({ settings }) => {
+      rmSync(settings['API_KEY_FILE'] ?? '');
+    },
+    doctor: /^settings: API_KEY cannot be read from the file/,
+    status: /refuses this agent/,
+  },
+  {
+    name: 'the outbox is removed while it runs',
+    log: /checked in/,
+    disturb: ({ settings }) => {
+      rmSync(join(settings['AGENT_DATA_DIR'] ?? '', 'outbox.db'));
+    },
+    logAfter: /outbox\.db was removed while the agent runs/,
+    doctor: /^data-directory: .*outbox\.db was removed/,
+    status: /outbox\.db was removed while the agent runs: restart it/,
   },
   {
     name: 'the disk becomes read-only while it runs',
@@ -492,7 +606,8 @@ async function openGateway(
       async (chunks) => {
         const body = Buffer.concat(chunks as Buffer[]);
         const waits = /"waitMs":[1-9]/.test(body.toString('latin1'));
-        if (!(await answer(incoming.url ?? '', response, waits))) pass(incoming, body, response);
+        const { url = '', headers } = incoming;
+        if (!(await answer(url, response, waits, headers))) pass(incoming, body, response);
       },
       () => undefined,
     );

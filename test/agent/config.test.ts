@@ -41,5 +41,38 @@ test('a misspelt setting and an address that nobody gave are warnings of every c
   );
   assert.match(warnings({ AGENT_SOMETHING: '1' }), /^AGENT_SOMETHING is not a setting/);
   assert.equal(warnings({ PATH: '/bin', CONTROL_PLANE_URL: 'https://cp.example' }), '');
+  assert.match(
+    warnings({ CONTROL_PLANE_URL: 'https://u:hunt@cp.example' }),
+    /^CONTROL_PLANE_URL has a login, which is not sent: remove it$/,
+  );
+  assert.match(
+    warnings({ CONTROL_PLANE_URL: 'https://cp.example/v1' }),
+    /: set https:\/\/cp\.example$/,
+  );
+  assert.match(
+    warnings({ CONTROL_PLANE_URL: 'https://cp.example', NO_PROXY: '.corp,*.corp,127.*,a;b' }),
+    /^NO_PROXY has "127\.\*", [^\n]*\nNO_PROXY has "a;b", [^\n]*$/,
+  );
   assert.equal(warnings({}, false), '');
+});
+
+test('CONTROL_PLANE_URL has one form, without a login, and nothing behind its path', () => {
+  const forms = [
+    ['https://u:p@CP.example:443/', 'https://cp.example'],
+    ['http:///127.0.0.1:3000', 'http://127.0.0.1:3000'],
+    [' https://cp.example/monitor// ', 'https://cp.example/monitor'],
+    ['http://[FD00::1]:3000', 'http://[fd00::1]:3000'],
+  ];
+  for (const [CONTROL_PLANE_URL, form] of forms)
+    assert.equal(readConfig({ environment: { CONTROL_PLANE_URL } }).config.CONTROL_PLANE_URL, form);
+  for (const CONTROL_PLANE_URL of ['https://cp.example?key=x', 'https://cp.example/#x'])
+    assert.throws(
+      () => readConfig({ environment: { CONTROL_PLANE_URL } }),
+      /CONTROL_PLANE_URL must be an address alone, without "\?" and "#"/,
+    );
+});
+
+test('a secret that cannot be used is named with its file', () => {
+  const given = { environment: { API_KEY_FILE: '/run/key' }, readFile: () => '\n' };
+  assert.throws(() => readConfig(given), /API_KEY must not be empty.*from the file \/run\/key/);
 });

@@ -238,7 +238,11 @@ export class FakeControlPlane implements AsyncDisposable {
       await new Promise<void>((resolve) => this.#clock.after(delayMs, resolve));
     }
     if (request.headers.authorization !== `Bearer ${this.key}`) {
-      this.#send(response, 401, { message: 'Bad Token' });
+      const isSent = request.headers.authorization?.startsWith('Bearer ') === true;
+      this.#send(response, 401, {
+        ...{ statusCode: 401, error: 'Unauthorized', message: 'Bad Token' },
+        attributes: { code: 'BAD_TOKEN', ...(isSent ? {} : { source: 'headers' }) },
+      });
       this.#changed();
       return;
     }

@@ -15,10 +15,8 @@ export interface Proxy {
 }
 
 export interface Destination {
-  /** Of the control plane, without the slash at its end. */
+  /** Of the control plane, without a slash at its end. */
   readonly baseUrl: string;
-  /** The same without a login. */
-  readonly shownUrl: string;
   readonly url: URL;
   readonly host: string;
   readonly port: number;
@@ -48,8 +46,7 @@ export function destinationOf(config: AgentConfig): Destination {
   const { host, port } = target;
   const proxy = chosen.proxy === null ? null : proxyOf(chosen.proxy);
   return {
-    baseUrl: config.CONTROL_PLANE_URL.replace(/\/+$/, ''),
-    shownUrl: shownUrl(config.CONTROL_PLANE_URL).replace(/\/+$/, ''),
+    baseUrl: config.CONTROL_PLANE_URL,
     ...{ url, host, port, proxy },
     isSecure: url.protocol === 'https:',
     because: chosen.because,
@@ -58,14 +55,4 @@ export function destinationOf(config: AgentConfig): Destination {
         ? { host, port, whose: 'the control plane', shown: authorityOf(host, port) }
         : { host: proxy.host, port: proxy.port, whose: 'the proxy', shown: proxy.shown },
   };
-}
-
-/** The address as it may be shown: without a login. */
-export function shownUrl(text: string): string {
-  if (!URL.canParse(text)) return text;
-  const url = new URL(text);
-  if (url.username === '' && url.password === '') return text;
-  url.username = '';
-  url.password = '';
-  return url.href;
 }

@@ -12,9 +12,10 @@ import {
   type CheckInRequest,
 } from '@monitor/shared/contract/agent-protocol.ts';
 import { keyProblem } from '../../key-problem.ts';
-import { errorBody } from '@monitor/shared/contract/errors.ts';
+import type { Route } from '@monitor/shared/contract/route.ts';
+import type { z } from 'zod';
+import { ownError, pageIn } from '../../link/control-plane-client.ts';
 import { codeOf } from '../../net/failure.ts';
-import { printable } from '../../printable.ts';
 import { version } from '../../version.ts';
 
 const answerWithinMs = 10_000;
@@ -124,6 +125,15 @@ function problemOf(error: unknown): { code: string; message: string } {
   return { code: isTimeout ? 'TIMEOUT' : codeOf(cause), message };
 }
 
+/** The JSON of an answer; null where it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 /** What became of one kind of call. */
 export interface CallFacts {
   what: string;
@@ -155,7 +165,12 @@ export async function observeCalls(
   const agentId = randomUUID();
   const observe = async (
     what: string,
-    { method, path, status: taken }: { method: string; path: string; status: number },
+    {
+      method,
+      path,
+      status: taken,
+      response,
+    }: Pick<Route, 'method' | 'path' | 'status'> & { response?: z.ZodType },
     body: string,
     {
       headers = {},
@@ -178,8 +193,10 @@ export async function observeCalls(
         headers: { ...headersFor(key), ...headers },
       });
       const durationMs = elapsed();
-      const isOwn = status === taken || (status === refusal && isOwnError(text));
-      return { ...facts, status, isOwn, said: firstWords(text), durationMs };
+      const isTaken =
+        status === taken && (response === undefined || response.safeParse(parsed(text)).success);
+      const isOwn = isTaken || (status === refusal && ownError(status, text) !== null);
+      return { ...facts, status, isOwn, said: pageIn(text), durationMs };
     } catch (error) {
       return { ...facts, status: null, said: problemOf(error).code, durationMs: elapsed() };
     }
@@ -199,22 +216,6 @@ export async function observeCalls(
       },
     }),
   ]);
-}
-
-function isOwnError(text: string): boolean {
-  try {
-    return errorBody.safeParse(JSON.parse(text)).success;
-  } catch {
-    return false;
-  }
-}
-
-function firstWords(text: string): string {
-  const words = text
-    .slice(0, 1_000)
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ');
-  return printable(words.trim().slice(0, 80));
 }
 
 /** Checks in once without taking work, and says goodbye again. Never rejects. */

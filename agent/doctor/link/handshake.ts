@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
 import type { Clock } from '@monitor/shared/clock.ts';
+import { refusedHandshake } from '../../link/link-problem.ts';
 import { codeOf } from '../../net/failure.ts';
 import type { Destination } from './destination.ts';
 
@@ -59,9 +60,12 @@ function chainOf(leaf: DetailedPeerCertificate): ChainLink[] {
   return chain;
 }
 
-/** The `Date` header of an answer to an anonymous request: the peer is not verified yet. */
+/**
+ * The `Date` header of an answer to an anonymous request: the peer is not verified yet. Rejects where the other
+ * side refuses the handshake only now, as TLS 1.3 does without a client certificate.
+ */
 function askTime(socket: TLSSocket, host: string): Promise<number | null> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const request = httpRequest({
       method: 'HEAD',
       path: '/',
@@ -76,7 +80,8 @@ function askTime(socket: TLSSocket, host: string): Promise<number | null> {
     request.once('timeout', () => {
       give(null);
     });
-    request.on('error', () => {
+    request.on('error', (error) => {
+      if (refusedHandshake(`${codeOf(error)} ${error.message}`) !== null) reject(error);
       give(null);
     });
     request.once('response', ({ headers }) => {

@@ -109,7 +109,7 @@ export const checkAgent: Check = async ({ config, runningAgent, link, isOffline 
     own: {
       version,
       key: key === undefined ? null : maskedKey(key),
-      controlPlane: link.destination.shownUrl,
+      controlPlane: link.destination.baseUrl,
       healthPort: config.AGENT_HEALTH_PORT,
     },
     acceptedFor: answer?.kind === 'accepted' ? answer.location : null,

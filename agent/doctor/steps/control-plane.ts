@@ -1,18 +1,18 @@
 import { checkInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
-import { errorBody, type ErrorCode } from '@monitor/shared/contract/errors.ts';
+import type { ErrorCode } from '@monitor/shared/contract/errors.ts';
 import { z } from 'zod';
 import { longTime } from '../units.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
 import type { Link } from '../link.ts';
-import type { CheckInFacts } from '../link/exchange.ts';
+import { parsed, type CheckInFacts } from '../link/exchange.ts';
+import { ownError, pageIn } from '../../link/control-plane-client.ts';
 import type { Check } from '../step.ts';
 
 /** What the body of an answer is. */
 export type Answer =
   | { kind: 'accepted'; location: string; offsetMs: number; isVisit: boolean }
-  | { kind: 'error'; message: string; protocol: ProtocolRefusal | null }
-  | { kind: 'page'; title: string }
-  | { kind: 'other' };
+  | { kind: 'error'; message: string; hasNoKey: boolean; protocol: ProtocolRefusal | null }
+  | { kind: 'page'; words: string };
 
 /** A control plane of another version says so: which protocols it speaks, and which side is older. */
 const protocolRefusal = z.object({
@@ -21,19 +21,10 @@ const protocolRefusal = z.object({
 });
 export type ProtocolRefusal = z.output<typeof protocolRefusal>;
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 /** Reads an answer to a check-in. */
 export function readAnswer(facts: CheckInFacts): Answer {
-  const { body, contentType, sentAt, receivedAt } = facts;
-  const json = parse(body);
-  const accepted = checkInAnswer.safeParse(json);
+  const { status, body, sentAt, receivedAt } = facts;
+  const accepted = checkInAnswer.safeParse(parsed(body));
   if (accepted.success) {
     const { location, serverTime, snapshot } = accepted.data;
     const offsetMs = (serverTime.receivedAt - sentAt + (serverTime.sentAt - receivedAt)) / 2;
@@ -41,17 +32,11 @@ export function readAnswer(facts: CheckInFacts): Answer {
     const isVisit = snapshot === '';
     return { kind: 'accepted', location, offsetMs: Math.round(offsetMs), isVisit };
   }
-  const refused = errorBody.pick({ message: true }).safeParse(json);
-  if (refused.success) {
-    const told = z.object({ attributes: protocolRefusal }).safeParse(json);
-    const { message } = refused.data;
-    return { kind: 'error', message, protocol: told.data?.attributes ?? null };
-  }
-  if (/html/i.test(contentType) || /^\s*<(!doctype|html|head|body)/i.test(body)) {
-    const title = /<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? '';
-    return { kind: 'page', title: title.replace(/\s+/g, ' ').trim().slice(0, 80) };
-  }
-  return { kind: 'other' };
+  const own = ownError(status ?? 0, body);
+  if (own === null) return { kind: 'page', words: pageIn(body) };
+  const { message, attributes } = own;
+  const protocol = protocolRefusal.safeParse(attributes).data ?? null;
+  return { kind: 'error', message, hasNoKey: attributes.source === 'headers', protocol };
 }
 
 /** Which requests that do nothing are answered; null where that was not asked. */
@@ -119,9 +104,6 @@ function isLateByAddresses({ status, problem }: CheckInFacts, deadAddresses: num
   return status === null && problem?.code === 'TIMEOUT' && deadAddresses > maxDeadAddresses;
 }
 
-/** About the key and the protocol, which have steps of their own. */
-const judgedLater: ReadonlySet<number> = new Set([400, 401, 403, 409, 410, 422, 426]);
-
 /** Whether what answers is a control plane. What it says about the key and the protocol comes after. */
 export function judgeControlPlane(
   facts: CheckInFacts,
@@ -138,7 +120,12 @@ export function judgeControlPlane(
   }
   if (status === null) return judgeSilence(facts, url, passing);
   const answer = readAnswer(facts);
-  const title = answer.kind === 'page' && answer.title !== '' ? ` ("${answer.title}")` : '';
+  const said =
+    answer.kind === 'error'
+      ? `: ${answer.message.slice(0, 300)}`
+      : answer.kind === 'page'
+        ? ` with ${answer.words}`
+        : '';
   if (status === 200 && answer.kind === 'accepted') return judgeReached(facts, url, passing);
   if (location !== null && status >= 300 && status < 400) {
     return fail(
@@ -149,7 +136,7 @@ export function judgeControlPlane(
   if (status >= 500) {
     const gateway = status === 502 || status === 503 || status === 504;
     return fail(
-      `${url} answered ${status}${title}${answer.kind === 'error' ? `: ${answer.message}` : ''}`,
+      `${url} answered ${status}${said}`,
       gateway && answer.kind !== 'error'
         ? 'what stands before the control plane is up, the control plane behind it is not: start it, or see its log'
         : 'see the log of the control plane; results are kept here until it is well again',
@@ -167,28 +154,24 @@ export function judgeControlPlane(
       'wait a minute; if it stays, see how many agents use the key',
     );
   }
-  if (answer.kind === 'page') {
-    return fail(
-      `${url} answered ${status} with a web page${title}: a captive portal, a proxy or another web server answers in place of the control plane`,
-      'correct CONTROL_PLANE_URL; sign in to the portal, or ask for this address to be exempt from it',
-    );
-  }
-  if (answer.kind === 'error' && judgedLater.has(status)) return judgeReached(facts, url, passing);
   if (status === 404) {
     return fail(
-      `${url} has no /v1/agent/check-in (404): it is another server, a wrong path, or a control plane older than this agent`,
+      `${url} has no /v1/agent/check-in (404)${said}: it is another server, a wrong path, or a control plane older than this agent`,
       'set CONTROL_PLANE_URL to the address of the control plane without a path such as /v1 or /console',
     );
   }
-  if (answer.kind === 'error') {
+  if (answer.kind === 'page') {
     return fail(
-      `${url} refuses the check-in (${status}): ${answer.message.slice(0, 300)}`,
-      'something in between changes what the agent sends: let it pass bodies and headers as they are (Content-Type, Content-Encoding, Authorization)',
+      `${url} answered ${status}${said}: a captive portal, a proxy or another web server answers in place of the control plane, or changes its answers`,
+      'correct CONTROL_PLANE_URL; sign in to the portal, or ask for this address to be exempt from it',
     );
   }
+  // About the key and the protocol, which have steps of their own.
+  if (answer.kind === 'error' && (status === 401 || status === 403 || answer.protocol !== null))
+    return judgeReached(facts, url, passing);
   return fail(
-    `${url} answered ${status} with something else than the protocol says`,
-    'correct CONTROL_PLANE_URL: this is another server, or something in between changes answers',
+    `${url} refuses the check-in (${status})${said}`,
+    'let what is in between pass bodies and headers as they are (Content-Type, Content-Encoding, Authorization); where nothing is, bring agent and control plane to neighbouring versions',
   );
 }
 
@@ -208,5 +191,5 @@ export const checkControlPlane: Check = async ({ link }) => {
   const connections = isDirect ? await link.connections() : [];
   const dead = connections.filter(({ durationMs }) => durationMs === null).length;
   const passing = isLateByAddresses(facts, dead) ? null : await tryRequests(link, facts);
-  return judgeControlPlane(facts, link.destination.shownUrl, passing, dead);
+  return judgeControlPlane(facts, link.destination.baseUrl, passing, dead);
 };

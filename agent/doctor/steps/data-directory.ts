@@ -130,11 +130,12 @@ export function holderByLock(machine: Machine, path: string): Holder {
     : { kind: 'silent', pid, state: processState(machine, pid) };
 }
 
-/** What this user may not do, the agent that holds the folder may; what the disk does not let it do, nobody may. */
-function probed(path: string, heldBy: Holder): WritingFacts['problem'] {
+/** What this user may not do, the agent that holds the folder may, unless it says otherwise; what the disk does not let it do, nobody may. */
+function probed(path: string, heldBy: Holder, said: string | null): WritingFacts['problem'] {
   const problem = probeFolder(path);
   const isOfDisk = problem !== null && /^(EROFS|ENOSPC|EDQUOT|EIO)$/.test(problem.code);
-  return heldBy.kind === 'nobody' || isOfDisk ? problem : null;
+  if (heldBy.kind === 'nobody' || isOfDisk) return problem;
+  return said === null ? null : { code: /^E[A-Z]+/.exec(said)?.[0] ?? '', message: said };
 }
 
 export const checkDataDirectory: Check = async ({ config, machine, runningAgent, clock }) => {
@@ -152,7 +153,7 @@ export const checkDataDirectory: Check = async ({ config, machine, runningAgent,
   const found = judgeData({
     path,
     heldBy,
-    problem: probed(path, heldBy),
+    problem: probed(path, heldBy, running?.isHere === true ? running.status.dataProblem : null),
     owner: ownerOf(machine, path),
     uid: process.getuid?.() ?? 0,
     fileSystem: machine.fileSystem(existing),

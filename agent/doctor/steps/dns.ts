@@ -31,7 +31,8 @@ function shown({ server, durationMs, addresses, returnCode, failure }: ServerAns
       : returnCode === 'NOERROR'
         ? 'no address'
         : returnCode;
-  return `${server}: ${said} (${durationMs} ms)`;
+  const but = failure === null ? '' : `, but asked for AAAA it ${shortFailure(failure)}`;
+  return `${server}: ${said} (${durationMs} ms)${but}`;
 }
 
 /** `the name server 10.0.0.1:53 did not answer in 2500 ms (TIMEOUT)` without what stands before it already. */
@@ -51,7 +52,7 @@ function judgeFailure(facts: DnsFacts): Finding[] {
   const what = `${host}, the name of ${whose}, has no address`;
   if (!hasResolvConf || servers.length === 0) {
     return fail(
-      `${what}: /etc/resolv.conf ${hasResolvConf ? 'names no server' : 'is missing'}`,
+      `${what}: /etc/resolv.conf ${hasResolvConf ? 'names no server' : 'is missing, or cannot be read'}`,
       'put the address of a DNS server there ("nameserver 10.0.0.2"; docker --dns, dnsPolicy of Kubernetes)',
     );
   }

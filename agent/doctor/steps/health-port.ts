@@ -29,7 +29,6 @@ export function judgePort({
   unanswered,
 }: PortFacts): Finding[] {
   const where = `port ${port} on ${host === '::' ? 'all interfaces' : host}`;
-  if (port === 0) return ok('AGENT_HEALTH_PORT=0: a free port is taken');
   if (isOwnPort) return ok(`${where} is held by the agent that runs here`);
   if (code === 'EADDRINUSE' && unanswered !== null) {
     return (unanswered.isSure ? fail : warn)(
@@ -39,7 +38,7 @@ export function judgePort({
   }
   switch (code) {
     case null:
-      return ok(`${where} is free`);
+      return ok(port === 0 ? 'AGENT_HEALTH_PORT=0: a free port is taken' : `${where} is free`);
     case 'EADDRINUSE':
       return fail(
         `${where} is held by ${holder ?? 'another program, which this user may not look at'}: the agent does not start`,
@@ -133,7 +132,7 @@ export const checkHealthPort: Check = async ({ config, machine, runningAgent }) 
   const port = config.AGENT_HEALTH_PORT;
   const running = await runningAgent();
   const isOwnPort = running?.isHere === true && running.status.healthPort === port;
-  const code = port === 0 || isOwnPort ? null : await tryPort(host, port);
+  const code = isOwnPort ? null : await tryPort(host, port);
   const pid = code === 'EADDRINUSE' ? holderOf(machine, port) : null;
   const comm = machine.read(`/proc/${pid ?? ''}/comm`)?.trim() ?? '?';
   const holder = pid === null ? null : `${comm} (process ${pid})`;

@@ -1,5 +1,6 @@
 import { fail, ok, skip, type Finding } from '../finding.ts';
 import { maskedKey } from '../../key-problem.ts';
+import { keyIsTakenAway } from '../../link/control-plane-client.ts';
 import type { CheckInFacts } from '../link/exchange.ts';
 import type { Check } from '../step.ts';
 import { readAnswer } from './control-plane.ts';
@@ -13,6 +14,12 @@ export function judgeKey(key: string | undefined, facts: CheckInFacts): Finding[
   const answer = readAnswer(facts);
   const shown = maskedKey(key);
   if (answer.kind === 'accepted') return ok(`${shown} accepted, for location ${answer.location}`);
+  if (answer.kind === 'error' && answer.hasNoKey) {
+    return fail(
+      `the control plane answered ${facts.status}: ${keyIsTakenAway}`,
+      'let what is in between pass Authorization as it is',
+    );
+  }
   if (facts.status === 401 || facts.status === 403) {
     return fail(
       `the control plane refuses ${shown} (${facts.status}): it was revoked, or belongs to another control plane`,

@@ -5,7 +5,6 @@ import { secretVariables } from '../../guard-process.ts';
 import { openLibc } from '../../native/libc.ts';
 import { keyProblem } from '../../key-problem.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
-import { shownUrl } from '../link/destination.ts';
 import type { Check } from '../step.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -108,20 +107,6 @@ function contradictions({ config, environment }: Given): Finding[] {
       warn(
         `AGENT_RUNTIMES_DIR (${runtimes}) lies in AGENT_WORK_DIR (${work}), whose content is deleted`,
         'set them to folders beside each other',
-      ),
-    ],
-    [
-      `${url.username}${url.password}${url.search}${url.hash}` !== '',
-      warn(
-        `CONTROL_PLANE_URL has more than an address: ${shownUrl(`${url.origin}${url.pathname}`)} is all it may have`,
-        'remove the login, "?" and "#"; the key goes into API_KEY',
-      ),
-    ],
-    [
-      /^\/(v1|api|console|docs)(\/|$)/.test(url.pathname),
-      warn(
-        `CONTROL_PLANE_URL ends with ${url.pathname}, to which the agent adds /v1/agent/…`,
-        `set it to ${url.origin}`,
       ),
     ],
     [

@@ -166,7 +166,9 @@ function judgeProblem(facts: HandshakeFacts, given: TlsFacts): Finding[] {
   const has =
     authorities.kind === 'read'
       ? `${authorities.path} has ${shownAuthorities(authorities.authorities)}`
-      : 'NODE_EXTRA_CA_CERTS is not set';
+      : authorities.kind === 'none'
+        ? 'NODE_EXTRA_CA_CERTS is not set'
+        : 'its file now is of no use';
   return fail(
     `the certificate is signed by an authority that is not known here: "${needed}"${proxied}; chain: ${shown} (${problem ?? '?'})`,
     `put the certificate with the subject "${needed}" in PEM into a file and set NODE_EXTRA_CA_CERTS to it; ${has}`,

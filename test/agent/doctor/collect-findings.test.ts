@@ -71,6 +71,19 @@ test('a healthy link: every step says what it saw', async () => {
   assert.deepEqual(left, ids, 'the agent it pretended to be did not leave again');
 });
 
+test('what only checks need that are not run here is left out', async () => {
+  const leftOut = async (types: string): Promise<string[]> => {
+    const only = ['work-directory', 'icmp', 'runtimes'];
+    const findings = await collect({ AGENT_CHECK_TYPES: types }, { only });
+    return findings.flatMap(({ id, evidence }) =>
+      evidence.includes('AGENT_CHECK_TYPES has no type') ? [id] : [],
+    );
+  };
+  assert.deepEqual(await leftOut('URL,TCP'), ['work-directory', 'icmp', 'runtimes']);
+  assert.deepEqual(await leftOut('MONITORS'), ['work-directory', 'runtimes']);
+  assert.deepEqual(await leftOut('MULTI_STEP'), ['icmp']);
+});
+
 test('the port is closed', async () => {
   assertCause(
     await collect({ CONTROL_PLANE_URL: 'http://127.0.0.1:1' }),

@@ -143,3 +143,46 @@ test('after it was noticed the next try may take longer, so that slow links get 
   const second = await msUntilNoticed(world, world.client.checkIn(poll(0), signal));
   assert.ok(second >= first * 1.9, `${first} ms, then ${second} ms`);
 });
+
+test('an answer that only trickles is given up, though something moves all the time', async () => {
+  const clock = new TestClock(0);
+  let drip = (): void => undefined;
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n \r\n');
+      drip = () => {
+        clock.advance(5_000);
+        socket.write('1\r\n \r\n');
+      };
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  await using dispatcher = {
+    used: createDispatcher({}),
+    [Symbol.asyncDispose]: () => dispatcher.used.destroy(),
+  };
+  const client = new ControlPlaneClient({
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    apiKey: new Secret('pl_key'),
+    ...{ dispatcher: dispatcher.used, agentId, version: 'test' },
+    clock: {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      // Set anew with each movement.
+      after(delayMs, callback) {
+        void setImmediate().then(() => {
+          drip();
+        });
+        return clock.after(delayMs, callback);
+      },
+    },
+  });
+  await assert.rejects(client.submit(['{}']), {
+    code: 'CONTROL_PLANE_UNREACHABLE',
+    message: /\d+ bytes of its answer came within 1[2-9]\d s, and not its end/,
+  });
+  assert.ok(clock.monotonic() >= 120_000);
+  server.close();
+});

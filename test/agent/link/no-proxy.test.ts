@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
-import { parseNoProxy } from '../../../agent/link/no-proxy.ts';
+import { entriesOfNoHost, parseNoProxy } from '../../../agent/link/no-proxy.ts';
 
 /** NO_PROXY, then a host with its port, and whether it is reached directly. */
 const table: [string, string, number, boolean][] = [
@@ -43,4 +43,10 @@ suite('NO_PROXY', () => {
       assert.equal(parseNoProxy(text)(host, port), isDirect);
     });
   }
+});
+
+test('entries that match nothing in any case are known', () => {
+  const useless = ['127.*', 'https://cp.test', 'a.test;b.test', '*cp.test', 'a.*.test'];
+  const useful = [...new Set(table.map(([text]) => text))];
+  assert.deepEqual(entriesOfNoHost([...useless, ...useful].join(',')), useless);
 });

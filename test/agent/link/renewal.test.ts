@@ -1,7 +1,7 @@
 // Own process: it changes the authorities of its process.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer as createPlain, type RequestListener, type Server } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -70,7 +70,9 @@ test('a key that was replaced in its file is used before the next try, and nothi
     ...keySource,
     read: () => readConfig({ environment: { API_KEY_FILE: file } }).config.API_KEY?.reveal(),
   };
-  const key = new LocationKey(new Secret(oldKey), source, pino({ level: 'silent' }));
+  const logged: string[] = [];
+  const logger = pino({}, { write: (line) => void logged.push(line) });
+  const key = new LocationKey(new Secret(oldKey), source, logger);
   await using opened = clientFor(
     `http://127.0.0.1:${server.port}`,
     key,
@@ -80,10 +82,14 @@ test('a key that was replaced in its file is used before the next try, and nothi
     writeFileSync(file, content);
     await assert.rejects(opened.client.goodbye(), { code: 'KEY_REFUSED' });
   }
+  rmSync(file);
+  await assert.rejects(opened.client.goodbye(), { code: 'KEY_REFUSED' });
   assert.deepEqual(
     asked.splice(0),
-    Array.from({ length: 4 }, () => oldKey),
+    Array.from({ length: 5 }, () => oldKey),
   );
+  assert.match(logged.at(-1) ?? '', /the new one cannot be one.*ENOENT|ENOENT.*cannot be one/);
+  assert.equal(logged.length, 4, 'the same key again is no news');
   writeFileSync(file, `${newKey}\n`);
   await opened.client.goodbye();
   await opened.client.goodbye();

@@ -209,6 +209,19 @@ export const tlsEnvironments: readonly Environment[] = [
     },
   },
   {
+    name: 'the server wants a certificate of the agent',
+    needs: 'nothing',
+    first: { id: 'tls', verdict: 'fail' },
+    evidence: ['wants a client certificate'],
+    fix: ['let agents in without one'],
+    make: async (ground) => {
+      const { authority } = await secureControlPlane(ground, {
+        tls: { requestCert: true, rejectUnauthorized: true },
+      });
+      ground.settings['NODE_EXTRA_CA_CERTS'] = ground.file('ca.pem', authority.cert);
+    },
+  },
+  {
     name: 'a firewall cuts the connection when it has seen the TLS greeting',
     needs: 'nothing',
     isSlow: true,

@@ -57,7 +57,9 @@ test('doctor ends well where every kind of call passes, and names the one that d
   const rows: [string, Gateway, RegExp][] = [
     ['all pass', (_request, _response, pass) => pass(), /^$/],
     ['results', page(/results$/, 413), /^calls: results is not taken.*413 came.*by the gateway"$/],
+    ['results, in place of an answer', page(/results$/, 200), /^calls: results is not taken.*200/],
     ['results, 400', page(/results$/, 400), /^calls: results is not taken.*400/],
+    ['files, a proxy wants a login', page(/artifacts/, 407), /^calls: files is not taken.*407/],
     ['files', page(/artifacts/, 404), /^calls: files is not taken.*404/],
     [
       'polls are cut',
@@ -73,7 +75,15 @@ test('doctor ends well where every kind of call passes, and names the one that d
         response
           .writeHead(415, { 'content-type': 'application/json' })
           .end('{"message":"no JSON"}'),
-      /^control-plane: .*refuses the check-in \(415\): no JSON$/,
+      /^control-plane: .*answered 415 with a page: "\{"message":"no JSON"\}"/,
+    ],
+    [
+      'the key is taken away',
+      ({ headers }, _response, pass) => {
+        delete headers.authorization;
+        pass();
+      },
+      /^key: .*401: no key arrived: something in between takes the header Authorization away/,
     ],
   ];
   for (const [name, gateway, words] of rows) {

@@ -106,7 +106,21 @@ test('dns: who does not answer, who does not know, and where the ways differ', (
       /no name server of \/etc\/resolv\.conf answers: 10\.0\.0\.9: did not answer.*port 53/,
     ],
     [{ os: lost, servers: [] }, 'fail', /names no server/],
-    [{ os: lost, servers: [], hasResolvConf: false }, 'fail', /resolv\.conf is missing/],
+    [
+      {
+        os: { ...sound.os, durationMs: 15_000 },
+        servers: [
+          { ...knows, failure: 'the name server 1:53 did not answer in 2500 ms (TIMEOUT)' },
+        ],
+      },
+      'warn',
+      /that is slow; .*but asked for AAAA it did not answer in 2500 ms/,
+    ],
+    [
+      { os: lost, servers: [], hasResolvConf: false },
+      'fail',
+      /resolv\.conf is missing, or cannot be read/,
+    ],
     [
       { os: lost, servers: [denies], search: ['corp'] },
       'fail',
@@ -515,14 +529,16 @@ test('control plane: what answers in its place is recognised', () => {
     [passed(answered(200, accepted), false, false), 'ok', /answered in 40 ms/],
     [judged(200, accepted), 'ok', /answered in 40 ms/],
     [judged(401, refusal(401, 'no')), 'ok', /answered in 40 ms/],
-    [judged(200, page), 'fail', /web page \("Sign in to WiFi"\): a captive portal/],
+    [judged(200, page), 'fail', /with a page: "Sign in to WiFi": a captive portal/],
     [
       judged(302, '', { location: 'https://portal/login' }),
       'fail',
       /redirects to https:\/\/portal\/login/,
     ],
     [judged(404, refusal(404, 'no route')), 'fail', /404.*without a path/],
-    [judged(200, '{}'), 'fail', /something else than the protocol/],
+    [judged(200, '{}'), 'fail', /answered 200 with a page: "\{\}"/],
+    [judged(403, '{"message":"Forbidden"}'), 'fail', /answered 403 with a page: .*Forbidden/],
+    [judged(400, refusal(400, 'the body is required')), 'fail', /refuses.*\(400\): the body is/],
     [judged(502, page), 'fail', /502.*control plane behind it is not/],
     [judged(500, refusal(500, 'bug')), 'fail', /500: bug.*kept here/],
     [judged(429), 'warn', /too many requests/],
@@ -553,11 +569,6 @@ test('key: missing, of the wrong kind, refused, accepted; never shown', () => {
 
 test('protocol and clock follow from the same answer', () => {
   assertSays(judgeProtocol(answered(200, accepted)), 'ok', /version \d+ is understood/);
-  assertSays(
-    judgeProtocol(answered(400, refusal(400, '"protocol" is too old'))),
-    'fail',
-    /too old.*control plane first/,
-  );
   const refusedBy = (upgrade: string) =>
     answered(
       409,

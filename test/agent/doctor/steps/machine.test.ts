@@ -424,6 +424,7 @@ test('the health port: free, held by this agent, taken, forbidden, of another ma
     [{}, 'ok', /port 8081 on all interfaces is free/],
     [{ isOwnPort: true }, 'ok', /the agent that runs here/],
     [{ port: 0 }, 'ok', /free port is taken/],
+    [{ port: 0, code: 'EADDRNOTAVAIL' }, 'fail', /AGENT_HEALTH_HOST/],
     [
       { code: 'EADDRINUSE', holder: 'nginx (process 17)' },
       'fail',

@@ -32,8 +32,17 @@ test('what cannot be meant so is named, with what to do', () => {
     [{ LOG_LEVLE: 'DEBUG' }, 'warn', /did you mean LOG_LEVEL/],
     [{ api_key: 'x' }, 'warn', /did you mean API_KEY/],
     [{ CONTROL_PLANE_URL: 'http://cp.example' }, 'warn', /unencrypted/],
-    [{ CONTROL_PLANE_URL: 'https://cp.example/v1' }, 'warn', /set it to https:\/\/cp\.example/],
-    [{ CONTROL_PLANE_URL: 'https://u:s3cret@cp.example' }, 'warn', /more than an address/],
+    [
+      { CONTROL_PLANE_URL: 'https://cp.example/v1' },
+      'warn',
+      /ends with \/v1.*set https:\/\/cp\.example/,
+    ],
+    [
+      { CONTROL_PLANE_URL: 'https://u:s3cret@cp.example' },
+      'warn',
+      /has a login, which is not sent/,
+    ],
+    [{ NO_PROXY: '10.*, cp.example' }, 'warn', /NO_PROXY has "10\.\*", which no host can match/],
     [
       { CONTROL_PLANE_URL: 'http://localhost:1', HTTPS_PROXY: 'http://a:1' },
       'warn',
