@@ -12,8 +12,7 @@ import { AgentError } from './errors.ts';
 import { secretSettings } from './guard-process.ts';
 import { homeFolder } from './home-folder.ts';
 import { keyProblem } from './key-problem.ts';
-import { entriesOfNoHost } from './link/no-proxy.ts';
-import { misspeltSettings } from './misspelt-settings.ts';
+import { entriesOfNoHost, misspeltSettings } from './misspelt-settings.ts';
 import { Secret } from './secret.ts';
 
 const secret = z

@@ -40,3 +40,8 @@ export function misspeltSettings(
     return [`${given} is not a setting of this agent and has no effect${hint}`];
   });
 }
+
+/** Entries of NO_PROXY in forms of other programs, which no host matches: `127.*`, `https://host`, `a;b`. */
+export function entriesOfNoHost(noProxy: string): string[] {
+  return noProxy.split(/[\s,]+/).filter((entry) => /:\/\/|;|[^*.].*\*|^\*[^.]/.test(entry));
+}

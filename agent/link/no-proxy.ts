@@ -57,18 +57,12 @@ function ruleOf(entry: string): Rule {
     : (asked, askedPort) => askedPort === port && matches(asked, askedPort);
 }
 
-function entriesIn(text: string): string[] {
-  return text.split(/[\s,]+/).filter((entry) => entry !== '');
-}
-
-/** Entries in forms of other programs, which no host matches: `127.*`, `https://host`, `a;b`. */
-export function entriesOfNoHost(text: string): string[] {
-  return entriesIn(text).filter((entry) => /:\/\/|;|[^*.].*\*|^\*[^.]/.test(entry));
-}
-
 /** Parses NO_PROXY. The returned function tells whether a host (without brackets) is reached directly. */
 export function parseNoProxy(text: string): (host: string, port: number) => boolean {
-  const rules = entriesIn(text).map(ruleOf);
+  const rules = text
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .map(ruleOf);
   return (host, port) => {
     const asked = host.toLowerCase().replace(/\.$/, '');
     return rules.some((rule) => rule(asked, port));

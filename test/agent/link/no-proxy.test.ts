@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
-import { entriesOfNoHost, parseNoProxy } from '../../../agent/link/no-proxy.ts';
+import { parseNoProxy } from '../../../agent/link/no-proxy.ts';
+import { entriesOfNoHost } from '../../../agent/misspelt-settings.ts';
 
 /** NO_PROXY, then a host with its port, and whether it is reached directly. */
 const table: [string, string, number, boolean][] = [
