@@ -151,10 +151,11 @@ function print(
 const watchEveryMs = 2_000;
 
 /** The agent that runs is found by its folders alone: a key whose file was lost hides it not. */
-function settings(): { config: AgentConfig; error: unknown } {
+function settings(): { config: AgentConfig; error: AgentError | null } {
   try {
     return { ...readConfig({ environment: processEnvironment }), error: null };
   } catch (error) {
+    if (!(error instanceof AgentError)) throw error;
     const found = /^(AGENT_(DATA|RUNTIMES)_DIR|AGENT_CHROMIUM_PATH|HOME|XDG_STATE_HOME)$/;
     const environment = Object.fromEntries(
       Object.entries(processEnvironment).filter(([name]) => found.test(name)),
