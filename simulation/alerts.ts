@@ -2,6 +2,9 @@
 import type { Selectable } from 'kysely';
 import type { Database } from '../control-plane/db/tables.ts';
 import { AlertModel, type Health, type ModelSettings } from '../test/support/alert-model.ts';
+import { overlaps, type Span } from './hosts.ts';
+import type { Subject } from './play.ts';
+import { epoch } from './world.ts';
 
 export type Result = Pick<
   Selectable<Database['check_results']>,
@@ -12,24 +15,78 @@ export type Result = Pick<
 export const healthOfResult = (result: Result): Health =>
   result.has_failures === 1 ? 'failing' : result.is_degraded === 1 ? 'degraded' : 'passing';
 
-/** The types of the alerts that follow from the results of a check. */
-export function alertsAfter(results: readonly Result[], threshold: number): string[] {
+/** What was stored of a check, in times of the control plane. */
+export interface History {
+  results: readonly Result[];
+  /** What was said: reminders among them are looked for at their times. */
+  alerts: readonly { type: string; at: number }[];
+  /** Who took its alerts on. */
+  taken: readonly { at: number; untilAt: number | null }[];
+}
+
+export interface Expected {
+  types: string[];
+  /** When nothing was said though it was time. */
+  overdue: Span[];
+}
+
+/** Whether a check is muted then; null when that was being changed. */
+function isMutedAt({ mutes }: Subject, at: number): boolean | null {
+  if (overlaps(mutes, at - 1, at + 1)) return null;
+  return mutes.findLast(({ to }) => to <= at)?.muted ?? false;
+}
+
+/** The types of the alerts that follow; null where nobody knows. */
+export function alertsAfter(
+  subject: Subject,
+  { results, alerts, taken }: History,
+): Expected | null {
+  const { threshold, reminders, mutes } = subject;
+  // A mute holds reminders back from one look to the next.
+  if (mutes.length > 0 && reminders + taken.length > 0) return null;
   const model = new AlertModel();
   const settings: ModelSettings = {
-    ...{ runs: threshold, minutes: 0, reminders: 0, reminderEveryMs: 0 },
+    ...{ runs: threshold, minutes: 0, reminders, reminderEveryMs: 60_000 },
     ...{ percentage: null, isPinged: false, mute: null },
   };
-  // Those of one commit are taken in the order in which they began.
-  const finals = results
-    .filter(({ result_type, is_cancelled }) => result_type === 'FINAL' && is_cancelled === 0)
-    .toSorted(
-      (one, other) => one.created_at - other.created_at || one.started_at - other.started_at,
-    );
-  for (const result of finals) {
-    const { started_at: startedAt, stopped_at: stoppedAt } = result;
+  const overdue: Span[] = [];
+  let isKnown = true;
+  const run = (result: Result): void => {
+    const { started_at: startedAt, stopped_at: stoppedAt, created_at: now } = result;
     const seen = result.has_errors === 1 ? 'inconclusive' : healthOfResult(result);
-    const run = { seen, startedAt, stoppedAt, isInMaintenance: false } as const;
-    model.run(run, settings, result.created_at, false);
+    const isMuted = isMutedAt(subject, now - epoch);
+    isKnown &&= isMuted !== null;
+    const mute = isMuted === true ? ({ reason: 'MUTED' } as const) : null;
+    model.run(
+      { seen, startedAt, stoppedAt, isInMaintenance: false },
+      { ...settings, mute },
+      now,
+      false,
+    );
+  };
+  const events = [
+    ...results
+      .filter(({ result_type, is_cancelled }) => result_type === 'FINAL' && is_cancelled === 0)
+      .map((result) => ({
+        ...{ at: result.created_at, order: result.started_at },
+        happen: () => run(result),
+      })),
+    ...taken.map(({ at, untilAt }) => ({
+      ...{ at, order: at, happen: () => model.acknowledge(untilAt, settings) },
+    })),
+    ...alerts
+      .filter(({ type }) => type.endsWith('_REMAIN'))
+      .map(({ at }) => ({ at, order: Infinity, happen: () => model.look(settings, at) })),
+  ];
+  // Those of one commit are taken in the order in which they began.
+  for (const { at, happen } of events.toSorted(
+    (one, other) => one.at - other.at || one.order - other.order,
+  )) {
+    const { dueAt } = model;
+    if (dueAt !== null && dueAt < at) overdue.push({ from: dueAt - epoch, to: at - epoch });
+    happen();
   }
-  return model.said.flatMap(({ say }) => (say.startsWith('ALERT') ? [say] : []));
+  if (!isKnown) return null;
+  const types = model.said.flatMap(({ say }) => (say.startsWith('ALERT') ? [say] : []));
+  return { types, overdue };
 }

@@ -29,6 +29,36 @@ const own: readonly Break[] = [
     to: `db.exec('pragma synchronous = normal');`,
   },
   {
+    name: 'mute-ignored',
+    breaks: 'a muted check goes on to alert',
+    file: 'control-plane/alerting/alerted-checks.ts',
+    from: `      mute: fields.muted
+        ?`,
+    to: `      mute: fields.muted === null
+        ?`,
+  },
+  {
+    name: 'reminded-anyway',
+    breaks: 'who has taken an alert on is reminded of it',
+    file: 'control-plane/alerting/decide/acknowledged.ts',
+    from: `acknowledged: { untilAt } } };`,
+    to: `acknowledged: { untilAt: 0 } } };`,
+  },
+  {
+    name: 'no-next-step',
+    breaks: 'nobody else is called for an alert that nobody takes on',
+    file: 'control-plane/alerting/run-escalations.ts',
+    from: `    .where('due_at', '<=', argument('now'))`,
+    to: `    .where('due_at', '<', 0)`,
+  },
+  {
+    name: 'subscribers-unheard',
+    breaks: 'subscribers of a status page hear of an incident and not of its end',
+    file: 'control-plane/incidents/incident-automation.ts',
+    from: `notifySubscribers: fromFlag(first.notify_subscribers)`,
+    to: `notifySubscribers: fromFlag(first.notify_subscribers * 0)`,
+  },
+  {
     name: 'no-hand-over',
     breaks: 'an agent that ends leaves its checks before others have them',
     file: 'agent/worker/agent-session.ts',
@@ -287,6 +317,10 @@ export const casesOf: Readonly<Record<string, string[]>> = {
   'finished-too-far': ['drain', 'kill'],
   'window-uncached': ['people', 'kill'],
   'answer-acknowledges': ['requests'],
+  'mute-ignored': ['operators', 'targets'],
+  'reminded-anyway': ['responders'],
+  'no-next-step': ['responders'],
+  'subscribers-unheard': ['responders'],
 };
 
 /** From now on the source is loaded with its fault. */

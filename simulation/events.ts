@@ -43,7 +43,12 @@ export type Event = Timed &
     | ({ kind: 'person'; does: PersonDoes } & Placed)
   );
 export type ReceiverAnswer = 'busy' | 'broken' | 'hangs' | 'cuts' | 'refuses';
-export type PersonDoes = 'create' | 'edit' | 'pause' | 'delete' | 'rename' | 'rotate' | 'maintain';
+const edits = ['create', 'edit', 'pause', 'delete', 'rename', 'rotate', 'maintain'] as const;
+const operations = [
+  ...(['mute', 'mute-group', 'pause-group', 'revoke', 'move', 'join', 'deploy', 'deploy'] as const),
+] as const;
+export type PersonDoes =
+  (typeof edits)[number] | (typeof operations)[number] | 'acknowledge' | 'snooze';
 
 /** Answers of a balancer. */
 const answers = [
@@ -201,15 +206,7 @@ export const cases: Record<string, Draw> = {
   people: (random) => {
     const event: Event = {
       ...{ kind: 'person', ...place(random), ...timed(random, 5, 90) },
-      does: pick<PersonDoes>(random, [
-        'create',
-        'edit',
-        'pause',
-        'delete',
-        'rename',
-        'rotate',
-        'maintain',
-      ]),
+      does: pick<PersonDoes>(random, edits),
     };
     if (event.does !== 'maintain' || random() < 0.5) return [event];
     // Its agents are started again in the window, and the control plane is away.
@@ -220,6 +217,21 @@ export const cases: Record<string, Draw> = {
       event,
       { ...kill, of: 'control-plane', at: at - second, forMs: 30 * second },
       { ...kill, of: 'agents', ...place(random), ...timed(random, 0.2, 5), at },
+    ];
+  },
+  operators: (random) => [
+    {
+      ...{ kind: 'person', ...place(random), ...timed(random, 5, 90) },
+      does: pick<PersonDoes>(random, operations),
+    },
+  ],
+  responders: (random) => {
+    const at = place(random);
+    const state = pick<TargetState>(random, ['down', 'error', 'degraded']);
+    const does = pick<PersonDoes>(random, ['acknowledge', 'snooze']);
+    return [
+      { kind: 'target', state, ...at, ...timed(random, 30, 280) },
+      { kind: 'person', does, ...at, at: Math.round(between(random, 15, 150) * second), forMs: 0 },
     ];
   },
 };
@@ -271,9 +283,10 @@ export const situations: readonly string[] = [
   ...['dead', 'refused', 'cut', 'forgotten', 'slow'].map((fault) => `link ${fault}`),
   ...['cut-request', 'cut-answer', 'answered', 'doubled'].map((fault) => `requests ${fault}`),
   ...['busy', 'broken', 'hangs', 'cuts', 'refuses'].map((answer) => `receiver ${answer}`),
-  ...['create', 'edit', 'pause', 'delete', 'rename', 'rotate', 'maintain', 'plan maintenance'].map(
+  ...[...edits, ...new Set(operations), 'acknowledge', 'snooze', 'plan maintenance'].map(
     (does) => `people ${does}`,
   ),
+  ...['reminder', 'step of a policy', 'mail to a subscriber'],
   ...['drain while the control plane is held up', 'slot missed for a cause', 'agent error'],
   'slot in maintenance that its agents know of',
 ];

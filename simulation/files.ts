@@ -8,7 +8,7 @@ import {
   statSync,
   truncateSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import SqliteDatabase from 'better-sqlite3';
 import { runningHost } from './world.ts';
@@ -97,9 +97,18 @@ function noteSync(database: object, isAll = false): void {
     synced.set(of.file, { ...readLog(of.file, known), changedAt });
 }
 
+/** Files that were synced as they were written. */
+export const flushed = new Set<string>();
+
+/** The copy of a folder has what the folder had. */
+export function copyFlushed(from: string, to: string): void {
+  for (const path of flushed)
+    if (path.startsWith(join(from, '/'))) flushed.add(join(to, relative(from, path)));
+}
+
 /**
  * What a machine that lost its power finds in the copy of a folder: of the log all that was synced, and a piece of
- * the rest that may end within a frame. Small files, which are not synced, are whole or cut.
+ * the rest that may end within a frame. Small files that were not synced are whole or cut.
  */
 export function losePower(from: string, copy: string, random: () => number): void {
   for (const name of readdirSync(copy)) {
@@ -112,7 +121,7 @@ export function losePower(from: string, copy: string, random: () => number): voi
       const kept = known?.salt === salt ? known.end : 0;
       truncateSync(path, Math.round(kept + random() * Math.max(0, end - kept)));
     } else if (!/\.(db|key|lock)$/.test(name) && statSync(path).isFile() && random() < 0.5)
-      truncateSync(path, Math.floor(random() * statSync(path).size));
+      if (!flushed.has(path)) truncateSync(path, Math.floor(random() * statSync(path).size));
   }
 }
 

@@ -61,4 +61,21 @@ export const found: readonly { seed: number; cases: readonly string[]; cause: st
     ...{ seed: 30201, cases: ['clock'] },
     cause: 'no recovery for minutes: a slot that is yet to come was decided for its alert',
   },
+  {
+    ...{ seed: 50025, cases: ['disk'] },
+    cause: 'a full disk takes verdicts that are on it, for new ones that fit into memory',
+  },
+  {
+    ...{ seed: 50089, cases: ['power'] },
+    cause:
+      'a cached schedule is cut as the power is lost: nothing is known without the control plane',
+  },
+  {
+    seed: 60071,
+    cases: [
+      ...['responders', 'operators', 'kill', 'link', 'suspend', 'update', 'receiver', 'drain'],
+      ...['requests', 'people'],
+    ],
+    cause: 'a run between two attempts is given up by an agent that is given a new key',
+  },
 ];

@@ -9,7 +9,7 @@ import { noTcpTimes } from '../agent/native/tcp-times.ts';
 import type { NetworkAccess } from '../agent/net/network-access.ts';
 import { startControlPlane, type ControlPlane } from '../control-plane/app/compose.ts';
 import { readConfig } from '../control-plane/core/config.ts';
-import { closeFiles, losePower } from './files.ts';
+import { closeFiles, copyFlushed, losePower } from './files.ts';
 import type { Targets } from './targets.ts';
 import { Host, runningHost, Wall, type World } from './world.ts';
 
@@ -126,6 +126,7 @@ abstract class Program<Running extends AsyncDisposable> {
     this.world.network.drop(host);
     const next = join(this.#folder, '..', `${this.name}-${this.#starts}`);
     cpSync(this.#folder, next, { recursive: true });
+    copyFlushed(this.#folder, next);
     if (lostPower !== null) {
       this.boots += 1;
       losePower(this.#folder, next, lostPower);

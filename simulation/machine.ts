@@ -11,7 +11,7 @@ import timers from 'node:timers';
 import timersPromises from 'node:timers/promises';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import './files.ts';
+import { flushed } from './files.ts';
 import './network.ts';
 import { epoch, pending, runningHost, type Host } from './world.ts';
 
@@ -284,7 +284,17 @@ fs.closeSync = (fd) => {
   if (isOfKernel(path)) throw missing(path);
   return (readFileSync as Any)(path, ...rest);
 };
-// What a host writes is in memory: there is nothing that a loss of power could take.
+const { writeFileSync, renameSync } = fs;
+fs.writeFileSync = (path, data, options) => {
+  writeFileSync(path, data, options);
+  const isFlushed = typeof options === 'object' && options?.flush === true;
+  flushed[isFlushed ? 'add' : 'delete'](String(path));
+};
+fs.renameSync = (from, to) => {
+  renameSync(from, to);
+  flushed[flushed.delete(String(from)) ? 'add' : 'delete'](String(to));
+};
+// What a host writes is in memory: these would only take time.
 for (const name of ['fsyncSync', 'fdatasyncSync'] as const) fs[name] = () => undefined;
 
 syncBuiltinESMExports();

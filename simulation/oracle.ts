@@ -5,7 +5,7 @@
 import type { Selectable } from 'kysely';
 import type { Database } from '../control-plane/db/tables.ts';
 import { scheduleOf, slotAtOrAfter, type Schedule } from '@monitor/shared/domain/frequency.ts';
-import { alertsAfter, healthOfResult } from './alerts.ts';
+import { alertsAfter, healthOfResult, type Expected, type History } from './alerts.ts';
 import { overlaps, type AgentProgram, type Span } from './hosts.ts';
 import type { Play, Subject } from './play.ts';
 import { healthOf, type Visit } from './targets.ts';
@@ -33,6 +33,9 @@ const heardMs = 10 * second;
 const endsWithinMs = 45 * second;
 /** An agent that is given a check makes up for its slot by then. */
 const madeUpMs = 1_500;
+/** What is due is done by then. */
+const soonMs = 10 * second;
+const stepAfterMs = 60 * second;
 /** How much of the clocks' differences agents do not correct. */
 const clockToleranceMs = 3 * second;
 
@@ -653,28 +656,94 @@ class Oracle {
   async #alerts(): Promise<void> {
     const alerts = await this.#db
       .selectFrom('check_alerts')
-      .select(['check_id', 'alert_type', 'created_at'])
+      .select(['check_id', 'alert_type as type', 'created_at as at'])
       .orderBy('seq')
       .execute();
+    const taken = await this.#db
+      .selectFrom('alert_acknowledgements')
+      .select(['check_id', 'created_at as at', 'until_at as untilAt'])
+      .execute();
     const ofCheck = Map.groupBy(alerts, ({ check_id }) => check_id);
+    const takenOf = Map.groupBy(taken, ({ check_id }) => check_id);
     const wasMaintained = this.#play.maintenances.length > 0;
     for (const [id, subjects] of Map.groupBy(this.#play.subjects, ({ id }) => id)) {
       const [subject] = subjects;
       if (subject === undefined || subjects.some(({ isDeleted }) => isDeleted)) continue;
-      const said = (ofCheck.get(id) ?? []).map(({ alert_type }) => alert_type);
-      const problem = this.#order(said);
+      const history = ofCheck.get(id) ?? [];
+      const said = history.map(({ type }) => type);
+      const problem = this.#order(
+        // Reminders are no news.
+        subject.reminders + (takenOf.get(id)?.length ?? 0) === 0
+          ? said
+          : said.filter(
+              (type, index) =>
+                index === 0 ||
+                !type.endsWith('_REMAIN') ||
+                said[index - 1]?.endsWith('RECOVERY') === true,
+            ),
+      );
       if (problem !== null) this.wrong.push(`${subject.name}: ${problem}: ${said.join()}`);
       const paused = subject.active.length > 1;
       // Times of results are moved with the clock.
       if (subject.isParallel || paused || wasMaintained || this.#wrongTimes().length > 0) continue;
-      const own = this.#results.filter((result) => result.check_id === id);
-      const expected = alertsAfter(own, subject.threshold);
-      if (expected.join() !== said.join()) {
-        this.wrong.push(
-          `${subject.name}: alerts ${said.join() || 'none'}, not ${expected.join() || 'none'}`,
-        );
-      }
+      const results = this.#results.filter((result) => result.check_id === id);
+      const own = { results, alerts: history, taken: takenOf.get(id) ?? [] };
+      const expected = alertsAfter(subject, own);
+      if (expected !== null) this.#said(subject, own, expected);
+      this.#steps(subject, own);
     }
+  }
+
+  #said({ name }: Subject, { alerts }: History, { types, overdue }: Expected): void {
+    const said = alerts.map(({ type }) => type);
+    if (types.join() !== said.join())
+      this.wrong.push(`${name}: alerts ${said.join() || 'none'}, not ${types.join() || 'none'}`);
+    if (said.some((type) => type.endsWith('_REMAIN'))) this.#play.meet('reminder');
+    for (const { from, to } of overdue)
+      if (to - from > soonMs && !this.#isHeldUp(from, to))
+        this.wrong.push(`${name}: a reminder of ${at(from)} had not come by ${at(to)}`);
+  }
+
+  /** Whether the control plane could not do its work for some time. */
+  #isHeldUp(from: number, to: number): boolean {
+    const { controlPlane, faults } = this.#play;
+    const own = faults.filter(({ where }) => where === controlPlane.name);
+    return (
+      overlaps(controlPlane.away, from - soonMs, to) ||
+      overlaps(
+        own.map(({ span }) => span),
+        from - soonMs,
+        to,
+      )
+    );
+  }
+
+  /** Who is next is notified of an alert that lasts a minute and that nobody takes on, and of its end. */
+  #steps(subject: Subject, { alerts, taken }: History): void {
+    if (!subject.hasPolicy || subject.mutes.length > 0) return;
+    const sent = new Set(
+      this.#play.receiver.deliveries
+        .filter(({ isTaken, body }) => isTaken && body.check === subject.id)
+        .filter(({ body }) => /^step (?!.*RECOVERY)/.test(body.type))
+        .map(({ id }) => id),
+    ).size;
+    let [must, may, begunAt] = [0, 0, Infinity];
+    for (const [index, { type, at: from }] of alerts.entries()) {
+      const to = alerts[index + 1]?.at ?? Infinity;
+      const isRecovery = type.endsWith('RECOVERY');
+      const isTaken = taken.some((each) => each.at >= Math.min(begunAt, from) && each.at <= to);
+      if (isRecovery) begunAt = Infinity;
+      else begunAt = Math.min(begunAt, from);
+      const lastsMs = to - begunAt;
+      if (isRecovery || lastsMs < stepAfterMs) continue;
+      may += 1;
+      const isLast = alerts[index + 1]?.type.endsWith('RECOVERY') ?? true;
+      const isSure = lastsMs > stepAfterMs + soonMs && isLast && !isTaken;
+      if (isSure && !this.#isHeldUp(begunAt - epoch, to - epoch)) must += 1;
+    }
+    if (sent > 0) this.#play.meet('step of a policy');
+    if (sent < must || sent > may)
+      this.wrong.push(`${subject.name}: ${sent} steps of its policy, not ${must} to ${may}`);
   }
 
   /** Trouble and its end take turns; all targets are up in the end, and everyone knows it. */
@@ -691,13 +760,19 @@ class Oracle {
 
   /** Each alert was said once, to each who wanted to hear it. */
   async #messages(): Promise<void> {
-    const { receiver, controlPlane } = this.#play;
+    const { receiver, controlPlane, subscribers } = this.#play;
     const db = this.#db;
     const alerts = await db
       .selectFrom('check_alerts')
       .select(['id', 'check_id', 'alert_type'])
       .execute();
-    const taken = receiver.deliveries.filter(({ isTaken }) => isTaken);
+    const announced = await db.selectFrom('incident_updates').select('id').execute();
+    for (const check_id of subscribers)
+      for (const { id } of announced) alerts.push({ id, check_id, alert_type: 'mail' });
+    const taken = receiver.deliveries.filter(
+      ({ isTaken, body }) => isTaken && !body.type.startsWith('step '),
+    );
+    if (taken.some(({ body }) => body.type === 'mail')) this.#play.meet('mail to a subscriber');
     const key = (check: string, type: string): string => `${check} ${type}`;
     const byKey = Map.groupBy(taken, ({ body }) => key(body.check, body.type));
     const expected = Map.groupBy(alerts, (alert) => key(alert.check_id, alert.alert_type));

@@ -1,5 +1,6 @@
 /** Those who use the API: people, jobs that ping, and a receiver of messages. */
 import { createServer } from 'node:http';
+import { SMTPServer } from 'smtp-server';
 import { request, Agent } from 'undici';
 import { sleep } from '@monitor/shared/clock.ts';
 import { controlPlaneAddress, type Span } from './hosts.ts';
@@ -111,7 +112,29 @@ export class Receiver {
         else response.writeHead(this.answer === null ? 204 : 503).end();
       });
     });
-    world.outside.act(() => server.listen(80));
+    const mails = new SMTPServer({
+      ...{ authOptional: true, disabledCommands: ['AUTH', 'STARTTLS'] },
+      ...{ logger: false, disableReverseLookup: true },
+      onData: (stream, { envelope }, done) => {
+        let text = '';
+        stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        stream.on('end', () => {
+          const id = /^message-id:\s*(\S+)/im.exec(text)?.[1] ?? '';
+          for (const { address } of envelope.rcptTo) {
+            const body = { type: 'mail', check: address };
+            this.deliveries.push({ id: `${id} ${address}`, at: world.now, isTaken: true, body });
+            world.note('receiver', `mail to ${address}`);
+          }
+          done();
+        });
+      },
+    });
+    // Who sends may be killed in the middle of a word.
+    mails.on('error', () => undefined);
+    world.outside.act(() => {
+      server.listen(80);
+      mails.listen(25);
+    });
   }
 }
 

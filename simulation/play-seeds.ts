@@ -36,7 +36,7 @@ async function playOnce({ seed, cases, events: given }: Story): Promise<Outcome>
     });
   let wrong: string[];
   try {
-    await play.begin();
+    await play.begin(events);
     await play.run(events, forMs);
     const { hash } = world;
     wrong = await judge(play);

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pick } from '../proof/case.ts';
-import { announcedMs, type Event, type ReceiverAnswer } from './events.ts';
+import type { Event, ReceiverAnswer } from './events.ts';
 import { breakDisk, closeFiles, followSyncs, mendDisk } from './files.ts';
 import {
   AgentProgram,
@@ -14,6 +14,7 @@ import {
 import { copyInstallation, type Installation } from './installation.ts';
 import { nameAddress, Network, type Link } from './network.ts';
 import { Caller, Job, Receiver } from './people.ts';
+import { Operators } from './operators.ts';
 import type { Order, Size } from './order.ts';
 import { limits, Targets } from './targets.ts';
 import { Watch } from './watch.ts';
@@ -39,6 +40,12 @@ export interface Subject {
   isParallel: boolean;
   threshold: number;
   retries: number;
+  /** How many reminders its alerts have, each a minute after the last message. */
+  reminders: number;
+  /** Whether a second receiver is sent its alerts that nobody takes on within a minute. */
+  hasPolicy: boolean;
+  /** When people asked for its mute or its end, until they were answered. */
+  mutes: (Span & { muted: boolean })[];
   /** When it was to run. */
   active: Span[];
   /** When its definition was being changed: what is due then may be either. */
@@ -79,11 +86,18 @@ export class Play {
   readonly problems: string[] = [];
   readonly maintenances: Maintenance[] = [];
   readonly watch = new Watch(this);
+  /** Who is sent mails of its incidents. */
+  readonly subscribers: string[] = [];
   /** The path of the status page; null without one. */
   page: string | null = null;
   /** The token of the badge of the group that the first checks are in; null without one. */
   badge: string | null = null;
   #groupId: number | null = null;
+  /** The policy of alerts that nobody takes on; null in worlds in which nobody ever does. */
+  #policyId: string | null = null;
+  /** Where all alerts go. */
+  channelId = 0;
+  readonly #operators = new Operators(this);
   readonly #random: () => number;
   #made = 0;
 
@@ -138,7 +152,7 @@ export class Play {
   }
 
   /** Someone who acts beside what happens. */
-  #someone(does: () => Promise<void>): void {
+  someone(does: () => Promise<void>): void {
     this.world.outside.act(() => {
       does().catch((error: unknown) => this.problems.push(`a person failed: ${String(error)}`));
     });
@@ -146,7 +160,7 @@ export class Play {
 
   async #done(does: () => Promise<void>): Promise<void> {
     let isDone = false;
-    this.#someone(async () => {
+    this.someone(async () => {
       await does();
       isDone = true;
     });
@@ -155,33 +169,31 @@ export class Play {
   }
 
   /** Brings up an installation: how large it is follows from the seed. */
-  async begin(): Promise<void> {
+  async begin(events: readonly Event[]): Promise<void> {
     const random = this.#random;
+    const hasResponders = events.some(
+      (event) => event.kind === 'person' && /acknowledge|snooze/.test(event.does),
+    );
+    if (hasResponders) this.controlPlane.settings['SMTP_URL'] = `smtp://${receiverAddress}:25`;
     this.controlPlane.start();
     await this.world.run(second);
     if (this.controlPlane.running === null) throw new Error(this.controlPlane.problems.join());
     await this.#done(async () => {
-      await this.caller.insist('POST', '/v1/alert-channels', {
-        type: 'WEBHOOK',
-        config: {
-          ...{ name: 'receiver', url: `http://${receiverAddress}/`, method: 'POST' },
-          template: '{ "type": "{{ALERT_TYPE}}", "check": "{{CHECK_ID}}" }',
-        },
-        ...{ autoSubscribe: true, sendFailure: true, sendRecovery: true, sendDegraded: true },
-      });
+      this.channelId = await this.#addChannel('');
+      if (hasResponders) await this.#addPolicy();
       const places = random() < 0.3 && this.#size === null ? 2 : 1;
       for (let index = 0; index < places; index += 1) await this.#addPlace(`place-${index}`);
       await this.#addGroup();
       const services = await this.#addPage();
       const checks = this.#size?.checks ?? 2 + Math.floor(random() * 4);
-      for (let index = 0; index < checks; index += 1) await this.#addSubject(services[index]);
+      for (let index = 0; index < checks; index += 1) await this.addSubject(services[index]);
       const jobs = random() < 0.4 ? 1 : 0;
       for (let index = 0; index < jobs; index += 1) await this.#addJob();
     });
     for (const [index, place] of this.places.entries()) {
       const drawn = index === 0 ? pick(random, [1, 1, 2, 2, 3]) : pick(random, [1, 2]);
       const agents = this.#size?.agents ?? drawn;
-      for (let turn = 0; turn < agents; turn += 1) this.#addAgent(place);
+      for (let turn = 0; turn < agents; turn += 1) this.addAgent(place);
     }
     for (const agent of this.agents) agent.start();
     this.world.afterEach = () => this.watch.look();
@@ -189,10 +201,39 @@ export class Play {
     await this.world.run(Math.max(0, beginsAt - this.world.now));
   }
 
+  /** Where alerts go, or steps of a policy alone. */
+  async #addChannel(prefix: '' | 'step '): Promise<number> {
+    const { body } = await this.caller.insist('POST', '/v1/alert-channels', {
+      type: 'WEBHOOK',
+      config: {
+        ...{ name: `${prefix}receiver`, url: `http://${receiverAddress}/`, method: 'POST' },
+        template: `{ "type": "${prefix}{{ALERT_TYPE}}", "check": "{{CHECK_ID}}" }`,
+      },
+      autoSubscribe: prefix === '',
+      ...{ sendFailure: true, sendRecovery: true, sendDegraded: true },
+    });
+    return body.id;
+  }
+
+  async #addPolicy(): Promise<void> {
+    const steps = [{ delayMinutes: 1, alertChannelIds: [await this.#addChannel('step ')] }];
+    const policy = { name: 'on call', steps };
+    const { status, body } = await this.caller.insist('POST', '/v1/escalation-policies', policy);
+    if (status !== 201) throw new Error(`a policy is not made: ${JSON.stringify(body)}`);
+    this.#policyId = body.id;
+  }
+
+  get groupPath(): string | null {
+    return this.#groupId === null ? null : `/v2/check-groups/${this.#groupId}`;
+  }
+
   /** A group whose badge says the worst of its checks. */
   async #addGroup(): Promise<void> {
     if (this.world.chance('group')() < 0.5) return;
-    const { status, body } = await this.caller.insist('POST', '/v2/check-groups', { name: 'all' });
+    const query = `autoAssignAlerts=${this.#policyId === null}`;
+    const { status, body } = await this.caller.insist('POST', `/v2/check-groups?${query}`, {
+      name: 'all',
+    });
     if (status !== 201) throw new Error(`a group is not made: ${JSON.stringify(body)}`);
     this.#groupId = body.id;
     this.badge = body.badgeToken;
@@ -211,6 +252,13 @@ export class Play {
     const { status, body } = await this.caller.insist('POST', '/v1/status-pages', page);
     if (status !== 201) throw new Error(`a page is not made: ${JSON.stringify(body)}`);
     this.page = '/status/status';
+    if (this.#policyId !== null) {
+      this.subscribers.push('one@example.com', 'two@example.com');
+      await this.caller.insist('POST', `/v1/status-pages/${body.id}/subscriptions/bulk`, {
+        subscriptions: this.subscribers.map((config) => ({ type: 'EMAIL', config })),
+        autoVerify: true,
+      });
+    }
     return ids;
   }
 
@@ -220,7 +268,7 @@ export class Play {
     this.places.push({ slug, id: made.id, key: made.keys[0], agents: [] });
   }
 
-  #addAgent(place: PlaceOfAgents): AgentProgram {
+  addAgent(place: PlaceOfAgents): AgentProgram {
     const name = `agent-${this.agents.length}`;
     const agent = new AgentProgram(this.world, name, this.folder, this.#log, {
       ...{ location: place.slug, apiKey: place.key.rawKey, targets: this.targets },
@@ -231,7 +279,8 @@ export class Play {
     return agent;
   }
 
-  async #addSubject(serviceId: string | null = null): Promise<void> {
+  /** A check that nobody has made yet. */
+  drawSubject(serviceId: string | null = null): Subject {
     const random = this.#random;
     const index = this.#made++;
     const url = `http://10.2.${Math.floor((index + 1) / 250)}.${(index + 1) % 250}/`;
@@ -239,8 +288,12 @@ export class Play {
     const isParallel = locations.length > 1 && random() < 0.5;
     const threshold = pick(random, [1, 1, 2]);
     const retries = random() < 0.3 ? 1 : 0;
+    const responds = this.world.chance(`responders ${index}`);
+    const reminders = this.#policyId === null ? 0 : pick(responds, [0, 0, 1, 3]);
+    const hasPolicy = this.#policyId !== null && responds() < 0.5;
+    const name = `check ${index}`;
     const body = {
-      name: `check ${index}`,
+      name,
       // Below a minute the offset is the interval, in seconds.
       ...(this.#size?.everySeconds === 60
         ? { frequency: 1, frequencyOffset: 5 }
@@ -251,9 +304,14 @@ export class Play {
       ...{ privateLocations: locations, runParallel: isParallel, ...limits },
       request: { url, method: 'GET', assertions: [] },
       useGlobalAlertSettings: false,
+      ...(this.#policyId === null
+        ? {}
+        : { alertChannelSubscriptions: [{ alertChannelId: this.channelId, activated: true }] }),
       alertSettings: {
         escalationType: 'RUN_BASED',
         runBasedEscalation: { failedRunThreshold: threshold },
+        ...(reminders === 0 ? {} : { reminders: { amount: reminders, interval: 1 } }),
+        ...(hasPolicy ? { escalationPolicyId: this.#policyId } : {}),
       },
       retryStrategy:
         retries === 0 ? null : { type: 'FIXED', baseBackoffSeconds: 3, maxRetries: retries },
@@ -263,19 +321,27 @@ export class Play {
           ? null
           : {
               ...{ serviceId, severity: 'CRITICAL', name: `trouble ${index}` },
-              ...{ description: 'It fails.', notifySubscribers: false },
+              ...{ description: 'It fails.' },
+              notifySubscribers: this.subscribers.length > 0,
             },
     };
-    const from = this.world.now;
-    const { status, body: made } = await this.caller.insist('POST', '/v1/checks/url', body);
-    if (status !== 201) throw new Error(`a check is not made: ${JSON.stringify(made)}`);
-    this.world.note('people', `made ${body.name} (${made.id})`);
-    this.subjects.push({
-      ...{ id: made.id, url, name: body.name, body, locations, isParallel, threshold, retries },
-      active: [{ from: this.world.now, to: Infinity }],
-      changes: [{ from, to: this.world.now }],
+    return {
+      ...{ id: '', url, name, body, locations, isParallel, threshold, retries, reminders },
+      ...{ hasPolicy, mutes: [], active: [], changes: [] },
       ...{ isDeleted: false, isPausing: false, serviceId },
-    });
+    };
+  }
+
+  async addSubject(serviceId: string | null = null): Promise<void> {
+    const subject = this.drawSubject(serviceId);
+    const from = this.world.now;
+    const { status, body: made } = await this.caller.insist('POST', '/v1/checks/url', subject.body);
+    if (status !== 201) throw new Error(`a check is not made: ${JSON.stringify(made)}`);
+    subject.id = made.id;
+    this.world.note('people', `made ${subject.name} (${subject.id})`);
+    subject.active.push({ from: this.world.now, to: Infinity });
+    subject.changes.push({ from, to: this.world.now });
+    this.subjects.push(subject);
   }
 
   async #addJob(): Promise<void> {
@@ -302,7 +368,7 @@ export class Play {
         const from = this.world.now;
         subject.isPausing = true;
         await this.caller.insist('PUT', `/v1/checks/url/${subject.id}`, { activated: false });
-        this.#deactivate(subject, from);
+        this.deactivate(subject, from);
       }
       for (const { job } of this.jobs) job.isStopped = true;
       for (const { checkId } of this.jobs)
@@ -311,13 +377,13 @@ export class Play {
     await this.world.run(Math.max(0, forMs - this.world.now));
   }
 
-  #deactivate(subject: Subject, from: number): void {
+  deactivate(subject: Subject, from: number): void {
     const last = subject.active.at(-1);
     if (last?.to === Infinity) last.to = from;
     subject.changes.push({ from, to: this.world.now });
   }
 
-  #fault(kind: string, where: string, forMs: number, aheadMs?: number): void {
+  fault(kind: string, where: string, forMs: number, aheadMs?: number): void {
     const span = { from: this.world.now, to: this.world.now + forMs };
     this.faults.push({ kind, where, span, ...(aheadMs === undefined ? {} : { aheadMs }) });
     this.world.note(where, `${kind} for ${(forMs / second).toFixed(1)} s`);
@@ -359,7 +425,7 @@ export class Play {
         const program = this.#programOf(event);
         const { host, folder } = program;
         if (!program.isUp) return;
-        this.#fault(`disk ${event.fault}`, program.name, forMs);
+        this.fault(`disk ${event.fault}`, program.name, forMs);
         breakDisk(folder, event.fault);
         program.leave();
         this.#later(forMs, () => {
@@ -374,7 +440,7 @@ export class Play {
         if (!program.isUp || host === null) return;
         const suspend = (): void => {
           if (program.host !== host || !program.isUp) return;
-          this.#fault(event.isAsleep ? 'sleep' : 'stop', program.name, forMs);
+          this.fault(event.isAsleep ? 'sleep' : 'stop', program.name, forMs);
           program.suspend();
           this.#later(forMs, () => {
             if (program.host === host) program.resume(event.isAsleep);
@@ -394,7 +460,7 @@ export class Play {
         const program = this.#programOf(event);
         const { host } = program;
         if (host === null || host.slowness !== null) return;
-        this.#fault('slow', program.name, forMs);
+        this.fault('slow', program.name, forMs);
         const random = world.chance(`slow ${event.at} ${program.name}`);
         host.slowness = () => event.upToMs * random() ** 4;
         this.#later(forMs, () => (host.slowness = null));
@@ -402,7 +468,7 @@ export class Play {
       }
       case 'clock': {
         const program = this.#programOf(event);
-        this.#fault('clock', program.name, forMs, event.aheadMs);
+        this.fault('clock', program.name, forMs, event.aheadMs);
         program.wall.set(world.now, event.aheadMs);
         this.#later(forMs, () => {
           world.note(program.name, 'clock is right');
@@ -412,7 +478,7 @@ export class Play {
       }
       case 'drift': {
         const program = this.#programOf(event);
-        this.#fault('drift', program.name, forMs, event.perMs * forMs);
+        this.fault('drift', program.name, forMs, event.perMs * forMs);
         program.wall.drift(world.now, event.perMs);
         this.#later(forMs, () => {
           program.wall.drift(world.now, 0);
@@ -425,7 +491,7 @@ export class Play {
         return;
       case 'requests': {
         const [name, link] = this.#linkOf(event.place);
-        this.#fault(`requests ${event.fault.kind}`, name, forMs);
+        this.fault(`requests ${event.fault.kind}`, name, forMs);
         const random = world.chance(`requests ${event.at} ${name}`);
         link.faultOf = () => (random() < event.share ? event.fault : null);
         this.#later(forMs, () => (link.faultOf = () => null));
@@ -434,9 +500,9 @@ export class Play {
       case 'drain': {
         const agent = this.agents[event.place % this.agents.length];
         if (agent === undefined || !agent.isUp || agent.isDraining) return;
-        this.#fault('drain', agent.name, forMs);
+        this.fault('drain', agent.name, forMs);
         if (!this.controlPlane.isUp) this.meet('drain while the control plane is held up');
-        this.#someone(async () => {
+        this.someone(async () => {
           await agent.drain();
           this.#later(forMs, () => agent.start());
         });
@@ -444,8 +510,8 @@ export class Play {
       }
       case 'update':
         if (!this.controlPlane.isUp) return;
-        this.#fault('update', 'control-plane', forMs);
-        this.#someone(async () => {
+        this.fault('update', 'control-plane', forMs);
+        this.someone(async () => {
           await this.controlPlane.stop();
           this.#later(forMs, () => this.controlPlane.start());
         });
@@ -456,13 +522,13 @@ export class Play {
       case 'pings-stop': {
         const each = this.jobs[event.place % Math.max(1, this.jobs.length)];
         if (each === undefined) return;
-        this.#fault('pings stop', each.checkId, forMs);
+        this.fault('pings stop', each.checkId, forMs);
         each.job.isStopped = true;
         this.#later(forMs, () => (each.job.isStopped = false));
         return;
       }
       case 'person':
-        this.#someone(() => this.#person(event.does, event.place, forMs));
+        this.someone(() => this.#operators.act(event.does, event.place, forMs));
     }
   }
 
@@ -473,7 +539,7 @@ export class Play {
     const kill = (): void => {
       host.onStatement = null;
       if (program.host !== host) return;
-      this.#fault(`kill at ${when}`, program.name, forMs);
+      this.fault(`kill at ${when}`, program.name, forMs);
       if (losesPower === true) this.meet('power lost');
       program.kill(losesPower === true ? this.world.chance(`power ${this.world.now}`) : null);
       if (program instanceof AgentProgram) program.isDraining = false;
@@ -497,7 +563,7 @@ export class Play {
     forMs: number,
   ): void {
     const [name, link] = this.#linkOf(place);
-    this.#fault(`link ${fault}`, name, forMs);
+    this.fault(`link ${fault}`, name, forMs);
     switch (fault) {
       case 'cut':
         link.cutAll();
@@ -528,7 +594,7 @@ export class Play {
   }
 
   #disturbReceiver(answer: ReceiverAnswer, forMs: number): void {
-    this.#fault(`receiver ${answer}`, 'receiver', forMs);
+    this.fault(`receiver ${answer}`, 'receiver', forMs);
     const span = { from: this.world.now, to: this.world.now + forMs };
     this.receiver.interruptions.push(span);
     const link = this.world.network.link('control-plane', 'outside');
@@ -537,117 +603,6 @@ export class Play {
     this.#later(forMs, () => {
       link.isRefused = false;
       this.receiver.answer = null;
-    });
-  }
-
-  async #person(
-    does: Extract<Event, { kind: 'person' }>['does'],
-    place: number,
-    forMs: number,
-  ): Promise<void> {
-    const { world, caller } = this;
-    if (does === 'create') {
-      await this.#addSubject();
-      return;
-    }
-    if (does === 'rotate') {
-      await this.#rotate(place);
-      return;
-    }
-    if (does === 'maintain') {
-      await this.#maintain(announcedMs[place % announcedMs.length] ?? 0, forMs);
-      return;
-    }
-    const subject = this.subjects[place % this.subjects.length];
-    if (subject === undefined || subject.isDeleted || subject.active.at(-1)?.to !== Infinity)
-      return;
-    this.meet(`people ${does}`);
-    const path = `/v1/checks/url/${subject.id}`;
-    const from = world.now;
-    if (does === 'pause') {
-      subject.isPausing = true;
-      await caller.insist('PUT', path, { activated: false });
-      this.#deactivate(subject, from);
-      world.note('people', `paused ${subject.name}`);
-      await new Promise<void>((resolve) => world.outside.after(forMs, resolve));
-      const again = world.now;
-      await caller.insist('PUT', path, { activated: true });
-      if (subject.isDeleted) return;
-      subject.changes.push({ from: again, to: world.now });
-      subject.active.push({ from: world.now, to: Infinity });
-      world.note('people', `activated ${subject.name}`);
-      return;
-    }
-    if (does === 'delete') {
-      subject.isDeleted = subject.isPausing = true;
-      await caller.insist('DELETE', path);
-      this.#deactivate(subject, from);
-      world.note('people', `deleted ${subject.name}`);
-      return;
-    }
-    const change =
-      does === 'rename'
-        ? { name: `${subject.name}, renamed` }
-        : {
-            frequencyOffset:
-              subject.body['frequencyOffset'] !== 10
-                ? 10
-                : subject.body['frequency'] === 0
-                  ? 20
-                  : 5,
-          };
-    await caller.insist('PUT', path, change);
-    if (does === 'edit') {
-      // Other slots from now on: those of each time are counted by the definition of that time.
-      const last = subject.active.at(-1);
-      if (last !== undefined) last.to = from;
-      subject.changes.push({ from, to: world.now });
-      this.subjects.push({
-        ...subject,
-        ...{ body: { ...subject.body, ...change }, changes: subject.changes },
-        active: [{ from: world.now, to: Infinity }],
-      });
-      subject.isDeleted = true;
-    }
-    world.note('people', `changed ${subject.name}`);
-  }
-
-  /** A new key for a location: its agents are given it one by one, then the old one is revoked. */
-  async #rotate(index: number): Promise<void> {
-    const place = this.places[index % this.places.length];
-    if (place === undefined) return;
-    this.meet('people rotate');
-    const keys = `/v1/private-locations/${place.id}/keys`;
-    const { body: made, status } = await this.caller.insist('POST', keys);
-    if (status >= 300) throw new Error(`no key is made: ${JSON.stringify(made)}`);
-    for (const agent of place.agents) {
-      agent.apiKey = made.rawKey;
-      if (agent.isUp && !agent.isDraining) {
-        this.#fault('drain', agent.name, second);
-        await agent.drain();
-        agent.start();
-      }
-    }
-    await this.caller.insist('DELETE', `${keys}/${place.key.id}`);
-    place.key = made;
-    this.world.note('people', `rotated the key of ${place.slug}`);
-  }
-
-  async #maintain(aheadMs: number, forMs: number): Promise<void> {
-    this.meet(aheadMs > 0 ? 'people plan maintenance' : 'people maintain');
-    const { clock } = this.world.outside;
-    const asked = this.world.now;
-    const from = asked + aheadMs;
-    const at = (ms: number): string => new Date(clock.now() + ms).toISOString();
-    const { status, body } = await this.caller.insist('POST', '/v1/maintenance-windows', {
-      ...{ name: 'work', startsAt: at(aheadMs), endsAt: at(aheadMs + forMs) },
-      pauseAllChecks: true,
-    });
-    if (status >= 300) throw new Error(`no window is made: ${JSON.stringify(body)}`);
-    this.world.note('people', `maintenance for ${(forMs / second).toFixed(0)} s`);
-    this.maintenances.push({
-      ...{ from, to: from + forMs },
-      asked: { from: asked, to: this.world.now },
     });
   }
 

@@ -3,7 +3,7 @@
  * API and a visitor of the status page, who see what was so while they waited.
  */
 import SqliteDatabase from 'better-sqlite3';
-import { alertsAfter, type Result } from './alerts.ts';
+import { alertsAfter, type History, type Result } from './alerts.ts';
 import { statements } from './files.ts';
 import { overlaps, type AgentProgram } from './hosts.ts';
 import type { Play } from './play.ts';
@@ -53,7 +53,8 @@ interface Status {
   degraded: number;
 }
 type Reads = Record<
-  'version' | 'statuses' | 'incidents' | 'newest' | 'changed' | 'upTo' | 'results' | 'alerts',
+  | ('version' | 'statuses' | 'incidents' | 'newest' | 'changed' | 'upTo')
+  | ('results' | 'alerts' | 'taken'),
   SqliteDatabase.Statement
 >;
 
@@ -102,13 +103,14 @@ export class Watch {
     this.#db = db;
     this.#version = null;
     const newestSql = `select max(started_at) as at from check_results where result_type = 'FINAL'`;
-    const alertsSql = `select alert_type as type from check_alerts where check_id = ? order by seq`;
+    const alertsSql = `select alert_type as type, created_at as at from check_alerts where check_id = ? order by seq`;
+    const takenSql = `select created_at as at, until_at as untilAt from alert_acknowledgements where check_id = ?`;
     this.#read = {
       version: db.prepare('pragma data_version').pluck(),
       ...{ statuses: db.prepare(statusesSql), incidents: db.prepare(incidentsSql) },
       ...{ newest: db.prepare(newestSql).pluck(), changed: db.prepare(changedSql) },
       ...{ upTo: db.prepare(upToSql), results: db.prepare(resultsSql) },
-      alerts: db.prepare(alertsSql),
+      ...{ alerts: db.prepare(alertsSql), taken: db.prepare(takenSql) },
     };
     return db;
   }
@@ -134,22 +136,25 @@ export class Watch {
     this.#statuses(read.statuses.all() as Status[]);
     this.#incidents(read.incidents);
     this.#times(changed);
-    this.#alerts(changed, read.alerts);
+    this.#alerts(changed, read);
   }
 
   /** What has to be said of the results of a check is said in the commit that stores them. */
-  #alerts(changed: readonly string[], alerts: SqliteDatabase.Statement): void {
+  #alerts(changed: readonly string[], read: Reads): void {
     const { subjects, maintenances, hasWrongClock } = this.#play;
     if (maintenances.length > 0 || hasWrongClock) return;
     for (const id of changed) {
       const subject = subjects.find((each) => each.id === id);
       if (subject === undefined || subject.isParallel || this.#wasPaused(id)) continue;
-      const said = (alerts.all(id) as { type: string }[]).map(({ type }) => type);
-      const expected = alertsAfter(this.#results.get(id)?.all ?? [], subject.threshold);
-      if (said.join() !== expected.join())
-        this.#say(
-          `${subject.name}: alerts ${said.join() || 'none'}, not ${expected.join() || 'none'} yet`,
-        );
+      const alerts = read.alerts.all(id) as History['alerts'];
+      const taken = read.taken.all(id) as History['taken'];
+      const results = this.#results.get(id)?.all ?? [];
+      const expected = alertsAfter(subject, { results, alerts, taken });
+      if (expected === null) continue;
+      const said = alerts.map(({ type }) => type).join();
+      const types = expected.types.join();
+      if (said !== types)
+        this.#say(`${subject.name}: alerts ${said || 'none'}, not ${types || 'none'} yet`);
     }
   }
 
@@ -203,7 +208,9 @@ export class Watch {
         this.#say(`${this.#nameOf(id)}: an open incident after ${alert}`);
       // A failure below its threshold that becomes degraded is alerted, and opens nothing.
       const mustBeOpen = /^ALERT_(FAILURE|FAILURE_REMAIN|DEGRADED_FAILURE)$/.test(alert ?? '');
-      if (!isOpen && mustBeOpen && !this.#wasPaused(id))
+      // Who has muted a check hears of no recovery; the page does.
+      const wasMuted = this.#play.subjects.some((each) => each.id === id && each.mutes.length > 0);
+      if (!isOpen && mustBeOpen && !this.#wasPaused(id) && !wasMuted)
         this.#say(`${this.#nameOf(id)}: no open incident after ${alert}`);
     }
   }

@@ -24,12 +24,11 @@ function simulate(...args: string[]): Report {
   return JSON.parse(stdout) as Report;
 }
 
-/** Few that meet most kinds of events. The first is played a second time below. */
+/** Played a second time below. What is met else, the seeds that found something meet. */
 const twice = 24;
-const few = [twice, 311, 935, 1188];
 
 test('stories of the simulation end as they should, those of seeds that found something too, and each time alike', (t) => {
-  const first = simulate(...(isLong ? ['--seeds', '500'] : ['--only', few.join()]));
+  const first = simulate(...(isLong ? ['--seeds', '500'] : ['--only', String(twice)]));
   assert.deepEqual(first.failing, []);
   // A fresh one, which only reports.
   const fresh = testSeed();

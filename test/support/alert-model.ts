@@ -64,6 +64,8 @@ export class AlertModel {
   #lag = 0;
   #heldUntil: number | null = null;
   #armed: number | null = null;
+  /** Who took the last alert on wants no reminder, or one at this time. */
+  #taken: { untilAt: number | null } | null = null;
   readonly said: Said[] = [];
   /** Why nothing was said about the last event, for events that something could be said about. */
   reason: string | null = null;
@@ -97,6 +99,18 @@ export class AlertModel {
     this.#known.push({ startedAt, stoppedAt });
     this.#lag = now - stoppedAt;
     return this.#count(seen, startedAt, run.isInMaintenance, settings, now);
+  }
+
+  /** Somebody takes the open alert on, or wants to be reminded at this time. */
+  acknowledge(untilAt: number | null, settings: ModelSettings): void {
+    if (this.#lastAlert() === null) return;
+    this.#taken = { untilAt };
+    this.#armed = this.#due(settings);
+  }
+
+  /** When something is to be said if nothing happens before. */
+  get dueAt(): number | null {
+    return this.#armed;
   }
 
   /** What one location says of a tick. */
@@ -190,6 +204,7 @@ export class AlertModel {
 
   #tell(name: string | undefined, health: Health, now: number, reminder = 0): void {
     this.said.push({ say: name ?? '?', reminder });
+    if (reminder === 0) this.#taken = null;
     this.#messages.push({
       health,
       at: now,
@@ -245,9 +260,10 @@ export class AlertModel {
     let due: number | null = null;
     if (this.#believed() === health) {
       const last = this.#messages.at(-1);
-      if (last !== undefined && this.#reminders() < settings.reminders) {
-        due = last.at + settings.reminderEveryMs;
-      }
+      const snoozedUntil = this.#taken?.untilAt ?? 0;
+      if (last === undefined || this.#taken?.untilAt === null) due = null;
+      else if (snoozedUntil > last.at) due = snoozedUntil;
+      else if (this.#reminders() < settings.reminders) due = last.at + settings.reminderEveryMs;
     } else if (settings.runs === null) {
       due = (this.#streak()[0]?.at ?? 0) + settings.minutes * 60_000 + this.#lag;
     } else if (settings.isPinged) {
