@@ -27,7 +27,7 @@ import { serveProbes } from './status/probes.ts';
 import { serveStatus } from './status/status-socket.ts';
 import { collectStatus } from './status/collect-status.ts';
 import { setAbilities, updateGauges } from './status/gauges.ts';
-import { probeDataFolder, probeFolder, type FolderProblem } from './status/probe-folder.ts';
+import { isFull, probeDataFolder, probeFolder, type FolderProblem } from './status/probe-folder.ts';
 import { unusableFolder } from './worker/outbox-file.ts';
 import { describeSetAside, healthRemarks } from './status/remarks.ts';
 import { openTraces } from './observability/tracing/open-traces.ts';
@@ -124,7 +124,9 @@ export async function startAgent(parts: AgentParts): Promise<RunningAgent> {
   const startedAt = rawClock.now();
   const metrics = createMetrics(new Registry(), version);
   const unwritable = probeFolder(config.AGENT_DATA_DIR);
-  if (unwritable !== null) throw unusableFolder(config.AGENT_DATA_DIR, unwritable.message);
+  // Where the disk is full results are kept in memory.
+  if (unwritable !== null && !isFull(unwritable))
+    throw unusableFolder(config.AGENT_DATA_DIR, unwritable.message);
   tightenTree(
     resolve(config.AGENT_DATA_DIR),
     [config.AGENT_WORK_DIR, config.AGENT_RUNTIMES_DIR].map((folder) => resolve(folder)),

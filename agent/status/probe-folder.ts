@@ -30,6 +30,9 @@ export interface FolderProblem {
   message: string;
 }
 
+/** What there is can be read, and room may be made. */
+export const isFull = ({ code }: FolderProblem): boolean => /^(ENOSPC|EDQUOT|EFBIG)$/.test(code);
+
 /**
  * The outermost folder that was made. Of all together Node says ENOENT where the first cannot be made, or tries
  * for ever, as in /proc.

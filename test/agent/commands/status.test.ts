@@ -97,6 +97,36 @@ test('status says what the agent says; without one, where it looked', async () =
   assert.match(left.out, /left from an agent that has ended/);
 });
 
+test('an agent starts where its disk has become full, and does not where its folder can be none', async () => {
+  using folder = temporaryFolder();
+  const data = join(folder.path, 'data');
+  await using fake = await FakeControlPlane.start();
+  const environment = {
+    ...{ API_KEY: fake.key, CONTROL_PLANE_URL: fake.url, AGENT_DATA_DIR: data },
+    ...{ AGENT_HEALTH_PORT: '0', PACKET_CAPTURE: 'off' },
+  };
+  {
+    await using agent = new Program([agentProgram, 'start'], environment);
+    await agent.line('"msg":"checked in"');
+    await agent.kill9();
+  }
+  // No file may grow beyond what an outbox has from the start.
+  const limited = ['-c', 'ulimit -f 32; exec "$0" "$@"', process.execPath, agentProgram, 'start'];
+  const full = spawn('bash', limited, { env: { ...surroundings(), ...environment } });
+  let said = '';
+  for await (const chunk of full.stdout) {
+    said += String(chunk);
+    if (said.includes('"msg":"checked in"')) break;
+  }
+  full.kill('SIGKILL');
+  assert.match(said, /"msg":"checked in"/);
+  const file = join(folder.path, 'file');
+  writeFileSync(file, '');
+  const none = await command(['start'], { ...environment, AGENT_DATA_DIR: file });
+  assert.equal(none.code, 2);
+  assert.match(none.error, /the data directory .* cannot be used \(EEXIST|ENOTDIR/);
+});
+
 test('a support bundle holds no secret of the settings, the environment or the log, in no form', async () => {
   using folder = temporaryFolder();
   const secrets = canarySecrets(seededRandom(7)).filter(
