@@ -7,9 +7,11 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { AgentConfig } from '../config.ts';
 import { AgentError } from '../errors.ts';
 import {
-  readAuthoritiesFile,
   describeDamaged,
+  isOfOneCertificate,
+  readAuthoritiesFile,
   type AuthoritiesProblem,
+  type UselessFile,
 } from '../net/tls/authorities-file.ts';
 import { nameInOneLine } from '../net/tls/facts.ts';
 import { forgetTrust } from '../net/tls/secure-context.ts';
@@ -17,6 +19,7 @@ import { forgetTrust } from '../net/tls/secure-context.ts';
 type Texts = Readonly<Record<string, string | undefined>>;
 
 const bundleFrom = 50;
+const maxDamaged = 3;
 
 /** What this process has trusted because of the file; null where only Node has read it. */
 let ofFile: readonly string[] | null = null;
@@ -29,36 +32,63 @@ function unusable(path: string, reason: string, cause?: unknown): AgentError {
   );
 }
 
-const unreadable: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist; correct the path, or mount the file',
-  EACCES: 'may not be read by this user; correct its permissions',
-  EISDIR: 'is a folder; name a file with all certificates one after the other',
-};
-
-function reasonOf(path: string, problem: AuthoritiesProblem): string {
-  switch (problem.kind) {
+/** Why a file of authorities cannot be used, for the log and for doctor; null where it can. */
+export function authoritiesProblem(
+  path: string,
+  problems: readonly AuthoritiesProblem[],
+): { what: string; fix: string } | null {
+  const damaged = problems.filter(isOfOneCertificate);
+  if (damaged.length > 0) {
+    const which = damaged.slice(0, maxDamaged).map(describeDamaged).join(', ');
+    return { what: `is damaged: ${which}`, fix: 'get the file again' };
+  }
+  const problem = problems[0] as UselessFile | undefined;
+  switch (problem?.kind) {
+    case undefined:
+      return null;
     case 'unreadable':
-      return unreadable[problem.code] ?? `cannot be read (${problem.code})`;
+      return unreadable(path, problem.code);
     case 'empty':
-      return 'is empty and so not in PEM; put the certificate of the authority into it';
+      return { what: 'is empty', fix: 'put the certificate of the authority into it, in PEM' };
     case 'der':
-      return `is in DER, not in PEM; convert it: openssl x509 -inform der -in ${path} -out ca.pem`;
     case 'not-pem':
-      return 'is not in PEM: it has no "-----BEGIN CERTIFICATE-----"';
+      return {
+        what: 'is not in PEM: it has no "-----BEGIN CERTIFICATE-----"',
+        fix: `if it is DER: openssl x509 -inform der -in ${path} -out ca.pem`,
+      };
     case 'no-certificate':
-      return `holds no certificate, only ${problem.labels.join(', ')}`;
-    case 'damaged':
-    case 'cut-off':
-      return `is damaged: ${describeDamaged(problem)}; get the file again`;
+      return {
+        what: `holds no certificate, only ${problem.labels.join(', ')}`,
+        fix: 'put the certificate of the authority into it, in PEM',
+      };
   }
 }
 
-/** The certificates of a PEM file. Throws CONFIG_INVALID for the first problem. */
+function unreadable(path: string, code: string): { what: string; fix: string } {
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return { what: 'does not exist', fix: 'correct the path, or mount the file there' };
+    case 'EISDIR':
+      return { what: 'is a folder', fix: 'name a file with all certificates one after the other' };
+    case 'EACCES':
+      return {
+        what: `may not be read by uid ${process.getuid?.() ?? '?'}`,
+        fix: `chmod a+r ${path}, and see that its folders can be entered`,
+      };
+    default:
+      return { what: `cannot be read (${code})`, fix: 'see what is wrong with its disk' };
+  }
+}
+
+/** The certificates of a PEM file. Throws CONFIG_INVALID where it cannot be used. */
 function readAuthorities(path: string): readonly X509Certificate[] {
   const { certificates, problems } = readAuthoritiesFile(path);
-  const [problem] = problems;
-  if (problem === undefined) return certificates;
-  throw unusable(path, reasonOf(path, problem), 'cause' in problem ? problem.cause : undefined);
+  const problem = authoritiesProblem(path, problems);
+  if (problem === null) return certificates;
+  const [first] = problems;
+  const cause = first !== undefined && 'cause' in first ? first.cause : undefined;
+  throw unusable(path, `${problem.what}; ${problem.fix}`, cause);
 }
 
 /**

@@ -296,9 +296,16 @@ export function proxyAnswerProblem(
       `correct ${setting}; a login page in between has to be passed first`,
     );
   }
+  if (status === 403 || status === 405) {
+    return problem(
+      'proxy-refused',
+      `${who} refuses the way to ${target} (${status})`,
+      `allow ${target} there`,
+    );
+  }
   return problem(
-    'proxy-refused',
-    `${who} refuses the way to ${target} (${status})`,
-    `allow ${target} there`,
+    'proxy-answer',
+    `${who} answers ${status} when asked for ${target}: it may be a web server rather than a proxy`,
+    `correct ${setting}`,
   );
 }

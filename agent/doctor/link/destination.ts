@@ -4,12 +4,7 @@ import { destinationOf as addressOf, type LinkProxy } from '../../link/choose-pr
 import { authorityOf } from '../../link/link-problem.ts';
 import { chooseProxy, type ChosenProxy } from './chosen-proxy.ts';
 
-export interface Proxy {
-  readonly host: string;
-  readonly port: number;
-  readonly isSecure: boolean;
-  /** Value of `Proxy-Authorization`; null without credentials. */
-  readonly authorization: string | null;
+export interface Proxy extends LinkProxy {
   /** Without credentials. */
   readonly shown: string;
 }
@@ -33,9 +28,9 @@ export interface Destination {
 }
 
 function proxyOf(chosen: LinkProxy): Proxy {
-  const { host, port, isSecure, authorization } = chosen;
+  const { host, port, isSecure } = chosen;
   const shown = `${isSecure ? 'https' : 'http'}://${authorityOf(host, port)}`;
-  return { host, port, isSecure, authorization, shown };
+  return { ...chosen, shown };
 }
 
 /** What the settings make of the way to the control plane. */

@@ -1,64 +1,37 @@
 import { fail, ok, type Finding } from '../finding.ts';
 import type { Observed } from '../link.ts';
 import type { ConnectionFacts, ProxyAnswer } from '../link/connections.ts';
-import { authorityOf } from '../../link/link-problem.ts';
-import type { Destination } from '../link/destination.ts';
+import { authorityOf, proxyAnswerProblem } from '../../link/link-problem.ts';
+import type { Destination, Proxy } from '../link/destination.ts';
 import { explainConnection } from '../link/reaching.ts';
 import type { Check } from '../step.ts';
 
 const certificateCodes = /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/;
 
-/** Schemes of Proxy-Authenticate: `Negotiate, NTLM`. */
-export function offeredSchemes(header: string | string[] | undefined): string {
-  return [header ?? []]
-    .flat()
-    .flatMap((line) => line.split(/,(?=\s*[\w-]+(?:\s|$|,))/))
-    .map((part) => part.trim().split(/\s+/)[0] ?? '')
-    .filter((scheme) => scheme !== '')
-    .join(', ');
-}
-
+/** In the words of the agent's log. */
 function judgeAnswer(
   { status, headers }: ProxyAnswer,
-  { host, port, isSecure, proxy }: Destination,
+  { host, port, isSecure }: Destination,
+  proxy: Proxy,
 ): Finding[] {
   const target = authorityOf(host, port);
-  const name = proxy?.shown ?? 'the proxy';
-  const isSquid = headers['x-squid-error'];
-  if (status === 407) {
-    const schemes = offeredSchemes(headers['proxy-authenticate']);
-    const offers = schemes === '' ? '' : `; it offers ${schemes}`;
-    const hasLogin = proxy?.authorization !== null;
-    if (schemes !== '' && !/basic/i.test(schemes)) {
-      return fail(
-        `${name} wants a login (407)${offers}, and the agent only knows Basic`,
-        'let the proxy accept Basic for this host, or allow it without a login by its address',
-      );
-    }
-    return fail(
-      hasLogin
-        ? `${name} does not accept the login in the proxy setting (407)${offers}`
-        : `${name} wants a login (407), and the proxy setting has none${offers}`,
-      'write user and password into the proxy setting, http://user:password@proxy:port, with special characters as %XX',
-    );
-  }
-  if (status === 403 || status === 405) {
-    return fail(
-      `${name} does not allow ${isSecure ? 'a tunnel' : 'requests'} to ${target} (${status}${isSquid === undefined ? '' : `, ${String(isSquid)}`})`,
-      `ask the proxy's keeper to allow ${isSecure ? 'CONNECT' : 'requests'} to ${target}`,
-    );
-  }
   if (isSecure && status >= 500) {
     // The proxy is in order; what it cannot do is judged with the connection.
-    return ok(`${name} answers; whether it reaches ${target} is shown below`);
+    return ok(`${proxy.shown} answers; whether it reaches ${target} is shown below`);
   }
-  if (isSecure && (status < 200 || status > 299)) {
-    return fail(
-      `${name} answers ${status} when asked for a tunnel to ${target}: it may be a web server rather than a proxy`,
-      'correct the address of the proxy; it must be one that knows CONNECT',
-    );
-  }
-  return ok(`${name} answers and allows ${target}`);
+  const isPassed = isSecure ? status >= 200 && status < 300 : ![403, 405, 407].includes(status);
+  if (isPassed) return ok(`${proxy.shown} answers and allows ${target}`);
+  const { message, fix } = proxyAnswerProblem(
+    {
+      proxySetting: proxy.setting,
+      authority: authorityOf(proxy.host, proxy.port),
+      urlSetting: 'CONTROL_PLANE_URL',
+    },
+    target,
+    { status, headers, hadCredentials: proxy.authorization !== null },
+  );
+  const squid = headers['x-squid-error'];
+  return fail(squid === undefined ? message : `${message}; it says ${String(squid)}`, fix);
 }
 
 export interface ProxyFacts {
@@ -102,7 +75,7 @@ export function judgeProxy({ destination, connections, answer }: ProxyFacts): Fi
       code,
     );
   }
-  return judgeAnswer(answer.facts, destination).map((one) =>
+  return judgeAnswer(answer.facts, destination, proxy).map((one) =>
     one.verdict === 'ok' ? { ...one, evidence: `${one.evidence}; ${because}` } : one,
   );
 }

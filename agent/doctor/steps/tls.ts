@@ -37,30 +37,10 @@ function judgeFile(file: AuthoritiesFile, now: number): Finding[] {
   switch (file.kind) {
     case 'none':
       return [];
-    case 'missing':
+    case 'unusable':
       return fail(
-        `NODE_EXTRA_CA_CERTS names ${file.path}, which does not exist; ${without}`,
-        'correct the path, or mount the file there',
-      );
-    case 'unreadable':
-      return fail(
-        `NODE_EXTRA_CA_CERTS names ${file.path}, which uid ${process.getuid?.() ?? '?'} cannot read; ${without}`,
-        `chmod a+r ${file.path}, and see that its folders can be entered`,
-      );
-    case 'empty':
-      return fail(
-        `NODE_EXTRA_CA_CERTS names ${file.path}, which is empty; ${without}`,
-        'put the certificate of the authority into it, in PEM',
-      );
-    case 'not-pem':
-      return fail(
-        `NODE_EXTRA_CA_CERTS names ${file.path}, which has no certificate in PEM ("-----BEGIN CERTIFICATE-----"); ${without}`,
-        `if it is DER: openssl x509 -inform der -in ${file.path} -out authority.pem`,
-      );
-    case 'broken':
-      return fail(
-        `NODE_EXTRA_CA_CERTS names ${file.path}, which is damaged: ${file.message}; ${without}`,
-        'get the file again: a line is missing or changed',
+        `NODE_EXTRA_CA_CERTS names ${file.path}, which ${file.what}; ${without}`,
+        file.fix,
       );
     case 'read': {
       const expired = file.authorities.filter(({ validTo }) => validTo < now);

@@ -190,7 +190,7 @@ test('a file of authorities that Node ignores is named as the cause', async () =
   const settings = { CONTROL_PLANE_URL: server.url, NODE_EXTRA_CA_CERTS: file };
   assertCause(await collect(settings), 'tls', /ca\.pem, which does not exist/);
   writeFileSync(file, 'not a certificate');
-  assertCause(await collect(settings), 'tls', /no certificate in PEM/);
+  assertCause(await collect(settings), 'tls', /is not in PEM/);
   writeFileSync(file, authority.cert.replace(/\n\S+\n/, '\nAAAA\n'));
   assertCause(await collect(settings), 'tls', /cannot be read/);
 });
@@ -216,14 +216,22 @@ test('proxies: gone, with a login, without permission, that reach nothing', asyn
   );
   await using wanting = await proxyServer({ credentials: 'user:secret-0123456789' });
   const nameless = `http://127.0.0.1:${wanting.port}`;
-  assertCause(await collect({ ...url, HTTPS_PROXY: nameless }), 'proxy', /wants a login \(407\)/);
+  assertCause(
+    await collect({ ...url, HTTPS_PROXY: nameless }),
+    'proxy',
+    /asks for credentials \(407\)/,
+  );
   const wrong = `http://user:wrong-0123456789@127.0.0.1:${wanting.port}`;
-  assertCause(await collect({ ...url, HTTPS_PROXY: wrong }), 'proxy', /does not accept the login/);
+  assertCause(
+    await collect({ ...url, HTTPS_PROXY: wrong }),
+    'proxy',
+    /refuses the credentials \(407\)/,
+  );
   await using refusing = await proxyServer({ refusesWith: 403 });
   assertCause(
     await collect({ ...url, HTTPS_PROXY: refusing.url }),
     'proxy',
-    /does not allow a tunnel to 127\.0\.0\.1:1 \(403\)/,
+    /refuses the way to 127\.0\.0\.1:1 \(403\)/,
   );
   await using lost = await proxyServer({ refusesWith: 503 });
   assertCause(

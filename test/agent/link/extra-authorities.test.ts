@@ -21,9 +21,9 @@ const damaged = authority.cert.replace(/\n.{20}/, `\n${'A'.repeat(20)}`);
 suite('authorities that cannot be used are an error with the reason:', () => {
   const cases: [string, string | Buffer | null, RegExp][] = [
     ['no file', null, /does not exist/],
-    ['an empty file', '', /not in PEM/],
+    ['an empty file', '', /is empty; put/],
     ['a page', '<html>not found</html>', /not in PEM/],
-    ['DER', der, /in DER.*openssl x509 -inform der/],
+    ['DER', der, /not in PEM.*openssl x509 -inform der/],
     ['only a key', expired.key, /no certificate, only PRIVATE KEY/],
     ['a damaged one', `${authority.cert}\n${damaged}`, /certificate 2 of 2 cannot be read/],
     ['only one that has expired', expired.cert, /"CN=old\.test" expired on \d{4}-/],

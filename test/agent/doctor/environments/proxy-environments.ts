@@ -71,8 +71,8 @@ export const proxyEnvironments: readonly Environment[] = [
     name: 'the proxy wants a login (Basic)',
     needs: 'nothing',
     first: { id: 'proxy', verdict: 'fail' },
-    evidence: ['407', 'the proxy setting has none', 'Basic'],
-    fix: ['user:password@proxy'],
+    evidence: ['asks for credentials (407)'],
+    fix: ['user:password@'],
     make: async (ground) => {
       await behind(ground, { credentials: 'agent:secret' });
     },
@@ -82,8 +82,8 @@ export const proxyEnvironments: readonly Environment[] = [
     needs: 'nothing',
     isSlow: true,
     first: { id: 'proxy', verdict: 'fail' },
-    evidence: ['does not accept the login'],
-    fix: ['user:password@proxy'],
+    evidence: ['refuses the credentials (407)'],
+    fix: ['correct user and password in HTTPS_PROXY'],
     make: async (ground) => {
       const { port } = await behind(ground, { credentials: 'agent:secret' });
       ground.settings['HTTPS_PROXY'] = `http://agent:other@127.0.0.1:${port}`;
@@ -94,7 +94,7 @@ export const proxyEnvironments: readonly Environment[] = [
     needs: 'nothing',
     isSlow: true,
     first: { id: 'proxy', verdict: 'fail' },
-    evidence: ['Negotiate, NTLM', 'only knows Basic'],
+    evidence: ['Negotiate or NTLM', 'can only do Basic'],
     fix: ['let the proxy accept Basic'],
     make: async (ground) => {
       await behind(ground, { credentials: 'agent:secret', offers: ['Negotiate', 'NTLM'] });
@@ -104,8 +104,8 @@ export const proxyEnvironments: readonly Environment[] = [
     name: 'the proxy does not allow the host of the control plane',
     needs: 'nothing',
     first: { id: 'proxy', verdict: 'fail' },
-    evidence: ['does not allow a tunnel', '403'],
-    fix: ['allow CONNECT'],
+    evidence: ['refuses the way to', '403'],
+    fix: ['allow'],
     make: async (ground) => {
       await behind(ground, { refusesWith: 403 });
     },
@@ -127,7 +127,7 @@ export const proxyEnvironments: readonly Environment[] = [
     isSlow: true,
     first: { id: 'proxy', verdict: 'fail' },
     evidence: ['a web server rather than a proxy'],
-    fix: ['knows CONNECT'],
+    fix: ['correct HTTPS_PROXY'],
     make: async (ground) => {
       const web = createServer().on('connect', (_request, socket) => {
         socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');

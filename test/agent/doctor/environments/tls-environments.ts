@@ -93,7 +93,7 @@ export const tlsEnvironments: readonly Environment[] = [
     needs: 'nothing',
     isSlow: true,
     first: { id: 'tls', verdict: 'fail' },
-    evidence: ['no certificate in PEM'],
+    evidence: ['is not in PEM'],
     fix: ['openssl x509 -inform der'],
     make: async (ground) => {
       await secureControlPlane(ground);
