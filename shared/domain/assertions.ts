@@ -91,7 +91,7 @@ function byJsonPath(document: unknown, path: string): unknown[] {
   });
 }
 
-const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
+const decimal = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*$/i;
 
 /** Whole numbers that doubles cannot hold are a bigint. */
 function asNumber(value: unknown): number | bigint {

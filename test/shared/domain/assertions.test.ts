@@ -53,6 +53,9 @@ test('every comparison holds and fails where it should', () => {
     ['EQUALS', Infinity, '1e999', false],
     ['GREATER_THAN', '1e3', '999', true],
     ['LESS_THAN', '.5', '1', true],
+    ['LESS_THAN', '5.', '6', true],
+    // A body that is read in time that grows with its square would never be compared.
+    ['GREATER_THAN', `${'1'.repeat(2_000_000)}x`, '5', false],
     ['GREATER_THAN', '1,234', '1000', false],
     ['LESS_THAN', null, '1', false],
     ['HAS_VALUE', ['1.10', '2.0'], '2', false],
