@@ -1,6 +1,7 @@
 /** URL monitor: a GET request, redirects followed or not. */
 import type { CheckDefinition, Failure } from '@monitor/shared/contract/checks/check-type.ts';
 import type { UrlRequest } from '@monitor/shared/contract/checks/url.ts';
+import { HttpUrl } from '@monitor/shared/http-url.ts';
 import type { ShownResponse } from '@monitor/shared/contract/shown-exchange.ts';
 import { ConnectionTrail } from '../net/connection-trail.ts';
 import { requestHttp, shownUrl, type HttpOutcome } from '../net/http/chain.ts';
@@ -21,7 +22,7 @@ async function completeAddress(
   template: string,
   context: RunnerContext,
 ): Promise<URL | { failure: Failure }> {
-  if (!template.includes('{{') && URL.canParse(template)) return new URL(template);
+  if (!template.includes('{{') && HttpUrl.canParse(template)) return new HttpUrl(template);
   const [{ complete, completeUrl, FieldProblem }, { inUrl }, { templateValues, variablesOf }] =
     await Promise.all([
       import('../templates/complete.ts'),

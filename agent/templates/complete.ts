@@ -1,5 +1,6 @@
 /** Renders a field of a check, with errors and warnings that name the field. */
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { HttpUrl } from '@monitor/shared/http-url.ts';
 import type { Place } from '@monitor/shared/templates/places.ts';
 import { render } from './render.ts';
 import { TemplateError } from '@monitor/shared/templates/template-error.ts';
@@ -41,7 +42,7 @@ export function complete(
 
 /** The URL of a request, which must be http(s) after rendering. Throws FieldProblem. */
 export function completeUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = HttpUrl.canParse(text) ? new HttpUrl(text) : null;
   if (url !== null && /^https?:$/.test(url.protocol) && url.hostname !== '') return url;
   const message = `the URL "${text.slice(0, 500)}" is not an http or https address (INVALID_URL)`;
   throw new FieldProblem('INVALID_URL', message);

@@ -2,6 +2,7 @@
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Failure } from '@monitor/shared/contract/checks/check-type.ts';
+import { HttpUrl } from '@monitor/shared/http-url.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import { noTcpTimes, type ReadTcpTimes } from '../../native/tcp-times.ts';
@@ -163,7 +164,11 @@ async function resolve(url: URL, journey: Journey): Promise<Resolution> {
   const family = usableFamily(request.ipFamily, url.hostname, (message) => {
     surroundings.log(message, 'WARN');
   });
-  return resolveByOs(url.hostname, family);
+  const { hostname } = request.url;
+  // Redirects cannot name a zone; where they stay on the host it is that of the check.
+  const zone = request.url instanceof HttpUrl && url.hostname === hostname ? request.url.zone : '';
+  const host = zone ? `${hostname.slice(1, -1)}%${zone}` : url.hostname;
+  return resolveByOs(host, family);
 }
 
 async function makeHop(leg: Leg, journey: Journey): Promise<Hop> {

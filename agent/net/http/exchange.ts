@@ -315,7 +315,9 @@ export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
         secureContext: exchange.secureContext,
         ALPNProtocols: [isHttp2 ? 'h2' : 'http/1.1'],
         // Without a server name the certificate is verified against `host`, the address.
-        ...(isName ? { servername: name } : { host }),
+        ...(isName
+          ? { servername: name }
+          : { host: below.host?.includes('%') ? below.host : host }),
       };
       const needsNode = exchange.skipSsl || exchange.onSecure !== undefined;
       const opened = needsNode

@@ -14,7 +14,9 @@ export function serverNameOf(host: string): { serverName?: string } {
 }
 
 /** Why a certificate is not for this host, as browsers judge it: by its alternative names alone. */
-export function identityProblem(certificate: X509Certificate, host: string): Error | undefined {
+export function identityProblem(certificate: X509Certificate, asked: string): Error | undefined {
+  // The zone of an address is of this machine; no certificate has it.
+  const host = asked.replace(/%.*/, '');
   const matched =
     isIP(host) === 0
       ? certificate.checkHost(host, { subject: 'never', partialWildcards: false })

@@ -11,6 +11,7 @@ import {
   type JudgedRequest,
   type Judging,
 } from './check-type.ts';
+import { HttpUrl } from '../../http-url.ts';
 import { httpAnalytics } from './metric.ts';
 
 /** An absolute http(s) URL, or a template for one. */
@@ -19,7 +20,7 @@ export const httpUrl = z
   .min(1)
   .max(2048)
   .regex(/^(https?:\/\/\S|\{\{)/i, 'must start with http:// or https://')
-  .refine((url) => url.includes('{{') || URL.canParse(url), 'must be a valid URL')
+  .refine((url) => url.includes('{{') || HttpUrl.canParse(url), 'must be a valid URL')
   .meta({ example: 'https://shop.example/health' });
 
 /** The specification knows none: without it HTTP/1.1 is spoken. */
