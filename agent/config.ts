@@ -494,7 +494,10 @@ function given(name: SettingName, sources: ConfigSources): string | undefined {
 }
 
 function shown(text: string, name: SettingName): string {
-  return isSecret(name) ? `a value of ${text.length} characters` : `"${text}"`;
+  if (isSecret(name)) return `a value of ${text.length} characters`;
+  // A login, or a token behind an address.
+  const plain = text.replace(/\/\/[^/@\s]*@/, '//…@').replace(/(?<=:\/\/.*)([?#]).+/s, '$1…');
+  return `"${plain}"`;
 }
 
 function fileOf(name: SettingName, { flags, environment }: ConfigSources): string | undefined {

@@ -1,6 +1,7 @@
 /** Which runtimes are on this machine, and which of them checks may use. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { AgentError } from '../errors.ts';
 import type { InstalledRuntime } from './installed-runtime.ts';
 import { nodePathOf } from './verify-runtime.ts';
 import { fingerprintOf, readVerification, type Verification } from './verified.ts';
@@ -28,12 +29,21 @@ function stateOf(folder: string, verification: Verification | null): RuntimeStat
   return verification.failures.length === 0 ? 'ready' : 'broken';
 }
 
+export function unusableFolder(directory: string, cause: unknown): AgentError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new AgentError(
+    'DATA_DIR_UNUSABLE',
+    `the runtimes folder ${directory} cannot be used (${reason}); make it writable or name another with AGENT_RUNTIMES_DIR`,
+    { cause },
+  );
+}
+
 function entriesOf(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
+    throw unusableFolder(directory, error);
   }
 }
 

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentError } from '../errors.ts';
 import { tryFileLock } from '../file-lock.ts';
+import { unusableFolder } from './installed-runtimes.ts';
 
 /** Runs a change of the runtimes folder while no other process makes one. */
 export async function oneAtATime<T>(directory: string, change: () => Promise<T>): Promise<T> {
@@ -16,12 +17,7 @@ function open(directory: string): Disposable {
     if (mkdirSync(directory, { recursive: true }) !== undefined) chmodSync(directory, 0o755);
     lock = tryFileLock(join(directory, '.lock'));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new AgentError(
-      'DATA_DIR_UNUSABLE',
-      `the runtimes folder ${directory} cannot be used (${reason}); make it writable or name another with AGENT_RUNTIMES_DIR`,
-      { cause: error },
-    );
+    throw unusableFolder(directory, error);
   }
   if (lock !== null) return lock;
   throw new AgentError(

@@ -1,7 +1,12 @@
 /** The runtimes of a running agent. */
 import { statSync } from 'node:fs';
 import type { InstalledRuntime } from './installed-runtime.ts';
-import { listRuntimes, toInstalled, type RuntimeOnDisk } from './installed-runtimes.ts';
+import {
+  listRuntimes,
+  toInstalled,
+  unusableFolder,
+  type RuntimeOnDisk,
+} from './installed-runtimes.ts';
 import { chooseRuntime } from './runtime-choice.ts';
 import { verifyRuntime } from './verify-runtime.ts';
 
@@ -32,7 +37,11 @@ export interface Runtimes {
 
 /** Changes when an entry of the folder comes, goes, or gets its name. */
 function changedAt(directory: string): number {
-  return statSync(directory, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  try {
+    return statSync(directory, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  } catch (error) {
+    throw unusableFolder(directory, error);
+  }
 }
 
 async function offered(

@@ -17,6 +17,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { AgentError } from '../errors.ts';
+import { makeFolders } from '../make-folders.ts';
 import { readProcess } from './processes.ts';
 
 const ownerFile = 'owner';
@@ -94,7 +95,7 @@ export function distrustOf(path: string): string | null {
 async function makeShared(path: string): Promise<void> {
   const uid = process.getuid?.() ?? 0;
   try {
-    const made = await mkdir(path, { recursive: true, mode: 0o700 });
+    const made = makeFolders(path);
     if (made !== undefined) await openWayTo(path, made);
     const distrust = distrustOf(path);
     if (distrust !== null) throw new Error(distrust);

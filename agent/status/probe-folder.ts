@@ -1,7 +1,8 @@
 /** Finds out whether a folder can be written, by doing it, and leaves nothing behind. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolders } from '../make-folders.ts';
 import { codeOf } from '../net/failure.ts';
 
 /** Folders that were made, innermost first; `made` is the outermost. */
@@ -32,19 +33,6 @@ export interface FolderProblem {
 
 /** What there is can be read, and room may be made. */
 export const isFull = ({ code }: FolderProblem): boolean => /^(ENOSPC|EDQUOT|EFBIG)$/.test(code);
-
-/**
- * The outermost folder that was made. Of all together Node says ENOENT where the first cannot be made, or tries
- * for ever, as in /proc.
- */
-function makeFolders(path: string): string | undefined {
-  if (existsSync(path)) return undefined;
-  let first = path;
-  while (!existsSync(dirname(first))) first = dirname(first);
-  mkdirSync(first, { mode: 0o700 });
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  return first;
-}
 
 /** As large as a new outbox: limits of the size of files count from there. */
 const probeBytes = 65_536;

@@ -344,6 +344,24 @@ export const rows: readonly Row[] = [
     doctor: /^data-directory: .*EFBIG: file too large/,
   },
   {
+    name: 'a file in the place of the folder of runtimes',
+    make: ({ settings, file }) => {
+      settings['AGENT_RUNTIMES_DIR'] = file('runtimes', '');
+      settings['AGENT_CHECK_TYPES'] = 'MULTI_STEP';
+    },
+    exits: 2,
+    log: /the runtimes folder .* cannot be used .*ENOTDIR.*AGENT_RUNTIMES_DIR/,
+    asked: ['--only', 'runtimes'],
+    doctor: /^runtimes: .* cannot be used .*ENOTDIR.*AGENT_RUNTIMES_DIR/,
+  },
+  {
+    name: 'a folder that no kernel makes',
+    make: set({ AGENT_DATA_DIR: '/proc/nowhere/data' }),
+    exits: 2,
+    log: /\/proc\/nowhere\/data cannot be used/,
+    doctor: /^data-directory: \/proc\/nowhere\/data cannot be written/,
+  },
+  {
     name: 'a folder to be made on a read-only file system',
     isPossible: mayMount,
     make: (ground) => {

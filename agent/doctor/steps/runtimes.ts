@@ -1,3 +1,4 @@
+import { AgentError } from '../../errors.ts';
 import { builtinRuntime } from '../../runtimes/builtin-runtime.ts';
 import { listRuntimes, type RuntimeOnDisk } from '../../runtimes/installed-runtimes.ts';
 import { fail, ok, warn, type Finding } from '../finding.ts';
@@ -47,8 +48,12 @@ export function judgeRuntimes(
     : ok(`none is installed; scripts use Playwright ${playwright} of the agent itself`);
 }
 
-export const checkRuntimes: Check = ({ config }) =>
-  judgeRuntimes(
-    listRuntimes(config.AGENT_RUNTIMES_DIR),
-    builtinRuntime()?.packages['playwright'] ?? null,
-  );
+export const checkRuntimes: Check = ({ config }) => {
+  try {
+    const found = listRuntimes(config.AGENT_RUNTIMES_DIR);
+    return judgeRuntimes(found, builtinRuntime()?.packages['playwright'] ?? null);
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error;
+    return fail(error.message, 'the agent does not start until then');
+  }
+};

@@ -282,4 +282,5 @@ test('folders that are no runtimes are left alone', () => {
     [['2025.04', 'unfinished']],
   );
   assert.deepEqual(listRuntimes(join(folder.path, 'absent')), []);
+  assert.throws(() => listRuntimes(import.meta.filename), /ENOTDIR.*AGENT_RUNTIMES_DIR/);
 });
