@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
  * for ever, as in /proc.
  */
 export function makeFolders(path: string): string | undefined {
-  if (existsSync(path)) return undefined;
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return undefined;
   let first = path;
   while (!existsSync(dirname(first))) first = dirname(first);
   mkdirSync(first, { mode: 0o700 });

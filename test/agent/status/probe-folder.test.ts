@@ -12,6 +12,7 @@ test('a folder is tried, and left as it was', () => {
   const file = join(folder.path, 'file');
   writeFileSync(file, '');
   assert.equal(probeFolder(join(file, 'a', 'b'))?.code, 'ENOTDIR');
+  assert.equal(probeFolder(file)?.code, 'EEXIST');
 });
 
 test('where folders cannot be made, what keeps the first of them from it is the reason', () => {
