@@ -30,6 +30,9 @@ interface Condition {
 
 const isPlaceholder = (text: string) => /^((len|has)\()?\[[A-Z_]+\]/.test(text);
 
+/** 010 is 8 there, 0x10 is 16 and 1_000 is 1000, each equal to texts of other notations. */
+const otherNotation = /^[+-]?(0\d[\d_]*|0[xob][\da-f_]+|\d+(_\d+)+)$/i;
+
 function parse(text: string): Condition | null {
   for (const operator of operators) {
     const [left, right, ...more] = text.split(` ${operator} `).map((part) => part.trim());
@@ -37,7 +40,9 @@ function parse(text: string): Condition | null {
     if (more.length > 0 || left === '' || right === '') return null;
     // Placeholders on both sides compare two values of an answer.
     if (isPlaceholder(left) && isPlaceholder(right)) return null;
-    return isPlaceholder(right)
+    const isFlipped = isPlaceholder(right);
+    if (otherNotation.test(isFlipped ? left : right)) return null;
+    return isFlipped
       ? { text, left: right, operator: flipped[operator], right: left }
       : { text, left, operator, right };
   }
@@ -151,13 +156,13 @@ function patternOf(right: string): string | null {
   return choices(right)?.map(escapeRegex).join('|') ?? null;
 }
 
-/** What also holds where there is nothing to compare, which no assertion does. */
-function sayMissing({ operator, right, text }: Condition, entry: Entry, what: string): void {
-  const number = numberOf(right) ?? 0;
-  const holdsForZero = !isEquality(operator) && compare[operator](0, number);
-  if (operator === '!=' || holdsForZero) {
-    entry.changed(`\`${text}\` also holds there ${what}; here that fails`);
-  }
+/** Where there is nothing to compare, which is 0 in an order. */
+const holdsForNothing = ({ operator, right }: Condition): boolean =>
+  isEquality(operator) ? operator === '!=' : compare[operator](0, numberOf(right) ?? 0);
+
+function sayMissing(condition: Condition, entry: Entry, what: string): void {
+  if (!holdsForNothing(condition)) return;
+  entry.changed(`\`${condition.text}\` also holds there ${what}; here that fails`);
 }
 
 function wholeText(
@@ -196,7 +201,7 @@ function jsonValue(condition: Condition, entry: Entry, path: string): Assertion[
   const isEqual = operator === '==';
   const regex = patternOf(right);
   const isPlain = regex === null;
-  if (property.includes('[*]')) {
+  if (property.includes('[*]') && !holdsForNothing(condition)) {
     entry.approximate(
       `\`${text}\`: elements without the path fail there, and are passed over here`,
     );

@@ -116,9 +116,21 @@ test('conditions on status and response time hold for the same values', () => {
   assert.equal(holds('[RESPONSE_TIME] <= 1s', '', 200, 1001), false);
 });
 
+test('what elements without the path do there is said where it differs', () => {
+  for (const [condition, isSaid] of [
+    ['[BODY].list[*].ok == true', true],
+    ['[BODY].list[*].load > 5', true],
+    ['[BODY].list[*].load < 5', false],
+    ['[BODY].list[*].ok != false', false],
+  ] as const) {
+    assert.equal(textOf(planOfCondition(condition)).includes('passed over'), isSaid, condition);
+  }
+});
+
 test('a condition that cannot be said switches the check off and stands in the report', () => {
   for (const condition of [
     ...['[CONNECTED] == false', '[CONNECTED] == yes', '[BODY].a == [BODY].b', '[STATUS] ~ 200'],
+    ...['[BODY].a == 07030', '010 < [BODY].a', '[BODY].a != 0x10', '[BODY].a == 1_000'],
     ...['[BODY].a > x', '[STATUS] == 200 == 300', '[IP] == 192.0.2.1', '[CONTEXT].a == 1'],
   ]) {
     const plan = planOfCondition(condition);
