@@ -71,9 +71,9 @@ const single = new Set(
 const trimmed = (bytes: string): string => bytes.replace(/^[ \t]+|[ \t]+$/g, '');
 /** The value where a line is the header of this name. */
 function valueIn(line: string, name: string): string | undefined {
-  const [shown = '', ...value] = line.split(':');
-  const isIt = trimmed(shown).toLowerCase() === name.toLowerCase() && value.length > 0;
-  return isIt ? trimmed(value.join(':')) : undefined;
+  if (line.slice(0, name.length).toLowerCase() !== name.toLowerCase()) return undefined;
+  const [, value] = /^[ \t]*:(.*)$/s.exec(line.slice(name.length)) ?? [];
+  return value === undefined ? undefined : trimmed(value);
 }
 const hex = (byte: number): string => `0x${byte.toString(16).padStart(2, '0')}`;
 
@@ -203,10 +203,12 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
   }
 
   function headIsWhole(): boolean {
-    const head = lines.flatMap((line) => line.split('\r')).filter((line) => line !== '');
-    if (lines.some((line) => line.includes('\r')))
-      deviation('lines end with a bare carriage return');
+    let head = lines;
     lines = [];
+    if (head.some((line) => line.includes('\r'))) {
+      deviation('lines end with a bare carriage return');
+      head = head.flatMap((line) => line.split('\r')).filter((line) => line !== '');
+    }
     const [first = '', ...rest] = head;
     const match = /^(.{0,4}?)HTTP\/(\d+)(?:\.(\d+))?[ \t]+(\d{3})(?!\d)[ \t]*(.*)$/is.exec(first);
     if (match === null) {
