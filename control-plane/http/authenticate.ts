@@ -106,8 +106,12 @@ export async function authenticate(
     return principal;
   }
   const token = bearerOf(request);
-  // It reveals nothing that the sender does not know, and what stands in between may have taken it away.
-  if (token === undefined) throw badToken({ source: 'headers', keys: ['authorization'] });
+  if (token === undefined) {
+    // It reveals nothing that an agent does not know, and what stands in between may have taken it away.
+    throw badToken(
+      kind === 'locationKey' ? { source: 'headers', keys: ['authorization'] } : undefined,
+    );
+  }
   const keyHash = sha256Hex(token);
   const found =
     kind === 'apiKey' ? await keys.findApiKey(keyHash) : await keys.findLocationKey(keyHash);
