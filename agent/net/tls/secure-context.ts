@@ -44,10 +44,13 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   [/UNSUPPORTED/, 'its key is damaged, or of a kind or encrypted in a way that is not supported'],
 ];
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, { passphrase }: ClientIdentity): string {
   const code = codeOf(error);
-  const known = reasons.find(([pattern]) => pattern.test(code));
-  return known?.[1] ?? `its key or certificate cannot be read (${code})`;
+  const [, known] = reasons.find(([pattern]) => pattern.test(code)) ?? [];
+  const reason = known ?? `its key or certificate cannot be read (${code})`;
+  // One wrong passphrase of some hundred gives a key that looks decrypted.
+  const mayBeWrong = passphrase !== null && (known === undefined || /UNSUPPORTED/.test(code));
+  return mayBeWrong ? `its passphrase is wrong, or ${reason}` : reason;
 }
 
 /** OpenSSL accepts a key of another type than the certificate and then sends neither. */
@@ -75,7 +78,7 @@ export function secureContextOf(identity: ClientIdentity): SecureContext {
       ...(ca === null ? {} : { ca: [...getCACertificates('default'), ca] }),
     });
   } catch (error) {
-    throw new UnusableCertificate(reasonOf(error));
+    throw new UnusableCertificate(reasonOf(error, identity));
   }
   if (remembered.size >= rememberedIdentities) remembered.clear();
   remembered.set(id, context);

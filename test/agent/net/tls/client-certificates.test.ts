@@ -3,6 +3,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { suite, test, type TestContext } from 'node:test';
 import type { TlsOptions } from 'node:tls';
 import type { AssignedCertificate } from '@monitor/shared/contract/agent-protocol.ts';
+import { secureContextOf } from '../../../../agent/net/tls/secure-context.ts';
 import { runCheck } from '../../../support/api-check.ts';
 import {
   makeAuthority,
@@ -125,6 +126,22 @@ suite('a certificate that cannot be used fails the check, and says why', () => {
       assert.doesNotMatch(failure.message, /BEGIN|horse/);
     });
   }
+});
+
+test('a wrong passphrase is never called a damaged key alone', async () => {
+  const pair = await clients.issue({ host: 'agent', validForDays: 9 });
+  const key = pem(createPrivateKey(pair.key), 'sec1', 'aes-256-cbc');
+  const said = new Set<string>();
+  // By one of some hundred the key looks decrypted.
+  for (let index = 0; said.size < 2 && index < 20_000; index += 1) {
+    const identity = { cert: pair.cert, key, passphrase: `wrong ${index}`, ca: null };
+    assert.throws(
+      () => secureContextOf(identity),
+      (error: Error) => Boolean(said.add(error.message)),
+    );
+  }
+  assert.equal(said.size, 2);
+  for (const reason of said) assert.match(reason, /^its passphrase is wrong/);
 });
 
 suite('a server that does not accept the certificate is told apart', () => {
