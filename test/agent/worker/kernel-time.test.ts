@@ -31,10 +31,12 @@ test('throttling is read in both versions of control groups', () => {
 
 test('the times of this very process grow as it works, on a kernel that accounts for them', () => {
   using kernel = openKernelTime();
-  const before = kernel.main()?.runMs ?? 0;
-  for (let round = 0; round < 200; round += 1) readFileSync('/proc/self/status');
+  const before = kernel.main();
+  assert.ok(before !== null);
+  // A kernel may bring them up to date by its ticks alone.
+  while ((kernel.main()?.runMs ?? Infinity) <= before.runMs) readFileSync('/proc/self/status');
   kernel.findThreads();
-  assert.ok((kernel.main()?.runMs ?? 0) > before);
+  assert.notEqual(kernel.main(), null);
   assert.ok(kernel.poolWaitMs().every((waited) => waited >= 0));
   assert.ok(kernel.throttledMs() >= 0);
 });
