@@ -120,8 +120,13 @@ export function losePower(from: string, copy: string, random: () => number): voi
       const { salt, end } = readLog(path.slice(0, -'-wal'.length), undefined);
       const kept = known?.salt === salt ? known.end : 0;
       truncateSync(path, Math.round(kept + random() * Math.max(0, end - kept)));
-    } else if (!/\.(db|key|lock)$/.test(name) && statSync(path).isFile() && random() < 0.5)
-      if (!flushed.has(path)) truncateSync(path, Math.floor(random() * statSync(path).size));
+    } else if (
+      !/\.(db|key|lock)$/.test(name) &&
+      statSync(path).isFile() &&
+      random() < 0.5 &&
+      !flushed.has(path)
+    )
+      truncateSync(path, Math.floor(random() * statSync(path).size));
   }
 }
 

@@ -708,14 +708,8 @@ class Oracle {
   #isHeldUp(from: number, to: number): boolean {
     const { controlPlane, faults } = this.#play;
     const own = faults.filter(({ where }) => where === controlPlane.name);
-    return (
-      overlaps(controlPlane.away, from - soonMs, to) ||
-      overlaps(
-        own.map(({ span }) => span),
-        from - soonMs,
-        to,
-      )
-    );
+    const spans = [...controlPlane.away, ...own.map(({ span }) => span)];
+    return overlaps(spans, from - soonMs, to);
   }
 
   /** Who is next is notified of an alert that lasts a minute and that nobody takes on, and of its end. */

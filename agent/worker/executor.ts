@@ -188,8 +188,9 @@ export class Executor {
     for (const { retry, slot } of this.#unopened.splice(0)) {
       const check = checks.find(({ id }) => id === slot.checkId);
       const isHere = check !== undefined && slot.slotLocation === location;
-      const { checkId: _, ...facts } = slot;
-      this.#goOn(retry, isHere ? { ...runOfSlot(check, { ...slot, location }), ...facts } : null);
+      const { attempt, sequenceStartedAt } = slot;
+      const first = isHere ? runOfSlot(check, { ...slot, location }) : null;
+      this.#goOn(retry, first && { ...first, attempt, sequenceStartedAt });
     }
   }
 

@@ -365,7 +365,7 @@ const cookies: Table = {
   plain: 'c{n}=1',
   'path of all': 'c{n}=1; Path=/',
   'path above': 'c{n}=1; Path=/{n}',
-  'path elsewhere': 'c{n}=1; Path=/else',
+  'another path': 'c{n}=1; Path=/else',
   'path that begins alike': 'c{n}=1; Path=/{n}/yy',
   secure: 'c{n}=1; Secure',
   'for scripts': 'c{n}=1; HttpOnly; SameSite=Lax',
