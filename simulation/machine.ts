@@ -109,6 +109,11 @@ Object.assign(timers, ofTime);
 Object.assign(timersPromises as Any, { setTimeout: wait, setImmediate: turnLater });
 
 Date.now = () => runningHost()?.clock.now() ?? epoch;
+globalThis.Date = new Proxy(Date, {
+  construct: (real, given: unknown[], made: typeof Date) =>
+    Reflect.construct(real, given.length === 0 ? [real.now()] : given, made) as Date,
+  apply: (real) => new real(real.now()).toString(),
+});
 perfHooks.performance.now = () => runningHost()?.clock.monotonic() ?? 0;
 Object.assign(process, { uptime: () => (runningHost()?.clock.monotonic() ?? 0) / 1_000 });
 os.uptime = () => (runningHost()?.bootMs() ?? 0) / 1_000;

@@ -36,6 +36,8 @@ const madeUpMs = 1_500;
 /** What is due is done by then. */
 const soonMs = 10 * second;
 const stepAfterMs = 60 * second;
+/** After a time in which it could not be reached, the control plane concludes nothing from silence for as long. */
+const graceMs = 90 * second;
 /** How much of the clocks' differences agents do not correct. */
 const clockToleranceMs = 3 * second;
 
@@ -704,12 +706,12 @@ class Oracle {
         this.wrong.push(`${name}: a reminder of ${at(from)} had not come by ${at(to)}`);
   }
 
-  /** Whether the control plane could not do its work for some time. */
+  /** Whether the control plane could not do its work for some time, or waited for what agents had to make up for. */
   #isHeldUp(from: number, to: number): boolean {
     const { controlPlane, faults } = this.#play;
     const own = faults.filter(({ where }) => where === controlPlane.name);
     const spans = [...controlPlane.away, ...own.map(({ span }) => span)];
-    return overlaps(spans, from - soonMs, to);
+    return overlaps(spans, from - graceMs, to);
   }
 
   /** Who is next is notified of an alert that lasts a minute and that nobody takes on, and of its end. */
