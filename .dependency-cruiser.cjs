@@ -108,9 +108,9 @@ module.exports = {
     },
     {
       name: 'express-at-the-edge',
-      comment: 'Only http/, app/ and the pages for visitors know how requests arrive.',
+      comment: 'Only http/, app/, sign-in/ and the pages for visitors know how requests arrive.',
       severity: 'error',
-      from: { path: '^control-plane/', pathNot: '^control-plane/(http|app|status-pages)/' },
+      from: { path: '^control-plane/', pathNot: '^control-plane/(http|app|sign-in|status-pages)/' },
       to: { path: '^node_modules/(@types/)?express/' },
     },
     {

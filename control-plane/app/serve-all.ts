@@ -15,12 +15,12 @@ import { secureHeaders } from '../http/secure-headers.ts';
 import { Passwords, type PeopleDeps } from '../people/index.ts';
 import { Deployments } from '../projects/index.ts';
 import { ResultIntake } from '../results/index.ts';
+import { serveSignIn } from '../sign-in/index.ts';
 import { readPage, serveStatusPages, Snapshots } from '../status-pages/index.ts';
 import { bindApi } from './api.ts';
 import { buildApp, visitorAt } from './app.ts';
 import type { ControlPlaneParts } from './parts.ts';
 import { ConsoleEvents, serveConsoleEvents } from './console-events.ts';
-import { serveConsoleSessions } from './console-session.ts';
 import { serveConsole } from './console.ts';
 import { serveDocs } from './docs.ts';
 import { serveGuide } from './guide.ts';
@@ -163,7 +163,7 @@ export async function serveAll(
       ),
       statusPages,
       api,
-      session: serveConsoleSessions(people, keys, consoleCookie, config),
+      session: serveSignIn(people, keys, consoleCookie, config),
       events: serveConsoleEvents(events, keys, consoleCookie),
       alertLinks: serveAlertLinks(services, people.attempts, onChange),
       console: serveConsole(publicUrl),

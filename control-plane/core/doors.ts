@@ -1,6 +1,6 @@
 /**
  * Every way into the control plane and out of it, with what bounds it. The limits are read from here, and what
- * has no row does not compile: `app/compose.ts` mounts the ways of HTTP by name, `http/implement.ts` asks by
+ * has no row does not compile: `app/serve-all.ts` mounts the ways of HTTP by name, `http/implement.ts` asks by
  * authentication. `test/control-plane/core/doors.test.ts` looks for sockets, signals, commands and connections
  * that are not named here.
  */
@@ -104,7 +104,7 @@ export const brokerConnections = { account: 200, process: 2_000, address: 50, st
 /** Files that open connections, and by whose choice of the address. */
 export const egress: Readonly<Record<string, EgressClass | 'by its caller'>> = {
   'app/commands/account-api.ts': 'operator',
-  'app/openid.ts': 'operator',
+  'sign-in/openid.ts': 'operator',
   'db/postgres.ts': 'operator',
   'notifications/mailer.ts': 'operator',
   'notifications/outgoing.ts': 'by its caller',
@@ -115,7 +115,7 @@ export const egress: Readonly<Record<string, EgressClass | 'by its caller'>> = {
 
 /** Files that listen, by what for. */
 export const ports: Readonly<Record<string, string>> = {
-  'app/compose.ts': 'PORT',
+  'app/listen.ts': 'PORT',
   'app/serve-metrics.ts': 'METRICS_PORT, with METRICS_TOKEN where it is set',
 };
 

@@ -1,0 +1,1 @@
+export { serveSignIn } from './serve-sign-in.ts';
