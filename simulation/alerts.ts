@@ -33,7 +33,8 @@ export interface Expected {
 /** Whether a check is muted then; null when that was being changed. */
 function isMutedAt({ mutes }: Subject, at: number): boolean | null {
   if (overlaps(mutes, at - 1, at + 1)) return null;
-  return mutes.findLast(({ to }) => to <= at)?.muted ?? false;
+  const known = mutes.filter(({ to }) => to <= at);
+  return [...new Map(known.map(({ path, muted }) => [path, muted])).values()].includes(true);
 }
 
 /** The types of the alerts that follow; null where nobody knows. */

@@ -152,7 +152,7 @@ export class Operators {
     if (path === null || subjects.length === 0) return;
     this.#meet(of.length > 1 ? 'mute-group' : 'mute');
     const set = async (muted: boolean): Promise<void> => {
-      const change = { from: world.now, to: Infinity, muted };
+      const change = { from: world.now, to: Infinity, muted, path };
       for (const { mutes } of subjects) mutes.push(change);
       await this.#set(path, { muted });
       change.to = world.now;

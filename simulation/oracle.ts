@@ -516,7 +516,7 @@ class Oracle {
       if (subjects.some(({ isDeleted }) => isDeleted)) continue;
       const run = this.#runOf.get(visit.runId);
       if (run !== undefined && run.late_results > 0) continue;
-      if (run === undefined && this.#hasOtherName(visit)) continue;
+      if (this.#hasOtherName(visit)) continue;
       const state = run === undefined ? 'no run' : `${run.state} ${run.missed_reason ?? ''}`;
       this.wrong.push(
         `${subjects[0]?.name}: ${visit.host} saw ${visit.state} at ${at(visit.from)}, attempt ${visit.attempt}, and there is no result (${state})`,

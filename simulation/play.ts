@@ -44,8 +44,8 @@ export interface Subject {
   reminders: number;
   /** Whether a second receiver is sent its alerts that nobody takes on within a minute. */
   hasPolicy: boolean;
-  /** When people asked for its mute or its end, until they were answered. */
-  mutes: (Span & { muted: boolean })[];
+  /** When people asked for its mute, or that of its group, or its end, until they were answered. */
+  mutes: (Span & { muted: boolean; path: string })[];
   /** When it was to run. */
   active: Span[];
   /** When its definition was being changed: what is due then may be either. */
