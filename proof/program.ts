@@ -2,8 +2,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { createWriteStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** Where the kernel begins to pick ports for those who do not care. */
 function firstPickedPort(): number {
@@ -52,33 +53,59 @@ export interface LogLine {
   [fact: string]: unknown;
 }
 
+export interface ProgramOptions {
+  /** What the arguments are given to; by default Node. */
+  before?: readonly [program: string, words: readonly string[]] | undefined;
+  /**
+   * Where its output goes as well. Somebody at a terminal has started it: it has the whole environment of this
+   * process, and Ctrl-C is for this process alone, which asks it once. A second signal means "leave at once".
+   */
+  logFile?: string | undefined;
+}
+
 export class Program implements AsyncDisposable {
   readonly child: ChildProcess;
   readonly lines: string[] = [];
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   readonly #listeners = new Set<(line: string) => void>();
+  readonly #logFile: string | undefined;
 
-  /** `before` is what the arguments are given to; by default Node. */
   constructor(
     args: readonly string[],
-    environment: Record<string, string>,
-    before: readonly [program: string, words: readonly string[]] = [process.execPath, []],
+    environment: Readonly<Record<string, string>>,
+    { before = [process.execPath, []], logFile }: ProgramOptions = {},
   ) {
+    this.#logFile = logFile;
+    const isAttended = logFile !== undefined;
     this.child = spawn(before[0], [...before[1], ...args], {
-      env: { ...surroundings(), ...environment },
+      env: { ...(isAttended ? process.env : surroundings()), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
+      detached: isAttended,
     });
+    const log = isAttended ? createWriteStream(logFile, { flags: 'a' }) : null;
     for (const stream of [this.child.stdout, this.child.stderr]) {
       if (stream === null) continue;
+      if (log !== null) stream.pipe(log, { end: false });
       createInterface({ input: stream }).on('line', (line) => {
         this.lines.push(line);
+        if (isAttended && this.lines.length > 1_000) this.lines.shift();
         for (const listener of this.#listeners) listener(line);
       });
     }
-    this.exited = once(this.child, 'close').then(([code, signal]) => ({
-      code: code as number | null,
-      signal: signal as NodeJS.Signals | null,
-    }));
+    const kill = (): void => void this.child.kill('SIGKILL');
+    if (isAttended) process.once('exit', kill);
+    this.exited = once(this.child, 'close').then(([code, signal]) => {
+      process.off('exit', kill);
+      log?.end();
+      return { code: code as number | null, signal: signal as NodeJS.Signals | null };
+    });
+  }
+
+  /** What became of it, for people. */
+  async #end(): Promise<string> {
+    const { code, signal } = await this.exited;
+    const last = `:\n${this.lines.slice(-20).join('\n')}`;
+    return `ended (${code ?? signal})${this.#logFile === undefined ? last : `; its log is ${this.#logFile}`}`;
   }
 
   /**
@@ -99,12 +126,8 @@ export class Program implements AsyncDisposable {
         resolve(line);
       };
       this.#listeners.add(listener);
-      void this.exited.then(({ code, signal }) => {
-        reject(
-          new Error(
-            `ended (${code ?? signal}) without "${text}":\n${this.lines.slice(-20).join('\n')}`,
-          ),
-        );
+      void this.#end().then((how) => {
+        reject(new Error(`waited for "${text}", but it ${how}`));
       });
     });
   }
@@ -122,6 +145,27 @@ export class Program implements AsyncDisposable {
   async kill9(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.exited;
+  }
+
+  /** Asks it to end, and waits. */
+  async stop(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+    this.child.kill('SIGTERM');
+    // A frozen one hears it only now.
+    this.child.kill('SIGCONT');
+    return this.exited;
+  }
+
+  /** Resolves when an address answers with a success. Rejects when it ends first. */
+  async answers(url: string): Promise<void> {
+    const isUp = () =>
+      fetch(url).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    while (!(await isUp())) {
+      if (this.hasEnded) throw new Error(`waited for ${url}, but it ${await this.#end()}`);
+      await pause(25);
+    }
   }
 
   get hasEnded(): boolean {

@@ -1,8 +1,9 @@
 /** The whole system as processes: a control plane and agents, started as an operator starts them. */
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
 import { callApi } from './api.ts';
 import { freePort, Program, surroundings } from './program.ts';
@@ -13,7 +14,7 @@ export interface Programs {
   controlPlane: string;
 }
 
-interface Owner {
+export interface Owner {
   rawKey: string;
   accountId: string;
 }
@@ -56,103 +57,136 @@ export function slotsUntil(checks: readonly CheckWire[], until: number): Set<str
   return slots;
 }
 
-/** What a system is made of: its folder, its address and a key of its account. */
-export async function prepare(
-  programs: Programs,
-  folder: string,
-  settings: Record<string, string>,
-): Promise<[string, string, Owner, Record<string, string>, Programs]> {
-  const port = await freePort();
-  const environment = {
-    PORT: String(port),
-    DATABASE_FILE: join(folder, 'control-plane.db'),
-    // What waits for something asks for it often.
-    REQUESTS_PER_MINUTE: '0',
-    CHECK_RESPONSES: 'true',
-    ...settings,
-  };
-  const made = execFileSync(
-    process.execPath,
-    [programs.controlPlane, 'keys', 'create', '--name', 'test', '--json'],
-    { env: { ...surroundings(), ...environment }, encoding: 'utf8' },
-  );
-  const owner = JSON.parse(made) as Owner;
-  return [folder, `http://127.0.0.1:${port}`, owner, environment, programs];
+export interface SystemOptions {
+  programs?: Programs;
+  /** Of the database, and of the data of agents. */
+  folder: string;
+  /** Of the control plane. */
+  settings?: Readonly<Record<string, string>>;
+  /** Where clients and agents reach it; by default at the port of its control plane. */
+  url?: string;
+  /** Whose database it is already; without it a key is made. */
+  owner?: Owner | undefined;
+  /** False: no control plane is started yet. */
+  isServing?: boolean;
+  /** Somebody at a terminal has started it: see `ProgramOptions`. Each program has a log in the folder. */
+  isAttended?: boolean;
 }
+
+const sources: Programs = {
+  agent: 'agent/monitor-agent.js',
+  controlPlane: 'control-plane/control-plane.js',
+};
 
 export class System implements AsyncDisposable {
   readonly folder: string;
   readonly baseUrl: string;
-  readonly apiKey: string;
-  readonly accountId: string;
-  readonly databaseFile: string;
-  readonly environment: Record<string, string>;
+  readonly environment: Readonly<Record<string, string>>;
   readonly #files: Programs;
-  readonly #programs: Program[] = [];
+  readonly #isAttended: boolean;
+  readonly #agents: Program[] = [];
+  readonly #controlPlanes: Program[] = [];
   #isDisposed = false;
-  controlPlane: Program;
+  #owner: Owner = { rawKey: '', accountId: '' };
+  #controlPlane: Program | null = null;
 
-  protected constructor(
-    folder: string,
-    baseUrl: string,
-    owner: Owner,
-    environment: Record<string, string>,
-    programs: Programs,
+  constructor(
+    { programs = sources, folder, isAttended = false, url }: SystemOptions,
+    environment: Readonly<Record<string, string>>,
   ) {
-    this.folder = folder;
-    this.baseUrl = baseUrl;
-    this.apiKey = owner.rawKey;
-    this.accountId = owner.accountId;
-    this.databaseFile = join(folder, 'control-plane.db');
-    this.environment = environment;
+    this.baseUrl = url ?? `http://127.0.0.1:${environment['PORT']}`;
     this.#files = programs;
-    this.controlPlane = this.#spawnControlPlane();
+    this.folder = folder;
+    this.environment = environment;
+    this.#isAttended = isAttended;
   }
 
-  /** Answers are held against their contract, unless the settings say otherwise. */
-  static async startWith(
-    programs: Programs,
-    folder: string,
-    settings: Record<string, string> = {},
-  ): Promise<System> {
-    const parts = await prepare(programs, folder, settings);
-    const system = new System(...parts);
-    await system.controlPlane.log('serving');
+  static async open<Kind extends System>(
+    this: new (options: SystemOptions, environment: Record<string, string>) => Kind,
+    options: SystemOptions,
+  ): Promise<Kind> {
+    const { folder, settings = {}, owner, isServing = true } = options;
+    const system = new this(options, {
+      PORT: settings['PORT'] ?? String(await freePort()),
+      DATABASE_FILE: join(folder, 'control-plane.db'),
+      // What waits for something asks for it often.
+      REQUESTS_PER_MINUTE: '0',
+      ...settings,
+    });
+    system.#owner = owner ?? (await system.command<Owner>('keys', 'create', '--name', 'system'));
+    if (isServing) await system.restartControlPlane();
     return system;
   }
 
+  get apiKey(): string {
+    return this.#owner.rawKey;
+  }
+
+  get accountId(): string {
+    return this.#owner.accountId;
+  }
+
+  get databaseFile(): string {
+    return join(this.folder, 'control-plane.db');
+  }
+
+  get controlPlane(): Program {
+    if (this.#controlPlane === null) throw new Error('no control plane was started');
+    return this.#controlPlane;
+  }
+
+  /** Runs a command of the control plane, and gives its JSON. */
+  async command<T>(...words: readonly string[]): Promise<T> {
+    const inherited = this.#isAttended ? process.env : surroundings();
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [this.#files.controlPlane, ...words, '--json'],
+      { env: { ...inherited, ...this.environment } },
+    );
+    return JSON.parse(stdout) as T;
+  }
+
   /** Starts a program that ends with the system. Nothing would end one that is started after that. */
-  #own(args: readonly string[], environment: Record<string, string>): Program {
-    if (this.#isDisposed) throw new Error('the system has ended');
-    const program = new Program(args, environment);
-    this.#programs.push(program);
+  #own(
+    name: string,
+    args: readonly string[],
+    environment: Readonly<Record<string, string>>,
+  ): Program {
+    if (this.#isDisposed) throw new Error(`${name} was not started: the system has ended`);
+    const logFile = this.#isAttended ? join(this.folder, `${name}.log`) : undefined;
+    const program = new Program(args, environment, { logFile });
+    (args.at(-1) === 'serve' ? this.#controlPlanes : this.#agents).push(program);
     return program;
   }
 
-  #spawnControlPlane(settings: Record<string, string> = {}): Program {
-    return this.#own([this.#files.controlPlane, 'serve'], { ...this.environment, ...settings });
+  async #serve(name: string, settings: Readonly<Record<string, string>>): Promise<Program> {
+    const environment = { ...this.environment, ...settings };
+    const program = this.#own(name, [this.#files.controlPlane, 'serve'], environment);
+    if (name === 'control-plane') this.#controlPlane = program;
+    await program.log('serving');
+    return program;
   }
 
-  /** Starts the control plane again after it ended; settings go over those of before. */
-  async restartControlPlane(settings: Record<string, string> = {}): Promise<void> {
-    this.controlPlane = this.#spawnControlPlane(settings);
-    await this.controlPlane.log('serving');
+  /** Starts the control plane, for the first time or after it ended; settings go over those of the system. */
+  async restartControlPlane(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    await this.#serve('control-plane', settings);
   }
 
   /** Asks the control plane to end, as an update does it, and starts the next one. */
   async replaceControlPlane(): Promise<void> {
-    this.controlPlane.signal('SIGTERM');
-    const { code, signal } = await this.controlPlane.exited;
+    const { code, signal } = await this.controlPlane.stop();
     if (code !== 0)
       throw new Error(`the control plane was asked to end, and ended with ${code ?? signal}`);
     await this.restartControlPlane();
   }
 
   /** Starts another control plane on the same database. */
-  async startReplica(port: number): Promise<Program> {
-    const program = this.#spawnControlPlane({ PORT: String(port) });
-    await program.log('serving');
-    return program;
+  startReplica(
+    port: number,
+    settings: Readonly<Record<string, string>> = {},
+    name = `replica-${port}`,
+  ): Promise<Program> {
+    return this.#serve(name, { PORT: String(port), ...settings });
   }
 
   /** Makes a private location and gives a key for its agents. */
@@ -170,8 +204,12 @@ export class System implements AsyncDisposable {
   }
 
   /** Starts an agent with a data folder of its own, named by `name`. */
-  startAgent(name: string, apiKey: string, settings: Record<string, string> = {}): Program {
-    return this.#own([this.#files.agent, 'start'], {
+  startAgent(
+    name: string,
+    apiKey: string,
+    settings: Readonly<Record<string, string>> = {},
+  ): Program {
+    return this.#own(name, [this.#files.agent, 'start'], {
       API_KEY: apiKey,
       CONTROL_PLANE_URL: this.baseUrl,
       AGENT_HEALTH_PORT: '0',
@@ -212,7 +250,10 @@ export class System implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
-    for (const program of this.#programs) await program[Symbol.asyncDispose]();
+    // People want what agents deliver at their end; tests have seen what they wanted.
+    const end = (program: Program) => (this.#isAttended ? program.stop() : program.kill9());
+    for (const programs of [this.#agents, this.#controlPlanes])
+      await Promise.all(programs.filter(({ hasEnded }) => !hasEnded).map(end));
   }
 }
 

@@ -104,11 +104,9 @@ export class World implements AsyncDisposable {
       status: () => receiver.status,
     });
     const targets = await openTargets();
-    const system = await System.startWith(options.programs, options.folder, {
-      OUTGOING_ALLOWED_NETWORKS: '127.0.0.1',
-      CHECK_RESPONSES: 'false',
-      ...options.settings,
-    });
+    const { programs, folder } = options;
+    const settings = { OUTGOING_ALLOWED_NETWORKS: '127.0.0.1', ...options.settings };
+    const system = await System.open({ programs, folder, settings });
     await system.api('POST', '/v1/alert-channels', {
       type: 'WEBHOOK',
       config: {

@@ -14,3 +14,17 @@ export const readOptions: typeof parseArgs = (config) => {
     return refuse(error instanceof Error ? error.message : String(error));
   }
 };
+
+/** For a script that runs until somebody ends it: the signal aborts then, or by `stop`. */
+export function untilStopped(): { signal: AbortSignal; stopped: Promise<void>; stop: () => void } {
+  const stopping = new AbortController();
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  const stop = (): void => {
+    stopping.abort();
+    resolve();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  // Nobody reads any more (`npm start | head`): leaving the programs behind would be worse.
+  process.stdout.on('error', stop);
+  return { signal: stopping.signal, stopped, stop };
+}

@@ -648,7 +648,7 @@ async function ask(
   asked: readonly string[] = ['--quick'],
 ): Promise<Said> {
   const run = async (...words: string[]) => {
-    await using program = new Program([agent, ...words, '--json'], settings, before);
+    await using program = new Program([agent, ...words, '--json'], settings, { before });
     const { code } = await program.exited;
     // Node may warn before.
     const from = program.lines.findIndex((line) => line.startsWith('{'));
@@ -698,7 +698,7 @@ async function playRow(world: World, row: Row, place: number, key: string): Prom
   await using agent = new Program(
     [options.programs.agent, 'start'],
     keyFile === undefined ? started : { ...withFile, API_KEY_FILE: keyFile },
-    ground.before,
+    { before: ground.before },
   );
   ground.agent = agent;
   const problems: string[] = [];

@@ -1,8 +1,7 @@
 /**
- * `npm run bench -- analytics`: rolling results up, and reading 30 days of one check and of a hundred,
- * beside computing the same from every result in the same process. ANALYTICS_RESULTS says of how many.
+ * `npm run bench -- analytics`: rolling results up, and reading 30 days of one check and of a hundred, beside
+ * computing the same from every result in the same process. ANALYTICS_RESULTS says of how many.
  */
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { systemClock } from '@monitor/shared/clock.ts';
@@ -14,8 +13,8 @@ import { readSamples } from '../../control-plane/analytics/read-samples.ts';
 import { readTallies } from '../../control-plane/analytics/read-tallies.ts';
 import { RollUp } from '../../control-plane/analytics/roll-up.ts';
 import { temporaryFolder } from '../../test/support/system.ts';
-import { median, quantile } from './process-cost.ts';
-import { show } from './show.ts';
+import { seedResults } from './api.ts';
+import { median, ms, ownCpuMs, quantile, show } from './measure.ts';
 
 const results = Number(process.env['ANALYTICS_RESULTS'] ?? 1_000_000);
 /** The first check has 30 days of them, the others share the rest. */
@@ -23,12 +22,9 @@ const perMonth = 43_200;
 const checks = Math.max(100, Math.ceil(results / perMonth));
 const perCheck = Math.min(perMonth, Math.max(1, Math.floor((results - perMonth) / (checks - 1))));
 const dayMs = 86_400_000;
-const monthMs = 30 * dayMs;
 const accountId = createHash('sha256').update('bench').digest('hex').slice(0, 32);
 
 type Db = ReturnType<typeof openDatabase>;
-
-const ms = (value: number): string => `${value.toFixed(1)} ms`;
 
 async function timed(run: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
@@ -39,94 +35,50 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
 /** What each batch took, until nothing is left. */
 async function batchesOf(rollUp: RollUp): Promise<number[]> {
   const times: number[] = [];
+  const run = async () => void (isMore = (await rollUp.run()) !== false);
   let isMore = true;
-  while (isMore) {
-    times.push(
-      await timed(async () => {
-        isMore = (await rollUp.run()) !== false;
-      }),
-    );
-  }
+  while (isMore) times.push(await timed(run));
   return times;
 }
 
 async function rollUpAll(db: Db): Promise<void> {
-  const cpu = process.cpuUsage();
-  const start = performance.now();
+  const cpu = ownCpuMs();
   const times = await batchesOf(new RollUp({ db, clock: systemClock }));
-  const tookMs = performance.now() - start;
-  const { user, system } = process.cpuUsage(cpu);
+  const tookMs = times.reduce((sum, time) => sum + time, 0);
   show('rolling up', {
     results: String(results),
     rate: `${((1000 * results) / tookMs).toFixed(0)} results/s`,
-    'CPU per 1,000': ms((user + system) / results),
-    'batch p50': ms(median(times)),
-    p99: ms(quantile(times, 0.99)),
-    max: ms(Math.max(...times)),
+    'CPU per 1,000': ms((ownCpuMs() - cpu) / (results / 1_000), 1),
+    'batch p50': ms(median(times), 1),
+    p99: ms(quantile(times, 0.99), 1),
+    max: ms(Math.max(...times), 1),
   });
   // Days that were over when they were rolled up are due a minute later.
   const later = { ...systemClock, now: () => Date.now() + 120_000 };
   const dayTimes = await batchesOf(new RollUp({ db, clock: later }));
   show('summing up days', {
     batches: String(dayTimes.length),
-    p50: ms(median(dayTimes)),
-    max: ms(Math.max(...dayTimes)),
+    p50: ms(median(dayTimes), 1),
+    max: ms(Math.max(...dayTimes), 1),
   });
 }
 
-const figures: string[] = ['availability', 'responseTime'];
+const read = { accountId, bases: ['availability', 'responseTime'] as string[], statuses: [] };
 
-function summed(db: Db, checkId: string, from: number, to: number) {
-  return readTallies(db, {
-    accountId,
-    checkId,
-    checkType: 'URL',
-    spans: wholeWindow({ from, to }),
-    bases: figures,
-    statuses: [],
-    maxResults: 50_000,
-  }).then(({ tallies }) => {
-    const tally = tallies.get(0)?.get(null);
-    return [
-      tally?.finals,
-      tally?.availability,
-      ...(['avg', 'p50', 'p95', 'p99'] as const).map((name) => tally?.number('responseTime', name)),
-    ];
+async function summed(db: Db, checkId: string, from: number, to: number): Promise<unknown> {
+  const { tallies } = await readTallies(db, {
+    ...{ ...read, checkId, checkType: 'URL', spans: wholeWindow({ from, to }), maxResults: 50_000 },
   });
+  const tally = tallies.get(0)?.get(null);
+  const numbers = ['avg', 'p50', 'p95', 'p99'] as const;
+  return numbers.map((name) => tally?.number('responseTime', name));
 }
 
 async function scanned(db: Db, checkId: string, from: number, to: number): Promise<unknown> {
-  const { samples } = await readSamples(db, {
-    accountId,
-    checkId,
-    window: { from, to },
-    bases: figures,
-    statuses: [],
-    maxResults: 10_000_000,
-  });
-  const times = samples
-    .flatMap(({ values }) => values.responseTime ?? [])
-    .sort((left, right) => left - right);
-  return [times.length, ...[0.5, 0.95, 0.99].map((share) => quantile(times, share))];
-}
-
-async function compare(
-  label: string,
-  rounds: number,
-  ours: () => Promise<unknown>,
-  scan: () => Promise<unknown>,
-): Promise<void> {
-  await ours();
-  const cpu = process.cpuUsage();
-  const times: number[] = [];
-  for (let round = 0; round < rounds; round += 1) times.push(await timed(ours));
-  const { user, system } = process.cpuUsage(cpu);
-  show(label, {
-    median: ms(median(times)),
-    max: ms(Math.max(...times)),
-    CPU: ms((user + system) / 1000 / rounds),
-    'from every result': ms(await timed(scan)),
-  });
+  const window = { from, to };
+  const { samples } = await readSamples(db, { ...read, checkId, window, maxResults: 10_000_000 });
+  const times = samples.flatMap(({ values }) => values.responseTime ?? []);
+  return [0.5, 0.95, 0.99].map((share) => quantile(times, share));
 }
 
 /** Fills a database, rolls it up, and asks. */
@@ -140,47 +92,31 @@ export async function benchAnalytics(): Promise<void> {
     .values({ id: accountId, name: 'bench', created_at: 1 })
     .execute();
   await made.destroy();
-  const ids = JSON.parse(
-    execFileSync(
-      process.execPath,
-      [
-        'scripts/bench/seed.ts',
-        file,
-        accountId,
-        ...[checks, perMonth, perCheck].map(String),
-        'waiting',
-      ],
-      { encoding: 'utf8', maxBuffer: 1e8 },
-    ),
-  ) as string[];
+  const ids = seedResults(file, accountId, checks, perMonth, perCheck, 'waiting');
   const db = openDatabase(file);
   try {
     await rollUpAll(db);
     const now = Date.now();
-    const [first = ''] = ids;
-    const hundred = ids.slice(0, 100);
-    const each = async (read: (id: string) => Promise<unknown>) => {
-      for (const id of hundred) await read(id);
-    };
-    await compare(
-      'one check, last 30 days',
-      20,
-      () => summed(db, first, now - monthMs, now),
-      () => scanned(db, first, now - monthMs, now),
-    );
-    await compare(
-      '100 checks, last 30 days',
-      10,
-      () => each((id) => summed(db, id, now - monthMs, now)),
-      () => each((id) => scanned(db, id, now - monthMs, now)),
-    );
     const midnight = dayOf(now);
-    await compare(
-      '100 checks, 7 whole days',
-      10,
-      () => each((id) => summed(db, id, midnight - 7 * dayMs, midnight)),
-      () => each((id) => scanned(db, id, midnight - 7 * dayMs, midnight)),
-    );
+    for (const [label, count, rounds, from, to] of [
+      ['one check, last 30 days', 1, 20, now - 30 * dayMs, now],
+      ['100 checks, last 30 days', 100, 10, now - 30 * dayMs, now],
+      ['100 checks, 7 whole days', 100, 10, midnight - 7 * dayMs, midnight],
+    ] as const) {
+      const each = async (way: typeof summed) => {
+        for (const id of ids.slice(0, count)) await way(db, id, from, to);
+      };
+      await each(summed);
+      const cpu = ownCpuMs();
+      const times: number[] = [];
+      for (let round = 0; round < rounds; round += 1) times.push(await timed(() => each(summed)));
+      show(label, {
+        median: ms(median(times), 1),
+        max: ms(Math.max(...times), 1),
+        CPU: ms((ownCpuMs() - cpu) / rounds, 1),
+        'plain, from every result': ms(await timed(() => each(scanned)), 1),
+      });
+    }
   } finally {
     await db.destroy();
   }

@@ -10,9 +10,15 @@ import SqliteDatabase from 'better-sqlite3';
 import { shardOf } from '../../control-plane/db/shard.ts';
 import { Program } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
-import { httpSeconds, measureHttp, middleOf, shownHttp, type HttpCost } from './load.ts';
-import { median, treeCpuMs } from './process-cost.ts';
-import { show } from './show.ts';
+import {
+  httpSeconds,
+  measureHttp,
+  middleOf,
+  shownHttp,
+  type Bench,
+  type HttpCost,
+} from './load.ts';
+import { inTurns, median, medianRatio, ms, show, treeCpuMs } from './measure.ts';
 
 const checks = Number(process.env['BENCH_CHECKS'] ?? 10_000);
 const results = Number(process.env['BENCH_RESULTS'] ?? 1_000_000);
@@ -38,50 +44,32 @@ const measure = (pid: number, url: string, { method = 'GET', body, paths }: Load
     requests: paths.map((path) => ({ path, method, ...(body === undefined ? {} : { body }) })),
   });
 
-function showBeside(label: string, ours: readonly HttpCost[], plain: readonly HttpCost[]): void {
-  const ratios = ours.map(({ cpuMs }, round) => cpuMs / (plain[round]?.cpuMs ?? Number.NaN));
-  show(label, {
-    ...shownHttp(ours),
-    'plain Express': `${middleOf(plain, 'perSecond').toFixed(0)} req/s`,
-    'plain Express, CPU': `${middleOf(plain, 'cpuMs').toFixed(3)} ms`,
-    ratio: median(ratios).toFixed(2),
-  });
+/** Fills a database, see `seed.ts`; gives the ids of the checks. */
+export function seedResults(file: string, ...words: (string | number)[]): string[] {
+  const args = ['scripts/bench/seed.ts', file, ...words.map(String)];
+  const made = execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 1e8 });
+  return JSON.parse(made) as string[];
 }
+
+const cpuOf = (costs: readonly HttpCost[]): number[] => costs.map(({ cpuMs }) => cpuMs);
 
 /** Lets all results wait for the sums of analytics, as if they had just been stored. */
-function letResultsWait(file: string): void {
-  const db = new SqliteDatabase(file, { timeout: 60_000 });
-  try {
-    const rows = db.prepare('select seq, check_id from check_results order by seq').raw().all();
-    const insert = db.prepare(
-      `insert into roll_up_inbox (shard, first_seq, result_count, results_json, created_at)
-       values (?, ?, ?, ?, 0)`,
-    );
-    db.transaction(() => {
-      db.exec('delete from roll_up_inbox');
-      for (let from = 0; from < rows.length; from += resultsStoredAtOnce) {
-        const stored = rows.slice(from, from + resultsStoredAtOnce) as [number, string][];
-        for (const [shard, ofShard] of Map.groupBy(stored, ([, checkId]) => shardOf(checkId))) {
-          const finals = ofShard.map(([seq]) => seq);
-          insert.run(shard, finals[0], finals.length, JSON.stringify({ finals }));
-        }
+function letResultsWait(db: SqliteDatabase.Database): void {
+  const rows = db.prepare('select seq, check_id from check_results order by seq').raw().all();
+  const insert = db.prepare(
+    `insert into roll_up_inbox (shard, first_seq, result_count, results_json, created_at)
+     values (?, ?, ?, ?, 0)`,
+  );
+  db.transaction(() => {
+    db.exec('delete from roll_up_inbox');
+    for (let from = 0; from < rows.length; from += resultsStoredAtOnce) {
+      const stored = rows.slice(from, from + resultsStoredAtOnce) as [number, string][];
+      for (const [shard, ofShard] of Map.groupBy(stored, ([, checkId]) => shardOf(checkId))) {
+        const finals = ofShard.map(([seq]) => seq);
+        insert.run(shard, finals[0], finals.length, JSON.stringify({ finals }));
       }
-    })();
-  } finally {
-    db.close();
-  }
-}
-
-function waitingResults(file: string): number {
-  const db = new SqliteDatabase(file, { readonly: true });
-  try {
-    return db
-      .prepare('select coalesce(sum(result_count), 0) from roll_up_inbox')
-      .pluck()
-      .get() as number;
-  } finally {
-    db.close();
-  }
+    }
+  })();
 }
 
 const wholeLists = [
@@ -116,8 +104,7 @@ async function benchWholeLists(
       for (let answer = 0; answer < answersPerRound; answer += 1) await read();
       cpuMs.push((treeCpuMs(pid) - before) / answersPerRound);
     }
-    const kilobytes = (bytes / 1_000).toFixed(0);
-    show(label, { CPU: `${median(cpuMs).toFixed(0)} ms`, size: `${kilobytes} kB` });
+    show(label, { CPU: ms(median(cpuMs), 0), size: `${(bytes / 1_000).toFixed(0)} kB` });
   }
 }
 
@@ -132,49 +119,48 @@ async function benchBacklog(
   const quiet: HttpCost[] = [];
   const behind: HttpCost[] = [];
   const summed: number[] = [];
+  const db = new SqliteDatabase(file, { timeout: 60_000 });
+  const waiting = db
+    .prepare('select coalesce(sum(result_count), 0) from roll_up_inbox')
+    .pluck() as SqliteDatabase.Statement<[], number>;
   for (let round = 0; round < rounds; round += 1) quiet.push(await read());
   for (let round = 0; round < rounds; round += 1) {
-    letResultsWait(file);
-    const before = waitingResults(file);
+    letResultsWait(db);
+    const before = waiting.get() ?? 0;
     behind.push(await read());
-    const left = waitingResults(file);
+    const left = waiting.get() ?? 0;
     if (left === 0) throw new Error('nothing waited any more: ask for more results');
     summed.push((before - left) / httpSeconds);
   }
+  db.close();
   show(backlogLabel, {
     ...shownHttp(behind),
-    'quiet p99': `${middleOf(quiet, 'p99Ms').toFixed(0)} ms`,
-    'quiet CPU': `${middleOf(quiet, 'cpuMs').toFixed(3)} ms`,
+    'quiet p99': ms(middleOf(quiet, 'p99Ms'), 0),
+    'quiet CPU': ms(middleOf(quiet, 'cpuMs'), 3),
     ratio: (middleOf(behind, 'cpuMs') / middleOf(quiet, 'cpuMs')).toFixed(2),
     'summed meanwhile': `${median(summed).toFixed(0)} results/s`,
   });
 }
 
 /** Runs each operation and its floor in turn. */
-export async function benchApi({ rounds }: { rounds: number }): Promise<void> {
+export async function benchApi({ rounds }: Bench): Promise<void> {
   using folder = temporaryFolder();
   await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' });
   const { databaseFile: file, apiKey: key, baseUrl: url, accountId } = system;
-  const each = String(Math.ceil(results / checks));
-  const seed = ['scripts/bench/seed.ts', file, accountId, String(checks), each, each];
-  const seeded = execFileSync(process.execPath, seed, { encoding: 'utf8', maxBuffer: 1e8 });
-  const ids = (JSON.parse(seeded) as string[]).slice(0, 1_000);
+  const each = Math.ceil(results / checks);
+  const ids = seedResults(file, accountId, checks, each, each).slice(0, 1_000);
   const pid = system.controlPlane.child.pid ?? 0;
   const status = { label: 'status read', paths: ids.map((id) => `/v1/check-statuses/${id}`) };
+  const made = {
+    ...{ name: 'bench', activated: true, locations: ['eu-central-1'], tags: ['bench'] },
+    request: { url: 'https://shop.example/health' },
+  };
   const loads: Load[] = [
     status,
     { label: 'results list of 10', paths: ids.map((id) => `/v1/check-results/${id}`) },
     {
-      label: 'create check, durable',
-      method: 'POST',
-      body: JSON.stringify({
-        name: 'bench',
-        activated: true,
-        locations: ['eu-central-1'],
-        tags: ['bench'],
-        request: { url: 'https://shop.example/health' },
-      }),
-      paths: ['/v1/checks/url'],
+      ...{ label: 'create check, durable', method: 'POST', paths: ['/v1/checks/url'] },
+      body: JSON.stringify(made),
     },
   ];
   for (const load of loads) {
@@ -185,15 +171,21 @@ export async function benchApi({ rounds }: { rounds: number }): Promise<void> {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body }),
     });
-    await using plain = new Program(['scripts/bench/plain-express.ts', await sample.text()], {});
-    const { port } = JSON.parse(await plain.line('{')) as { port: number };
-    const ours: HttpCost[] = [];
-    const floor: HttpCost[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      floor.push(await measure(plain.child.pid ?? 0, `http://127.0.0.1:${port}`, load));
-      ours.push(await measure(pid, url, load, key));
-    }
-    showBeside(load.label, ours, floor);
+    await using floor = new Program(['scripts/bench/plain-express.ts', await sample.text()], {});
+    const { port } = JSON.parse(await floor.line('{')) as { port: number };
+    const { plain, ours } = await inTurns(
+      {
+        plain: () => measure(floor.child.pid ?? 0, `http://127.0.0.1:${port}`, load),
+        ours: () => measure(pid, url, load, key),
+      },
+      rounds,
+    );
+    show(load.label, {
+      ...shownHttp(ours),
+      'plain Express': `${middleOf(plain, 'perSecond').toFixed(0)} req/s`,
+      'plain Express, CPU': ms(middleOf(plain, 'cpuMs'), 3),
+      ratio: medianRatio(cpuOf(ours), cpuOf(plain)).toFixed(2),
+    });
   }
   await benchWholeLists(rounds, { pid, url, key, ids });
   if (backlogLabel.includes(wanted)) {

@@ -1,6 +1,5 @@
 /**
- * What a browser check costs beside the plainest ways to do the same: one page, one assertion, in
- * turn, several rounds; medians, and ratios of pairs. Wall is what a run takes; CPU is that of all
+ * What a browser check costs beside the plainest ways to do the same: one page, one assertion. Wall is what a run takes; CPU is that of all
  * processes that end with it and, for warm browsers, of those that stay.
  */
 import { execFile } from 'node:child_process';
@@ -14,10 +13,9 @@ import { findBrowser } from '../../agent/browsers/find-browser.ts';
 import { runBrowser } from '../../agent/runners/browser/run-browser.ts';
 import { listen } from '../../proof/listen.ts';
 import { openScriptWorld } from '../../test/support/script-context.ts';
-import { median, treeCpuMs } from './process-cost.ts';
-import { show } from './show.ts';
+import type { Bench } from './load.ts';
+import { inTurns, median, medianRatio, ms, show, treeCpuMs } from './measure.ts';
 
-const rounds = Number(process.env['BENCH_ROUNDS'] ?? 7);
 const rootFolder = join(import.meta.dirname, '..', '..');
 /** After a run its successors are made ready; a check of a schedule finds them done. */
 const settleMs = Number(process.env['BENCH_SETTLE_MS'] ?? 3_000);
@@ -42,7 +40,7 @@ const run = (command: string, args: string[], cwd: string) =>
   promisify(execFile)(command, args, { cwd, env: { ...process.env, PATH } });
 
 /** Prints wall, CPU and ratios to `npx playwright test`. */
-export async function benchBrowser(): Promise<void> {
+export async function benchBrowser({ rounds }: Bench): Promise<void> {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html');
     response.end('<!doctype html><title>Shop</title><h1>Shop</h1>');
@@ -79,38 +77,25 @@ export async function benchBrowser(): Promise<void> {
     const { failure } = await runBrowser(definition, world.context());
     if (failure !== null) throw new Error(failure.message);
   };
-  const ways: Record<string, () => Promise<unknown>> = {
-    'browser check, warm': () => check(warm),
-    'browser check, cold': () => check(cold),
-    'node plain.js': () => run(process.execPath, ['plain.js'], folder),
-    'npx playwright test': () => run('npx', ['playwright', 'test'], folder),
+  const ways = {
+    'browser check, warm': () => measure(() => check(warm)),
+    'browser check, cold': () => measure(() => check(cold)),
+    'node plain.js': () => measure(() => run(process.execPath, ['plain.js'], folder)),
+    'npx playwright test': () => measure(() => run('npx', ['playwright', 'test'], folder)),
   };
-  const costs = new Map<string, Cost[]>(Object.keys(ways).map((name) => [name, []]));
-  for (let round = -1; round < rounds; round += 1) {
-    for (const [name, way] of Object.entries(ways)) {
-      const cost = await measure(way);
-      // The first round opens browsers and fills caches.
-      if (round >= 0) costs.get(name)?.push(cost);
-    }
-  }
-  const base = costs.get('npx playwright test') ?? [];
-  for (const [name, list] of costs) {
-    const ratio = (part: keyof Cost): string =>
-      median(list.map((cost, index) => cost[part] / (base[index]?.[part] ?? Number.NaN))).toFixed(
-        2,
-      );
-    const wall = median(list.map((cost) => cost.wall)).toFixed(0);
-    const cpu = median(list.map((cost) => cost.cpu)).toFixed(0);
+  // The first round opens browsers and fills caches.
+  const costs = await inTurns(ways, rounds, 1);
+  const of = (list: readonly Cost[], part: keyof Cost) => list.map((cost) => cost[part]);
+  const base = costs['npx playwright test'];
+  for (const [name, list] of Object.entries(costs)) {
     show(name, {
-      wall: `${wall} ms`,
-      CPU: `${cpu} ms`,
-      'ratio of wall': ratio('wall'),
-      'of CPU': ratio('cpu'),
+      wall: ms(median(of(list, 'wall')), 0),
+      CPU: ms(median(of(list, 'cpu')), 0),
+      'ratio of wall': medianRatio(of(list, 'wall'), of(base, 'wall')).toFixed(2),
+      'of CPU': medianRatio(of(list, 'cpu'), of(base, 'cpu')).toFixed(2),
     });
   }
   await warm[Symbol.asyncDispose]();
   await cold[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 }
-
-if (import.meta.main) await benchBrowser();

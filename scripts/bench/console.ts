@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- console`: the list of checks in a real browser, with 1,000 and 10,000 checks that
- * run every minute. Bytes are those of the connections, headers included. Times are wall time of the
- * browser with the control plane beside it: compare them on a quiet machine.
+ * `npm run bench -- console`: the list of checks in a real browser, with 1,000 and 10,000 checks (or CONSOLE_CHECKS)
+ * that run every minute. Bytes are those of the connections, headers included. Times are wall time of the browser
+ * with the control plane beside it: compare them on a quiet machine.
  */
 import { createServer, connect, type AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,85 +9,54 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { startTestControlPlane, type TestControlPlane } from '../../test/support/control-plane.ts';
 import { FakeAgent, resultOf } from '../../test/support/fake-agent.ts';
 import { launchBrowser } from '../../test/support/found-browser.ts';
-import { median } from './process-cost.ts';
+import { repeat, type Bench } from './load.ts';
+import { median, ms, show } from './measure.ts';
 
 const location = 'eu-west-1';
 const idleMs = 60_000;
-const runEveryMs = 60_000;
-const creatorsAtOnce = 4;
 
 /** Counts what the browser receives and sends. */
-class CountingProxy implements Disposable {
-  readonly #server;
-  received = 0;
-  sent = 0;
-
-  private constructor(port: number) {
-    this.#server = createServer((browser) => {
-      const server = connect(port, '127.0.0.1');
-      for (const socket of [browser, server])
-        socket.setNoDelay().on('error', () => socket.destroy());
-      browser.on('data', (bytes) => (this.sent += bytes.length));
-      server.on('data', (bytes) => (this.received += bytes.length));
-      browser.pipe(server).pipe(browser);
-    });
-  }
-
-  static async open(url: string): Promise<CountingProxy> {
-    const proxy = new CountingProxy(Number(new URL(url).port));
-    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
-    return proxy;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  [Symbol.dispose](): void {
-    this.#server.close();
-  }
+async function openCountingProxy(url: string) {
+  const bytes = { received: 0, sent: 0 };
+  const server = createServer((browser) => {
+    const upstream = connect(Number(new URL(url).port), '127.0.0.1');
+    for (const socket of [browser, upstream])
+      socket.setNoDelay().on('error', () => socket.destroy());
+    browser.on('data', (chunk) => (bytes.sent += chunk.length));
+    upstream.on('data', (chunk) => (bytes.received += chunk.length));
+    browser.pipe(upstream).pipe(browser);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    ...{ bytes, url: `http://127.0.0.1:${port}` },
+    [Symbol.dispose]: () => void server.close(),
+  };
 }
 
 async function createChecks(cp: TestControlPlane, amount: number): Promise<string[]> {
   const ids: string[] = [];
-  let next = 0;
-  const create = async (): Promise<void> => {
-    while (next < amount) {
-      const index = next;
-      next += 1;
-      const { body } = await cp.api('POST', '/v1/checks/url', {
-        name: `Check ${index} of team ${index % 17}`,
-        locations: [location],
-        frequency: 1,
-        tags: [`team-${index % 17}`, 'production'],
-        request: { url: `https://host-${index}.example/` },
-      });
-      ids.push((body as { id: string }).id);
-    }
-  };
-  await Promise.all(Array.from({ length: creatorsAtOnce }, create));
+  await repeat(amount, async (index) => {
+    const { body } = await cp.api('POST', '/v1/checks/url', {
+      ...{ name: `Check ${index} of team ${index % 17}`, locations: [location], frequency: 1 },
+      tags: [`team-${index % 17}`, 'production'],
+      request: { url: `https://host-${index}.example/` },
+    });
+    ids.push((body as { id: string }).id);
+  });
   return ids;
 }
 
 function submit(agent: FakeAgent, ids: readonly string[]): Promise<unknown> {
   const at = Date.now();
-  return agent.submit(
-    ...ids.map((id) =>
-      resultOf(id, {
-        ...{ startedAt: at - 40, stoppedAt: at, scheduledFor: at - (at % 1_000) },
-        responseTime: 20 + (at % 100),
-      }),
-    ),
-  );
+  const times = { startedAt: at - 40, stoppedAt: at, scheduledFor: at - (at % 1_000) };
+  const responseTime = 20 + (at % 100);
+  return agent.submit(...ids.map((id) => resultOf(id, { ...times, responseTime })));
 }
 
 /** Results of all checks, spread over a minute, until it is stopped. */
-async function keepRunning(
-  agent: FakeAgent,
-  ids: readonly string[],
-  signal: AbortSignal,
-): Promise<void> {
-  const perSecond = Math.ceil((ids.length * 1_000) / runEveryMs);
+async function keepRunning(agent: FakeAgent, ids: readonly string[], signal: AbortSignal) {
+  const perSecond = Math.ceil(ids.length / 60);
   for (let from = 0; !signal.aborted; from = (from + perSecond) % ids.length) {
     const at = Date.now();
     await submit(agent, ids.slice(from, from + perSecond));
@@ -103,72 +72,54 @@ const observer = `
     if (window.awaited && !marks.seen && document.body.innerText.includes(awaited)) marks.seen = Date.now();
   }).observe(document, { childList: true, subtree: true, characterData: true });`;
 
-interface Opened {
-  paint: number;
-  usable: number;
-}
-
 /** A browser of its own that has signed in; its cache is empty. */
 async function signedIn(browser: Browser, url: string, key: string): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   await context.addInitScript(observer);
-  await context.request.post(`${url}/console/session`, {
-    headers: { 'x-console': '1' },
-    data: { key },
-  });
+  const headers = { 'x-console': '1' };
+  await context.request.post(`${url}/console/session`, { headers, data: { key } });
   return context;
 }
 
-async function openList(page: Page, url: string): Promise<Opened> {
+async function openList(page: Page, url: string) {
   await page.goto('about:blank');
   await page.goto(`${url}/console/#/checks`);
   await page.locator('table.checks tbody th a').first().waitFor();
-  return page.evaluate<Opened>(`({
+  return page.evaluate<{ paint: number; usable: number }>(`({
     paint: performance.getEntriesByName('first-contentful-paint')[0].startTime,
     usable: marks.row,
   })`);
 }
 
-/** Time until the list shows what was searched, painted. */
-async function filterMs(page: Page, text: string): Promise<number> {
-  return page.evaluate<number>(`new Promise((resolve) => {
-    const input = document.querySelector('input[type=search]');
-    const table = document.querySelector('table.checks');
-    const before = table?.getAttribute('aria-rowcount');
+/** Time from what a script does until another one is true and painted. */
+const paintedMs = (page: Page, does: string, isSo: string): Promise<number> =>
+  page.evaluate<number>(`new Promise((resolve) => {
+    const rows = () => document.querySelector('table.checks')?.getAttribute('aria-rowcount');
+    const before = rows();
     const begun = performance.now();
-    input.value = ${JSON.stringify(text)};
-    input.dispatchEvent(new Event('input', { bubbles: true }));
+    ${does};
     const look = () => {
-      const now = document.querySelector('table.checks')?.getAttribute('aria-rowcount');
-      if (now === before) return requestAnimationFrame(look);
-      requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - begun)));
-    };
-    look();
-  })`);
-}
-
-/** Time until rows are painted where the page was scrolled to. */
-async function scrollMs(page: Page, share: number): Promise<number> {
-  return page.evaluate<number>(`new Promise((resolve) => {
-    const begun = performance.now();
-    scrollTo(0, document.documentElement.scrollHeight * ${share});
-    const look = () => {
-      const row = document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest('tr');
-      if (!row?.hasAttribute('aria-rowindex')) return requestAnimationFrame(look);
+      if (!(${isSo})) return requestAnimationFrame(look);
       requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - begun)));
     };
     requestAnimationFrame(look);
   })`);
-}
 
-async function timesOf(page: Page): Promise<{ filter: number[]; scroll: number[] }> {
-  const times = { filter: [] as number[], scroll: [] as number[] };
-  for (const text of ['9', 'team 3', '', 'team-16', 'nine', '12', '']) {
-    times.filter.push(await filterMs(page, text));
-  }
-  for (const share of [0.5, 0.1, 0.9, 0.3, 0.7, 0]) times.scroll.push(await scrollMs(page, share));
-  return times;
-}
+const filterMs = (page: Page, text: string): Promise<number> =>
+  paintedMs(
+    page,
+    `const input = document.querySelector('input[type=search]');
+     input.value = ${JSON.stringify(text)};
+     input.dispatchEvent(new Event('input', { bubbles: true }))`,
+    'rows() !== before',
+  );
+
+const scrollMs = (page: Page, share: number): Promise<number> =>
+  paintedMs(
+    page,
+    `scrollTo(0, document.documentElement.scrollHeight * ${share})`,
+    `document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest('tr')?.hasAttribute('aria-rowindex')`,
+  );
 
 /** What a colleague's change takes until it is seen. */
 async function seenMs(cp: TestControlPlane, page: Page, id: string): Promise<number> {
@@ -191,57 +142,59 @@ async function benchList(browser: Browser, amount: number, rounds: number): Prom
   await agent.checkIn();
   const ids = await createChecks(cp, amount);
   for (let from = 0; from < amount; from += 100) await submit(agent, ids.slice(from, from + 100));
-  using proxy = await CountingProxy.open(cp.url);
-  const openings: Opened[] = [];
-  const bytes = { whole: [] as number[], again: [] as number[] };
+  using proxy = await openCountingProxy(cp.url);
+  const { bytes, url } = proxy;
+  const found: Record<'paint' | 'usable' | 'whole' | 'again', number[]> = {
+    ...{ paint: [], usable: [], whole: [], again: [] },
+  };
   for (let round = 0; round < rounds; round += 1) {
-    await using context = await signedIn(browser, proxy.url, cp.apiKey);
+    await using context = await signedIn(browser, url, cp.apiKey);
     const page = await context.newPage();
-    const before = proxy.received;
-    openings.push(await openList(page, proxy.url));
-    await pause(2_000);
-    const opened = proxy.received;
-    bytes.whole.push(opened - before);
-    // The files of the console are kept by the browser.
-    await openList(page, proxy.url);
-    await pause(2_000);
-    bytes.again.push(proxy.received - opened);
+    // The second time the files of the console are kept by the browser.
+    for (const way of ['whole', 'again'] as const) {
+      const before = bytes.received;
+      const { paint, usable } = await openList(page, url);
+      await pause(2_000);
+      found[way].push(bytes.received - before);
+      if (way === 'again') continue;
+      found.paint.push(paint);
+      found.usable.push(usable);
+    }
   }
-  await using context = await signedIn(browser, proxy.url, cp.apiKey);
+  await using context = await signedIn(browser, url, cp.apiKey);
   const page = await context.newPage();
-  await openList(page, proxy.url);
-  const { filter, scroll } = await timesOf(page);
-  const seen = [];
+  await openList(page, url);
+  const [filter, scroll, seen]: [number[], number[], number[]] = [[], [], []];
+  const texts = ['9', 'team 3', '', 'team-16', 'nine', '12', ''];
+  for (const text of texts) filter.push(await filterMs(page, text));
+  for (const share of [0.5, 0.1, 0.9, 0.3, 0.7, 0]) scroll.push(await scrollMs(page, share));
   for (let round = 0; round < rounds; round += 1) seen.push(await seenMs(cp, page, ids[0] ?? ''));
   const stop = new AbortController();
   const running = keepRunning(agent, ids, stop.signal);
-  await openList(page, proxy.url);
+  await openList(page, url);
   await pause(5_000);
-  const before = { received: proxy.received, sent: proxy.sent };
+  const before = { ...bytes };
   await pause(idleMs);
-  const idle = { received: proxy.received - before.received, sent: proxy.sent - before.sent };
+  const kb = (count: number): string => `${(count / 1_000).toFixed(1)} KB`;
+  const idle = { received: bytes.received - before.received, sent: bytes.sent - before.sent };
   stop.abort();
   await running;
-  const kb = (count: number): string => `${(count / 1_000).toFixed(1)} KB`;
-  const ms = (times: readonly number[]): string =>
-    `${median(times).toFixed(0)} ms (at most ${Math.max(...times).toFixed(0)})`;
-  console.log(`console, ${amount} checks that run every minute`);
-  console.log(`  first paint          ${ms(openings.map(({ paint }) => paint))}`);
-  console.log(`  usable               ${ms(openings.map(({ usable }) => usable))}`);
-  const again = median(bytes.again);
-  console.log(`  received for files   ${kb(median(bytes.whole) - again)}, for data ${kb(again)}`);
-  console.log(`  an idle minute       ${kb(idle.received)} received, ${kb(idle.sent)} sent`);
-  console.log(`  filter, painted      ${ms(filter)}`);
-  console.log(`  scroll, painted      ${ms(scroll)}`);
-  console.log(`  a colleague's change ${ms(seen)} until it is seen`);
+  const again = median(found.again);
+  show(`console, ${amount} checks`, {
+    'first paint': ms(median(found.paint), 0),
+    usable: ms(median(found.usable), 0),
+    files: kb(median(found.whole) - again),
+    data: kb(again),
+    'received in an idle minute': kb(idle.received),
+    'sent in it': kb(idle.sent),
+    'filter, painted': ms(median(filter), 0),
+    'scroll, painted': ms(median(scroll), 0),
+    "a colleague's change, seen": ms(median(seen), 0),
+  });
 }
 
-export async function benchConsole({ rounds }: { rounds: number }): Promise<void> {
+export async function benchConsole({ rounds }: Bench): Promise<void> {
   const amounts = (process.env['CONSOLE_CHECKS'] ?? '1000,10000').split(',').map(Number);
-  const browser = await launchBrowser();
-  try {
-    for (const amount of amounts) await benchList(browser, amount, rounds);
-  } finally {
-    await browser.close();
-  }
+  await using browser = await launchBrowser();
+  for (const amount of amounts) await benchList(browser, amount, rounds);
 }

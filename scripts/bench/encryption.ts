@@ -8,62 +8,42 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createKeyFile } from '@monitor/shared/encryption/encryption.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
-import { openLoad, type Load, type Ports } from './load.ts';
-import { median, quantile, treeCpuMs } from './process-cost.ts';
-import { show } from './show.ts';
+import { openLoad, type Bench } from './load.ts';
+import { median, ms, show, treeCpuMs } from './measure.ts';
 
 /** Linux counts CPU in hundredths of a second: some thousand results make that small. */
 const windowMs = 30_000;
 /** Both must have compiled what they run often. */
 const settleMs = 45_000;
-const checksEach = 600;
+const checks = 600;
 
-interface Installation extends Load {
-  controlPlane: number;
-}
-
-async function open(system: System, url: string, publicKey: string | null): Promise<Installation> {
+async function open(system: System, name: string, url: string, publicKey: string | null) {
+  const resultEncryptionKeys = publicKey === null ? [] : [{ name: 'bench', publicKey }];
   const load = await openLoad(system, {
-    ...{ name: new URL(url).pathname === '/' ? 'passing' : 'failing', checks: checksEach },
-    ...{ fields: { request: { url } }, settleMs: 0 },
-    location: { resultEncryptionKeys: publicKey === null ? [] : [{ name: 'bench', publicKey }] },
+    ...{ name, checks, fields: { request: { url } }, settleMs: 0 },
+    location: { resultEncryptionKeys },
   });
-  return { ...load, controlPlane: system.controlPlane.child.pid ?? 0 };
+  const pids = [load.pid, system.controlPlane.child.pid ?? 0];
+  const soFar = async () => ({
+    cpuMs: pids.map(treeCpuMs),
+    results: await load.metric('monitor_agent_submissions_total'),
+  });
+  return { ...load, soFar };
 }
 
-const costOf = async ({ pid, controlPlane, metric }: Installation) => ({
-  agentMs: treeCpuMs(pid),
-  controlPlaneMs: treeCpuMs(controlPlane),
-  results: await metric('monitor_agent_submissions_total'),
-});
-
-type Figure = 'agentMs' | 'controlPlaneMs';
-
-/** CPU per result over a window, in ms. */
-async function costsOver(
-  installations: readonly Installation[],
-): Promise<Record<Figure, number>[]> {
-  const before = await Promise.all(installations.map(costOf));
+/** CPU per result over a window, in ms: of the agent, the control plane, and both. */
+async function costsOver(installations: readonly Awaited<ReturnType<typeof open>>[]) {
+  const before = await Promise.all(installations.map(({ soFar }) => soFar()));
   await pause(windowMs);
-  const now = await Promise.all(installations.map(costOf));
-  return now.map(({ results, agentMs, controlPlaneMs }, index) => {
-    const from = before[index] ?? { results: 0, agentMs: 0, controlPlaneMs: 0 };
-    const made = results - from.results;
-    return {
-      agentMs: (agentMs - from.agentMs) / made,
-      controlPlaneMs: (controlPlaneMs - from.controlPlaneMs) / made,
-    };
+  const now = await Promise.all(installations.map(({ soFar }) => soFar()));
+  return now.map(({ results, cpuMs }, index) => {
+    const from = before[index] ?? { results: 0, cpuMs: [] };
+    const each = cpuMs.map((ms, at) => (ms - (from.cpuMs[at] ?? 0)) / (results - from.results));
+    return [...each, each.reduce((sum, one) => sum + one, 0)];
   });
 }
 
-/** CPU per result of both installations over the same windows. */
-export async function benchEncryption({
-  rounds,
-  ports,
-}: {
-  rounds: number;
-  ports: Ports;
-}): Promise<void> {
+export async function benchEncryption({ rounds, ports }: Bench): Promise<void> {
   const { publicKey } = await createKeyFile(null);
   using folder = temporaryFolder();
   const start = (name: string): Promise<System> => {
@@ -73,36 +53,26 @@ export async function benchEncryption({
   };
   await using readable = await start('readable');
   await using encrypting = await start('encrypting');
-  for (const [what, path] of [
-    ['passing', '/'],
-    ['failing', '/missing'],
-  ] as const) {
+  for (const [what, path] of Object.entries({ passing: '/', failing: '/missing' })) {
     const url = `http://127.0.0.1:${ports.http}${path}`;
-    const installations = [await open(readable, url, null), await open(encrypting, url, publicKey)];
+    const installations = [
+      await open(readable, what, url, null),
+      await open(encrypting, what, url, publicKey),
+    ];
     await pause(settleMs);
-    const pairs: { readable: number; encrypted: number }[][] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      const [plain, encrypted] = await costsOver(installations);
-      const pairOf = (figure: Figure) => ({
-        readable: plain?.[figure] ?? Number.NaN,
-        encrypted: encrypted?.[figure] ?? Number.NaN,
-      });
-      const [agent, controlPlane] = [pairOf('agentMs'), pairOf('controlPlaneMs')];
-      const both = {
-        readable: agent.readable + controlPlane.readable,
-        encrypted: agent.encrypted + controlPlane.encrypted,
-      };
-      pairs.push([agent, controlPlane, both]);
-    }
-    for (const [index, name] of ['agent', 'control plane', 'both'].entries()) {
-      const ofName = pairs.flatMap((round) => round[index] ?? []);
-      const ratios = ofName.map((pair) => pair.encrypted / pair.readable);
+    const pairs: number[][][] = [];
+    for (let round = 0; round < rounds; round += 1) pairs.push(await costsOver(installations));
+    for (const [at, name] of ['agent', 'control plane', 'both'].entries()) {
+      const [plain = [], encrypted = []] = [0, 1].map((side) =>
+        pairs.map((pair) => pair[side]?.[at] ?? Number.NaN),
+      );
+      const ratios = encrypted.map((cost, round) => cost / (plain[round] ?? Number.NaN));
       show(`encryption, ${what} URL check, ${name}`, {
-        readable: `${median(ofName.map((pair) => pair.readable)).toFixed(3)} ms`,
-        encrypted: `${median(ofName.map((pair) => pair.encrypted)).toFixed(3)} ms`,
+        readable: ms(median(plain), 3),
+        encrypted: ms(median(encrypted), 3),
         ratio: median(ratios).toFixed(3),
         from: Math.min(...ratios).toFixed(3),
-        to: quantile(ratios, 1).toFixed(3),
+        to: Math.max(...ratios).toFixed(3),
       });
     }
     for (const one of installations) await one.agent.kill9();

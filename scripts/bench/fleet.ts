@@ -1,175 +1,128 @@
 /**
- * A fleet in one location: simulated agents that speak the real protocol over HTTP, so many checks,
- * and one or more replicas without affinity. Shows when each check has one holder after the last
- * agent joined, and what a check-in without news costs the control plane.
+ * `npm run bench -- fleet`: many agents in one location, on both engines: when each check has one holder after the
+ * last of them joined, what a check-in without news costs, and when an agent at one replica hears of a check that
+ * was made at another. The agents speak the real protocol.
  */
-import { execFileSync } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { sql, type Kysely } from 'kysely';
+import SqliteDatabase from 'better-sqlite3';
 import { Agent, request } from 'undici';
-import type { CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
-import type { Database } from '../../control-plane/db/tables.ts';
-import { openDatabase } from '../../control-plane/db/open.ts';
-import { openPostgres } from '../../control-plane/db/postgres.ts';
+import {
+  checkIn,
+  protocolHeader,
+  protocolVersion,
+  type CheckInAnswer,
+} from '@monitor/shared/contract/agent-protocol.ts';
 import { checkInOf } from '../../test/support/fake-agent.ts';
-import { freePort, Program, surroundings } from '../../proof/program.ts';
-import { callApi } from '../../proof/api.ts';
-import { controlPlaneProgram } from '../../test/support/programs.ts';
-import { temporaryFolder } from '../../test/support/system.ts';
+import { freePort } from '../../proof/program.ts';
+import { System, temporaryFolder } from '../../test/support/system.ts';
 import { startPostgres, type PostgresServer } from '../cluster/postgres.ts';
-import { treeCpuMs } from './process-cost.ts';
+import { repeat, type Bench } from './load.ts';
+import { median, ms, quantile, show, treeCpuMs } from './measure.ts';
 
-export const location = 'eu-west-1';
-const pollMs = 20_000;
+export const location = 'fleet';
 /** One holder per check for so long: later answers change nothing. */
 const quietMs = 10_000;
 const dispatcher = new Agent({ connections: null, pipelining: 1, connect: { timeout: 60_000 } });
+
 export interface World extends AsyncDisposable {
+  system: System;
   /** Of each replica. */
   urls: string[];
   pids: number[];
-  apiKey: string;
   locationKey: string;
-  db: Kysely<Database>;
   /** Null on SQLite. */
   server: PostgresServer | null;
+  /** Runs a statement on the database. */
+  run(statement: string): Promise<unknown>;
 }
 
-export interface WorldOptions {
-  isOnPostgres: boolean;
-  replicas?: number;
-  settings?: Readonly<Record<string, string>>;
-}
-
-/** Starts control planes on an empty, durable database, with a location. */
-export async function startWorld({
-  isOnPostgres,
-  replicas = 1,
-  settings: given = {},
-}: WorldOptions): Promise<World> {
-  const stack = new AsyncDisposableStack();
+/** Replicas on an empty, durable database, with a location. */
+export async function startWorld(engine: 'SQLite' | 'PostgreSQL', replicas = 1): Promise<World> {
+  await using stack = new AsyncDisposableStack();
   const folder = stack.use(temporaryFolder());
-  const settings: Record<string, string> = {
-    REQUESTS_PER_MINUTE: '0',
-    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-    ...given,
-  };
-  const server = isOnPostgres ? stack.use(await startPostgres({ isDurable: true })) : null;
-  if (server !== null) {
-    await server.query('create database fleet');
-    settings['DATABASE_URL'] = server.url('fleet');
-    settings['ARTIFACTS_DIR'] = join(folder.path, 'artifacts');
-    settings['ARTIFACTS_SHARED'] = 'true';
-    settings['PUBLIC_URL'] = 'http://127.0.0.1';
-  } else settings['DATABASE_FILE'] = join(folder.path, 'control-plane.db');
-  // The program makes the database: it may be that of another version.
-  const keyOf = (...words: string[]): string => {
-    const command = [controlPlaneProgram, 'keys', ...words, '--json'];
-    const env = { ...surroundings(), ...settings };
-    const made = execFileSync(process.execPath, command, { env, encoding: 'utf8' });
-    return (JSON.parse(made) as { rawKey: string }).rawKey;
-  };
-  const apiKey = keyOf('create', '--name', 'bench');
-  const locationKey = keyOf('create-location', '--location', location);
-  const db = isOnPostgres
-    ? openPostgres({
-        url: settings['DATABASE_URL'] ?? '',
-        connections: 2,
-        isPrepared: true,
-        applicationName: 'bench',
-      })
-    : openDatabase(settings['DATABASE_FILE'] ?? '');
-  stack.defer(() => db.destroy());
-  const urls: string[] = [];
-  const pids: number[] = [];
-  for (let replica = 0; replica < replicas; replica += 1) {
+  const server = engine === 'SQLite' ? null : stack.use(await startPostgres({ isDurable: true }));
+  await server?.query('create database fleet');
+  const system = stack.use(
+    await System.start(folder.path, {
+      ...{ CHECK_RESPONSES: 'false', ENCRYPTION_KEY: randomBytes(32).toString('base64') },
+      ...(server !== null && {
+        ...{ DATABASE_URL: server.url('fleet'), DATABASE_FILE: '', PUBLIC_URL: 'http://127.0.0.1' },
+        ...{ ARTIFACTS_DIR: join(folder.path, 'artifacts'), ARTIFACTS_SHARED: 'true' },
+      }),
+    }),
+  );
+  const programs = [system.controlPlane];
+  const urls = [system.baseUrl];
+  while (programs.length < replicas) {
     const port = await freePort();
-    const program = new Program([controlPlaneProgram, 'serve'], {
-      ...settings,
-      PORT: String(port),
-    });
-    stack.use(program);
-    await program.log('serving');
+    programs.push(await system.startReplica(port));
     urls.push(`http://127.0.0.1:${port}`);
-    pids.push(program.child.pid ?? 0);
   }
+  const opened = stack.move();
   return {
-    ...{ urls, pids, apiKey, locationKey, db, server },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    ...{ system, urls, server, locationKey: await system.makeLocation(location) },
+    pids: programs.map(({ child }) => child.pid ?? 0),
+    async run(statement) {
+      if (server !== null) return server.query(statement, 'fleet');
+      using db = Object.assign(new SqliteDatabase(system.databaseFile, { timeout: 60_000 }), {
+        [Symbol.dispose]: () => void db.close(),
+      });
+      return db.exec(statement);
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
-/** Makes URL checks in the location, eight at a time; gives their ids. */
+/** Makes URL checks in the location; gives their ids. */
 export async function makeChecks(
-  { urls, apiKey }: Pick<World, 'urls' | 'apiKey'>,
+  { system }: World,
   count: number,
   fields: Readonly<Record<string, unknown>> = { frequency: 10 },
 ): Promise<string[]> {
-  const [baseUrl = ''] = urls;
   const ids: string[] = [];
-  let left = count;
-  const make = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1;
-      const { id } = await callApi<{ id: string }>({ baseUrl, apiKey }, 'POST', '/v1/checks/url', {
-        name: `check ${left}`,
-        locations: [location],
-        request: { url: 'http://127.0.0.1/' },
-        ...fields,
-      });
-      ids.push(id);
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, make));
+  await repeat(count, async (index) => {
+    const made = { name: `check ${index}`, privateLocations: [location], ...fields };
+    ids.push((await system.createUrlCheck('http://127.0.0.1/', made)).id);
+  });
   return ids;
 }
 
 /** Checks that ran before: first runs are no part of this. */
 async function makeSettledChecks(world: World, count: number): Promise<void> {
   await makeChecks(world, count);
-  const { db } = world;
-  await sql`update check_statuses set last_started_at = ${Date.now() + 60_000}`.execute(db);
+  await world.run(`update check_statuses set last_started_at = ${Date.now() + 60_000}`);
 }
 
-type Reached = Pick<World, 'urls' | 'locationKey'>;
-
-export class SimulatedAgent {
+class SimulatedAgent {
   readonly id = randomUUID();
-  readonly #world: Reached;
+  readonly #url: string;
+  readonly #key: string;
   readonly holds = new Set<string>();
   snapshot: string | null = null;
   answers = 0;
-  #turn = 0;
 
-  constructor(world: Reached) {
-    this.#world = world;
+  constructor({ urls, locationKey }: World) {
+    this.#url = urls.at(-1) ?? '';
+    this.#key = locationKey;
   }
 
-  /** One check-in, at another replica each time. */
   async checkIn(waitMs: number): Promise<void> {
-    const { urls, locationKey } = this.#world;
-    const url = urls[(this.#turn += 1) % urls.length] ?? '';
-    const body = checkInOf(
-      {
-        ...{ agentId: this.id, protocol: 2, snapshot: this.snapshot },
-        waitMs: this.snapshot === null ? 0 : waitMs,
-        clock: { sentAt: Date.now(), offsetMs: 0 },
-      },
-      ['URL'],
-    );
-    const { statusCode, body: stream } = await request(`${url}/v1/agent/check-in`, {
-      method: 'POST',
-      dispatcher,
+    const facts = {
+      ...{ agentId: this.id, protocol: protocolVersion, snapshot: this.snapshot },
+      waitMs: this.snapshot === null ? 0 : waitMs,
+      clock: { sentAt: Date.now(), offsetMs: 0 },
+    };
+    const { statusCode, body } = await request(this.#url + checkIn.path, {
+      ...{ method: checkIn.method, dispatcher, body: JSON.stringify(checkInOf(facts, ['URL'])) },
       headers: {
-        authorization: `Bearer ${locationKey}`,
+        authorization: `Bearer ${this.#key}`,
         'content-type': 'application/json',
-        'agent-protocol': '2',
+        [protocolHeader]: String(protocolVersion),
       },
-      body: JSON.stringify(body),
     });
-    const text = await stream.text();
+    const text = await body.text();
     if (statusCode !== 200) throw new Error(`${statusCode} ${text.slice(0, 200)}`);
     const answer = JSON.parse(text) as CheckInAnswer;
     if (answer.full) this.holds.clear();
@@ -182,7 +135,7 @@ export class SimulatedAgent {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.checkIn(pollMs);
+        await this.checkIn(20_000);
       } catch {
         this.snapshot = null;
         await pause(1_000);
@@ -198,73 +151,94 @@ function isSettled(agents: readonly SimulatedAgent[], checks: number): boolean {
   return isHeard && held.length === checks && new Set(held).size === checks;
 }
 
-export interface Fleet {
-  agentCount: number;
-  checks: number;
-  joinSeconds: number;
-  isOnPostgres: boolean;
-}
-
-/** From the last join until a fleet has settled; null for one that does not within three minutes. */
-export async function settle({
-  agentCount,
-  checks,
-  joinSeconds,
-  isOnPostgres,
-}: Fleet): Promise<number | null> {
-  await using world = await startWorld({ isOnPostgres });
+/** From the last join of a thousand agents until they have settled, in ms; infinite where they do not. */
+async function settle(world: World, checks: number): Promise<number> {
   await makeSettledChecks(world, checks);
   const stopping = new AbortController();
   const agents: SimulatedAgent[] = [];
-  const begunAt = performance.now();
-  for (let index = 0; index < agentCount; index += 1) {
+  for (let index = 0; index < 1_000; index += 1) {
     const agent = new SimulatedAgent(world);
     agents.push(agent);
     void agent.run(stopping.signal);
-    const dueMs = ((index + 1) * joinSeconds * 1000) / agentCount;
-    const waitMs = dueMs - (performance.now() - begunAt);
-    if (waitMs > 0) await pause(waitMs);
+    await pause(10);
   }
   const joinedAt = performance.now();
   let settledAt: number | null = null;
-  for (;;) {
-    const now = performance.now();
+  for (let now = joinedAt; now - joinedAt < 180_000; now = performance.now()) {
     if (!isSettled(agents, checks)) settledAt = null;
     else settledAt ??= now;
-    if (now - joinedAt > 180_000 || (settledAt !== null && now - settledAt > quietMs)) break;
+    if (settledAt !== null && now - settledAt > quietMs) break;
     await pause(100);
   }
   stopping.abort();
-  return settledAt === null ? null : settledAt - joinedAt;
+  return (settledAt ?? Infinity) - joinedAt;
 }
 
-/** Agents that know a number of checks, and the world that they check in to. */
-export async function openCheckIns(
-  stack: AsyncDisposableStack,
-  { agentCount, checks, isOnPostgres }: Pick<Fleet, 'agentCount' | 'checks' | 'isOnPostgres'>,
-): Promise<() => Promise<number>> {
-  const world = stack.use(await startWorld({ isOnPostgres }));
+/** CPU in ms of a check-in that finds nothing new, on eight connections. */
+async function cpuOfCheckIn(world: World, checks: number): Promise<number> {
   await makeSettledChecks(world, checks);
-  const agents = Array.from({ length: agentCount }, () => new SimulatedAgent(world));
+  const agents = Array.from({ length: 8 }, () => new SimulatedAgent(world));
   // The first ones bring checks and their first jobs.
   for (let round = 0; round < 3 + checks / 50; round += 1) {
     for (const agent of agents) await agent.checkIn(0);
   }
-  return () => cpuOfCheckIn(world, agents);
-}
-
-/** CPU in ms of a check-in that finds nothing new, one after the other on eight connections. */
-async function cpuOfCheckIn(world: World, agents: readonly SimulatedAgent[]): Promise<number> {
   const [pid = 0] = world.pids;
-  let left = 2_000;
-  const cpuBefore = treeCpuMs(pid);
+  const before = treeCpuMs(pid);
   await Promise.all(
-    agents.slice(0, 8).map(async (agent) => {
-      while (left > 0) {
-        left -= 1;
-        await agent.checkIn(0);
-      }
+    agents.map(async (agent) => {
+      for (let made = 0; made < 500; made += 1) await agent.checkIn(0);
     }),
   );
-  return (treeCpuMs(pid) - cpuBefore) / 2_000;
+  return (treeCpuMs(pid) - before) / 4_000;
+}
+
+/** From the request at one replica until the agent that waits at the other one has the check. */
+async function latencies(world: World, samples: number): Promise<number[]> {
+  const agent = new SimulatedAgent(world);
+  const stopping = new AbortController();
+  const running = agent.run(stopping.signal);
+  while (agent.answers < 2) {
+    await makeChecks(world, 1);
+    await pause(1_000);
+  }
+  const found: number[] = [];
+  for (let sample = 0; sample < samples; sample += 1) {
+    // What is read every second is met at any moment of it.
+    await pause(Math.random() * 1_000);
+    const madeAt = performance.now();
+    const [id = ''] = await makeChecks(world, 1);
+    while (!agent.holds.has(id)) await pause(1);
+    found.push(performance.now() - madeAt);
+  }
+  stopping.abort();
+  await world[Symbol.asyncDispose]();
+  await running;
+  return found;
+}
+
+export async function benchFleet({ rounds }: Bench): Promise<void> {
+  for (const engine of ['SQLite', 'PostgreSQL'] as const) {
+    const costs: Record<number, number[]> = { 100: [], 1600: [] };
+    for (let round = 0; round < rounds; round += 1) {
+      for (const [checks, list] of Object.entries(costs)) {
+        await using world = await startWorld(engine);
+        list.push(await cpuOfCheckIn(world, Number(checks)));
+      }
+    }
+    for (const [checks, list] of Object.entries(costs)) {
+      show(`${engine}, check-in without news`, {
+        [`CPU with ${checks} checks in the location`]: ms(median(list)),
+      });
+    }
+    await using world = await startWorld(engine);
+    show(`${engine}, 1,000 agents join`, {
+      'one holder for each of 10,000 checks after': ms(await settle(world, 10_000), 0),
+    });
+  }
+  await using world = await startWorld('PostgreSQL', 2);
+  const found = await latencies(world, 33 * rounds);
+  show('made at one replica', {
+    'heard at another, p50': ms(quantile(found, 0.5), 0),
+    p99: ms(quantile(found, 0.99), 0),
+  });
 }

@@ -1,146 +1,100 @@
 /**
- * Hands in results as fast as the control plane takes them. Arguments: base URL, location key,
- * location, check ids, batches, connections, instant of the first slot, results per batch. The checks
- * have a slot every ten seconds. Prints results per second, all acknowledged durably.
+ * `npm run bench -- ingest`: results per second that are durable, and CPU of the control planes and of PostgreSQL
+ * per result, the sums of analytics included: on both engines, and by three replicas on one PostgreSQL behind a
+ * balancer. The server shares the cores.
  */
-import { randomUUID } from 'node:crypto';
-import { Agent, request } from 'undici';
-import {
-  checkIn,
-  protocolHeader,
-  protocolVersion,
-} from '@monitor/shared/contract/agent-protocol.ts';
-import { scheduleOf, slotAtOrAfter } from '@monitor/shared/domain/frequency.ts';
-import { RunIds } from '../../agent/worker/run-ids.ts';
-import { checkInOf } from '../../test/support/fake-agent.ts';
+import { execFile } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { startBalancer } from '../../proof/balancer.ts';
+import { location, makeChecks, startWorld, type World } from './fleet.ts';
+import type { Bench } from './load.ts';
+import { inTurns, median, medianRatio, show, treeCpuMs } from './measure.ts';
 
-const [url = '', key = '', location = '', checkIdsText = '', batchesText = '', ...rest] =
-  process.argv.slice(2);
-const [connectionsText = '', beginText = '', batchSizeText = '500'] = rest;
-const checkIds = checkIdsText.split(',');
-const batchSize = Number(batchSizeText);
-const dispatcher = new Agent({ connections: Number(connectionsText) });
-const agentId = randomUUID();
+const dayMs = 86_400_000;
+/** Sums are added every two seconds. */
+const sumsWithinMs = 6_000;
 
-const headers = {
-  authorization: `Bearer ${key}`,
-  'content-type': 'application/json',
-  [protocolHeader]: String(protocolVersion),
-};
-const checkedIn = await request(url + checkIn.path, {
-  method: checkIn.method,
-  dispatcher,
-  headers,
-  body: JSON.stringify({ ...checkInOf({ agentId }), protocol: protocolVersion }),
-});
-const ids = new RunIds();
-ids.use(((await checkedIn.body.json()) as { idKey: string }).idKey);
-
-const everyMs = 10_000;
-const places = checkIds.map((checkId) => {
-  const schedule = scheduleOf({ checkId, frequency: 0, frequencyOffset: everyMs / 1000 });
-  return { checkId, slot: slotAtOrAfter(schedule, Number(beginText)) };
-});
-let turn = 0;
-
-/** The next slot of the next check. */
-function nextRun(): { id: string; runId: string; checkId: string; scheduledFor: number } {
-  const place = places[turn % places.length];
-  if (place === undefined) throw new Error('no check is named');
-  turn += 1;
-  const { checkId, slot: scheduledFor } = place;
-  place.slot += everyMs;
-  const runId = ids.ofSlot({ checkId, location, scheduledFor });
-  return { id: ids.ofAttempt(runId, 1), runId, checkId, scheduledFor };
+interface Target extends Omit<World, 'urls'> {
+  url: string;
+  checkIds: readonly string[];
 }
 
-function batch(): string {
-  const now = Date.now();
-  const items = Array.from({ length: batchSize }, () => ({
-    kind: 'result',
-    ...nextRun(),
-    checkRevision: 1,
-    checkType: 'URL',
-    name: 'bench',
-    slotLocation: location,
-    runLocation: location,
-    jobId: null,
-    attempt: 1,
-    resultType: 'FINAL',
-    retryElsewhere: null,
-    startedAt: now,
-    stoppedAt: now + 12,
-    responseTime: 12,
-    hasFailures: false,
-    hasErrors: false,
-    isDegraded: false,
-    overMaxResponseTime: false,
-    underLoad: false,
-    epoch: 1,
-    apiCheckResult: {
-      assertions: [
-        {
-          order: 0,
-          source: 'STATUS_CODE',
-          comparison: 'EQUALS',
-          property: '',
-          target: 200,
-          regex: null,
-          actual: 200,
-        },
-      ],
-      request: {
-        method: 'GET',
-        url: 'http://127.0.0.1/',
-        data: '',
-        headers: { host: '127.0.0.1' },
-        params: {},
-      },
-      response: {
-        status: 200,
-        statusText: 'OK',
-        headers: { date: new Date(now).toUTCString(), connection: 'close', 'content-length': '2' },
-        timings: { socket: 0.1, lookup: 0.2, connect: 0.5, response: 11.2, end: 12.1 },
-        timingPhases: {
-          wait: 0.1,
-          dns: 0.1,
-          tcp: 0.3,
-          firstByte: 10.7,
-          download: 0.9,
-          total: 12.1,
-        },
-      },
-      requestError: null,
-      jobLog: { setup: [], request: [], teardown: [] },
-      jobAssets: null,
-      pcapDataUrl: null,
-    },
-  }));
-  return JSON.stringify({ agentId, items });
+/** Makes checks that have had slots for a month. */
+async function openTarget(world: World, url = world.urls[0] ?? ''): Promise<Target> {
+  const checkIds = await makeChecks(world, 200, { frequency: 0, frequencyOffset: 10 });
+  await world.run(`update schedule_periods set starts_at = starts_at - ${29 * dayMs}`);
+  return { ...world, checkIds, url };
 }
 
-async function send(body: string): Promise<void> {
-  const response = await request(`${url}/v1/agent/results`, {
-    method: 'POST',
-    dispatcher,
-    headers,
-    body,
-  });
-  const text = await response.body.text();
-  if (response.statusCode !== 200 || text.includes('"refused"')) {
-    throw new Error(`${response.statusCode}: ${text.slice(0, 300)}`);
+/** CPU in ms of the control planes and of PostgreSQL, and what that wrote to its log, so far. */
+async function costOf({ pids, server }: Target) {
+  const bytes = "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as bytes";
+  const [row] = (await server?.query<{ bytes: string }>(bytes)) ?? [];
+  return {
+    controlPlane: pids.reduce((sum, pid) => sum + treeCpuMs(pid), 0),
+    server: server === null ? 0 : treeCpuMs(server.pid()),
+    log: Number(row?.bytes ?? 0),
+  };
+}
+
+/** Each round has slots of its own. */
+let rounds = 0;
+
+/** Hands in results in batches of a size, and waits until they are in the sums. */
+async function measure(target: Target, batchSize: number) {
+  // One by one they take longer, and wait for each other.
+  const [wanted, connections] = batchSize === 1 ? [6_000, 32] : [30_000, 4];
+  const batches = Math.floor(wanted / batchSize);
+  const begin = Date.now() - 28 * dayMs + rounds * (dayMs / 8);
+  rounds += 1;
+  await target.server?.query('checkpoint');
+  const before = await costOf(target);
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...['scripts/bench/submit.ts', target.url, target.locationKey, location],
+    ...[target.checkIds.join(), ...[batches, connections, begin, batchSize].map(String)],
+  ]);
+  await pause(sumsWithinMs);
+  const after = await costOf(target);
+  const results = (batches + 1) * batchSize;
+  return {
+    perSecond: Number(stdout),
+    controlPlane: (1000 * (after.controlPlane - before.controlPlane)) / results,
+    server: (1000 * (after.server - before.server)) / results,
+    log: (after.log - before.log) / results,
+  };
+}
+
+export async function benchIngest({ rounds: times }: Bench): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const open = async (...given: Parameters<typeof startWorld>) =>
+    stack.use(await startWorld(...given));
+  const three = await open('PostgreSQL', 3);
+  const balancer = stack.use(await startBalancer());
+  balancer.leadTo(three.urls.map((url) => Number(new URL(url).port)));
+  const targets = {
+    SQLite: await openTarget(await open('SQLite')),
+    PostgreSQL: await openTarget(await open('PostgreSQL')),
+    '3 replicas': await openTarget(three, balancer.url),
+  };
+  for (const batchSize of [500, 100, 1]) {
+    const ways = Object.fromEntries(
+      Object.entries(targets).map(([name, target]) => [name, () => measure(target, batchSize)]),
+    ) as Record<keyof typeof targets, () => ReturnType<typeof measure>>;
+    const costs = await inTurns(ways, times);
+    const of = (name: keyof typeof targets) => costs[name].map(({ controlPlane }) => controlPlane);
+    for (const name of Object.keys(targets) as (keyof typeof targets)[]) {
+      const middle = (part: 'perSecond' | 'controlPlane' | 'server' | 'log') =>
+        median(costs[name].map((cost) => cost[part])).toFixed(0);
+      show(`${name}, batches of ${batchSize}`, {
+        durable: `${middle('perSecond')} results/s`,
+        'CPU per result': `${middle('controlPlane')} µs`,
+        ...(name !== 'SQLite' && {
+          'of SQLite': medianRatio(of(name), of('SQLite')).toFixed(2),
+          'CPU of the server': `${middle('server')} µs`,
+          'written to its log': `${middle('log')} bytes`,
+        }),
+      });
+    }
   }
 }
-
-await send(batch());
-// Made beforehand: what is measured is the control plane, not the making of results.
-const bodies = Array.from({ length: Number(batchesText) }, batch);
-const total = bodies.length * batchSize;
-const start = performance.now();
-await Promise.all(
-  Array.from({ length: Number(connectionsText) }, async () => {
-    for (let body = bodies.pop(); body !== undefined; body = bodies.pop()) await send(body);
-  }),
-);
-console.log(JSON.stringify({ perSecond: total / ((performance.now() - start) / 1000) }));
-process.exit(0);

@@ -1,67 +1,35 @@
-/** What benchmarks run: checks of each kind with an agent that has settled, and clients of an HTTP server. */
+/** What benchmarks run: checks with an agent that has settled, and clients of an HTTP server. */
 import { setTimeout as pause } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import type { Program } from '../../proof/program.ts';
 import type { System } from '../../test/support/system.ts';
-import { median, treeCpuMs } from './process-cost.ts';
+import { median, ms, treeCpuMs } from './measure.ts';
 
 /** Of the servers in `targets.ts`. */
 export interface Ports {
   http: number;
-  https: number;
   tcp: number;
   dns: number;
 }
 
-export interface Kind {
-  /** Of the exporter's module and of the plain loop, too. */
-  name: 'http' | 'https' | 'tcp' | 'dns' | 'icmp';
-  /** Of the routes of checks. */
-  pathPart: string;
-  request: (ports: Ports) => Record<string, unknown>;
-  extra?: Record<string, unknown>;
-  /** The target as the exporter names it. */
-  target: (ports: Ports) => string;
+/** What every part is given: a system without checks, targets, and how often to measure. */
+export interface Bench {
+  system: System;
+  ports: Ports;
+  rounds: number;
 }
 
-export const kinds: readonly Kind[] = [
-  ...(['http', 'https'] as const).map((name) => {
-    const target = (ports: Ports) => `${name}://127.0.0.1:${ports[name]}/`;
-    return { name, target, pathPart: 'url', request: (ports: Ports) => ({ url: target(ports) }) };
-  }),
-  {
-    name: 'tcp',
-    pathPart: 'tcp',
-    request: ({ tcp }) => ({ hostname: '127.0.0.1', port: tcp }),
-    target: ({ tcp }) => `127.0.0.1:${tcp}`,
-  },
-  {
-    name: 'dns',
-    pathPart: 'dns',
-    request: ({ dns }) => ({
-      ...{ query: 'bench.example', recordType: 'A', nameServer: '127.0.0.1', port: dns },
-    }),
-    extra: { heartbeat: {}, script: '' },
-    target: ({ dns }) => `127.0.0.1:${dns}`,
-  },
-  {
-    name: 'icmp',
-    pathPart: 'icmp',
-    request: () => ({ hostname: '127.0.0.1', pingCount: 1 }),
-    target: () => '127.0.0.1',
-  },
-];
-
-export interface LoadOptions {
+interface LoadOptions {
+  /** Of the private location. */
   name: string;
   checks: number;
   pathPart?: string;
   /** Fields of each check, beside those that all have. */
   fields: Record<string, unknown>;
-  everySeconds?: number;
-  /** Of the location. */
+  /** When the check at a place runs; by default every ten seconds. */
+  scheduleOf?: (index: number) => Record<string, number>;
+  /** Further fields of the location. */
   location?: Record<string, unknown>;
-  environment?: Record<string, string>;
   /** Until the agent is in its schedule and has compiled what it runs often. */
   settleMs: number;
 }
@@ -73,18 +41,28 @@ export interface Load {
   metric: (name: string, labels?: RegExp) => Promise<number>;
 }
 
+/** Does something so many times, some at once. */
+export async function repeat(times: number, work: (index: number) => Promise<unknown>, atOnce = 8) {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < times) await work(next++);
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
+}
+
 /** An agent with so many checks, settled into its schedule. */
 export async function openLoad(system: System, options: LoadOptions): Promise<Load> {
-  const { name, checks, pathPart = 'url', fields, everySeconds = 10, settleMs } = options;
+  const { name, checks, pathPart = 'url', fields, settleMs } = options;
+  const { scheduleOf = () => ({ frequency: 0, frequencyOffset: 10 }) } = options;
   const key = await system.makeLocation(name, options.location);
-  for (let index = 0; index < checks; index += 1) {
-    await system.api('POST', `/v1/checks/${pathPart}`, {
-      ...{ name: `${name} ${index}`, frequency: 0, frequencyOffset: everySeconds },
-      ...{ doubleCheck: false, privateLocations: [name] },
+  await repeat(checks, (index) =>
+    system.api('POST', `/v1/checks/${pathPart}`, {
+      ...{ name: `${name} ${index}`, doubleCheck: false, privateLocations: [name] },
+      ...scheduleOf(index),
       ...fields,
-    });
-  }
-  const agent = system.startAgent(name, key, options.environment);
+    }),
+  );
+  const agent = system.startAgent(name, key);
   const port = Number((await agent.log('agent has started'))['healthPort']);
   await agent.log('checked in');
   await pause(settleMs);
@@ -132,6 +110,6 @@ export const middleOf = (costs: readonly HttpCost[], figure: keyof HttpCost): nu
 /** The columns of a row about answers. */
 export const shownHttp = (costs: readonly HttpCost[]): Record<string, string> => ({
   answered: `${middleOf(costs, 'perSecond').toFixed(0)} req/s`,
-  p99: `${middleOf(costs, 'p99Ms').toFixed(0)} ms`,
-  CPU: `${middleOf(costs, 'cpuMs').toFixed(3)} ms`,
+  p99: ms(middleOf(costs, 'p99Ms'), 0),
+  CPU: ms(middleOf(costs, 'cpuMs'), 3),
 });

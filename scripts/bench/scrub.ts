@@ -6,8 +6,8 @@ import { pipeline } from 'node:stream/promises';
 import { Writable } from 'node:stream';
 import { createScrubber } from '../../agent/scrub/create-scrubber.ts';
 import { temporaryFolder } from '../../test/support/system.ts';
-import { median } from './process-cost.ts';
-import { show } from './show.ts';
+import type { Bench } from './load.ts';
+import { inTurns, median, ownCpuMs, show } from './measure.ts';
 
 const logBytes = 100_000_000;
 const secretCount = 50;
@@ -28,20 +28,14 @@ function logOf(bytes: number, secrets: readonly string[]): Buffer {
   return Buffer.alloc(bytes, part);
 }
 
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-}
-
-/** Best shown as medians: the first round also pays for compiling. */
+/** CPU in ms. The first round also pays for compiling. */
 async function measure(rounds: number, work: () => Promise<void> | void): Promise<number> {
-  const figures: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const start = cpuMs();
+  const once = async (): Promise<number> => {
+    const start = ownCpuMs();
     await work();
-    figures.push(cpuMs() - start);
-  }
-  return median(figures);
+    return ownCpuMs() - start;
+  };
+  return median((await inTurns({ once }, rounds)).once);
 }
 
 const nowhere = (): Writable =>
@@ -51,7 +45,7 @@ const nowhere = (): Writable =>
     },
   });
 
-export async function benchScrub({ rounds }: { rounds: number }): Promise<void> {
+export async function benchScrub({ rounds }: Bench): Promise<void> {
   using folder = temporaryFolder();
   const path = join(folder.path, 'run.log');
   const secrets = Array.from({ length: secretCount }, () => randomBytes(15).toString('base64'));

@@ -2,9 +2,9 @@
  * `npm run bench -- status-page`: a status page of twenty services with ninety days behind them, as many
  * visitors as one core takes: with the page read anew every second, and told that nothing has changed.
  */
-import { System, temporaryFolder } from '../../test/support/system.ts';
-import { measureHttp, shownHttp, type HttpCost } from './load.ts';
-import { show } from './show.ts';
+import type { System } from '../../test/support/system.ts';
+import { measureHttp, shownHttp, type Bench } from './load.ts';
+import { inTurns, show } from './measure.ts';
 
 const hour = 3_600_000;
 
@@ -37,34 +37,23 @@ async function seed(system: System): Promise<string> {
   return '/status/bench';
 }
 
-/** Requests a second, their latency, and what one of them costs and weighs. */
-export async function benchStatusPage({ rounds }: { rounds: number }): Promise<void> {
-  using folder = temporaryFolder();
-  await using system = await System.start(folder.path, { CHECK_RESPONSES: 'false' });
+/** Requests a second, their latency, and what one of them costs. */
+export async function benchStatusPage({ system, rounds }: Bench): Promise<void> {
   const path = await seed(system);
   const pid = system.controlPlane.child.pid ?? 0;
   const url = system.baseUrl + path;
-  const sample = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
-  const plainBytes = (await sample.arrayBuffer()).byteLength;
-  const packed = await fetch(url, { headers: { 'accept-encoding': 'gzip' } });
+  const gzip = { 'accept-encoding': 'gzip' };
+  const packed = await fetch(url, { headers: gzip });
   await packed.arrayBuffer();
-  const etag = packed.headers.get('etag') ?? '';
-  const loads = [
-    { label: 'status page, gzip', path: '', headers: { 'accept-encoding': 'gzip' } },
-    { label: 'status page, plain', path: '', headers: {} },
-    { label: 'status page, unchanged', path: '', headers: { 'if-none-match': etag } },
-    {
-      label: 'summary.json, gzip',
-      path: '/api/v2/summary.json',
-      headers: { 'accept-encoding': 'gzip' },
-    },
-  ];
-  console.log(`page: ${plainBytes} bytes, ${packed.headers.get('content-length')} with gzip`);
-  for (const { label, path: below, headers } of loads) {
-    const costs: HttpCost[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      costs.push(await measureHttp(pid, { url: url + below, headers }));
-    }
+  const unchanged = { 'if-none-match': packed.headers.get('etag') ?? '' };
+  const ways = {
+    'status page, gzip': () => measureHttp(pid, { url, headers: gzip }),
+    'status page, plain': () => measureHttp(pid, { url }),
+    'status page, unchanged': () => measureHttp(pid, { url, headers: unchanged }),
+    'summary.json, gzip': () =>
+      measureHttp(pid, { url: `${url}/api/v2/summary.json`, headers: gzip }),
+  };
+  for (const [label, costs] of Object.entries(await inTurns(ways, rounds))) {
     show(label, shownHttp(costs));
   }
 }

@@ -8,13 +8,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { readOptions } from '../options.ts';
+import { readOptions, untilStopped } from '../options.ts';
 import colors from 'picocolors';
-import type { ApiCall } from '../../proof/api.ts';
 import { openProgress } from '../demo/view.ts';
 import { audit, complaints, type Audit } from './audit.ts';
 import { startCluster, type Cluster } from './start.ts';
-import { makeChecks, makeLocations, openTarget } from './world.ts';
+import { makeChecks, openTarget } from './world.ts';
 
 const replicas = 3;
 const agents = 4;
@@ -79,42 +78,30 @@ async function main(): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      stopping.abort();
-    });
-  }
-  process.stdout.on('error', () => {
-    stopping.abort();
-  });
+  const stopping = untilStopped();
   await using stack = new AsyncDisposableStack();
   const step = openProgress();
   const folder = mkdtempSync(join(tmpdir(), 'monitor-cluster-'));
   const target = stack.use(await openTarget(flapEveryMs));
   const cluster = stack.use(await startCluster({ folder, replicas, port, step }));
-  const api: ApiCall = { baseUrl: cluster.url, apiKey: cluster.apiKey };
+  const { system } = cluster;
   step(`starting ${agents} agents in ${locations.length} locations`);
-  const keys = await makeLocations(api, locations);
+  const keys = await Promise.all(locations.map((name) => system.makeLocation(name)));
   for (let index = 0; index < agents; index += 1) {
-    cluster.startAgent(`agent-${index + 1}`, keys[index % keys.length] ?? '');
+    system.startAgent(`agent-${index + 1}`, keys[index % keys.length] ?? '');
   }
   step(
     `making ${locations.length * checksOfLocation} checks that run every 10 seconds, and a webhook`,
   );
-  await makeChecks(api, {
-    target: target.url,
-    locations,
-    ofLocation: checksOfLocation,
-    everySeconds: 10,
-    flappingOneOf: 10,
+  await makeChecks(system, {
+    ...{ target: target.url, locations, ofLocation: checksOfLocation, everySeconds: 10 },
   });
   console.log(
     [
       '',
       colors.bold(`${replicas} replicas, ${agents} agents and their targets are running.`),
       '',
-      `console    ${cluster.url}/console/   (sign in with ${cluster.apiKey})`,
+      `console    ${system.baseUrl}/console/   (sign in with ${system.apiKey})`,
       `database   ${cluster.postgres.url('monitor')}`,
       `logs       ${folder}`,
       '',
@@ -128,14 +115,10 @@ async function main(): Promise<void> {
     ].join('\n'),
   );
   if (minutes !== Infinity)
-    void pause(minutes * 60_000, undefined, { ref: false }).then(() => {
-      stopping.abort();
-    });
+    void pause(minutes * 60_000, undefined, { ref: false }).then(stopping.stop);
   const chaos = values.chaos ? killAndReplace(cluster, step, stopping.signal) : Promise.resolve(0);
   // It is awaited once everything else has ended.
-  chaos.catch(() => {
-    stopping.abort();
-  });
+  chaos.catch(stopping.stop);
   while (!stopping.signal.aborted) {
     await pause(sayEveryMs, undefined, { signal: stopping.signal }).catch(() => {});
     // Slots of the last seconds are still measured.

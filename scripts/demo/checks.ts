@@ -1,7 +1,7 @@
 /** The checks of the demo, as anybody would create them through the API. */
 import type { TargetPorts } from './targets.ts';
 
-export interface DemoCheck {
+interface DemoCheck {
   /** Of the routes of its type. */
   pathPart: string;
   body: { name: string } & Record<string, unknown>;
@@ -10,8 +10,6 @@ export interface DemoCheck {
 export const demoTag = 'demo';
 export const privateSlug = 'demo-network';
 export const dataCenter = 'eu-central-1';
-/** Everybody is to see what a failure looks like. */
-const onPurposeTag = 'on-purpose';
 export const heartbeatName = 'nightly job (heartbeat)';
 export const browserName = 'shop in a browser';
 export const brokenBrowserName = 'checkout in a browser';
@@ -66,165 +64,85 @@ request.headers['x-signature'] = createHmac('sha256', process.env.SERVICE_SECRET
 
 /** `serviceId` is what the flapping website reports to. */
 export function demoChecks(ports: TargetPorts, serviceId: string): DemoCheck[] {
-  const everyTenSeconds = { frequency: 0, frequencyOffset: 10 };
   const common = {
-    ...everyTenSeconds,
-    tags: [demoTag],
-    privateLocations: [privateSlug],
-    doubleCheck: false,
+    ...{ frequency: 0, frequencyOffset: 10, doubleCheck: false },
+    ...{ tags: [demoTag], privateLocations: [privateSlug] },
   };
-  const website = (path: string) => ({ url: `http://127.0.0.1:${ports.http}${path}` });
+  /** Everybody is to see what a failure looks like. */
+  const onPurpose = { tags: [demoTag, 'on-purpose'] };
+  const everyMinute = { frequency: 1, frequencyOffset: 1 };
+  const site = `http://127.0.0.1:${ports.http}`;
   const scripted = {
-    ...common,
-    frequency: 1,
-    frequencyOffset: 1,
+    ...everyMinute,
     environmentVariables: [
-      { key: 'SHOP_URL', value: website('/shop').url },
+      { key: 'SHOP_URL', value: `${site}/shop` },
       { key: 'SERVICE_SECRET_COUPON', value: 'half-price-4711', secret: true },
     ],
   };
-  const isOk = { source: 'STATUS_CODE', comparison: 'EQUALS', target: '200' };
+  const has = (source: string, target: string, comparison = 'EQUALS', property = '') => ({
+    ...{ source, comparison, target },
+    ...(property === '' ? {} : { property }),
+  });
+  const check = (pathPart: string, name: string, fields: Record<string, unknown>): DemoCheck => ({
+    pathPart,
+    body: { ...common, name, ...fields },
+  });
   return [
-    {
-      pathPart: 'url',
-      body: {
-        ...common,
-        name: 'healthy website',
-        locations: [dataCenter],
-        request: { ...website('/healthy'), assertions: [isOk] },
+    check('url', 'healthy website', {
+      locations: [dataCenter],
+      request: { url: `${site}/healthy`, assertions: [has('STATUS_CODE', '200')] },
+    }),
+    check('url', 'slow website', {
+      ...{ ...onPurpose, degradedResponseTime: 200, maxResponseTime: 2000 },
+      request: { url: `${site}/slow` },
+    }),
+    check('url', 'failing website', {
+      ...onPurpose,
+      retryStrategy: { type: 'FIXED', baseBackoffSeconds: 1, maxRetries: 1 },
+      request: { url: `${site}/failing` },
+    }),
+    check('url', 'flapping website', {
+      ...{ ...onPurpose, request: { url: `${site}/flapping` } },
+      triggerIncident: {
+        ...{ serviceId, severity: 'MAJOR', name: 'The website does not answer' },
+        ...{ description: 'We are looking into it.', notifySubscribers: true },
       },
-    },
-    {
-      pathPart: 'url',
-      body: {
-        ...common,
-        name: 'slow website',
-        tags: [demoTag, onPurposeTag],
-        degradedResponseTime: 200,
-        maxResponseTime: 2000,
-        request: website('/slow'),
+    }),
+    check('tcp', 'echo server', {
+      request: {
+        ...{ hostname: '127.0.0.1', port: ports.tcp, data: 'hello' },
+        assertions: [has('RESPONSE_DATA', 'hello', 'CONTAINS')],
       },
-    },
-    {
-      pathPart: 'url',
-      body: {
-        ...common,
-        name: 'failing website',
-        tags: [demoTag, onPurposeTag],
-        retryStrategy: { type: 'FIXED', baseBackoffSeconds: 1, maxRetries: 1 },
-        request: website('/failing'),
+    }),
+    check('dns', 'name server', {
+      ...{ heartbeat: {}, script: '' },
+      request: {
+        ...{ query: 'shop.demo', recordType: 'A', nameServer: '127.0.0.1', port: ports.dns },
+        assertions: [has('JSON_ANSWER', '192.0.2.10', 'EQUALS', '$.Answer[0].data')],
       },
-    },
-    {
-      pathPart: 'url',
-      body: {
-        ...common,
-        name: 'flapping website',
-        tags: [demoTag, onPurposeTag],
-        request: website('/flapping'),
-        triggerIncident: {
-          serviceId,
-          severity: 'MAJOR',
-          name: 'The website does not answer',
-          description: 'We are looking into it.',
-          notifySubscribers: true,
-        },
+    }),
+    check('icmp', 'loopback ping', { request: { hostname: '127.0.0.1', pingCount: 3 } }),
+    check('traceroute', 'way to the echo server', {
+      ...{ ...everyMinute, request: { url: '127.0.0.1', port: ports.tcp } },
+    }),
+    check('api', 'signed request (API)', {
+      environmentVariables: [
+        { key: 'SERVICE_SECRET_KEY', value: 'a-key-of-the-demo', secret: true },
+      ],
+      localSetupScript: signScript,
+      request: {
+        ...{ url: `${site}/shop/orders`, method: 'POST', bodyType: 'JSON' },
+        body: '{"product": "chair", "note": "{{$UUID}}"}',
+        assertions: [has('STATUS_CODE', '201'), has('JSON_BODY', 'chair', 'EQUALS', '$.product')],
       },
-    },
-    {
-      pathPart: 'tcp',
-      body: {
-        ...common,
-        name: 'echo server',
-        request: {
-          hostname: '127.0.0.1',
-          port: ports.tcp,
-          data: 'hello',
-          assertions: [{ source: 'RESPONSE_DATA', comparison: 'CONTAINS', target: 'hello' }],
-        },
-      },
-    },
-    {
-      pathPart: 'dns',
-      body: {
-        ...common,
-        name: 'name server',
-        heartbeat: {},
-        script: '',
-        request: {
-          query: 'shop.demo',
-          recordType: 'A',
-          nameServer: '127.0.0.1',
-          port: ports.dns,
-          assertions: [
-            {
-              source: 'JSON_ANSWER',
-              property: '$.Answer[0].data',
-              comparison: 'EQUALS',
-              target: '192.0.2.10',
-            },
-          ],
-        },
-      },
-    },
-    {
-      pathPart: 'icmp',
-      body: { ...common, name: 'loopback ping', request: { hostname: '127.0.0.1', pingCount: 3 } },
-    },
-    {
-      pathPart: 'traceroute',
-      body: {
-        ...common,
-        name: 'way to the echo server',
-        ...{ frequency: 1, frequencyOffset: 1 },
-        request: { url: '127.0.0.1', port: ports.tcp },
-      },
-    },
-    {
-      pathPart: 'api',
-      body: {
-        ...common,
-        name: 'signed request (API)',
-        environmentVariables: [
-          { key: 'SERVICE_SECRET_KEY', value: 'a-key-of-the-demo', secret: true },
-        ],
-        localSetupScript: signScript,
-        request: {
-          ...website('/shop/orders'),
-          method: 'POST',
-          bodyType: 'JSON',
-          body: '{"product": "chair", "note": "{{$UUID}}"}',
-          assertions: [
-            { source: 'STATUS_CODE', comparison: 'EQUALS', target: '201' },
-            {
-              source: 'JSON_BODY',
-              property: '$.product',
-              comparison: 'EQUALS',
-              target: 'chair',
-            },
-          ],
-        },
-      },
-    },
-    {
-      pathPart: 'multistep',
-      body: { ...scripted, name: 'order in two steps', script: orderScript },
-    },
-    { pathPart: 'browser', body: { ...scripted, name: browserName, script: shopScript } },
-    {
-      pathPart: 'browser',
-      body: {
-        ...scripted,
-        tags: [demoTag, onPurposeTag],
-        name: brokenBrowserName,
-        script: checkoutScript,
-      },
-    },
+    }),
+    check('multistep', 'order in two steps', { ...scripted, script: orderScript }),
+    check('browser', browserName, { ...scripted, script: shopScript }),
+    check('browser', brokenBrowserName, { ...scripted, ...onPurpose, script: checkoutScript }),
     {
       pathPart: 'heartbeat',
       body: {
-        name: heartbeatName,
-        tags: [demoTag],
+        ...{ name: heartbeatName, tags: [demoTag] },
         heartbeat: { period: 30, periodUnit: 'seconds', grace: 10, graceUnit: 'seconds' },
       },
     },

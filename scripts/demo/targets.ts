@@ -5,8 +5,9 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTcpServer, type Server } from 'node:net';
-import { createSocket } from 'node:dgram';
-import dnsPacket from 'dns-packet';
+import { json } from 'node:stream/consumers';
+import { once } from 'node:events';
+import { openNameServer } from '../../proof/name-server.ts';
 
 export interface TargetPorts {
   http: number;
@@ -58,33 +59,6 @@ const brokenCheckoutPage = `<!doctype html>
   </body>
 </html>`;
 
-function sendPage(response: ServerResponse, html: string): void {
-  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html);
-}
-
-/** Orders, as little of them as the demo needs. */
-class Orders {
-  readonly #orders = new Map<string, unknown>();
-
-  place(request: IncomingMessage, response: ServerResponse): void {
-    readJson(request, (body) => {
-      const id = String(this.#orders.size + 1);
-      const order = { id, ...(body as object) };
-      this.#orders.set(id, order);
-      this.#send(response, 201, order);
-    });
-  }
-
-  show(id: string, response: ServerResponse): void {
-    const order = this.#orders.get(id);
-    this.#send(response, order === undefined ? 404 : 200, order ?? { error: 'no such order' });
-  }
-
-  #send(response: ServerResponse, status: number, value: unknown): void {
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
-  }
-}
-
 /** What the webhook of the demo received. */
 export interface ReceivedAlert {
   type: string;
@@ -99,134 +73,92 @@ export const alertTemplate = `{
   "reason": "{{{CHECK_ERROR_MESSAGE}}}"
 }`;
 
-type OnAlert = (alert: ReceivedAlert) => void;
-
-function readJson(request: IncomingMessage, take: (value: unknown) => void): void {
-  let text = '';
-  request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-  request.on('end', () => {
-    take(JSON.parse(text));
-  });
+interface Answer {
+  status: number;
+  /** A string is a page, or a line; anything else is JSON. */
+  content: unknown;
 }
 
-function answer(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain' }).end(`${text}\n`);
-}
-
-function listen(server: Server, port: number, what: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) => {
-      reject(
-        new Error(
-          `the demo could not open its ${what} on 127.0.0.1:${port} (${cause.message}); stop what uses the port, or set DEMO_TARGET_PORT to the first of three free ports`,
-          { cause },
-        ),
-      );
-    });
-    server.listen(port, '127.0.0.1', resolve);
+/** Opens a server, with the next step in the error when its port is taken. */
+async function open(server: Server, port: number, what: string): Promise<AsyncDisposable> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening').catch((cause: unknown) => {
+    throw new Error(
+      `the demo could not open its ${what} on 127.0.0.1:${port} (${String(cause)}); stop what uses the port, or set DEMO_TARGET_PORT to the first of three free ports`,
+      { cause },
+    );
   });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-  });
-}
-
-async function openWebsite(port: number, onAlert: OnAlert): Promise<AsyncDisposable> {
-  const orders = new Orders();
-  const server = createHttpServer((request, response) => {
-    const order = /^\/shop\/orders\/(\w+)$/.exec(request.url ?? '');
-    if (order !== null) {
-      orders.show(order[1] ?? '', response);
-      return;
-    }
-    switch (request.url) {
-      case '/shop':
-        sendPage(response, shopPage);
-        break;
-      case '/shop/checkout':
-        sendPage(response, brokenCheckoutPage);
-        break;
-      case '/shop/orders':
-        orders.place(request, response);
-        break;
-      case '/alerts':
-        readJson(request, (alert) => {
-          onAlert(alert as ReceivedAlert);
-          answer(response, 200, 'heard');
-        });
-        break;
-      case '/healthy':
-        answer(response, 200, 'all is well');
-        break;
-      case '/slow':
-        setTimeout(() => {
-          answer(response, 200, 'sorry for the wait');
-        }, slowAnswerMs);
-        break;
-      case '/flapping': {
-        const isUp = Math.floor(Date.now() / flapEveryMs) % 2 === 0;
-        answer(response, isUp ? 200 : 503, isUp ? 'up for now' : 'down for now');
-        break;
-      }
-      default:
-        answer(response, 500, 'this one always fails');
-    }
-  });
-  await listen(server, port, 'website');
   return {
     async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await close(server);
+      if ('closeAllConnections' in server) (server.closeAllConnections as () => void)();
+      server.close();
+      await once(server, 'close');
     },
   };
 }
 
-async function openEcho(port: number): Promise<AsyncDisposable> {
-  const server = createTcpServer((socket) => {
-    socket.on('error', () => socket.destroy());
-    socket.pipe(socket);
-  });
-  await listen(server, port, 'echo server');
-  return { [Symbol.asyncDispose]: () => close(server) };
-}
-
-async function openNameServer(port: number): Promise<AsyncDisposable> {
-  const socket = createSocket('udp4');
-  socket.on('message', (message, from) => {
-    const query = dnsPacket.decode(message);
-    const [question] = query.questions ?? [];
-    if (question === undefined) return;
-    const isKnown = question.name === 'shop.demo' && question.type === 'A';
-    const packet = dnsPacket.encode({
-      type: 'response',
-      id: query.id ?? 0,
-      flags: dnsPacket.AUTHORITATIVE_ANSWER | (isKnown ? 0 : 3),
-      questions: [question],
-      answers: isKnown ? [{ type: 'A', name: question.name, ttl: 60, data: '192.0.2.10' }] : [],
-    });
-    socket.send(packet, from.port, from.address);
-  });
-  await new Promise<void>((resolve, reject) => {
-    socket.once('error', reject);
-    socket.bind(port, '127.0.0.1', resolve);
-  });
-  return {
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        socket.close(resolve);
-      }),
+function makeWebsite(onAlert: (alert: ReceivedAlert) => void) {
+  const orders = new Map<string, unknown>();
+  const pages: Record<string, (body: unknown) => Answer | Promise<Answer>> = {
+    '/shop': () => ({ status: 200, content: shopPage }),
+    '/shop/checkout': () => ({ status: 200, content: brokenCheckoutPage }),
+    '/shop/orders': (body) => {
+      const id = String(orders.size + 1);
+      const order = { id, ...(body as object) };
+      orders.set(id, order);
+      return { status: 201, content: order };
+    },
+    '/alerts': (body) => {
+      onAlert(body as ReceivedAlert);
+      return { status: 200, content: 'heard\n' };
+    },
+    '/healthy': () => ({ status: 200, content: 'all is well\n' }),
+    '/slow': async () => {
+      await new Promise((resolve) => setTimeout(resolve, slowAnswerMs));
+      return { status: 200, content: 'sorry for the wait\n' };
+    },
+    '/flapping': () =>
+      Math.floor(Date.now() / flapEveryMs) % 2 === 0
+        ? { status: 200, content: 'up for now\n' }
+        : { status: 503, content: 'down for now\n' },
   };
+  const answerTo = (path: string, body: unknown): Answer | Promise<Answer> => {
+    const id = /^\/shop\/orders\/(\w+)$/.exec(path)?.[1];
+    const order = id === undefined ? undefined : orders.get(id);
+    if (order !== undefined) return { status: 200, content: order };
+    return pages[path]?.(body) ?? { status: 500, content: 'this one always fails\n' };
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = request.method === 'POST' ? await json(request).catch(() => null) : null;
+    const { status, content } = await answerTo(request.url ?? '/', body);
+    const isText = typeof content === 'string';
+    const type = !isText
+      ? 'application/json'
+      : content.startsWith('<')
+        ? 'text/html'
+        : 'text/plain';
+    response.writeHead(status, { 'content-type': `${type}; charset=utf-8` });
+    response.end(isText ? content : JSON.stringify(content));
+  };
+  return createHttpServer((request, response) => void serve(request, response));
 }
 
 /** Opens all targets. Throws with the next step when a port is taken. */
-export async function openTargets(ports: TargetPorts, onAlert: OnAlert): Promise<AsyncDisposable> {
+export async function openTargets(
+  ports: TargetPorts,
+  onAlert: (alert: ReceivedAlert) => void,
+): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
-  stack.use(await openWebsite(ports.http, onAlert));
-  stack.use(await openEcho(ports.tcp));
-  stack.use(await openNameServer(ports.dns));
+  stack.use(await open(makeWebsite(onAlert), ports.http, 'website'));
+  const echo = createTcpServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.pipe(socket);
+  });
+  stack.use(await open(echo, ports.tcp, 'echo server'));
+  const at = { port: ports.dns, address: '127.0.0.1' };
+  const answer = (name: string, give: (isKnown: boolean) => void) => {
+    give(name === 'shop.demo');
+  };
+  stack.use(await openNameServer(answer, at, '192.0.2.10'));
   return stack.move();
 }

@@ -9,8 +9,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { median } from '../bench/process-cost.ts';
-import type { ShownRow } from '../bench/show.ts';
+import { median, type ShownRow } from '../bench/measure.ts';
 import { readJson } from './packages.ts';
 import { installedPrevious, noRelease, previousReleases, type Release } from './previous.ts';
 import { runLogged, StepFailure, type Finding, type ReleaseContext } from './step.ts';
@@ -22,10 +21,10 @@ const manyPairs = 9;
 /** An older program may never do what a benchmark waits for. */
 const partLimitMs = 15 * 60_000;
 
-/** Parts of `npm run bench`, by what they measure; `tasks` counts clicks. */
+/** Parts of `npm run bench`, by what they measure. */
 const parts = {
   programs: [
-    ...['api', 'status-page', 'ingest', 'start', 'http', 'tcp', 'dns', 'icmp'],
+    ...['api', 'status-page', 'ingest', 'fleet', 'start', 'http', 'tcp', 'dns', 'icmp'],
     ...['encryption', 'timing', 'slots'],
   ],
   modules: ['analytics', 'scrub', 'browser', 'console'],
@@ -99,7 +98,7 @@ async function measure(
 /** Why a part says nothing about the older version; null where it does. */
 function obstacleOf(context: ReleaseContext, before: Side, part: string): string | null {
   if (!parts.modules.includes(part)) return null;
-  const files = ['show', part].map((name) => join('scripts', 'bench', `${name}.ts`));
+  const files = ['measure', part].map((name) => join('scripts', 'bench', `${name}.ts`));
   const isSame = files.every((file) => {
     const [old, own] = [before.checkout, context.checkout].map((folder) => join(folder, file));
     return existsSync(old ?? '') && readFileSync(old ?? '').equals(readFileSync(own ?? ''));

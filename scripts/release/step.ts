@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { treePids } from '../bench/process-cost.ts';
+import { treePids } from '../bench/measure.ts';
 
 export interface ReleaseContext {
   version: string;

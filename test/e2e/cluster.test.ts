@@ -6,8 +6,7 @@ import { audit, complaints } from '../../scripts/cluster/audit.ts';
 import { hasPooler, startPooler, type Pooler } from '../../scripts/cluster/pooler.ts';
 import { debianPrograms, type PostgresServer } from '../../scripts/cluster/postgres.ts';
 import { startCluster, type Cluster } from '../../scripts/cluster/start.ts';
-import { makeChecks, makeLocations, openTarget } from '../../scripts/cluster/world.ts';
-import { callApi } from '../../proof/api.ts';
+import { makeChecks, openTarget } from '../../scripts/cluster/world.ts';
 import { FaultProxy } from '../../proof/fault-proxy.ts';
 import { libFaketime, moveClock, type MovedClock } from '../../proof/moved-clock.ts';
 import { inLongTier, isLong, seededRandom, testSeed } from '../support/random.ts';
@@ -34,8 +33,8 @@ function askAllTheTime(cluster: Cluster, signal: AbortSignal) {
   const ask = async (): Promise<void> => {
     while (!signal.aborted) {
       for (const path of ['/v1/check-statuses', '/v1/checks?limit=10', '/v1/check-alerts']) {
-        const response = await fetch(cluster.url + path, {
-          headers: { authorization: `Bearer ${cluster.apiKey}` },
+        const response = await fetch(cluster.system.baseUrl + path, {
+          headers: { authorization: `Bearer ${cluster.system.apiKey}` },
         }).catch((error: unknown) => String(error));
         if (typeof response === 'string') continue;
         const text = await response.text();
@@ -132,32 +131,29 @@ async function endure(
   let server: PostgresServer = cluster.postgres;
   const query = <Row extends object>(text: string): Promise<Row[]> =>
     server.query<Row>(text, 'monitor');
-  const api = { baseUrl: cluster.url, apiKey: cluster.apiKey };
-  const keys = await makeLocations(api, locations);
-  const agents = [0, 1, 2, 3].map((index) =>
-    cluster.startAgent(
-      `agent-${index}`,
-      keys[index % 2] ?? '',
-      clockOf(`agent-${index}`)?.settings,
-    ),
-  );
+  const { system } = cluster;
+  const keys = await Promise.all(locations.map((name) => system.makeLocation(name)));
+  const agents = [0, 1, 2, 3].map((index) => {
+    const name = `agent-${index}`;
+    const program = system.startAgent(name, keys[index % 2] ?? '', clockOf(name)?.settings);
+    return { name, program };
+  });
   const served = `select count(*) as count from agents where gone_at is null`;
   while (Number((await query<{ count: string }>(served))[0]?.count) < agents.length) {
     await pause(250);
   }
-  const checks = await makeChecks(api, {
+  const checks = await makeChecks(system, {
     target: world.url,
     locations,
     ofLocation: checksOfLocation,
     everySeconds: 30,
-    flappingOneOf: 6,
   });
   /** Their pages are always up. */
   const steady = new Set(checks.flatMap(({ id, isFlapping }) => (isFlapping ? [] : [id])));
   const heartbeats: Heartbeat[] = [];
   for (let index = 0; index < 10; index += 1) {
     heartbeats.push(
-      await callApi<Heartbeat>(api, 'POST', '/v1/checks/heartbeat', {
+      await system.api<Heartbeat>('POST', '/v1/checks/heartbeat', {
         name: `job ${index}`,
         heartbeat: { period: 30, periodUnit: 'seconds', grace: 0, graceUnit: 'seconds' },
       }),
@@ -165,7 +161,7 @@ async function endure(
   }
   for (const { heartbeat } of heartbeats) {
     const { pathname } = new URL(heartbeat.pingUrl);
-    assert.ok((await fetch(cluster.url + pathname)).ok);
+    assert.ok((await fetch(system.baseUrl + pathname)).ok);
   }
 
   const stopping = new AbortController();
@@ -305,7 +301,7 @@ async function endure(
   );
   const falseAlerts = alerts.filter((alert) => steady.has(alert.check_id));
   assert.deepEqual(falseAlerts, [], 'alerts about pages that were always up');
-  for (const agent of agents) assert.ok(agent.isRunning(), `${agent.name} has ended`);
+  for (const { name, program } of agents) assert.ok(!program.hasEnded, `${name} has ended`);
 }
 
 test('three replicas whose processes, clocks, links and database fail lose nothing and double nothing', (context) =>

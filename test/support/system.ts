@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { eventually, prepare, System as PlainSystem } from '../../proof/system.ts';
+import { eventually, System as PlainSystem } from '../../proof/system.ts';
 import { agentProgram, controlPlaneProgram } from './programs.ts';
 
 export { eventually, slotsUntil, temporaryFolder, type CheckWire } from '../../proof/system.ts';
@@ -69,11 +69,9 @@ export function queryDatabase<T>(file: string, sql: string): T[] {
 
 export class System extends PlainSystem {
   /** Answers are held against their contract, unless the settings say otherwise. */
-  static async start(folder: string, settings: Record<string, string> = {}): Promise<System> {
+  static start(folder: string, settings: Record<string, string> = {}): Promise<System> {
     const programs = { agent: agentProgram, controlPlane: controlPlaneProgram };
-    const system = new System(...(await prepare(programs, folder, settings)));
-    await system.controlPlane.log('serving');
-    return system;
+    return System.open({ programs, folder, settings: { CHECK_RESPONSES: 'true', ...settings } });
   }
 
   query<T>(sql: string): T[] {

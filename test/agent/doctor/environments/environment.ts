@@ -130,7 +130,7 @@ export class Ground implements AsyncDisposable {
   /** Starts the agent, and resolves when its log and its status say so. */
   async agentSays({ log, status }: NonNullable<Environment['agent']>): Promise<void> {
     const env = { ...this.settings, LOG_FORMAT: 'json' };
-    await using program = new Program(['start'], env, this.#command());
+    await using program = new Program(['start'], env, { before: this.#command() });
     await eventually(
       () => program.lines.some((line) => log.test(line)),
       () => program.lines.join('\n'),
@@ -139,7 +139,7 @@ export class Ground implements AsyncDisposable {
     let said = '';
     await eventually(
       async () => {
-        await using asked = new Program(['status', '--json'], env, this.#command());
+        await using asked = new Program(['status', '--json'], env, { before: this.#command() });
         await asked.exited;
         said = asked.lines.join('\n');
         return status.test(said);
