@@ -6,28 +6,19 @@ import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-window.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { type Fields } from './source-object.ts';
+import { recordsIn, type Fields } from './source-object.ts';
 
 /** Stands for the id of what a reference leads to. */
 const anyUuid = '00000000-0000-4000-8000-000000000000';
 
-interface Acceptance {
-  schema(payload: Fields): z.ZodType | undefined;
-  /** The payload with ids in place of references. */
-  resolved?(payload: Fields): Fields;
-  /** What fields contradict each other. */
-  contradiction?(payload: Fields): string | null;
-}
-
-function resolvedCheck(payload: Fields): Fields {
-  const { checkType: _type, groupId, triggerIncident, ...fields } = payload;
-  return {
-    ...fields,
-    groupId: isFields(groupId) ? 1 : null,
-    ...(isFields(triggerIncident)
-      ? { triggerIncident: { ...triggerIncident, serviceId: anyUuid } }
-      : {}),
-  };
+/** The payload with ids in place of references, and without what tells which body it is. */
+function resolved({ checkType: _type, v: _version, ...payload }: Fields): unknown {
+  return JSON.parse(JSON.stringify(payload), (name: string, value: unknown) => {
+    if (!isFields(value) || !('ref' in value)) return value;
+    // Of the services of a card.
+    const isListed = /^\d+$/.test(name);
+    return isListed ? { id: anyUuid } : name === 'groupId' ? 1 : anyUuid;
+  });
 }
 
 const dayMs = 86_400_000;
@@ -50,64 +41,43 @@ const ownVariable = /^\{\{[A-Z0-9_]+\}\}$/;
 /** Texts of webhooks are templates here, and were none there. */
 function channelContradiction({ type, config }: Fields): string | null {
   if (type !== 'WEBHOOK' || !isFields(config)) return null;
-  const headers = Array.isArray(config['headers']) ? config['headers'].filter(isFields) : [];
-  const isForeign = (text: unknown) =>
-    String(text).includes('{{') && !ownVariable.test(String(text));
-  const found = [
-    ['url', config['url']] as const,
-    ...headers.map((one) => ['headers', one['value']] as const),
-  ].find(([, text]) => isForeign(text));
+  const headers = recordsIn(config['headers']).map(({ value }) => ['headers', value] as const);
+  const [found] = [['url', config['url']] as const, ...headers].filter(([, given]) => {
+    const text = String(given);
+    return text.includes('{{') && !ownVariable.test(text);
+  });
   return found === undefined
     ? null
     : `\`config.${found[0]}\` contains {{, which begins a template here`;
 }
 
-const acceptances: Readonly<Record<string, Acceptance>> = {
-  check: {
-    schema: ({ checkType }) => findCheckType(String(checkType))?.create,
-    resolved: resolvedCheck,
-    contradiction: (payload) => {
-      const found = findCheckType(String(payload['checkType']))?.contradictionIn?.(payload) ?? null;
-      // What takes a while to find is found when the plan is applied.
-      if (found === null || found instanceof Promise) return null;
-      return `\`${found.field}\` ${found.problem}`;
-    },
-  },
-  'check-group': {
-    schema: () => createCheckGroupBody,
-    resolved: ({ v: _version, ...fields }) => fields,
-  },
-  'alert-channel': {
-    schema: () => alertChannelRoutes.createAlertChannel.body,
-    contradiction: channelContradiction,
-  },
-  'maintenance-window': {
-    schema: () => maintenanceWindowRoutes.createMaintenanceWindow.body,
-    contradiction: windowContradiction,
-  },
-  'status-page-service': { schema: () => serviceRoutes.createService.body },
-  'status-page': {
-    schema: () => statusPageRoutes.createStatusPage.body,
-    resolved: (payload) => ({
-      ...payload,
-      cards: (payload['cards'] as { name: string; services: unknown[] }[]).map((card) => ({
-        ...card,
-        services: card.services.map(() => ({ id: anyUuid })),
-      })),
-    }),
-  },
+function checkContradiction(payload: Fields): string | null {
+  const found = findCheckType(String(payload['checkType']))?.contradictionIn?.(payload) ?? null;
+  // What takes a while to find is found when the plan is applied.
+  if (found === null || found instanceof Promise) return null;
+  return `\`${found.field}\` ${found.problem}`;
+}
+
+const contradictions: Readonly<Record<string, (payload: Fields) => string | null>> = {
+  check: checkContradiction,
+  'alert-channel': channelContradiction,
+  'maintenance-window': windowContradiction,
+};
+
+const bodies: Readonly<Record<string, z.ZodType>> = {
+  'check-group': createCheckGroupBody,
+  'alert-channel': alertChannelRoutes.createAlertChannel.body,
+  'maintenance-window': maintenanceWindowRoutes.createMaintenanceWindow.body,
+  'status-page-service': serviceRoutes.createService.body,
+  'status-page': statusPageRoutes.createStatusPage.body,
 };
 
 /** Why the API would refuse a resource; null when it would not. Values are never named. */
 export function refusalOf(type: string, payload: Fields): string | null {
-  const acceptance = acceptances[type];
-  if (acceptance === undefined) return null;
-  const parsed = acceptance.schema(payload)?.safeParse(acceptance.resolved?.(payload) ?? payload);
-  const issue = parsed?.error?.issues[0];
-  if (issue !== undefined) {
-    const problem =
-      issue.code === 'custom' || /^must /.test(issue.message) ? issue.message : 'is not accepted';
-    return `\`${issue.path.join('.')}\` ${problem}`;
-  }
-  return acceptance.contradiction?.(payload) ?? null;
+  const body =
+    type === 'check' ? findCheckType(String(payload['checkType']))?.create : bodies[type];
+  const issue = body?.safeParse(resolved(payload)).error?.issues[0];
+  if (issue === undefined) return contradictions[type]?.(payload) ?? null;
+  const isPlain = issue.code === 'custom' || /^must /.test(issue.message);
+  return `\`${issue.path.join('.')}\` ${isPlain ? issue.message : 'is not accepted'}`;
 }

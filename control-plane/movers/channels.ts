@@ -2,17 +2,13 @@
 import { ref, type Entry, type Plan, type Ref } from './plan.ts';
 import type { SourceObject } from './source-object.ts';
 
-interface ChannelPreferences {
-  sendFailure?: boolean;
+export interface ChannelBody {
+  type: string;
+  config: Record<string, unknown>;
   sendRecovery?: boolean;
   sslExpiry?: boolean;
   sslExpiryThreshold?: number;
   autoSubscribe?: boolean;
-}
-
-export interface ChannelBody extends ChannelPreferences {
-  type: string;
-  config: Record<string, unknown>;
 }
 
 /** A channel of the source, with its logical id. */
@@ -92,10 +88,9 @@ export function notCarriedKeys(
   keys: readonly string[],
   why: string,
 ): void {
-  const given = keys.filter((key) => config.has(key));
+  const given = keys.filter((key) => config.has(key)).map((key) => `\`${key}\``);
   config.skip(...keys);
-  if (given.length === 0) return;
-  entry.notCarried(`${given.map((key) => `\`${key}\``).join(', ')}: ${why}`);
+  if (given.length > 0) entry.notCarried(`${given.join(', ')}: ${why}`);
 }
 
 export const ofMailServer = 'mail is sent through the mail server of this installation';

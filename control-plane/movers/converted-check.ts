@@ -2,23 +2,23 @@
 import { hostAndPort } from '@monitor/shared/contract/checks/check-type.ts';
 import type { StartTls } from '@monitor/shared/contract/checks/ssl.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
+import { assertion } from './decide/assertion.ts';
 import { runBased } from './decide/retries.ts';
 import { assertionsFor, type CodeAssertions, type CodeRange } from './decide/status-codes.ts';
 import { ref, type CommonFields, type Entry, type Plan, type Ref, type Resource } from './plan.ts';
-import { textOf, type Fields } from './source-object.ts';
+import { lookUp, textOf, type Fields } from './source-object.ts';
 
 /** What an object of a source becomes, without the fields that all checks have. */
 export interface ConvertedCheck {
   checkType: string;
-  /** The longest response time of its type, in milliseconds; null where there is no limit. */
-  ceiling: number | null;
   fields: Record<string, unknown>;
   /** The server whose certificate decides too; absent without TLS. */
   server?: TlsServer;
 }
 
-/** Longest response times per check type, in milliseconds. */
-export const ceilings = { HTTP: 30_000, TCP: 5_000, DNS: 5_000, GRPC: 60_000 } as const;
+const ceilings = { URL: 30_000, API: 30_000, SSL: 30_000, TCP: 5_000, DNS: 5_000, GRPC: 60_000 };
+/** The longest response time of a type, in milliseconds; null where there is no limit. */
+export const ceilingOf = (checkType: string): number | null => lookUp(ceilings, checkType) ?? null;
 
 interface CheckSettings extends CommonFields {
   /** Seconds between runs there. */
@@ -45,7 +45,8 @@ export function addCheck(
   settings: CheckSettings,
 ): Resource['payload'] {
   const { seconds, timeout, timeoutField, retryStrategy, alertSettings, locations } = settings;
-  const { checkType, ceiling, fields } = made;
+  const { checkType, fields } = made;
+  const ceiling = ceilingOf(checkType);
   if (ceiling === null && timeoutField) {
     entry.notCarried(`\`${timeoutField}\`: these checks have their own time limit`);
   }
@@ -93,12 +94,8 @@ export function addressOf(text: string): { host: string; port: number | null } |
 export const withoutLogin = (address: string, instead = ''): string =>
   address.replace(/^([a-z]+:\/\/)?[^/@\s]*@/i, `$1${instead}`);
 
-/** Host and port of an address; null, with a line, without a host, or without a port where one is needed. */
-export function placeFor(
-  entry: Entry,
-  text: string,
-  defaultPort: number | null = null,
-): { hostname: string; port: number } | null {
+/** Host and port of an address. */
+export function placeFor(entry: Entry, text: string, defaultPort: number | null = null): Place {
   const address = addressOf(text);
   const port = address?.port ?? defaultPort;
   if (address !== null && port !== null) return { hostname: address.host, port };
@@ -111,20 +108,18 @@ export function familyFor(host: string, wanted: IpFamily): IpFamily {
   return host.includes(':') ? 'IPv6' : wanted;
 }
 
-export function tcpCheck(request: {
+interface Place {
   hostname: string;
   port: number;
-  startTls?: StartTls;
-  data?: string;
-  ipFamily: IpFamily;
-  assertions: readonly unknown[];
-}): ConvertedCheck {
-  const ipFamily = familyFor(request.hostname, request.ipFamily);
-  return {
-    checkType: 'TCP',
-    ceiling: ceilings.TCP,
-    fields: { request: { ...request, ipFamily } },
-  };
+}
+
+export function tcpCheck(
+  place: Place,
+  ipFamily: IpFamily,
+  more: { startTls?: StartTls; data?: string; assertions?: readonly unknown[] } = {},
+): ConvertedCheck {
+  const reach = { ...place, ipFamily: familyFor(place.hostname, ipFamily) };
+  return { checkType: 'TCP', fields: { request: { ...reach, assertions: [], ...more } } };
 }
 
 /** One reply is enough to be up. */
@@ -136,7 +131,6 @@ export function icmpCheck(
 ): ConvertedCheck {
   return {
     checkType: 'ICMP',
-    ceiling: null,
     fields: {
       degradedPacketLossThreshold: null,
       maxPacketLossThreshold: 100,
@@ -146,9 +140,7 @@ export function icmpCheck(
 }
 
 /** A server that speaks TLS. */
-export interface TlsServer {
-  hostname: string;
-  port: number;
+export interface TlsServer extends Place {
   /** Null for the host name. */
   serverName: string | null;
   skipChainValidation: boolean;
@@ -173,13 +165,10 @@ export function sslCheck(
   days: number | null,
   assertions: readonly unknown[] = [],
 ): ConvertedCheck {
-  const isOutdated = {
-    ...{ source: 'CERTIFICATE', property: 'daysUntilExpiry', comparison: 'GREATER_THAN' },
-    target: String((days ?? 0) - 1),
-  };
+  const where = { property: 'daysUntilExpiry' };
+  const isOutdated = assertion('CERTIFICATE', 'GREATER_THAN', (days ?? 0) - 1, where);
   return {
     checkType: 'SSL',
-    ceiling: ceilings.HTTP,
     fields: {
       request: {
         sslConfig: {
@@ -214,7 +203,7 @@ export function addCertificateCheck(
   );
   const made = sslCheck(server, 'IPv4', days);
   const payload = addCheck(plan, entry, logicalId, made, {
-    ...{ ...common, seconds: certificateFrequency * 60, timeout: ceilings.HTTP / 1000 },
+    ...{ ...common, seconds: certificateFrequency * 60, timeout: ceilings.SSL / 1000 },
     alertSettings: runBased(1),
   });
   // It is switched off with its source, not for what keeps another check of it from running.
@@ -224,14 +213,14 @@ export function addCertificateCheck(
 
 /** A call by the health checking protocol, or of a method. */
 export function grpcCheck(
-  { hostname, port }: { hostname: string; port: number },
+  { hostname, port }: Place,
   grpcConfig: Record<string, unknown>,
   settings: { skipSSL: boolean; ipFamily: IpFamily; assertions: readonly unknown[] },
 ): ConvertedCheck {
   const { skipSSL, ipFamily, assertions } = settings;
   const server = { hostname, port, serverName: null, skipChainValidation: skipSSL };
   return {
-    ...{ checkType: 'GRPC', ceiling: ceilings.GRPC },
+    checkType: 'GRPC',
     fields: {
       request: {
         ...{ url: hostname, port, ipFamily: familyFor(hostname, ipFamily), skipSSL },
@@ -254,12 +243,13 @@ export const needsClientCertificate = (fields: string, more = ''): string =>
 
 /** A job that pings: period and grace in seconds. */
 export const heartbeat = (period: number, grace: number, more: Fields = {}): ConvertedCheck => ({
-  ...{ checkType: 'HEARTBEAT', ceiling: null },
+  checkType: 'HEARTBEAT',
   fields: {
     heartbeat: { period, periodUnit: 'seconds', grace, graceUnit: 'seconds', ...more },
   },
 });
 
-export function dnsCheck(request: Record<string, unknown>): ConvertedCheck {
-  return { checkType: 'DNS', ceiling: ceilings.DNS, fields: { request } };
-}
+export const dnsCheck = (request: Fields): ConvertedCheck => ({
+  checkType: 'DNS',
+  fields: { request },
+});

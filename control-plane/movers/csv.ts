@@ -5,9 +5,9 @@ import { assertion, type Assertion } from './decide/assertion.ts';
 import { confirmationFor } from './decide/retries.ts';
 import { goDuration } from './decide/go-duration.ts';
 import { parseCodeRange, type CodeRange } from './decide/status-codes.ts';
-import { httpCheck } from './http-request.ts';
+import { httpCheck, typeByStart } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
-import { slug, type Entry, type Plan } from './plan.ts';
+import { attempt, slug, type Entry, type Plan } from './plan.ts';
 import { lookUp, SourceObject } from './source-object.ts';
 
 const columns = [
@@ -29,9 +29,8 @@ function secondsOf(row: SourceObject, column: string, otherwise: number): number
   return seconds;
 }
 
-function isOn(row: SourceObject, column: string): boolean {
-  return ['true', 'yes', '1', 'on'].includes(row.text(column).toLowerCase());
-}
+const isOn = (row: SourceObject, column: string) =>
+  ['true', 'yes', '1', 'on'].includes(row.text(column).toLowerCase());
 
 function accepted(row: SourceObject, entry: Entry): readonly Assertion[] {
   const text = row.text('status_codes');
@@ -52,42 +51,39 @@ function headersOf(row: SourceObject): [string, string][] {
   });
 }
 
-type Kind = (row: SourceObject, entry: Entry) => make.ConvertedCheck | null;
+type Kind = (row: SourceObject, entry: Entry) => make.ConvertedCheck;
 
 const http: Kind = (row, entry) => {
-  const keywords = [
-    ['keyword', 'CONTAINS'] as const,
-    ['keyword_absent', 'NOT_CONTAINS'] as const,
-  ].flatMap(([column, comparison]) => {
+  const keyword = (column: string, comparison: string) => {
     const target = entry.guardTemplate(`\`${column}\``, row.text(column));
     return target === '' ? [] : [assertion('TEXT_BODY', comparison, target)];
-  });
+  };
   const body = row.text('body');
-  const username = row.text('username');
-  const password = row.text('password');
+  const [username, password] = [row.text('username'), row.text('password')];
   return httpCheck(entry, {
     url: row.text('target'),
     method: row.text('method'),
     headers: headersOf(row),
     body,
-    bodyType: /^\s*[[{]/.test(body) ? 'JSON' : 'RAW',
-    basicAuth: username === '' && password === '' ? null : { username, password },
+    bodyType: typeByStart(body),
+    basicAuth: username + password === '' ? null : { username, password },
     followRedirects: isOn(row, 'follow_redirects'),
     skipSSL: isOn(row, 'skip_tls'),
     ipFamily: ipFamilyOf(row),
-    assertions: [...accepted(row, entry), ...keywords],
+    assertions: [
+      ...accepted(row, entry),
+      ...keyword('keyword', 'CONTAINS'),
+      ...keyword('keyword_absent', 'NOT_CONTAINS'),
+    ],
   });
 };
 
-function ipFamilyOf(row: SourceObject): 'IPv4' | 'IPv6' {
-  return /6$/.test(row.text('ip_family')) ? 'IPv6' : 'IPv4';
-}
+const ipFamilyOf = (row: SourceObject) => (/6$/.test(row.text('ip_family')) ? 'IPv6' : 'IPv4');
 
 const tcp: Kind = (row) => {
   const address = make.addressOf(row.text('target'));
   if (address?.port == null) throw new SourceError('`target` is not `host:port`');
-  const { host: hostname, port } = address;
-  return make.tcpCheck({ hostname, port, ipFamily: ipFamilyOf(row), assertions: [] });
+  return make.tcpCheck({ hostname: address.host, port: address.port }, ipFamilyOf(row));
 };
 
 const icmp: Kind = (row) => {
@@ -127,12 +123,8 @@ function convertRow(plan: Plan, row: SourceObject): void {
   const entry = plan.entry('row', id, name);
   const type = typeOf(row);
   const kind = lookUp(kinds, type);
-  if (kind === undefined) {
-    entry.nothing(`type \`${type}\` has no counterpart`);
-    return;
-  }
+  if (kind === undefined) return entry.nothing(`type \`${type}\` has no counterpart`);
   const made = kind(row, entry);
-  if (made === null) return;
   const interval = secondsOf(row, 'interval', 60);
   const delay = secondsOf(row, 'retry_delay', 60);
   const confirmed = confirmationFor(row.number('retries'), delay, interval);
@@ -146,10 +138,9 @@ function convertRow(plan: Plan, row: SourceObject): void {
     groupId: plan.group(row.text('group')),
   };
   for (const column of row.unread()) {
+    const isKnown = columns.includes(column);
     entry.notCarried(
-      columns.includes(column)
-        ? `\`${column}\` has no effect on this type`
-        : `column \`${column}\` is not known`,
+      isKnown ? `\`${column}\` has no effect on this type` : `column \`${column}\` is not known`,
     );
   }
   const logicalId = `row-${id}`;
@@ -184,7 +175,8 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
       try {
         // An empty cell is a column that is not there.
         const given = Object.entries(row).filter(([, cell]) => cell !== '');
-        convertRow(plan, new SourceObject(Object.fromEntries(given), rowDefaults));
+        const source = new SourceObject(Object.fromEntries(given), rowDefaults);
+        attempt(() => convertRow(plan, source));
       } catch (error) {
         if (!(error instanceof SourceError)) throw error;
         throw new SourceError(`${file.path}, row ${index + 1} below the header: ${error.message}`);
@@ -195,7 +187,6 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
 
 export const csv: Mover = {
   title: 'CSV',
-  takes: 'a table with a header line',
   recognises: (files) => files.some(isCsv),
   reads: isCsv,
   convert,

@@ -81,15 +81,10 @@ export class FilledVariables {
     const logicalId = this.#named(resource.logicalId, '');
     const of: Resource = { ...resource, logicalId };
     const payload = this.#walk(of, resource.payload, []) as Resource['payload'];
-    const usesSecret = JSON.stringify(payload) !== JSON.stringify(resource.payload);
     // A URL monitor has no templates; an API check does what it does.
-    const isUrl =
-      usesSecret && payload['checkType'] === 'URL' && this.#hasMark(resource, 'request');
-    return { ...of, payload: isUrl ? { ...payload, checkType: 'API' } : payload };
-  }
-
-  #hasMark({ payload }: Resource, field: string): boolean {
-    return JSON.stringify(payload[field] ?? null).search(marks) !== -1;
+    const hasMark = JSON.stringify(resource.payload['request'] ?? null).search(marks) !== -1;
+    if (payload['checkType'] === 'URL' && hasMark) payload['checkType'] = 'API';
+    return { ...of, payload };
   }
 
   #walk(of: Resource, value: unknown, path: readonly string[]): unknown {
@@ -98,49 +93,42 @@ export class FilledVariables {
       return value.map((each, at) => this.#walk(of, each, [...path, String(at)]));
     }
     if (!isFields(value)) return value;
-    const entries = Object.entries(value).map(([name, each]) => [
-      ...[this.#named(name), this.#walk(of, each, [...path, name])],
-    ]);
-    return Object.fromEntries(entries) as unknown;
+    const walked = (name: string) => this.#walk(of, value[name], [...path, name]);
+    return Object.fromEntries(
+      Object.keys(value).map((name) => [this.#named(name), walked(name)]),
+    ) as unknown;
   }
 
   #text({ type, logicalId, payload }: Resource, text: string, path: readonly string[]): string {
     const place = path.join('.');
-    const { checkType } = payload;
-    const isSecret =
-      type === 'check' && (checkType === 'API' || checkType === 'URL') && inRequest.test(place);
+    const isWeb = payload['checkType'] === 'API' || payload['checkType'] === 'URL';
+    const isSecret = type === 'check' && isWeb && inRequest.test(place);
     // Settings of a channel are encrypted, and hidden from those who may only read.
     const isChannel = type === 'alert-channel' && path[0] === 'config';
     const isReference = path.at(-1) === 'ref';
     return text.replace(marks, (_mark, index) => {
       const { name, value } = this.#at(index);
+      const what = `The environment variable ${name}`;
       if (isReference) return name;
-      if (isSecret) return this.#secret(name, value);
+      if (isSecret) {
+        const prefix = variablePrefix(this.#plan.project);
+        const key = this.#plan.keepSecret(prefix + name.toUpperCase(), value);
+        this.#plan.say('SECRET', `${what} is stored as the secret variable ${key}.`);
+        return `{{${key}}}`;
+      }
       if (isChannel) {
-        this.#plan.say('SECRET', `The environment variable ${name} is stored in ${logicalId}.`);
+        this.#plan.say('SECRET', `${what} is stored in ${logicalId}.`);
         return value;
       }
       if (['name', 'tags', 'description'].includes(path[0] ?? '')) {
-        this.#plan.say(
-          'CHANGED',
-          `The environment variable ${name} stands in text that people read, and is not filled in there.`,
+        const how = 'stands in text that people read, and is not filled in there.';
+        this.#plan.say('CHANGED', `${what} ${how}`);
+      } else {
+        this.#plan.need(
+          `the value of the environment variable ${name} in the file itself, since \`${place}\` of ${logicalId} cannot hold a secret`,
         );
-        return `$${name}`;
       }
-      this.#plan.need(
-        `the value of the environment variable ${name} in the file itself, since \`${place}\` of ${logicalId} cannot hold a secret`,
-      );
       return `$${name}`;
     });
-  }
-
-  #secret(name: string, value: string): string {
-    const prefix = variablePrefix(this.#plan.project);
-    const key = this.#plan.keepSecret(prefix + name.toUpperCase(), value);
-    this.#plan.say(
-      'SECRET',
-      `The environment variable ${name} is stored as the secret variable ${key}.`,
-    );
-    return `{{${key}}}`;
   }
 }

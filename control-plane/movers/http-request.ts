@@ -1,25 +1,31 @@
 /** The request of an HTTP check: a URL monitor where that is enough, else an API check. */
+import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { guardedHeaders } from './channels.ts';
-import { ceilings, familyFor, type ConvertedCheck } from './converted-check.ts';
+import { familyFor, type ConvertedCheck } from './converted-check.ts';
 import type { Entry } from './plan.ts';
+import type { Fields } from './source-object.ts';
+
+type Headers = readonly (readonly [name: string, value: string])[];
 
 export interface HttpParts {
   url: string;
   method: string;
-  headers: readonly (readonly [name: string, value: string])[];
+  headers: Headers;
   body: string;
-  bodyType: 'JSON' | 'FORM' | 'RAW' | 'GRAPHQL' | 'NONE';
-  basicAuth: { username: string; password: string } | null;
+  bodyType: 'JSON' | 'FORM' | 'RAW' | 'GRAPHQL';
+  basicAuth?: { username: string; password: string } | null;
   followRedirects: boolean;
-  skipSSL: boolean;
+  skipSSL?: boolean;
   /** Absent for HTTP/1.1. */
   httpVersion?: 'HTTP/2';
-  ipFamily: 'IPv4' | 'IPv6';
-  assertions: readonly Record<string, unknown>[];
+  ipFamily?: IpFamily;
+  assertions: readonly Fields[];
 }
 
 const methods = ['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH', 'OPTIONS'];
 const maxHeaders = 100;
+
+export const isWebAddress = (url: string) => /^https?:\/\/\S/i.test(url) && URL.canParse(url);
 
 function decoded(text: string): string {
   try {
@@ -29,74 +35,53 @@ function decoded(text: string): string {
   }
 }
 
+/** The type of a body by how it begins, and by the header that is sent with it. */
+export const typeByStart = (body: string): 'JSON' | 'RAW' =>
+  /^\s*[[{]/.test(body) ? 'JSON' : 'RAW';
+export const typeByHeader = (headers: Headers): 'JSON' | 'RAW' =>
+  headers.some((header) => /^content-type,.*json/is.test(header.join())) ? 'JSON' : 'RAW';
+
 /** Credentials in a URL become basic authentication. */
-function withoutCredentials(url: string): { url: string; username: string; password: string } {
-  if (!URL.canParse(url)) return { url, username: '', password: '' };
+function withoutCredentials(url: string): [url: string, auth: HttpParts['basicAuth']] {
+  if (!URL.canParse(url)) return [url, null];
   const parsed = new URL(url);
-  const { username, password } = parsed;
-  if (username === '' && password === '') return { url, username, password };
+  const [username, password] = [decoded(parsed.username), decoded(parsed.password)];
+  if (username + password === '') return [url, null];
   parsed.username = '';
   parsed.password = '';
-  return { url: parsed.href, username: decoded(username), password: decoded(password) };
+  return [parsed.href, { username, password }];
 }
 
-/** A check over HTTP. */
-export interface HttpCheck extends ConvertedCheck {
-  checkType: 'URL' | 'API';
-  fields: { request: Record<string, unknown> };
-}
-
-/**
- * Null, with a line in the report, for a request that cannot exist here. Credentials belong to `owner`: what several
- * checks share is stored once.
- */
-export function httpCheck(entry: Entry, parts: HttpParts, owner = entry): HttpCheck | null {
+/** Credentials belong to `owner`: what several checks share is stored once. */
+export function httpCheck(entry: Entry, parts: HttpParts, owner = entry): ConvertedCheck {
+  const { headers, body, followRedirects, httpVersion, assertions } = parts;
   const method = parts.method.toUpperCase();
-  if (!methods.includes(method)) {
-    return entry.nothing(`method ${method} has no counterpart`);
-  }
-  const address = withoutCredentials(parts.url);
-  if (!/^https?:\/\/\S/i.test(address.url) || !URL.canParse(address.url)) {
-    return entry.nothing(`the URL is not a valid http or https address`);
-  }
-  entry.guardTemplate('the URL', address.url);
-  entry.guardTemplate('the body', parts.body);
-  for (const [name, value] of parts.headers) entry.guardTemplate(`header ${name}`, value);
-  const { username, password } = address;
-  const auth = parts.basicAuth ?? (username + password === '' ? null : { username, password });
+  if (!methods.includes(method)) entry.nothing(`method ${method} has no counterpart`);
+  const [url, ofUrl] = withoutCredentials(parts.url);
+  if (!isWebAddress(url)) entry.nothing('the URL is not a valid http or https address');
+  entry.guardTemplate('the URL', url);
+  entry.guardTemplate('the body', body);
+  for (const [name, value] of headers) entry.guardTemplate(`header ${name}`, value);
+  const auth = parts.basicAuth ?? ofUrl ?? null;
   entry.guardTemplate('the user name', auth?.username ?? '');
-  if (parts.headers.length > maxHeaders) entry.notCarried(`headers beyond the first ${maxHeaders}`);
+  if (headers.length > maxHeaders) entry.notCarried(`headers beyond the first ${maxHeaders}`);
   const common = {
-    url: address.url,
-    followRedirects: parts.followRedirects,
-    skipSSL: parts.skipSSL,
-    ...(parts.httpVersion === undefined ? {} : { httpVersion: parts.httpVersion }),
-    ipFamily: familyFor(new URL(address.url).hostname, parts.ipFamily),
-    assertions: parts.assertions,
+    ...{ url, method, followRedirects, skipSSL: parts.skipSSL ?? false, assertions },
+    ...(httpVersion === undefined ? {} : { httpVersion }),
+    ipFamily: familyFor(new URL(url).hostname, parts.ipFamily ?? 'IPv4'),
   };
   const isPlain =
     method === 'GET' &&
-    parts.headers.length === 0 &&
-    parts.body === '' &&
+    headers.length === 0 &&
+    body === '' &&
     auth === null &&
-    parts.assertions.every(({ source }) => source === 'STATUS_CODE');
-  const ceiling = ceilings.HTTP;
-  if (isPlain) return { checkType: 'URL', ceiling, fields: { request: { ...common, method } } };
-  return {
-    checkType: 'API',
-    ceiling,
-    fields: {
-      request: {
-        ...common,
-        method,
-        headers: guardedHeaders(owner, parts.headers.slice(0, maxHeaders)),
-        body: parts.body,
-        bodyType: parts.body === '' ? 'NONE' : parts.bodyType,
-        basicAuth:
-          auth === null
-            ? null
-            : { username: auth.username, password: owner.secret('password', auth.password) },
-      },
-    },
+    assertions.every(({ source }) => source === 'STATUS_CODE');
+  if (isPlain) return { checkType: 'URL', fields: { request: common } };
+  const request = {
+    ...common,
+    headers: guardedHeaders(owner, headers.slice(0, maxHeaders)),
+    ...{ body, bodyType: body === '' ? 'NONE' : parts.bodyType },
+    basicAuth: auth && { ...auth, password: owner.secret('password', auth.password) },
   };
+  return { checkType: 'API', fields: { request } };
 }

@@ -14,8 +14,6 @@ export interface SourceFile {
 export interface Mover {
   /** Its name in the documentation. */
   title: string;
-  /** The files it takes, for the help. */
-  takes: string;
   /** True when the files are of this format. */
   recognises(files: readonly SourceFile[]): boolean;
   /** Whether it looks into a file; the others are named. */

@@ -1,14 +1,14 @@
 /** OpenStatus: its YAML file of monitors. */
 import type { DataCenterLocation } from '@monitor/shared/contract/primitives.ts';
-import { addCheck, dnsCheck, placeFor, tcpCheck, type ConvertedCheck } from './converted-check.ts';
+import * as make from './converted-check.ts';
 import { confirmationFor } from './decide/retries.ts';
 import { assertion, numeric, type Assertion } from './decide/assertion.ts';
 import type { Operator } from './decide/compare.ts';
 import { goDuration } from './decide/go-duration.ts';
 import { assertionsFor } from './decide/status-codes.ts';
-import { httpCheck } from './http-request.ts';
+import { httpCheck, typeByStart } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
-import { slug, type Entry, type Plan } from './plan.ts';
+import { attempt, slug, type Entry, type Plan } from './plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
 import { lookUp, recordsIn, SourceObject } from './source-object.ts';
 import { isYaml, yamlDocuments } from './yaml-files.ts';
@@ -63,28 +63,32 @@ function assertionOf(given: SourceObject, entry: Entry): Assertion | null {
   return assertion(source, comparison, entry.guardTemplate('an assertion', target), where);
 }
 
-function nameOf(assertion: SourceObject): string {
-  return [assertion.text('kind'), assertion.text('compare') || 'without compare'].join(' ');
-}
+const assertionsIn = (monitor: SourceObject) =>
+  recordsIn(monitor.get('assertions')).map((one) => new SourceObject(one));
+
+/** Those that have a counterpart; the others switch the check off. */
+const translated = (
+  entry: Entry,
+  given: readonly SourceObject[],
+  translate: (one: SourceObject) => Assertion | null,
+) =>
+  given.flatMap((one) => {
+    const made = translate(one);
+    const name = `${one.text('kind')} ${one.text('compare') || 'without compare'}`;
+    if (made === null) entry.deactivated(`assertion \`${name}\` has no counterpart`);
+    else entry.leftovers(one);
+    return made === null ? [] : [made];
+  });
 
 function assertionsOf(entry: Entry, monitor: SourceObject): readonly Assertion[] {
-  const made = recordsIn(monitor.get('assertions')).flatMap((given) => {
-    const assertion = new SourceObject(given);
-    const judged = assertionOf(assertion, entry);
-    if (judged === null) {
-      entry.deactivated(`assertion \`${nameOf(assertion)}\` has no counterpart`);
-      return [];
-    }
-    entry.leftovers(assertion);
-    return [judged];
-  });
+  const made = translated(entry, assertionsIn(monitor), (one) => assertionOf(one, entry));
   const judgesStatus = made.some(({ source }) => source === 'STATUS_CODE');
   return judgesStatus ? made : [...assertionsFor([[200, 299]]).assertions, ...made];
 }
 
-const kinds: Readonly<
-  Record<string, (monitor: SourceObject, entry: Entry) => ConvertedCheck | null>
-> = {
+type Kind = (monitor: SourceObject, entry: Entry) => make.ConvertedCheck;
+
+const kinds: Readonly<Record<string, Kind>> = {
   http: (monitor, entry) => {
     const request = monitor.object('request', { method: 'GET', followRedirects: true });
     const body = request.text('body');
@@ -93,40 +97,31 @@ const kinds: Readonly<
       method: request.text('method'),
       headers: request.pairs('headers'),
       body,
-      bodyType: /^\s*[[{]/.test(body) ? 'JSON' : 'RAW',
-      basicAuth: null,
+      bodyType: typeByStart(body),
       followRedirects: request.flag('followRedirects'),
-      skipSSL: false,
-      ipFamily: 'IPv4',
       assertions: assertionsOf(entry, monitor),
     });
   },
   tcp: (monitor) => {
     const request = monitor.object('request');
-    const hostname = request.text('host');
-    return tcpCheck({ hostname, port: request.number('port'), ipFamily: 'IPv4', assertions: [] });
+    return make.tcpCheck({ hostname: request.text('host'), port: request.number('port') }, 'IPv4');
   },
   dns: (monitor, entry) => {
     const request = monitor.object('request');
     const query = request.text('host') || request.text('uri');
-    const place = placeFor(entry, query, 53);
-    const given = recordsIn(monitor.get('assertions')).map((one) => new SourceObject(one));
+    const { hostname } = make.placeFor(entry, query, 53);
+    const given = assertionsIn(monitor);
     const types = [...new Set(given.map((one) => one.text('key') || 'A'))];
     const [recordType = 'A'] = types;
     if (types.length > 1) entry.deactivated(`asks for ${types.join(', ')}; a check asks for one`);
-    const assertions = given.flatMap((one) => {
+    const assertions = translated(entry, given, (one) => {
       const comparison = lookUp(comparisons, one.text('compare'));
-      if (comparison === undefined) {
-        entry.deactivated(`assertion \`${nameOf(one)}\` has no counterpart`);
-        return [];
-      }
+      if (comparison === undefined) return null;
       entry.approximate('assertions on records search the whole answer here, not one record');
       const how = { EQUALS: 'CONTAINS', NOT_EQUALS: 'NOT_CONTAINS' }[comparison] ?? comparison;
-      return [
-        assertion('TEXT_ANSWER', how, entry.guardTemplate('an assertion', one.text('target'))),
-      ];
+      return assertion('TEXT_ANSWER', how, entry.guardTemplate('an assertion', one.text('target')));
     });
-    return place && dnsCheck({ query: place.hostname, recordType, protocol: 'UDP', assertions });
+    return make.dnsCheck({ query: hostname, recordType, protocol: 'UDP', assertions });
   },
 };
 
@@ -159,30 +154,26 @@ function convertMonitor(plan: Plan, key: string, given: Record<string, unknown>)
   const name = monitor.text('name') || key;
   const entry = plan.entry('monitor', key, name, given);
   const kind = monitor.text('kind');
-  const made = lookUp(kinds, kind)?.(monitor, entry);
-  if (made === undefined) entry.nothing(`kind \`${kind}\` has no counterpart`);
-  if (made == null) return;
-  const seconds = goDuration(monitor.get('frequency'));
-  if (seconds === null) {
+  const made =
+    lookUp(kinds, kind)?.(monitor, entry) ?? entry.nothing(`kind \`${kind}\` has no counterpart`);
+  const seconds =
+    goDuration(monitor.get('frequency')) ??
     entry.nothing(`\`frequency\` ${monitor.text('frequency')} is not a duration`);
-    return;
-  }
   const confirmed = confirmationFor(monitor.number('retry', 3), 0, seconds);
   entry.changed('retries (`retry`) follow at once: their delay there is not documented');
   const timeout = monitor.number('timeout') / 1000;
-  const { maxResponseTime = 0 } = entry.timeLimits(timeout, made.ceiling);
+  const { maxResponseTime = 0 } = entry.timeLimits(timeout, make.ceilingOf(made.checkType));
   const degradedAfter = monitor.number('degradedAfter');
   const isDegradedFirst = degradedAfter > 0 && degradedAfter < maxResponseTime;
   const locations = locationsOf(plan, entry, monitor);
-  const common = {
-    ...{ name, description: monitor.text('description'), active: monitor.flag('active') },
-  };
+  const [description, active] = [monitor.text('description'), monitor.flag('active')];
   entry.leftovers(monitor, {
-    public: '`public`: put a service on a status page instead',
-    openTelemetry: '`openTelemetry`: agents send traces as they are set up',
+    public: ': put a service on a status page instead',
+    openTelemetry: ': agents send traces as they are set up',
   });
-  const payload = addCheck(plan, entry, plan.idFor(`monitor-${slug(key)}`, key), made, {
-    ...{ ...common, seconds, timeout, retryStrategy: confirmed.retryStrategy, locations },
+  const payload = make.addCheck(plan, entry, plan.idFor(`monitor-${slug(key)}`, key), made, {
+    ...{ name, description, active, seconds, timeout, locations },
+    retryStrategy: confirmed.retryStrategy,
     alertSettings: confirmed.escalation,
   });
   payload['degradedResponseTime'] = isDegradedFirst ? degradedAfter : null;
@@ -204,21 +195,16 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
         }
         if (!isFields(given)) throw new SourceError(`${file.path}: \`${key}\` is not a monitor`);
         known.set(key, file.path);
-        convertMonitor(plan, key, given);
+        attempt(() => convertMonitor(plan, key, given));
       }
     }
   }
-  if (plan.entries.length > 0) {
-    plan.say(
-      'NOT_CARRIED',
-      'Notifications and status pages of OpenStatus are not in its YAML file.',
-    );
-  }
+  const others = 'Notifications and status pages of OpenStatus are not in its YAML file.';
+  if (plan.entries.length > 0) plan.say('NOT_CARRIED', others);
 }
 
 export const openstatus: Mover = {
   title: 'OpenStatus',
-  takes: 'its YAML file of monitors',
   recognises: (files) => files.some(recognised),
   reads: isYaml,
   convert,

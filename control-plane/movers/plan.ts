@@ -80,6 +80,18 @@ export function variablePrefix(project: string): string {
   return `${project.toUpperCase().replaceAll('-', '_')}__`;
 }
 
+class NothingMade extends Error {}
+
+/** What an object becomes; null where it is given up. */
+export function attempt<T>(convert: () => T): T | null {
+  try {
+    return convert();
+  } catch (thrown) {
+    if (thrown instanceof NothingMade) return null;
+    throw thrown;
+  }
+}
+
 /** One object of the source and what the report says about it. */
 export class Entry {
   readonly #plan: Plan;
@@ -107,8 +119,8 @@ export class Entry {
     this.#said.add(kind + text);
     this.lines += 1;
     const { object, name } = this;
-    const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
-    this.#plan.lines.push({ class: kind, object, name, place: this.#place, text: sentence });
+    const line = { class: kind, object, name, place: this.#place };
+    this.#plan.lines.push({ ...line, text: /[.!?]$/.test(text) ? text : `${text}.` });
   }
 
   get isExact(): boolean {
@@ -117,6 +129,12 @@ export class Entry {
 
   changed(text: string | null): void {
     this.#say('CHANGED', text);
+  }
+
+  /** A text up to its limit, with a line where it is longer. */
+  cut(what: string, text: string, limit: number): string {
+    if (text.length > limit) this.changed(`${what} cut to ${limit} characters`);
+    return text.slice(0, limit);
   }
 
   approximate(text: string): void {
@@ -133,10 +151,10 @@ export class Entry {
     this.#say('NOT_CARRIED', text);
   }
 
-  /** The object becomes nothing. */
-  nothing(why: string): null {
+  /** Gives the object up: it becomes nothing. */
+  nothing(why: string): never {
     this.notCarried(`${why}. Nothing was created`);
-    return null;
+    throw new NothingMade();
   }
 
   /** Our templates begin with `{{`: a text of another product that has it would change. */
@@ -168,10 +186,13 @@ export class Entry {
     }
   }
 
-  /** What nothing has read. `reasons` explain a field; the others have no counterpart. */
+  /** What nothing has read. `reasons` follow the name of a field; the others have no counterpart. */
   leftovers(source: SourceObject, reasons: Readonly<Record<string, string>> = {}): void {
     for (const path of source.unread()) {
-      this.notCarried(lookUp(reasons, path) ?? `field \`${path}\` has no counterpart`);
+      const why = lookUp(reasons, path);
+      this.notCarried(
+        why === undefined ? `field \`${path}\` has no counterpart` : `\`${path}\`${why}`,
+      );
     }
   }
 
@@ -198,11 +219,8 @@ export class Entry {
   ): { degradedResponseTime: null; maxResponseTime: number } | Record<string, never> {
     if (ceilingMs === null) return {};
     const wanted = Math.round(seconds * 1000);
-    if (wanted > ceilingMs) {
-      this.changed(
-        `timeout ${duration(seconds)} → ${duration(ceilingMs / 1000)}, the longest here`,
-      );
-    }
+    const cut = `timeout ${duration(seconds)} → ${duration(ceilingMs / 1000)}, the longest here`;
+    this.changed(wanted > ceilingMs ? cut : null);
     const isUsable = wanted > 0 && wanted <= ceilingMs;
     return { degradedResponseTime: null, maxResponseTime: isUsable ? wanted : ceilingMs };
   }
@@ -337,10 +355,8 @@ export class Plan {
     }
     const isGone = (value: unknown) => isFields(value) && refused.has(String(value['ref']));
     const kept = this.resources.filter(
-      ({ logicalId, payload }) =>
-        !refused.has(logicalId) &&
-        !isGone(payload['alertChannelId']) &&
-        !isGone(payload['checkId']),
+      ({ logicalId, payload: { alertChannelId, checkId } }) =>
+        !refused.has(logicalId) && !isGone(alertChannelId) && !isGone(checkId),
     );
     this.resources.splice(0, this.resources.length, ...kept);
     // What was left out needs no credential.
@@ -359,28 +375,19 @@ export class Plan {
 
   /** A name within its limit. */
   name(entry: Entry, wanted: string): string {
-    const trimmed = wanted.trim() === '' ? entry.object : wanted.trim();
-    if (trimmed.length <= nameUpTo) return trimmed;
-    entry.changed(`name cut to ${nameUpTo} characters`);
-    return trimmed.slice(0, nameUpTo).trim();
+    return entry.cut('name', wanted.trim() || entry.object, nameUpTo).trim();
   }
 
   /** Fields of every check. */
   checkFields(entry: Entry, common: CommonFields): Record<string, unknown> {
-    const { description = '', tags = [] } = common;
-    const cut = description.length > descriptionUpTo;
-    if (cut) entry.changed(`description cut to ${descriptionUpTo} characters`);
-    const usable = [...new Set(tags.map((tag) => tag.trim().slice(0, nameUpTo)))].filter(
-      (tag) => tag !== '',
-    );
-    if (tags.some((tag) => tag.trim().length > nameUpTo)) {
-      entry.changed(`tags cut to ${nameUpTo} characters`);
-    }
+    const description = entry.cut('description', common.description ?? '', descriptionUpTo);
+    const tags = (common.tags ?? []).map((tag) => entry.cut('tags', tag.trim(), nameUpTo));
+    const usable = [...new Set(tags)].filter((tag) => tag !== '');
     if (usable.length > maxTags) entry.notCarried(`tags beyond the first ${maxTags}`);
     return {
       name: this.name(entry, common.name),
       activated: common.active && !entry.isDeactivated,
-      description: description.trim() === '' ? null : description.slice(0, descriptionUpTo),
+      description: description.trim() === '' ? null : description,
       tags: usable.slice(0, maxTags),
       groupId: common.groupId ?? null,
       useGlobalAlertSettings: false,
@@ -393,23 +400,16 @@ export class Plan {
     if (locations.length + privateLocations.length === 0) {
       this.need('a location for the checks: --location <location>, once for each');
     }
-    return {
-      doubleCheck: false,
-      locations: [...locations],
-      privateLocations: [...privateLocations],
-    };
+    return { doubleCheck: false, locations, privateLocations };
   }
 
   /** Counts of objects without a line, then of lines by class. */
   counts(): Record<ReportClass, number> {
     const lines = this.report();
-    const count = (kind: ReportClass) => lines.filter((line) => line.class === kind).length;
-    return Object.fromEntries(
-      reportClasses.map((kind) => [
-        kind,
-        kind === 'EXACT' ? this.entries.filter((entry) => entry.isExact).length : count(kind),
-      ]),
-    ) as Record<ReportClass, number>;
+    const of = (kind: ReportClass) => lines.filter((line) => line.class === kind).length;
+    const counts = Object.fromEntries(reportClasses.map((kind) => [kind, of(kind)]));
+    const exact = this.entries.filter(({ isExact }) => isExact).length;
+    return { ...(counts as Record<ReportClass, number>), EXACT: exact };
   }
 
   /** How much somebody must look at: what is lost, switched off or missing. */
@@ -420,34 +420,34 @@ export class Plan {
 
   /** All lines, with what is said of the secrets. */
   report(): ReportLine[] {
-    const lines = [...this.lines];
-    const say = (count: number, one: string, several: string) => {
+    const said = (count: number, one: string, several: string): ReportLine[] => {
       const what =
         count === 1
           ? `1 credential ${one}; it stands`
           : `${count} credentials ${several}; they stand`;
       const text = `${what} in clear text in your file. Delete the file after the import.`;
-      if (count > 0) lines.push({ class: 'SECRET', ...ofSource, text });
+      return count === 0 ? [] : [{ class: 'SECRET', ...ofSource, text }];
     };
-    say(this.variables.length, 'is stored as a secret variable', 'are stored as secret variables');
     const holding = this.resources.filter(
       ({ type, payload }) =>
         type === 'alert-channel' && !['EMAIL', 'SMS'].includes(String(payload['type'])),
     );
     const { size } = new Set(holding.map(({ payload }) => JSON.stringify(payload['config'])));
-    say(size, 'stays in an alert channel', 'stay in alert channels');
-    return lines;
+    return [
+      ...this.lines,
+      ...said(
+        this.variables.length,
+        'is stored as a secret variable',
+        'are stored as secret variables',
+      ),
+      ...said(size, 'stays in an alert channel', 'stay in alert channels'),
+    ];
   }
 }
 
 /** Splits what was given with `--location`: names of data centers, and slugs of private locations. */
-export function splitLocations(given: readonly string[]): {
-  locations: string[];
-  privateLocations: string[];
-} {
-  const isDataCenter = (name: string) => dataCenterLocation.safeParse(name).success;
-  return {
-    locations: given.filter(isDataCenter),
-    privateLocations: given.filter((name) => !isDataCenter(name)),
-  };
+export function splitLocations(given: readonly string[]) {
+  const isOurs = (name: string) => dataCenterLocation.safeParse(name).success;
+  const privateLocations = given.filter((name) => !isOurs(name));
+  return { locations: given.filter(isOurs), privateLocations };
 }

@@ -15,11 +15,10 @@ const titles: Readonly<Record<ReportClass, string>> = {
 const kindOf = (type: string, count: number): string =>
   `${type.replace(/^(check|alert-channel|status-page)-(?=group|subscription|service)/, '').replaceAll('-', ' ')}${count === 1 ? '' : 's'}`;
 
-function countByType(plan: Plan): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { type } of plan.resources) counts.set(type, (counts.get(type) ?? 0) + 1);
-  return counts;
-}
+const countByType = ({ resources }: Plan) =>
+  [...Map.groupBy(resources, ({ type }) => type)].map(
+    ([type, same]) => [type, same.length] as const,
+  );
 
 const maxNames = 3;
 
@@ -41,7 +40,7 @@ function folded(lines: readonly ReportLine[]): Said[] {
 
 /** What is created, and how much of it is the same. */
 export function summary(plan: Plan): [created: string, exact: string] {
-  const created = [...countByType(plan)].map(([type, count]) => `${count} ${kindOf(type, count)}`);
+  const created = countByType(plan).map(([type, count]) => `${count} ${kindOf(type, count)}`);
   return [
     `${plan.title} → project ${plan.project}: ${created.length === 0 ? 'nothing' : created.join(', ')}.`,
     `${titles.EXACT}: ${plan.counts().EXACT} of ${plan.entries.length} objects become exactly the same`,

@@ -18,6 +18,9 @@ export function placeOf(given: unknown): string | null {
   return typeof given === 'object' && given !== null ? (places.get(given) ?? null) : null;
 }
 
+/** A record; empty for any other value. */
+export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+
 /** Records of a list. */
 export function recordsIn(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isFields) : [];
@@ -43,13 +46,18 @@ export function parsedJson(text: string): unknown {
   }
 }
 
+/** The fields of a record or of a JSON text, as texts; none for an empty text; null for another value. */
+export function pairsIn(given: unknown): [string, string][] | null {
+  if (given === null || given === '') return [];
+  const value = typeof given === 'string' ? parsedJson(given) : given;
+  return isFields(value) ? Object.entries(value).map(([key, text]) => [key, textOf(text)]) : null;
+}
+
 /** An empty value says nothing, unless the source has another default. */
 function isEmpty(value: unknown): boolean {
-  if (value === null || value === undefined || value === '' || value === false || value === 0) {
-    return true;
-  }
-  if (Array.isArray(value)) return value.length === 0;
-  return isFields(value) && Object.keys(value).length === 0;
+  if (typeof value !== 'object' || value === null)
+    return [null, '', false, 0].includes(value as null);
+  return Object.keys(value).length === 0;
 }
 
 export class SourceObject {
@@ -71,25 +79,19 @@ export class SourceObject {
 
   text(name: string): string {
     const value = this.get(name);
-    return typeof value === 'string'
-      ? value
-      : typeof value === 'number' || typeof value === 'boolean'
-        ? String(value)
-        : '';
+    return typeof value === 'object' ? '' : textOf(value);
   }
 
   /** A number, also one in a text; `otherwise` for anything else. */
   number(name: string, otherwise = 0): number {
     const value = this.get(name);
-    if (typeof value === 'number') return value;
     const isNumber = typeof value === 'string' && value.trim() !== '' && Number.isFinite(+value);
-    return isNumber ? Number(value) : otherwise;
+    return isNumber || typeof value === 'number' ? Number(value) : otherwise;
   }
 
   /** True for true, 1 and their texts. */
   flag(name: string): boolean {
-    const value = this.get(name);
-    return value === true || value === 1 || value === '1' || value === 'true';
+    return ['true', '1'].includes(this.text(name));
   }
 
   list(name: string): readonly unknown[] {
@@ -105,7 +107,7 @@ export class SourceObject {
   /** The fields of a record within the record, as texts. */
   pairs(name: string): [string, string][] {
     const value = this.get(name);
-    return Object.entries(isFields(value) ? value : {}).map(([key, text]) => [key, textOf(text)]);
+    return isFields(value) ? (pairsIn(value) ?? []) : [];
   }
 
   /** Fields that say nothing here. */
@@ -118,7 +120,7 @@ export class SourceObject {
     const known = this.#inner.get(name);
     if (known !== undefined) return known;
     const value = this.get(name);
-    const inner = new SourceObject(isFields(value) ? value : {}, defaults);
+    const inner = new SourceObject(fieldsOf(value), defaults);
     this.#inner.set(name, inner);
     return inner;
   }

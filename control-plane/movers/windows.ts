@@ -18,14 +18,11 @@ export interface WindowSchedule {
   durationSeconds: number;
 }
 
-export interface WindowTimes {
-  /** Tells the windows of one schedule apart; empty for the only one. */
-  suffix: string;
-  startsAt: string;
-  endsAt: string;
+/** `suffix` tells the windows of one schedule apart; it is empty for the only one. */
+type WindowTimes = Readonly<Record<'suffix' | 'startsAt' | 'endsAt', string>> & {
   repeatUnit: 'DAY' | 'WEEK' | 'MONTH' | null;
   repeatInterval: number | null;
-}
+};
 
 const dayMs = 86_400_000;
 
@@ -67,19 +64,13 @@ export function windowsOf(schedule: WindowSchedule): WindowTimes[] {
     const day = Date.parse(`${firstDay}T00:00:00Z`);
     return [{ suffix: '', ...times(day), repeatUnit: 'DAY', repeatInterval: recurrence.every }];
   }
-  if (recurrence.kind === 'weekdays') {
-    return recurrence.days.map((weekday) => ({
-      suffix: `-weekday-${weekday}`,
-      ...times(firstOn(firstDay, (date) => date.getUTCDay() === weekday)),
-      repeatUnit: 'WEEK' as const,
-      repeatInterval: 1,
-    }));
-  }
-  return recurrence.days.map((monthDay) => ({
-    suffix: monthDay === 0 ? '-last-day' : `-day-${monthDay}`,
+  const isWeekly = recurrence.kind === 'weekdays';
+  const dayOf = (date: Date) => (isWeekly ? date.getUTCDay() : date.getUTCDate());
+  return recurrence.days.map((day) => ({
+    suffix: isWeekly ? `-weekday-${day}` : day === 0 ? '-last-day' : `-day-${day}`,
     // A window that starts on a 31st takes place on the last day of every month.
-    ...times(firstOn(firstDay, (date) => date.getUTCDate() === (monthDay === 0 ? 31 : monthDay))),
-    repeatUnit: 'MONTH' as const,
+    ...times(firstOn(firstDay, (date) => dayOf(date) === (isWeekly ? day : day || 31))),
+    repeatUnit: isWeekly ? 'WEEK' : 'MONTH',
     repeatInterval: 1,
   }));
 }

@@ -7,22 +7,27 @@ import {
   LineCounter,
   parseAllDocuments,
   visit,
+  type Node,
   type Range,
 } from 'yaml';
 import { assertUsual, yamlProblem } from '../core/yaml-problem.ts';
 import { SourceError, type SourceFile } from './mover.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { notePlace, textOf, type Fields } from './source-object.ts';
+import { fieldsOf, notePlace, textOf, type Fields } from './source-object.ts';
 
 export function isYaml({ path, tables }: SourceFile): boolean {
   return tables === null && /\.(ya?ml|json)$/i.test(path);
 }
 
 /** Notes the line of every record and list. */
-function notePlaces(node: unknown, value: unknown, placeAt: (offset: number) => string): void {
+function notePlaces(
+  node: unknown,
+  value: unknown,
+  placeAt: (range: Node['range']) => string,
+): void {
   if (!isSeq(node) && !isMap(node)) return;
   if (typeof value !== 'object' || value === null) return;
-  notePlace(value, placeAt(node.range?.[0] ?? 0));
+  notePlace(value, placeAt(node.range));
   if (isSeq(node) && Array.isArray(value)) {
     for (const [index, item] of node.items.entries()) notePlaces(item, value[index], placeAt);
   }
@@ -64,26 +69,26 @@ export function yamlValues(file: Pick<SourceFile, 'path' | 'text'>): unknown[] {
       const [sentence = ''] = yamlProblem(error.message).split('\n');
       throw new SourceError(`${file.path} is not valid YAML: ${sentence.replace(/:$/, '')}`);
     }
-    let value: unknown;
+    const lineAt = (range: Range | null | undefined) => lines.linePos(range?.[0] ?? 0).line;
+    const refusal = (problem: string, range: Range | null | undefined) =>
+      unusable(new Error(problem), lineAt(range));
     try {
-      const refusal = (problem: string, range: Range | null | undefined) =>
-        unusable(new Error(problem), lines.linePos(range?.[0] ?? 0).line);
       visit(document, {
         Alias(_key, { source, range }, path) {
-          if (!path.some((node) => isNode(node) && 'anchor' in node && node.anchor === source))
-            return;
-          throw refusal(`*${source} refers to what it stands in`, range);
+          if (path.some((node) => isNode(node) && 'anchor' in node && node.anchor === source))
+            throw refusal(`*${source} refers to what it stands in`, range);
         },
         Collection(_key, collection, path) {
           assertUsual(collection, path, refusal);
         },
       });
-      value = document.toJS({ maxAliasCount: 1000 });
-      notePlaces(document.contents, value, (at) => `${file.path}:${lines.linePos(at).line}`);
+      const value: unknown = document.toJS({ maxAliasCount: 1000 });
+      notePlaces(document.contents, value, (range) => `${file.path}:${lineAt(range)}`);
+      // A list is one value.
+      return value === null || value === undefined ? [] : [value];
     } catch (thrown) {
       throw thrown instanceof SourceError ? thrown : unusable(thrown);
     }
-    return value === null || value === undefined ? [] : [value];
   });
 }
 
@@ -113,7 +118,7 @@ function filesWithin(path: string, fields: Fields, decoded: (text: string) => st
     isEncoded ? decoded(Buffer.from(textOf(text), 'base64').toString()) : textOf(text);
   return ['data', 'stringData', 'binaryData'].flatMap((list) => {
     const given = fields[list];
-    return Object.entries(isFields(given) ? given : {}).flatMap(([name, text]) => {
+    return Object.entries(fieldsOf(given)).flatMap(([name, text]) => {
       const inner = `${path} (${name})`;
       if (!namesYaml.test(name)) return [{ path: inner, value: unread('a file') }];
       const isEncoded = list === 'binaryData' || (isSecret && list === 'data');
@@ -140,7 +145,7 @@ function opened(path: string, value: unknown, decoded: (text: string) => string)
   if (kind !== undefined || !holdsFiles(value)) return [{ path, value }];
   const others = Object.keys(value).filter((name) => name !== 'config' && name !== 'serverFiles');
   return [
-    ...[config, ...Object.values(isFields(serverFiles) ? serverFiles : {})].filter(isFields),
+    ...[config, ...Object.values(fieldsOf(serverFiles))].filter(isFields),
     ...others.map((name) => unread(`the value \`${name}\` of a Helm chart`)),
   ].map((inner) => ({ path, value: inner }));
 }

@@ -2,6 +2,7 @@
 import { isFields } from '@monitor/shared/fields.ts';
 import { SourceError, type SourceFile } from '../mover.ts';
 import {
+  fieldsOf,
   notePlace,
   placeOf,
   recordsIn,
@@ -42,8 +43,6 @@ export const hasScrapeConfigs = (file: SourceFile) =>
   /^[ \t]*scrape_configs:|^[ \t-]*["']?kind["']?:[ \t]*["']?(Probe|ScrapeConfig)\b|^[ \t]*- job_name:/m.test(
     file.text,
   );
-
-export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
 export function targetGroups(value: unknown): TargetGroup[] {
   return recordsIn(value).map((group) => ({

@@ -3,11 +3,18 @@ import { addCertificateCheck, addCheck, minSeconds, withoutLogin } from '../conv
 import { goDuration } from '../decide/go-duration.ts';
 import { regexOfGlob } from '../decide/glob.ts';
 import type { Mover, SourceFile } from '../mover.ts';
-import { ref, slug, type Entry, type Plan } from '../plan.ts';
-import { lookUp, placeOf, recordsIn, SourceObject, textOf, type Fields } from '../source-object.ts';
-import { isYaml } from '../yaml-files.ts';
+import { attempt, ref, slug, type Entry, type Plan } from '../plan.ts';
 import {
   fieldsOf,
+  lookUp,
+  placeOf,
+  recordsIn,
+  SourceObject,
+  textOf,
+  type Fields,
+} from '../source-object.ts';
+import { isYaml } from '../yaml-files.ts';
+import {
   hasModules,
   hasScrapeConfigs,
   readProbeFiles,
@@ -53,7 +60,7 @@ function moduleOf(context: Context, name: string): Module | null {
         'the module is not in the files: the standard module of that name is assumed',
       );
     }
-    made = readModule(entry, fields, goDuration(fields['timeout']) ?? Infinity);
+    made = attempt(() => readModule(entry, fields, goDuration(fields['timeout']) ?? Infinity));
   } else if (context.files.modules.size === 0) {
     context.plan.need(
       `the module \`${name}\` of the blackbox_exporter: add its configuration file`,
@@ -165,21 +172,17 @@ function convertTarget(context: Context, { job, labels, group }: Target): void {
   const entry = plan.entry('target', base, name, group.given);
   if (labels['__param_module'] === undefined && !isBlackbox(exporter)) {
     entry.nothing(`its job names no module, and ${exporter} is not known as a blackbox_exporter`);
-    return;
   }
-  const module = moduleOf(context, moduleName);
-  if (module === null) {
+  const module =
+    moduleOf(context, moduleName) ??
     entry.nothing(
       context.files.modules.has(moduleName)
         ? `its module \`${moduleName}\` is not carried over`
         : `the files have no module \`${moduleName}\` of the blackbox_exporter; other exporters are asked at ${exporter} with the same path`,
     );
-    return;
-  }
   entry.basedOn.add(module.entry);
   context.exporters.add(exporter);
   const made = module.check(target, labels['__param_hostname'] ?? '', entry);
-  if (made === null) return;
   const hidden = ['job', 'instance'];
   const { seconds } = entry.frequency(job.interval, minSeconds(made.checkType));
   const payload = addCheck(plan, entry, `target-${base}`, made, {
@@ -201,10 +204,7 @@ function convertJob(context: Context, job: Fields): void {
   const { plan, files } = context;
   const name = textOf(job['job_name']);
   const entry = plan.entry('job', name, name, job);
-  if (!textOf(job['metrics_path']).endsWith('/probe')) {
-    entry.nothing('it is not a job of probes');
-    return;
-  }
+  if (!textOf(job['metrics_path']).endsWith('/probe')) entry.nothing('it is not a job of probes');
   const interval =
     goDuration(job['scrape_interval'] ?? files.global['scrape_interval']) ?? defaultIntervalSeconds;
   const wanted = goDuration(job['scrape_timeout'] ?? files.global['scrape_timeout']);
@@ -217,7 +217,8 @@ function convertJob(context: Context, job: Fields): void {
       if (labels === null) dropped += 1;
       else if ((labels['__param_target'] ?? '') === '') {
         entry.notCarried(`target ${target} has no \`__param_target\` after relabelling`);
-      } else convertTarget(context, { job: { entry, interval, timeout }, labels, group });
+      } else
+        attempt(() => convertTarget(context, { job: { entry, interval, timeout }, labels, group }));
     }
   }
   if (dropped > 0)
@@ -258,7 +259,7 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   const context: Context = {
     ...{ plan, files: found, modules: new Map(), probes: [], exporters: new Set() },
   };
-  for (const job of found.jobs) convertJob(context, job);
+  for (const job of found.jobs) attempt(() => convertJob(context, job));
   if (found.jobs.length === 0) {
     plan.need('the targets: add the configuration of Prometheus (`scrape_configs`) to the folder');
   }
@@ -307,7 +308,6 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
 
 export const prometheus: Mover = {
   title: 'Prometheus with blackbox_exporter',
-  takes: 'a folder with scrape_configs, modules, targets, rules and receivers',
   recognises: (files) => files.some(hasScrapeConfigs),
   reads: isYaml,
   convert,
@@ -316,6 +316,5 @@ export const prometheus: Mover = {
 export const blackbox: Mover = {
   ...prometheus,
   title: 'blackbox_exporter',
-  takes: 'its modules; the targets are in the configuration of Prometheus beside it',
   recognises: (files) => files.some(hasModules),
 };

@@ -2,16 +2,21 @@
 import type { StartTls } from '@monitor/shared/contract/checks/ssl.ts';
 import * as make from '../converted-check.ts';
 import { assertion, type Assertion } from '../decide/assertion.ts';
-import { httpCheck } from '../http-request.ts';
+import { httpCheck, typeByHeader } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
-import { lookUp, recordsIn, SourceObject, textOf } from '../source-object.ts';
-import { fieldsOf } from './files.ts';
+import {
+  fieldsOf,
+  lookUp,
+  recordsIn,
+  SourceObject,
+  textOf,
+  type Fields,
+} from '../source-object.ts';
 
 export interface Module {
   entry: Entry;
   timeoutSeconds: number;
-  /** Null, with a line, for a target that has no counterpart. */
-  check(target: string, hostname: string, entry: Entry): make.ConvertedCheck | null;
+  check(target: string, hostname: string, entry: Entry): make.ConvertedCheck;
 }
 
 type Prober = (settings: SourceObject, entry: Entry) => Module['check'];
@@ -48,7 +53,7 @@ function bodyAssertions(settings: SourceObject): Assertion[] {
 }
 
 function headerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
-  const judge = ({ header, regexp }: Readonly<Record<string, unknown>>, comparison: string) =>
+  const judge = ({ header, regexp }: Fields, comparison: string) =>
     assertion('HEADERS', comparison, '', { property: textOf(header), regex: whole(regexp ?? '') });
   const refused = recordsIn(settings.get('fail_if_header_matches')).flatMap((given) => {
     const judged = judge(given, 'IS_EMPTY');
@@ -160,16 +165,13 @@ const http: Prober = (settings, entry) => {
   const credentials = credentialsOf(settings, entry);
   const headers = [...headersOf(settings, entry), ...credentials.headers];
   const body = settings.text('body');
-  const isJson = headers.some(
-    ([name, value]) => /^content-type$/i.test(name) && /json/i.test(value),
-  );
   const followRedirects =
     settings.flag('follow_redirects') && !settings.flag('no_follow_redirects');
   const needsTls = settings.flag('fail_if_not_ssl');
   const shared = {
     method: settings.text('method'),
     body,
-    bodyType: isJson ? ('JSON' as const) : ('RAW' as const),
+    bodyType: typeByHeader(headers),
     basicAuth: credentials.basicAuth,
     followRedirects,
     skipSSL: tls.skipChainValidation,
@@ -191,11 +193,11 @@ const http: Prober = (settings, entry) => {
     const sent = hostname === '' ? headers : [...headers, ['Host', hostname] as const];
     const check = httpCheck(own, { ...shared, url, headers: sent }, entry);
     const server = make.tlsServerOf(url, { ...tls, serverName: hostname || tls.serverName });
-    return check === null || server === null ? check : { ...check, server };
+    return server === null ? check : { ...check, server };
   };
 };
 
-type Steps = readonly Readonly<Record<string, unknown>>[];
+type Steps = readonly Fields[];
 
 /** What is sent just before TLS begins: text, or the digits of bytes. */
 const beginTls: readonly [RegExp, StartTls][] = [
@@ -288,16 +290,11 @@ const tcp: Prober = (settings, entry) => {
       : [assertion('RESPONSE_DATA', 'NOT_EMPTY', '', { property: whole(exchange.expect) })];
   return (target, _hostname, own) => {
     const place = make.placeFor(own, target);
-    if (place === null) return null;
     const server = tls === null ? null : { ...place, ...tls, ...begins };
     if (server !== null && after.length === 0)
       return { ...make.sslCheck(server, ipFamily, null), server };
-    const made = make.tcpCheck({
-      ...{ ...place, ...begins },
-      ...(exchange?.send == null ? {} : { data: `${exchange.send}\n` }),
-      ipFamily,
-      assertions: expected,
-    });
+    const data = exchange?.send == null ? {} : { data: `${exchange.send}\n` };
+    const made = make.tcpCheck(place, ipFamily, { ...begins, ...data, assertions: expected });
     return server === null ? made : { ...made, server };
   };
 };
@@ -305,10 +302,8 @@ const tcp: Prober = (settings, entry) => {
 const icmp: Prober = (settings, entry) => {
   entry.refuse(settings, { ttl: 'a low limit of hops decides whether the target is reached' });
   const ipFamily = ipFamilyOf(settings, entry);
-  return (target, _hostname, own) => {
-    const place = make.placeFor(own, target, 0);
-    return place === null ? null : make.icmpCheck(place.hostname, ipFamily);
-  };
+  return (target, _hostname, own) =>
+    make.icmpCheck(make.placeFor(own, target, 0).hostname, ipFamily);
 };
 
 /** Without a port, that of HTTP. */
@@ -323,7 +318,7 @@ const grpc: Prober = (settings, entry) => {
   const ipFamily = ipFamilyOf(settings, entry);
   return (target, _hostname, own) => {
     const place = make.placeFor(own, target, tls ? 443 : 80);
-    return place && make.grpcCheck(place, config, { skipSSL, ipFamily, assertions: [] });
+    return make.grpcCheck(place, config, { skipSSL, ipFamily, assertions: [] });
   };
 };
 
@@ -394,29 +389,19 @@ const dns: Prober = (settings, entry) => {
   };
   return (target, _hostname, own) => {
     if (request.query === '') own.nothing('`query_name` is missing');
-    const place = request.query === '' ? null : make.placeFor(own, target, 53);
-    return place && make.dnsCheck({ ...request, nameServer: place.hostname, port: place.port });
+    const { hostname, port } = make.placeFor(own, target, 53);
+    return make.dnsCheck({ ...request, nameServer: hostname, port });
   };
 };
 
 /** By `prober`; the others have no counterpart. */
 const probers: Readonly<Record<string, Prober>> = { http, tcp, icmp, dns, grpc };
 
-/** Null, with a line, for a prober that has no counterpart. */
-export function readModule(
-  entry: Entry,
-  given: Readonly<Record<string, unknown>>,
-  timeoutSeconds: number,
-): Module | null {
+export function readModule(entry: Entry, given: Fields, timeoutSeconds: number): Module {
   const module = new SourceObject(given);
   const prober = module.text('prober');
   const read = lookUp(probers, prober);
-  if (read === undefined) {
-    entry.notCarried(
-      `prober \`${prober}\` has no counterpart. Nothing was created for its targets`,
-    );
-    return null;
-  }
+  if (read === undefined) return entry.nothing(`prober \`${prober}\` has no counterpart`);
   const settings = module.object(prober, proberDefaults);
   const check = read(settings, entry);
   module.skip('timeout');
@@ -425,7 +410,7 @@ export function readModule(
 }
 
 /** Modules of the configuration that comes with the exporter. */
-export const standardModules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+export const standardModules: Readonly<Record<string, Fields>> = {
   http_2xx: { prober: 'http' },
   tcp_connect: { prober: 'tcp' },
   icmp: { prober: 'icmp' },

@@ -23,6 +23,32 @@ export interface Comparison extends Selector {
 }
 
 class NotUnderstood extends Error {}
+function lost(): never {
+  throw new NotUnderstood();
+}
+
+/** A node of the grammar with its text. */
+interface Part {
+  name: string;
+  text: string;
+  parts: Part[];
+}
+
+function partOf({ name, from, to, firstChild }: SyntaxNode, whole: string): Part {
+  const parts: Part[] = [];
+  for (let each = firstChild; each !== null; each = each.nextSibling) {
+    if (each.type.isError) lost();
+    if (each.name !== 'LineComment') parts.push(partOf(each, whole));
+  }
+  return { name, text: whole.slice(from, to), parts };
+}
+
+/** The parts within one, which must be of these kinds; `*` is of any kind. */
+function partsOf(part: Part | undefined, ...names: readonly string[]): Part[] {
+  const { parts } = part ?? lost();
+  const fits = names.every((name, index) => name === '*' || parts[index]?.name === name);
+  return fits && parts.length === names.length ? parts : lost();
+}
 
 /** `factor × metric + time × time() + constant`. */
 interface Linear {
@@ -32,23 +58,20 @@ interface Linear {
   constant: number;
 }
 
-const constantOf = (constant: number): Linear => ({ selector: null, factor: 0, time: 0, constant });
+const zero: Linear = { selector: null, factor: 0, time: 0, constant: 0 };
 const isConstant = ({ selector, time }: Linear) => selector === null && time === 0;
 
-const times = (linear: Linear, by: number): Linear => ({
-  selector: linear.selector,
-  ...{ factor: linear.factor * by, time: linear.time * by, constant: linear.constant * by },
+const times = ({ selector, factor, time, constant }: Linear, by: number): Linear => ({
+  ...{ selector, factor: factor * by, time: time * by, constant: constant * by },
 });
 
-function plus(left: Linear, right: Linear): Linear {
-  if (left.selector !== null && right.selector !== null) throw new NotUnderstood();
-  return {
-    selector: left.selector ?? right.selector,
-    factor: left.factor + right.factor,
-    time: left.time + right.time,
-    constant: left.constant + right.constant,
-  };
-}
+const plus = (left: Linear, right: Linear): Linear => ({
+  selector:
+    left.selector !== null && right.selector !== null ? lost() : (left.selector ?? right.selector),
+  factor: left.factor + right.factor,
+  time: left.time + right.time,
+  constant: left.constant + right.constant,
+});
 
 const operators: Readonly<Record<string, Operator>> = {
   ...{ Eql: '==', Neq: '!=', Lss: '<', Lte: '<=', Gtr: '>', Gte: '>=' },
@@ -58,126 +81,85 @@ const escapes: Readonly<Record<string, string>> = {
   ...{ '\\': '\\', '"': '"', "'": "'", n: '\n', r: '\r', t: '\t' },
 };
 
-class Reader {
-  readonly #text: string;
+/** A text in double, single or back quotes. */
+function textIn(quoted: string): string {
+  const text = quoted.slice(1, -1);
+  if (quoted.startsWith('`')) return text;
+  return text.replace(/\\(.)/gs, (_whole, letter: string) => lookUp(escapes, letter) ?? lost());
+}
 
-  constructor(text: string) {
-    this.#text = text;
-  }
+function metric(vector: Part | undefined, isAverage = false): Linear {
+  const [identifier, matchers, ...others] = vector?.parts ?? [];
+  if (identifier?.name !== 'Identifier' || others.length > 0) return lost();
+  const read = (matchers?.parts ?? []).map((matcher) => {
+    const [label, how, value] = partsOf(matcher, 'LabelName', '*', 'StringLiteral');
+    return [label?.text ?? '', how?.text ?? '', textIn(value?.text ?? '')] as const;
+  });
+  const matches = read.map((matcher) => matcherOf(...matcher));
+  const selector = {
+    ...{ metric: identifier.text, looksAt: read.map(([label]) => label), isAverage },
+    selects: (labels: Parameters<Matcher>[0]) => matches.every((one) => one(labels)),
+  };
+  return { ...zero, selector, factor: 1 };
+}
 
-  #words({ from, to }: SyntaxNode): string {
-    return this.#text.slice(from, to);
-  }
+const arithmetic: Readonly<Record<string, (left: Linear, right: Linear) => Linear>> = {
+  Add: plus,
+  Sub: (left, right) => plus(left, times(right, -1)),
+  Mul: (left, right) =>
+    isConstant(left)
+      ? times(right, left.constant)
+      : isConstant(right)
+        ? times(left, right.constant)
+        : lost(),
+  Div: (left, right) => (isConstant(right) ? times(left, 1 / right.constant) : lost()),
+};
 
-  #children(node: SyntaxNode): SyntaxNode[] {
-    const found: SyntaxNode[] = [];
-    for (let each = node.firstChild; each !== null; each = each.nextSibling) {
-      if (each.type.isError) throw new NotUnderstood();
-      if (each.name !== 'LineComment') found.push(each);
-    }
-    return found;
-  }
+const linears: Readonly<Record<string, (part: Part) => Linear>> = {
+  NumberDurationLiteral({ text }) {
+    const constant = goDuration(text) ?? Number(text);
+    return Number.isFinite(constant) ? { ...zero, constant } : lost();
+  },
+  VectorSelector: (part) => metric(part),
+  ParenExpr: (part) => linearOf(partsOf(part, '*')[0]),
+  UnaryExpr(part) {
+    const [sign, operand] = partsOf(part, '*', '*');
+    return times(linearOf(operand), sign?.text === '-' ? -1 : 1);
+  },
+  BinaryExpr(part) {
+    const [left, operator, right] = partsOf(part, '*', '*', '*');
+    const combine = lookUp(arithmetic, operator?.name ?? '') ?? lost();
+    return combine(linearOf(left), linearOf(right));
+  },
+  FunctionCall(part) {
+    const [called, body] = partsOf(part, '*', 'FunctionCallBody');
+    if (called?.text === 'time' && body?.parts.length === 0) return { ...zero, time: 1 };
+    const [inner] = partsOf(body, 'MatrixSelector');
+    if (!/^(avg|last)_over_time$/.test(called?.text ?? '')) return lost();
+    const [vector] = inner?.parts ?? [];
+    return vector?.name === 'VectorSelector'
+      ? metric(vector, called?.text === 'avg_over_time')
+      : lost();
+  },
+};
 
-  /** A text in double, single or back quotes. */
-  #string(node: SyntaxNode | undefined): string {
-    if (node?.name !== 'StringLiteral') throw new NotUnderstood();
-    const quoted = this.#words(node);
-    const text = quoted.slice(1, -1);
-    if (quoted.startsWith('`')) return text;
-    return text.replace(/\\(.)/gs, (_whole, letter: string) => {
-      const meant = lookUp(escapes, letter);
-      if (meant === undefined) throw new NotUnderstood();
-      return meant;
-    });
-  }
+const linearOf = (part: Part | undefined): Linear =>
+  part === undefined ? lost() : (lookUp(linears, part.name) ?? lost)(part);
 
-  #selector(node: SyntaxNode, isAverage: boolean): Selector {
-    const [identifier, matchers, ...others] = this.#children(node);
-    if (identifier?.name !== 'Identifier' || others.length > 0) throw new NotUnderstood();
-    const read = (matchers === undefined ? [] : this.#children(matchers)).map((matcher) => {
-      const [label, operator, value] = this.#children(matcher);
-      if (label?.name !== 'LabelName' || operator === undefined) throw new NotUnderstood();
-      return [this.#words(label), this.#words(operator), this.#string(value)] as const;
-    });
-    const matches = read.map((matcher) => matcherOf(...matcher));
-    return {
-      metric: this.#words(identifier),
-      looksAt: read.map(([label]) => label),
-      isAverage,
-      selects: (labels) => matches.every((one) => one(labels)),
-    };
-  }
-
-  #call(node: SyntaxNode): Linear {
-    const [name, body] = this.#children(node);
-    const [inner, ...others] = body === undefined ? [] : this.#children(body);
-    if (name === undefined || others.length > 0) throw new NotUnderstood();
-    const called = this.#words(name);
-    if (called === 'time' && inner === undefined) return { ...constantOf(0), time: 1 };
-    const isOverTime = called === 'avg_over_time' || called === 'last_over_time';
-    if (!isOverTime || inner?.name !== 'MatrixSelector') throw new NotUnderstood();
-    const [vector] = this.#children(inner);
-    if (vector?.name !== 'VectorSelector') throw new NotUnderstood();
-    return {
-      ...constantOf(0),
-      selector: this.#selector(vector, called !== 'last_over_time'),
-      factor: 1,
-    };
-  }
-
-  #linear(node: SyntaxNode): Linear {
-    const [first, second, third, ...others] = this.#children(node);
-    if (node.name === 'NumberDurationLiteral') {
-      const text = this.#words(node);
-      const value = goDuration(text) ?? Number(text);
-      if (!Number.isFinite(value)) throw new NotUnderstood();
-      return constantOf(value);
-    }
-    if (node.name === 'VectorSelector') {
-      return { ...constantOf(0), selector: this.#selector(node, false), factor: 1 };
-    }
-    if (node.name === 'FunctionCall') return this.#call(node);
-    if (node.name === 'ParenExpr' && first !== undefined) return this.#linear(first);
-    if (node.name === 'UnaryExpr' && first !== undefined && second !== undefined) {
-      return times(this.#linear(second), this.#words(first) === '-' ? -1 : 1);
-    }
-    const isBinary = node.name === 'BinaryExpr' && others.length === 0;
-    if (!isBinary || first === undefined || second === undefined || third === undefined)
-      throw new NotUnderstood();
-    const left = this.#linear(first);
-    const right = this.#linear(third);
-    if (second.name === 'Add') return plus(left, right);
-    if (second.name === 'Sub') return plus(left, times(right, -1));
-    if (second.name === 'Mul' && isConstant(left)) return times(right, left.constant);
-    if (second.name === 'Mul' && isConstant(right)) return times(left, right.constant);
-    if (second.name === 'Div' && isConstant(right)) return times(left, 1 / right.constant);
-    throw new NotUnderstood();
-  }
-
-  /** The comparisons of which one is enough. */
-  comparisons(node: SyntaxNode): Comparison[] {
-    const [first, operator, last, ...others] = this.#children(node);
-    if ((node.name === 'PromQL' || node.name === 'ParenExpr') && first !== undefined) {
-      return this.comparisons(first);
-    }
-    const isBinary = node.name === 'BinaryExpr' && others.length === 0;
-    if (!isBinary || first === undefined || operator === undefined || last === undefined)
-      throw new NotUnderstood();
-    if (operator.name === 'Or') return [...this.comparisons(first), ...this.comparisons(last)];
-    const how = lookUp(operators, operator.name);
-    const { selector, factor, time, constant } = plus(
-      this.#linear(first),
-      times(this.#linear(last), -1),
-    );
-    const perMetric = Number((time / factor).toFixed(9));
-    if (how === undefined || selector === null || ![0, -1].includes(perMetric))
-      throw new NotUnderstood();
-    const limit = Number((-constant / factor).toFixed(6));
-    if (!Number.isFinite(limit)) throw new NotUnderstood();
-    return [
-      { ...selector, isAhead: perMetric !== 0, operator: factor < 0 ? flipped[how] : how, limit },
-    ];
-  }
+/** The comparisons of which one is enough. */
+function comparisonsOf(part: Part | undefined): Comparison[] {
+  if (part?.name === 'PromQL' || part?.name === 'ParenExpr') return comparisonsOf(part.parts[0]);
+  if (part?.name !== 'BinaryExpr') return lost();
+  const [first, operator, last] = partsOf(part, '*', '*', '*');
+  if (operator?.name === 'Or') return [...comparisonsOf(first), ...comparisonsOf(last)];
+  const how = lookUp(operators, operator?.name ?? '') ?? lost();
+  const whole = plus(linearOf(first), times(linearOf(last), -1));
+  const { selector, factor, time, constant } = whole;
+  const perMetric = Number((time / factor).toFixed(9));
+  const limit = Number((-constant / factor).toFixed(6));
+  if (selector === null || ![0, -1].includes(perMetric) || !Number.isFinite(limit)) return lost();
+  const isAhead = perMetric !== 0;
+  return [{ ...selector, isAhead, operator: factor < 0 ? flipped[how] : how, limit }];
 }
 
 const longestExpression = 5_000;
@@ -186,7 +168,7 @@ const longestExpression = 5_000;
 export function comparisonsIn(expression: string): Comparison[] | null {
   if (expression.length > longestExpression) return null;
   try {
-    return new Reader(expression).comparisons(parser.parse(expression).topNode);
+    return comparisonsOf(partOf(parser.parse(expression).topNode, expression));
   } catch (thrown) {
     if (thrown instanceof NotUnderstood) return null;
     throw thrown;

@@ -4,7 +4,7 @@ import { duration } from '../decide/interval.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { thresholdFor } from '../decide/retries.ts';
 import { certificateCheckText, type TlsServer } from '../converted-check.ts';
-import type { Entry, Plan } from '../plan.ts';
+import { attempt, type Entry, type Plan } from '../plan.ts';
 import { lookUp, SourceObject, type Fields } from '../source-object.ts';
 import { comparisonsIn, type Comparison } from './promql.ts';
 import type { Labels } from './relabel.ts';
@@ -225,7 +225,7 @@ export function applyRules(
   externalLabels: Labels,
 ): WatchedServer[] {
   const servers = new Map<string, WatchedServer>();
-  const accepted = rules.flatMap((fields) => {
+  const accept = (fields: Fields) => {
     const rule = new SourceObject(fields);
     const name = rule.text('alert') || rule.text('record');
     const entry = plan.entry('rule', name, name, fields);
@@ -238,25 +238,22 @@ export function applyRules(
     });
     const wishes = wishesOf(rule, { forSeconds, probes, servers, labelsOf });
     const expression = `\`${rule.text('expr').trim().replace(/\s+/g, ' ')}\``;
-    if (wishes === null) {
-      entry.nothing(`${expression} has no counterpart`);
-      return [];
-    }
+    if (wishes === null) return entry.nothing(`${expression} has no counterpart`);
     const lost = new Set(wishes.map((wish) => wish.lost ?? ''));
     lost.delete('');
     for (const text of lost) entry.notCarried(text);
     if (wishes.every((wish) => wish.probes.length === 0)) {
       entry.nothing(`${expression} selects nothing that is made`);
-      return [];
     }
     for (const wish of wishes) wish.accept?.();
     if (own.length > 0) entry.notCarried('`labels`: alerts have the tags of their check');
     entry.leftovers(rule, {
-      annotations: '`annotations`: alerts have their own text here',
-      keep_firing_for: '`keep_firing_for`: an alert recovers with the first pass',
+      annotations: ': alerts have their own text here',
+      keep_firing_for: ': an alert recovers with the first pass',
     });
-    return [{ entry, wishes }];
-  });
+    return { entry, wishes };
+  };
+  const accepted = rules.flatMap((fields) => attempt(() => accept(fields)) ?? []);
   const holding = new Map<unknown, { entry: Entry; wish: Wish }>();
   for (const { entry, wishes } of accepted) {
     for (const wish of wishes) {

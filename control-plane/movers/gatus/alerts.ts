@@ -3,9 +3,16 @@ import * as channels from '../channels.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { remindersFor, thresholdFor } from '../decide/retries.ts';
 import { unsetText, type FilledVariables } from '../environment.ts';
-import { slug, type Entry, type Plan, type Ref } from '../plan.ts';
+import { attempt, slug, type Entry, type Plan, type Ref } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, recordsIn, SourceObject, type Fields, textOf } from '../source-object.ts';
+import {
+  fieldsOf,
+  lookUp,
+  recordsIn,
+  SourceObject,
+  type Fields,
+  textOf,
+} from '../source-object.ts';
 
 /** Null where it cannot exist. */
 type Provider = (config: SourceObject, entry: Entry) => channels.ChannelBody[] | null;
@@ -67,19 +74,26 @@ export interface EndpointAlerts {
   subscribe(check: Ref): void;
 }
 
+/** What a provider became, and its id. */
+interface Provided {
+  id: string;
+  entry: Entry;
+  bodies: channels.ChannelBody[];
+}
+
 const defaults = { enabled: true, 'failure-threshold': 3, 'success-threshold': 2 };
 
 export class Alerting {
   readonly #plan: Plan;
   readonly #providers: Fields;
   readonly #filled: FilledVariables;
-  readonly #made = new Map<string, { entry: Entry; bodies: channels.ChannelBody[] }>();
+  readonly #made = new Map<string, Provided>();
   readonly #used = new Set<string>();
 
   constructor(plan: Plan, alerting: unknown, filled: FilledVariables) {
     this.#plan = plan;
     this.#filled = filled;
-    this.#providers = isFields(alerting) ? alerting : {};
+    this.#providers = fieldsOf(alerting);
   }
 
   #configOf(type: string): Fields | null {
@@ -88,7 +102,7 @@ export class Alerting {
   }
 
   /** The provider with the override of a group and of an alert, made once. */
-  #provide(type: string, group: string, override: Fields, of: string) {
+  #provide(type: string, group: string, override: Fields, of: string): Provided {
     const config = this.#configOf(type) ?? {};
     const { overrides, 'default-alert': _default, ...own } = config;
     const ofGroup = recordsIn(overrides).find((one) => one['group'] === group);
@@ -99,32 +113,25 @@ export class Alerting {
     const owner = JSON.stringify([type, ofGroup === undefined ? null : group, isOwn && of]);
     const id = this.#plan.idFor([...parts, ...(isOwn ? [of] : [])].join('-'), owner);
     const known = this.#made.get(id);
-    if (known !== undefined) return { id, ...known };
+    if (known !== undefined) return known;
     const name = ofGroup === undefined ? type : `${type} of ${group}`;
     const entry = this.#plan.entry('alerting', id, name, config);
-    const made = {
-      entry,
-      bodies: this.#bodiesOf(type, entry, { ...own, ...changes, ...override }),
-    };
+    const given = { ...own, ...changes, ...override };
+    const made = { id, entry, bodies: attempt(() => this.#bodiesOf(type, entry, given)) ?? [] };
     this.#made.set(id, made);
-    return { id, ...made };
+    return made;
   }
 
   #bodiesOf(type: string, entry: Entry, given: Fields): channels.ChannelBody[] {
     const unset = this.#filled.unsetIn(given);
-    if (unset.length > 0) {
-      entry.nothing(unsetText(unset));
-      return [];
-    }
+    if (unset.length > 0) entry.nothing(unsetText(unset));
     const source = new SourceObject(given);
     const bodies = lookUp(providers, type)?.(source, entry) ?? null;
-    if (bodies !== null) entry.leftovers(source, { title: `\`title\`: ${channels.ofLook}` });
-    else {
-      const keys = source.names().map((key) => `\`${key}\``);
-      const has = keys.join(', ') || 'no fields';
-      entry.nothing(`channel \`${type}\` has no counterpart; it has ${has}`);
-    }
-    return bodies ?? [];
+    const keys = source.names().map((key) => `\`${key}\``);
+    const has = keys.join(', ') || 'no fields';
+    if (bodies === null) entry.nothing(`channel \`${type}\` has no counterpart; it has ${has}`);
+    entry.leftovers(source, { title: `: ${channels.ofLook}` });
+    return bodies;
   }
 
   /** What the alerts of an endpoint become, which runs every `hereSeconds`. */
@@ -144,20 +151,15 @@ export class Alerting {
       const type = textOf(given['type'] ?? '');
       const config = this.#configOf(type);
       if (config === null) {
-        entry.notCarried(
-          `alert \`${type}\`: \`alerting\` has no such provider, so nothing is sent there either`,
-        );
+        const why = '`alerting` has no such provider, so nothing is sent there either';
+        entry.notCarried(`alert \`${type}\`: ${why}`);
         continue;
       }
-      const standard = config['default-alert'];
-      this.#filled.unsetIn(standard ?? {});
-      const alert = new SourceObject(
-        { ...(isFields(standard) ? standard : {}), ...given },
-        defaults,
-      );
-      alert.get('type');
-      const override = alert.get('provider-override');
-      const own = isFields(override) ? override : {};
+      const standard = fieldsOf(config['default-alert']);
+      this.#filled.unsetIn(standard);
+      const alert = new SourceObject({ ...standard, ...given }, defaults);
+      alert.skip('type');
+      const own = fieldsOf(alert.get('provider-override'));
       const { id, bodies, entry: provider } = this.#provide(type, group, own, owner);
       if (bodies.length === 0) entry.basedOn.add(provider);
       const failureThreshold = alert.number('failure-threshold', 3);
@@ -170,11 +172,8 @@ export class Alerting {
         );
       }
       const successes = alert.number('success-threshold', 2);
-      if (successes > 1) {
-        entry.changed(
-          `alerts recover after ${successes} successes (\`success-threshold\`) → with the first pass`,
-        );
-      }
+      const recovers = `alerts recover after ${successes} successes (\`success-threshold\`)`;
+      entry.changed(successes > 1 ? `${recovers} → with the first pass` : null);
       const sendRecovery = alert.flag('send-on-resolved');
       const isOn = alert.flag('enabled');
       // One that is switched off says nothing about when to alert.
@@ -182,7 +181,8 @@ export class Alerting {
       entry.leftovers(alert);
       for (const body of bodies) {
         const address = textOf(body.config['address']);
-        const wanted = `${id}${address === '' ? '' : `-${slug(address)}`}${sendRecovery ? '' : '-without-recovery'}`;
+        const parts = [id, slug(address), sendRecovery ? '' : 'without-recovery'];
+        const wanted = parts.filter((part) => part !== '').join('-');
         const own = this.#plan.idFor(wanted, JSON.stringify([id, address, sendRecovery]), provider);
         subscriptions.push({
           channel: { id: own, body: { ...body, sendRecovery } },

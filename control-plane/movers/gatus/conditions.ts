@@ -215,11 +215,8 @@ function jsonValue(condition: Condition, entry: Entry, path: string): Assertion[
   const isItself = regex !== null && new RegExp(`^(?:${regex})$`, 's').test(`${left} (INVALID)`);
   if (isEqual && isItself)
     entry.changed(`\`${text}\` also holds there where the path is missing; here that fails`);
-  sayMissing(
-    condition,
-    entry,
-    `where ${isPlain ? 'the path is missing, or ' : ''}the body is no JSON`,
-  );
+  const orMissing = isPlain ? 'the path is missing, or ' : '';
+  sayMissing(condition, entry, `where ${orMissing}the body is no JSON`);
   if (isPlain) {
     const target = entry.guardTemplate('a condition', right);
     return [assertion(source, either(operator, 'EQUALS', 'NOT_EQUALS'), target, { property })];
@@ -245,11 +242,8 @@ const bodyOfHttp: Translation = (condition, entry) => {
   if (name === 'has') {
     if (!['true', 'false'].includes(right) || !isEquality(operator)) return null;
     const isThere = (right === 'true') === (operator === '==');
-    if (!isThere) {
-      entry.changed(
-        `\`${condition.text}\` also holds there where the body is no JSON; here that fails`,
-      );
-    }
+    const how = `\`${condition.text}\` also holds there where the body is no JSON; here that fails`;
+    entry.changed(isThere ? null : how);
     return [assertion('JSON_BODY', isThere ? 'NOT_NULL' : 'IS_NULL', '', { property })];
   }
   const length = wholeOf(condition);
@@ -275,29 +269,34 @@ const bodyOfDns: Translation = ({ left, operator, right, text }, entry) => {
   return [assertion('TEXT_ANSWER', 'NOT_EMPTY', '', { property })];
 };
 
-const sameAs = (source: string, { operator, right }: Condition) =>
-  isEquality(operator)
-    ? [assertion(source, either(operator, 'EQUALS', 'NOT_EQUALS'), right)]
-    : null;
+const sameAs =
+  (source: string): Translation =>
+  ({ operator, right }) =>
+    isEquality(operator)
+      ? [assertion(source, either(operator, 'EQUALS', 'NOT_EQUALS'), right)]
+      : null;
+const returnCode = sameAs('RESPONSE_CODE');
+const healthStatus = sameAs('GRPC_HEALTHCHECK_STATUS');
 
-const returnCode: Translation = (condition) => sameAs('RESPONSE_CODE', condition);
-
-const bodyOfGrpc: Translation = (condition) =>
+const bodyOfGrpc: Translation = (condition, entry) =>
   condition.left === '[BODY].status' && healthStatuses.some((one) => one === condition.right)
-    ? sameAs('GRPC_HEALTHCHECK_STATUS', condition)
+    ? healthStatus(condition, entry)
     : null;
 
-const RESPONSE_TIME = responseTime('RESPONSE_TIME');
+/** Every check fails where there is no connection; none expects that. */
+const CONNECTED: Translation = ({ operator, right }) =>
+  `${operator} ${right}` === '== true' || `${operator} ${right}` === '!= false' ? [] : null;
 
+const always = { CONNECTED, RESPONSE_TIME: responseTime('RESPONSE_TIME') };
 /** Placeholders by kind of endpoint. */
 const translations: Readonly<Record<EndpointKind, Readonly<Record<string, Translation>>>> = {
-  http: { STATUS: status, RESPONSE_TIME, BODY: bodyOfHttp },
-  tcp: { RESPONSE_TIME, BODY: bodyOfTcp },
-  tls: { RESPONSE_TIME },
-  icmp: { RESPONSE_TIME: responseTime('LATENCY', { property: 'avg' }) },
-  dns: { RESPONSE_TIME, BODY: bodyOfDns, DNS_RCODE: returnCode },
-  doh: { RESPONSE_TIME },
-  grpc: { RESPONSE_TIME, BODY: bodyOfGrpc },
+  http: { ...always, STATUS: status, BODY: bodyOfHttp },
+  tcp: { ...always, BODY: bodyOfTcp },
+  tls: always,
+  icmp: { CONNECTED, RESPONSE_TIME: responseTime('LATENCY', { property: 'avg' }) },
+  dns: { ...always, BODY: bodyOfDns, DNS_RCODE: returnCode },
+  doh: always,
+  grpc: { ...always, BODY: bodyOfGrpc },
 };
 
 const daySeconds = 86_400;
@@ -323,35 +322,21 @@ export function judge(
     const text = textOf(given);
     const condition = parse(text);
     const placeholder = /\[([A-Z_]+)\]/.exec(condition?.left ?? text)?.[1] ?? '';
-    if (condition !== null && placeholder === 'CONNECTED') {
-      const isUp = (condition.right === 'true') === (condition.operator === '==');
-      if (!/^(true|false)$/.test(condition.right)) {
-        entry.deactivated(`\`${text}\` has no counterpart`);
-      } else if (isUp) kept += 1;
-      else entry.deactivated(`\`${text}\` expects the target to be down, which has no counterpart`);
-      continue;
-    }
-    if (condition !== null && placeholder === 'CERTIFICATE_EXPIRATION') {
-      const days = speaksTls ? certificateDays(condition, entry) : null;
-      if (days === null) entry.deactivated(`\`${text}\` has no counterpart`);
-      else judged.certificateDays = Math.max(days, judged.certificateDays ?? 0);
-      if (kind === 'tls' && days !== null) kept += 1;
+    const isExpiry = placeholder === 'CERTIFICATE_EXPIRATION' && speaksTls;
+    const days = condition !== null && isExpiry ? certificateDays(condition, entry) : null;
+    if (days !== null) {
+      judged.certificateDays = Math.max(days, judged.certificateDays ?? 0);
+      if (kind === 'tls') kept += 1;
       else hasLost = true;
-      continue;
-    }
-    if (placeholder === 'DOMAIN_EXPIRATION') {
+    } else if (placeholder === 'DOMAIN_EXPIRATION') {
       entry.notCarried(`\`${text}\`: the registration of domains is not watched`);
       hasLost = true;
-      continue;
-    }
-    const made =
-      condition === null
-        ? null
-        : (lookUp(translations[kind], placeholder)?.(condition, entry) ?? null);
-    if (made === null) entry.deactivated(`\`${text}\` has no counterpart`);
-    else {
-      judged.assertions.push(...made);
-      kept += 1;
+    } else {
+      const translate = condition && lookUp(translations[kind], placeholder);
+      const made = condition && translate?.(condition, entry);
+      if (made == null) entry.deactivated(`\`${text}\` has no counterpart`);
+      else kept += 1;
+      judged.assertions.push(...(made ?? []));
     }
   }
   if (kind !== 'tls' && judged.certificateDays !== null) {

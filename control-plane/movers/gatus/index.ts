@@ -2,9 +2,9 @@
 import * as make from '../converted-check.ts';
 import { duration } from '../decide/interval.ts';
 import { goDuration } from '../decide/go-duration.ts';
-import { httpCheck } from '../http-request.ts';
+import { httpCheck, typeByHeader } from '../http-request.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
-import { ref, slug, type Entry, type Plan } from '../plan.ts';
+import { attempt, ref, slug, type Entry, type Plan } from '../plan.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import { isFields } from '@monitor/shared/fields.ts';
 import { lookUp, recordsIn, SourceObject, textOf, type Fields } from '../source-object.ts';
@@ -37,12 +37,11 @@ const ofInstallation: Readonly<Record<string, string>> = {
 };
 
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
-/** What an endpoint becomes by its URL; null when it has no counterpart. */
+/** What an endpoint becomes by its URL. */
 interface Target {
   kind: EndpointKind;
   speaksTls?: boolean;
-  /** Null, with a line in the report, when its request cannot exist here. */
-  check(judged: Judged): make.ConvertedCheck | null;
+  check(judged: Judged): make.ConvertedCheck;
 }
 
 const families: Readonly<Record<string, IpFamily>> = { ip: 'IPv4', ip4: 'IPv4', ip6: 'IPv6' };
@@ -68,10 +67,8 @@ function filledBody(endpoint: SourceObject, entry: Entry): string {
 }
 
 function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject): Target {
-  const isGraphql = endpoint.flag('graphql');
   const body = filledBody(endpoint, entry);
   const headers = endpoint.pairs('headers');
-  const sent = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
   const tls = client.object('tls');
   if (client.has('tls')) {
     tls.skip('certificate-file', 'private-key-file', 'renegotiation');
@@ -83,26 +80,24 @@ function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject):
     method: endpoint.text('method') || 'GET',
     headers,
     body,
-    bodyType: isGraphql ? 'GRAPHQL' : /json/i.test(sent) ? 'JSON' : 'RAW',
-    basicAuth: null,
+    bodyType: endpoint.flag('graphql') ? 'GRAPHQL' : typeByHeader(headers),
     followRedirects: !client.flag('ignore-redirect'),
     skipSSL: client.flag('insecure'),
     ipFamily: ipFamilyOf(entry, client),
   } as const;
-  const server = make.tlsServerOf(parts.url, {
-    ...{ serverName: null, skipChainValidation: parts.skipSSL },
-  });
+  const trust = { serverName: null, skipChainValidation: parts.skipSSL };
+  const server = make.tlsServerOf(parts.url, trust);
   return {
     kind: 'http',
     speaksTls: server !== null,
     check({ assertions }) {
       const made = httpCheck(entry, { ...parts, assertions });
-      return made === null || server === null ? made : { ...made, server };
+      return server === null ? made : { ...made, server };
     },
   };
 }
 
-type TargetOf = (endpoint: SourceObject, entry: Entry, client: SourceObject) => Target | null;
+type TargetOf = (endpoint: SourceObject, entry: Entry, client: SourceObject) => Target;
 
 /** How the host and the port of a URL are asked. */
 interface Reach {
@@ -110,6 +105,8 @@ interface Reach {
   ipFamily: IpFamily;
   skipSSL: boolean;
   isSecure: boolean;
+  endpoint: SourceObject;
+  entry: Entry;
 }
 
 /** A target at a host and a port. */
@@ -117,49 +114,41 @@ const atPlace =
   (
     kind: EndpointKind,
     check: (reach: Reach, judged: Judged) => make.ConvertedCheck,
-    { defaultPort = null as number | null, secure = /^(start)?tls:/i } = {},
+    defaultPort: number | null = null,
   ): TargetOf =>
   (endpoint, entry, client) => {
     const url = endpoint.text('url');
     const place = make.placeFor(entry, url, defaultPort);
-    if (place === null) return null;
-    const isSecure = secure.test(url);
+    const isSecure = /^(tls|starttls|grpcs):/i.test(url);
+    const reach = { place, skipSSL: client.flag('insecure'), isSecure, endpoint, entry };
     const ipFamily = ipFamilyOf(entry, client);
-    const reach = { place, ipFamily, skipSSL: client.flag('insecure'), isSecure };
-    return { kind, speaksTls: isSecure, check: (judged) => check(reach, judged) };
+    return { kind, speaksTls: isSecure, check: (judged) => check({ ...reach, ipFamily }, judged) };
   };
 
-const tcpTarget: TargetOf = (endpoint, entry, client) => {
+const tcpTarget = atPlace('tcp', ({ place, ipFamily, endpoint, entry }, { assertions }) => {
   const data = entry.guardTemplate('the body', filledBody(endpoint, entry));
-  const read = atPlace('tcp', ({ place, ipFamily }, { assertions }) =>
-    make.tcpCheck({ ...place, ...(data === '' ? {} : { data }), ipFamily, assertions }),
-  );
-  return read(endpoint, entry, client);
-};
+  return make.tcpCheck(place, ipFamily, { ...(data === '' ? {} : { data }), assertions });
+});
 
 /** It knows STARTTLS of mail alone. */
-const tlsTarget =
-  (begins: { startTls?: 'SMTP' } = {}): TargetOf =>
-  (endpoint, entry, client) => {
-    entry.refuse(endpoint, { body: 'what is sent over TLS has no counterpart' });
-    const read = atPlace('tls', ({ place, ipFamily, skipSSL }, { assertions, certificateDays }) => {
+const tlsTarget = (begins: { startTls?: 'SMTP' } = {}) =>
+  atPlace(
+    'tls',
+    ({ place, ipFamily, skipSSL, endpoint, entry }, { assertions, certificateDays }) => {
+      entry.refuse(endpoint, { body: 'what is sent over TLS has no counterpart' });
       const server = { ...place, serverName: null, skipChainValidation: skipSSL, ...begins };
       return { ...make.sslCheck(server, ipFamily, certificateDays, assertions), server };
-    });
-    return read(endpoint, entry, client);
-  };
+    },
+  );
 
-const grpcTarget = atPlace(
-  'grpc',
-  ({ place, isSecure, ...settings }, { assertions }) =>
-    make.grpcCheck(place, { mode: 'HEALTH', tls: isSecure }, { ...settings, assertions }),
-  { secure: /^grpcs:/i },
+const grpcTarget = atPlace('grpc', ({ place, isSecure, ipFamily, skipSSL }, { assertions }) =>
+  make.grpcCheck(place, { mode: 'HEALTH', tls: isSecure }, { ipFamily, skipSSL, assertions }),
 );
 
 const icmpTarget = atPlace(
   'icmp',
   ({ place, ipFamily }, { assertions }) => make.icmpCheck(place.hostname, ipFamily, assertions),
-  { defaultPort: 0 },
+  0,
 );
 
 /** By their numbers on the wire. */
@@ -189,11 +178,11 @@ const dnsTarget: TargetOf = (endpoint, entry, client) => {
     entry.approximate(
       'DNS over HTTPS → an API check that asks the question: what the answer says is not read here',
     );
-    const asked = new SourceObject({
+    const request = new SourceObject({
       ...{ url: `${url}${url.includes('?') ? '&' : '?'}dns=${question(query, type)}` },
       headers: { Accept: 'application/dns-message' },
     });
-    const target = httpTarget(asked, entry, client);
+    const target = httpTarget(request, entry, client);
     const isAnswered = { source: 'STATUS_CODE', comparison: 'EQUALS', target: '200' };
     return {
       ...{ ...target, kind: 'doh' },
@@ -201,16 +190,9 @@ const dnsTarget: TargetOf = (endpoint, entry, client) => {
         target.check({ ...judged, assertions: [isAnswered, ...judged.assertions] }),
     };
   }
-  const place = make.placeFor(entry, url, 53);
-  return (
-    place && {
-      kind: 'dns',
-      check({ assertions }) {
-        const server = { nameServer: place.hostname, port: place.port };
-        return make.dnsCheck({ query, recordType, ...server, protocol: 'UDP', assertions });
-      },
-    }
-  );
+  const { hostname, port } = make.placeFor(entry, url, 53);
+  const asked = { query, recordType, nameServer: hostname, port, protocol: 'UDP' };
+  return { kind: 'dns', check: ({ assertions }) => make.dnsCheck({ ...asked, assertions }) };
 };
 
 /** By the scheme of the URL; the others have no counterpart. */
@@ -237,17 +219,18 @@ interface Context {
   plan: Plan;
   alerting: Alerting;
   filled: FilledVariables;
-  hasMaintenance: boolean;
+  /** The maintenance of the whole installation. */
+  ofAll: string | null;
 }
 
-/** True where it has windows. */
+/** The owner, where it has windows. */
 function convertMaintenance(
   { plan, filled }: Context,
   owner: string,
   name: string,
   given: unknown,
-): boolean {
-  if (!isFields(given)) return false;
+): string | null {
+  if (!isFields(given)) return null;
   filled.unsetIn(given);
   const window = new SourceObject(given, { enabled: true });
   const entry = plan.entry('maintenance', owner, name, given);
@@ -259,39 +242,20 @@ function convertMaintenance(
   const timezone = window.text('timezone') || 'UTC';
   const isUsable = /^\d{1,2}:\d{2}$/.test(startTime) && durationSeconds > 0;
   if (!window.flag('enabled')) entry.nothing('the maintenance is switched off');
-  else if (!isUsable || days.includes(-1)) {
-    entry.nothing('its start, duration or days are not usable');
-  } else {
-    plan.say(
-      'CHANGED',
-      'Maintenance: Gatus goes on measuring and only mutes alerts; here the checks pause.',
-    );
-    const recurrence: Recurrence =
-      days.length === 0 ? { kind: 'days', every: 1 } : { kind: 'weekdays', days };
-    const schedule = { recurrence, firstDay: anchorDay, startTime, durationSeconds };
-    addWindows(plan, entry, owner, schedule, { name, timezone, until: null });
-    entry.leftovers(window);
-    return true;
-  }
-  return false;
+  if (!isUsable || days.includes(-1)) entry.nothing('its start, duration or days are not usable');
+  plan.say(
+    'CHANGED',
+    'Maintenance: Gatus goes on measuring and only mutes alerts; here the checks pause.',
+  );
+  const recurrence: Recurrence =
+    days.length === 0 ? { kind: 'days', every: 1 } : { kind: 'weekdays', days };
+  const schedule = { recurrence, firstDay: anchorDay, startTime, durationSeconds };
+  addWindows(plan, entry, owner, schedule, { name, timezone, until: null });
+  entry.leftovers(window);
+  return owner;
 }
 
-/** Tags of the maintenance of the whole installation and of the endpoint. */
-function maintenanceTags(
-  context: Context,
-  key: string,
-  name: string,
-  given: readonly unknown[],
-): string[] {
-  const { plan } = context;
-  const own = given.flatMap((window, index) => {
-    const owner = index === 0 ? key : `${key}-${index + 1}`;
-    return convertMaintenance(context, owner, `Maintenance of ${name}`, window)
-      ? [maintenanceTag(plan, owner)]
-      : [];
-  });
-  return context.hasMaintenance ? [maintenanceTag(plan, 'all'), ...own] : own;
-}
+const noEffect = ' has no effect on this kind of URL';
 
 /** An endpoint that is being converted. */
 interface Source {
@@ -302,8 +266,7 @@ interface Source {
   entry: Entry;
 }
 
-/** Null, with a line, for an endpoint whose variables have no value. */
-function sourceOf({ plan, filled }: Context, kind: string, given: Fields): Source | null {
+function sourceOf({ plan, filled }: Context, kind: string, given: Fields): Source {
   const endpoint = new SourceObject(given, endpointDefaults);
   const [name, group] = [endpoint.text('name'), endpoint.text('group')];
   const path = slug(group === '' ? name : `${group}_${name}`).toLowerCase();
@@ -311,16 +274,22 @@ function sourceOf({ plan, filled }: Context, kind: string, given: Fields): Sourc
   const key = plan.idFor(path, given);
   const entry = plan.entry(kind, key, name, given);
   const unset = filled.unsetIn({ ...given, token: '' });
-  if (unset.length > 0) return entry.nothing(unsetText(unset));
+  if (unset.length > 0) entry.nothing(unsetText(unset));
   return { endpoint, name, group, key, entry };
 }
 
 /** Fields that checks of both kinds have. */
 function commonOf(context: Context, source: Source, description: string, tags: string[] = []) {
   const { endpoint, name, group, key } = source;
+  const { plan, ofAll } = context;
+  const own = endpoint.list('maintenance-windows').map((window, index) => {
+    const owner = index === 0 ? key : `${key}-${index + 1}`;
+    return attempt(() => convertMaintenance(context, owner, `Maintenance of ${name}`, window));
+  });
+  const owners = [ofAll, ...own].filter((owner) => owner !== null);
   return {
-    ...{ name, description, active: endpoint.flag('enabled'), groupId: context.plan.group(group) },
-    tags: [...tags, ...maintenanceTags(context, key, name, endpoint.list('maintenance-windows'))],
+    ...{ name, description, active: endpoint.flag('enabled'), groupId: plan.group(group) },
+    tags: [...tags, ...owners.map((owner) => maintenanceTag(plan, owner))],
   };
 }
 
@@ -332,13 +301,10 @@ function convertEndpoint(context: Context, source: Source): void {
   const client = endpoint.object('client', clientDefaults);
   const read = endpoint.has('dns') ? dnsTarget : lookUp(targets, scheme);
   if (read === undefined || endpoint.has('ssh')) {
-    entry.notCarried(
-      `\`${scheme === '' ? 'a URL without scheme' : `${scheme}://`}\` has no counterpart. Nothing was created`,
-    );
-    return;
+    const shown = scheme === '' ? 'a URL without scheme' : `${scheme}://`;
+    return entry.nothing(`\`${shown}\` has no counterpart`);
   }
   const target = read(endpoint, entry, client);
-  if (target === null) return;
   entry.refuse(client, decisive, 'deactivated', 'client.');
   const conditions = endpoint.list('conditions');
   if (conditions.length === 0) entry.notCarried('it has no conditions, which Gatus refuses');
@@ -346,7 +312,6 @@ function convertEndpoint(context: Context, source: Source): void {
   const seconds = goDuration(endpoint.get('interval')) ?? defaultIntervalSeconds;
   const timeout = goDuration(client.get('timeout')) ?? 10;
   const made = target.check(judged);
-  if (made === null) return;
   const every = entry.frequency(seconds, make.minSeconds(made.checkType));
   const alerts = alerting.of(
     ...([entry, key, group, endpoint.get('alerts'), seconds, every.seconds] as const),
@@ -354,12 +319,8 @@ function convertEndpoint(context: Context, source: Source): void {
   const labels = endpoint.pairs('extra-labels').map((pair) => pair.join(':'));
   const common = commonOf(context, source, alerts.description, labels);
   entry.leftovers(endpoint, {
-    ui: '`ui` has no counterpart',
-    'client.store-cookies': '`client.store-cookies` has no counterpart',
-    method: '`method` has no effect on this kind of URL',
-    headers: '`headers` have no effect on this kind of URL',
-    body: '`body` has no effect on this kind of URL',
-    graphql: '`graphql` has no effect on this kind of URL',
+    ...{ ui: ' has no counterpart', 'client.store-cookies': ' has no counterpart' },
+    ...{ method: noEffect, headers: noEffect, body: noEffect, graphql: noEffect },
   });
   const check = ref(`endpoint-${key}`);
   make.addCheck(plan, entry, check.ref, made, {
@@ -379,12 +340,8 @@ function convertExternal(context: Context, source: Source): void {
   const { plan, alerting } = context;
   const { endpoint, group, key, entry } = source;
   const interval = goDuration(endpoint.object('heartbeat').get('interval')) ?? 0;
-  if (interval === 0) {
-    entry.nothing(
-      'without `heartbeat.interval` it only receives results, which has no counterpart',
-    );
-    return;
-  }
+  const only = 'without `heartbeat.interval` it only receives results, which has no counterpart';
+  if (interval === 0) entry.nothing(only);
   const period = Math.max(interval, minPeriodSeconds);
   if (period !== interval) {
     entry.changed(`a result every ${duration(interval)} → every ${duration(period)}`);
@@ -418,17 +375,16 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
     plan,
     alerting: new Alerting(plan, configuration.get('alerting'), filled),
     filled,
-    hasMaintenance: false,
+    ofAll: null,
   };
   const maintenance = configuration.get('maintenance');
-  context.hasMaintenance = convertMaintenance(context, 'all', 'Maintenance', maintenance);
+  context.ofAll = attempt(() => convertMaintenance(context, 'all', 'Maintenance', maintenance));
   for (const [list, kind, convertOne] of [
     ['endpoints', 'endpoint', convertEndpoint],
     ['external-endpoints', 'external endpoint', convertExternal],
   ] as const) {
     for (const given of records(configuration, list)) {
-      const source = sourceOf(context, kind, given);
-      if (source !== null) convertOne(context, source);
+      attempt(() => convertOne(context, sourceOf(context, kind, given)));
     }
   }
   for (const suite of records(configuration, 'suites')) {
@@ -453,7 +409,6 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
 
 export const gatus: Mover = {
   title: 'Gatus',
-  takes: 'its YAML file, a folder of them, or a ConfigMap',
   recognises: (files) => files.some(isGatus),
   reads: isYaml,
   convert,

@@ -26,13 +26,12 @@ function cell(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 }
 
-function rowOf(fields: Fields): SourceRow {
-  return Object.fromEntries(
-    Object.entries(fields)
-      .filter(([name]) => !derived.has(name))
-      .map(([name, value]) => [columnOf(name), cell(value)]),
+const rowOf = (fields: Fields): SourceRow =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) =>
+      derived.has(name) ? [] : [[columnOf(name), cell(value)]],
+    ),
   );
-}
 
 /** Files that others than the product write may lack ids, by which everything is tied together. */
 function recordsOf(backup: Fields, name: string): Fields[] {
@@ -48,10 +47,8 @@ function recordsOf(backup: Fields, name: string): Fields[] {
 /** Ids in `{"3": true}`, or in a list. */
 function notificationIds(value: unknown): number[] {
   if (Array.isArray(value)) return value.map(Number);
-  if (!isFields(value)) return [];
-  return Object.entries(value)
-    .filter(([, chosen]) => chosen === true)
-    .map(([id]) => Number(id));
+  const chosen = isFields(value) ? Object.keys(value).filter((id) => value[id] === true) : [];
+  return chosen.map(Number);
 }
 
 export function isBackup(value: unknown): value is Fields {

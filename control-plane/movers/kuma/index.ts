@@ -2,9 +2,8 @@
 import type { SourceRow, SourceTables } from '../../db/read-sqlite-file.ts';
 import { addChannel, type Channel } from '../channels.ts';
 import { SourceError, type Mover, type SourceFile } from '../mover.ts';
-import { ref, slug, type Plan } from '../plan.ts';
-import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, parsedJson, SourceObject, textOf } from '../source-object.ts';
+import { attempt, ref, slug, type Entry, type Plan } from '../plan.ts';
+import { fieldsOf, lookUp, parsedJson, SourceObject, textOf } from '../source-object.ts';
 import { isBackup, tablesOfBackup } from './backup.ts';
 import { maintenanceTag } from '../windows.ts';
 import { convertMaintenance } from './maintenance.ts';
@@ -78,11 +77,9 @@ const rows = (tables: SourceTables, name: string): readonly SourceRow[] => table
 
 /** Settings are JSON texts. */
 function settingsOf(tables: SourceTables): Map<string, unknown> {
+  const valueOf = (text: string) => parsedJson(text) ?? text;
   return new Map(
-    rows(tables, 'setting').map((row) => {
-      const text = textOf(row['value']);
-      return [textOf(row['key']), parsedJson(text) ?? text];
-    }),
+    rows(tables, 'setting').map(({ key, value }) => [textOf(key), valueOf(textOf(value))]),
   );
 }
 
@@ -122,73 +119,71 @@ function linked(tables: SourceTables, table: string, from: string, to: string) {
   return new Map(byId.map(([id, links]) => [id, links.map((row) => Number(row[to]))]));
 }
 
+/** The channels of a notification, which concerns so many monitors. */
+function channelsOf(
+  plan: Plan,
+  entry: Entry,
+  notification: SourceObject,
+  count: number,
+): Channel[] {
+  const id = notification.number('id');
+  const given =
+    parsedJson(notification.text('config')) ?? entry.nothing('its configuration is not valid JSON');
+  const config = new SourceObject(fieldsOf(given));
+  const type = config.text('type');
+  notification.skip('user_id', 'active');
+  config.skip('name', 'isDefault', 'applyExisting', 'id', 'active', 'userId');
+  const label = (notification.text('name') || `notification ${id}`).slice(0, 255);
+  const bodies = lookUp(providers, type)?.(config, entry, label) ?? [];
+  if (bodies.length === 0) {
+    const keys = config.names().filter((key) => !['type', 'name'].includes(key));
+    entry.nothing(
+      `channel \`${type}\` has no counterpart; it concerns ${count} monitors and has ${keys.map((key) => `\`${key}\``).join(', ')}`,
+    );
+  }
+  if (bodies.some((body) => ['EMAIL', 'SLACK'].includes(body.type))) {
+    plan.say('NOT_CARRIED', 'Notifications: `name`; mail and Slack channels have none.');
+  }
+  if (bodies.length > 1) entry.changed(`one channel for ${bodies.length} addresses → one for each`);
+  if (notification.has('active')) {
+    const why = 'has no effect there, and is left out.';
+    plan.say('NOT_CARRIED', `Field \`active\` of a notification ${why}`);
+  }
+  const autoSubscribe = notification.flag('is_default');
+  entry.leftovers(config);
+  entry.leftovers(notification);
+  return bodies.map((body): Channel => {
+    const address = bodies.length > 1 ? textOf(body.config['address']) : '';
+    const wanted = `notification-${id}${address === '' ? '' : `-${slug(address)}`}`;
+    return { id: plan.idFor(wanted, `${id} ${address}`, entry), body: { ...body, autoSubscribe } };
+  });
+}
+
 function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notification> {
-  const found = new Map<number, Notification>();
   const concerned = linked(tables, 'monitor_notification', 'notification_id', 'monitor_id');
-  for (const row of rows(tables, 'notification')) {
+  const read = (row: SourceRow): [number, Notification] => {
     const id = Number(row['id']);
     const notification = new SourceObject(row, { active: 1 });
-    const name = notification.text('name');
-    const entry = plan.entry('notification', textOf(id), name);
-    found.set(id, { entry, channels: [] });
-    const given = parsedJson(notification.text('config'));
-    if (given === undefined) {
-      entry.nothing('its configuration is not valid JSON');
-      continue;
-    }
-    const config = new SourceObject(isFields(given) ? given : {});
-    const type = config.text('type');
-    notification.skip('id', 'user_id', 'active');
-    config.skip('name', 'isDefault', 'applyExisting', 'id', 'active', 'userId');
-    const label = (name || `notification ${id}`).slice(0, 255);
-    const bodies = lookUp(providers, type)?.(config, entry, label) ?? [];
-    if (bodies.length === 0) {
-      const keys = config.names().filter((key) => !['type', 'name'].includes(key));
-      entry.notCarried(
-        `channel \`${type}\` has no counterpart; it concerns ${concerned.get(id)?.length ?? 0} monitors and has ${keys.map((key) => `\`${key}\``).join(', ')}. Nothing was created`,
-      );
-      continue;
-    }
-    if (bodies.some((body) => ['EMAIL', 'SLACK'].includes(body.type))) {
-      plan.say('NOT_CARRIED', 'Notifications: `name`; mail and Slack channels have none.');
-    }
-    const autoSubscribe = notification.flag('is_default');
-    const channels = bodies.map((body): Channel => {
-      const address = bodies.length > 1 ? textOf(body.config['address']) : '';
-      const wanted = `notification-${id}${address === '' ? '' : `-${slug(address)}`}`;
-      return {
-        id: plan.idFor(wanted, `${id} ${address}`, entry),
-        body: { ...body, autoSubscribe },
-      };
-    });
-    if (bodies.length > 1)
-      entry.changed(`one channel for ${bodies.length} addresses → one for each`);
-    if (notification.has('active')) {
-      plan.say(
-        'NOT_CARRIED',
-        'Field `active` of a notification has no effect there, and is left out.',
-      );
-    }
-    entry.leftovers(config);
-    entry.leftovers(notification);
-    found.set(id, { entry, channels });
-  }
-  return found;
+    const entry = plan.entry('notification', textOf(id), notification.text('name'));
+    const count = concerned.get(id)?.length ?? 0;
+    return [
+      id,
+      { entry, channels: attempt(() => channelsOf(plan, entry, notification, count)) ?? [] },
+    ];
+  };
+  return new Map(rows(tables, 'notification').map(read));
 }
 
 function tagsByMonitor(plan: Plan, tables: SourceTables): Map<number, string[]> {
   const names = new Map(rows(tables, 'tag').map((row) => [Number(row['id']), textOf(row['name'])]));
   if (names.size > 0) plan.say('NOT_CARRIED', 'Tags: their `color` has no counterpart.');
-  return new Map(
-    [...rowsBy(tables, 'monitor_tag', 'monitor_id')].map(([id, links]) => [
-      id,
-      links.flatMap((link) => {
-        const name = names.get(Number(link['tag_id']));
-        const value = textOf(link['value']).trim();
-        return name === undefined ? [] : [value === '' ? name : `${name}:${value}`];
-      }),
-    ]),
-  );
+  const tagOf = (link: SourceRow) => {
+    const name = names.get(Number(link['tag_id']));
+    const value = textOf(link['value']).trim();
+    return name === undefined ? [] : [value === '' ? name : `${name}:${value}`];
+  };
+  const byId = [...rowsBy(tables, 'monitor_tag', 'monitor_id')];
+  return new Map(byId.map(([id, links]) => [id, links.flatMap(tagOf)]));
 }
 
 function reportRest(
@@ -196,23 +191,20 @@ function reportRest(
   tables: SourceTables,
   settings: ReadonlyMap<string, unknown>,
 ): void {
-  for (const row of rows(tables, 'incident')) {
-    if (Number(row['active']) !== 1) continue;
-    plan
-      .entry('incident', textOf(row['id']), textOf(row['title']))
-      .notCarried(
-        'an open incident needs a service here: write it again (`title`, `content`, `style`)',
-      );
+  const again =
+    'an open incident needs a service here: write it again (`title`, `content`, `style`)';
+  for (const { id, title, active } of rows(tables, 'incident')) {
+    if (Number(active) === 1) plan.entry('incident', textOf(id), textOf(title)).notCarried(again);
   }
+  const proxies = 'a proxy belongs to a private location here; set `proxyUrl` there';
   for (const [table, kind, why] of [
-    ['proxy', 'proxy', 'a proxy belongs to a private location here; set `proxyUrl` there'],
+    ['proxy', 'proxy', proxies],
     ['docker_host', 'Docker host', 'has no counterpart'],
     ['remote_browser', 'remote browser', 'has no counterpart'],
   ] as const) {
-    for (const row of rows(tables, table)) {
-      const address = `${textOf(row['host'])}:${textOf(row['port'])}`;
-      const name = table === 'proxy' ? address : textOf(row['name']);
-      plan.entry(kind, textOf(row['id']), name).notCarried(why);
+    for (const { id, name, host, port } of rows(tables, table)) {
+      const shown = table === 'proxy' ? `${textOf(host)}:${textOf(port)}` : textOf(name);
+      plan.entry(kind, textOf(id), shown).notCarried(why);
     }
   }
   const people = Number(rows(tables, 'user')[0]?.['count'] ?? 0);
@@ -225,17 +217,16 @@ function reportRest(
   }
   const others = [...settings.keys()].filter((key) => !settingsOfInstallation.has(key));
   if (others.length > 0) {
-    plan.say(
-      'NOT_CARRIED',
-      `Settings of Uptime Kuma itself: ${others.map((key) => `\`${key}\``).join(', ')}.`,
-    );
+    const keys = others.map((key) => `\`${key}\``).join(', ');
+    plan.say('NOT_CARRIED', `Settings of Uptime Kuma itself: ${keys}.`);
   }
   const [beats] = rows(tables, 'heartbeat');
   const count = Number(beats?.['count'] ?? 0);
   if (count > 0) {
+    const [first, last] = [beats?.['first'], beats?.['last']].map((at) => textOf(at).slice(0, 10));
     plan.say(
       'HISTORY',
-      `${count} heartbeats from ${textOf(beats?.['first']).slice(0, 10)} to ${textOf(beats?.['last']).slice(0, 10)} stay in Uptime Kuma: they were measured from another place, with other timeouts and retries. Keep the file for the record.`,
+      `${count} heartbeats from ${first ?? ''} to ${last ?? ''} stay in Uptime Kuma: they were measured from another place, with other timeouts and retries. Keep the file for the record.`,
     );
   }
 }
@@ -263,30 +254,21 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   const settings = settingsOf(tables);
   const timezone = settings.get('serverTimezone');
   const serverTimezone = typeof timezone === 'string' && timezone !== '' ? timezone : null;
-  const monitors = new Map(
-    rows(tables, 'monitor').map((row) => [
-      Number(row['id']),
-      new SourceObject(row, monitorDefaults),
-    ]),
-  );
+  const read = (row: SourceRow) => new SourceObject(row, monitorDefaults);
+  const monitors = new Map(rows(tables, 'monitor').map((row) => [Number(row['id']), read(row)]));
   const notifications = readNotifications(plan, tables);
   const tags = tagsByMonitor(plan, tables);
 
   const maintenances = linked(tables, 'monitor_maintenance', 'monitor_id', 'maintenance_id');
   const notified = linked(tables, 'monitor_notification', 'monitor_id', 'notification_id');
-  const idsOf = (of: readonly SourceRow[]) => new Set(of.map((row) => Number(row['id'])));
-  const published = idsOf(
-    rows(tables, 'status_page').filter((row) => Number(row['published'] ?? 1) === 1),
-  );
-  const sections = rows(tables, 'group').filter((row) =>
-    published.has(Number(row['status_page_id'])),
-  );
-  const sectionIds = idsOf(sections);
-  const shown = new Set(
-    rows(tables, 'monitor_group')
-      .filter((row) => sectionIds.has(Number(row['group_id'])))
-      .map((row) => Number(row['monitor_id'])),
-  );
+  /** Values of a column of the rows whose other column is one of these. */
+  const column = (table: string, name: string, by: string, wanted: readonly number[], normal = 0) =>
+    rows(tables, table)
+      .filter((row) => wanted.includes(Number(row[by] ?? normal)))
+      .map((row) => Number(row[name]));
+  const published = column('status_page', 'id', 'published', [1], 1);
+  const sections = column('group', 'id', 'status_page_id', published);
+  const shown = new Set(column('monitor_group', 'monitor_id', 'group_id', sections));
   const context = {
     plan,
     monitors,
@@ -320,18 +302,19 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   }
   for (const row of rows(tables, 'maintenance')) {
     const maintenance = new SourceObject(row, { active: 1, weekdays: '[]', days_of_month: '[]' });
-    convertMaintenance(plan, Number(row['id']), maintenance, serverTimezone);
+    attempt(() => convertMaintenance(plan, Number(row['id']), maintenance, serverTimezone));
   }
+  const groups = rowsBy(tables, 'group', 'status_page_id');
   const links = rowsBy(tables, 'monitor_group', 'group_id');
   const domains = rowsBy(tables, 'status_page_cname', 'status_page_id');
   for (const row of rows(tables, 'status_page')) {
     const id = Number(row['id']);
-    const own = sections
-      .filter((section) => Number(section['status_page_id']) === id)
+    const own = (groups.get(id) ?? [])
       .toSorted(byWeight)
       .map((section) => sectionOf(section, links.get(Number(section['id'])) ?? [], checks));
     const names = (domains.get(id) ?? []).map((cname) => textOf(cname['domain']));
-    convertStatusPage(plan, id, new SourceObject(row, pageDefaults), own, names);
+    const page = new SourceObject(row, pageDefaults);
+    attempt(() => convertStatusPage(plan, id, page, own, names));
   }
   reportRest(plan, tables, settings);
 }
@@ -341,7 +324,6 @@ const isOwn = (file: SourceFile) =>
 
 export const kuma: Mover = {
   title: 'Uptime Kuma',
-  takes: 'kuma.db of version 1 or 2, or a JSON backup of version 1',
   recognises: (files) => files.some(isOwn),
   reads: isOwn,
   convert,

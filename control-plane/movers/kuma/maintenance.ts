@@ -1,17 +1,32 @@
 /** Maintenance of Uptime Kuma: windows that select checks by a tag. */
 import type { Entry, Plan } from '../plan.ts';
-import { lookUp, parsedJson, type SourceObject } from '../source-object.ts';
-import { addWindows, anchorDay, localTime, type Recurrence } from '../windows.ts';
+import { lookUp, parsedJson, textOf, type SourceObject } from '../source-object.ts';
+import {
+  addWindows,
+  anchorDay,
+  localTime,
+  type Recurrence,
+  type WindowSchedule,
+} from '../windows.ts';
 
-interface Schedule {
-  recurrence: Recurrence;
-  startTime: string;
-  durationSeconds: number;
-}
+type Schedule = Omit<WindowSchedule, 'firstDay'>;
 
 function listOf(maintenance: SourceObject, field: string): readonly unknown[] {
   const list = parsedJson(maintenance.text(field));
   return Array.isArray(list) ? list : [];
+}
+
+/** The usable ones, each once; the others get a line. */
+function daysIn(
+  entry: Entry,
+  days: readonly unknown[],
+  read: (day: unknown) => number | null,
+  lost: (day: string) => string,
+): number[] {
+  for (const day of days) {
+    if (read(day) === null) entry.notCarried(lost(JSON.stringify(day)));
+  }
+  return [...new Set(days.flatMap((day) => read(day) ?? []))];
 }
 
 function secondsBetween(start: string, end: string): number {
@@ -24,38 +39,30 @@ function secondsBetween(start: string, end: string): number {
   return (length < 0 ? length + 1440 : length) * 60;
 }
 
-/** A whole number, also in a text; null for anything else. */
-function wholeNumber(value: unknown): number | null {
-  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
-  return /^\d{1,2}$/.test(text) ? Number(text) : null;
+/** A whole number within limits, also in a text; null for anything else. */
+function wholeNumber(value: unknown, from: number, to: number): number | null {
+  const number = /^\d{1,2}$/.test(textOf(value)) ? Number(value) : NaN;
+  return number >= from && number <= to ? number : null;
 }
 
 /** The last day is 0. */
 function daysOfMonth(entry: Entry, days: readonly unknown[]): number[] {
-  const usable = new Set<number>();
-  for (const day of days) {
-    const number = wholeNumber(day);
-    if (day === 'lastDay1') usable.add(0);
-    else if (number !== null && number >= 1 && number <= 31) usable.add(number);
-    else entry.notCarried(`day \`${JSON.stringify(day)}\`: Uptime Kuma never runs it either`);
-  }
-  if ([...usable].some((day) => day > 28)) {
+  const read = (day: unknown) => (day === 'lastDay1' ? 0 : wholeNumber(day, 1, 31));
+  const lost = (day: string) => `day \`${day}\`: Uptime Kuma never runs it either`;
+  const usable = daysIn(entry, days, read, lost);
+  if (usable.some((day) => day > 28)) {
     entry.changed(
       'days 29 to 31 → the last day of months that are shorter; Uptime Kuma skips those',
     );
   }
-  return [...usable];
+  return usable;
 }
 
-/** Sunday is 0. */
+/** Sunday is 0, and 7. */
 function daysOfWeek(entry: Entry, days: readonly unknown[]): number[] {
-  const usable = new Set<number>();
-  for (const day of days) {
-    const number = wholeNumber(day);
-    if (number !== null && number <= 7) usable.add(number % 7);
-    else entry.notCarried(`weekday \`${JSON.stringify(day)}\` is not known`);
-  }
-  return [...usable];
+  const lost = (day: string) => `weekday \`${day}\` is not known`;
+  const usable = daysIn(entry, days, (day) => wholeNumber(day, 0, 7), lost);
+  return [...new Set(usable.map((day) => day % 7))];
 }
 
 /** `m h * * *`, with a list of weekdays or of days of the month; null for another expression. */
@@ -83,36 +90,35 @@ const daily = (maintenance: SourceObject, recurrence: Recurrence): Schedule => (
   durationSeconds: secondsBetween(maintenance.text('start_time'), maintenance.text('end_time')),
 });
 
-const strategies: Readonly<
-  Record<string, (maintenance: SourceObject, entry: Entry) => Schedule | null>
-> = {
-  single: (maintenance, entry) => {
-    const startsAt = localTime(maintenance.text('start_date'));
-    const endsAt = localTime(maintenance.text('end_date'));
-    if (startsAt === null || endsAt === null) return entry.nothing('has no start or no end');
-    return { recurrence: { kind: 'once', startsAt, endsAt }, startTime: '', durationSeconds: 0 };
-  },
-  'recurring-interval': (maintenance) => {
-    const every = Math.max(1, maintenance.number('interval_day', 1));
-    return daily(maintenance, { kind: 'days', every });
-  },
-  'recurring-weekday': (maintenance, entry) => {
-    const days = daysOfWeek(entry, listOf(maintenance, 'weekdays'));
-    return daily(maintenance, { kind: 'weekdays', days });
-  },
-  'recurring-day-of-month': (maintenance, entry) => {
-    const days = daysOfMonth(entry, listOf(maintenance, 'days_of_month'));
-    return daily(maintenance, { kind: 'monthdays', days });
-  },
-  cron: (maintenance, entry) => {
-    const expression = maintenance.text('cron');
-    const schedule = fromCron(entry, expression, maintenance.number('duration'));
-    return schedule ?? entry.nothing(`cron \`${expression}\` is more than a time of day`);
-  },
-};
+const strategies: Readonly<Record<string, (maintenance: SourceObject, entry: Entry) => Schedule>> =
+  {
+    single: (maintenance, entry) => {
+      const time = (field: string) =>
+        localTime(maintenance.text(field)) ?? entry.nothing('has no start or no end');
+      const [startsAt, endsAt] = [time('start_date'), time('end_date')];
+      return { recurrence: { kind: 'once', startsAt, endsAt }, startTime: '', durationSeconds: 0 };
+    },
+    'recurring-interval': (maintenance) => {
+      const every = Math.max(1, maintenance.number('interval_day', 1));
+      return daily(maintenance, { kind: 'days', every });
+    },
+    'recurring-weekday': (maintenance, entry) => {
+      const days = daysOfWeek(entry, listOf(maintenance, 'weekdays'));
+      return daily(maintenance, { kind: 'weekdays', days });
+    },
+    'recurring-day-of-month': (maintenance, entry) => {
+      const days = daysOfMonth(entry, listOf(maintenance, 'days_of_month'));
+      return daily(maintenance, { kind: 'monthdays', days });
+    },
+    cron: (maintenance, entry) => {
+      const expression = maintenance.text('cron');
+      const schedule = fromCron(entry, expression, maintenance.number('duration'));
+      return schedule ?? entry.nothing(`cron \`${expression}\` is more than a time of day`);
+    },
+  };
 
 /** What keeps a schedule from being one; null for nothing. */
-function lackOf(recurrence: Recurrence, startTime: string, durationSeconds: number): string | null {
+function lackOf({ recurrence, startTime, durationSeconds }: Schedule): string | null {
   if (recurrence.kind === 'once') return null;
   if (!/^\d{1,2}:\d{2}/.test(startTime)) return 'has no time of day';
   if (!(durationSeconds > 0)) return 'lasts no time';
@@ -136,27 +142,19 @@ export function convertMaintenance(
   const strategy = maintenance.text('strategy') || 'single';
   const isActive = maintenance.flag('active');
   maintenance.skip('id', 'user_id');
-  if (strategy === 'manual') {
+  if (strategy === 'manual' || !isActive) {
     const state = isActive
       ? 'and ACTIVE NOW: its checks will run and alert here'
       : 'which is not active';
-    entry.nothing(`manual maintenance, ${state}`);
-    return;
+    const isManual = strategy === 'manual';
+    entry.nothing(isManual ? `manual maintenance, ${state}` : 'the maintenance is switched off');
   }
-  if (!isActive) {
-    entry.nothing('the maintenance is switched off');
-    return;
-  }
-  const read = lookUp(strategies, strategy);
-  if (read === undefined) entry.notCarried(`strategy \`${strategy}\` is not known`);
-  const schedule = read?.(maintenance, entry) ?? null;
-  if (schedule === null) return;
-  const { recurrence, startTime, durationSeconds } = schedule;
-  const lacks = lackOf(recurrence, startTime, durationSeconds);
-  if (lacks !== null) {
-    entry.nothing(lacks);
-    return;
-  }
+  const schedule =
+    lookUp(strategies, strategy)?.(maintenance, entry) ??
+    entry.nothing(`strategy \`${strategy}\` is not known`);
+  const { recurrence } = schedule;
+  const lacks = lackOf(schedule);
+  if (lacks !== null) entry.nothing(lacks);
   const zone = maintenance.text('timezone');
   const isServers = zone === '' || zone === 'SAME_AS_SERVER';
   if (isServers && serverTimezone === null) {
@@ -171,16 +169,10 @@ export function convertMaintenance(
   }
   const until = localTime(maintenance.text('end_date'));
   maintenance.skip(...ofStrategies);
-  const firstDay = from?.slice(0, 10) ?? anchorDay;
-  addWindows(
-    plan,
-    entry,
-    id,
-    { ...schedule, firstDay },
-    {
-      ...{ name: title, until, timezone: isServers ? (serverTimezone ?? 'UTC') : zone },
-      description: description === '' ? null : description.slice(0, 2000),
-    },
-  );
+  const timed = { ...schedule, firstDay: from?.slice(0, 10) ?? anchorDay };
+  addWindows(plan, entry, id, timed, {
+    ...{ name: title, until, timezone: isServers ? (serverTimezone ?? 'UTC') : zone },
+    description: description === '' ? null : description.slice(0, 2000),
+  });
   entry.leftovers(maintenance);
 }

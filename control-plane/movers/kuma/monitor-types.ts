@@ -1,15 +1,24 @@
 /** The monitor types of Uptime Kuma: what each becomes. */
+import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import * as make from '../converted-check.ts';
 import { assertion, type Assertion } from '../decide/assertion.ts';
 import { adjacent } from '../decide/compare.ts';
 import { parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
-import { httpCheck } from '../http-request.ts';
+import { httpCheck, isWebAddress } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, parsedJson, type SourceObject, textOf } from '../source-object.ts';
+import {
+  fieldsOf,
+  lookUp,
+  pairsIn,
+  parsedJson,
+  type SourceObject,
+  textOf,
+} from '../source-object.ts';
 import { jsonPathOf } from '../decide/json-path.ts';
 
-type MonitorType = (monitor: SourceObject, entry: Entry) => make.ConvertedCheck | null;
+type Of<T> = (monitor: SourceObject, entry: Entry) => T;
+type MonitorType = Of<make.ConvertedCheck>;
 
 /** Assertions for the accepted status codes; they also keep an error status from failing by itself. */
 function statusAssertions(monitor: SourceObject, entry: Entry): readonly Assertion[] {
@@ -23,16 +32,11 @@ function statusAssertions(monitor: SourceObject, entry: Entry): readonly Asserti
   return make.acceptedCodes(entry, ranges, `accepted ${texts.join(' and ')}.`);
 }
 
-function headersOf(monitor: SourceObject, entry: Entry): [string, string][] {
-  const text = monitor.text('headers');
-  if (text === '') return [];
-  const value = parsedJson(text);
-  if (!isFields(value)) {
-    entry.notCarried('`headers` is not a JSON object');
-    return [];
-  }
-  return Object.entries(value).map(([name, header]) => [name, textOf(header)]);
-}
+const headersOf: Of<[string, string][]> = (monitor, entry) => {
+  const pairs = pairsIn(monitor.get('headers'));
+  if (pairs === null) entry.notCarried('`headers` is not a JSON object');
+  return pairs ?? [];
+};
 
 interface Credentials {
   basicAuth: { username: string; password: string } | null;
@@ -51,20 +55,22 @@ export const credentialFields = [...ofNtlm, 'bearer_token', ...ofOauth, ...ofMtl
 
 /** A way that has no counterpart: its fields are not read. */
 const without =
-  (why: string, fields: readonly string[]) =>
-  (monitor: SourceObject, entry: Entry): Credentials => {
+  (why: string, fields: readonly string[]): Of<Credentials> =>
+  (monitor, entry) => {
     monitor.skip(...fields);
     entry.deactivated(why);
     return noCredentials;
   };
 
 /** Ways to authenticate by `auth_method`; the credentials of other ways are not read. */
-const credentialsBy: Readonly<Record<string, typeof credentialsOf>> = {
-  basic: (monitor) => {
-    const [username, password] = ['basic_auth_user', 'basic_auth_pass'] as const;
-    const basicAuth = { username: monitor.text(username), password: monitor.text(password) };
-    return { ...noCredentials, basicAuth };
-  },
+const credentialsBy: Readonly<Record<string, Of<Credentials>>> = {
+  basic: (monitor) => ({
+    ...noCredentials,
+    basicAuth: {
+      username: monitor.text('basic_auth_user'),
+      password: monitor.text('basic_auth_pass'),
+    },
+  }),
   bearer: (monitor) => ({
     ...noCredentials,
     headers: [['Authorization', `Bearer ${monitor.text('bearer_token')}`]],
@@ -83,88 +89,75 @@ const credentialsBy: Readonly<Record<string, typeof credentialsOf>> = {
   ]),
 };
 
-/** Backups of old versions have credentials and no method: they knew basic authentication only. */
-function authMethod(monitor: SourceObject): string {
+const credentialsOf: Of<Credentials> = (monitor, entry) => {
+  // Backups of old versions have credentials and no method: they knew basic authentication only.
   const isOld = !monitor.names().includes('auth_method') && monitor.has('basic_auth_user');
-  return isOld ? 'basic' : monitor.text('auth_method');
-}
-
-function credentialsOf(monitor: SourceObject, entry: Entry): Credentials {
-  const method = authMethod(monitor);
+  const method = isOld ? 'basic' : monitor.text('auth_method');
   const read = lookUp(credentialsBy, method);
-  if (read !== undefined) return read(monitor, entry);
-  if (method !== '') entry.deactivated(`\`auth_method\` ${method} is not known`);
-  return noCredentials;
-}
-
-/** Bodies by encoding: the type here, and the header that the encoding sets. */
-const encodings: Readonly<
-  Record<string, { bodyType: 'JSON' | 'FORM' | 'RAW'; header: [string, string][] }>
-> = {
-  json: { bodyType: 'JSON', header: [] },
-  form: { bodyType: 'FORM', header: [] },
-  xml: { bodyType: 'RAW', header: [['Content-Type', 'text/xml; charset=utf-8']] },
+  if (read === undefined && method !== '') {
+    entry.deactivated(`\`auth_method\` ${method} is not known`);
+  }
+  return read?.(monitor, entry) ?? noCredentials;
 };
 
+/** Types of bodies by their encoding. XML sets a header. */
+const encodings = { json: 'JSON', form: 'FORM', xml: 'RAW' } as const;
+const ofXml: [string, string][] = [['Content-Type', 'text/xml; charset=utf-8']];
+
 /** `IPv6` where the source wants it; everything else is IPv4. */
-function ipFamilyOf(monitor: SourceObject): 'IPv4' | 'IPv6' {
-  return monitor.text('ip_family') === 'ipv6' ? 'IPv6' : 'IPv4';
-}
+const ipFamilyOf = (monitor: SourceObject): IpFamily =>
+  monitor.text('ip_family') === 'ipv6' ? 'IPv6' : 'IPv4';
 
 function http(
   monitor: SourceObject,
   entry: Entry,
   further: readonly Assertion[] = [],
-  forced: { checkType?: 'API' } = {},
-): make.ConvertedCheck | null {
+): make.ConvertedCheck {
   const method = monitor.text('method') || 'GET';
   const hasBody = !['GET', 'HEAD'].includes(method.toUpperCase()) || monitor.has('body');
   const encoding = monitor.text('http_body_encoding') || 'json';
-  const known = lookUp(encodings, encoding);
-  if (known === undefined) entry.notCarried(`\`http_body_encoding\` ${encoding} is not known`);
+  const bodyType = lookUp<'JSON' | 'FORM' | 'RAW'>(encodings, encoding);
+  if (bodyType === undefined) entry.notCarried(`\`http_body_encoding\` ${encoding} is not known`);
   const credentials = credentialsOf(monitor, entry);
   const own = headersOf(monitor, entry);
   const isSet = (name: string) => own.some(([key]) => key.toLowerCase() === name.toLowerCase());
   const body = hasBody ? monitor.text('body') : '';
-  const implied = body === '' ? [] : (known?.header ?? []);
+  const implied = body !== '' && encoding === 'xml' ? ofXml : [];
   const redirects = monitor.number('maxredirects', 10);
   if (redirects !== 0 && redirects !== 10) {
     entry.changed(`follows ${redirects} redirects → follows up to 20`);
   }
-  const check = httpCheck(entry, {
+  return httpCheck(entry, {
     url: monitor.text('url'),
     method,
     headers: [...own, ...[...implied, ...credentials.headers].filter(([name]) => !isSet(name))],
     body,
-    bodyType: known?.bodyType ?? 'RAW',
+    bodyType: bodyType ?? 'RAW',
     basicAuth: credentials.basicAuth,
     followRedirects: redirects > 0,
     skipSSL: monitor.flag('ignore_tls'),
     ipFamily: ipFamilyOf(monitor),
     assertions: [...statusAssertions(monitor, entry), ...further],
   });
-  return check === null ? null : { ...check, checkType: forced.checkType ?? check.checkType };
 }
 
-function keywordAssertion(monitor: SourceObject, entry: Entry): Assertion {
+const keywordAssertion: Of<Assertion> = (monitor, entry) => {
   const keyword = entry.guardTemplate('the keyword', monitor.text('keyword'));
   const comparison = monitor.flag('invert_keyword') ? 'NOT_CONTAINS' : 'CONTAINS';
   return assertion('TEXT_BODY', comparison, keyword);
-}
+};
 
-/** A keyword that a re-serialised JSON body has and the body as it was sent may lack. */
-const dependsOnSpacing = /[":,]/;
-
-function keyword(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
+const keyword: MonitorType = (monitor, entry) => {
   const text = monitor.text('keyword');
   if (text === '') entry.deactivated('has no keyword');
-  if (dependsOnSpacing.test(text)) {
+  // A JSON body that is written anew may have it, and the body as it was sent may not.
+  if (/[":,]/.test(text)) {
     entry.approximate(
       'the keyword has quotes, colons or commas: Uptime Kuma searches JSON answers without their blanks, here the body is searched as it was sent',
     );
   }
   return http(monitor, entry, [keywordAssertion(monitor, entry)]);
-}
+};
 
 /** The number next to the target where that belongs to it: nothing lies between. */
 const jsonComparisons: Readonly<Record<string, readonly [string, isAbove?: boolean]>> = {
@@ -176,7 +169,7 @@ const jsonComparisons: Readonly<Record<string, readonly [string, isAbove?: boole
 const looseNumber = /^\s*[+-]?(0\d|\d*\.\d+$|\d+\.|\d+(\.\d+)?e)/i;
 
 /** What a JSON query becomes; null, with a line, where it cannot be said. */
-function queryAssertion(monitor: SourceObject, entry: Entry): Assertion | null {
+const queryAssertion: Of<Assertion | null> = (monitor, entry) => {
   const query = monitor.text('json_path');
   const operator = monitor.text('json_path_operator') || '==';
   const target = monitor.text('expected_value');
@@ -205,14 +198,15 @@ function queryAssertion(monitor: SourceObject, entry: Entry): Assertion | null {
     `the JSON query \`${operator} ${target}\` → ${comparison} ${limit}, the number next to it`,
   );
   return assertion('JSON_BODY', comparison, limit, { property });
-}
+};
 
-function jsonQuery(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
+const jsonQuery: MonitorType = (monitor, entry) => {
   const assertion = queryAssertion(monitor, entry);
-  return http(monitor, entry, assertion === null ? [] : [assertion], { checkType: 'API' });
-}
+  const check = http(monitor, entry, assertion === null ? [] : [assertion]);
+  return { ...check, checkType: 'API' };
+};
 
-function grpcKeyword(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
+const grpcKeyword: MonitorType = (monitor, entry) => {
   const place = make.placeFor(entry, monitor.text('grpc_url'));
   const proto = monitor.text('grpc_protobuf');
   const service = monitor.text('grpc_service_name');
@@ -224,31 +218,27 @@ function grpcKeyword(monitor: SourceObject, entry: Entry): make.ConvertedCheck |
     ...{ mode: 'BEHAVIOR', tls: monitor.flag('grpc_enable_tls') },
     method: `${isWhole ? '' : `${name}.`}${service}/${monitor.text('grpc_method')}`,
     ...{ serviceDefinition: 'PROTO_FILE', protoContent: proto, message: monitor.text('grpc_body') },
-    metadata: make.secretPairs(entry, 'metadata', isFields(metadata) ? metadata : {}),
+    metadata: make.secretPairs(entry, 'metadata', fieldsOf(metadata)),
   };
   const settings = { skipSSL: monitor.flag('ignore_tls'), ipFamily: ipFamilyOf(monitor) };
   const assertions = [keywordAssertion(monitor, entry)];
-  return place && make.grpcCheck(place, config, { ...settings, assertions });
-}
+  return make.grpcCheck(place, config, { ...settings, assertions });
+};
 
-/** A host without scheme and path; null, with a line, when there is none. */
-function hostOf(monitor: SourceObject, entry: Entry): string | null {
-  const host = monitor
-    .text('hostname')
-    .trim()
-    .replace(/^\[(.*)\]$/, '$1');
-  if (/^[^\s/]+$/.test(host)) {
-    return entry.guardTemplate('the host name', host);
-  }
-  return entry.nothing('the host name is not usable');
-}
+/** A host without scheme and path. */
+const hostOf: Of<string> = (monitor, entry) => {
+  const given = monitor.text('hostname').trim();
+  const host = given.replace(/^\[(.*)\]$/, '$1');
+  return /^[^\s/]+$/.test(host)
+    ? entry.guardTemplate('the host name', host)
+    : entry.nothing('the host name is not usable');
+};
 
-function port(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
+const port: MonitorType = (monitor, entry) => {
   const hostname = hostOf(monitor, entry);
   const number = monitor.number('port');
-  if (hostname === null) return null;
   if (!Number.isInteger(number) || number < 1 || number > 65_535) {
-    return entry.nothing('the port is not between 1 and 65535');
+    entry.nothing('the port is not between 1 and 65535');
   }
   if (monitor.has('smtp_security') && monitor.text('smtp_security') !== 'none') {
     entry.approximate('`smtp_security`: only the connection is proven, not the handshake');
@@ -258,18 +248,17 @@ function port(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
       '`expected_tls_alert`: expects the server to refuse a TLS handshake, which has no counterpart',
     );
   }
-  return make.tcpCheck({ hostname, port: number, ipFamily: ipFamilyOf(monitor), assertions: [] });
-}
+  return make.tcpCheck({ hostname, port: number }, ipFamilyOf(monitor));
+};
 
 const maxPings = 50;
 
-function ping(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
+const ping: MonitorType = (monitor, entry) => {
   const hostname = hostOf(monitor, entry);
   const count = Math.max(1, Math.round(monitor.number('ping_count', 1)));
-  if (hostname === null) return null;
   if (count > maxPings) entry.changed(`${count} echo requests → ${maxPings}`);
   return make.icmpCheck(hostname, ipFamilyOf(monitor), [], Math.min(count, maxPings));
-}
+};
 
 const recordTypes = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'PTR', 'SOA', 'SRV', 'TXT'];
 
@@ -288,7 +277,7 @@ function conjunction(given: unknown): Assertion[] | null {
   return found;
 }
 
-function dnsConditions(monitor: SourceObject, entry: Entry): Assertion[] {
+const dnsConditions: Of<Assertion[]> = (monitor, entry) => {
   const text = monitor.text('conditions');
   if (text === '' || text === '[]') return [];
   const given = parsedJson(text);
@@ -313,39 +302,29 @@ function dnsConditions(monitor: SourceObject, entry: Entry): Assertion[] {
     );
     return [assertion('TEXT_ANSWER', 'CONTAINS', value)];
   });
-}
+};
 
-function dns(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
+const dns: MonitorType = (monitor, entry) => {
   const query = hostOf(monitor, entry);
   const recordType = (monitor.text('dns_resolve_type') || 'A').toUpperCase();
-  const servers = monitor
-    .text('dns_resolve_server')
-    .split(',')
-    .map((server) => server.trim())
-    .filter((server) => server !== '');
+  const given = monitor.text('dns_resolve_server').split(',');
+  const servers = given.map((server) => server.trim()).filter((server) => server !== '');
   const [nameServer, ...others] = servers;
-  const number = monitor.number('port', 53);
+  const port = monitor.number('port', 53) || 53;
   const assertions = dnsConditions(monitor, entry);
-  if (query === null) return null;
   if (!recordTypes.includes(recordType)) {
-    return entry.nothing(`record type ${recordType} has no counterpart`);
+    entry.nothing(`record type ${recordType} has no counterpart`);
   }
   if (others.length > 0) entry.changed(`name servers ${servers.join(', ')} → the first one`);
-  return make.dnsCheck({
-    query,
-    recordType,
-    ...(nameServer === undefined ? {} : { nameServer }),
-    port: number === 0 ? 53 : number,
-    protocol: 'UDP',
-    assertions,
-  });
-}
+  const server = { ...(nameServer === undefined ? {} : { nameServer }), port };
+  return make.dnsCheck({ query, recordType, ...server, protocol: 'UDP', assertions });
+};
 
 /** Longest period and grace of heartbeats, in seconds. */
 const yearSeconds = 365 * 86_400;
 const minPeriodSeconds = 30;
 
-function push(monitor: SourceObject, entry: Entry): make.ConvertedCheck {
+const push: MonitorType = (monitor, entry) => {
   const interval = monitor.number('interval', 60);
   const retries = monitor.number('maxretries');
   const retryInterval = monitor.number('retry_interval') || interval;
@@ -358,44 +337,32 @@ function push(monitor: SourceObject, entry: Entry): make.ConvertedCheck {
   );
   const grace = Math.min(retries * retryInterval + 1, yearSeconds);
   return make.heartbeat(period, grace, isKept ? { pingToken: token } : {});
-}
+};
 
-function realBrowser(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
+const realBrowser: MonitorType = (monitor, entry) => {
   const url = monitor.text('url');
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
-    return entry.nothing('the URL is not a valid http or https address');
-  }
-  return {
-    checkType: 'BROWSER',
-    ceiling: null,
-    fields: {
-      script: [
-        "const { test, expect } = require('@playwright/test');",
-        '',
-        "test('opens the page', async ({ page }) => {",
-        `  const response = await page.goto(${JSON.stringify(url)});`,
-        '  expect(response.status()).toBeGreaterThanOrEqual(200);',
-        '  expect(response.status()).toBeLessThan(400);',
-        '});',
-        '',
-      ].join('\n'),
-    },
-  };
-}
+  if (!isWebAddress(url)) entry.nothing('the URL is not a valid http or https address');
+  const script = `const { test, expect } = require('@playwright/test');
 
-const globalpingTypes: Readonly<Record<string, MonitorType>> = { http, ping, dns };
+test('opens the page', async ({ page }) => {
+  const response = await page.goto(${JSON.stringify(url)});
+  expect(response.status()).toBeGreaterThanOrEqual(200);
+  expect(response.status()).toBeLessThan(400);
+});
+`;
+  return { checkType: 'BROWSER', fields: { script } };
+};
 
-function globalping(monitor: SourceObject, entry: Entry): make.ConvertedCheck | null {
+const globalping: MonitorType = (monitor, entry) => {
   const subtype = monitor.text('subtype');
-  const convert = lookUp(globalpingTypes, subtype);
-  if (convert === undefined) {
-    return entry.nothing(`\`globalping\` of subtype ${subtype} has no counterpart`);
-  }
+  const convert =
+    lookUp<MonitorType>({ http, ping, dns }, subtype) ??
+    entry.nothing(`\`globalping\` of subtype ${subtype} has no counterpart`);
   entry.changed(
     `measured by Globalping at ${JSON.stringify(monitor.text('location'))} → at the locations of this import`,
   );
   return convert(monitor, entry);
-}
+};
 
 /** By `monitor.type`. Types that are missing have no counterpart. */
 export const monitorTypes: Readonly<Record<string, MonitorType>> = {

@@ -1,9 +1,9 @@
 /** Monitors of Uptime Kuma become checks and check groups. */
 import { subscribe, type Channel } from '../channels.ts';
-import { addCheck } from '../converted-check.ts';
+import { addCheck, ceilingOf } from '../converted-check.ts';
 import { confirmationFor, remindersFor } from '../decide/retries.ts';
 import { SourceError } from '../mover.ts';
-import { ref, type Entry, type Plan, type Ref } from '../plan.ts';
+import { attempt, ref, type Entry, type Plan, type Ref } from '../plan.ts';
 import { lookUp, type SourceObject } from '../source-object.ts';
 import { credentialFields, monitorTypes } from './monitor-types.ts';
 import { nearestOf } from './nearest.ts';
@@ -11,36 +11,26 @@ import { nearestOf } from './nearest.ts';
 /** What the source notes for itself. */
 export const bookkeeping = ['id', 'user_id', 'created_date', 'dns_last_result'];
 
-const forAll = (fields: readonly string[], why: string) =>
-  Object.fromEntries(fields.map((field) => [field, `\`${field}\`: ${why}`]));
+const stored = ': what is stored of answers is the same for all checks';
+const ofOtherMethod = ' has no effect with this `auth_method`';
 
-/** Why a field that has an effect there is not carried over. */
+/** Why a field that has an effect there is not carried over, after its name. */
 const reasons: Readonly<Record<string, string>> = {
-  weight: '`weight`: lists are in the order of names here',
-  proxy_id: '`proxy_id`: a proxy belongs to a private location here; set `proxyUrl` there',
-  cache_bust: '`cache_bust`: no random parameter is added to the URL',
-  ...forAll(
-    ['save_response', 'save_error_response', 'response_max_length'],
-    'what is stored of answers is the same for all checks',
-  ),
-  retry_only_on_status_code_failure:
-    '`retry_only_on_status_code_failure`: retries follow every failure',
-  domain_expiry_notification:
-    '`domain_expiry_notification`: the registration of domains is not watched',
-  tls_ca: '`tls_ca`: authorities are a setting of the agents',
-  remote_browser: '`remote_browser`: agents bring their browser',
-  screenshot_delay: '`screenshot_delay` has no counterpart',
-  packet_size: '`packet_size`: echo requests have their own size',
-  ping_numeric: '`ping_numeric` has no counterpart',
-  ping_per_request_timeout: '`ping_per_request_timeout`: replies have their own time limit',
-  ...Object.fromEntries(
-    credentialFields.map((field) => [
-      field,
-      `\`${field}\` has no effect with this \`auth_method\``,
-    ]),
-  ),
-  protocol: '`protocol` of Globalping has no counterpart',
-  expiry_notification: '`expiry_notification`: certificates are watched for https addresses',
+  weight: ': lists are in the order of names here',
+  proxy_id: ': a proxy belongs to a private location here; set `proxyUrl` there',
+  cache_bust: ': no random parameter is added to the URL',
+  ...{ save_response: stored, save_error_response: stored, response_max_length: stored },
+  retry_only_on_status_code_failure: ': retries follow every failure',
+  domain_expiry_notification: ': the registration of domains is not watched',
+  tls_ca: ': authorities are a setting of the agents',
+  remote_browser: ': agents bring their browser',
+  screenshot_delay: ' has no counterpart',
+  packet_size: ': echo requests have their own size',
+  ping_numeric: ' has no counterpart',
+  ping_per_request_timeout: ': replies have their own time limit',
+  ...Object.fromEntries(credentialFields.map((field) => [field, ofOtherMethod])),
+  protocol: ' of Globalping has no counterpart',
+  expiry_notification: ': certificates are watched for https addresses',
 };
 /** Fields that nearly every monitor has: one line for all of them. */
 const saidOnce = new Set([
@@ -107,13 +97,14 @@ function leftovers({ plan }: MonitorContext, { monitor, entry, type }: Source): 
   monitor.skip(...bookkeeping);
   for (const field of monitor.unread()) {
     const reason = lookUp(reasons, field);
+    const name = `\`${field}\``;
     if (reason === undefined) {
       plan.say(
         'NOT_CARRIED',
-        `Field \`${field}\` has no effect on \`${type}\` monitors, and is left out.`,
+        `Field ${name} has no effect on \`${type}\` monitors, and is left out.`,
       );
-    } else if (saidOnce.has(field)) plan.say('NOT_CARRIED', `Monitors: ${reason}.`);
-    else entry.notCarried(reason);
+    } else if (saidOnce.has(field)) plan.say('NOT_CARRIED', `Monitors: ${name}${reason}.`);
+    else entry.notCarried(name + reason);
   }
 }
 
@@ -133,11 +124,8 @@ const convertGroup: Convert = (context, source) => {
     );
   }
   const lost = 'a group has no status here, so this is lost';
-  entry.refuse(
-    monitor,
-    { upside_down: lost, maxretries: lost, resend_interval: lost },
-    'notCarried',
-  );
+  const ofStatus = { upside_down: lost, maxretries: lost, resend_interval: lost };
+  entry.refuse(monitor, ofStatus, 'notCarried');
   monitor.skip('interval', 'retry_interval', 'type');
   plan.say('CHANGED', 'Groups have no status of their own here: their checks have.');
   plan.addGroup(groupId(id), {
@@ -149,36 +137,28 @@ const convertGroup: Convert = (context, source) => {
   return null;
 };
 
-const secondsOf = (monitor: SourceObject) => monitor.number('interval', 60);
-
 function alerting(entry: Entry, monitor: SourceObject) {
-  const interval = secondsOf(monitor);
+  const interval = monitor.number('interval', 60);
   const delay = monitor.number('retry_interval') || interval;
   const confirmed = confirmationFor(monitor.number('maxretries'), delay, interval);
   entry.changed(confirmed.change);
   const { reminders, change } = remindersFor(monitor.number('resend_interval') * interval);
   entry.changed(change);
-  return {
-    retryStrategy: confirmed.retryStrategy,
-    alertSettings: { ...confirmed.escalation, reminders },
-  };
+  const { retryStrategy, escalation } = confirmed;
+  return { seconds: interval, retryStrategy, alertSettings: { ...escalation, reminders } };
 }
 
 const convertCheck: Convert = (context, source) => {
   const { plan } = context;
   const { id, monitor, entry, name, type } = source;
-  const parts = lookUp(monitorTypes, type)?.(monitor, entry);
-  if (parts === undefined) {
-    entry.notCarried(
-      `type \`${type}\` has no counterpart. Nothing was created. ${nearestOf(type, monitor)}`,
-    );
-  }
-  if (parts == null) return null;
+  const parts =
+    lookUp(monitorTypes, type)?.(monitor, entry) ??
+    entry.nothing(`type \`${type}\` has no counterpart. ${nearestOf(type, monitor)}`);
   if (monitor.flag('upside_down')) {
     entry.deactivated('expects the target to be down (`upside_down`), which has no counterpart');
   }
   const timeout = monitor.number('timeout');
-  if (parts.ceiling === null && timeout > 0) {
+  if (ceilingOf(parts.checkType) === null && timeout > 0) {
     plan.say(
       'NOT_CARRIED',
       'Ping, push and browser monitors: `timeout`; these checks have their own time limit.',
@@ -187,19 +167,19 @@ const convertCheck: Convert = (context, source) => {
   const { url } = (parts.fields['request'] ?? {}) as { url?: unknown };
   const isSecure = typeof url === 'string' && /^https:/i.test(url);
   const wantsCertificates = isSecure && monitor.flag('expiry_notification');
-  const service = context.serviceOf(id);
   const parent = monitor.number('parent');
   const check = ref(`monitor-${id}`);
   const payload = addCheck(plan, entry, check.ref, parts, {
     ...{ name, description: monitor.text('description'), tags: context.tagsOf(id) },
     active: monitor.flag('active'),
     groupId: context.monitors.get(parent)?.text('type') === 'group' ? ref(groupId(parent)) : null,
-    ...{ seconds: secondsOf(monitor), timeout, ...alerting(entry, monitor) },
+    ...{ timeout, ...alerting(entry, monitor) },
   });
   leftovers(context, source);
-  if (service !== null) {
+  const serviceId = context.serviceOf(id);
+  if (serviceId !== null) {
     payload['triggerIncident'] = {
-      ...{ serviceId: service, severity: 'MAJOR', description: '', notifySubscribers: false },
+      ...{ serviceId, severity: 'MAJOR', description: '', notifySubscribers: false },
       name: `${String(payload['name']).slice(0, 230)} is down`,
     };
   }
@@ -222,5 +202,5 @@ export function convertMonitor(
   const [name, type] = [monitor.text('name'), monitor.text('type')];
   const entry = context.plan.entry('monitor', String(id), name);
   const convert = type === 'group' ? convertGroup : convertCheck;
-  return { check: convert(context, { id, monitor, entry, name, type }), name };
+  return { check: attempt(() => convert(context, { id, monitor, entry, name, type })), name };
 }

@@ -1,8 +1,7 @@
 /** Notifications of Uptime Kuma: the providers that have a channel here, by the text of `config.type`. */
 import * as channels from '../channels.ts';
 import type { Entry } from '../plan.ts';
-import { isFields } from '@monitor/shared/fields.ts';
-import { parsedJson, type SourceObject, textOf } from '../source-object.ts';
+import { pairsIn, type SourceObject } from '../source-object.ts';
 
 /** The channels of a notification: several for a list of mail addresses; null where it cannot exist. */
 type Provider = (config: SourceObject, entry: Entry, name: string) => channels.ChannelBody[] | null;
@@ -31,15 +30,8 @@ const slack =
     return [channels.slack(config.text(urlKey), config.text(channelKey))];
   };
 
-/** Pairs of headers in a JSON text or an object. */
-function headerPairs(given: unknown): [string, string][] | null {
-  if (given === null || given === '') return [];
-  const value = typeof given === 'string' ? parsedJson(given) : given;
-  return isFields(value) ? Object.entries(value).map(([key, text]) => [key, textOf(text)]) : null;
-}
-
 const webhook: Provider = (config, entry, name) => {
-  const pairs = headerPairs(config.get('webhookAdditionalHeaders'));
+  const pairs = pairsIn(config.get('webhookAdditionalHeaders'));
   if (pairs === null) entry.notCarried('`webhookAdditionalHeaders` is not a JSON object');
   const ofText = ['webhookCustomBody'];
   channels.notCarriedKeys(config, entry, ofText, 'templates are in another language here');

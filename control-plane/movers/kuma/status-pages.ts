@@ -3,16 +3,14 @@ import { customDomain, pageSlug } from '@monitor/shared/contract/primitives.ts';
 import { ref, type Plan, type Ref } from '../plan.ts';
 import type { SourceObject } from '../source-object.ts';
 
+const unfollowed = ': pages do not follow their visitors';
 const reasons: Readonly<Record<string, string>> = {
-  footer_text: '`footer_text` has no counterpart',
-  custom_css: '`custom_css`: pages have colours of their own here',
-  ...Object.fromEntries(
-    ['google_analytics_tag_id', 'analytics_id', 'analytics_type', 'analytics_script_url'].map(
-      (field) => [field, `\`${field}\`: pages do not follow their visitors`],
-    ),
-  ),
-  search_engine_index: '`search_engine_index` has no counterpart',
-  show_powered_by: '`show_powered_by` follows the plan here',
+  footer_text: ' has no counterpart',
+  custom_css: ': pages have colours of their own here',
+  ...{ google_analytics_tag_id: unfollowed, analytics_id: unfollowed },
+  ...{ analytics_type: unfollowed, analytics_script_url: unfollowed },
+  search_engine_index: ' has no counterpart',
+  show_powered_by: ' follows the plan here',
 };
 
 export interface Section {
@@ -44,29 +42,21 @@ export function convertStatusPage(
   const title = page.text('title');
   const entry = plan.entry('status page', String(id), title);
   page.skip('id', 'created_date', 'modified_date', 'password');
-  if (!page.flag('published')) {
-    entry.nothing('the status page is not published');
-    return;
-  }
+  if (!page.flag('published')) entry.nothing('the status page is not published');
   const given = page.text('slug');
   const url = given.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '');
-  if (!pageSlug.safeParse(url).success) {
-    entry.nothing(`its address \`${given}\` is not usable`);
-    return;
-  }
+  if (!pageSlug.safeParse(url).success) entry.nothing(`its address \`${given}\` is not usable`);
   if (url !== given) entry.changed(`address \`${given}\` → \`${url}\``);
-  const usable = domains.filter((domain) => customDomain.safeParse(domain).success);
-  const [domain, ...others] = usable;
-  for (const other of [...others, ...domains.filter((one) => !usable.includes(one))]) {
-    entry.notCarried(`domain ${other}: a page has one domain here`);
+  const domain = domains.find((one) => customDomain.safeParse(one).success);
+  for (const other of domains) {
+    if (other !== domain) entry.notCarried(`domain ${other}: a page has one domain here`);
   }
   const icon = page.text('icon');
   const isLink = /^https?:\/\//i.test(icon);
   if (!isLink && icon !== '' && icon !== '/icon.svg') {
     entry.notCarried('its icon was uploaded: upload it again');
   }
-  const description = page.text('description');
-  if (description.length > 500) entry.changed('description cut to 500 characters');
+  const description = entry.cut('description', page.text('description'), 500);
   const theme = page.text('theme').toUpperCase();
   const cards = sections.map(({ section, monitors }) => {
     if (monitors.length > maxServices) {
@@ -75,10 +65,8 @@ export function convertStatusPage(
     const services = monitors.slice(0, maxServices).map(({ id: monitor, name, link, hasCheck }) => {
       if (!hasCheck) entry.approximate(`shows «${name}», which has no check: its service stays up`);
       link.skip('id', 'monitor_id', 'group_id', 'weight');
-      entry.leftovers(link, {
-        send_url: `\`send_url\` of «${name}»: services have no links`,
-        custom_url: `\`custom_url\` of «${name}»: services have no links`,
-      });
+      const links = ` of «${name}»: services have no links`;
+      entry.leftovers(link, { send_url: links, custom_url: links });
       return service(plan, monitor, name);
     });
     return { name: section.text('name').slice(0, 255) || 'Services', services };
@@ -94,7 +82,7 @@ export function convertStatusPage(
     name: plan.name(entry, title),
     url,
     cards: cards.slice(0, maxCards),
-    ...(description === '' ? {} : { description: description.slice(0, 500) }),
+    ...(description === '' ? {} : { description }),
     ...(domain === undefined ? {} : { customDomain: domain }),
     ...(isLink ? { logo: icon } : {}),
     ...(['LIGHT', 'DARK', 'AUTO'].includes(theme) ? { defaultTheme: theme } : {}),
