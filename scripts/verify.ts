@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 /** Scripts of `package.json`, the longest first. */
 const steps = [
   ...['lint', 'format', 'types', 'unused', 'openapi', 'script-types', 'boundaries', 'docs'],
-  'words',
+  ...['words', 'lines'],
 ];
 
 /** Runs a script and prints what it said in one piece; true when it passed. */
