@@ -1,7 +1,7 @@
 /** Alert channels and their subscriptions. Spec: Events; Alert notification record. */
 import { z } from 'zod';
-import { keyValuePair, pageOf, pathInteger, timestamp, timezone } from './primitives.ts';
-import { defineRoutes, get, post, put, remove } from './route.ts';
+import { keyValuePair, pageOf, pathInteger, timestamp, timezone, updateOf } from './primitives.ts';
+import { defineRoutes, put, resourceOperations } from './route.ts';
 
 const text = (max: number) => z.string().min(1).max(max);
 const optional = (max: number) => z.string().max(max).nullable().exactOptional();
@@ -145,14 +145,7 @@ const updateBody = z.object({
       description: 'Replaces the configuration; the fields are those of the type',
       example: { address: 'user@example.com' },
     }),
-  sendRecovery: z.boolean().exactOptional(),
-  sendFailure: z.boolean().exactOptional(),
-  sendDegraded: z.boolean().exactOptional(),
-  sslExpiry: z.boolean().exactOptional(),
-  sslExpiryThreshold: z.int().min(1).max(30).exactOptional(),
-  autoSubscribe: z.boolean().exactOptional(),
-  grouping: alertGrouping.nullable().exactOptional(),
-  timezone: messageTimezone.exactOptional(),
+  ...updateOf(preferences).shape,
   subscriptions: subscriptionsToSet,
 });
 
@@ -178,33 +171,24 @@ export const alertChannel = z
   })
   .meta({ id: 'AlertChannel' });
 
-const byId = z.object({ id: pathInteger });
+const byId = { id: pathInteger };
 
 export const alertChannelRoutes = defineRoutes('Alert channels', {
-  listAlertChannels: get('/v1/alert-channels', 'List alert channels', pageOf(alertChannel)),
-  createAlertChannel: post('/v1/alert-channels', 'Create an alert channel', {
-    body: createBody,
+  ...resourceOperations('AlertChannel', '/v1/alert-channels', {
+    by: byId,
     response: alertChannel,
-    errors: [402],
+    list: pageOf(alertChannel),
+    create: { body: createBody, errors: [402] },
+    update: {
+      summary: 'Change an alert channel; its type stays',
+      body: updateBody,
+      errors: [402],
+    },
+    remove: { summary: 'Delete an alert channel and its subscriptions' },
   }),
-  getAlertChannel: get('/v1/alert-channels/{id}', 'Read an alert channel', {
-    params: byId,
-    response: alertChannel,
-  }),
-  updateAlertChannel: put('/v1/alert-channels/{id}', 'Change an alert channel; its type stays', {
-    params: byId,
-    body: updateBody,
-    response: alertChannel,
-    errors: [402],
-  }),
-  deleteAlertChannel: remove(
-    '/v1/alert-channels/{id}',
-    'Delete an alert channel and its subscriptions',
-    { params: byId },
-  ),
   subscribeAlertChannel: put(
     '/v1/alert-channels/{id}/subscriptions',
     'Subscribe a check or a group to an alert channel, or change its subscription',
-    { params: byId, body: channelSubscription, response: alertChannel },
+    { params: z.object(byId), body: channelSubscription, response: alertChannel },
   ),
 });

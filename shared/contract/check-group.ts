@@ -17,7 +17,6 @@ import {
   tag as checkTag,
 } from './check.ts';
 import { apiAssertion, basicAuth } from './checks/api.ts';
-import { updateOf } from './checks/check-type.ts';
 import {
   environmentVariable,
   keyValuePair,
@@ -25,12 +24,13 @@ import {
   pageOf,
   pageQuery,
   pathId,
-  plainAddress,
   pathInteger,
+  plainAddress,
   queryBoolean,
   queryList,
   runtimeId,
   timestamp,
+  updateOf,
 } from './primitives.ts';
 import { defineRoute, defineRoutes, get, post, put, remove } from './route.ts';
 

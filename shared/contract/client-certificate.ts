@@ -1,7 +1,7 @@
 /** Client certificates for hosts that require one. Spec: Client certificate. */
 import { z } from 'zod';
 import { pathId, timestamp } from './primitives.ts';
-import { defineRoutes, get, post, remove } from './route.ts';
+import { defineRoutes, resourceOperations } from './route.ts';
 
 /** A valid pair without any use, so that the documented example works. */
 const exampleCertificate = [
@@ -53,18 +53,16 @@ export const clientCertificate = z
   })
   .meta({ id: 'ClientCertificate' });
 
-const byId = z.object({ id: pathId });
-
 export const clientCertificateRoutes = defineRoutes('Client certificates', {
-  listClientCertificates: get(
-    '/v1/client-certificates',
-    'List client certificates, without their keys',
-    { response: z.array(clientCertificate) },
-  ),
-  createClientCertificate: post(
-    '/v1/client-certificates',
-    'Store a client certificate; its key is never given back',
-    {
+  ...resourceOperations('ClientCertificate', '/v1/client-certificates', {
+    by: { id: pathId },
+    response: clientCertificate,
+    list: {
+      summary: 'List client certificates, without their keys',
+      response: z.array(clientCertificate),
+    },
+    create: {
+      summary: 'Store a client certificate; its key is never given back',
       body: z.object({
         host,
         cert: pem('CERTIFICATE', exampleCertificate),
@@ -72,15 +70,7 @@ export const clientCertificateRoutes = defineRoutes('Client certificates', {
         passphrase: z.string().max(1024).nullable().default(null),
         ca: pem('CERTIFICATE', exampleCertificate).nullable().default(null),
       }),
-      response: clientCertificate,
     },
-  ),
-  getClientCertificate: get(
-    '/v1/client-certificates/{id}',
-    'Read a client certificate, without its key',
-    { params: byId, response: clientCertificate },
-  ),
-  deleteClientCertificate: remove('/v1/client-certificates/{id}', 'Delete a client certificate', {
-    params: byId,
+    read: { summary: 'Read a client certificate, without its key' },
   }),
 });

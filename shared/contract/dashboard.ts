@@ -1,7 +1,6 @@
 /** Dashboards, the older public pages, and their incidents. Shapes from the field's practice. spec: open */
 import { z } from 'zod';
 import { tags } from './check.ts';
-import { updateOf } from './checks/check-type.ts';
 import {
   customDomain,
   pageOf,
@@ -9,9 +8,10 @@ import {
   pathId,
   queryBoolean,
   timestamp,
+  updateOf,
   webLink,
 } from './primitives.ts';
-import { defineRoutes, get, post, put, remove } from './route.ts';
+import { defineRoutes, get, post, put, remove, resourceOperations } from './route.ts';
 
 const text = (max: number) => z.string().max(max).nullable().default(null);
 
@@ -59,8 +59,6 @@ export const dashboard = z
     updated_at: timestamp.nullable(),
   })
   .meta({ id: 'Dashboard' });
-
-const byId = z.object({ dashboardId: pathId });
 
 const updateStatus = z.enum([
   'INVESTIGATING',
@@ -111,31 +109,22 @@ const byIncident = z.object({ id: pathId });
 const byUpdate = z.object({ incidentId: pathId, id: pathId });
 
 export const dashboardRoutes = defineRoutes('Dashboards', {
-  listDashboards: get('/v1/dashboards', 'List dashboards', pageOf(dashboard)),
-  createDashboard: post('/v1/dashboards', 'Create a dashboard', {
-    body: createBody,
+  ...resourceOperations('Dashboard', '/v1/dashboards', {
+    by: { dashboardId: pathId },
     response: dashboard,
-    errors: [409],
-  }),
-  getDashboard: get(
-    '/v1/dashboards/{dashboardId}',
-    'Read a dashboard, by id, custom address or custom domain',
-    {
+    list: pageOf(dashboard),
+    create: { body: createBody, errors: [409] },
+    read: {
+      summary: 'Read a dashboard, by id, custom address or custom domain',
       rateLimit: { requests: 20, seconds: 20 },
-      params: byId,
       query: z.object({ type: z.enum(['customUrl', 'customDomain']).exactOptional() }),
-      response: dashboard,
     },
-  ),
-  updateDashboard: put('/v1/dashboards/{dashboardId}', 'Change a dashboard', {
-    description: 'Fields that are absent stay as they are.',
-    params: byId,
-    body: updateOf(fields),
-    response: dashboard,
-    errors: [409],
-  }),
-  deleteDashboard: remove('/v1/dashboards/{dashboardId}', 'Delete a dashboard and its incidents', {
-    params: byId,
+    update: {
+      description: 'Fields that are absent stay as they are.',
+      body: updateOf(fields),
+      errors: [409],
+    },
+    remove: { summary: 'Delete a dashboard and its incidents' },
   }),
 });
 export const dashboardIncidentRoutes = defineRoutes('Dashboard incidents', {

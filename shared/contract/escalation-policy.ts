@@ -3,8 +3,8 @@
  * knows none: a check without a policy escalates nothing.
  */
 import { z } from 'zod';
-import { pageOf, pathId, timestamp, timezone } from './primitives.ts';
-import { defineRoutes, get, post, put, remove } from './route.ts';
+import { pageOf, pathId, timestamp, timezone, updateOf } from './primitives.ts';
+import { defineRoutes, resourceOperations } from './route.ts';
 
 const email = z.email().max(320);
 const name = z.string().trim().min(1).max(255);
@@ -69,27 +69,21 @@ const rotation = z.object({
 });
 export type RotationFields = z.output<typeof rotation>;
 
-const steps = z.array(step).min(1).max(10);
-const repeats = z.int().min(0).max(10).meta({
-  description: 'How often the steps begin again after the last one',
-});
-const ofPolicy = rotation.nullable().meta({ example: null });
-
-const createBody = z.object({
+const fields = {
   name,
-  steps,
-  repeats: repeats.default(0),
-  rotation: ofPolicy.default(null),
-});
-const updateBody = z.object({
-  name: name.exactOptional(),
-  steps: steps.exactOptional(),
-  repeats: repeats.exactOptional(),
-  rotation: ofPolicy.exactOptional(),
-});
+  steps: z.array(step).min(1).max(10),
+  repeats: z
+    .int()
+    .min(0)
+    .max(10)
+    .meta({ description: 'How often the steps begin again after the last one' })
+    .default(0),
+  rotation: rotation.nullable().meta({ example: null }).default(null),
+};
 
-export const escalationPolicy = createBody
-  .extend({
+export const escalationPolicy = z
+  .object({
+    ...fields,
     id: z.uuid(),
     onCall: z
       .object({
@@ -103,36 +97,26 @@ export const escalationPolicy = createBody
   })
   .meta({ id: 'EscalationPolicy' });
 
-const byId = z.object({ id: pathId });
-
 export const escalationPolicyRoutes = defineRoutes('Escalation policies', {
-  listEscalationPolicies: get(
-    '/v1/escalation-policies',
-    'List escalation policies',
-    pageOf(escalationPolicy),
-  ),
-  createEscalationPolicy: post('/v1/escalation-policies', 'Create an escalation policy', {
-    description:
-      'Checks, groups and accounts name it in `alertSettings.escalationPolicyId`. Its steps run until the alert is acknowledged, snoozed, muted or recovered.',
-    body: createBody,
+  ...resourceOperations('EscalationPolicy', '/v1/escalation-policies', {
+    by: { id: pathId },
     response: escalationPolicy,
-    errors: [402],
+    list: pageOf(escalationPolicy),
+    create: {
+      description:
+        'Checks, groups and accounts name it in `alertSettings.escalationPolicyId`. Its steps run until the alert is acknowledged, snoozed, muted or recovered.',
+      body: z.object(fields),
+      errors: [402],
+    },
+    read: { summary: 'Read an escalation policy, and who is on call' },
+    update: {
+      description: 'Alerts that escalate already go on with the steps that are left.',
+      body: updateOf(fields),
+      errors: [402],
+    },
+    remove: {
+      summary: 'Delete an escalation policy that no check, no group and not the account uses',
+      errors: [409],
+    },
   }),
-  getEscalationPolicy: get(
-    '/v1/escalation-policies/{id}',
-    'Read an escalation policy, and who is on call',
-    { params: byId, response: escalationPolicy },
-  ),
-  updateEscalationPolicy: put('/v1/escalation-policies/{id}', 'Change an escalation policy', {
-    description: 'Alerts that escalate already go on with the steps that are left.',
-    params: byId,
-    body: updateBody,
-    response: escalationPolicy,
-    errors: [402],
-  }),
-  deleteEscalationPolicy: remove(
-    '/v1/escalation-policies/{id}',
-    'Delete an escalation policy that no check, no group and not the account uses',
-    { params: byId, errors: [409] },
-  ),
 });

@@ -10,8 +10,9 @@ import {
   queryInteger,
   timestamp,
   timezone as anyTimezone,
+  updateOf,
 } from './primitives.ts';
-import { defineRoutes, get, post, put, remove } from './route.ts';
+import { defineRoutes, get, post, remove, resourceOperations } from './route.ts';
 
 /** ISO 8601 with an offset, or local to the time zone; a date alone is midnight. */
 function instantLike(example: string) {
@@ -60,7 +61,7 @@ const timezone = anyTimezone.nullable().meta({
 });
 
 /** Existing clients send no `repeatUnit` for a window that does not repeat. */
-const createBody = z.object({
+const fields = {
   name,
   startsAt,
   endsAt,
@@ -73,22 +74,8 @@ const createBody = z.object({
   pauseAllChecks: pauseAllChecks.default(false),
   silenceAlertsTags: silenceAlertsTags.default([]),
   silenceAllAlerts: silenceAllAlerts.default(false),
-});
-
-const updateBody = z.object({
-  name: name.exactOptional(),
-  startsAt: startsAt.exactOptional(),
-  endsAt: endsAt.exactOptional(),
-  repeatUnit: repeatUnit.exactOptional(),
-  tags: tags.exactOptional(),
-  repeatInterval: repeatInterval.exactOptional(),
-  repeatEndsAt: repeatEndsAt.exactOptional(),
-  timezone: timezone.exactOptional(),
-  description: description.exactOptional(),
-  pauseAllChecks: pauseAllChecks.exactOptional(),
-  silenceAlertsTags: silenceAlertsTags.exactOptional(),
-  silenceAllAlerts: silenceAllAlerts.exactOptional(),
-});
+};
+const createBody = z.object(fields);
 
 /** Id of an occurrence: its window and its start, so it is stable. */
 const maintenanceId = z.string().meta({ example: '7-1763712000000' });
@@ -132,7 +119,7 @@ export const maintenance = z
   })
   .meta({ id: 'Maintenance' });
 
-const byId = z.object({ id: pathInteger });
+const byId = { id: pathInteger };
 const occurrence = z.object({ id: pathInteger, maintenanceId: z.string() });
 
 const bounds = ['gt', 'gte', 'lt', 'lte'] as const;
@@ -154,51 +141,47 @@ const boundFilters = Object.fromEntries(
 ) as Record<BoundKey, z.ZodExactOptional<z.ZodPipe<z.ZodString, z.ZodTransform<number, string>>>>;
 
 export const maintenanceWindowRoutes = defineRoutes('Maintenance windows', {
-  listMaintenanceWindows: get('/v1/maintenance-windows', 'List maintenance windows', {
-    query: z.object({ ...pageQuery, ...boundFilters }),
-    response: z.array(maintenanceWindow),
-    paged: true,
-  }),
-  createMaintenanceWindow: post('/v1/maintenance-windows', 'Create a maintenance window', {
-    description:
-      'One that is said to apply to nothing, by an empty `tags`, is refused; one without `tags` is warned of.',
-    body: createBody,
+  ...resourceOperations('MaintenanceWindow', '/v1/maintenance-windows', {
+    by: byId,
     response: maintenanceWindow,
-  }),
-  previewMaintenanceWindow: post(
-    '/v1/maintenance-windows/preview',
-    'The next occurrences of a window before it is saved',
-    {
-      onlyReads: true,
-      role: 'READ_ONLY',
-      rateLimit: { requests: 60, seconds: 60 },
-      body: createBody.pick({
-        ...{ startsAt: true, endsAt: true, repeatUnit: true },
-        ...{ repeatInterval: true, repeatEndsAt: true, timezone: true },
-      }),
-      status: 200,
-      response: z
-        .object({
-          nextOccurrences: z
-            .array(z.object(span))
-            .max(3)
-            .meta({ description: 'One in progress first' }),
-        })
-        .meta({ id: 'MaintenanceWindowPreview' }),
+    list: {
+      query: z.object({ ...pageQuery, ...boundFilters }),
+      response: z.array(maintenanceWindow),
+      paged: true,
     },
-  ),
-  getMaintenanceWindow: get('/v1/maintenance-windows/{id}', 'Read a maintenance window', {
-    params: byId,
-    response: maintenanceWindow,
-  }),
-  updateMaintenanceWindow: put('/v1/maintenance-windows/{id}', 'Change a maintenance window', {
-    description: 'Fields that are absent stay as they are.',
-    params: byId,
-    body: updateBody,
-    response: maintenanceWindow,
-  }),
-  deleteMaintenanceWindow: remove('/v1/maintenance-windows/{id}', 'Delete a maintenance window', {
-    params: byId,
+    create: {
+      description:
+        'One that is said to apply to nothing, by an empty `tags`, is refused; one without `tags` is warned of.',
+      body: createBody,
+    },
+    beside: {
+      previewMaintenanceWindow: post(
+        '/v1/maintenance-windows/preview',
+        'The next occurrences of a window before it is saved',
+        {
+          onlyReads: true,
+          role: 'READ_ONLY',
+          rateLimit: { requests: 60, seconds: 60 },
+          body: createBody.pick({
+            ...{ startsAt: true, endsAt: true, repeatUnit: true },
+            ...{ repeatInterval: true, repeatEndsAt: true, timezone: true },
+          }),
+          status: 200,
+          response: z
+            .object({
+              nextOccurrences: z
+                .array(z.object(span))
+                .max(3)
+                .meta({ description: 'One in progress first' }),
+            })
+            .meta({ id: 'MaintenanceWindowPreview' }),
+        },
+      ),
+    },
+    update: {
+      description: 'Fields that are absent stay as they are.',
+      body: updateOf(fields),
+    },
   }),
   listMaintenances: get(
     '/v1/maintenance-windows/{id}/maintenances',
@@ -206,7 +189,7 @@ export const maintenanceWindowRoutes = defineRoutes('Maintenance windows', {
     {
       description:
         'Present and future occurrences soonest first, then past ones newest first; at most a hundred of each.',
-      params: byId,
+      params: z.object(byId),
       query: z.object({ ...pageQuery, limit: queryInteger(1, 50).default(10) }),
       response: z.array(maintenance),
       paged: true,

@@ -257,3 +257,32 @@ export const cursorQuery = {
 export function cursorPage<T extends z.ZodType>(entry: T) {
   return z.object({ length: z.int(), entries: z.array(entry), nextId: z.string().nullable() });
 }
+
+export type AnyShape = Record<string, z.ZodType>;
+
+type WithoutDefault<S extends z.ZodType> =
+  S extends z.ZodDefault<infer Inner extends z.ZodType>
+    ? Inner
+    : S extends z.ZodPrefault<infer Inner extends z.ZodType>
+      ? Inner
+      : S;
+
+/** Removes `.default()` and `.prefault()`: in an update, absent means unchanged. */
+function withoutDefault(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
+    ? (schema.unwrap() as z.ZodType)
+    : schema;
+}
+
+/** The body of an update: everything optional, without defaults. */
+export function updateOf<Shape extends AnyShape>(shape: Shape) {
+  const fields = Object.entries(shape).map(([key, schema]) => [
+    key,
+    z.exactOptional(withoutDefault(schema)),
+  ]);
+  return z.object(
+    Object.fromEntries(fields) as {
+      [Key in keyof Shape]: z.ZodExactOptional<WithoutDefault<Shape[Key]>>;
+    },
+  );
+}

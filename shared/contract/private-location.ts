@@ -8,8 +8,9 @@ import {
   queryBoolean,
   queryInstant,
   timestamp,
+  updateOf,
 } from './primitives.ts';
-import { defineRoutes, get, post, put, remove } from './route.ts';
+import { defineRoutes, get, post, remove, resourceOperations } from './route.ts';
 
 const name = z.string().trim().min(1).max(255);
 const icon = z.string().min(1).max(64);
@@ -112,7 +113,13 @@ const newPrivateLocation = privateLocation
   .extend({ keys: z.array(keyAtRest.extend(privateLocationKey.shape)) })
   .meta({ id: 'NewPrivateLocation' });
 
-const byId = z.object({ id: pathId });
+const byId = { id: pathId };
+
+const settings = {
+  icon: icon.default('location'),
+  proxyUrl: proxyUrl.default(null),
+  resultEncryptionKeys: resultEncryptionKeys.default([]),
+};
 
 export const privateLocationRoutes = defineRoutes('Private locations', {
   getPrivateLocationMetrics: get(
@@ -122,7 +129,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', {
       description:
         'One point a minute. `from` is at most 15 days ago. At most 300 requests a day and key.',
       rateLimit: { requests: 300, seconds: 86_400 },
-      params: byId,
+      params: z.object(byId),
       query: z.object({ from: queryInstant, to: queryInstant }),
       response: z
         .object({
@@ -136,53 +143,32 @@ export const privateLocationRoutes = defineRoutes('Private locations', {
       errors: [429],
     },
   ),
-  listPrivateLocations: get('/v1/private-locations', 'List private locations', {
-    query: z.object({
-      versions: queryBoolean.default(false),
-    }),
-    response: z.array(privateLocation),
-  }),
-  createPrivateLocation: post(
-    '/v1/private-locations',
-    'Create a private location with its first key',
-    {
+  ...resourceOperations('PrivateLocation', '/v1/private-locations', {
+    by: byId,
+    response: privateLocation,
+    list: {
+      query: z.object({ versions: queryBoolean.default(false) }),
+      response: z.array(privateLocation),
+    },
+    create: {
+      summary: 'Create a private location with its first key',
       role: 'ADMIN',
       description: 'The raw key is in this answer and nowhere else.',
-      body: z.object({
-        name,
-        slugName: privateLocationSlug,
-        icon: icon.default('location'),
-        proxyUrl: proxyUrl.default(null),
-        resultEncryptionKeys: resultEncryptionKeys.default([]),
-      }),
+      body: z.object({ name, slugName: privateLocationSlug, ...settings }),
       response: newPrivateLocation,
       errors: [402, 409],
     },
-  ),
-  getPrivateLocation: get('/v1/private-locations/{id}', 'Read a private location', {
-    params: byId,
-    response: privateLocation,
-  }),
-  updatePrivateLocation: put(
-    '/v1/private-locations/{id}',
-    'Change the name, icon, proxy or result keys of a private location',
-    {
+    update: {
+      summary: 'Change the name, icon, proxy or result keys of a private location',
       role: 'ADMIN',
-      params: byId,
-      body: z.object({
-        name,
-        icon: icon.exactOptional(),
-        proxyUrl: proxyUrl.exactOptional(),
-        resultEncryptionKeys: resultEncryptionKeys.exactOptional(),
-      }),
-      response: privateLocation,
+      body: z.object({ name, ...updateOf(settings).shape }),
     },
-  ),
-  deletePrivateLocation: remove(
-    '/v1/private-locations/{id}',
-    'Delete a private location that no check uses',
-    { role: 'ADMIN', params: byId, errors: [409] },
-  ),
+    remove: {
+      summary: 'Delete a private location that no check uses',
+      role: 'ADMIN',
+      errors: [409],
+    },
+  }),
   createPrivateLocationKey: post(
     '/v1/private-locations/{id}/keys',
     'Create a key for the agents of a private location',
@@ -190,7 +176,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', {
       role: 'ADMIN',
       description:
         'The raw key is in this answer and nowhere else. A location has at most two keys.',
-      params: byId,
+      params: z.object(byId),
       response: privateLocationKey,
       errors: [402, 409],
     },

@@ -132,6 +132,88 @@ export const put = declare('PUT', 200);
 export const patch = declare('PATCH', 200);
 export const remove = declare('DELETE', 204);
 
+type Empty = Record<never, never>;
+type More = Partial<Omit<Route, 'method' | 'path'>>;
+type Over<Given, Below> = Omit<Below, keyof Given> & Given;
+type Many<Name extends string> = Name extends `${infer Stem}y` ? `${Stem}ies` : `${Name}s`;
+
+/** `EscalationPolicy` is "an escalation policy". */
+function wordsOf(name: string): { one: string; many: string } {
+  const words = name.replace(/\B[A-Z]/g, ' $&').toLowerCase();
+  return {
+    one: `${/^[aeiou]/.test(words) ? 'an' : 'a'} ${words}`,
+    many: words.endsWith('y') ? `${words.slice(0, -1)}ies` : `${words}s`,
+  };
+}
+
+/**
+ * The operations of a plain resource: list, create, read, change and delete, in the words that they share. Each part
+ * adds to its operation or replaces what it says; `beside` are operations of the list that stand before those of an
+ * entry. Without `update` an entry cannot change.
+ */
+export function resourceOperations<
+  const Name extends string,
+  const Path extends string,
+  const Key extends string,
+  Param extends z.ZodType,
+  Response extends z.ZodType,
+  const List extends More,
+  const Create extends More,
+  const Read extends More = Empty,
+  const Update extends More | null = null,
+  const Remove extends More = Empty,
+  const Beside extends Readonly<Record<string, Unnamed>> = Empty,
+>(
+  name: Name,
+  path: Path,
+  parts: {
+    by: Record<Key, Param>;
+    response: Response;
+    list: List;
+    create: Create;
+    beside?: Beside;
+    read?: Read;
+    update?: Update;
+    remove?: Remove;
+  },
+) {
+  type Entry = { params: z.ZodObject<Record<Key, Param>> };
+  type Shown = { response: Response };
+  type At = `${Path}/{${Key}}`;
+  const { one, many } = wordsOf(name);
+  const { by, response } = parts;
+  const params = z.object(by as Readonly<Record<string, Param>>);
+  const at = `${path}/{${Object.keys(by).join()}}`;
+  const entries = name.replace(/y$/, 'ie');
+  const operations = {
+    [`list${entries}s`]: get(path, `List ${many}`, parts.list),
+    [`create${name}`]: post(path, `Create ${one}`, { response, ...parts.create }),
+    ...parts.beside,
+    [`get${name}`]: get(at, `Read ${one}`, { params, response, ...parts.read }),
+    ...(parts.update != null && {
+      [`update${name}`]: put(at, `Change ${one}`, { params, response, ...parts.update }),
+    }),
+    [`delete${name}`]: remove(at, `Delete ${one}`, { params, ...parts.remove }),
+  };
+  // Computed names have no literal types.
+  return operations as unknown as {
+    [K in `list${Many<Name>}`]: Declared<'GET', 200, Path, List>;
+  } & {
+    [K in `create${Name}`]: Declared<'POST', 201, Path, Over<Create, Shown>>;
+  } & Beside & {
+      [K in `get${Name}`]: Declared<'GET', 200, At, Over<Read, Entry & Shown>>;
+    } & {
+      [K in `update${Name}` as Update extends null ? never : K]: Declared<
+        'PUT',
+        200,
+        At,
+        Over<NonNullable<Update>, Entry & Shown>
+      >;
+    } & {
+      [K in `delete${Name}`]: Declared<'DELETE', 204, At, Over<Remove, Entry>>;
+    };
+}
+
 type Parsed<R, Part extends string> =
   R extends Record<Part, infer S extends z.ZodType> ? z.output<S> : undefined;
 

@@ -11,7 +11,7 @@ import {
   timezone,
   webLink,
 } from './primitives.ts';
-import { defineRoutes, get, post, put, remove } from './route.ts';
+import { defineRoutes, get, post, remove, resourceOperations } from './route.ts';
 
 const name = z.string().trim().min(1).max(255);
 const optionalText = (max: number) => z.string().max(max).nullable();
@@ -169,69 +169,58 @@ export const statusPageSubscription = z
   .meta({ id: 'StatusPageSubscription' });
 
 const tag = 'Status pages';
-const byPage = z.object({ statusPageId: pathId });
-const byService = z.object({ serviceId: pathId });
+const ofPage = { statusPageId: pathId };
+const byPage = z.object(ofPage);
 
 const previewName = z.string().max(255);
 
 const subscriptionTag = 'Status page subscriptions';
 
 export const statusPageRoutes = defineRoutes(tag, {
-  listStatusPages: get('/v1/status-pages', 'List status pages', {
-    query: z.object(cursorQuery),
-    response: cursorPage(statusPage),
-  }),
-  createStatusPage: post('/v1/status-pages', 'Create a status page', {
-    body: statusPageBody,
+  ...resourceOperations('StatusPage', '/v1/status-pages', {
+    by: ofPage,
     response: statusPage,
-    errors: [402, 409],
-  }),
-  previewStatusPage: post('/v1/status-pages/preview', 'The public page before it is saved', {
-    onlyReads: true,
-    description:
-      'Rendered as visitors would see it, with the incidents of the page `statusPageId` and at most 200 services. Where there are neither services nor incidents it shows samples. Names may be empty. A logo at another host is left out: its name stands in its place.',
-    role: 'READ_ONLY',
-    rateLimit: { requests: 60, seconds: 60 },
-    body: z.object({
-      ...statusPageBody.pick({
-        ...{ description: true, themeColors: true, logo: true, redirectTo: true },
-        ...{ defaultTheme: true, language: true, languages: true, timezone: true },
-      }).shape,
-      name: previewName,
-      cards: z
-        .array(z.object({ name: previewName, services: cardBody.shape.services }))
-        .max(100)
-        .default([]),
-      statusPageId: pathId.exactOptional(),
-      scheme: z.enum(['LIGHT', 'DARK']).default('LIGHT').meta({
-        description: 'What the device of a visitor prefers',
+    list: { query: z.object(cursorQuery), response: cursorPage(statusPage) },
+    create: { body: statusPageBody, errors: [402, 409] },
+    beside: {
+      previewStatusPage: post('/v1/status-pages/preview', 'The public page before it is saved', {
+        onlyReads: true,
+        description:
+          'Rendered as visitors would see it, with the incidents of the page `statusPageId` and at most 200 services. Where there are neither services nor incidents it shows samples. Names may be empty. A logo at another host is left out: its name stands in its place.',
+        role: 'READ_ONLY',
+        rateLimit: { requests: 60, seconds: 60 },
+        body: z.object({
+          ...statusPageBody.pick({
+            ...{ description: true, themeColors: true, logo: true, redirectTo: true },
+            ...{ defaultTheme: true, language: true, languages: true, timezone: true },
+          }).shape,
+          name: previewName,
+          cards: z
+            .array(z.object({ name: previewName, services: cardBody.shape.services }))
+            .max(100)
+            .default([]),
+          statusPageId: pathId.exactOptional(),
+          scheme: z.enum(['LIGHT', 'DARK']).default('LIGHT').meta({
+            description: 'What the device of a visitor prefers',
+          }),
+        }),
+        status: 200,
+        response: z
+          .object({
+            html: z.string().meta({ description: 'The document without its style sheet' }),
+            css: z.string(),
+            hasSamples: z.boolean(),
+          })
+          .meta({ id: 'StatusPagePreview' }),
       }),
-    }),
-    status: 200,
-    response: z
-      .object({
-        html: z.string().meta({ description: 'The document without its style sheet' }),
-        css: z.string(),
-        hasSamples: z.boolean(),
-      })
-      .meta({ id: 'StatusPagePreview' }),
+    },
+    update: {
+      description: '`cards` replaces all cards; other optional fields that are absent stay.',
+      body: statusPageBody,
+      errors: [409],
+    },
+    remove: { summary: 'Delete a status page and its subscriptions' },
   }),
-  getStatusPage: get('/v1/status-pages/{statusPageId}', 'Read a status page', {
-    params: byPage,
-    response: statusPage,
-  }),
-  updateStatusPage: put('/v1/status-pages/{statusPageId}', 'Change a status page', {
-    description: '`cards` replaces all cards; other optional fields that are absent stay.',
-    params: byPage,
-    body: statusPageBody,
-    response: statusPage,
-    errors: [409],
-  }),
-  deleteStatusPage: remove(
-    '/v1/status-pages/{statusPageId}',
-    'Delete a status page and its subscriptions',
-    { params: byPage },
-  ),
   createStatusPagePassword: post(
     '/v1/status-pages/{statusPageId}/password',
     'Make a status page private, or give a private one a new password',
@@ -303,29 +292,18 @@ export const statusPageRoutes = defineRoutes(tag, {
   ),
 });
 export const serviceRoutes = defineRoutes('Status page services', {
-  listServices: get('/v1/status-pages/services', 'List services', {
-    description: 'With `paginated=false` all services come as one page.',
-    query: z.object({ ...cursorQuery, paginated: queryBoolean.default(true) }),
-    response: cursorPage(service),
-  }),
-  createService: post('/v1/status-pages/services', 'Create a service', {
-    body: z.object({ name }),
+  ...resourceOperations('Service', '/v1/status-pages/services', {
+    by: { serviceId: pathId },
     response: service,
+    list: {
+      description: 'With `paginated=false` all services come as one page.',
+      query: z.object({ ...cursorQuery, paginated: queryBoolean.default(true) }),
+      response: cursorPage(service),
+    },
+    create: { body: z.object({ name }) },
+    update: { summary: 'Rename a service', body: z.object({ name }) },
+    remove: { summary: 'Delete a service; cards and incidents go without it' },
   }),
-  getService: get('/v1/status-pages/services/{serviceId}', 'Read a service', {
-    params: byService,
-    response: service,
-  }),
-  updateService: put('/v1/status-pages/services/{serviceId}', 'Rename a service', {
-    params: byService,
-    body: z.object({ name }),
-    response: service,
-  }),
-  deleteService: remove(
-    '/v1/status-pages/services/{serviceId}',
-    'Delete a service; cards and incidents go without it',
-    { params: byService },
-  ),
 });
 
 export type StatusPagePreviewBody = z.output<

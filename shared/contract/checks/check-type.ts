@@ -4,6 +4,7 @@
  * agent, the command line, traces, alerts, analytics, the console and the tests read them here.
  */
 import { z } from 'zod';
+import { type AnyShape, updateOf } from '../primitives.ts';
 import type { Assertion, EvaluatedAssertion } from '../assertion.ts';
 import {
   commonCheckFields,
@@ -247,35 +248,6 @@ export interface PingedCheckType extends CommonDefinition {
 /** One check type: its wire shape, its judging rules, and the facts for every surface. */
 export type CheckTypeDefinition<Request extends JudgedRequest = JudgedRequest> =
   AgentCheckType<Request> | PingedCheckType;
-
-export type AnyShape = Record<string, z.ZodType>;
-
-type WithoutDefault<S extends z.ZodType> =
-  S extends z.ZodDefault<infer Inner extends z.ZodType>
-    ? Inner
-    : S extends z.ZodPrefault<infer Inner extends z.ZodType>
-      ? Inner
-      : S;
-
-/** Removes `.default()` and `.prefault()`: in an update, absent means unchanged. */
-function withoutDefault(schema: z.ZodType): z.ZodType {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
-    ? (schema.unwrap() as z.ZodType)
-    : schema;
-}
-
-/** The body of an update: everything optional, without defaults. */
-export function updateOf<Shape extends AnyShape>(shape: Shape) {
-  const fields = Object.entries(shape).map(([key, schema]) => [
-    key,
-    z.exactOptional(withoutDefault(schema)),
-  ]);
-  return z.object(
-    Object.fromEntries(fields) as {
-      [Key in keyof Shape]: z.ZodExactOptional<WithoutDefault<Shape[Key]>>;
-    },
-  );
-}
 
 /** Common traits of monitors: no variables, no code, no further TLS connection. */
 export const monitorTraits = {
