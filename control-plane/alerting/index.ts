@@ -1,7 +1,7 @@
 /** What other modules may use. */
 export { acknowledge, muteOf, outageOfAlert, outagesOfGroup, type Outage } from './acknowledge.ts';
 export { alertAcknowledgementHandlers } from './alert-acknowledgements/handlers.ts';
-export { alertChannelHandlers } from './alert-channels/handlers.ts';
+export { alertChannelHandlers, alertChannelsOf } from './alert-channels/handlers.ts';
 export { preferencesOf } from './alert-channels/store.ts';
 export { alertDecisionHandlers } from './alert-decisions/handlers.ts';
 export { alertDeliveryHandlers } from './alert-deliveries/handlers.ts';
@@ -10,7 +10,7 @@ export { alertOnCertificate } from './alert-on-certificate.ts';
 export { alertOn } from './alert-on.ts';
 export { alertHandlers } from './alerts/handlers.ts';
 export { outagesOf, type PassedSince } from './decide/error-streak.ts';
-export { escalationPolicyHandlers } from './escalation-policies/handlers.ts';
+export { escalationPoliciesOf, escalationPolicyHandlers } from './escalation-policies/handlers.ts';
 export { fieldsOfPolicy } from './escalation-policies/store.ts';
 export { errorStreaksByLocation, recordErrorStreaks } from './error-streaks.ts';
 export { healthTimers } from './health-timers.ts';

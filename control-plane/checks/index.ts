@@ -42,7 +42,7 @@ export { privateLocationName } from './private-location-name.ts';
 export { pruneCodeBundles } from './prune-code-bundles.ts';
 export { hasCheck, requireCheck } from './require-check.ts';
 export { runtimeHandlers } from './runtimes/handlers.ts';
-export { snippetHandlers } from './snippets/handlers.ts';
+export { snippetHandlers, snippetsOf } from './snippets/handlers.ts';
 export {
   type CheckFields,
   type CheckRow,
@@ -55,4 +55,4 @@ export {
   type ScheduledFields,
 } from './store.ts';
 export { variablesOfCheck } from './variables-of-check.ts';
-export { variableHandlers } from './variables/handlers.ts';
+export { variableHandlers, variablesOf } from './variables/handlers.ts';

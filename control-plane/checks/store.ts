@@ -11,7 +11,7 @@ import {
   isPinged,
   type CheckType,
 } from '@monitor/shared/contract/checks/index.ts';
-import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { fromFlag, fromJson, stampsOf, toFlag } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
 import { containsIgnoringCase, eachOf, jsonValue } from '../db/expressions.ts';
 import { readPage, type Page, type PageRequest } from '../db/page.ts';
@@ -159,8 +159,7 @@ export function toWire(
     ...(variables === undefined ? {} : { environmentVariables: presentVariables(variables, role) }),
     alertChannelSubscriptions: channels?.subscriptions ?? [],
     alertChannels: channels?.alertChannels ?? { email: [], webhook: [], slack: [], sms: [] },
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
+    ...stampsOf(row),
   };
 }
 

@@ -38,6 +38,11 @@ export function toTimestampOrNull(instant: number | null): string | null {
   return instant === null ? null : toTimestamp(instant);
 }
 
+/** When a row was made and last changed, as answers have it. */
+export function stampsOf(row: { created_at: number; updated_at: number | null }) {
+  return { created_at: toTimestamp(row.created_at), updated_at: toTimestampOrNull(row.updated_at) };
+}
+
 /** Parses JSON that this program wrote. Throws when it is damaged. */
 export function fromJson<T>(text: string): T {
   return JSON.parse(text) as T;

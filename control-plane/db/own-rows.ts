@@ -1,17 +1,19 @@
 /** Rows of an account alone: a query that begins here cannot forget whose they are. */
-import type {
-  DeleteQueryBuilder,
-  DeleteResult,
-  Kysely,
-  Selectable,
-  SelectQueryBuilder,
-  UpdateQueryBuilder,
-  UpdateResult,
+import {
+  sql,
+  type DeleteQueryBuilder,
+  type DeleteResult,
+  type Kysely,
+  type Selectable,
+  type SelectQueryBuilder,
+  type UpdateQueryBuilder,
+  type UpdateResult,
 } from 'kysely';
+import { eachNumberOf, eachOf } from './expressions.ts';
 import type { Database } from './tables.ts';
 
 /** Tables with an `account_id`. */
-type Owned = {
+export type Owned = {
   [T in keyof Database]: Database[T] extends { account_id: unknown } ? T : never;
 }[keyof Database];
 
@@ -23,6 +25,31 @@ export function ownRows<Table extends Owned>(
   // One table stands for all: Kysely finds no type for a union of them.
   const rows = db.selectFrom(table as 'audit_log').selectAll();
   return rows.where('account_id', '=', accountId) as never;
+}
+
+/**
+ * Those that a column names, or all of them for null, in the order in which they were made. `isNumber` says that the
+ * column holds numbers: clients may name anything.
+ */
+export async function ownRowsAmong<Table extends Owned>(
+  db: Kysely<Database>,
+  table: Table,
+  accountId: string,
+  {
+    column,
+    isNumber = false,
+    ids,
+  }: { column: string; isNumber?: boolean; ids: readonly string[] | null },
+): Promise<Selectable<Database[Table]>[]> {
+  const numbers = (ids ?? []).map(Number).filter(Number.isSafeInteger);
+  const rows: unknown = await ownRows(db, table as 'services', accountId)
+    .$if(ids !== null, (query) =>
+      query.where(sql.ref(column), 'in', isNumber ? eachNumberOf(numbers) : eachOf(ids ?? [])),
+    )
+    .orderBy('created_at')
+    .orderBy(sql.ref(column))
+    .execute();
+  return rows as Selectable<Database[Table]>[];
 }
 
 export function deleteOwnRows<Table extends Owned>(

@@ -30,7 +30,7 @@ export async function readPage<Tables extends keyof Database, Row>(
   return { rows, total, offset };
 }
 
-interface CursorRequest {
+export interface CursorRequest {
   limit: number;
   nextId?: string;
 }

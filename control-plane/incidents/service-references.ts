@@ -3,7 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { service } from '@monitor/shared/contract/status-page.ts';
 import { invalidField } from '../errors/api-error.ts';
-import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { stampsOf } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 
 type ServiceRow = Omit<Selectable<Database['services']>, 'seq'>;
@@ -14,8 +14,7 @@ export function toServiceWire(row: ServiceRow): ServiceWire {
     name: row.name,
     id: row.id,
     accountId: row.account_id,
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
+    ...stampsOf(row),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { incident, incidentUpdate } from '@monitor/shared/contract/incident.ts';
-import { fromFlag, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { fromFlag, stampsOf, toTimestamp } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { IncidentsTable, IncidentUpdatesTable } from './tables.ts';
@@ -112,8 +112,7 @@ export async function presentIncidents(
       id: row.id,
       incidentUpdates: (shownOf.get(row.id) ?? []).map(toUpdateWire),
       lastUpdateStatus: last,
-      created_at: toTimestamp(row.created_at),
-      updated_at: toTimestampOrNull(row.updated_at),
+      ...stampsOf(row),
       duration: duration(updates, now),
     };
   });

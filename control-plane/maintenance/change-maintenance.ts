@@ -2,22 +2,30 @@
 import type { Kysely } from 'kysely';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
-import { deleteOwnRows, updateOwnRows } from '../db/own-rows.ts';
+import { deleteOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { occurrenceAt } from './decide/planned-maintenance.ts';
 import {
-  findWindow,
   keepPastWindow,
-  windowsFromRows,
+  windowFromRow,
   type WindowRow,
+  windowsFromRows,
 } from './maintenance-windows/store.ts';
+import {
+  fieldsOf,
+  refuseIdle,
+  toColumns,
+  type WindowFields,
+  windowToWire,
+} from './maintenance-windows/wire.ts';
+import { resourceOf } from '../resources/index.ts';
 import { raiseAllLocations } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
 
 /** Status pages leave maintenance out of the uptime of 90 days; results may arrive 30 days late. */
 const pastWindowsKeptMs = 92 * 86_400_000;
 
-type WindowColumns = Omit<WindowRow, 'id' | 'account_id' | 'created_at' | 'updated_at'>;
+const selecting = ['tags', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'];
 
 async function commit<T>(
   { commits, hub }: Services,
@@ -35,16 +43,6 @@ async function commit<T>(
     },
   ]);
   return result;
-}
-
-async function requireWindow(
-  db: Kysely<Database>,
-  accountId: string,
-  id: number,
-): Promise<WindowRow> {
-  const row = await findWindow(db, accountId, id);
-  if (row === undefined) throw notFound('maintenance window', String(id));
-  return row;
 }
 
 /**
@@ -67,55 +65,28 @@ async function withdraw(
     .execute();
 }
 
-export async function createWindow(
-  services: Services,
-  accountId: string,
-  columns: WindowColumns,
-): Promise<WindowRow> {
-  return commit(services, accountId, (db) =>
-    db
-      .insertInto('maintenance_windows')
-      .values({
-        account_id: accountId,
-        ...columns,
-        created_at: services.clock.now(),
-        updated_at: null,
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow(),
-  );
-}
-
-/** Changes a window; `toColumns` gives the new values. Throws 404. */
-export async function updateWindow(
-  services: Services,
-  accountId: string,
-  id: number,
-  toColumns: (before: WindowRow) => WindowColumns,
-): Promise<WindowRow> {
-  return commit(services, accountId, async (db) => {
-    const now = services.clock.now();
-    const before = await requireWindow(db, accountId, id);
-    const after: WindowRow = { ...before, ...toColumns(before), updated_at: now };
-    await withdraw(services, db, accountId, before, now);
-    await updateOwnRows(db, 'maintenance_windows', accountId)
-      .set(after)
-      .where('id', '=', id)
-      .execute();
-    return after;
-  });
-}
-
-/** Deletes a window; its checks run again from their next slot. Throws 404. */
-export async function deleteWindow(
-  services: Services,
-  accountId: string,
-  id: number,
-): Promise<void> {
-  await commit(services, accountId, async (db) => {
-    const window = await requireWindow(db, accountId, id);
-    await withdraw(services, db, accountId, window, services.clock.now());
-    await deleteOwnRows(db, 'maintenance_windows', accountId).where('id', '=', id).execute();
+export function maintenanceWindowsOf(services: Services) {
+  const { db, clock } = services;
+  const withdrawNow = (unit: Kysely<Database>, row: WindowRow) =>
+    withdraw(services, unit, row.account_id, row, clock.now());
+  return resourceOf(services, {
+    ...({ table: 'maintenance_windows', noun: 'maintenance window', key: 'id' } as const),
+    isNumbered: true,
+    fieldsOf,
+    toColumns(fields: WindowFields, { changes, before }) {
+      // One from before this was refused can be renamed.
+      if (before === null || selecting.some((name) => name in changes)) refuseIdle(fields);
+      return toColumns(fields);
+    },
+    async present(rows, { accountId }) {
+      const windows = await windowsFromRows(db, accountId, rows);
+      return rows.map((row, at) =>
+        windowToWire(row, windows[at] ?? windowFromRow(row), clock.now()),
+      );
+    },
+    commit: (accountId, work) => commit(services, accountId, work),
+    // Its checks run again from their next slot.
+    ...{ changing: withdrawNow, removing: withdrawNow },
   });
 }
 
@@ -131,7 +102,7 @@ export async function callOffMaintenance(
 ): Promise<void> {
   await commit(services, accountId, async (db) => {
     const now = services.clock.now();
-    const row = await requireWindow(db, accountId, id);
+    const row = await maintenanceWindowsOf(services).get(accountId, id, { unit: db });
     const [window] = await windowsFromRows(db, accountId, [row]);
     const occurrence = window === undefined ? undefined : occurrenceAt(window, startsAt);
     if (window === undefined || occurrence === undefined) {

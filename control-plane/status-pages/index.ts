@@ -1,10 +1,10 @@
 /** What other modules may use. */
 export { badgeHandlers } from './badges/handlers.ts';
 export { dashboardIncidentHandlers } from './dashboard-incidents/handlers.ts';
-export { dashboardFieldsOf, dashboardHandlers } from './dashboards/handlers.ts';
-export { statusPageHandlers } from './handlers.ts';
+export { dashboardsOf, dashboardHandlers } from './dashboards/handlers.ts';
+export { statusPageHandlers, statusPagesOf } from './handlers.ts';
 export { readPage } from './read-page.ts';
-export { serviceHandlers } from './services/handlers.ts';
+export { pageServicesOf, serviceHandlers } from './services/handlers.ts';
 export { presentStatusPages } from './store.ts';
 export { Snapshots } from './snapshots.ts';
 export { type DomainResolver, StatusPageDomains, systemResolver } from './status-page-domains.ts';

@@ -7,7 +7,7 @@ import type {
   statusPageSubscription,
 } from '@monitor/shared/contract/status-page.ts';
 import { invalidField } from '../errors/api-error.ts';
-import { fromFlag, fromJson, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
+import { fromFlag, fromJson, stampsOf, toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import { deleteOwnRows, ownRows } from '../db/own-rows.ts';
 import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
@@ -56,9 +56,9 @@ const plainLook: Look = {
 };
 
 /** The columns for a body. Absent optional fields stay as they are. */
-export function toColumns(body: StatusPageBody, before?: StatusPageRow) {
+export function toColumns(body: StatusPageBody, before: StatusPageRow | null) {
   const { name, url, cards: _, customDomain, ...look } = body;
-  const lookBefore = before === undefined ? plainLook : fromJson<Look>(before.body_json);
+  const lookBefore = before === null ? plainLook : fromJson<Look>(before.body_json);
   return {
     name,
     url: url.toLowerCase(),
@@ -79,7 +79,7 @@ export async function toDomainColumns(
   db: Kysely<Database>,
   { domains, newId, clock }: Pick<Services, 'domains' | 'newId' | 'clock'>,
   { customDomain }: StatusPageBody,
-  before?: StatusPageRow,
+  before: StatusPageRow | null,
 ) {
   const claimed = customDomain?.toLowerCase() ?? null;
   if (customDomain === undefined || claimed === (before?.claimed_domain ?? null)) return {};
@@ -132,8 +132,7 @@ function toWire(
     whiteLabel: true,
     isPrivate: fromFlag(row.is_private),
     accountId: row.account_id,
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
+    ...stampsOf(row),
   };
 }
 

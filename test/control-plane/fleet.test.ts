@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { listLocationStates } from '../../control-plane/fleet/store.ts';
 import { standsOf } from '../../control-plane/scheduling/index.ts';
-import { listLocations, toWire } from '../../control-plane/scheduling/private-locations/store.ts';
+import { ownRows } from '../../control-plane/db/own-rows.ts';
+import { toWire } from '../../control-plane/scheduling/private-locations/store.ts';
 import type { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.ts';
 import { locationKey } from '../support/fake-control-plane.ts';
 import { checkInOf, FakeAgent } from '../support/fake-agent.ts';
@@ -263,7 +264,9 @@ test('twelve locations are read in as many statements as one, and each as by its
   const count = async () => {
     const statements = new StatementCount();
     const counted = db.withPlugin(statements);
-    const rows = await listLocations(counted, accountId);
+    const rows = await ownRows(counted, 'private_locations', accountId)
+      .orderBy('created_at')
+      .execute();
     const agents = await db.selectFrom('agents').select('id').execute();
     const all = new Set(agents.map(({ id }) => id));
     const stands = await standsOf(counted, () => 1);

@@ -7,12 +7,10 @@ import {
   type AlertChannelType,
   type channelSubscription,
 } from '@monitor/shared/contract/alert-channel.ts';
-import { invalidField, notFound } from '../../errors/api-error.ts';
+import { invalidField } from '../../errors/api-error.ts';
 import { dropSubscriptionsOf, hasCheck, writeSubscription } from '../../checks/index.ts';
-import { readPage } from '../../db/page.ts';
-import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
+import { fromJson } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
-import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { bodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
 import {
@@ -21,15 +19,13 @@ import {
   keepsOpen,
   withoutSlackApp,
 } from '../../notifications/index.ts';
+import { type Caller, entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
 import type { Services } from '../../core/services.ts';
-import {
-  findChannel,
-  preferencesOf,
-  presentChannels,
-  toPreferenceColumns,
-  type ChannelRow,
-} from './store.ts';
+import { type ChannelRow, preferencesOf, presentChannels, toPreferenceColumns } from './store.ts';
 
+type ChannelFields = Omit<z.output<typeof alertChannelRoutes.createAlertChannel.body>, 'config'> & {
+  config: unknown;
+};
 type Subscription = z.output<typeof channelSubscription>;
 
 /** Refuses a check or a group that the account does not have. */
@@ -80,116 +76,71 @@ function checkGrouping(type: string, grouping: unknown): void {
   }
 }
 
+export function alertChannelsOf(services: Services) {
+  const { commits, secrets } = services;
+  const channels = resourceOf(services, {
+    ...({ table: 'alert_channels', noun: 'alert channel', key: 'id', isNumbered: true } as const),
+    fieldsOf(row, changes): ChannelFields {
+      const config: unknown =
+        changes?.config ?? fromJson(secrets.decryptStored(row.config_json, row.account_id));
+      return { type: row.type as AlertChannelType, config, ...preferencesOf(row) };
+    },
+    toColumns({ type, config, ...fields }: ChannelFields, { accountId, changes }) {
+      if (changes.config !== undefined) checkTemplates(type, config);
+      checkGrouping(type, fields.grouping);
+      const config_json = secrets.encrypt(JSON.stringify(config), accountId);
+      return { type, config_json, ...toPreferenceColumns(fields) };
+    },
+    present: (rows, { accountId, role }) => presentChannels(services, accountId, rows, role),
+    async saved(unit, { id, account_id: accountId, updated_at: changed }, { subscriptions }) {
+      if (subscriptions === undefined) return;
+      if (changed !== null) await dropSubscriptionsOf(unit, accountId, id);
+      for (const each of subscriptions) await subscribe(unit, accountId, id, each);
+    },
+    removing: (unit, row) => abandonNotifications(unit, row.account_id, row.id),
+  });
+  return {
+    ...channels,
+    subscribe: (accountId: string, id: number, subscription: Subscription) =>
+      commits.run(async (unit) => {
+        const row = await channels.get(accountId, id, { unit });
+        await subscribe(unit, accountId, id, subscription);
+        return row;
+      }),
+  };
+}
+
 export function alertChannelHandlers(
   services: Services,
   hasSlackApp: boolean,
 ): Handlers<typeof alertChannelRoutes> {
-  const { db, clock, commits, secrets } = services;
-
-  const get = async (unit: Kysely<Database>, accountId: string, id: number) => {
-    const row = await findChannel(unit, accountId, id);
-    if (row === undefined) throw notFound('alert channel', String(id));
-    return row;
-  };
-  const present = async ({ accountId, role }: ApiPrincipal, row: ChannelRow) => {
-    const [wire] = await presentChannels(services, accountId, [row], role);
-    if (wire === undefined) throw notFound('alert channel', String(row.id));
+  const channels = alertChannelsOf(services);
+  const presentOne = async (row: ChannelRow, caller: Caller) => {
+    const wire = await channels.presentOne(row, caller);
     const isMute = row.type === 'SLACK_APP' && !hasSlackApp;
     return isMute ? { ...wire, warnings: [withoutSlackApp] } : wire;
   };
-
   return {
-    listAlertChannels: async ({ query }, { principal, setTotal }) => {
-      const { accountId, role } = principal;
-      const channels = ownRows(db, 'alert_channels', accountId).orderBy('id');
-      const { rows, total, offset } = await readPage(channels, query);
-      setTotal(total, offset, rows.length);
-      return presentChannels(services, accountId, rows, role);
-    },
+    listAlertChannels: listPages(channels),
+    ...entryHandlers('AlertChannel', 'id', { ...channels, presentOne }),
 
-    createAlertChannel: async ({ body }, { principal }) => {
+    async updateAlertChannel({ params, body: { config, ...changes } }, { principal, ignored }) {
       const { accountId } = principal;
-      checkTemplates(body.type, body.config);
-      checkGrouping(body.type, body.grouping);
-      const row = await commits.run(async (unit) => {
-        const inserted = await unit
-          .insertInto('alert_channels')
-          .values({
-            account_id: accountId,
-            type: body.type,
-            config_json: secrets.encrypt(JSON.stringify(body.config), accountId),
-            ...toPreferenceColumns(body),
-            created_at: clock.now(),
-            updated_at: null,
-          })
-          .returningAll()
-          .executeTakeFirstOrThrow();
-        for (const subscription of body.subscriptions ?? []) {
-          await subscribe(unit, accountId, inserted.id, subscription);
-        }
-        return inserted;
-      });
-      return present(principal, row);
+      const type = (await channels.get(accountId, params.id)).type as AlertChannelType;
+      if (changes.type !== undefined && changes.type !== type) {
+        throw invalidField('type', `cannot change; it is ${type}`);
+      }
+      const change: Partial<ChannelFields> = { ...changes };
+      if (config !== undefined) {
+        checkGrouping(type, changes.grouping);
+        const schema = channelConfigs[type];
+        change.config = validate(schema, config, 'payload', ['config']);
+        ignored.push(...refuseMisspelt(bodyFields(schema, []), config, ['config']));
+      }
+      return presentOne(await channels.update(accountId, params.id, change), principal);
     },
 
-    getAlertChannel: async ({ params }, { principal }) =>
-      present(principal, await get(db, principal.accountId, params.id)),
-
-    updateAlertChannel: async ({ params, body }, { principal, ignored }) => {
-      const { accountId } = principal;
-      const row = await commits.run(async (unit) => {
-        const before = await get(unit, accountId, params.id);
-        const { type, config, subscriptions, ...preferences } = body;
-        if (type !== undefined && type !== before.type) {
-          throw invalidField('type', `cannot change; it is ${before.type}`);
-        }
-        checkGrouping(before.type, preferences.grouping);
-        const schema = channelConfigs[before.type as AlertChannelType];
-        let configJson = before.config_json;
-        if (config !== undefined) {
-          const valid = validate(schema, config, 'payload', ['config']);
-          ignored.push(...refuseMisspelt(bodyFields(schema, []), config, ['config']));
-          checkTemplates(before.type, valid);
-          configJson = secrets.encrypt(JSON.stringify(valid), accountId);
-        }
-        const after: ChannelRow = {
-          ...before,
-          ...toPreferenceColumns({ ...preferencesOf(before), ...preferences }),
-          config_json: configJson,
-          updated_at: clock.now(),
-        };
-        await updateOwnRows(unit, 'alert_channels', accountId)
-          .set(after)
-          .where('id', '=', params.id)
-          .execute();
-        if (subscriptions !== undefined) {
-          await dropSubscriptionsOf(unit, accountId, params.id);
-          for (const each of subscriptions) await subscribe(unit, accountId, params.id, each);
-        }
-        return after;
-      });
-      return present(principal, row);
-    },
-
-    deleteAlertChannel: async ({ params }, { principal }) => {
-      const { accountId } = principal;
-      await commits.run(async (unit) => {
-        await get(unit, accountId, params.id);
-        await abandonNotifications(unit, accountId, params.id);
-        await deleteOwnRows(unit, 'alert_channels', accountId)
-          .where('id', '=', params.id)
-          .execute();
-      });
-      return undefined;
-    },
-
-    subscribeAlertChannel: async ({ params, body }, { principal }) => {
-      const row = await commits.run(async (unit) => {
-        const channel = await get(unit, principal.accountId, params.id);
-        await subscribe(unit, principal.accountId, params.id, body);
-        return channel;
-      });
-      return present(principal, row);
-    },
+    subscribeAlertChannel: async ({ params, body }, { principal }) =>
+      presentOne(await channels.subscribe(principal.accountId, params.id, body), principal),
   };
 }

@@ -7,7 +7,7 @@ import type {
   alertGrouping,
 } from '@monitor/shared/contract/alert-channel.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { fromFlag, fromJson, stampsOf, toFlag } from '../../db/columns.ts';
 import { ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import type { AlertChannelsTable } from '../tables.ts';
@@ -74,8 +74,7 @@ function toWire(
       groupId: each.group_id,
       activated: fromFlag(each.activated),
     })),
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
+    ...stampsOf(row),
   };
 }
 

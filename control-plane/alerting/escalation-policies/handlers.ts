@@ -4,23 +4,14 @@ import type { escalationPolicyRoutes } from '@monitor/shared/contract/escalation
 import { listAccounts } from '../../accounts/index.ts';
 import { noteHeld, usersOfPolicy } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
-import { lockRows } from '../../db/lock.ts';
-import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
-import { readPage } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
-import { ApiError, invalidField, notFound } from '../../errors/api-error.ts';
+import { ApiError, invalidField } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { listMembers, normalizeEmail } from '../../people/index.ts';
+import { entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
 import type { PolicyFields } from '../decide/escalation.ts';
 import { channelsById } from '../subscribed-channels.ts';
-import {
-  fieldsOfPolicy,
-  findPolicy,
-  policyById,
-  type PolicyRow,
-  policyToWire,
-  toPolicyColumns,
-} from './store.ts';
+import { fieldsOfPolicy, type PolicyRow, policyToWire } from './store.ts';
 
 /** Refuses channels and people that the account does not have. */
 async function checkTargets(
@@ -55,9 +46,9 @@ async function checkTargets(
 const maxNamed = 5;
 
 /** Refuses to delete a policy that is in use: its alerts would escalate to nobody. */
-async function refuseUsed(db: Kysely<Database>, accountId: string, row: PolicyRow): Promise<void> {
-  const { checks, groups } = await usersOfPolicy(db, accountId, row.id);
-  const [account] = await listAccounts(db, accountId);
+async function refuseUsed(db: Kysely<Database>, row: PolicyRow): Promise<void> {
+  const { checks, groups } = await usersOfPolicy(db, row.account_id, row.id);
+  const [account] = await listAccounts(db, row.account_id);
   const isOfAccount = account?.alertSettings.escalationPolicyId === row.id;
   const users = [
     ...(isOfAccount ? ['the alert settings of the account'] : []),
@@ -74,74 +65,27 @@ async function refuseUsed(db: Kysely<Database>, accountId: string, row: PolicyRo
   );
 }
 
+export const escalationPoliciesOf = (services: Services) =>
+  resourceOf(services, {
+    ...({ table: 'escalation_policies', noun: 'escalation policy', key: 'id' } as const),
+    order: ['name', 'id'],
+    fresh: (now) => ({ id: services.newId(), created_at: now, updated_at: null }),
+    fieldsOf: fieldsOfPolicy,
+    async toColumns(fields: PolicyFields, { unit, accountId }) {
+      await checkTargets(unit, accountId, fields);
+      const { name, ...body } = fields;
+      return { name, body_json: JSON.stringify(body) };
+    },
+    present: (rows) => rows.map((row) => policyToWire(row, services.clock.now())),
+    removing: refuseUsed,
+  });
+
 export function escalationPolicyHandlers(
   services: Services,
 ): Handlers<typeof escalationPolicyRoutes> {
-  const { db, clock, commits, newId } = services;
-  const get = async (unit: Kysely<Database>, accountId: string, id: string) => {
-    const row = await findPolicy(unit, accountId, id);
-    if (row === undefined) throw notFound('escalation policy', id);
-    return row;
-  };
-  const lock = async (unit: Kysely<Database>, accountId: string, id: string) => {
-    return lockRows(policyById(unit, accountId, id)).executeTakeFirstOrThrow(() =>
-      notFound('escalation policy', id),
-    );
-  };
+  const policies = escalationPoliciesOf(services);
   return {
-    listEscalationPolicies: async ({ query }, { principal, setTotal }) => {
-      const policies = ownRows(db, 'escalation_policies', principal.accountId)
-        .orderBy('name')
-        .orderBy('id');
-      const { rows, total, offset } = await readPage(policies, query);
-      setTotal(total, offset, rows.length);
-      const now = clock.now();
-      return rows.map((row) => policyToWire(row, now));
-    },
-
-    createEscalationPolicy: async ({ body }, { principal: { accountId } }) => {
-      const row = await commits.run(async (unit) => {
-        await checkTargets(unit, accountId, body);
-        return unit
-          .insertInto('escalation_policies')
-          .values({
-            id: newId(),
-            account_id: accountId,
-            ...toPolicyColumns(body),
-            created_at: clock.now(),
-            updated_at: null,
-          })
-          .returningAll()
-          .executeTakeFirstOrThrow();
-      });
-      return policyToWire(row, clock.now());
-    },
-
-    getEscalationPolicy: async ({ params }, { principal }) =>
-      policyToWire(await get(db, principal.accountId, params.id), clock.now()),
-
-    updateEscalationPolicy: async ({ params, body }, { principal: { accountId } }) => {
-      const row = await commits.run(async (unit) => {
-        const before = await lock(unit, accountId, params.id);
-        const fields = { ...fieldsOfPolicy(before), ...body };
-        await checkTargets(unit, accountId, fields);
-        return updateOwnRows(unit, 'escalation_policies', accountId)
-          .set({ ...toPolicyColumns(fields), updated_at: clock.now() })
-          .where('id', '=', params.id)
-          .returningAll()
-          .executeTakeFirstOrThrow();
-      });
-      return policyToWire(row, clock.now());
-    },
-
-    deleteEscalationPolicy: async ({ params }, { principal: { accountId } }) => {
-      await commits.run(async (unit) => {
-        await refuseUsed(unit, accountId, await lock(unit, accountId, params.id));
-        await deleteOwnRows(unit, 'escalation_policies', accountId)
-          .where('id', '=', params.id)
-          .execute();
-      });
-      return undefined;
-    },
+    listEscalationPolicies: listPages(policies),
+    ...entryHandlers('EscalationPolicy', 'id', policies),
   };
 }

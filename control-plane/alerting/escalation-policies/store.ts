@@ -2,7 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { escalationPolicy } from '@monitor/shared/contract/escalation-policy.ts';
-import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { fromJson, stampsOf, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import type { PolicyFields } from '../decide/escalation.ts';
@@ -15,20 +15,12 @@ export function fieldsOfPolicy(row: PolicyRow): PolicyFields {
   return { ...fromJson<Omit<PolicyFields, 'name'>>(row.body_json), name: row.name };
 }
 
-export function toPolicyColumns({ name, ...body }: PolicyFields) {
-  return { name, body_json: JSON.stringify(body) };
-}
-
-export function policyById(db: Kysely<Database>, accountId: string, id: string) {
-  return ownRows(db, 'escalation_policies', accountId).where('id', '=', id);
-}
-
 export function findPolicy(
   db: Kysely<Database>,
   accountId: string,
   id: string,
 ): Promise<PolicyRow | undefined> {
-  return policyById(db, accountId, id).executeTakeFirst();
+  return ownRows(db, 'escalation_policies', accountId).where('id', '=', id).executeTakeFirst();
 }
 
 export function policyToWire(row: PolicyRow, now: number): z.input<typeof escalationPolicy> {
@@ -46,7 +38,6 @@ export function policyToWire(row: PolicyRow, now: number): z.input<typeof escala
             now: person === null ? null : { person, until: toTimestampOrNull(next?.from ?? null) },
             next: next && { person: next.person, from: toTimestamp(next.from) },
           },
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
+    ...stampsOf(row),
   };
 }

@@ -3,7 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { checkGroup, CheckGroupFields } from '@monitor/shared/contract/check-group.ts';
 import type { Role } from '@monitor/shared/contract/route.ts';
-import { fromFlag, fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { fromFlag, fromJson, stampsOf, toFlag } from '../../db/columns.ts';
 import { ownRows } from '../../db/own-rows.ts';
 import { readPage, type Page, type PageRequest } from '../../db/page.ts';
 import type { Database } from '../../db/tables.ts';
@@ -64,8 +64,7 @@ export function toGroupWire(
     apiCheckDefaults: presentCredentials(fields.apiCheckDefaults, role) as Wire['apiCheckDefaults'],
     environmentVariables: presentVariables(fields.environmentVariables, role),
     alertChannelSubscriptions: subscriptions,
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
+    ...stampsOf(row),
   };
 }
 

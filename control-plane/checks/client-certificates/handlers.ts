@@ -1,31 +1,15 @@
 /** Client certificates. Keys and passphrases are write-only. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import type { Selectable } from 'kysely';
+import type { z } from 'zod';
 import type { clientCertificateRoutes } from '@monitor/shared/contract/client-certificate.ts';
-import { invalidField, notFound } from '../../errors/api-error.ts';
-import { toTimestamp } from '../../db/columns.ts';
-import { deleteOwnRows, ownRows } from '../../db/own-rows.ts';
-import type { ClientCertificatesTable } from '../tables.ts';
-import type { Handlers } from '../../http/implement.ts';
-import { changeEnvironment } from '../environment-changed.ts';
 import type { Services } from '../../core/services.ts';
+import { toTimestamp } from '../../db/columns.ts';
+import { invalidField } from '../../errors/api-error.ts';
+import type { Handlers } from '../../http/implement.ts';
+import { entryHandlers, listAll, resourceOf } from '../../resources/index.ts';
+import { changeEnvironment } from '../environment-changed.ts';
 
-function toWire(row: Selectable<ClientCertificatesTable>) {
-  return {
-    id: row.id,
-    host: row.host,
-    cert: row.cert,
-    ca: row.ca,
-    created_at: toTimestamp(row.created_at),
-  };
-}
-
-interface Pair {
-  cert: string;
-  key: string;
-  passphrase: string | null;
-  ca: string | null;
-}
+type Fields = z.output<typeof clientCertificateRoutes.createClientCertificate.body>;
 
 const block = /-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^-]*-----END [A-Z0-9 ]*CERTIFICATE-----/g;
 
@@ -53,7 +37,7 @@ function whyUnreadable(error: unknown): string {
 }
 
 /** Refuses a pair that can never work, instead of failing every run. */
-function checkPair({ cert, key, passphrase, ca }: Pair): void {
+function checkPair({ cert, key, passphrase, ca }: Omit<Fields, 'host'>): void {
   const [certificate, ...chain] = readCertificates('cert', cert);
   if (ca !== null) readCertificates('ca', ca);
   let privateKey;
@@ -75,51 +59,28 @@ function checkPair({ cert, key, passphrase, ca }: Pair): void {
 export function clientCertificateHandlers(
   services: Services,
 ): Handlers<typeof clientCertificateRoutes> {
-  const { db, clock, newId, secrets } = services;
-  const certificatesOf = (accountId: string) => ownRows(db, 'client_certificates', accountId);
-
-  return {
-    listClientCertificates: async (_input, { principal }) => {
-      const rows = await certificatesOf(principal.accountId).orderBy('created_at').execute();
-      return rows.map(toWire);
-    },
-
-    createClientCertificate: async ({ body }, { principal }) => {
-      const { accountId } = principal;
-      checkPair(body);
-      const row = {
-        id: newId(),
-        account_id: accountId,
-        host: body.host.toLowerCase(),
-        cert: body.cert,
-        ca: body.ca,
-        key_sealed: secrets.encrypt(body.key, accountId),
-        passphrase_sealed:
-          body.passphrase === null ? null : secrets.encrypt(body.passphrase, accountId),
-        created_at: clock.now(),
+  const { newId, secrets } = services;
+  const certificates = resourceOf(services, {
+    ...({ table: 'client_certificates', noun: 'client certificate', key: 'id' } as const),
+    order: ['created_at'],
+    fresh: (now) => ({ id: newId(), created_at: now }),
+    fieldsOf: ({ host, cert, ca }) => ({ host, cert, ca }),
+    toColumns({ key, passphrase, ...fields }: Fields, { accountId }) {
+      checkPair({ key, passphrase, ...fields });
+      return {
+        ...{ host: fields.host.toLowerCase(), cert: fields.cert, ca: fields.ca },
+        key_sealed: secrets.encrypt(key, accountId),
+        passphrase_sealed: passphrase && secrets.encrypt(passphrase, accountId),
       };
-      await changeEnvironment(services, accountId, (unit) =>
-        unit.insertInto('client_certificates').values(row).execute(),
-      );
-      return toWire(row);
     },
-
-    getClientCertificate: async ({ params }, { principal }) => {
-      const row = await certificatesOf(principal.accountId)
-        .where('id', '=', params.id)
-        .executeTakeFirstOrThrow(() => notFound('client certificate', params.id));
-      return toWire(row);
-    },
-
-    deleteClientCertificate: async ({ params }, { principal }) => {
-      const { accountId } = principal;
-      await changeEnvironment(services, accountId, async (unit) => {
-        const { numDeletedRows } = await deleteOwnRows(unit, 'client_certificates', accountId)
-          .where('id', '=', params.id)
-          .executeTakeFirst();
-        if (numDeletedRows === 0n) throw notFound('client certificate', params.id);
-      });
-      return undefined;
-    },
+    present: (rows) =>
+      rows.map(({ id, host, cert, ca, created_at: made }) => ({
+        ...{ id, host, cert, ca, created_at: toTimestamp(made) },
+      })),
+    commit: (accountId, work) => changeEnvironment(services, accountId, work),
+  });
+  return {
+    listClientCertificates: listAll(certificates),
+    ...entryHandlers('ClientCertificate', 'id', certificates),
   };
 }

@@ -1,77 +1,29 @@
-/** Handlers of snippets. */
-import type { Selectable } from 'kysely';
+/** Snippets: a script may already import one by its name before it is made. */
 import type { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
-import { notFound } from '../../errors/api-error.ts';
-import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
-import { readPage } from '../../db/page.ts';
-import type { SnippetsTable } from '../tables.ts';
+import type { Services } from '../../core/services.ts';
+import { stampsOf } from '../../db/columns.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
 import { dropSnippetReferences } from '../drop-references.ts';
 import { changeEnvironment } from '../environment-changed.ts';
-import type { Services } from '../../core/services.ts';
 
-function toWire(row: Selectable<SnippetsTable>) {
-  return {
-    id: row.id,
-    name: row.name,
-    script: row.script,
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
-  };
+interface SnippetFields {
+  name: string;
+  script: string;
 }
 
+export const snippetsOf = (services: Services) =>
+  resourceOf(services, {
+    ...({ table: 'snippets', noun: 'snippet', key: 'id', isNumbered: true } as const),
+    fieldsOf: ({ name, script }): SnippetFields => ({ name, script }),
+    toColumns: (fields: SnippetFields) => fields,
+    present: (rows) =>
+      rows.map(({ id, name, script, ...row }) => ({ id, name, script, ...stampsOf(row) })),
+    commit: (accountId, work) => changeEnvironment(services, accountId, work),
+    removing: (unit, { account_id: accountId, id }) => dropSnippetReferences(unit, accountId, id),
+  });
+
 export function snippetHandlers(services: Services): Handlers<typeof snippetRoutes> {
-  const { db, clock } = services;
-  return {
-    listSnippets: async ({ query }, { principal, setTotal }) => {
-      const snippets = ownRows(db, 'snippets', principal.accountId).orderBy('id');
-      const { rows, total, offset } = await readPage(snippets, query);
-      setTotal(total, offset, rows.length);
-      return rows.map(toWire);
-    },
-
-    createSnippet: async ({ body }, { principal }) => {
-      const { accountId } = principal;
-      // A script may already import the snippet by its name.
-      const row = await changeEnvironment(services, accountId, (unit) =>
-        unit
-          .insertInto('snippets')
-          .values({ account_id: accountId, ...body, created_at: clock.now(), updated_at: null })
-          .returningAll()
-          .executeTakeFirstOrThrow(),
-      );
-      return toWire(row);
-    },
-
-    getSnippet: async ({ params }, { principal }) => {
-      const row = await ownRows(db, 'snippets', principal.accountId)
-        .where('id', '=', params.id)
-        .executeTakeFirstOrThrow(() => notFound('snippet', String(params.id)));
-      return toWire(row);
-    },
-
-    updateSnippet: async ({ params, body }, { principal }) => {
-      const { accountId } = principal;
-      const row = await changeEnvironment(services, accountId, async (unit) => {
-        return updateOwnRows(unit, 'snippets', accountId)
-          .set({ ...body, updated_at: clock.now() })
-          .where('id', '=', params.id)
-          .returningAll()
-          .executeTakeFirstOrThrow(() => notFound('snippet', String(params.id)));
-      });
-      return toWire(row);
-    },
-
-    deleteSnippet: async ({ params }, { principal }) => {
-      await changeEnvironment(services, principal.accountId, async (unit) => {
-        const { numDeletedRows } = await deleteOwnRows(unit, 'snippets', principal.accountId)
-          .where('id', '=', params.id)
-          .executeTakeFirst();
-        if (numDeletedRows === 0n) throw notFound('snippet', String(params.id));
-        await dropSnippetReferences(unit, principal.accountId, params.id);
-      });
-      return undefined;
-    },
-  };
+  const snippets = snippetsOf(services);
+  return { listSnippets: listPages(snippets), ...entryHandlers('Snippet', 'id', snippets) };
 }

@@ -1,7 +1,6 @@
 /** Stored maintenance windows: rows ↔ versions of windows. */
 import type { Kysely, Selectable } from 'kysely';
 import { fromFlag, fromJson } from '../../db/columns.ts';
-import { ownRows } from '../../db/own-rows.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
 import type { MaintenanceWindowsTable } from '../tables.ts';
@@ -134,12 +133,4 @@ export async function keepPastWindow(
       withdrawn_at: now,
     })
     .execute();
-}
-
-export async function findWindow(
-  db: Kysely<Database>,
-  accountId: string,
-  id: number,
-): Promise<WindowRow | undefined> {
-  return ownRows(db, 'maintenance_windows', accountId).where('id', '=', id).executeTakeFirst();
 }

@@ -3,9 +3,10 @@ import type { z } from 'zod';
 import type {
   maintenance,
   maintenanceWindow,
+  maintenanceWindowRoutes,
 } from '@monitor/shared/contract/maintenance-window.ts';
 import { invalidField } from '../../errors/api-error.ts';
-import { fromJson, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { fromJson, stampsOf, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { overlapsItself } from '../decide/maintenance.ts';
 import {
   nextHeld,
@@ -17,16 +18,19 @@ import { readInstant } from '../../core/instant.ts';
 import type { WindowRow } from './store.ts';
 
 type Wire = z.input<typeof maintenanceWindow>;
-type Fields = Omit<
-  Wire,
-  'id' | 'nextOccurrences' | 'created_at' | 'updated_at' | 'warnings' | 'tags'
-> & { tags: string[] | null };
+/** Nothing may be said of the tags. */
+export type WindowFields = Omit<
+  z.output<typeof maintenanceWindowRoutes.createMaintenanceWindow.body>,
+  'tags'
+> & {
+  tags?: string[] | null;
+};
 
 const listedAhead = 5;
 const applyingToNothing = 'it applies to no check: it has no tags, and pauses or silences not all';
 
 /** The fields of a row, as a body has them. */
-export function fieldsOf(row: WindowRow): Fields & { tags: string[] } {
+export function fieldsOf(row: WindowRow): WindowFields & { tags: string[] } {
   return {
     name: row.name,
     startsAt: toTimestamp(row.starts_at),
@@ -63,8 +67,7 @@ export function windowToWire(row: WindowRow, window: PlannedWindow, now: number)
       startsAt: toTimestamp(startsAt),
       endsAt: toTimestamp(endsAt),
     })),
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
+    ...stampsOf(row),
     ...(isIdle(fields) && { warnings: [applyingToNothing] }),
   };
 }
@@ -91,14 +94,19 @@ function instantOf(text: string, field: string, timezone: string | null): number
 }
 
 /** True for a window that would neither pause nor silence any check. */
-function isIdle({ tags, pauseAllChecks, silenceAlertsTags, silenceAllAlerts }: Fields): boolean {
-  const selects = [tags, silenceAlertsTags].some((each) => each !== null && each.length > 0);
+function isIdle({
+  tags,
+  pauseAllChecks,
+  silenceAlertsTags,
+  silenceAllAlerts,
+}: WindowFields): boolean {
+  const selects = [tags, silenceAlertsTags].some((each) => each != null && each.length > 0);
   return !selects && !pauseAllChecks && !silenceAllAlerts;
 }
 
 /** Refuses such a window, unless nothing was said of what it applies to. */
-export function refuseIdle(fields: Fields): void {
-  if (fields.tags === null || !isIdle(fields)) return;
+export function refuseIdle(fields: WindowFields): void {
+  if (fields.tags == null || !isIdle(fields)) return;
   throw invalidField(
     'tags',
     'must not be empty: the window would apply to no check. Or set "pauseAllChecks", "silenceAllAlerts" or "silenceAlertsTags"',
@@ -106,7 +114,7 @@ export function refuseIdle(fields: Fields): void {
 }
 
 /** The columns for the fields of a body. Refuses a window that never begins or overlaps itself. */
-export function toColumns(fields: Fields) {
+export function toColumns(fields: WindowFields) {
   const { name, repeatUnit, repeatInterval, timezone, description } = fields;
   const startsAt = instantOf(fields.startsAt, 'startsAt', timezone);
   const endsAt = instantOf(fields.endsAt, 'endsAt', timezone);

@@ -19,6 +19,7 @@ import {
 } from '../../checks/index.ts';
 import { mapCredentials } from '../../core/decide/credentials.ts';
 import { withStored } from '../../core/decide/hidden-values.ts';
+import { ownRowsAmong } from '../../db/own-rows.ts';
 import { undo } from '../../deletions/index.ts';
 import { invalidField } from '../../errors/api-error.ts';
 import { type References, refIn } from '../references.ts';
@@ -31,7 +32,6 @@ import {
   refuseSubscriptions,
   related,
 } from './kind.ts';
-import { rowsOf } from './rows.ts';
 
 /** Private locations by name, by reference, and by assignment. */
 function locationsIn(payload: Fields, references: References, slugs: readonly string[]): Fields {
@@ -141,7 +141,7 @@ export const checks: Kind = {
   },
   async read(unit, ids) {
     const { services, accountId } = unit;
-    const rows = await rowsOf('checks', unit, ids);
+    const rows = await ownRowsAmong(services.db, 'checks', accountId, { column: 'id', ids });
     const decrypt = (value: string): string => services.secrets.decryptStored(value, accountId);
     // One whose deletion is held is known by its id: a deployment takes it back.
     const lasting = rows.filter(({ is_trial: isTrial }) => isTrial === 0 || (isTrial === 2 && ids));
@@ -197,7 +197,8 @@ export const groups: Kind = {
   },
   async read(unit, ids) {
     const { services, accountId } = unit;
-    const rows = await rowsOf('check_groups', unit, ids);
+    const among = { column: 'id', isNumber: true, ids };
+    const rows = await ownRowsAmong(services.db, 'check_groups', accountId, among);
     const decrypt = (value: string): string => services.secrets.decryptStored(value, accountId);
     return new Map(
       rows.map((row) => {

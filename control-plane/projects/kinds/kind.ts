@@ -6,6 +6,8 @@ import { includesRole, type Role, roleOf, type Route } from '@monitor/shared/con
 import type { Services } from '../../core/services.ts';
 import { ApiError, invalidField } from '../../errors/api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
+import type { Owned } from '../../db/own-rows.ts';
+import type { Column, Resource } from '../../resources/index.ts';
 import type { CallContext } from '../../http/call-context.ts';
 import {
   bodyFields,
@@ -29,10 +31,7 @@ export interface Unit {
 }
 
 /** What reading needs of it. */
-export interface Reading {
-  services: Pick<Services, 'db' | 'secrets' | 'domains'>;
-  accountId: string;
-}
+export type Reading = Pick<Unit, 'services' | 'accountId'>;
 
 /** A resource as it is stored. */
 export interface Stored {
@@ -100,40 +99,48 @@ export function parseBy(
   return body;
 }
 
-/** The input of a handler; the schema of its route has parsed the body. */
-export const inputOf = ({ params, body }: { params?: Fields; body?: Fields }): never =>
-  ({ params, query: undefined, body }) as never;
-
-type Verb = (input: never, call: CallContext<ApiPrincipal>) => Promise<unknown>;
-
-/** How the routes of a resource name it: by one parameter of the path. */
-export const byText = (name: string) => (handle: string) => ({ [name]: handle });
-export const byNumber = (handle: string) => ({ id: Number(handle) });
-
 /**
- * What most kinds are: the schema and the role of the route that creates the resource, and the handlers
- * `create…`, `update…` and `delete…` of its name.
+ * A kind that is a plain resource: the schema and the role of the route that creates it, and the verbs of the resource.
+ * `id` is the column of the id of a row, where paths name it by another.
  */
-export function kindOf<const Name extends string>(
-  name: Name,
-  route: Route & { body: z.ZodType },
-  handlers: (unit: Unit) => Readonly<Record<`${'create' | 'update' | 'delete'}${Name}`, Verb>>,
-  paramsOf: (handle: string) => Fields,
-): Pick<Kind, 'role' | 'parse' | 'write' | 'create' | 'update' | 'remove'> {
+export function kindOf<
+  const Type extends ResourceType,
+  Table extends Owned,
+  Kept extends object,
+  Wire,
+>(kind: {
+  type: Type;
+  route: Route & { body: z.ZodType<Kept> };
+  of: (services: Services) => Resource<Table, Kept, Wire>;
+  id?: Column<Table>;
+}): Pick<Kind, 'role' | 'parse' | 'read' | 'write' | 'create' | 'update' | 'remove'> & {
+  type: Type;
+} {
+  const { type, route } = kind;
+  const verbs = ({ services }: Reading) => kind.of(services);
   return {
+    type,
     role: roleOf(route),
     parse: (payload, references) => parseBy(route.body, payload, related(route), references),
+    async read(unit, ids) {
+      const { among, key, fieldsOf } = verbs(unit);
+      const rows = await among(unit.accountId, ids, kind.id);
+      return new Map(
+        rows.map((row) => [
+          String(row[kind.id ?? key]),
+          { handle: String(row[key]), fields: { ...fieldsOf(row) } as Fields },
+        ]),
+      );
+    },
     write: (stored) => stored,
     async create(unit, body) {
-      const made = await handlers(unit)[`create${name}`](inputOf({ body }), unit.call);
-      return (made as { id: string | number }).id;
+      const { create, key } = verbs(unit);
+      // `parse` has read it by the schema of the route.
+      return String((await create(unit.accountId, body as Kept))[kind.id ?? key]);
     },
-    update(unit, { handle }, body) {
-      const input = inputOf({ params: paramsOf(handle), body });
-      return handlers(unit)[`update${name}`](input, unit.call);
-    },
-    remove: (unit, { handle }) =>
-      handlers(unit)[`delete${name}`](inputOf({ params: paramsOf(handle) }), unit.call),
+    update: (unit, { handle }, body) =>
+      verbs(unit).update(unit.accountId, handle, body as Partial<Kept>),
+    remove: (unit, { handle }) => verbs(unit).remove(unit.accountId, handle),
   };
 }
 

@@ -2,26 +2,23 @@
 import { dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import {
-  dashboardFieldsOf,
-  dashboardHandlers,
+  dashboardsOf,
+  pageServicesOf,
   presentStatusPages,
-  serviceHandlers,
-  statusPageHandlers,
+  statusPagesOf,
 } from '../../status-pages/index.ts';
 import { type References, refIn } from '../references.ts';
-import { byText, type Fields, isEqual, type Kind, kindOf, plain } from './kind.ts';
-import { rowsOf } from './rows.ts';
+import { type Fields, isEqual, type Kind, kindOf, plain } from './kind.ts';
 
-const dashboardKind = kindOf(
-  'Dashboard',
-  dashboardRoutes.createDashboard,
-  ({ services }) => dashboardHandlers(services),
-  byText('dashboardId'),
-);
+const dashboardKind = kindOf({
+  type: 'dashboard',
+  route: dashboardRoutes.createDashboard,
+  of: dashboardsOf,
+  id: 'id',
+});
 
 export const dashboards: Kind = {
   ...dashboardKind,
-  type: 'dashboard',
   address: 'customUrl',
   parse(payload, references, slugs) {
     const { keys, ...body } = dashboardKind.parse(payload, references, slugs);
@@ -29,31 +26,18 @@ export const dashboards: Kind = {
     return body;
   },
   async read(unit, ids) {
-    const { services } = unit;
-    const rows = await rowsOf('dashboards', unit, ids);
-    return new Map(
-      rows.map((row) => {
-        const { keys: _own, ...fields } = dashboardFieldsOf(row, services.secrets);
-        return [String(row.id), { handle: row.dashboard_id, fields }];
-      }),
-    );
+    const stored = await dashboardKind.read(unit, ids);
+    for (const { fields } of stored.values()) delete fields['keys'];
+    return stored;
   },
   create: (unit, body) => dashboardKind.create(unit, { ...body, keys: [] }),
 };
 
-export const pageServices: Kind = {
-  ...kindOf(
-    'Service',
-    serviceRoutes.createService,
-    ({ services }) => serviceHandlers(services),
-    byText('serviceId'),
-  ),
+export const pageServices: Kind = kindOf({
   type: 'status-page-service',
-  async read(unit, ids) {
-    const rows = await rowsOf('services', unit, ids);
-    return new Map(rows.map(({ id, name }) => [id, { handle: id, fields: { name } }]));
-  },
-};
+  route: serviceRoutes.createService,
+  of: pageServicesOf,
+});
 
 interface Card {
   id?: string;
@@ -67,16 +51,14 @@ const plainPage = {
   ...{ redirectTo: null, favicon: null, defaultTheme: 'AUTO' },
 };
 
-const pageKind = kindOf(
-  'StatusPage',
-  statusPageRoutes.createStatusPage,
-  ({ services }) => statusPageHandlers(services),
-  byText('statusPageId'),
-);
+const pageKind = kindOf({
+  type: 'status-page',
+  route: statusPageRoutes.createStatusPage,
+  of: statusPagesOf,
+});
 
 export const pages: Kind = {
   ...pageKind,
-  type: 'status-page',
   write(stored) {
     const names = ['name', 'url', 'cards', ...Object.keys(plainPage)];
     return Object.fromEntries(names.map((name) => [name, stored[name]]));
@@ -92,7 +74,7 @@ export const pages: Kind = {
   },
   async read(unit, ids) {
     const { services, accountId } = unit;
-    const rows = await rowsOf('status_pages', unit, ids);
+    const rows = await statusPagesOf(services).among(accountId, ids);
     const wires = await presentStatusPages(services, accountId, rows);
     return new Map(
       wires.map((wire) => {

@@ -1,7 +1,7 @@
 /** The latest status of checks. */
 import type { z } from 'zod';
 import type { checkStatus, checkStatusRoutes } from '@monitor/shared/contract/check-status.ts';
-import { fromFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { fromFlag, stampsOf } from '../../db/columns.ts';
 import { prepareQuery } from '../../db/prepared.ts';
 import type { Handlers } from '../../http/implement.ts';
 import type { LocationHub } from '../../scheduling/index.ts';
@@ -47,8 +47,7 @@ function toWire(row: StatusRow, locations: readonly string[], hub: LocationHub):
     lastRunLocation: row.last_run_location,
     lastCheckRunId: row.last_check_run_id === null ? null : String(row.last_check_run_id),
     sslDaysRemaining: row.ssl_days_remaining,
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
+    ...stampsOf(row),
     unservedLocations: locations.filter((location) => !hub.isServed(row.account_id, location)),
   };
 }

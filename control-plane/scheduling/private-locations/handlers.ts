@@ -1,5 +1,6 @@
 /** Handlers of private locations. */
 import type { Kysely } from 'kysely';
+import type { z } from 'zod';
 import {
   maxKeysPerLocation,
   type privateLocationRoutes,
@@ -8,34 +9,15 @@ import { ApiError, invalidQuery, notFound, takenField } from '../../errors/api-e
 import { toTimestamp } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import { presentUrl } from '../../core/decide/hidden-values.ts';
-import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { revokeLocationKey, type LocationKeys, type NewKey } from '../../accounts/index.ts';
 import { metricsKeptMs } from '../sample-queues.ts';
 import { raiseLocations } from '../../core/location-versions.ts';
 import { noteHeld } from '../../checks/index.ts';
+import { type Caller, entryHandlers, resourceOf } from '../../resources/index.ts';
 import type { Services } from '../../core/services.ts';
-import { noResultKeys, withResultKeys } from './result-keys.ts';
-import {
-  findLocation,
-  keysOf,
-  listLocations,
-  lockLocation,
-  toWire,
-  usesOf,
-  type LocationRow,
-} from './store.ts';
-
-/** The location, locked until the transaction ends: neither its keys nor its users become more. */
-async function lockOwn(
-  unit: Kysely<Database>,
-  accountId: string,
-  id: string,
-): Promise<LocationRow> {
-  const row = await lockLocation(unit, accountId, id);
-  if (row === undefined) throw notFound('private location', id);
-  return row;
-}
+import { givenKeysOf, noResultKeys, withResultKeys } from './result-keys.ts';
+import { keysOf, type LocationRow, toWire, usesOf } from './store.ts';
 
 async function refuseUsed(unit: Kysely<Database>, row: LocationRow): Promise<void> {
   const { checks, groups } = await usesOf(unit, row);
@@ -67,33 +49,69 @@ const keyToWire = ({ id, rawKey, maskedKey, createdAt }: NewKey) => ({
   updated_at: null,
 });
 
+type LocationFields = z.output<typeof privateLocationRoutes.createPrivateLocation.body>;
+
+/** What is done with the keys of locations: a new one gets its first, those of a deleted one are gone. */
+export interface KeysOfLocations {
+  created?: (unit: Kysely<Database>, row: LocationRow) => Promise<void>;
+  forget(): void;
+}
+
+export function privateLocationsOf(services: Services, keys: KeysOfLocations) {
+  const { db, clock, hub, newId, secrets } = services;
+  const readProxy = ({ proxy_url: stored, account_id: accountId }: LocationRow) =>
+    stored && secrets.decryptStored(stored, accountId);
+  const presentAll = (
+    rows: readonly LocationRow[],
+    { accountId, role }: Caller,
+    withVersions = false,
+  ) => {
+    const servingOf = (location: string) =>
+      new Set(hub.members(accountId, location).map(({ id }) => id));
+    const shown = rows.map((row) => ({ ...row, proxy_url: presentUrl(readProxy(row), role) }));
+    return toWire(db, shown, servingOf, withVersions);
+  };
+  const locations = resourceOf(services, {
+    ...({ table: 'private_locations', noun: 'private location', key: 'id' } as const),
+    order: ['created_at'],
+    fresh: (now) => ({ id: newId(), created_at: now, updated_at: null }),
+    taken: ({ slugName }: LocationFields) => takenField('slugName', slugName),
+    fieldsOf: (row, changes?: Partial<LocationFields>): LocationFields => ({
+      ...{ name: row.name, slugName: row.slug_name, icon: row.icon },
+      proxyUrl: changes?.proxyUrl === undefined ? readProxy(row) : changes.proxyUrl,
+      resultEncryptionKeys: givenKeysOf(row.result_keys_json),
+    }),
+    toColumns: ({ slugName, proxyUrl, ...fields }: LocationFields, { accountId, before }) => ({
+      ...{ name: fields.name, slug_name: slugName, icon: fields.icon },
+      proxy_url: proxyUrl === null ? null : secrets.encrypt(proxyUrl, accountId),
+      ...withResultKeys(before ?? noResultKeys, fields.resultEncryptionKeys, clock.now()),
+    }),
+    present: (rows, caller) => presentAll(rows, caller),
+    async saved(unit, row) {
+      if (row.updated_at === null) await keys.created?.(unit, row);
+      else await raiseLocations(unit, row.account_id, [row.slug_name]);
+    },
+    async removing(unit, row) {
+      await refuseUsed(unit, row);
+      await raiseLocations(unit, row.account_id, [row.slug_name]);
+    },
+    done({ account_id: accountId, slug_name: slug }) {
+      keys.forget();
+      hub.notify(accountId, slug);
+    },
+  });
+  return { ...locations, presentAll };
+}
+
 export function privateLocationHandlers(
   services: Services,
   keys: LocationKeys,
 ): Handlers<typeof privateLocationRoutes> {
-  const { db, clock, commits, hub, newId, secrets } = services;
-
-  const toStore = (accountId: string, proxyUrl: string | null): string | null =>
-    proxyUrl === null ? null : secrets.encrypt(proxyUrl, accountId);
-  const readProxy = ({ proxy_url: stored, account_id: accountId }: LocationRow): string | null =>
-    stored === null ? null : secrets.decryptStored(stored, accountId);
-
-  const get = async (accountId: string, id: string): Promise<LocationRow> => {
-    const row = await findLocation(db, accountId, id);
-    if (row === undefined) throw notFound('private location', id);
-    return row;
-  };
-  const wireAll = async (rows: LocationRow[], principal: ApiPrincipal, withVersions = false) => {
-    const servingOf = (location: string) =>
-      new Set(hub.members(principal.accountId, location).map(({ id }) => id));
-    const shown = rows.map((row) => ({
-      ...row,
-      proxy_url: presentUrl(readProxy(row), principal.role),
-    }));
-    return toWire(db, shown, servingOf, withVersions);
-  };
-  const wire = async (row: LocationRow, principal: ApiPrincipal, withVersions = false) => {
-    const [shown] = await wireAll([row], principal, withVersions);
+  const { db, clock, commits, hub } = services;
+  const locations = privateLocationsOf(services, keys);
+  const { get } = locations;
+  const presentOne = async (row: LocationRow, caller: Caller) => {
+    const [shown] = await locations.presentAll([row], caller, true);
     if (shown === undefined) throw notFound('private location', row.id);
     return shown;
   };
@@ -122,99 +140,31 @@ export function privateLocationHandlers(
       };
     },
 
-    listPrivateLocations: async ({ query }, { principal }) => {
-      const rows = await listLocations(db, principal.accountId);
-      return wireAll(rows, principal, query.versions);
-    },
+    ...entryHandlers('PrivateLocation', 'id', locations),
 
-    createPrivateLocation: async ({ body }, { principal }) => {
-      const row: LocationRow = {
-        id: newId(),
-        account_id: principal.accountId,
-        name: body.name,
-        slug_name: body.slugName,
-        icon: body.icon,
-        proxy_url: toStore(principal.accountId, body.proxyUrl),
-        ...withResultKeys(noResultKeys, body.resultEncryptionKeys, clock.now()),
-        created_at: clock.now(),
-        updated_at: null,
-      };
-      const key = await commits.run(async (unit) => {
-        const { numInsertedOrUpdatedRows: inserted } = await unit
-          .insertInto('private_locations')
-          .values(row)
-          .onConflict((conflict) => conflict.columns(['account_id', 'slug_name']).doNothing())
-          .executeTakeFirstOrThrow();
-        if (inserted === 0n) throw takenField('slugName', body.slugName);
-        return keys.create(unit, row.account_id, row.slug_name, row.id);
-      });
-      return { ...(await wire(row, principal)), keys: [{ ...keyToWire(key), lastRefusal: null }] };
+    listPrivateLocations: async ({ query }, { principal }) => {
+      const rows = await locations.rowsOf(principal.accountId).execute();
+      return locations.presentAll(rows.map(locations.asRow), principal, query.versions);
     },
 
     getPrivateLocation: async ({ params }, { principal }) =>
-      wire(await get(principal.accountId, params.id), principal, true),
+      presentOne(await get(principal.accountId, params.id), principal),
 
-    updatePrivateLocation: async ({ params, body }, { principal }) => {
-      const { resultEncryptionKeys: keysGiven } = body;
-      const after = await commits.run(async (unit) => {
-        const before = await lockOwn(unit, principal.accountId, params.id);
-        const changed: LocationRow = {
-          ...before,
-          name: body.name,
-          icon: body.icon ?? before.icon,
-          proxy_url:
-            body.proxyUrl === undefined
-              ? before.proxy_url
-              : toStore(principal.accountId, body.proxyUrl),
-          ...(keysGiven === undefined ? {} : withResultKeys(before, keysGiven, clock.now())),
-          updated_at: clock.now(),
-        };
-        await unit
-          .updateTable('private_locations')
-          .set(changed)
-          .where('account_id', '=', principal.accountId)
-          .where('id', '=', params.id)
-          .execute();
-        await raiseLocations(unit, principal.accountId, [changed.slug_name]);
-        return changed;
-      });
-      commits.after([
-        () => {
-          hub.notify(principal.accountId, after.slug_name);
-        },
-      ]);
-      return wire(after, principal);
-    },
-
-    deletePrivateLocation: async ({ params }, { principal }) => {
-      const { accountId } = principal;
-      const row = await commits.run(async (unit) => {
-        const found = await lockOwn(unit, accountId, params.id);
-        await refuseUsed(unit, found);
-        await unit
-          .deleteFrom('private_locations')
-          .where('account_id', '=', accountId)
-          .where('id', '=', params.id)
-          .execute();
-        await raiseLocations(unit, accountId, [found.slug_name]);
-        return found;
-      });
-      // Its keys are gone with it.
-      commits.after([
-        () => {
-          keys.forget();
-        },
-        () => {
-          hub.notify(accountId, row.slug_name);
-        },
-      ]);
-      return undefined;
+    createPrivateLocation: async ({ body }, { principal }) => {
+      const made: NewKey[] = [];
+      const created = async (unit: Kysely<Database>, row: LocationRow) => {
+        made.push(await keys.create(unit, row.account_id, row.slug_name, row.id));
+      };
+      const withKey = privateLocationsOf(services, { created, forget: () => undefined });
+      const row = await withKey.create(principal.accountId, body);
+      const shown = await locations.presentOne(row, principal);
+      return { ...shown, keys: made.map((key) => ({ ...keyToWire(key), lastRefusal: null })) };
     },
 
     createPrivateLocationKey: async ({ params }, { principal }) => {
       const { accountId } = principal;
       const key = await commits.run(async (unit) => {
-        const row = await lockOwn(unit, accountId, params.id);
+        const row = await locations.lock(unit, accountId, params.id);
         await refuseFull(unit, row);
         return keys.create(unit, accountId, row.slug_name, row.id);
       });

@@ -2,9 +2,10 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { privateLocation } from '@monitor/shared/contract/private-location.ts';
-import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { stampsOf, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { jsonListContains } from '../../db/expressions.ts';
 import { lockRows } from '../../db/lock.ts';
+import { ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import { keyOfPlace } from '../serving-agents.ts';
 import { noStand, refusalToWire, standsOf } from '../location-stands.ts';
@@ -16,40 +17,15 @@ type Wire = z.input<typeof privateLocation>;
 /** The oldest agent version that supports the present protocol. */
 const minAgentVersion = '7.0.2';
 
-export async function listLocations(
-  db: Kysely<Database>,
-  accountId: string,
-): Promise<LocationRow[]> {
-  return db
-    .selectFrom('private_locations')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .orderBy('created_at')
-    .execute();
-}
-
-const byId = (db: Kysely<Database>, accountId: string, id: string) =>
-  db
-    .selectFrom('private_locations')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id);
-
-export function findLocation(
-  db: Kysely<Database>,
-  accountId: string,
-  id: string,
-): Promise<LocationRow | undefined> {
-  return byId(db, accountId, id).executeTakeFirst();
-}
-
-/** The same, locked until the transaction ends: no check or group begins to use it. */
+/** The location, locked until the transaction ends: no check or group begins to use it. */
 export function lockLocation(
   db: Kysely<Database>,
   accountId: string,
   id: string,
 ): Promise<LocationRow | undefined> {
-  return lockRows(byId(db, accountId, id)).executeTakeFirst();
+  return lockRows(
+    ownRows(db, 'private_locations', accountId).where('id', '=', id),
+  ).executeTakeFirst();
 }
 
 /** True for a location with keys for results. */
@@ -157,13 +133,11 @@ export async function toWire(
       keys: (keys.get(row.id) ?? []).map((one) => ({
         id: one.id,
         maskedKey: one.masked_key,
-        created_at: toTimestamp(one.created_at),
-        updated_at: toTimestampOrNull(one.updated_at),
+        ...stampsOf(one),
         lastRefusal: refusalToWire(one),
       })),
       resultEncryptionKeys: resultKeysToWire(row.result_keys_json),
-      created_at: toTimestamp(row.created_at),
-      updated_at: toTimestampOrNull(row.updated_at),
+      ...stampsOf(row),
       lastSeen: toTimestampOrNull(seen.length === 0 ? null : Math.max(...seen)),
       agentCount: running.length,
       ...(stands.get(key) ?? noStand),

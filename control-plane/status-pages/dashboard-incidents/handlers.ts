@@ -6,7 +6,7 @@ import type {
   dashboardIncidentRoutes,
 } from '@monitor/shared/contract/dashboard.ts';
 import { invalidField, notFound } from '../../errors/api-error.ts';
-import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import { stampsOf, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import type { DashboardIncidentsTable, DashboardIncidentUpdatesTable } from '../tables.ts';
@@ -25,8 +25,7 @@ function toUpdateWire(row: UpdateRow): UpdateWire {
     id: row.id,
     status: row.status as UpdateWire['status'],
     description: row.description,
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
+    ...stampsOf(row),
   };
 }
 
@@ -39,8 +38,7 @@ function toWire(row: IncidentRow, updates: readonly UpdateRow[]): Wire {
     stoppedAt: toTimestampOrNull(row.stopped_at),
     dashboardId: row.dashboard_id,
     incidentUpdates: updates.map(toUpdateWire),
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
+    ...stampsOf(row),
   };
 }
 

@@ -7,16 +7,13 @@ import type {
   DashboardFields,
   dashboardRoutes,
 } from '@monitor/shared/contract/dashboard.ts';
-import type { Role } from '@monitor/shared/contract/route.ts';
-import { notFound } from '../../errors/api-error.ts';
-import { fromJson, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
-import { readPage } from '../../db/page.ts';
+import { fromJson, stampsOf, toTimestamp } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import type { DashboardsTable } from '../tables.ts';
 import { mapRawKeys } from '../../core/decide/credentials.ts';
 import { seesLockedValues } from '../../core/decide/hidden-values.ts';
 import type { Handlers } from '../../http/implement.ts';
+import { entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
 import { refuseTakenAddresses } from '../../core/unique-addresses.ts';
 import type { SecretCipher } from '../../core/secret-cipher.ts';
 import type { Services } from '../../core/services.ts';
@@ -47,7 +44,7 @@ function withFirstKey(
   return { ...fields, keys: [{ id: newId(), rawKey, maskedKey, created_at, updated_at: null }] };
 }
 
-export function dashboardFieldsOf(row: Row, secrets: SecretCipher): DashboardFields {
+function dashboardFieldsOf(row: Row, secrets: SecretCipher): DashboardFields {
   const stored = fromJson<StoredFields>(row.body_json);
   return {
     customUrl: row.custom_url,
@@ -64,19 +61,6 @@ function toColumns(fields: DashboardFields, accountId: string, secrets: SecretCi
     custom_url: fields.customUrl?.toLowerCase() ?? null,
     custom_domain: fields.customDomain?.toLowerCase() ?? null,
     body_json: JSON.stringify({ ...fields, keys }),
-  };
-}
-
-function toWire(row: Row, role: Role, secrets: SecretCipher): z.input<typeof dashboard> {
-  const fields = dashboardFieldsOf(row, secrets);
-  return {
-    ...fields,
-    // The key of a private dashboard grants access.
-    keys: seesLockedValues(role) ? fields.keys : [],
-    id: row.id,
-    dashboardId: row.dashboard_id,
-    created_at: toTimestamp(row.created_at),
-    updated_at: toTimestampOrNull(row.updated_at),
   };
 }
 
@@ -99,74 +83,37 @@ function refuseTaken(
   );
 }
 
+export const dashboardsOf = (services: Services) =>
+  resourceOf(services, {
+    ...({ table: 'dashboards', noun: 'dashboard', key: 'dashboard_id', order: ['id'] } as const),
+    isNumbered: true,
+    fresh: (now) => ({ dashboard_id: newDashboardId(), created_at: now, updated_at: null }),
+    fieldsOf: (row) => dashboardFieldsOf(row, services.secrets),
+    async toColumns(fields: DashboardFields, { unit, accountId, before }) {
+      const columns = toColumns(withFirstKey(fields, services), accountId, services.secrets);
+      await refuseTaken(unit, columns, before?.id ?? null);
+      return columns;
+    },
+    present: (rows, { role }) =>
+      rows.map((row): z.input<typeof dashboard> => {
+        const fields = dashboardFieldsOf(row, services.secrets);
+        // The key of a private dashboard grants access.
+        const keys = seesLockedValues(role) ? fields.keys : [];
+        return { ...fields, keys, id: row.id, dashboardId: row.dashboard_id, ...stampsOf(row) };
+      }),
+  });
+
 export function dashboardHandlers(services: Services): Handlers<typeof dashboardRoutes> {
-  const { db, clock, commits, secrets } = services;
-
-  const dashboardsOf = (unit: Kysely<Database>, accountId: string) =>
-    ownRows(unit, 'dashboards', accountId);
-
+  const dashboards = dashboardsOf(services);
   return {
-    listDashboards: async ({ query }, { principal, setTotal }) => {
-      const dashboards = dashboardsOf(db, principal.accountId).orderBy('id');
-      const { rows, total, offset } = await readPage(dashboards, query);
-      setTotal(total, offset, rows.length);
-      return rows.map((row) => toWire(row, principal.role, secrets));
-    },
+    listDashboards: listPages(dashboards),
+    ...entryHandlers('Dashboard', 'dashboardId', dashboards),
 
-    createDashboard: ({ body }, { principal }) =>
-      commits.run(async (unit) => {
-        const columns = toColumns(withFirstKey(body, services), principal.accountId, secrets);
-        await refuseTaken(unit, columns, null);
-        const row = await unit
-          .insertInto('dashboards')
-          .values({
-            dashboard_id: newDashboardId(),
-            account_id: principal.accountId,
-            ...columns,
-            created_at: clock.now(),
-            updated_at: null,
-          })
-          .returningAll()
-          .executeTakeFirstOrThrow();
-        return toWire(row, principal.role, secrets);
-      }),
-
-    getDashboard: async ({ params, query }, { principal }) => {
-      const { type } = query;
-      const dashboards = dashboardsOf(db, principal.accountId);
-      const found =
-        type === undefined
-          ? dashboards.where('dashboard_id', '=', params.dashboardId)
-          : dashboards.where(columnOfType[type], '=', params.dashboardId.toLowerCase());
-      const row = await found.executeTakeFirstOrThrow(() =>
-        notFound('dashboard', params.dashboardId),
-      );
-      return toWire(row, principal.role, secrets);
-    },
-
-    updateDashboard: ({ params, body }, { principal }) =>
-      commits.run(async (unit) => {
-        const { accountId } = principal;
-        const before = await dashboardsOf(unit, accountId)
-          .where('dashboard_id', '=', params.dashboardId)
-          .executeTakeFirstOrThrow(() => notFound('dashboard', params.dashboardId));
-        const fields = { ...dashboardFieldsOf(before, secrets), ...body };
-        const columns = toColumns(withFirstKey(fields, services), accountId, secrets);
-        await refuseTaken(unit, columns, before.id);
-        const changes = { ...columns, updated_at: clock.now() };
-        await updateOwnRows(unit, 'dashboards', accountId)
-          .set(changes)
-          .where('id', '=', before.id)
-          .execute();
-        return toWire({ ...before, ...changes }, principal.role, secrets);
-      }),
-
-    deleteDashboard: async ({ params }, { principal }) => {
-      const { numDeletedRows } = await deleteOwnRows(db, 'dashboards', principal.accountId)
-        .where('dashboard_id', '=', params.dashboardId)
-        .executeTakeFirst();
-      if (numDeletedRows === 0n) throw notFound('dashboard', params.dashboardId);
-      return undefined;
+    getDashboard: async ({ params, query: { type } }, { principal }) => {
+      const column = type === undefined ? 'dashboard_id' : columnOfType[type];
+      const name = type === undefined ? params.dashboardId : params.dashboardId.toLowerCase();
+      const row = await dashboards.get(principal.accountId, name, { column });
+      return dashboards.presentOne(row, principal);
     },
   };
 }
