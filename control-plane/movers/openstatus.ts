@@ -60,6 +60,9 @@ function assertionOf(given: SourceObject, entry: Entry): Assertion | null {
   const source = lookUp({ header: 'HEADERS', textBody: 'TEXT_BODY' }, kind);
   if (source === undefined || comparison === undefined || isOrder) return null;
   const where = kind === 'header' ? { property: given.text('key') } : {};
+  if (kind === 'header' && compare === 'empty') {
+    entry.changed('an answer without the header is not `empty` there; here it is');
+  }
   return assertion(source, comparison, entry.guardTemplate('an assertion', target), where);
 }
 
@@ -83,6 +86,9 @@ const translated = (
 function assertionsOf(entry: Entry, monitor: SourceObject): readonly Assertion[] {
   const made = translated(entry, assertionsIn(monitor), (one) => assertionOf(one, entry));
   const judgesStatus = made.some(({ source }) => source === 'STATUS_CODE');
+  if (!judgesStatus && made.length > 0) {
+    entry.changed('any status passes there beside other assertions; here 200 to 299 alone');
+  }
   return judgesStatus ? made : [...assertionsFor([[200, 299]]).assertions, ...made];
 }
 

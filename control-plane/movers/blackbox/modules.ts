@@ -41,14 +41,18 @@ function ipFamilyOf(settings: SourceObject, entry: Entry): 'IPv4' | 'IPv6' {
 /** Group 1 would be the value: the whole match is. */
 const whole = (pattern: unknown) => `(${textOf(pattern)})`;
 
+/** Of data line by line, without their ends. */
+const inALine = (pattern: string) =>
+  `(?m)${whole(pattern.replace(/(?<!\\)\$$/, String.raw`\r?$`))}`;
+
 function bodyAssertions(settings: SourceObject): Assertion[] {
   const judge = (field: string, comparison: string) =>
     settings
       .texts(field)
       .map((pattern) => assertion('TEXT_BODY', comparison, '', { property: whole(pattern) }));
   return [
-    ...judge('fail_if_body_matches_regexp', 'IS_EMPTY'),
-    ...judge('fail_if_body_not_matches_regexp', 'NOT_EMPTY'),
+    ...judge('fail_if_body_matches_regexp', 'IS_NULL'),
+    ...judge('fail_if_body_not_matches_regexp', 'NOT_NULL'),
   ];
 }
 
@@ -56,14 +60,14 @@ function headerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
   const judge = ({ header, regexp }: Fields, comparison: string) =>
     assertion('HEADERS', comparison, '', { property: textOf(header), regex: whole(regexp ?? '') });
   const refused = recordsIn(settings.get('fail_if_header_matches')).flatMap((given) => {
-    const judged = judge(given, 'IS_EMPTY');
+    const judged = judge(given, 'IS_NULL');
     // A header that is missing fails too, unless that is allowed.
     return given['allow_missing'] === true
       ? [judged]
-      : [judged, { ...judged, comparison: 'NOT_EMPTY', regex: null }];
+      : [judged, { ...judged, comparison: 'NOT_NULL', regex: null }];
   });
   const wanted = recordsIn(settings.get('fail_if_header_not_matches')).flatMap((given) => {
-    if (given['allow_missing'] !== true) return [judge(given, 'NOT_EMPTY')];
+    if (given['allow_missing'] !== true) return [judge(given, 'NOT_NULL')];
     entry.deactivated(
       '`fail_if_header_not_matches` with `allow_missing` accepts one of two things, which assertions cannot say',
     );
@@ -287,7 +291,7 @@ const tcp: Prober = (settings, entry) => {
   const expected =
     exchange?.expect == null
       ? []
-      : [assertion('RESPONSE_DATA', 'NOT_EMPTY', '', { property: whole(exchange.expect) })];
+      : [assertion('RESPONSE_DATA', 'NOT_EMPTY', '', { property: inALine(exchange.expect) })];
   return (target, _hostname, own) => {
     const place = make.placeFor(own, target);
     const server = tls === null ? null : { ...place, ...tls, ...begins };

@@ -202,6 +202,9 @@ const queryAssertion: Of<Assertion | null> = (monitor, entry) => {
 
 const jsonQuery: MonitorType = (monitor, entry) => {
   const assertion = queryAssertion(monitor, entry);
+  entry.approximate(
+    'JSON queries: a path through a list goes on in each element there, and a value that is a list, a map or null fails',
+  );
   const check = http(monitor, entry, assertion === null ? [] : [assertion]);
   return { ...check, checkType: 'API' };
 };

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { Assertion } from '@monitor/shared/contract/assertion.ts';
+import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
+import { evaluateAssertions } from '@monitor/shared/domain/assertions.ts';
 import type { Plan } from '../../../control-plane/movers/index.ts';
 import { comparisonsIn } from '../../../control-plane/movers/blackbox/promql.ts';
 import { payloadOf, planOf, textOf } from '../../support/movers.ts';
@@ -739,5 +742,45 @@ test('a dialogue that begins TLS is led by the agent, and the certificate is wat
     );
     const servers = new Set(watched);
     assert.deepEqual([...servers], startTls === undefined ? [] : [startTls], about);
+  }
+});
+
+test('what a module expects of an answer holds for what it holds for there', () => {
+  const tcp = (expect: string) => ({ prober: 'tcp', tcp: { query_response: [{ expect }] } });
+  const http = (settings: object) => ({ prober: 'http', http: settings });
+  const header = (regexp: string, more: object = {}) => [{ header: 'Server', regexp, ...more }];
+  const body = (pattern: string) => http({ fail_if_body_not_matches_regexp: [pattern] });
+  const rows = [
+    [tcp('^220 ready$'), '220-mail\r\n220 ready\r\n', true],
+    [tcp('^220 ready$'), '220-mail\r\n220 ready soon\r\n', false],
+    [tcp('^220 .+$'), '220 mail\n', true],
+    [tcp(String.raw`^cost 5\$`), 'cost 5$\r\n', true],
+    [body('^$'), '', true],
+    [body('^$'), 'x', false],
+    [http({ fail_if_body_matches_regexp: ['^$'] }), '', false],
+    [http({ fail_if_body_matches_regexp: ['^$'] }), 'x', true],
+    [http({ fail_if_header_matches: header('nginx') }), '', true, { server: '' }],
+    [http({ fail_if_header_matches: header('nginx') }), '', false, { server: 'nginx' }],
+    [http({ fail_if_header_matches: header('nginx') }), '', false, {}],
+    [http({ fail_if_header_matches: header('nginx', { allow_missing: true }) }), '', true, {}],
+    [http({ fail_if_header_not_matches: header('^$') }), '', true, { server: '' }],
+    [http({ fail_if_header_not_matches: header('^$') }), '', false, {}],
+  ] as const;
+  for (const [module, answer, wanted, headers = {}] of rows) {
+    const plan = planOf([
+      { path: 'p.yml', text: `scrape_configs:${job('j', 'm', 'a.example:25')}\n`, tables: null },
+      { path: 'b.json', text: JSON.stringify({ modules: { m: module } }), tables: null },
+    ]);
+    const { checkType, request } = payloadOf(plan, 'target-j-m-a.example-25');
+    const { assertions } = request as { assertions: Partial<Assertion>[] };
+    const given = assertions.map(
+      (one) => ({ property: '', target: '', regex: null, ...one }) as Assertion,
+    );
+    const response = { status: 200, body: answer, data: answer, headers };
+    const measured = { startedAt: 0, stoppedAt: 1, responseTime: 1, failure: null, request: {} };
+    const judging = findCheckType(String(checkType))?.judging as never;
+    const judged = evaluateAssertions(given, judging, { ...measured, response });
+    const holds = judged.every(({ error }) => error === undefined);
+    assert.equal(holds, wanted, JSON.stringify([module, answer, headers]));
   }
 });
