@@ -71,7 +71,6 @@ const sentences: Record<string, string> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificate chain ends in an unknown, self-signed certificate',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is signed by an unknown authority',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is signed by an unknown authority',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
   TOO_MANY_INTERIM: 'more interim responses (1xx) came than a server has reason to send',
   CHUNK_OVERHEAD: 'the chunks of the body hold far more framing than data',
   ENCODING_BOMB: 'the body decodes to far more encoded data than content',
@@ -124,6 +123,14 @@ export function withMissingIssuer(failure: Failure, issuer: string | null): Fail
   return { ...failure, message: failure.message.replace(unknown, missingIssuer(issuer)) };
 }
 
+/** Says for which hosts a certificate is, or why browsers do not take its name for that of the host. */
+function wrongHost(message = ''): string {
+  if (message.endsWith('which browsers do not accept')) return message;
+  const [, names = ''] = /.*(?:altnames|list): (.+)$/s.exec(message) ?? [];
+  const shown = names.replace(/\b(DNS|IP Address):/g, '').slice(0, 200);
+  return `the certificate is for another host${shown === '' ? '' : ` (${shown})`}`;
+}
+
 /** Turns an error into a failure of the target, or throws an AgentError. */
 export function observeError(
   phase: string,
@@ -140,7 +147,8 @@ export function observeError(
     );
   }
   const alert = alertOf(error);
-  const detail = error instanceof Error ? plain(error.message) : undefined;
+  const message = error instanceof Error ? plain(error.message) : undefined;
+  const detail = code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? wrongHost(message) : message;
   return failureOf(phase, code, subject, alert === null ? detail : sentenceOfAlert(alert));
 }
 

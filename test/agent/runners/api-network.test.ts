@@ -160,6 +160,29 @@ suite('client certificates', () => {
   });
 });
 
+test('a certificate for another host says for which', async () => {
+  const authority = await makeAuthority();
+  const ca = { host: '*', passphrase: null, ca: authority.cert };
+  const issue = (...[host, ...others]: [string, ...string[]]) =>
+    authority.issue({ host, others, validForDays: 9 });
+  for (const [pair, said] of [
+    [await issue('a.example', 'b.example'), /another host \(a\.example, b\.example\): localhost:/],
+    [
+      await issue('127.0.0.1'),
+      /another host \(.*127\.0\.0\.1\): localhost:|another host: localhost:/,
+    ],
+    [await issue('localhost'), null],
+  ] as const) {
+    await using server = await httpsServer(pair.key, pair.cert);
+    const seen = await runCheck(
+      { url: `https://localhost:${server.port}/` },
+      { clientCertificates: [{ ...pair, ...ca }] },
+    );
+    if (said === null) assert.equal(seen.failure, null);
+    else assert.match(seen.failure?.message ?? '', said);
+  }
+});
+
 suite('the proxy of a location', () => {
   test('forwards http and tunnels https, with its own credentials only', async () => {
     await using target = await echoServer();
