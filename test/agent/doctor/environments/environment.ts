@@ -10,9 +10,8 @@ import { FakeControlPlane, locationKey } from '../../../support/fake-control-pla
 import { eventually } from '../../../support/system.ts';
 import type { Office } from './office.ts';
 
-export interface Environment {
-  /** A sentence. */
-  readonly name: string;
+/** How an environment is made. */
+export interface Making {
   /** The fault in three-am.ts. */
   readonly from?: string;
   /** What the machine must offer: nothing, root, or root and `ip`. */
@@ -21,15 +20,30 @@ export interface Environment {
   readonly packages?: Readonly<Record<string, string>>;
   /** Waits for what never comes, or is much like another one: only with `TEST_LONG=1`, and in the lab. */
   readonly isSlow?: boolean;
+  /** A line of the log of an agent that runs in it, and what `status` says is wrong; only what names the cause. */
+  readonly agent?: { readonly log: RegExp; readonly status?: RegExp };
+  make(ground: Ground): Promise<void> | void;
+}
+
+export interface Environment extends Making {
+  readonly name: string;
   /** The first failure, or where there is none the first warning; null where all is well. */
   readonly first: { readonly id: string; readonly verdict: 'warn' | 'fail' } | null;
   /** What its evidence and its fix must contain. */
   readonly evidence: readonly string[];
   readonly fix: readonly string[];
-  /** A line of the log of an agent that runs in it, and what `status` says is wrong; only what names the cause. */
-  readonly agent?: { readonly log: RegExp; readonly status?: RegExp };
-  make(ground: Ground): Promise<void> | void;
 }
+
+const making =
+  (needs: Making['needs']) =>
+  (make: Making['make'], more: Omit<Making, 'make' | 'needs'> = {}): Making => ({
+    ...{ needs, make },
+    ...more,
+  });
+export const anywhere = making('nothing');
+export const asRoot = making('root');
+export const inLab = making('lab');
+export const slow = (environment: Making): Making => ({ ...environment, isSlow: true });
 
 const nobody = 65_534;
 const agent = resolve(import.meta.dirname, '../../../../agent/main.ts');

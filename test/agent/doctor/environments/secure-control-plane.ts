@@ -9,7 +9,7 @@ import {
 import type { Ground } from './environment.ts';
 import { listening } from './places.ts';
 
-interface Wish {
+export interface Wish {
   /** Its certificate, given an authority; by default one that is sound. */
   certificate?: (authority: Authority) => Promise<KeyAndCertificate>;
   tls?: ServerOptions;
