@@ -60,9 +60,7 @@ test('run takes a file with assertions, and names what is wrong with it', async 
 });
 
 test('help ends well when nobody reads it to its end', async () => {
-  const child = spawn(process.execPath, [agentProgram, 'start', '--help'], {
-    env: surroundings(),
-  });
+  const child = spawn(process.execPath, [agentProgram, 'start', '--help'], { env: surroundings() });
   child.stdout.destroy();
   let error = '';
   child.stderr.on('data', (chunk) => (error += String(chunk)));

@@ -3,12 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { Program } from '../../proof/program.ts';
 import { temporaryFolder } from '../support/system.ts';
 import { locationKey as key } from '../support/fake-control-plane.ts';
+import { listening } from '../support/servers.ts';
 
 const secrets = [key, 'model-key', 'proxy-password'];
 const user = 10_001;
@@ -26,11 +26,8 @@ suite('an agent uses its key, and keeps it where scripts cannot read it', () => 
     test(who, { skip }, async () => {
       using folder = temporaryFolder();
       if (prefix.length > 0) chownSync(folder.path, user, user);
-      using stack = new DisposableStack();
-      const server = createServer((_request, response) => response.writeHead(401).end()).listen(0);
-      stack.defer(() => server.close());
-      await once(server, 'listening');
-      const { port } = server.address() as AddressInfo;
+      const server = createServer((_request, response) => response.writeHead(401).end());
+      await using opened = await listening(server);
       const asked = once(server, 'request') as Promise<[IncomingMessage]>;
       // A program that becomes the agent: its process id is that of the agent.
       const script = ['-e', 'process.execve(process.argv[1], process.argv.slice(1), process.env)'];
@@ -40,7 +37,7 @@ suite('an agent uses its key, and keeps it where scripts cannot read it', () => 
         API_KEY: key,
         LLM_API_KEY: 'model-key',
         https_proxy: 'http://user:proxy-password@127.0.0.1:1',
-        CONTROL_PLANE_URL: `http://127.0.0.1:${port}`,
+        CONTROL_PLANE_URL: opened.url,
         AGENT_DATA_DIR: join(folder.path, 'data'),
         AGENT_WORK_DIR: join(folder.path, 'w'),
         HOME: folder.path,

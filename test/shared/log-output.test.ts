@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'node:test';
@@ -11,14 +10,7 @@ import { LogOutput } from '../../shared/log-output.ts';
 import { locationKey } from '../support/fake-control-plane.ts';
 import { agentProgram, controlPlaneProgram } from '../support/programs.ts';
 import { eventually, temporaryFolder } from '../support/system.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
+import { freePort } from '../../proof/program.ts';
 
 test('lines that cannot be written are counted, and that is said once, after the line that was cut', async () => {
   let problem: Error | null = null;

@@ -205,12 +205,7 @@ export class AlertModel {
   #tell(name: string | undefined, health: Health, now: number, reminder = 0): void {
     this.said.push({ say: name ?? '?', reminder });
     if (reminder === 0) this.#taken = null;
-    this.#messages.push({
-      health,
-      at: now,
-      isReminder: reminder > 0,
-      after: this.#runs.length,
-    });
+    this.#messages.push({ health, at: now, isReminder: reminder > 0, after: this.#runs.length });
     if (health === 'failing' && reminder === 0) this.said.push({ say: 'open-incident' });
     this.#heldUntil = null;
   }

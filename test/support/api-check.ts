@@ -50,7 +50,5 @@ export function verdictOn(
   const request = { method: 'GET', url: 'http://any.example', assertions };
   const { judging } = apiCheck;
   if (judging === null) throw new Error('API checks are judged');
-  return judge(judging, definitionOf('API', request, further), {
-    ...observation,
-  });
+  return judge(judging, definitionOf('API', request, further), { ...observation });
 }

@@ -1,8 +1,6 @@
 /** A control plane with a result in it, and the API of its files: real HTTP, a real store. */
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import {
@@ -28,6 +26,7 @@ import { KeyStore } from '../../control-plane/accounts/keys/store.ts';
 import type { Services } from '../../control-plane/core/services.ts';
 import { now, setUp, type Bench } from './results.ts';
 import { temporaryFolder } from './system.ts';
+import { listening } from './servers.ts';
 
 export const sha256Base64 = (content: Uint8Array): string =>
   createHash('sha256').update(content).digest('base64');
@@ -82,9 +81,7 @@ export async function openArtifactApi(
   const locationKey = await bench.cp.locationKey(location);
 
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url } = stack.use(await listening(server));
   const { clock, db, secrets } = controlPlane.services;
   const viewerUrl = traceViewerUrl(undefined, url);
   const links = new ArtifactLinks(secrets, url, viewerUrl);
@@ -118,11 +115,6 @@ export async function openArtifactApi(
       writes: new WriteWatch(clock, logger),
     }),
   );
-  stack.defer(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  });
 
   const opened = stack.move();
   return {

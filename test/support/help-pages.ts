@@ -18,10 +18,7 @@ export function helpPages(program: HelpfulCommand): Map<string, string> {
   const pages = new Map<string, string>();
   const visit = (command: HelpfulCommand, path: string): void => {
     let printed = '';
-    command.configureOutput({
-      getOutHelpWidth: () => 80,
-      writeOut: (text) => (printed += text),
-    });
+    command.configureOutput({ getOutHelpWidth: () => 80, writeOut: (text) => (printed += text) });
     command.outputHelp();
     pages.set(path, printed);
     for (const each of command.commands) visit(each, `${path} ${each.name()}`.trim());

@@ -21,9 +21,7 @@ export type Prober = (question: Omit<LabQuestion, 'id'>) => Promise<LabAnswer>;
 /** Starts a prober in a host, behind the words of a program such as setpriv. */
 export async function proberIn(host: LabHost, before: readonly string[] = []): Promise<Prober> {
   const [first = '', ...rest] = [...before, process.execPath, 'test/support/lab-prober.ts'];
-  const child = host.spawn(first, rest, {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
+  const child = host.spawn(first, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   await once(child, 'message');
   const waiting = new Map<number, (answer: LabAnswer) => void>();
   child.on('message', (message) => {

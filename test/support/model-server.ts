@@ -65,11 +65,7 @@ const openaiRequest = z.strictObject({
             .min(1)
             .exactOptional(),
         }),
-        z.strictObject({
-          role: z.literal('tool'),
-          tool_call_id: z.string(),
-          content: z.string(),
-        }),
+        z.strictObject({ role: z.literal('tool'), tool_call_id: z.string(), content: z.string() }),
       ]),
     )
     .min(1),

@@ -1,11 +1,10 @@
 /** Servers that want to see a client certificate. */
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket, TlsOptions } from 'node:tls';
 import type { Authority, KeyAndCertificate } from './certificates.ts';
 import type { TestServer } from './servers.ts';
+import { listening } from './servers.ts';
 
 export interface MutualServer extends TestServer {
   /** Common names of the certificates it was shown, one for each request; `-` for none. */
@@ -52,24 +51,8 @@ export async function mutualServer(options: MutualOptions): Promise<MutualServer
       answer(socket as TLSSocket, response as unknown as ServerResponse);
     });
   });
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    socket.once('close', () => sockets.delete(socket));
-  });
   server.on('sessionError', () => undefined);
   server.on('tlsClientError', () => undefined);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    ...{ port, seen },
-    url: `https://${name}:${port}`,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await once(server, 'close');
-    },
-  };
+  const opened = await listening(server);
+  return { ...opened, seen, url: `https://${name}:${opened.port}` };
 }

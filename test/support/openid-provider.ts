@@ -1,10 +1,9 @@
 /** A real OpenID provider. Its sign-in page takes any name, and asks for consent. */
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import type { Page } from 'playwright-core';
+import { listening } from './servers.ts';
 
 export interface OpenIdUser {
   name: string;
@@ -31,9 +30,8 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
   const users = new Map<string, OpenIdUser>();
   const inIdToken = new Map<string, object>();
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const opened = await listening(server);
+  const issuer = opened.url;
   return {
     issuer,
     users,
@@ -77,11 +75,7 @@ export async function openIdProvider(): Promise<OpenIdProvider> {
         } else own(request, response);
       });
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
 }
 

@@ -1,11 +1,11 @@
 /** An HTTP proxy: tunnels for https, forwarding for http. */
-import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { connect, isIP, type AddressInfo, type Socket } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, TLSSocket } from 'node:tls';
 import type { TestServer } from './servers.ts';
+import { listening } from './servers.ts';
 
 export interface ProxyServer extends TestServer {
   /** What it was asked for: `CONNECT host:port` or `GET http://…`. */
@@ -51,11 +51,11 @@ export async function proxyServer({
   intercept,
 }: Behaviour = {}): Promise<ProxyServer> {
   const asked: string[] = [];
-  const sockets = new Set<Duplex>();
+  const further = new Set<Duplex>();
   const wanted =
     credentials === undefined ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`;
   const keep = <S extends Duplex>(socket: S): S => {
-    sockets.add(socket);
+    further.add(socket);
     socket.on('error', () => undefined);
     return socket;
   };
@@ -75,9 +75,6 @@ export async function proxyServer({
     });
     onward.on('error', () => response.writeHead(502).end());
     request.pipe(onward);
-  });
-  server.on('connection', (socket: Socket) => {
-    keep(socket);
   });
   server.on('connect', (request, client) => {
     asked.push(`CONNECT ${request.url}`);
@@ -122,17 +119,13 @@ export async function proxyServer({
       })();
     });
   });
-  server.listen(0, host);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const opened = await listening(server, tls === undefined ? 'http' : 'https', host);
   return {
-    port,
-    asked,
-    url: `${tls === undefined ? 'http' : 'https'}://${credentials === undefined ? '' : `${credentials}@`}${host.includes(':') ? `[${host}]` : host}:${port}`,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
+    ...{ ...opened, asked },
+    url: opened.url.replace('//', credentials === undefined ? '//' : `//${credentials}@`),
+    [Symbol.asyncDispose]() {
+      for (const socket of further) socket.destroy();
+      return opened[Symbol.asyncDispose]();
     },
   };
 }

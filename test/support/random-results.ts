@@ -33,9 +33,7 @@ function maybe(random: () => number): unknown {
 const vitals = ['TTFB', 'FCP', 'LCP', 'CLS', 'TBT'];
 
 function page(random: () => number): unknown {
-  return {
-    webVitals: Object.fromEntries(vitals.map((name) => [name, { value: maybe(random) }])),
-  };
+  return { webVitals: Object.fromEntries(vitals.map((name) => [name, { value: maybe(random) }])) };
 }
 
 type Nested = Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** A proxy in front of a control plane that keeps what clients ask for. */
-import { once } from 'node:events';
 import { createServer, request as ask } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import { listening } from './servers.ts';
 
 export interface RecordedRequest {
   method: string;
@@ -53,15 +53,5 @@ export async function openRecordingProxy(target: string): Promise<RecordingProxy
     upstream.on('error', () => socket.destroy());
     socket.on('error', () => upstream.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return { ...(await listening(server)), seen };
 }

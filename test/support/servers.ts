@@ -20,19 +20,24 @@ export interface TestServer extends AsyncDisposable {
   url: string;
 }
 
-async function listening(server: Server, scheme: string): Promise<TestServer> {
+/** Lets a server listen; it ends at once with all its connections. */
+export async function listening(
+  server: Server,
+  scheme = 'http',
+  host = '127.0.0.1',
+): Promise<TestServer> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     port,
-    url: `${scheme}://127.0.0.1:${port}`,
+    url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { connect, createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer as createTcpServer, type Server } from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { createServer as createTlsServer } from 'node:tls';
@@ -14,6 +14,7 @@ import { openNameServer } from '../../proof/name-server.ts';
 import { selfSigned } from './certificates.ts';
 import { grpcServer } from './grpc-server.ts';
 import { slowEchoHost } from './slow-echo.ts';
+import { listening } from './servers.ts';
 
 export interface SlowTargets {
   readonly http: number;
@@ -39,11 +40,7 @@ function answerAfter(kind: string, answer: () => void): void {
   if (ms < Infinity) setTimeout(answer, ms);
 }
 
-async function portOf(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
+const portOf = async (server: Server): Promise<number> => (await listening(server)).port;
 
 async function open(): Promise<SlowTargets> {
   const onRequest: RequestListener = ({ url = '' }, response) => {

@@ -1,13 +1,11 @@
 /** The whole system as processes, with a look into its database, and targets that count their visitors. */
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { eventually, System as PlainSystem } from '../../proof/system.ts';
 import { agentProgram, controlPlaneProgram } from './programs.ts';
+import { httpServer } from './servers.ts';
 
 export { eventually, slotsUntil, temporaryFolder, type CheckWire } from '../../proof/system.ts';
 
@@ -27,22 +25,12 @@ export async function openTarget(): Promise<
   AsyncDisposable & { url: string; visits: Map<string, number> }
 > {
   const visits = new Map<string, number>();
-  const server = createServer((request, response) => {
+  const server = await httpServer((request, response) => {
     const path = request.url ?? '/';
     visits.set(path, (visits.get(path) ?? 0) + 1);
     response.writeHead(path.startsWith('/ok') ? 200 : 500).end('body');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    visits,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return { ...server, visits };
 }
 
 export function filesUnder(folder: string): string[] {

@@ -1,9 +1,8 @@
 /** A receiver of OTLP over HTTP, in JSON: keeps the spans it is sent, and refuses what is not in form. */
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { type IncomingHttpHeaders } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
+import { httpServer } from './servers.ts';
 
 const attribute = z.strictObject({
   key: z.string().min(1),
@@ -76,7 +75,7 @@ const plain = (attributes: z.output<typeof attribute>[]): Record<string, unknown
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0] as unknown]));
 
 export async function startTraceReceiver(): Promise<TraceReceiver> {
-  const server = createServer((request, response) => {
+  const server = await httpServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -119,17 +118,10 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
       response.writeHead(200, { 'content-type': 'application/json' }).end(body);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const receiver: TraceReceiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...server,
     ...{ spans: [], headers: [], text: '', resource: {} },
     answer: () => ({ status: 200 }),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
   };
   return receiver;
 }

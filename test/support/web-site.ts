@@ -1,6 +1,6 @@
 /** A small site for browsers to visit. */
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingHttpHeaders } from 'node:http';
+import { httpServer } from './servers.ts';
 
 const page = (title: string, body: string): string =>
   `<!doctype html><title>${title}</title><h1>${title}</h1>${body}`;
@@ -28,7 +28,7 @@ export interface WebSite {
 /** Serves it until the test ends. */
 export async function webSite(t: { after(close: () => void): unknown }): Promise<WebSite> {
   const seen = new Map<string, IncomingHttpHeaders>();
-  const server = createServer((request, response) => {
+  const server = await httpServer((request, response) => {
     const path = request.url ?? '/';
     seen.set(path, request.headers);
     if (path.startsWith('/api/')) {
@@ -41,10 +41,6 @@ export async function webSite(t: { after(close: () => void): unknown }): Promise
     response.setHeader('content-type', 'text/html');
     response.end(text ?? 'not here');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+  t.after(() => server[Symbol.asyncDispose]());
+  return { url: server.url, seen };
 }

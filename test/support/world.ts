@@ -564,9 +564,7 @@ async function buildTestSession(target: Target, marker: string, ids: World['ids'
   const { testSessionId, testResults } = await call(
     target,
     testReportRoutes.createReportedSession,
-    {
-      body: { name: marker, testResults: [{ name: marker }] },
-    },
+    { body: { name: marker, testResults: [{ name: marker }] } },
   );
   const [{ testResultId } = { testResultId: '' }] = testResults;
   await call(target, testReportRoutes.finishReportedResult, {
@@ -742,10 +740,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
   const name = 'changed';
   const bodies = new Map<string, unknown>();
   for (const { definition, create, update: change } of checkTypeRoutes) {
-    bodies.set(create.operationId, {
-      ...definition.sample,
-      name,
-    });
+    bodies.set(create.operationId, { ...definition.sample, name });
     bodies.set(change.operationId, { name });
   }
   const services = [{ id: ids.service[0] ?? agentId }];

@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';
@@ -12,6 +10,7 @@ import { ControlPlaneClient } from '../../../agent/link/control-plane-client.ts'
 import { createDispatcher } from '../../../agent/link/dispatcher.ts';
 import { Secret } from '../../../agent/secret.ts';
 import { temporaryFolder } from '../../support/system.ts';
+import { freePort } from '../../../proof/program.ts';
 
 /** How often this process has the file open. */
 function timesOpen(path: string): number {
@@ -28,17 +27,16 @@ test(
   'a file whose upload never began does not stay open',
   { skip: process.platform === 'linux' ? false : 'open files are read from /proc' },
   async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as { port: number };
-    server.close();
-    await once(server, 'close');
     using folder = temporaryFolder();
     const path = join(folder.path, 'capture.pcap');
     writeFileSync(path, 'x');
     const dispatcher = createDispatcher({});
     const client = new ControlPlaneClient({
-      ...{ baseUrl: `http://127.0.0.1:${port}`, apiKey: new Secret('pl_a'), dispatcher },
+      ...{
+        baseUrl: `http://127.0.0.1:${await freePort()}`,
+        apiKey: new Secret('pl_a'),
+        dispatcher,
+      },
       ...{ agentId: randomUUID(), version: '1', clock: systemClock },
     });
     const upload = {

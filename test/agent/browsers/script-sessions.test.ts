@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { realpath } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { MultiStepCheckResult } from '@monitor/shared/contract/check-result.ts';
 import { runMultiStep } from '../../../agent/runners/multi-step/run-multi-step.ts';
@@ -13,6 +12,7 @@ import {
   openScriptWorld,
   type ScriptWorld,
 } from '../../support/script-context.ts';
+import { listening } from '../../support/servers.ts';
 
 /** What a script sees of what others have left: the processes of the run, and what it was given. */
 const look = `
@@ -101,11 +101,7 @@ describe('a run after a run that passed', () => {
     const { jobLog } = details?.multiStepCheckResult as MultiStepCheckResult;
     const lineOf = (name: string): string | undefined =>
       jobLog.map(({ msg }) => msg.trim()).find((msg) => msg.startsWith(`${name} `));
-    return {
-      failure: failure?.message ?? null,
-      state: lineOf('seen'),
-      process: lineOf('process'),
-    };
+    return { failure: failure?.message ?? null, state: lineOf('seen'), process: lineOf('process') };
   }
 
   test('has the same process, in which nothing of the run before is left', async () => {
@@ -138,14 +134,12 @@ describe('a run after a run that passed', () => {
 
   test('makes its connections anew', async () => {
     let connections = 0;
-    const server = createServer((_request, response) => response.end('ok'));
-    server.on('connection', () => (connections += 1));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    const text = script(`${look}\nawait request.get('${url}');`);
+    const web = createServer((_request, response) => response.end('ok'));
+    web.on('connection', () => (connections += 1));
+    await using server = await listening(web);
+    const text = script(`${look}\nawait request.get('${server.url}/');`);
     const first = await run(text);
     const second = await run(text);
-    server.close();
     assert.equal(second.process, first.process);
     assert.equal(connections, 2);
   });
@@ -191,9 +185,7 @@ test('as many processes are kept as may be, for as many runs, and none when the 
   const run = async (name: string): Promise<string | undefined> => {
     const isAfter = world.afterRun();
     const { details } = await runMultiStep(
-      definitionOfScript(script(`// ${name}\n${look}`), {
-        dependencies: [count],
-      }),
+      definitionOfScript(script(`// ${name}\n${look}`), { dependencies: [count] }),
       world.context(),
     );
     await isAfter;

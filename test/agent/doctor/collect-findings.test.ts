@@ -1,8 +1,6 @@
 /** Real networks that are broken in the ways networks are: doctor names the cause, and only that. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';
@@ -155,18 +153,12 @@ test('folders: a file in the way, and nothing stays behind where all is well', a
 });
 
 test('the process that holds the health port is named', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  try {
-    const findings = await collect(
-      { AGENT_HEALTH_PORT: String(port), AGENT_HEALTH_HOST: '127.0.0.1' },
-      { only: ['health-port'] },
-    );
-    assertCause(findings, 'health-port', new RegExp(`held by .*\\(process ${process.pid}\\)`));
-  } finally {
-    server.close();
-  }
+  await using server = await tcpServer(() => undefined);
+  const findings = await collect(
+    { AGENT_HEALTH_PORT: String(server.port), AGENT_HEALTH_HOST: '127.0.0.1' },
+    { only: ['health-port'] },
+  );
+  assertCause(findings, 'health-port', new RegExp(`held by .*\\(process ${process.pid}\\)`));
 });
 
 test('unusable settings are each named, and everything else waits for them', async () => {

@@ -67,9 +67,7 @@ test('a step begins when those it would disturb have ended, however they ended',
       hasEnded = true;
       return fail('broken', 'mend it');
     }),
-    step('b', [], () => ok(hasEnded ? 'looked at afterwards' : 'too early'), {
-      after: ['a'],
-    }),
+    step('b', [], () => ok(hasEnded ? 'looked at afterwards' : 'too early'), { after: ['a'] }),
     step('c', [], says(ok('what is not run is not waited for')), { after: ['z'] }),
   ]);
   assert.deepEqual(brief(findings), [

@@ -183,10 +183,7 @@ test('an envelope opens in no other result, location or attempt, and not when ch
 test('content that somebody forged is bounded, and replaces nothing but details', async () => {
   const key = await newKey();
   const encrypter = await encrypterFor([key]);
-  const forged = {
-    ...submissionOf(),
-    errorMessages: 'no list' as unknown as string[],
-  };
+  const forged = { ...submissionOf(), errorMessages: 'no list' as unknown as string[] };
   await assert.rejects(
     openResult(envelopeOf(encrypter.result(forged)), context, key),
     /its content is not that of a result/,

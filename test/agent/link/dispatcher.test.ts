@@ -1,9 +1,7 @@
 // Own process: it adds authorities to those of the process.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import test, { before, suite } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -13,7 +11,8 @@ import { createDispatcher } from '../../../agent/link/dispatcher.ts';
 import { LinkProblem, type LinkProblemKind } from '../../../agent/link/link-problem.ts';
 import { makeAuthority, selfSigned, type Authority } from '../../support/certificates.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
-import { httpServer, httpsServer, tcpServer } from '../../support/servers.ts';
+import { httpServer, httpsServer, tcpServer, listening } from '../../support/servers.ts';
+import { freePort } from '../../../proof/program.ts';
 
 let authority: Authority;
 before(async () => {
@@ -52,18 +51,8 @@ async function faultOf(url: string, environment: Record<string, string>): Promis
 async function secureServer(host: string) {
   const { key, cert } = await authority.issue({ host, validForDays: 5 });
   const server = createHttpsServer({ key, cert }, (_request, response) => response.end('secure'));
-  server.listen(0, host.includes(':') ? host : '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    url: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  const opened = await listening(server, 'https', host.includes(':') ? host : '127.0.0.1');
+  return { ...opened, url: opened.url.replace('127.0.0.1', host) };
 }
 
 const plain: RequestListener = (asked, response) => response.end(`plain ${asked.url}`);
@@ -281,27 +270,20 @@ suite('what is wrong is named, with what helps:', () => {
   });
 
   test('the port is closed, and the name does not exist', async () => {
-    const server = createTcpServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await says(`https://127.0.0.1:${port}`, {}, 'refused', /CONTROL_PLANE_URL/);
+    await says(`https://127.0.0.1:${await freePort()}`, {}, 'refused', /CONTROL_PLANE_URL/);
     await says('https://monitor.invalid', {}, 'name', /monitor\.invalid:443/);
   });
 });
 
 test('a connection is used again', async () => {
   let connections = 0;
-  const server = createHttpServer(plain).on('connection', () => (connections += 1));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const counted = createHttpServer(plain).on('connection', () => (connections += 1));
+  await using server = await listening(counted);
   const dispatcher = createDispatcher({});
-  const { port } = server.address() as AddressInfo;
   for (let round = 0; round < 3; round += 1) {
-    await (await request(`http://127.0.0.1:${port}/`, { dispatcher })).body.text();
+    await (await request(server.url, { dispatcher })).body.text();
     await setImmediate();
   }
   await dispatcher.destroy();
-  server.close();
   assert.equal(connections, 1);
 });

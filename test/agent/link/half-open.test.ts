@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import test, { suite } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -18,6 +16,7 @@ import { Secret } from '../../../agent/secret.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { tcpServer } from '../../support/servers.ts';
 
 const agentId = randomUUID();
 
@@ -43,16 +42,11 @@ function poll(waitMs: number): CheckInRequest {
 /** A server that takes everything and never says a word, and a client of it on a clock of its own. */
 async function silence(settings: Parameters<typeof createDispatcher>[0] = {}) {
   const { promise: spoken, resolve: speak } = Promise.withResolvers<undefined>();
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
+  const server = await tcpServer((socket) => {
     socket.on('data', () => {
       speak(undefined);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const clock = new TestClock(0);
   let movedAt = 0;
   /** Whoever waits for a movement sets its timer anew with each. */
@@ -66,7 +60,7 @@ async function silence(settings: Parameters<typeof createDispatcher>[0] = {}) {
   };
   const dispatcher = createDispatcher(settings);
   const client = new ControlPlaneClient({
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl: server.url.replace('tcp', 'http'),
     apiKey: new Secret('pl_key'),
     ...{ dispatcher, agentId, version: 'test', clock: watched },
   });
@@ -75,8 +69,7 @@ async function silence(settings: Parameters<typeof createDispatcher>[0] = {}) {
     movedAt: () => movedAt,
     async [Symbol.asyncDispose]() {
       await dispatcher.destroy();
-      for (const socket of sockets) socket.destroy();
-      server.close();
+      await server[Symbol.asyncDispose]();
     },
   };
 }
@@ -147,8 +140,7 @@ test('after it was noticed the next try may take longer, so that slow links get 
 test('an answer that only trickles is given up, though something moves all the time', async () => {
   const clock = new TestClock(0);
   let drip = (): void => undefined;
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined);
+  await using server = await tcpServer((socket) => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n \r\n');
       drip = () => {
@@ -157,14 +149,12 @@ test('an answer that only trickles is given up, though something moves all the t
       };
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   await using dispatcher = {
     used: createDispatcher({}),
     [Symbol.asyncDispose]: () => dispatcher.used.destroy(),
   };
   const client = new ControlPlaneClient({
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl: server.url.replace('tcp', 'http'),
     apiKey: new Secret('pl_key'),
     ...{ dispatcher: dispatcher.used, agentId, version: 'test' },
     clock: {
@@ -184,5 +174,4 @@ test('an answer that only trickles is given up, though something moves all the t
     message: /\d+ bytes of its answer came within 1[2-9]\d s, and not its end/,
   });
   assert.ok(clock.monotonic() >= 120_000);
-  server.close();
 });

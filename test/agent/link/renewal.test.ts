@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
-import { createServer as createPlain, type RequestListener, type Server } from 'node:http';
+import { createServer as createPlain, type RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
@@ -18,20 +17,10 @@ import { Secret } from '../../../agent/secret.ts';
 import { makeAuthority } from '../../support/certificates.ts';
 import { locationKey } from '../../support/fake-control-plane.ts';
 import { temporaryFolder } from '../../support/system.ts';
+import { listening } from '../../support/servers.ts';
 
 const oldKey = locationKey;
 const newKey = `pl_${'1'.repeat(64)}`;
-
-async function listening(server: Server): Promise<AsyncDisposable & { port: number }> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
 
 function clientFor(
   url: string,

@@ -7,8 +7,6 @@
  */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import test from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { AgentError } from '../../../agent/errors.ts';
@@ -19,6 +17,7 @@ import { openNextHops } from '../../../agent/net/next-hop/kernel.ts';
 import { openTraceroute } from '../../../agent/net/traceroute/traceroute.ts';
 import { faultyLibc } from '../../support/faulty-libc.ts';
 import { isLong, seededRandom, testSeed } from '../../support/random.ts';
+import { tcpServer } from '../../support/servers.ts';
 
 /** EPERM, EINTR, EIO, EBADF, EAGAIN, ENOMEM, EINVAL, EMFILE, ENETUNREACH, ENOBUFS, ETIMEDOUT. */
 const errors = [1, 4, 5, 9, 11, 12, 22, 24, 101, 105, 110];
@@ -49,9 +48,8 @@ test('faults in every system call neither end the process nor leave anything beh
   const { capture } = openPacketCapture({ bufferMb: 8, opened });
   assert.ok(icmp !== null && traceroute !== null && capture !== null, 'this test needs root');
   const nextHops = openNextHops(opened);
-  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
+  await using server = await tcpServer((socket) => socket.destroy());
+  const { port } = server;
   capture.start();
 
   const never = new AbortController().signal;
@@ -111,6 +109,5 @@ test('faults in every system call neither end the process nor leave anything beh
   icmp.close();
   capture[Symbol.dispose]();
   await traceroute[Symbol.asyncDispose]();
-  server.close();
   assert.deepEqual([...open], []);
 });

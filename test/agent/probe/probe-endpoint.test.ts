@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createSecureServer } from 'node:http2';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
@@ -18,7 +15,7 @@ import { plainNetwork } from '../../support/plain-network.ts';
 import { makeAuthority, selfSigned } from '../../support/certificates.ts';
 import { answerTo, startDnsServer } from '../../support/dns-server.ts';
 import { samplesOf } from '../../support/probe-text.ts';
-import { httpServer, httpsServer, tcpServer } from '../../support/servers.ts';
+import { httpServer, httpsServer, tcpServer, listening } from '../../support/servers.ts';
 import { eventually } from '../../support/system.ts';
 import { stopwatch } from '../../support/time-spent.ts';
 
@@ -51,14 +48,7 @@ async function serve(network: NetworkAccess = plainNetwork): Promise<string> {
     ...{ network, metrics, clock: systemClock, logger: pino({ level: 'silent' }) },
   });
   assert.ok(probe);
-  const server = createServer(probe);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  stack.defer(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/probe`;
+  return `${stack.use(await httpServer(probe)).url}/probe`;
 }
 
 before(async () => {
@@ -148,10 +138,7 @@ test('a module that accepts HTTP/2 alone asks by it, unless it is off', async ()
     allowHTTP1: true,
   });
   server.on('request', (_request, response) => response.end('hi'));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  stack.defer(() => void server.close());
-  const target = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const target = stack.use(await listening(server, 'https')).url;
   const seen = async (module: string) => {
     const samples = await probe(module, target);
     return [samples.get('probe_success'), samples.get('probe_http_version')];
@@ -188,9 +175,7 @@ test('a peer that says nothing ends with the time that the scrape allows, less h
 
 test('a name server is asked, by its address', async () => {
   await using server = await startDnsServer((query) =>
-    answerTo(query, {
-      answers: [{ type: 'A', name: 'here.example', ttl: 60, data: '192.0.2.7' }],
-    }),
+    answerTo(query, { answers: [{ type: 'A', name: 'here.example', ttl: 60, data: '192.0.2.7' }] }),
   );
   const samples = await probe('dns', server.address);
   assert.deepEqual([samples.get('probe_success'), samples.get('probe_dns_answer_rrs')], [1, 1]);

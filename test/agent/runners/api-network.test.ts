@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import test, { suite } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
@@ -20,7 +19,13 @@ import { makeAuthority, selfSigned, type Authority } from '../../support/certifi
 import { proxyServer } from '../../support/proxy-server.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { scaledClock } from '../../support/scaled-clock.ts';
-import { httpServer, httpsServer, tcpServer, type TestServer } from '../../support/servers.ts';
+import {
+  httpServer,
+  httpsServer,
+  tcpServer,
+  type TestServer,
+  listening,
+} from '../../support/servers.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const text = 'compressed and read again';
@@ -109,18 +114,8 @@ async function mutualServer(authority: Authority): Promise<TestServer> {
       response.end(socket.authorized ? String(subject.CN) : 'nobody');
     },
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    url: `https://localhost:${port}`,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
+  const opened = await listening(server);
+  return { ...opened, url: `https://localhost:${opened.port}` };
 }
 
 suite('client certificates', () => {

@@ -189,9 +189,7 @@ suite('a setup script that', () => {
       'fails in a snippet',
       "require('./snippets/bad')",
       /at snippets\/bad\.js line 2: x is/,
-      {
-        bad: "\nthrow new Error('x is bad')",
-      },
+      { bad: "\nthrow new Error('x is bad')" },
     ],
     ['throws what is no error', "throw 'just a text'", /failed: 'just a text'/],
     ['throws what cannot be shown', 'throw new Proxy({}, { get() { throw 1 } })', /failed/],

@@ -283,9 +283,7 @@ test('a cancelled run stops at once', async () => {
 
 test('hundreds of queries at once each get their own answer', async () => {
   await using server = await startDnsServer((query) =>
-    answerTo(query, {
-      answers: [{ name: query.name, type: 'TXT', ttl: 1, data: query.name }],
-    }),
+    answerTo(query, { answers: [{ name: query.name, type: 'TXT', ttl: 1, data: query.name }] }),
   );
   const names = Array.from({ length: 200 }, (_name, index) => `n${index}.test`);
   const observations = await Promise.all(

@@ -289,10 +289,7 @@ const failures: Record<
     open: () => tcpServer((socket) => socket.end('220 mx\r\n')),
     code: 'SOCKET_CLOSED',
   },
-  'a server that says nothing': {
-    open: () => tcpServer(() => undefined),
-    code: 'SOCKET_TIMEOUT',
-  },
+  'a server that says nothing': { open: () => tcpServer(() => undefined), code: 'SOCKET_TIMEOUT' },
 };
 
 for (const [what, { open, host = 'localhost', code }] of Object.entries(failures)) {

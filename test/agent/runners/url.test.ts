@@ -32,9 +32,7 @@ function phasesOf({ response }: Observation): Record<string, number> {
 function assertFails(url: string, observation: Observation): void {
   const { judging } = urlMonitor;
   assert.ok(judging !== null);
-  const verdict = judge(judging, definitionOf('URL', { url }), {
-    ...observation,
-  });
+  const verdict = judge(judging, definitionOf('URL', { url }), { ...observation });
   assert.equal(verdict.hasFailures, true);
 }
 

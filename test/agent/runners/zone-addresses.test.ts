@@ -1,15 +1,14 @@
 /** Addresses with a zone in URLs: RFC 6874. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import test from 'node:test';
 import { httpUrl } from '@monitor/shared/contract/checks/url.ts';
 import { runApi } from '../../../agent/runners/api.ts';
 import { runUrl } from '../../../agent/runners/url.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { selfSigned } from '../../support/certificates.ts';
+import { listening } from '../../support/servers.ts';
 
 const listener: RequestListener = ({ url, headers }, response) => {
   if (url === '/a') response.writeHead(302, { location: '/b' }).end();
@@ -17,10 +16,8 @@ const listener: RequestListener = ({ url, headers }, response) => {
 };
 
 test('a URL takes an address with a zone, which only the connection uses', async () => {
-  const server = createServer(listener).listen(0, '::1');
-  await using _closed = server;
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  await using server = await listening(createServer(listener), 'http', '::1');
+  const { port } = server;
   for (const zone of ['%25lo', '%lo']) {
     const url = `http://[::1${zone}]:${port}/a`;
     const seen = await runApi(
@@ -39,11 +36,9 @@ test('a URL takes an address with a zone, which only the connection uses', async
 
 test('the certificate of an address with a zone is that of the address', async () => {
   const { key, cert } = await selfSigned({ host: '::1', validForDays: 90 });
-  const server = createHttpsServer({ key, cert }, listener).listen(0, '::1');
-  await using _closed = server;
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const url = `https://[::1%25lo]:${port}/`;
+  const secure = createHttpsServer({ key, cert }, listener);
+  await using server = await listening(secure, 'https', '::1');
+  const url = `https://[::1%25lo]:${server.port}/`;
   const skipped = definitionOf('API', { method: 'GET', url, skipSSL: true, ipFamily: 'IPv6' });
   assert.equal((await runApi(skipped, runnerContext())).failure, null);
   const seen = await runApi(

@@ -42,9 +42,7 @@ test('browsers and scripts trust the authorities of the network, and whatever is
     const { port } = stack.use(await httpsServer(pair.key, pair.cert));
     urls.push(`https://localhost:${port}/`);
   }
-  const world = await scriptWorld(t, {
-    extraAuthorities: [network.cert, other.cert, alone.cert],
-  });
+  const world = await scriptWorld(t, { extraAuthorities: [network.cert, other.cert, alone.cert] });
   const context = world.context();
   const seen = await runBrowser(
     {

@@ -10,10 +10,7 @@ function sample(aheadMs: number, thereMs: number, heldMs: number, backMs: number
   return clockOffsetOf({
     receivedAt: sentAt + thereMs + heldMs + backMs,
     tookMs: thereMs + heldMs + backMs,
-    theirs: {
-      receivedAt: sentAt + thereMs + aheadMs,
-      sentAt: sentAt + thereMs + heldMs + aheadMs,
-    },
+    theirs: { receivedAt: sentAt + thereMs + aheadMs, sentAt: sentAt + thereMs + heldMs + aheadMs },
   });
 }
 

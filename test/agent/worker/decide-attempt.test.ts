@@ -6,9 +6,7 @@ import { judge } from '@monitor/shared/domain/verdict.ts';
 import { decideAttempt, mayRepeat } from '../../../agent/worker/decide-attempt.ts';
 import type { TimeFacts } from '../../../agent/worker/process-time.ts';
 
-const calm: TimeFacts = {
-  ...{ suspendedMs: 0, asleepMs: 0, waitedMs: 0, waitedWithin: () => 0 },
-};
+const calm: TimeFacts = { ...{ suspendedMs: 0, asleepMs: 0, waitedMs: 0, waitedWithin: () => 0 } };
 
 const answer: Measurement = {
   ...{ startedAt: 0, stoppedAt: 100, responseTime: 100, failure: null },
@@ -270,10 +268,7 @@ for (const [name, given, expected] of [
     'a script that found something wrong while its processes waited',
     {
       type: 'BROWSER',
-      seen: {
-        ...took(9_000),
-        ...failed('SCRIPT_FAILED', 'expected "Sold out" to be "In stock"'),
-      },
+      seen: { ...took(9_000), ...failed('SCRIPT_FAILED', 'expected "Sold out" to be "In stock"') },
       time: { waitedMs: 8_000 },
     },
     'failed',

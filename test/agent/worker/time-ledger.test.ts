@@ -5,12 +5,7 @@ import { measureInterval, TimeLedger, type TimeSample } from '../../../agent/wor
 /** At `monotonic`, with what the main thread has run and waited since the beginning. */
 function sample(monotonic: number, fields: Partial<TimeSample> = {}): TimeSample {
   return {
-    ...{
-      monotonic,
-      boot: 5_000 + monotonic,
-      main: { runMs: 0, waitMs: 0 },
-      poolWaitMs: [],
-    },
+    ...{ monotonic, boot: 5_000 + monotonic, main: { runMs: 0, waitMs: 0 }, poolWaitMs: [] },
     ...fields,
   };
 }
@@ -60,10 +55,7 @@ test('an interval gets its share of what was missing, and none of what was missi
   const ledger = new TimeLedger(0);
   const add = (until: number, waitedMs: number, stoppedMs = 0): void => {
     ledger.add(
-      {
-        ...{ lengthMs: 20, runMs: 0, cpuWaitMs: 0, waitedMs, stoppedMs },
-        suspendedMs: stoppedMs,
-      },
+      { ...{ lengthMs: 20, runMs: 0, cpuWaitMs: 0, waitedMs, stoppedMs }, suspendedMs: stoppedMs },
       until,
     );
   };

@@ -353,11 +353,7 @@ test('icmp: the way it goes, and for each closed way why', () => {
 });
 
 test('packet capture says which right is missing, and how to give it', () => {
-  const facts = {
-    isWanted: true,
-    problem: 'no CAP_NET_RAW',
-    mayHaveNetRaw: false,
-  };
+  const facts = { isWanted: true, problem: 'no CAP_NET_RAW', mayHaveNetRaw: false };
   assertSays(judgeCapture(facts), 'warn', /--cap-add NET_RAW/);
   assertSays(judgeCapture({ ...facts, mayHaveNetRaw: true }), 'warn', /AmbientCapabilities/);
   const noPackage = 'the package koffi cannot be loaded; install the agent again';

@@ -80,12 +80,7 @@ test('secrets that cannot be taken out of the environment are named, with the wa
 });
 
 test('valid settings are listed by name, and variables of other programs are ignored', () => {
-  const findings = judged({
-    API_KEY: key,
-    PATH: '/bin',
-    HOSTNAME: 'x',
-    LOGNAME: 'y',
-  });
+  const findings = judged({ API_KEY: key, PATH: '/bin', HOSTNAME: 'x', LOGNAME: 'y' });
   assert.deepEqual(
     findings.map(({ verdict, evidence }) => [verdict, evidence]),
     [['ok', 'API_KEY, CONTROL_PLANE_URL given']],

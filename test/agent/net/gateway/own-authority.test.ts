@@ -1,31 +1,27 @@
 import assert from 'node:assert/strict';
 import { createHash, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { suite, test } from 'node:test';
 import { checkServerIdentity, connect, TLSSocket } from 'node:tls';
 import { makeOwnAuthority } from '../../../../agent/net/gateway/own-authority.ts';
+import { tcpServer } from '../../../support/servers.ts';
 
 const dayMs = 86_400_000;
 
 /** What OpenSSL thinks of the certificate for a host, and for which names it is good. */
 async function shown(host: string, authority = makeOwnAuthority('Test', () => Date.now())) {
-  const server = createServer((socket) => {
+  await using server = await tcpServer((socket) => {
     const secureContext = authority.contextFor(host);
     new TLSSocket(socket, { isServer: true, secureContext }).on('error', () => undefined);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
   const socket = connect({
-    ...{ port, host: '127.0.0.1', ca: authority.certificate },
+    ...{ port: server.port, host: '127.0.0.1', ca: authority.certificate },
     checkServerIdentity: () => undefined,
   });
   await once(socket, 'secureConnect');
   const peer = socket.getPeerCertificate();
   const isGoodFor = (name: string): boolean => checkServerIdentity(name, peer) === undefined;
   socket.destroy();
-  server.close();
   return { peer, isGoodFor };
 }
 

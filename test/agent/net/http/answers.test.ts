@@ -8,227 +8,142 @@ import { verdictOn } from '../../../support/api-check.ts';
 import { definitionOf, runnerContext } from '../../../support/runner-context.ts';
 import { tcpServer } from '../../../support/servers.ts';
 
-interface Row {
-  name: string;
-  answer: string;
-  method?: string;
-  /** The body of a success. */
-  body?: string;
-  failure?: RegExp;
-  logged?: RegExp;
-}
+type Row = [
+  name: string,
+  answer: string,
+  /** The body of a success, or the message of a failure. */
+  outcome: string | RegExp,
+  logged?: RegExp | null,
+  method?: string,
+];
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
 const hi = 'Content-Length: 2\r\n\r\nhi';
 const rows: Row[] = [
-  { name: 'a proper answer', answer: `${ok}${hi}`, body: 'hi' },
-  { name: 'interim answers', answer: `HTTP/1.1 103 Hints\r\nX: y\r\n\r\n${ok}${hi}`, body: 'hi' },
-  {
-    name: 'bare line feeds',
-    answer: 'HTTP/1.1 200 OK\nContent-Length: 2\n\nhi',
-    body: 'hi',
-    logged: /bare line feed/,
-  },
-  {
-    name: 'chunks with bare line feeds',
-    answer: 'HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n',
-    body: 'hi',
-    logged: /bare/,
-  },
-  {
-    name: 'a control byte',
-    answer: `${ok}A: b\r\nC: d\r\nSet-Cookie: incap=\x01abc\r\n${hi}`,
-    body: 'hi',
-    logged: /header 3, `Set-Cookie`, has the control byte 0x01/,
-  },
-  {
-    name: 'a header of a name that objects have',
-    answer: `${ok}__proto__: a\r\nconstructor: b\r\n${hi}`,
-    body: 'hi',
-  },
-  {
-    name: 'two different types',
-    answer: `${ok}Content-Type: text/plain\r\nContent-Type: text/html\r\n${hi}`,
-    body: 'hi',
-    logged: /`Content-Type` is there with different values/,
-  },
-  {
-    name: 'the same type twice',
-    answer: `${ok}Content-Type: text/plain\r\nContent-Type: text/plain\r\n${hi}`,
-    body: 'hi',
-  },
-  { name: 'a zero byte', answer: `${ok}A: b\0c\r\n${hi}`, failure: /line 1 .* has a zero byte/ },
-  {
-    name: 'a folded header',
-    answer: `${ok}X-A: a\r\n b\r\n${hi}`,
-    body: 'hi',
-    logged: /header 1, `X-A`, is folded/,
-  },
-  {
-    name: 'a space before the colon',
-    answer: `${ok}Server : x\r\n${hi}`,
-    body: 'hi',
-    logged: /`Server`, has a space before the colon/,
-  },
-  {
-    name: 'a space in a name',
-    answer: `${ok}X-Powered By: php\r\n${hi}`,
-    body: 'hi',
-    logged: /the byte 0x20 in its name/,
-  },
-  {
-    name: 'a header without a colon',
-    answer: `${ok}nonsense\r\n${hi}`,
-    body: 'hi',
-    logged: /line 1 of the headers/,
-  },
-  {
-    name: 'two equal lengths',
-    answer: `${ok}Content-Length: 2\r\n${hi}`,
-    body: 'hi',
-    logged: /more than once/,
-  },
-  {
-    name: 'two different lengths',
-    answer: `${ok}Content-Length: 3\r\n${hi}`,
-    failure: /`Content-Length` is 3 and 2/,
-  },
-  {
-    name: 'two different lengths beside a coding that is no chunked',
-    answer: `${ok}Transfer-Encoding: identity\r\nContent-Length: 3\r\n${hi}`,
-    failure: /`Content-Length` is 3 and 2/,
-  },
-  {
-    name: 'a length beside chunks',
-    answer: `${ok}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
-    body: 'hi',
-    logged: /beside/,
-  },
-  {
-    name: 'a space behind the size of a chunk',
-    answer: `${chunked}2 \r\nhi\r\n0\r\n\r\n`,
-    body: 'hi',
-    logged: /space/,
-  },
-  { name: 'trailers', answer: `${chunked}2;x=y\r\nhi\r\n0\r\nX: y\r\n\r\n`, body: 'hi' },
-  { name: 'a chunk without size', answer: `${chunked}zz\r\nhi`, failure: /HPE_INVALID_CHUNK_SIZE/ },
-  {
-    name: 'a chunk that is too long',
-    answer: `${chunked}2\r\nhix\r\n0\r\n\r\n`,
-    failure: /longer than its size/,
-  },
-  {
-    name: '204 with a body',
-    answer: 'HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\nnull',
-    body: '',
-  },
-  {
-    name: '304 with a body',
-    answer: 'HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\nnull',
-    body: '',
-  },
-  { name: 'HEAD with a body', method: 'HEAD', answer: `${ok}${hi}`, body: '' },
-  { name: 'bytes behind the length', answer: `${ok}${hi}extra`, body: 'hi' },
-  {
-    name: 'the same with a closed connection',
-    answer: `${ok}Connection: close\r\n${hi}extra`,
-    body: 'hi',
-  },
-  { name: 'another answer', answer: `${ok}${hi}HTTP/1.1 500 No\r\n\r\n`, body: 'hi' },
-  { name: 'a second last chunk', answer: `${chunked}2\r\nhi\r\n0\r\n\r\n0\r\n\r\n`, body: 'hi' },
-  { name: 'no length', answer: `${ok}\r\nhi`, body: 'hi' },
-  {
-    name: 'a length that is none',
-    answer: `${ok}Content-Length: two\r\n\r\nhi`,
-    body: 'hi',
-    logged: /no number/,
-  },
-  { name: 'no phrase', answer: `HTTP/1.1 200\r\n${hi}`, body: 'hi' },
-  { name: 'HTTP/1.0', answer: 'HTTP/1.0 200 OK\r\n\r\nhi', body: 'hi' },
-  {
-    name: 'less than the length',
-    answer: `${ok}Content-Length: 1000\r\n\r\nhi`,
-    failure: /the body ended after 2 of 1000 bytes/,
-  },
-  {
-    name: 'no last chunk',
-    answer: `${chunked}2\r\nhi\r\n`,
-    failure: /the body ended after 2 bytes/,
-  },
-  { name: 'no answer', answer: '', failure: /closed early/ },
-  { name: 'half a head', answer: 'HTTP/1.1 200 OK\r\nX', failure: /closed early/ },
-  {
-    name: 'HTTP/2',
-    answer: '\0\0\x0c\x04\0\0\0\0\0\0\x03\0\0\0\x64\0\x04\0\0\xff\xff',
-    failure: /speaks HTTP\/2 only/,
-  },
-  {
-    name: 'a short line that is not HTTP',
-    answer: 'ab\ncdefghijkl',
-    failure: /HPE_INVALID_CONSTANT/,
-  },
-  { name: 'a few bytes that are not HTTP', answer: 'ab', failure: /HPE_INVALID_CONSTANT/ },
-  { name: 'another protocol', answer: 'SSH-2.0-OpenSSH_9.6\r\n', failure: /not HTTP, but SSH:/ },
-  { name: 'mail', answer: '220 mx ESMTP\r\n', failure: /not HTTP, but SMTP or FTP:/ },
-  { name: 'an alert of TLS', answer: '\x15\x03\x01\0\x02\x02\x0a', failure: /not HTTP, but TLS:/ },
-  { name: 'a page alone', answer: '<html><p>a page</html>', failure: /the answer is not HTTP:/ },
-  {
-    name: 'an upgrade that nobody asked for',
-    answer: 'HTTP/1.1 101 Go\r\nUpgrade: x\r\n\r\n',
-    failure: /which nobody asked for/,
-  },
-  {
-    name: 'bare carriage returns',
-    answer: `${ok}A: b\rContent-Length: 2\r\nC: d\r\r\n\r\nhi`,
-    body: 'hi',
-    logged: /bare carriage return/,
-  },
-  { name: '205 with a body', answer: `HTTP/1.1 205 Reset\r\n${hi}`, body: '' },
-  { name: 'a version of several digits', answer: `HTTP/1.10 200 OK\r\n${hi}`, body: 'hi' },
-  { name: 'tabs in the status line', answer: `HTTP/1.1\t200\tOK\r\n${hi}`, body: 'hi' },
-  {
-    name: 'four bytes before it',
-    answer: `\xef\xbb\xbf ${ok}${hi}`,
-    body: 'hi',
-    logged: /4 bytes stand before/,
-  },
-  { name: 'five bytes before it', answer: `abcde${ok}${hi}`, failure: /HPE_INVALID_CONSTANT/ },
-  { name: 'no status code', answer: `HTTP/1.1 OK\r\n${hi}`, failure: /no status code of three/ },
-  { name: 'a code of four digits', answer: `HTTP/1.1 2000 OK\r\n${hi}`, failure: /no status code/ },
-  { name: 'a zero byte in the phrase', answer: `HTTP/1.1 200 \0\r\n${hi}`, failure: /status line/ },
-  {
-    name: 'two different places',
-    answer: `HTTP/1.1 302 Found\r\nLocation: /a\r\nlocation: /b\r\n${hi}`,
-    failure: /`Location` is "\/a" and "\/b"/,
-  },
-  {
-    name: 'the same disposition twice',
-    answer: `${ok}Content-Disposition: inline\r\nContent-Disposition:inline\r\n${hi}`,
-    body: 'hi',
-  },
-  {
-    name: 'chunks named before another coding',
-    answer: `${ok}Transfer-Encoding: chunked, identity\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
-    body: 'hi',
-  },
-  {
-    name: 'a coding that looks like chunks',
-    answer: `${ok}Transfer-Encoding: \x0bchunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
-    body: '2\r\nhi\r\n0\r\n\r\n',
-    logged: /0x0b/,
-  },
-  {
-    name: 'a size of many zeros',
-    answer: `${chunked}${'0'.repeat(40)}2\r\nhi\r\n0\r\n\r\n`,
-    body: 'hi',
-  },
-  {
-    name: 'a space before the size',
-    answer: `${chunked} 2\r\nhi\r\n0\r\n\r\n`,
-    failure: /CHUNK_SIZE/,
-  },
-  { name: '302 to nowhere', answer: `HTTP/1.1 302 Found\r\nLocation: \r\n${hi}`, body: 'hi' },
+  ['a proper answer', `${ok}${hi}`, 'hi'],
+  ['interim answers', `HTTP/1.1 103 Hints\r\nX: y\r\n\r\n${ok}${hi}`, 'hi'],
+  ['bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nhi', 'hi', /bare line feed/],
+  [
+    'chunks with bare line feeds',
+    'HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n',
+    'hi',
+    /bare/,
+  ],
+  [
+    'a control byte',
+    `${ok}A: b\r\nC: d\r\nSet-Cookie: incap=\x01abc\r\n${hi}`,
+    'hi',
+    /header 3, `Set-Cookie`, has the control byte 0x01/,
+  ],
+  ['a header of a name that objects have', `${ok}__proto__: a\r\nconstructor: b\r\n${hi}`, 'hi'],
+  [
+    'two different types',
+    `${ok}Content-Type: text/plain\r\nContent-Type: text/html\r\n${hi}`,
+    'hi',
+    /`Content-Type` is there with different values/,
+  ],
+  [
+    'the same type twice',
+    `${ok}Content-Type: text/plain\r\nContent-Type: text/plain\r\n${hi}`,
+    'hi',
+  ],
+  ['a zero byte', `${ok}A: b\0c\r\n${hi}`, /line 1 .* has a zero byte/],
+  ['a folded header', `${ok}X-A: a\r\n b\r\n${hi}`, 'hi', /header 1, `X-A`, is folded/],
+  [
+    'a space before the colon',
+    `${ok}Server : x\r\n${hi}`,
+    'hi',
+    /`Server`, has a space before the colon/,
+  ],
+  ['a space in a name', `${ok}X-Powered By: php\r\n${hi}`, 'hi', /the byte 0x20 in its name/],
+  ['a header without a colon', `${ok}nonsense\r\n${hi}`, 'hi', /line 1 of the headers/],
+  ['two equal lengths', `${ok}Content-Length: 2\r\n${hi}`, 'hi', /more than once/],
+  ['two different lengths', `${ok}Content-Length: 3\r\n${hi}`, /`Content-Length` is 3 and 2/],
+  [
+    'two different lengths beside a coding that is no chunked',
+    `${ok}Transfer-Encoding: identity\r\nContent-Length: 3\r\n${hi}`,
+    /`Content-Length` is 3 and 2/,
+  ],
+  [
+    'a length beside chunks',
+    `${ok}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
+    'hi',
+    /beside/,
+  ],
+  ['a space behind the size of a chunk', `${chunked}2 \r\nhi\r\n0\r\n\r\n`, 'hi', /space/],
+  ['trailers', `${chunked}2;x=y\r\nhi\r\n0\r\nX: y\r\n\r\n`, 'hi'],
+  ['a chunk without size', `${chunked}zz\r\nhi`, /HPE_INVALID_CHUNK_SIZE/],
+  ['a chunk that is too long', `${chunked}2\r\nhix\r\n0\r\n\r\n`, /longer than its size/],
+  ['204 with a body', 'HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\nnull', ''],
+  ['304 with a body', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\nnull', ''],
+  ['HEAD with a body', `${ok}${hi}`, '', null, 'HEAD'],
+  ['bytes behind the length', `${ok}${hi}extra`, 'hi'],
+  ['the same with a closed connection', `${ok}Connection: close\r\n${hi}extra`, 'hi'],
+  ['another answer', `${ok}${hi}HTTP/1.1 500 No\r\n\r\n`, 'hi'],
+  ['a second last chunk', `${chunked}2\r\nhi\r\n0\r\n\r\n0\r\n\r\n`, 'hi'],
+  ['no length', `${ok}\r\nhi`, 'hi'],
+  ['a length that is none', `${ok}Content-Length: two\r\n\r\nhi`, 'hi', /no number/],
+  ['no phrase', `HTTP/1.1 200\r\n${hi}`, 'hi'],
+  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\n\r\nhi', 'hi'],
+  [
+    'less than the length',
+    `${ok}Content-Length: 1000\r\n\r\nhi`,
+    /the body ended after 2 of 1000 bytes/,
+  ],
+  ['no last chunk', `${chunked}2\r\nhi\r\n`, /the body ended after 2 bytes/],
+  ['no answer', '', /closed early/],
+  ['half a head', 'HTTP/1.1 200 OK\r\nX', /closed early/],
+  ['HTTP/2', '\0\0\x0c\x04\0\0\0\0\0\0\x03\0\0\0\x64\0\x04\0\0\xff\xff', /speaks HTTP\/2 only/],
+  ['a short line that is not HTTP', 'ab\ncdefghijkl', /HPE_INVALID_CONSTANT/],
+  ['a few bytes that are not HTTP', 'ab', /HPE_INVALID_CONSTANT/],
+  ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', /not HTTP, but SSH:/],
+  ['mail', '220 mx ESMTP\r\n', /not HTTP, but SMTP or FTP:/],
+  ['an alert of TLS', '\x15\x03\x01\0\x02\x02\x0a', /not HTTP, but TLS:/],
+  ['a page alone', '<html><p>a page</html>', /the answer is not HTTP:/],
+  [
+    'an upgrade that nobody asked for',
+    'HTTP/1.1 101 Go\r\nUpgrade: x\r\n\r\n',
+    /which nobody asked for/,
+  ],
+  [
+    'bare carriage returns',
+    `${ok}A: b\rContent-Length: 2\r\nC: d\r\r\n\r\nhi`,
+    'hi',
+    /bare carriage return/,
+  ],
+  ['205 with a body', `HTTP/1.1 205 Reset\r\n${hi}`, ''],
+  ['a version of several digits', `HTTP/1.10 200 OK\r\n${hi}`, 'hi'],
+  ['tabs in the status line', `HTTP/1.1\t200\tOK\r\n${hi}`, 'hi'],
+  ['four bytes before it', `\xef\xbb\xbf ${ok}${hi}`, 'hi', /4 bytes stand before/],
+  ['five bytes before it', `abcde${ok}${hi}`, /HPE_INVALID_CONSTANT/],
+  ['no status code', `HTTP/1.1 OK\r\n${hi}`, /no status code of three/],
+  ['a code of four digits', `HTTP/1.1 2000 OK\r\n${hi}`, /no status code/],
+  ['a zero byte in the phrase', `HTTP/1.1 200 \0\r\n${hi}`, /status line/],
+  [
+    'two different places',
+    `HTTP/1.1 302 Found\r\nLocation: /a\r\nlocation: /b\r\n${hi}`,
+    /`Location` is "\/a" and "\/b"/,
+  ],
+  [
+    'the same disposition twice',
+    `${ok}Content-Disposition: inline\r\nContent-Disposition:inline\r\n${hi}`,
+    'hi',
+  ],
+  [
+    'chunks named before another coding',
+    `${ok}Transfer-Encoding: chunked, identity\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
+    'hi',
+  ],
+  [
+    'a coding that looks like chunks',
+    `${ok}Transfer-Encoding: \x0bchunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
+    '2\r\nhi\r\n0\r\n\r\n',
+    /0x0b/,
+  ],
+  ['a size of many zeros', `${chunked}${'0'.repeat(40)}2\r\nhi\r\n0\r\n\r\n`, 'hi'],
+  ['a space before the size', `${chunked} 2\r\nhi\r\n0\r\n\r\n`, /CHUNK_SIZE/],
+  ['302 to nowhere', `HTTP/1.1 302 Found\r\nLocation: \r\n${hi}`, 'hi'],
 ];
 
 const whole = (bytes: Buffer): Buffer[] => [bytes];
@@ -248,24 +163,34 @@ function sendPieces(socket: Socket, [first, ...rest]: Buffer[]): void {
   else socket.write(first, () => setImmediate(sendPieces, socket, rest));
 }
 
+/** What a check makes of bytes that are sent as they are, in these pieces. */
+async function seenOf(
+  sent: string | Buffer,
+  cut: (bytes: Buffer) => Buffer[] = whole,
+  request: object = {},
+) {
+  await using server = await tcpServer((socket) => {
+    socket.setNoDelay(true);
+    socket.once('data', () => {
+      sendPieces(socket, cut(typeof sent === 'string' ? Buffer.from(sent, 'latin1') : sent));
+    });
+  });
+  const context = runnerContext();
+  const url = `http://127.0.0.1:${server.port}/`;
+  const seen = await runApi(definitionOf('API', { method: 'GET', url, ...request }), context);
+  return { seen, logged: context.logged, body: seen.response?.['body'] };
+}
+
 suite('an answer with', () => {
-  for (const { name, answer, method = 'GET', body, failure, logged } of rows) {
+  for (const [name, answer, outcome, wanted, method = 'GET'] of rows) {
     test(name, async () => {
       for (const cut of [whole, single, uneven]) {
-        await using server = await tcpServer((socket) => {
-          socket.setNoDelay(true);
-          socket.once('data', () => {
-            sendPieces(socket, cut(Buffer.from(answer, 'latin1')));
-          });
-        });
-        const context = runnerContext();
-        const url = `http://127.0.0.1:${server.port}/`;
-        const seen = await runApi(definitionOf('API', { method, url }), context);
-        if (failure === undefined) assert.equal(seen.failure, null, cut.name);
-        else assert.match(seen.failure?.message ?? 'passed', failure, cut.name);
-        if (failure === undefined) assert.equal(seen.response?.['body'], body, cut.name);
-        if (logged === undefined) assert.deepEqual(context.logged, [], cut.name);
-        else assert.match(context.logged.join('\n'), logged, cut.name);
+        const { seen, body, logged } = await seenOf(answer, cut, { method });
+        if (typeof outcome === 'string') {
+          assert.deepEqual([seen.failure, body], [null, outcome], cut.name);
+        } else assert.match(seen.failure?.message ?? 'passed', outcome, cut.name);
+        if (wanted === undefined || wanted === null) assert.deepEqual(logged, [], cut.name);
+        else assert.match(logged.join('\n'), wanted, cut.name);
       }
     });
   }
@@ -304,12 +229,8 @@ suite('the charset of a body', () => {
   for (const [type, body, expected] of pages) {
     test(`of ${type}: ${body.toString('latin1').slice(0, 60)}`, async () => {
       const head = `${ok}${type === null ? '' : `Content-Type: ${type}\r\n`}\r\n`;
-      await using server = await tcpServer((socket) => {
-        socket.once('data', () => socket.end(Buffer.concat([Buffer.from(head), body])));
-      });
-      const url = `http://127.0.0.1:${server.port}/`;
-      const seen = await runApi(definitionOf('API', { method: 'GET', url }), runnerContext());
-      assert.match(String(seen.response?.['body']), expected);
+      const seen = await seenOf(Buffer.concat([Buffer.from(head), body]));
+      assert.match(String(seen.body), expected);
     });
   }
 });
@@ -324,25 +245,22 @@ const packed: [string, Buffer][] = [
 ];
 
 test('frames of zstd may follow each other, and nothing else may follow them, however they are cut', async () => {
+  const head = Buffer.from(`${ok}Content-Encoding: zstd\r\n\r\n`);
   const frame = zstdCompressSync('one');
-  for (const [rest, body] of [
+  for (const [rest, expected] of [
     [zstdCompressSync(' two'), 'one two'],
     [Buffer.from('\0\0x'), null],
   ] as const) {
     for (const cut of [whole, single, uneven]) {
-      await using server = await tcpServer((socket) => {
-        socket.once('data', () => {
-          const head = Buffer.from(`${ok}Content-Encoding: zstd\r\n\r\n`);
-          sendPieces(socket, [head, ...cut(Buffer.concat([frame, rest]))]);
-        });
-      });
-      const url = `http://127.0.0.1:${server.port}/`;
-      const seen = await runApi(definitionOf('API', { method: 'GET', url }), runnerContext());
-      assert.equal(seen.failure === null, body !== null, cut.name);
-      if (body !== null) assert.equal(seen.response?.['body'], body);
+      const { seen, body } = await seenOf(Buffer.concat([frame, rest]), (bytes) => [
+        ...[head, ...cut(bytes)],
+      ]);
+      assert.equal(seen.failure === null, expected !== null, cut.name);
+      if (expected !== null) assert.equal(body, expected);
     }
   }
 });
+
 const framings: [string, (body: Buffer) => (string | Buffer)[]][] = [
   ['a length', (body) => [`Content-Length: ${body.length}\r\n\r\n`, body]],
   [
@@ -358,41 +276,29 @@ const framings: [string, (body: Buffer) => (string | Buffer)[]][] = [
 suite(
   'compressed data that ends early is named, and no assertion holds for what is missing:',
   () => {
-    for (const [encoding, whole] of packed) {
+    const assertion = {
+      source: 'TEXT_BODY',
+      comparison: 'NOT_CONTAINS',
+      target: 'error',
+      property: '',
+    };
+    const json = { source: 'JSON_BODY', comparison: 'IS_NULL', target: '', property: '$.error' };
+    const assertions = [assertion, json];
+    for (const [encoding, all] of packed) {
       for (const [framing, framed] of framings) {
-        for (const missing of [0, 1, 9, whole.length - 1]) {
+        for (const missing of [0, 1, 9, all.length - 1]) {
           test(`${encoding} by ${framing} without ${missing} bytes`, async () => {
-            const body = framed(whole.subarray(0, whole.length - missing));
-            const answer = [`${ok}Content-Encoding: ${encoding}\r\n`, ...body];
-            await using server = await tcpServer((socket) => {
-              socket.once('data', () =>
-                socket.end(Buffer.concat(answer.map((part) => Buffer.from(part)))),
-              );
-            });
-            const assertion = (
-              source: string,
-              comparison: string,
-              target: string,
-              property = '',
-            ) => ({
-              ...{ source, comparison, target, property },
-            });
-            const wanted = [
-              assertion('TEXT_BODY', 'NOT_CONTAINS', 'error'),
-              assertion('JSON_BODY', 'IS_NULL', '', '$.error'),
-            ];
-            const url = `http://127.0.0.1:${server.port}/`;
-            const definition = definitionOf('API', { method: 'GET', url, assertions: wanted });
-            const context = runnerContext();
-            const seen = await runApi(definition, context);
+            const body = framed(all.subarray(0, all.length - missing));
+            const parts = [`${ok}Content-Encoding: ${encoding}\r\n`, ...body];
+            const bytes = Buffer.concat(parts.map((part) => Buffer.from(part)));
+            const { seen, logged } = await seenOf(bytes, whole, { assertions });
             assert.equal(seen.failure, null);
-            const { assertions } = verdictOn(seen, wanted);
             const isCut = missing > 0;
-            assert.deepEqual(
-              assertions.map(({ error }) => /compressed data .* ends early/.test(error ?? '')),
-              [isCut, isCut],
+            const isSaid = verdictOn(seen, assertions).assertions.map(({ error }) =>
+              /compressed data .* ends early/.test(error ?? ''),
             );
-            assert.equal(/compressed data ends early/.test(context.logged.join()), isCut);
+            assert.deepEqual(isSaid, [isCut, isCut]);
+            assert.equal(/compressed data ends early/.test(logged.join()), isCut);
           });
         }
       }
@@ -402,11 +308,7 @@ suite(
 
 test('headers are read as UTF-8 where they are valid UTF-8, and as Latin-1 otherwise', async () => {
   const head = `${ok}A: ${Buffer.from('Zürich').toString('latin1')}\r\nB: Z\xfcrich\r\n${hi}`;
-  await using server = await tcpServer((socket) => {
-    socket.once('data', () => socket.end(Buffer.from(head, 'latin1')));
-  });
-  const url = `http://127.0.0.1:${server.port}/`;
-  const seen = await runApi(definitionOf('API', { method: 'GET', url }), runnerContext());
+  const { seen } = await seenOf(head);
   const headers = seen.response?.['headers'] as Record<string, string>;
   assert.deepEqual([headers['a'], headers['b']], ['Zürich', 'Zürich']);
 });
@@ -414,24 +316,14 @@ test('headers are read as UTF-8 where they are valid UTF-8, and as Latin-1 other
 test('what came of compressed data that ends early is all there', async () => {
   const text = `${Array.from({ length: 4_000 }, (_, index) => (index * 7_919) % 10_007).join(' ')}END`;
   const packed = gzipSync(text).subarray(0, -8);
-  const pieces = [0, 1, 2].map((index) => {
-    const size = Math.ceil(packed.length / 3);
-    return packed.subarray(index * size, (index + 1) * size);
+  const size = Math.ceil(packed.length / 3);
+  const chunks = [0, 1, 2].flatMap((index) => {
+    const piece = packed.subarray(index * size, (index + 1) * size);
+    return [Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')];
   });
-  const chunks = pieces.flatMap((piece) => [
-    Buffer.from(`${piece.length.toString(16)}\r\n`),
-    piece,
-    Buffer.from('\r\n'),
-  ]);
   const head = Buffer.from(`${chunked.slice(0, -2)}Content-Encoding: gzip\r\n\r\n`);
-  await using server = await tcpServer((socket) => {
-    socket.once('data', () =>
-      socket.end(Buffer.concat([head, ...chunks, Buffer.from('0\r\n\r\n')])),
-    );
-  });
-  const url = `http://127.0.0.1:${server.port}/`;
-  const seen = await runApi(definitionOf('API', { method: 'GET', url }), runnerContext());
-  assert.equal(seen.response?.['body'], text);
+  const { body } = await seenOf(Buffer.concat([head, ...chunks, Buffer.from('0\r\n\r\n')]));
+  assert.equal(body, text);
 });
 
 test('a reset behind a whole body changes nothing while it is decoded, and one within it fails', async () => {

@@ -75,9 +75,7 @@ for (const [way, range] of [
 ] as const) {
   test(
     `by ${way} sockets, a system call that fails is no answer of the target, and ends nothing`,
-    {
-      skip: noUnshare,
-    },
+    { skip: noUnshare },
     () => {
       const script = `ip link set lo up && echo "${range}" > /proc/sys/net/ipv4/ping_group_range && exec "$@"`;
       const program = [process.execPath, 'test/support/echo-faults.ts'];

@@ -224,10 +224,7 @@ test('what the kernel answers decides about the next hop', async () => {
     ['a bridge that all else leaves by', { route: onLink, link: unplugged }, onBridge],
     [
       'a bridge for the target alone',
-      {
-        route: (question) => (isFar(question) ? refusal(-101) : onLink),
-        link: unplugged,
-      },
+      { route: (question) => (isFar(question) ? refusal(-101) : onLink), link: unplugged },
       { ...onBridge, mayEndAtTarget: true },
     ],
     [

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect as connectTcp, isIP, type AddressInfo } from 'node:net';
+import { connect as connectTcp, isIP } from 'node:net';
 import test from 'node:test';
-import { connect, createServer, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { connectVerified } from '../../../../agent/net/tls/connect-verified.ts';
 import { makeAuthority } from '../../../support/certificates.ts';
+import { tlsServer } from '../../../support/servers.ts';
 
 const certificates = [
   ['shop.example'],
@@ -62,12 +63,10 @@ test('a peer is accepted and refused as Node would, or as browsers where they ar
   const seen = { accepted: 0, refused: 0 };
   for (const [host = '', ...others] of certificates) {
     const { key, cert } = await authority.issue({ host, others, validForDays: 30 });
-    const server = createServer({ key, cert }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    await using server = await tlsServer({ key, cert });
     for (const asked of hosts) {
       const options = () => ({
-        socket: connectTcp(port, '127.0.0.1'),
+        socket: connectTcp(server.port, '127.0.0.1'),
         ca: authority.cert,
         ...(isIP(asked) === 0 ? { servername: asked } : { host: asked }),
       });
@@ -81,8 +80,6 @@ test('a peer is accepted and refused as Node would, or as browsers where they ar
       else assert.deepEqual(verdict, expected, name);
       seen[verdict === null ? 'accepted' : 'refused'] += 1;
     }
-    server.close();
-    await once(server, 'close');
   }
   assert.ok(seen.accepted > 10 && seen.refused > 50, JSON.stringify(seen));
 });
@@ -90,12 +87,13 @@ test('a peer is accepted and refused as Node would, or as browsers where they ar
 test('a peer whose authority is not trusted is refused', async () => {
   const [authority, other] = [await makeAuthority(), await makeAuthority('Another')];
   const { key, cert } = await authority.issue({ host: 'shop.example', validForDays: 30 });
-  const server = createServer({ key, cert }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const options = { port, host: '127.0.0.1', servername: 'shop.example', ca: other.cert };
+  await using server = await tlsServer({ key, cert });
+  const options = {
+    port: server.port,
+    host: '127.0.0.1',
+    servername: 'shop.example',
+    ca: other.cert,
+  };
   const verdict = await verdictOf(connectVerified(options));
   assert.equal(verdict?.code, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE');
-  server.close();
-  await once(server, 'close');
 });

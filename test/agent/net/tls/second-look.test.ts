@@ -112,9 +112,7 @@ for (const [name, options, said] of choosy) {
   test(`a server that takes ${name} says what it did not get`, async () => {
     const pair = await (
       await makeAuthority()
-    ).issue({
-      ...{ host: 'localhost', validForDays: 9, keyKind: 'rsa' as const },
-    });
+    ).issue({ ...{ host: 'localhost', validForDays: 9, keyKind: 'rsa' as const } });
     await using server = await tlsServer({ ...pair, ...options });
     for (const [type, message] of Object.entries(said)) {
       const { failure } = await by[type as keyof typeof by](server.port);

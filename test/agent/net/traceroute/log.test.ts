@@ -144,10 +144,7 @@ test('the sentence says where it ends, and that it goes in a circle', () => {
       sentence:
         /^The target did not answer. The last to answer was 10.0.1.1 at hop 2 \(administratively prohibited\)\.$/,
     },
-    {
-      answers: ['1 9 10.0.0.1 11 0', '2 9 10.0.0.1 11 0'],
-      sentence: /^The target did not answer/,
-    },
+    { answers: ['1 9 10.0.0.1 11 0', '2 9 10.0.0.1 11 0'], sentence: /^The target did not answer/ },
     {
       answers: [1, 2, 3].map((hop) => `${hop} 9 10.0.0.${hop % 2} 11 0`),
       sentence: /in a circle: 10.0.0.1 is met at hop 1 and again at hop 3/,

@@ -95,10 +95,7 @@ test('a silent hop is waited for as long as those behind it let expect, but befo
 });
 
 test('silence is waited for 3.3 s, and later rounds go five hops beyond the last answer', () => {
-  const { sent, endedAt } = timeline({
-    maxHops: 30,
-    answers: (hop) => (hop <= 2 ? 5 : undefined),
-  });
+  const { sent, endedAt } = timeline({ maxHops: 30, answers: (hop) => (hop <= 2 ? 5 : undefined) });
   const rounds = [0, 400, 800].map((from) => sent.filter(([at]) => at >= from && at < from + 400));
   assert.deepEqual(
     rounds.map(({ length }) => length),

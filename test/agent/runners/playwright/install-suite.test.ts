@@ -203,10 +203,7 @@ test('what was installed is used again, until anything that decides it changes',
       world,
       { ...files, ...change },
       { ...passes, ...fields },
-      {
-        scripting,
-        ...(run_ === undefined ? {} : { run: run_ }),
-      },
+      { scripting, ...(run_ === undefined ? {} : { run: run_ }) },
     );
     assert.equal(other.isCacheHit, false, what);
   }
@@ -242,9 +239,7 @@ test('a damaged entry of the cache is thrown away and the suite installed anew',
     world,
     files,
     { ...passes, installCommand: 'npm ci --foreground-scripts' },
-    {
-      scripting: { cacheFolder, cacheMaxBytes: size + 1_024 },
-    },
+    { scripting: { cacheFolder, cacheMaxBytes: size + 1_024 } },
   );
   assert.equal(small.seen.failure, null);
   assert.equal((await readdir(cacheFolder)).includes(old), false, 'the oldest makes room');

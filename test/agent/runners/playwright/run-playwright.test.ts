@@ -1,8 +1,6 @@
 // Own process: it starts browsers.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { createRequire } from 'node:module';
 import test from 'node:test';
@@ -13,6 +11,7 @@ import { processesWith } from '../../../../agent/runners/playwright/processes-of
 import { runPlaywright } from '../../../../agent/runners/playwright/run-playwright.ts';
 import { proxyServer } from '../../../support/proxy-server.ts';
 import { browserOfMachine, openSuiteWorld, suiteOf } from '../../../support/suite-context.ts';
+import { httpServer } from '../../../support/servers.ts';
 
 const installedPlaywright = dirname(
   createRequire(import.meta.url).resolve('@playwright/test/package.json'),
@@ -27,20 +26,11 @@ const installCommand = [
 
 const manifest = JSON.stringify({ name: 'suite', private: true });
 
-async function shop() {
-  const server = createServer((_request, response) => {
+const shop = () =>
+  httpServer((_request, response) => {
     response.setHeader('content-type', 'text/html');
     response.end('<title>shop</title><h1>shop</h1>');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
 
 function namesInZip(file: string): Promise<string[]> {
   return new Promise((resolve, reject) => {

@@ -37,9 +37,7 @@ const tarOf = (entries: Entry[]): Buffer => Buffer.concat([...entries.flatMap(bl
 /** Unpacks beside a folder that nothing may change, and looks at what is there afterwards. */
 async function attempt(bytes: Buffer, limits: BundleLimits = bundleLimits) {
   const root = await mkdtemp(join(tmpdir(), 'unpack-'));
-  await using _clean = {
-    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
-  };
+  await using _clean = { [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) };
   const folder = join(root, 'in', 'project');
   await mkdir(folder, { recursive: true });
   await writeFile(join(root, 'bundle.tgz'), bytes);
