@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { constants } from 'node:os';
 import { after, before, suite, test } from 'node:test';
 import { systemClock, type Clock } from '@monitor/shared/clock.ts';
@@ -21,7 +20,14 @@ import { packetBlock } from '../../../support/packet-blocks.ts';
 import { readPcap, type ReadPacket } from '../../../support/pcap-reader.ts';
 import { Program } from '../../../../proof/program.ts';
 import { scaledClock } from '../../../support/scaled-clock.ts';
-import { httpServer, rawServer, tcpServer, tlsServer } from '../../../support/servers.ts';
+import {
+  httpServer,
+  rawServer,
+  tcpServer,
+  tlsServer,
+  listening,
+} from '../../../support/servers.ts';
+import { TestClock } from '../../../support/test-clock.ts';
 
 const opened = openPacketCapture({ bufferMb: 4 });
 const problem = opened.problem ?? false;
@@ -82,16 +88,10 @@ suite('packets of a failing connection', { skip: problem }, () => {
   });
 
   test('a connection over IPv6 is seen as well', async () => {
-    const server = createServer((socket) => socket.destroy()).listen(0, '::1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const seen = await visit(
-      `http://[::1]:${port}/`,
-      { capture },
-      { request: { ipFamily: 'IPv6' } },
-    );
-    server.close();
-    const [first] = packetsOf(seen, port);
+    const closing = createServer((socket) => socket.destroy());
+    await using server = await listening(closing, 'http', '::1');
+    const seen = await visit(`${server.url}/`, { capture }, { request: { ipFamily: 'IPv6' } });
+    const [first] = packetsOf(seen, server.port);
     assert.match(first?.from ?? '', /^::1 \d+$/);
   });
 
@@ -365,58 +365,39 @@ function captureOfTest(clock: Clock) {
 }
 
 suite('calls of the kernel', () => {
-  function clockOfTest() {
-    let now = 0;
-    const timers: { due: number; callback: () => void }[] = [];
-    const clock: Clock = {
-      now: () => 1_000_000 + now,
-      monotonic: () => now,
-      after(ms, callback) {
-        const timer = { due: now + ms, callback };
-        timers.push(timer);
-        return () => void timers.splice(timers.indexOf(timer), 1);
-      },
-    };
-    const pass = (ms: number): void => {
-      now += ms;
-      for (const timer of timers.filter(({ due }) => due <= now)) {
-        timers.splice(timers.indexOf(timer), 1);
-        timer.callback();
-      }
-    };
-    return { clock, timers, pass };
-  }
-
   test('are waited for while blocks come slowly; of many at a time blocks are fetched by a timer', async () => {
-    const { clock, timers, pass } = clockOfTest();
+    const clock = new TestClock(1_000_000);
     const { capture, memory, call, watching } = captureOfTest(clock);
     let next = 0;
     const close = (): void => {
       memory().writeUInt32LE(1, (next++ % 32) * 65_536 + 8);
     };
     for (let slow = 0; slow < 3; slow += 1) {
-      pass(1_000);
+      clock.advance(1_000);
       close();
       await call();
-      assert.deepEqual([watching.size, timers.length], [1, 0]);
+      assert.deepEqual([watching.size, clock.pending], [1, 0]);
     }
-    pass(20);
+    clock.advance(20);
     close();
     await call();
     // A quarter of 32 blocks, at one in 20 ms.
-    assert.deepEqual([watching.size, timers.map(({ due }) => due - clock.monotonic())], [0, [160]]);
-    close();
-    close();
-    pass(160);
-    assert.deepEqual([watching.size, timers.map(({ due }) => due - clock.monotonic())], [0, [250]]);
-    pass(250);
-    assert.deepEqual([watching.size, timers.length], [1, 0]);
+    for (const [pauseMs, blocks, then] of [
+      [160, 2, [0, 1]],
+      [250, 0, [1, 0]],
+    ] as const) {
+      for (let block = 0; block < blocks; block += 1) close();
+      clock.advance(pauseMs - 1);
+      assert.deepEqual([watching.size, clock.pending], [0, 1], `before ${pauseMs} ms`);
+      clock.advance(1);
+      assert.deepEqual([watching.size, clock.pending], then, `after ${pauseMs} ms`);
+    }
     capture[Symbol.dispose]();
     assert.equal(watching.size, 0);
   });
 
   test('without a reason are a fault of the ring after a hundred', async () => {
-    const { clock, timers } = clockOfTest();
+    const clock = new TestClock(1_000_000);
     const { capture, call, watching } = captureOfTest(clock);
     const faults: string[] = [];
     capture.onFailure(({ message }) => faults.push(message));
@@ -424,9 +405,9 @@ suite('calls of the kernel', () => {
     assert.deepEqual(faults, [
       'the ring that keeps packets broke (it calls without a reason); it is opened again in 1 s',
     ]);
-    assert.deepEqual([watching.size, timers.length], [0, 1]);
+    assert.deepEqual([watching.size, clock.pending], [0, 1]);
     capture[Symbol.dispose]();
-    assert.equal(timers.length, 0);
+    assert.equal(clock.pending, 0);
   });
 });
 

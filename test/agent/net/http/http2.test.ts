@@ -1,10 +1,8 @@
 /** Requests over HTTP/2: answers and failures are those of HTTP/1.1, with the same phases. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:https';
 import { createServer as createTlsServer } from 'node:tls';
 import { createSecureServer, type ServerHttp2Stream, type IncomingHttpHeaders } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
 import test, { before, suite } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { http2CodeName } from '../../../../agent/net/http2-codes.ts';
@@ -12,6 +10,7 @@ import { runApi } from '../../../../agent/runners/api.ts';
 import { runUrl } from '../../../../agent/runners/url.ts';
 import { selfSigned, type KeyAndCertificate } from '../../../support/certificates.ts';
 import { definitionOf, runnerContext } from '../../../support/runner-context.ts';
+import { listening } from '../../../support/servers.ts';
 
 let own: KeyAndCertificate;
 before(async () => {
@@ -34,19 +33,8 @@ async function http2Server(answer: Answer | keyof typeof others) {
   });
   server.on('sessionError', () => undefined);
   server.on('tlsClientError', () => undefined);
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `https://localhost:${port}/a?b=c`,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  const opened = await listening(server);
+  return { ...opened, url: `https://localhost:${opened.port}/a?b=c` };
 }
 
 async function ask(answer: Row['answer'], request: object = {}, timeoutMs = 20_000) {

@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict';
 import { SO_TIMESTAMPNS } from '../../../../agent/native/error-queue.ts';
 import { AF_INET, NativeSocket, SOCK_DGRAM, SOL_SOCKET } from '../../../../agent/native/sockets.ts';
-import { createServer, type AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { constants } from 'node:os';
 import { test } from 'node:test';
 import { tracerouteReport, type TracerouteReport } from '@monitor/shared/contract/check-result.ts';
@@ -17,6 +15,7 @@ import {
 import { faultyLibc, realLibc } from '../../../support/faulty-libc.ts';
 import { freePort } from '../../../../proof/program.ts';
 import { TestClock } from '../../../support/test-clock.ts';
+import { tcpServer } from '../../../support/servers.ts';
 
 const never = new AbortController().signal;
 const here = { address: '127.0.0.1', family: 'IPv4' } as const;
@@ -45,30 +44,21 @@ async function openedBefore(fail: Fail) {
 const silence: Fail = (call, _before, given) =>
   call === 'sendto' ? (given[1] as Buffer).length : null;
 
-async function listening(): Promise<{ port: number } & Disposable> {
-  const server = createServer((socket) => socket.on('error', () => undefined).end());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { port, [Symbol.dispose]: () => server.close() };
-}
-
 test('a port of this machine is one hop away, whether it is open or not', async () => {
   await using traceroute = await opened();
-  using server = await listening();
+  await using server = await tcpServer((socket) => socket.end());
   const closed = await freePort();
   const traces = await Promise.all(
     [server.port, closed, null].map((port) =>
       traceroute.trace({ ...here, port }, { timeoutMs: 5_000, signal: never }),
     ),
   );
-  for (const [index, [method, note]] of (
-    [
-      ['tcp', null],
-      ['tcp', 'connection refused'],
-      ['udp', null],
-    ] as const
-  ).entries()) {
+  const ends = [
+    ['tcp', null],
+    ['tcp', 'connection refused'],
+    ['udp', null],
+  ] as const;
+  for (const [index, [method, note]] of ends.entries()) {
     const report = tracerouteReport.parse(traces[index]);
     assert.deepEqual([report.method, report.isReached, report.hops.length], [method, true, 1]);
     const [hop] = report.hops;
@@ -163,20 +153,13 @@ test('what was sent before no more could be is reported', async () => {
 });
 
 test('whatever call fails whenever, a trace is a report or an agent error, and leaves no socket', async () => {
-  using server = await listening();
+  await using server = await tcpServer((socket) => socket.end());
   const targets: TracedTarget[] = [udp, { ...here, port: server.port }];
   targets.push({ ...here, port: await freePort() });
   const calls = [
     ...(['socket', 'setsockopt', 'getsockopt', 'connect', 'sendto', 'recvmsg'] as const),
-    ...([
-      'getsockname',
-      'getpeername',
-      'epoll_ctl',
-      'epoll_wait',
-      'clock_gettime',
-      'close',
-      'ioctl',
-    ] as const),
+    ...(['getsockname', 'getpeername', 'epoll_ctl', 'epoll_wait'] as const),
+    ...(['clock_gettime', 'close', 'ioctl'] as const),
   ];
   const results = [-constants.errno.EMFILE, -constants.errno.EBADF, 0];
   const cases = calls.flatMap((call) =>
@@ -237,15 +220,14 @@ test('where it cannot work it says why and what would help', async () => {
     return 'problem' in result ? result.problem : null;
   };
   const { ENOPROTOOPT, EAGAIN, EPERM, EADDRNOTAVAIL } = constants.errno;
-  assert.match(
-    (await problemOf((call) => (call === 'setsockopt' ? -ENOPROTOOPT : null))) ?? '',
-    /setsockopt: ENOPROTOOPT.*outside of it, or set TRACEROUTE=off/,
-  );
-  assert.match(
-    (await problemOf((call) => (call === 'recvmsg' ? -EAGAIN : null))) ?? '',
-    /recvmsg: ENOMSG/,
-  );
-  assert.match((await problemOf((call) => (call === 'socket' ? -EPERM : null))) ?? '', /EPERM/);
+  for (const [failing, error, words] of [
+    ['setsockopt', ENOPROTOOPT, /setsockopt: ENOPROTOOPT.*outside of it, or set TRACEROUTE=off/],
+    ['recvmsg', EAGAIN, /recvmsg: ENOMSG/],
+    ['socket', EPERM, /EPERM/],
+  ] as const) {
+    const problem = await problemOf((call) => (call === failing ? -error : null));
+    assert.match(problem ?? '', words);
+  }
   // Without a loopback interface there is nothing to find out.
   assert.equal(await problemOf((call) => (call === 'bind' ? -EADDRNOTAVAIL : null)), null);
   const onMac = await openTraceroute(loadLibc('darwin', 'arm64'));
