@@ -1,6 +1,6 @@
 // Own process: it starts browsers.
 import assert from 'node:assert/strict';
-import { createPrivateKey, randomUUID } from 'node:crypto';
+import { createPrivateKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,30 +14,19 @@ import { FakeControlPlane } from '../support/fake-control-plane.ts';
 import { findBytes } from '../support/find-bytes.ts';
 import { silent } from '../support/in-process.ts';
 import { mutualServer } from '../support/mutual-server.ts';
-import { withoutCode } from '../support/plain.ts';
 import { plainNetwork } from '../support/plain-network.ts';
 import { definitionOf } from '../support/runner-context.ts';
 import { temporaryFolder } from '../support/system.ts';
+import { assignedCheck } from '../support/plain.ts';
 
 const passphrase = 'Correct-Horse-Battery-7';
 
 function check(type: 'URL' | 'BROWSER', fields: Partial<AssignedCheck>): AssignedCheck {
-  return {
-    id: randomUUID(),
-    revision: 1,
-    type,
-    name: 'a',
-    frequency: 0,
-    frequencyOffset: 30,
-    runParallel: false,
-    locations: ['test-place'],
-    scheduleFrom: 0,
-    retryStrategy: null,
+  return assignedCheck({
+    ...{ type, frequency: 0, frequencyOffset: 30, locations: ['test-place'] },
     definition: definitionOf('URL', { url: 'https://localhost:1' }),
-    proxyUrl: null,
-    ...withoutCode,
     ...fields,
-  };
+  });
 }
 
 test('keys and passphrases are in no file, variable or argument while they are in use', async () => {

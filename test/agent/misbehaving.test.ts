@@ -10,33 +10,21 @@ import { systemClock } from '@monitor/shared/clock.ts';
 import { protocolVersion, type AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import { createKeyFile } from '@monitor/shared/encryption/encryption.ts';
 import { readRecipients } from '../../agent/encryption/recipients.ts';
-import { Outbox } from '../../agent/worker/outbox.ts';
 import { FakeControlPlane, refusalBy } from '../support/fake-control-plane.ts';
-import { openAgent, silent } from '../support/in-process.ts';
+import { openAgent } from '../support/in-process.ts';
 import { definitionOf } from '../support/runner-context.ts';
 import { scaledClock } from '../support/scaled-clock.ts';
 import { httpServer } from '../support/servers.ts';
 import { temporaryFolder } from '../support/system.ts';
-import { withoutCode } from '../support/plain.ts';
+import { assignedCheck } from '../support/plain.ts';
 
 /** A check whose latest slot is due as soon as it is assigned. */
 function check(url: string, fields: Partial<AssignedCheck> = {}): AssignedCheck {
-  return {
-    id: randomUUID(),
-    revision: 1,
-    type: 'URL',
-    name: 'a',
-    frequency: 0,
-    frequencyOffset: 30,
-    runParallel: false,
-    locations: ['test-place'],
-    scheduleFrom: 0,
-    retryStrategy: null,
+  return assignedCheck({
+    ...{ frequency: 0, frequencyOffset: 30, locations: ['test-place'] },
     definition: definitionOf('URL', { url }),
-    proxyUrl: null,
-    ...withoutCode,
     ...fields,
-  };
+  });
 }
 
 async function setUp() {
@@ -46,7 +34,6 @@ async function setUp() {
   const agent = await openAgent(folder.path, fake.url, fake.key, systemClock);
   await agent.ready;
   return {
-    folder,
     target,
     fake,
     agent,
@@ -135,45 +122,6 @@ test('an agent that was asked for readable results and lost its memory goes on t
     assert.deepEqual(readRecipients(folder.path)?.recipients, expected);
     if (resultKeys?.length === 0) rmSync(join(folder.path, 'recipients.json'));
   }
-});
-
-test('a result that is refused is set aside, and the others flow on', async () => {
-  await using world = await setUp();
-  const { fake, target, agent, folder } = world;
-  fake.refuse = (item) =>
-    item.kind === 'result' && item.name === 'poison' ? 'not this one' : null;
-  fake.assign(
-    check(target.url),
-    check(target.url, { name: 'poison' }),
-    check(target.url),
-    check(target.url),
-  );
-  await fake.until(
-    'the others',
-    () => fake.results.size >= 3 && fake.outcomes.length > fake.results.size,
-  );
-  assert.equal(await agent.drain(), 0);
-  await agent[Symbol.asyncDispose]();
-  const outbox = new Outbox({
-    directory: folder.path,
-    maxBytes: 1e9,
-    maxAgeMs: 1e9,
-    clock: systemClock,
-    logger: silent,
-  });
-  const reasons = new Set(outbox.deadLetters().map(({ reason }) => reason));
-  assert.deepEqual([...reasons], ['not this one']);
-  await outbox[Symbol.asyncDispose]();
-});
-
-test('a batch that is refused whole is halved until what offends stands alone', async () => {
-  await using world = await setUp();
-  const { fake, target } = world;
-  fake.misbehave('submitResults', { kind: 'status', status: 413 });
-  fake.assign(...Array.from({ length: 8 }, () => check(target.url)));
-  await fake.until('the halving', () => (fake.misbehaved.get('submitResults') ?? 0) >= 4);
-  fake.misbehave('submitResults', null);
-  await fake.until('the rest', () => fake.results.size >= 7);
 });
 
 test('a check of a type from the future is answered with an error result', async () => {

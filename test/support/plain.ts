@@ -1,4 +1,5 @@
 /** What results and assignments of plain monitors leave empty. */
+import { randomUUID } from 'node:crypto';
 import type { AssignedCheck, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { noDetails } from '@monitor/shared/contract/check-result.ts';
 import { createGateway } from '../../agent/net/gateway/gateway.ts';
@@ -17,6 +18,16 @@ export const withoutCode = {
   pauses: [],
   certificateTarget: null,
 } satisfies Partial<AssignedCheck>;
+
+/** A check of a URL every minute as it is assigned to an agent, but for these fields. */
+export function assignedCheck(fields: Partial<AssignedCheck> = {}): AssignedCheck {
+  return {
+    ...{ id: randomUUID(), revision: 1, type: 'URL', name: 'a', frequency: 1, frequencyOffset: 1 },
+    ...{ runParallel: false, locations: ['here'], scheduleFrom: 0, retryStrategy: null },
+    ...{ definition: {}, proxyUrl: null, ...withoutCode },
+    ...fields,
+  };
+}
 
 export const withoutDetails = {
   isCancelled: false,

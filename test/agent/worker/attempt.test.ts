@@ -26,7 +26,7 @@ import { resultOf } from '../../support/fake-agent.ts';
 import { grpcServer } from '../../support/grpc-server.ts';
 import { tries } from '../../support/random.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
-import { withoutCode } from '../../support/plain.ts';
+import { assignedCheck } from '../../support/plain.ts';
 
 const seen: Observation = {
   startedAt: 1,
@@ -55,22 +55,9 @@ function attempt(
 ) {
   const entry = { load: () => Promise.resolve(runner), pool: 'light' as const, timeoutMs: 1_000 };
   const runners: RunnerRegistry = { [type]: entry };
-  const check: AssignedCheck = {
-    id: '6d1c2a34-58a4-4f0e-9b9e-2f1f6f1f0a01',
-    revision: 1,
-    type,
-    name: 'a',
-    frequency: 1,
-    frequencyOffset: 1,
-    runParallel: false,
-    locations: ['here'],
-    scheduleFrom: 0,
-    retryStrategy: null,
-    definition: definition as Record<string, unknown>,
-    proxyUrl,
-    ...withoutCode,
-    environment,
-  };
+  const check = assignedCheck({
+    ...{ type, proxyUrl, environment, definition: definition as Record<string, unknown> },
+  });
   const tools = {
     clock: systemClock,
     runners: { ...runners },

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import test from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -10,9 +9,9 @@ import type {
 } from '../../../agent/net/read-certificate.ts';
 import { CertificateWatch } from '../../../agent/worker/certificate-watch.ts';
 import { Outbox, type OutboxEntry, type SeenCertificate } from '../../../agent/worker/outbox.ts';
-import { withoutCode } from '../../support/plain.ts';
 import { temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { assignedCheck } from '../../support/plain.ts';
 
 const start = Date.parse('2026-11-21T08:00:00Z');
 const minute = 60_000;
@@ -20,14 +19,8 @@ const hour = 3_600_000;
 const logger = pino({ level: 'silent' });
 
 function check(host: string | null, fields: Partial<AssignedCheck> = {}): AssignedCheck {
-  return {
-    ...withoutCode,
-    ...{ id: randomUUID(), revision: 1, type: 'URL', name: 'c', frequency: 1, frequencyOffset: 1 },
-    ...{ runParallel: false, locations: ['here'], scheduleFrom: 0, retryStrategy: null },
-    ...{ definition: {}, proxyUrl: null },
-    certificateTarget: host === null ? null : { host, port: 443, servername: host },
-    ...fields,
-  };
+  const certificateTarget = host === null ? null : { host, port: 443, servername: host };
+  return assignedCheck({ certificateTarget, ...fields });
 }
 
 const reading: CertificateReading = {

@@ -4,23 +4,21 @@ import { outcomeWithoutAttempt } from '../../../agent/worker/attempt.ts';
 import { concludeAttempt, type EndedAttempt } from '../../../agent/worker/conclude-attempt.ts';
 import type { Run } from '../../../agent/worker/run.ts';
 import { definitionOf } from '../../support/runner-context.ts';
-import { withoutCode } from '../../support/plain.ts';
+import { assignedCheck } from '../../support/plain.ts';
 
 const start = Date.UTC(2026, 0, 1);
 
 function failedRun(check: Partial<Run['check']> = {}, fields: Partial<Run> = {}): Run {
   return {
-    check: {
-      ...{ id: 'check', revision: 3, type: 'URL', name: 'a', frequency: 1, frequencyOffset: 1 },
-      ...{ runParallel: false, locations: ['here', 'there'], scheduleFrom: 0, proxyUrl: null },
-      ...withoutCode,
+    check: assignedCheck({
+      locations: ['here', 'there'],
       retryStrategy: {
         ...{ type: 'LINEAR', baseBackoffSeconds: 10, maxRetries: 2, maxDurationSeconds: 600 },
         ...{ sameRegion: true, onlyOn: [] },
       },
       definition: definitionOf('URL', { url: 'http://a.example' }),
       ...check,
-    },
+    }),
     ...{ runId: 'run', slotLocation: 'here', runLocation: 'here', scheduledFor: start },
     ...{ jobId: null, attempt: 1, sequenceStartedAt: null, epoch: 7, source: null },
     environmentUrl: null,

@@ -21,7 +21,7 @@ import { Secret } from '../../../agent/secret.ts';
 import { RunIds } from '../../../agent/worker/run-ids.ts';
 import { Cipher } from '../../../agent/worker/cipher.ts';
 import { temporaryFolder } from '../../support/system.ts';
-import { withoutCode } from '../../support/plain.ts';
+import { assignedCheck } from '../../support/plain.ts';
 
 const logger = pino({ level: 'silent' });
 const seen: Observation = {
@@ -81,13 +81,9 @@ function jobOf(fields: Partial<Job['check']> = {}): Job {
     ...{ id: randomUUID(), runId: randomUUID(), source: 'CLI_TEST_SESSION', scheduledFor: null },
     ...{ slotLocation: 'here', attempt: 1, sequenceStartedAt: null, notBefore: 0, leaseUntil: 0 },
     environmentUrl: null,
-    check: {
-      ...{ id: randomUUID(), revision: 1, type: 'URL', name: 'a', frequency: 1 },
-      ...{ frequencyOffset: 1, runParallel: false, locations: ['here'], scheduleFrom: 0 },
-      ...{ retryStrategy: null, proxyUrl: null, ...withoutCode },
-      definition: definitionOf('URL', { url: 'http://a.example' }),
-      ...fields,
-    },
+    check: assignedCheck({
+      ...{ definition: definitionOf('URL', { url: 'http://a.example' }), ...fields },
+    }),
   };
 }
 

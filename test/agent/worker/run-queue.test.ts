@@ -3,19 +3,14 @@ import test from 'node:test';
 import { RunQueue, type Turn } from '../../../agent/worker/run-queue.ts';
 import type { Run } from '../../../agent/worker/run.ts';
 import { definitionOf } from '../../support/runner-context.ts';
-import { withoutCode } from '../../support/plain.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { assignedCheck } from '../../support/plain.ts';
 
 const start = Date.UTC(2026, 0, 1);
 
 function runNamed(runId: string, sequenceStartedAt: number | null = null): Run {
   return {
-    check: {
-      ...{ id: `check of ${runId}`, revision: 1, type: 'URL', name: 'a', frequency: 1 },
-      ...{ frequencyOffset: 1, runParallel: false, locations: ['here'], scheduleFrom: 0 },
-      ...{ retryStrategy: null, proxyUrl: null, ...withoutCode },
-      definition: definitionOf('URL', { url: 'http://a.example' }),
-    },
+    check: assignedCheck({ definition: definitionOf('URL', { url: 'http://a.example' }) }),
     ...{ runId, slotLocation: 'here', runLocation: 'here', scheduledFor: null, jobId: null },
     ...{ attempt: 1, sequenceStartedAt, epoch: 1, source: null, environmentUrl: null },
   };

@@ -9,7 +9,6 @@ import { runners } from '../../../agent/runners/index.ts';
 import { makeAttempt, type AttemptOutcome } from '../../../agent/worker/attempt.ts';
 import { ProcessTime } from '../../../agent/worker/process-time.ts';
 import { plainNetwork } from '../../support/plain-network.ts';
-import { withoutCode } from '../../support/plain.ts';
 import { isLong } from '../../support/random.ts';
 import { runnerContext } from '../../support/runner-context.ts';
 import {
@@ -18,6 +17,7 @@ import {
   type ScriptWorld,
 } from '../../support/script-context.ts';
 import { openSlowTargets } from '../../support/slow-targets.ts';
+import { assignedCheck } from '../../support/plain.ts';
 
 const runs = isLong ? 100 : 3;
 const busy = (isLong ? 2 : 1) * availableParallelism();
@@ -80,12 +80,7 @@ function ask({ type, body }: Subject, tookMs: number, limitMs: number): Promise<
   const script = `import { test, expect } from '@playwright/test';\n${body(url, tookMs, limitMs)}`;
   return makeAttempt(
     {
-      check: {
-        ...{ id: '6d1c2a34-58a4-4f0e-9b9e-2f1f6f1f0a01', revision: 1, type, name: 'slow' },
-        ...{ frequency: 1, frequencyOffset: 1, runParallel: false, locations: ['here'] },
-        ...{ scheduleFrom: 0, retryStrategy: null, proxyUrl: null, ...withoutCode },
-        definition: definitionOfScript(script),
-      },
+      check: assignedCheck({ type, definition: definitionOfScript(script) }),
       ...{ run: runnerContext().run, environmentUrl: null, latestStart: Infinity },
     },
     {

@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import test, { after, before } from 'node:test';
 import { systemClock } from '@monitor/shared/clock.ts';
-import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { AgentType } from '@monitor/shared/contract/checks/index.ts';
 import { limitCpu } from '../../../proof/limit-cpu.ts';
 import { openNetwork } from '../../../agent/network.ts';
@@ -12,11 +11,11 @@ import type { NetworkAccess } from '../../../agent/net/network-access.ts';
 import { runners } from '../../../agent/runners/index.ts';
 import { makeAttempt, type AttemptOutcome } from '../../../agent/worker/attempt.ts';
 import { ProcessTime } from '../../../agent/worker/process-time.ts';
-import { withoutCode } from '../../support/plain.ts';
 import { isLong, tries } from '../../support/random.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { slowEchoTransport } from '../../support/slow-echo.ts';
 import { openSlowTargets, tookMs } from '../../support/slow-targets.ts';
+import { assignedCheck } from '../../support/plain.ts';
 
 const count = tries(500);
 const atOnce = 10;
@@ -119,15 +118,9 @@ const subjects: Record<string, Subject> = {
 };
 
 function ask({ type, request }: Subject, kind: Kind, limitMs: number): Promise<AttemptOutcome> {
-  const check: AssignedCheck = {
-    ...{ id: '6d1c2a34-58a4-4f0e-9b9e-2f1f6f1f0a01', revision: 1, type, name: kind },
-    ...{ frequency: 1, frequencyOffset: 1, runParallel: false, locations: ['here'] },
-    ...{ scheduleFrom: 0, retryStrategy: null, proxyUrl: null, ...withoutCode },
-    definition: {
-      ...definitionOf(type, request(kind, limitMs)),
-      ...{ degradedResponseTime: limitMs, maxResponseTime: limitMs },
-    },
-  };
+  const limits = { degradedResponseTime: limitMs, maxResponseTime: limitMs };
+  const definition = { ...definitionOf(type, request(kind, limitMs)), ...limits };
+  const check = assignedCheck({ type, definition });
   return makeAttempt(
     { check, run: runnerContext().run, environmentUrl: null, latestStart: Infinity },
     {

@@ -16,9 +16,24 @@ import { scaledClock } from '../../support/scaled-clock.ts';
 import { httpServer } from '../../support/servers.ts';
 import { eventually, temporaryFolder } from '../../support/system.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import type { IncomingMessage } from 'node:http';
 
 const logger = pino({ level: 'silent' });
 const checkId = '7c8a0f3e-58c9-4b44-9a2c-2d0e1f3a4b5c';
+
+const clientOf = (baseUrl: string, dispatcher: ReturnType<typeof createDispatcher>) =>
+  new ControlPlaneClient({
+    ...{ baseUrl, apiKey: { reveal: () => 'pl_key' }, dispatcher, agentId: checkId, version: '1' },
+  });
+const outboxIn = (directory: string, clock: Clock): Outbox =>
+  new Outbox({ directory, maxBytes: 1e9, maxAgeMs: 1e12, clock, logger });
+
+async function itemsOf(request: IncomingMessage): Promise<ResultSubmission[]> {
+  const body = await buffer(request);
+  const isZipped = request.headers['content-encoding'] === 'br';
+  const text = (isZipped ? brotliDecompressSync(body) : body).toString();
+  return (JSON.parse(text) as { items: ResultSubmission[] }).items;
+}
 
 interface Refusal {
   status: number;
@@ -50,14 +65,9 @@ async function submitted(refusal: Refusal, refusals: number) {
     response.end(JSON.stringify(isRefused ? refused : taken));
   });
   const result = resultOf(checkId);
-  await using outbox = new Outbox({
-    ...{ directory: folder.path, maxBytes: 1e9, maxAgeMs: 1e12, clock, logger },
-  });
+  await using outbox = outboxIn(folder.path, clock);
   const dispatcher = createDispatcher({});
-  const apiKey = { reveal: () => 'pl_key' };
-  const client = new ControlPlaneClient({
-    ...{ baseUrl: server.url, apiKey, dispatcher, agentId: checkId, version: '1' },
-  });
+  const client = clientOf(server.url, dispatcher);
   const metrics = createMetrics(new Registry(), '1');
   const counting: Clock = {
     now: () => clock.now(),
@@ -126,7 +136,7 @@ const invalidPayload = ownRefusal(400, { code: 'VALIDATION', source: 'payload' }
 const tooLarge = ownRefusal(413, { code: 'PAYLOAD_TOO_LARGE' });
 
 type Answer = ReturnType<typeof page>;
-type Refuses = (names: readonly string[], calls: number) => Answer | null;
+type Refuses = (names: readonly string[], calls: number) => Answer | 'all but one' | null;
 
 const always =
   (answer: Answer): Refuses =>
@@ -150,6 +160,7 @@ const answers: [name: string, refuses: Refuses, setAside: string[]][] = [
   ['a page with 403 for one of them, for a while', bad(page(403), 30), []],
   ['the control plane refuses one of them', bad(invalidPayload), ['bad']],
   ['the control plane finds one of them too large', bad(tooLarge), ['bad']],
+  ['the control plane takes all but one of them', () => 'all but one', ['bad']],
 ];
 
 /** An outbox with ten results and its loop, behind what answers so. */
@@ -157,9 +168,7 @@ async function tenResults(refuses: Refuses) {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(temporaryFolder());
   const clock = scaledClock(20_000);
-  const outbox = stack.use(
-    new Outbox({ ...{ directory: folder.path, maxBytes: 1e9, maxAgeMs: 1e12, clock, logger } }),
-  );
+  const outbox = stack.use(outboxIn(folder.path, clock));
   const names = ['1', '2', '3', '4', 'bad', '6', '7', '8', '9', '10'];
   for (const [at, each] of names.entries()) {
     void outbox.put({ submission: resultOf(checkId, { name: each, scheduledFor: at }) });
@@ -168,27 +177,27 @@ async function tenResults(refuses: Refuses) {
   const seen = { calls: 0, delivered: [] as string[] };
   const server = stack.use(
     await httpServer((request, response) => {
-      void buffer(request).then((body) => {
-        const isZipped = request.headers['content-encoding'] === 'br';
-        const text = (isZipped ? brotliDecompressSync(body) : body).toString();
-        const { items } = JSON.parse(text) as { items: ResultSubmission[] };
+      void itemsOf(request).then((items) => {
         const given = items.map((item) => item.name);
         seen.calls += 1;
-        const refusal = refuses(given, seen.calls);
-        if (refusal === null) seen.delivered.push(...given);
-        const taken = { items: items.map(({ id }) => ({ id, outcome: 'accepted' })) };
+        const answer = refuses(given, seen.calls);
+        const isRefused = (name: string) => name === 'bad' && answer === 'all but one';
+        const refusal = answer === 'all but one' ? null : answer;
+        if (refusal === null) seen.delivered.push(...given.filter((name) => !isRefused(name)));
+        const outcomes = items.map(({ id, name }) =>
+          isRefused(name)
+            ? { id, outcome: 'refused', reason: 'not this one' }
+            : { id, outcome: 'accepted' },
+        );
         const { status, headers } = refusal ?? { status: 200, headers: {} };
         response.writeHead(status, { 'content-type': 'application/json', ...headers });
-        response.end(refusal?.text ?? JSON.stringify(taken));
+        response.end(refusal?.text ?? JSON.stringify({ items: outcomes }));
       });
     }),
   );
   const dispatcher = createDispatcher({});
   stack.defer(() => dispatcher.destroy());
-  const client = new ControlPlaneClient({
-    ...{ baseUrl: server.url, apiKey: { reveal: () => 'pl_key' }, dispatcher },
-    ...{ agentId: checkId, version: '1' },
-  });
+  const client = clientOf(server.url, dispatcher);
   const metrics = createMetrics(new Registry(), '1');
   const loopWith = (by: Clock) =>
     new SubmitLoop({ outbox, client, clock: by, random: () => 0.5, logger, metrics });
@@ -248,10 +257,7 @@ test('a page is named by its first words', async () => {
     response.writeHead(413).end(page(413).text);
   });
   const dispatcher = createDispatcher({});
-  const client = new ControlPlaneClient({
-    ...{ baseUrl: server.url, apiKey: { reveal: () => 'pl_key' }, dispatcher },
-    ...{ agentId: checkId, version: '1' },
-  });
+  const client = clientOf(server.url, dispatcher);
   await assert.rejects(client.submit(['{}']), {
     code: 'CONTROL_PLANE_ANSWER',
     message: `${server.url}/v1/agent/results answered 413 with a page: "413 Blocked by gate", not as a control plane does; let the proxy or gateway in between pass it`,
@@ -267,17 +273,12 @@ async function deliver(
 ): Promise<void> {
   using folder = temporaryFolder();
   const clock = scaledClock(50);
-  await using outbox = new Outbox({
-    ...{ directory: folder.path, maxBytes: 1e9, maxAgeMs: 1e12, clock, logger },
-  });
+  await using outbox = outboxIn(folder.path, clock);
   for (const submission of seed) void outbox.put({ submission });
   outbox.commit();
   const ended = Promise.withResolvers<undefined>();
   await using server = await httpServer((request, response) => {
-    void buffer(request).then((body) => {
-      const isZipped = request.headers['content-encoding'] === 'br';
-      const text = (isZipped ? brotliDecompressSync(body) : body).toString();
-      const { items } = JSON.parse(text) as { items: ResultSubmission[] };
+    void itemsOf(request).then((items) => {
       onBatch(
         items.map(({ name, attempt }) => (attempt > 1 ? `${name}#${attempt}` : name)),
         outbox,
@@ -288,10 +289,7 @@ async function deliver(
     });
   });
   const dispatcher = createDispatcher({});
-  const client = new ControlPlaneClient({
-    ...{ baseUrl: server.url, apiKey: { reveal: () => 'pl_key' }, dispatcher },
-    ...{ agentId: checkId, version: '1' },
-  });
+  const client = clientOf(server.url, dispatcher);
   const metrics = createMetrics(new Registry(), '1');
   const loop = new SubmitLoop({ outbox, client, clock, random: () => 0, logger, metrics });
   loop.start();
@@ -355,9 +353,7 @@ test('attempts that wait in the backlog travel directly before the FINAL of thei
 test('a result after a pause is sent soon; while results keep coming, submissions are half a second apart', async () => {
   using folder = temporaryFolder();
   const clock = new TestClock(1_000);
-  await using outbox = new Outbox({
-    ...{ directory: folder.path, maxBytes: 1e9, maxAgeMs: 1e12, clock, logger },
-  });
+  await using outbox = outboxIn(folder.path, clock);
   const sent: { at: number; count: number }[] = [];
   const client = {
     submit: (payloads: readonly string[]) => {
