@@ -26,7 +26,7 @@ export interface WebSite {
 }
 
 /** Serves it until the test ends. */
-export async function webSite(t: { after(close: () => void): unknown }): Promise<WebSite> {
+export async function webSite(t: { after(close: () => unknown): unknown }): Promise<WebSite> {
   const seen = new Map<string, IncomingHttpHeaders>();
   const server = await httpServer((request, response) => {
     const path = request.url ?? '/';
