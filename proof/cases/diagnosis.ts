@@ -134,83 +134,70 @@ async function resolveSlowly(ground: Ground, ms: number): Promise<void> {
 
 const mayLimitCpu = (): boolean => existsSync('/sys/fs/cgroup/cpu/cgroup.procs') && mayMount();
 
+const nothingWrong = /^(overloaded for[^;]*)?$/;
+const unresolved = /no resolver answered|name does not exist/;
+const keyless = /no key arrived: something in between/;
+const json = { 'content-type': 'application/json' };
+const key = ({ settings }: Ground): string => settings['API_KEY'] ?? '';
+const port = async ({ settings }: Ground): Promise<void> =>
+  void (settings['AGENT_HEALTH_PORT'] = String(await freePort()));
+/** Both let it pass. */
+const passes = { log: /checked in/, doctor: null } as const;
+/** A gateway that answers with this gets into the log, doctor and status. */
+const gateway = (said: RegExp, named = said): Pick<Row, 'log' | 'doctor' | 'status'> => ({
+  log: said,
+  doctor: new RegExp(`^control-plane: .*${named.source}`),
+  status: said,
+});
+/** Settings that the agent does not start with, which doctor says as well. */
+const refused = (said: RegExp, step = 'settings'): Pick<Row, 'exits' | 'log' | 'doctor'> => ({
+  ...{ exits: 2, log: said, doctor: new RegExp(`^${step}: .*${said.source}`) },
+});
+
+/** A key as people get it wrong. */
+const wrongKeys: readonly [name: string, from: string, wrong: (key: string) => string, RegExp][] = [
+  ['quotes around the key', '8a', (right) => `"${right}"`, /quotes/],
+  ['the name before the key', '8b', (right) => `API_KEY=${right}`, /its name before it/],
+  ['a key of six characters', '8d', () => 'abc123', /begin with pl_/],
+  ['a key that lost its last character', '8g', (right) => right.slice(0, -1), /has 66 characters/],
+  ['a masked key', '8f', () => 'pl_…05a2', /masked/],
+  ['a key in base64', '8c', (right) => Buffer.from(right).toString('base64'), /is in base64/],
+];
+
+/** A gateway that lets the check-in pass, and this call not. */
+const callsRefused: readonly [name: string, from: string, call: RegExp, number, doctor: RegExp][] =
+  [
+    ['results are too large for a gateway', '3a', /results$/, 413, /^calls: results .*413/],
+    ['results are no good request for a gateway', '3b', /results$/, 400, /^calls: results .*400/],
+    ['a login page for results', '', /results$/, 200, /^calls: results .*200 came.*gateway/],
+    ['a proxy wants a login for files alone', '', /artifacts/, 407, /^calls: files .*407/],
+    ['files are unknown to a gateway', '3d', /artifacts/, 404, /^calls: files .*404/],
+  ];
+
 export const rows: readonly Row[] = [
-  { name: 'nothing', log: /checked in/, doctor: null, status: /^(overloaded for[^;]*)?$/ },
+  { name: 'nothing', ...passes, status: nothingWrong },
+  ...wrongKeys.map(([name, from, wrong, said]) => ({
+    ...{ name, from, ...refused(said) },
+    make: (ground: Ground) => (ground.settings['API_KEY'] = wrong(key(ground))),
+  })),
   {
-    name: 'quotes around the key',
-    from: '8a',
-    make: ({ settings }) => (settings['API_KEY'] = `"${settings['API_KEY']}"`),
-    exits: 2,
-    log: /API_KEY.* quotes/,
-    doctor: /^settings: .*quotes/,
-  },
-  {
-    name: 'the name before the key',
-    from: '8b',
-    make: ({ settings }) => (settings['API_KEY'] = `API_KEY=${settings['API_KEY']}`),
-    exits: 2,
-    log: /its name before it/,
-    doctor: /^settings: .*its name before it/,
-  },
-  {
-    name: 'a key of six characters',
-    from: '8d',
-    make: set({ API_KEY: 'abc123' }),
-    exits: 2,
-    log: /begin with pl_/,
-    doctor: /^settings: .*begin with pl_/,
-  },
-  {
-    name: 'a key that lost its last character',
-    from: '8g',
-    make: ({ settings }) => (settings['API_KEY'] = settings['API_KEY']?.slice(0, -1) ?? ''),
-    exits: 2,
-    log: /has 66 characters/,
-    doctor: /^settings: .*has 66 characters/,
-  },
-  {
-    name: 'a masked key',
-    from: '8f',
-    make: set({ API_KEY: 'pl_…05a2' }),
-    exits: 2,
-    log: /masked key/,
-    doctor: /^settings: .*masked/,
-  },
-  {
-    name: 'a key in base64',
-    from: '8c',
-    make: ({ settings }) => {
-      settings['API_KEY'] = Buffer.from(settings['API_KEY'] ?? '').toString('base64');
+    ...{ name: 'a file of the key in UTF-16', from: '8e', exits: 2, log: /not in UTF-8/ },
+    make: (ground) => {
+      const text = Buffer.from(key(ground), 'utf16le').toString('latin1');
+      ground.settings['API_KEY_FILE'] = ground.file('key', text);
+      delete ground.settings['API_KEY'];
     },
-    exits: 2,
-    log: /API_KEY.*is in base64/,
-    doctor: /^settings: .*is in base64/,
-  },
-  {
-    name: 'a file of the key in UTF-16',
-    from: '8e',
-    make: ({ settings, file }) => {
-      const text = Buffer.from(settings['API_KEY'] ?? '', 'utf16le').toString('latin1');
-      settings['API_KEY_FILE'] = file('key', text);
-      delete settings['API_KEY'];
-    },
-    exits: 2,
-    log: /not in UTF-8/,
     doctor: /^settings: .*not in UTF-8/,
   },
   {
-    name: 'a key that nobody has',
-    from: '13a',
+    ...{ name: 'a key that nobody has', from: '13a', ends: 0, linesAtEnd: 10 },
     make: set({ API_KEY: `pl_${'0'.repeat(64)}` }),
     log: /refused the key/,
     doctor: /^key: .*refuses pl_…0000/,
     status: /refuses this agent/,
-    ends: 0,
-    linesAtEnd: 10,
   },
   {
-    name: 'a misspelt setting',
-    from: '9a',
+    ...{ name: 'a misspelt setting', from: '9a' },
     make: ({ settings }) => {
       settings['CONTROL_PLANE_URI'] = settings['CONTROL_PLANE_URL'] ?? '';
       delete settings['CONTROL_PLANE_URL'];
@@ -222,75 +209,55 @@ export const rows: readonly Row[] = [
   {
     name: 'a closed port',
     make: set({ CONTROL_PLANE_URL: 'http://127.0.0.1:1' }),
-    log: /refuses the connection/,
-    doctor: /^connect: .*refuses/,
-    status: /refuses the connection/,
+    ...{
+      log: /refuses the connection/,
+      doctor: /^connect: .*refuses/,
+      status: /refuses the connection/,
+    },
   },
   {
     name: 'a name that is none',
     make: set({ CONTROL_PLANE_URL: 'http://control-plane.invalid' }),
-    log: /no resolver answered|name does not exist/,
-    doctor: /^dns: /,
-    status: /no resolver answered|name does not exist/,
+    ...{ log: unresolved, doctor: /^dns: /, status: unresolved },
   },
   {
-    name: 'a proxy with #',
-    from: '12a',
+    ...{ name: 'a proxy with #', from: '12a', ...refused(/HTTP_PROXY .*%XX/) },
     make: set({ HTTP_PROXY: 'http://u:pa@rt#x@host:3128' }),
-    exits: 2,
-    log: /HTTP_PROXY .*%XX/,
-    doctor: /^settings: HTTP_PROXY .*%XX/,
   },
   {
     name: 'a proxy that is away',
     make: set({ HTTP_PROXY: 'http://127.0.0.1:1' }),
     log: /the proxy 127\.0\.0\.1:1 refuses/,
-    doctor: /^proxy: .*refuses/,
-    status: /the proxy/,
+    ...{ doctor: /^proxy: .*refuses/, status: /the proxy/ },
   },
   {
-    name: 'no file of authorities',
+    ...{ name: 'no file of authorities', exits: 2, log: /ca\.pem does not exist/ },
     make: set({ NODE_EXTRA_CA_CERTS: '/nowhere/ca.pem' }),
-    exits: 2,
-    log: /ca\.pem does not exist/,
     doctor: /NODE_EXTRA_CA_CERTS|ca\.pem/,
   },
   {
-    name: 'a folder below a file',
+    ...{ name: 'a folder below a file', exits: 2, log: /\/dev\/null\/data/ },
     make: set({ AGENT_DATA_DIR: '/dev/null/data' }),
-    exits: 2,
-    log: /\/dev\/null\/data/,
     doctor: /^data-directory: /,
   },
   {
-    name: 'a login page',
-    from: '7e',
-    gateway: page(/./, 200),
+    ...{ name: 'a login page', from: '7e', gateway: page(/./, 200) },
+    ...gateway(/something else/, /200 with a page: .*captive portal/),
     log: /something else than the protocol says/,
-    doctor: /^control-plane: .*200 with a page: .*captive portal/,
-    status: /something else/,
   },
   {
-    name: 'a redirect',
-    from: '7d',
+    ...{ name: 'a redirect', from: '7d', ...gateway(/redirects to/) },
     gateway: page(/./, 302, { location: 'https://login.example/' }),
     log: /redirects to https:\/\/login\.example/,
-    doctor: /^control-plane: .*redirects to/,
-    status: /redirects to/,
   },
   {
-    name: 'a firewall of web applications',
-    gateway: page(/./, 403, { 'content-type': 'application/json' }, '{"message":"Forbidden"}'),
-    log: /answered 403 with a page: .*Forbidden/,
-    doctor: /^control-plane: .*403 with a page: .*Forbidden/,
+    ...{ name: 'a firewall of web applications', ...gateway(/403 with a page: .*Forbidden/) },
+    gateway: page(/./, 403, json, '{"message":"Forbidden"}'),
     status: /answered 403 with a page/,
   },
   {
-    name: 'maintenance, by a gateway',
+    ...{ name: 'maintenance, by a gateway', ...gateway(/503 with a page: .*until 05:00/) },
     gateway: page(/./, 503, { 'retry-after': '600' }, '<h1>until 05:00</h1>'),
-    log: /answered 503 with a page: .*until 05:00/,
-    doctor: /^control-plane: .*503 with a page: .*until 05:00/,
-    status: /answered 503 with a page: .*until 05:00/,
   },
   {
     name: 'the key is taken away on the way',
@@ -298,195 +265,125 @@ export const rows: readonly Row[] = [
       delete headers.authorization;
       return false;
     },
-    log: /no key arrived: something in between/,
-    doctor: /^key: .*no key arrived: something in between/,
-    status: /no key arrived: something in between/,
+    ...{ log: keyless, doctor: new RegExp(`^key: .*${keyless.source}`), status: keyless },
   },
   {
-    name: 'SSH on the port',
+    ...{ name: 'SSH on the port', ...gateway(/does not speak HTTP/, /does not answer in HTTP/) },
     gateway: (_path, { socket }) => {
       socket?.end('SSH-2.0-OpenSSH_9.2p1\r\n');
       return true;
     },
-    log: /does not speak HTTP/,
-    doctor: /^control-plane: .*does not answer in HTTP/,
-    status: /does not speak HTTP/,
   },
   {
     name: 'NO_PROXY as another program has it',
     make: set({ HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.*' }),
     log: /NO_PROXY has .*127\.\*.*no host can match/,
-    doctor: /^proxy: .*refuses/,
+    ...{ doctor: /^proxy: .*refuses/, status: /the proxy/ },
     warns: /^settings: NO_PROXY has "127\.\*"/,
-    status: /the proxy/,
   },
   {
-    name: 'a slash at the end of the address',
+    ...{ name: 'a slash at the end of the address', ...passes, status: nothingWrong },
     make: ({ settings }) => (settings['CONTROL_PLANE_URL'] += '/'),
-    log: /checked in/,
-    doctor: null,
-    status: /^(overloaded for[^;]*)?$/,
   },
   {
     name: 'an address of another machine for the probes, and any port',
     make: set({ AGENT_HEALTH_HOST: '192.0.2.9' }),
-    exits: 2,
-    log: /set AGENT_HEALTH_HOST to an address of this machine/,
+    ...{ exits: 2, log: /set AGENT_HEALTH_HOST to an address of this machine/ },
     doctor: /^health-port: AGENT_HEALTH_HOST=192\.0\.2\.9 is not an address/,
   },
   {
-    name: 'a limit on the size of files',
+    ...{
+      name: 'a limit on the size of files',
+      ...refused(/EFBIG: file too large/, 'data-directory'),
+    },
     make: (ground) => {
       ground.before = ['sh', ['-c', 'ulimit -f 20 && exec "$0" "$@"', process.execPath]];
     },
-    exits: 2,
-    log: /EFBIG: file too large/,
-    doctor: /^data-directory: .*EFBIG: file too large/,
   },
   {
     name: 'a file in the place of the folder of runtimes',
+    ...{
+      asked: ['--only', 'runtimes'],
+      ...refused(/cannot be used .*ENOTDIR.*AGENT_RUNTIMES_DIR/, 'runtimes'),
+    },
     make: ({ settings, file }) => {
       settings['AGENT_RUNTIMES_DIR'] = file('runtimes', '');
       settings['AGENT_CHECK_TYPES'] = 'MULTI_STEP';
     },
-    exits: 2,
-    log: /the runtimes folder .* cannot be used .*ENOTDIR.*AGENT_RUNTIMES_DIR/,
-    asked: ['--only', 'runtimes'],
-    doctor: /^runtimes: .* cannot be used .*ENOTDIR.*AGENT_RUNTIMES_DIR/,
   },
   {
-    name: 'a folder that no kernel makes',
+    ...{ name: 'a folder that no kernel makes', exits: 2 },
     make: set({ AGENT_DATA_DIR: '/proc/nowhere/data' }),
-    exits: 2,
     log: /\/proc\/nowhere\/data cannot be used/,
     doctor: /^data-directory: \/proc\/nowhere\/data cannot be written/,
   },
   {
-    name: 'a folder to be made on a read-only file system',
-    isPossible: mayMount,
+    ...{ name: 'a folder to be made on a read-only file system', isPossible: mayMount },
     make: (ground) => {
       const { path } = (ground.disk = ground.stack.use(new FailingDisk()));
       ground.disk.fail();
       ground.settings['AGENT_DATA_DIR'] = join(path, 'new', 'data');
     },
-    exits: 2,
-    log: /EROFS: read-only file system/,
-    doctor: /^data-directory: .*read-only file system/,
+    ...refused(/read-only file system/, 'data-directory'),
   },
   {
-    name: 'a gateway without its server',
-    from: '7a',
-    gateway: page(/./, 502),
-    log: /answered 502/,
-    doctor: /^control-plane: .*502/,
-    status: /answered 502/,
+    ...{ name: 'a gateway without its server', from: '7a', gateway: page(/./, 502) },
+    ...gateway(/answered 502/, /502/),
   },
   {
-    name: 'Content-Type is taken away',
-    from: '4a',
-    gateway: page(/./, 415, { 'content-type': 'application/json' }, '{"message":"no JSON"}'),
-    log: /answered 415/,
-    doctor: /^control-plane: .*415.*no JSON/,
-    status: /answered 415/,
+    ...{
+      name: 'Content-Type is taken away',
+      from: '4a',
+      ...gateway(/answered 415/, /415.*no JSON/),
+    },
+    gateway: page(/./, 415, json, '{"message":"no JSON"}'),
   },
+  ...callsRefused.map(([name, from, call, status, doctor]) => ({
+    ...{ name, ...(from !== '' && { from }), gateway: page(call, status) },
+    ...{ log: passes.log, doctor },
+  })),
   {
-    name: 'results are too large for a gateway',
-    from: '3a',
-    gateway: page(/results$/, 413),
-    log: /checked in/,
-    doctor: /^calls: results .*413/,
-  },
-  {
-    name: 'results are no good request for a gateway',
-    from: '3b',
-    gateway: page(/results$/, 400),
-    log: /checked in/,
-    doctor: /^calls: results .*400/,
-  },
-  {
-    name: 'a login page in place of what results are answered with',
-    gateway: page(/results$/, 200),
-    log: /checked in/,
-    doctor: /^calls: results .*200 came.*gateway/,
-  },
-  {
-    name: 'a proxy wants a login for files alone',
-    gateway: page(/artifacts/, 407),
-    log: /checked in/,
-    doctor: /^calls: files .*407/,
-  },
-  {
-    name: 'files are unknown to a gateway',
-    from: '3d',
-    gateway: page(/artifacts/, 404),
-    log: /checked in/,
-    doctor: /^calls: files .*404/,
-  },
-  {
-    name: 'polls are cut',
-    from: '3c',
+    ...{ name: 'polls are cut', from: '3c', log: /answered 504/ },
     gateway: async (path, response, waits, headers) => {
       if (!waits) return false;
       await wait(2_500);
       return page(/check-in$/, 504)(path, response, waits, headers);
     },
-    log: /answered 504/,
     doctor: /^calls: a poll that waits .*504/,
     status: /polls in a row were cut/,
   },
   {
-    name: 'a stopped agent',
-    from: '6a',
-    log: /checked in/,
+    ...{ name: 'a stopped agent', from: '6a', log: passes.log, status: /may be stuck/ },
     disturb: ({ agent }) => agent?.signal('SIGSTOP'),
     doctor: /^data-directory: .*stopped/,
-    status: /may be stuck/,
   },
   {
-    name: 'another agent on the folder',
-    from: '2c',
-    log: /checked in/,
-    disturb: set({ AGENT_HEALTH_PORT: '1' }),
-    doctor: /^agent: another agent/,
+    ...{ name: 'another agent on the folder', from: '2c', log: passes.log },
+    ...{ disturb: set({ AGENT_HEALTH_PORT: '1' }), doctor: /^agent: another agent/ },
   },
   {
-    name: 'a folder that was removed',
-    from: '6c',
-    log: /checked in/,
-    make: async ({ settings }) => (settings['AGENT_HEALTH_PORT'] = String(await freePort())),
+    ...{ name: 'a folder that was removed', from: '6c', make: port, log: passes.log },
     disturb: ({ settings }) => {
       rmSync(settings['AGENT_DATA_DIR'] ?? '', { recursive: true });
     },
-    doctor: /^health-port: .*folder was removed/,
-    status: /no agent answers/,
+    ...{ doctor: /^health-port: .*folder was removed/, status: /no agent answers/ },
   },
   {
-    name: 'the agent on the port waits for a CPU',
-    from: '6b',
-    isPossible: mayLimitCpu,
-    make: async ({ settings }) => (settings['AGENT_HEALTH_PORT'] = String(await freePort())),
-    log: /checked in/,
+    ...{ name: 'the agent on the port waits for a CPU', from: '6b', isPossible: mayLimitCpu },
+    ...{ make: port, ...passes, status: /may be stuck/ },
     disturb: ({ agent, stack }) => {
       const quota = limitCpu(agent?.child.pid ?? 0, 0.001);
       if (quota !== null) stack.use(quota);
     },
-    doctor: null,
     warns: /^health-port: .*the agent of .*does not answer: it waits for a CPU/,
-    status: /may be stuck/,
   },
   {
-    name: 'a resolver that takes eight seconds',
-    from: '10a',
-    isPossible: mayMount,
-    make: (ground) => resolveSlowly(ground, 8_000),
-    log: /checked in/,
-    doctor: null,
+    ...{ name: 'a resolver that takes eight seconds', from: '10a', isPossible: mayMount },
+    ...{ make: (ground) => resolveSlowly(ground, 8_000), ...passes },
     warns: /^dns: .*control-plane.test is 127.0.0.1 \([89]\d{3} ms\)/,
   },
   {
-    name: 'the key of a fresh process is another one',
-    from: '2a',
-    log: /refused the key/,
+    ...{ name: 'the key of a fresh process is another one', from: '2a', log: /refused the key/ },
     make: ({ settings, file }) =>
       (settings['API_KEY_FILE'] = file('key', `pl_${'0'.repeat(64)}\n`)),
     disturb: ({ settings }) => {
@@ -496,12 +393,11 @@ export const rows: readonly Row[] = [
     status: /refuses this agent/,
   },
   {
-    name: 'the file of a refused key is lost',
+    ...{ name: 'the file of a refused key is lost', log: /refused the key/ },
     make: ({ settings, file }) => {
       settings['API_KEY_FILE'] = file('key', `pl_${'0'.repeat(64)}\n`);
       delete settings['API_KEY'];
     },
-    log: /refused the key/,
     disturb: ({ settings }) => {
       rmSync(settings['API_KEY_FILE'] ?? '');
     },
@@ -509,8 +405,7 @@ export const rows: readonly Row[] = [
     status: /refuses this agent/,
   },
   {
-    name: 'the outbox is removed while it runs',
-    log: /checked in/,
+    ...{ name: 'the outbox is removed while it runs', log: passes.log },
     disturb: ({ settings }) => {
       rmSync(join(settings['AGENT_DATA_DIR'] ?? '', 'outbox.db'));
     },
@@ -519,81 +414,57 @@ export const rows: readonly Row[] = [
     status: /outbox\.db was removed while the agent runs: restart it/,
   },
   {
-    name: 'the disk becomes read-only while it runs',
-    from: 'W4',
-    isPossible: mayMount,
+    ...{ name: 'the disk becomes read-only while it runs', from: 'W4', isPossible: mayMount },
     make: (ground) => {
       ground.disk = ground.stack.use(new FailingDisk());
       ground.settings['AGENT_DATA_DIR'] = join(ground.disk.path, 'data');
     },
-    log: /checked in/,
-    disturb: ({ disk }) => disk?.fail(),
+    ...{ log: passes.log, disturb: ({ disk }) => disk?.fail(), ends: 0 },
     logAfter: /EROFS: read-only file system/,
     doctor: /^data-directory: .*read-only file system/,
     status: /AGENT_DATA_DIR cannot be written \(EROFS/,
-    ends: 0,
   },
   {
-    name: 'packets are lost on the way',
-    from: 'W5',
-    fault: { kind: 'loss', share: 0.6 },
-    log: /checked in/,
-    asked: ['--only', 'link-quality'],
-    doctor: null,
+    ...{ name: 'packets are lost on the way', from: 'W5', ...passes },
+    ...{ fault: { kind: 'loss', share: 0.6 }, asked: ['--only', 'link-quality'] },
     warns: /^link-quality: .*(lost|a slow link)/,
   },
   {
-    name: 'SIGTERM while a file of 150 MB is uploaded',
-    from: 'W8',
+    ...{ name: 'SIGTERM while a file of 150 MB is uploaded', from: 'W8', ...passes, ends: 0 },
+    ...{ gateway: () => false, holds: /artifacts/, status: /no agent answers/ },
     make: ({ settings }) => {
       leaveFile(settings['AGENT_DATA_DIR'] ?? '');
     },
-    gateway: () => false,
-    holds: /artifacts/,
-    log: /checked in/,
     disturb: async ({ agent, held }) => {
       await held;
       agent?.signal('SIGTERM');
     },
     logAfter: /"filesLeft":1,.*the next start delivers them/,
-    ends: 0,
-    doctor: null,
-    status: /no agent answers/,
   },
   {
-    name: 'nobody reads the log any more',
-    from: 'W11',
-    make: async ({ settings }) => {
-      settings['AGENT_HEALTH_PORT'] = String(await freePort());
-      settings['LOG_LEVEL'] = 'DEBUG';
-      settings['PROBE_ENDPOINT'] = 'on';
+    ...{ name: 'nobody reads the log any more', from: 'W11', ...passes, ends: 0 },
+    make: async (ground) => {
+      await port(ground);
+      Object.assign(ground.settings, { LOG_LEVEL: 'DEBUG', PROBE_ENDPOINT: 'on' });
     },
-    log: /checked in/,
     disturb: async ({ agent, settings }) => {
       agent?.child.stdout?.pause();
-      const port = settings['AGENT_HEALTH_PORT'];
-      const target = `127.0.0.1:${port}`;
-      const url = `http://127.0.0.1:${port}/probe?module=tcp_connect&target=${target}`;
+      const target = `127.0.0.1:${settings['AGENT_HEALTH_PORT']}`;
+      const url = `http://${target}/probe?module=tcp_connect&target=${target}`;
       const probe = async (): Promise<void> => {
         for (let made = 0; made < 1_000; made += 1) await (await fetch(url)).text();
       };
       await Promise.all(Array.from({ length: 8 }, probe));
     },
-    doctor: null,
     warns: /^agent: .*lines of the log could not be written: nobody reads them/,
     status: /lines of the log could not be written: nobody reads them/,
-    ends: 0,
   },
   {
-    name: 'a slow way',
-    from: '11a',
+    ...{ name: 'a slow way', from: '11a', ...passes, status: nothingWrong },
     gateway: async () => {
       await wait(2_500);
       return false;
     },
-    log: /checked in/,
-    doctor: null,
-    status: /^(overloaded for[^;]*)?$/,
   },
 ];
 
