@@ -8,51 +8,40 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { readOptions } from '../options.ts';
-import { makeBills } from './bill.ts';
-import { makeCharts, tryOnCluster } from './charts.ts';
-import { writeChecksums } from './checksums.ts';
-import { clone, git, isCloned } from './clone.ts';
+import { writeChecksums, writeProvenance } from './artefacts.ts';
+import { checkLicences, makeBills } from './bill.ts';
 import { compareWithPrevious } from './compare.ts';
-import { firstStart } from './first-start.ts';
-import { makeImages } from './images.ts';
-import { checkLicences } from './licences.ts';
 import { readJson } from './packages.ts';
-import { packTwice } from './packing.ts';
-import { prove } from './proof.ts';
-import { writeProvenance } from './provenance.ts';
+import * as programs from './programs.ts';
 import { accepted, asMarkdown, isReady, type ReleaseReport, type StepReport } from './report.ts';
-import { runLogged, StepFailure, type Finding, type ReleaseContext, type Step } from './step.ts';
+import { StepFailure, type ReleaseContext, type Step } from './step.ts';
 import { upgradeAndBack } from './upgrade.ts';
 import { checkVersion } from './version.ts';
-import { findVulnerabilities } from './vulnerabilities.ts';
-import { walk } from './walk.ts';
 
 /** The quick ones first. Nothing here is published. */
 const steps: readonly Step[] = [
-  { name: 'clone', title: 'a clean clone installs', run: clone },
+  { name: 'clone', title: 'a clean clone installs', run: programs.clone },
   { name: 'version', title: 'manifests, charts and changelog name the version', run: checkVersion },
-  { name: 'start', title: 'npm start runs everything', run: firstStart },
-  { name: 'packages', title: 'packages for npm, twice the same', run: packTwice },
+  { name: 'start', title: 'npm start runs everything', run: programs.firstStart },
+  { name: 'packages', title: 'packages for npm, twice the same', run: programs.packTwice },
   { name: 'bills', title: 'what the packages are made of', run: makeBills },
   { name: 'licences', title: 'all licences allow it', run: checkLicences },
-  { name: 'vulnerabilities', title: 'no grave known vulnerabilities', run: findVulnerabilities },
-  { name: 'stranger', title: 'docs/install.md works on a bare machine', run: walk },
-  { name: 'charts', title: 'charts are valid, and packed', run: makeCharts },
-  { name: 'cluster', title: 'a cluster accepts the manifests', run: tryOnCluster },
+  {
+    name: 'vulnerabilities',
+    title: 'no grave known vulnerabilities',
+    run: programs.findVulnerabilities,
+  },
+  { name: 'stranger', title: 'docs/install.md works on a bare machine', run: programs.walk },
+  { name: 'charts', title: 'charts are valid, and packed', run: programs.makeCharts },
+  { name: 'cluster', title: 'a cluster accepts the manifests', run: programs.tryOnCluster },
   { name: 'upgrade', title: 'from the releases before, and back', run: upgradeAndBack },
-  { name: 'images', title: 'images are built and tried', run: makeImages },
-  { name: 'suite', title: 'all tests, on both engines', run: runSuite },
-  { name: 'proof', title: 'the promises hold under seeded faults', run: prove },
+  { name: 'images', title: 'images are built and tried', run: programs.makeImages },
+  { name: 'suite', title: 'all tests, on both engines', run: programs.runSuite },
+  { name: 'proof', title: 'the promises hold under seeded faults', run: programs.prove },
   { name: 'bench', title: 'no slower than the release before', run: compareWithPrevious },
   { name: 'checksums', title: 'digests of all artefacts', run: writeChecksums },
   { name: 'provenance', title: 'how they were made', run: writeProvenance },
 ];
-
-async function runSuite(context: ReleaseContext): Promise<Finding> {
-  const next = 'run the files that failed alone, and mend them';
-  const output = await runLogged(context, { name: 'suite', words: ['npm', 'test'], next });
-  return { summary: output.trimEnd().split('\n').at(-1) ?? '' };
-}
 
 /** They are about all artefacts, so they are made again when one of these was. */
 const last = ['checksums', 'provenance'];
@@ -72,7 +61,7 @@ function namesIn(values: readonly string[]): Set<string> {
 
 function contextOf(version: string, previous: string | undefined, isLong: boolean): ReleaseContext {
   const repository = resolve(import.meta.dirname, '..', '..');
-  const commit = git(repository, 'rev-parse', 'HEAD');
+  const commit = programs.git(repository, 'rev-parse', 'HEAD');
   const work = join(tmpdir(), `monitor-release-${version}-${commit.slice(0, 8)}`);
   const out = join(repository, 'dist', 'release', version);
   const logs = join(out, 'logs');
@@ -84,7 +73,7 @@ function contextOf(version: string, previous: string | undefined, isLong: boolea
   for (const folder of [work, logs]) mkdirSync(folder, { recursive: true });
   return {
     ...{ version, commit, repository, work, out, logs, isLong },
-    epoch: Number(git(repository, 'log', '-1', '--format=%ct', commit)),
+    epoch: Number(programs.git(repository, 'log', '-1', '--format=%ct', commit)),
     checkout: join(work, 'checkout'),
     previous: previous ?? null,
     say: (line) => {
@@ -152,7 +141,7 @@ async function main(): Promise<void> {
     writeFileSync(join(context.out, 'release.md'), asMarkdown(report));
   };
   const isWanted = (name: string, kept: StepReport): boolean => {
-    if (name === 'clone' && !isCloned(context)) return true;
+    if (name === 'clone' && !programs.isCloned(context)) return true;
     const isNeeded = name === 'packages' && !existsSync(join(context.work, 'built'));
     if (isNeeded && onPackages.some((each) => only.has(each))) return true;
     if (only.size > 0) return only.has(name);

@@ -1,7 +1,7 @@
 /** The releases before this one: by their tags, else by the commits that set their versions. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { cloneInstalled, git } from './clone.ts';
+import { cloneInstalled, git } from './programs.ts';
 import type { Finding, ReleaseContext } from './step.ts';
 
 export interface Release {

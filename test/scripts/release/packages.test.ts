@@ -16,7 +16,7 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { componentsOf } from '../../../scripts/release/bill.ts';
-import { digestOf } from '../../../scripts/release/checksums.ts';
+import { digestOf } from '../../../scripts/release/artefacts.ts';
 import { makePackages, readJson, type Tarball } from '../../../scripts/release/packages.ts';
 import { surroundings } from '../../../proof/program.ts';
 import { temporaryFolder } from '../../support/system.ts';

