@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { architectureProblem, thisArchitecture, type Architecture } from './architecture.ts';
 import { ensureAlpineImage, ensureBaseImage } from './base-image.ts';
-import { hasImage, showBuildah } from './buildah.ts';
+import { hasImage, runShown } from './buildah.ts';
 import type { ImageTarget } from './targets.ts';
 
 function git(...words: string[]): string {
@@ -60,7 +60,8 @@ export async function buildImages(
       ...target.buildArgs,
     };
     const started = performance.now();
-    await showBuildah(
+    await runShown(
+      'buildah',
       // Docker's own format knows health checks; layers are kept for the next build.
       ...['build', '--format', 'docker', '--layers', '--pull=never', '--timestamp', epoch],
       ...['--arch', arch],

@@ -27,20 +27,17 @@ async function canOverlay(): Promise<boolean> {
   }
 }
 
-let settled: Promise<Record<string, string>> | null = null;
+let settled: Promise<NodeJS.ProcessEnv> | null = null;
 
 /**
  * The environment of buildah: chroot isolation needs no daemon, no cgroups and no runtime. What is set
  * already stays; where layers cannot be overlaid they are copied.
  */
-function environment(): Promise<Record<string, string>> {
+function environment(): Promise<NodeJS.ProcessEnv> {
   settled ??= (async () => {
     const { BUILDAH_ISOLATION = 'chroot', STORAGE_DRIVER } = process.env;
     const driver = STORAGE_DRIVER ?? ((await canOverlay()) ? 'overlay' : 'vfs');
-    const given = Object.entries(process.env).filter(
-      (pair): pair is [string, string] => pair[1] !== undefined,
-    );
-    return { ...Object.fromEntries(given), BUILDAH_ISOLATION, STORAGE_DRIVER: driver };
+    return { ...process.env, BUILDAH_ISOLATION, STORAGE_DRIVER: driver };
   })();
   return settled;
 }
@@ -70,14 +67,14 @@ export async function buildah(...words: string[]): Promise<string> {
   return stdout.trim();
 }
 
-/** Runs buildah with its output on the terminal. */
-export async function showBuildah(...words: string[]): Promise<void> {
-  const child = spawn('buildah', words, {
+/** Runs buildah, or a program that does, with its output on the terminal. */
+export async function runShown(program: string, ...words: string[]): Promise<void> {
+  const child = spawn(program, words, {
     env: await environment(),
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`buildah ${words[0] ?? ''} ended with ${String(code)}`);
+  if (code !== 0) throw new Error(`${program} ${words[0] ?? ''} ended with ${String(code)}`);
 }
 
 /** True when an image of that name is in the store. */

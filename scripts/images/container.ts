@@ -13,11 +13,11 @@ import { buildah } from './buildah.ts';
 export interface ContainerOptions {
   image: string;
   /** `uid:gid`; by default the image's own. */
-  user?: string;
+  user?: string | undefined;
   /** By name, as `net_raw`; a user other than root has them as ambient capabilities. */
   capabilities?: readonly string[];
   /** As Docker and Kubernetes do it by default: the user has none of them, and files may. */
-  areOfFiles?: boolean;
+  areOfFiles?: boolean | undefined;
   /** Of the control group; without it there is no limit. */
   memoryBytes?: number;
   environment?: Readonly<Record<string, string>>;
@@ -48,6 +48,7 @@ export const dockerCapabilities = [
   ...['net_bind_service', 'net_raw', 'sys_chroot', 'mknod', 'audit_write', 'setfcap'],
 ];
 
+const programs = '/usr/sbin:/usr/bin:/sbin:/bin';
 const prepareScript = fileURLToPath(new URL('become-container.sh', import.meta.url));
 
 /** The settings of an image. */
@@ -119,27 +120,12 @@ export class Container implements AsyncDisposable {
     const outer = spawn(
       'unshare',
       [
-        ...['--mount', '--pid', '--ipc', '--uts', '--fork'],
-        ...[
-          'sh',
-          prepareScript,
-          way,
-          isTmpExec ? 'exec' : 'noexec',
-          root,
-          dataFolder,
-          String(options.memoryBytes ?? 0),
-        ],
-        ...[
-          ...rights,
-          'env',
-          '-i',
-          `--chdir=${config.WorkingDir}`,
-          ...environment,
-          ...config.Entrypoint,
-          ...config.Cmd,
-        ],
+        ...['--mount', '--pid', '--ipc', '--uts', '--fork', 'sh', prepareScript, way],
+        ...[isTmpExec ? 'exec' : 'noexec', root, dataFolder, String(options.memoryBytes ?? 0)],
+        ...[...rights, 'env', '-i', `--chdir=${config.WorkingDir}`, ...environment],
+        ...[...config.Entrypoint, ...config.Cmd],
       ],
-      { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } },
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: programs } },
     );
     return new Container(outer, config, rights, environment, working);
   }
@@ -159,7 +145,7 @@ export class Container implements AsyncDisposable {
         ...['--target', String(this.pid), '--mount', '--pid', '--ipc', '--uts', '--root'],
         ...[...this.#rights, 'env', '-i', '--chdir=/', ...this.#environment, ...words],
       ],
-      { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } },
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: programs } },
     );
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -170,7 +156,7 @@ export class Container implements AsyncDisposable {
   }
 
   /** The processes inside, as this machine numbers them. */
-  processes(): { pid: number; parent: number; name: string; state: string; rssBytes: number }[] {
+  processes(): { pid: number; name: string; state: string; rssBytes: number }[] {
     const space = statusField(this.pid, 'NSpid').split(/\s+/).length;
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
@@ -179,15 +165,8 @@ export class Container implements AsyncDisposable {
         try {
           if (!this.#isInside(pid, space)) return [];
           const rss = /(\d+) kB/.exec(statusField(pid, 'VmRSS'))?.[1] ?? '0';
-          return [
-            {
-              pid,
-              parent: Number(statusField(pid, 'PPid')),
-              name: statusField(pid, 'Name'),
-              state: statusField(pid, 'State'),
-              rssBytes: Number(rss) * 1024,
-            },
-          ];
+          const [name, state] = [statusField(pid, 'Name'), statusField(pid, 'State')];
+          return [{ pid, name, state, rssBytes: Number(rss) * 1024 }];
         } catch {
           return [];
         }

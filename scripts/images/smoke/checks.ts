@@ -13,38 +13,22 @@ export interface SmokeCheck {
 
 const shop = `http://127.0.0.1:${targetPorts.http}/shop`;
 
-const everyTenSeconds = { frequency: 0, frequencyOffset: 10, doubleCheck: false };
-const everyMinute = { frequency: 1, doubleCheck: false };
-
 /** The monitors. `hasIcmp`: whether echo requests are expected to work. */
 export function monitorChecks(location: string, slowUrl: string, hasIcmp: boolean): SmokeCheck[] {
-  const common = { ...everyTenSeconds, privateLocations: [location] };
-  const dns = {
-    query: 'shop.demo',
-    recordType: 'A',
-    nameServer: '127.0.0.1',
-    port: targetPorts.dns,
-  };
+  const check = (path: string, request: object, more: object = {}): SmokeCheck => ({
+    path,
+    body: {
+      ...{ name: path, frequency: 0, frequencyOffset: 10, doubleCheck: false },
+      ...{ privateLocations: [location], request, ...more },
+    },
+  });
+  const local = { nameServer: '127.0.0.1', port: targetPorts.dns };
   return [
-    { path: 'url', body: { ...common, name: 'url', request: { url: shop } } },
-    {
-      path: 'url',
-      body: { ...common, name: 'slow', request: { url: `${slowUrl}/${location}` } },
-    },
-    {
-      path: 'tcp',
-      body: {
-        ...common,
-        name: 'tcp',
-        request: { hostname: 'localhost', port: targetPorts.tcp, data: 'hello' },
-      },
-    },
-    { path: 'dns', body: { ...common, name: 'dns', heartbeat: {}, script: '', request: dns } },
-    {
-      path: 'icmp',
-      body: { ...common, name: 'icmp', request: { hostname: '127.0.0.1', pingCount: 2 } },
-      endsInError: !hasIcmp,
-    },
+    check('url', { url: shop }),
+    check('url', { url: `${slowUrl}/${location}` }, { name: 'slow' }),
+    check('tcp', { hostname: 'localhost', port: targetPorts.tcp, data: 'hello' }),
+    check('dns', { query: 'shop.demo', recordType: 'A', ...local }, { heartbeat: {}, script: '' }),
+    { ...check('icmp', { hostname: '127.0.0.1', pingCount: 2 }), endsInError: !hasIcmp },
   ];
 }
 
@@ -74,11 +58,10 @@ test('the shop answers', async ({ request }) => {
 /** Proves besides that the Node and the packages are those of the runtime. */
 function onRuntime(id: string): string {
   const { nodeJsVersion, dependencies } = runtimeCatalogue.find(({ name }) => name === id) ?? {};
-  const uuid = dependencies?.['uuid'] ?? '';
   return `${multiStepScript}
 test('the runtime is ${id}', () => {
   expect(process.version.split('.')[0]).toBe('${nodeJsVersion?.split('.')[0] ?? ''}');
-  expect(require('uuid/package.json').version).toBe('${uuid}');
+  expect(require('uuid/package.json').version).toBe('${dependencies?.['uuid'] ?? ''}');
   expect(require('lodash').chunk([1, 2, 3], 2)).toEqual([[1, 2], [3]]);
 });`;
 }
@@ -90,49 +73,34 @@ export async function codeChecks(
   { runtimes, hasPackageManagers }: CodeOfImage,
   isTmpExec: boolean,
 ): Promise<SmokeCheck[]> {
-  const common = { ...everyMinute, privateLocations: [location] };
-  const { registryUrl, playwrightVersion } = world;
+  const check = (path: string, name: string, more: object): SmokeCheck => ({
+    path,
+    body: { name, frequency: 1, doubleCheck: false, privateLocations: [location], ...more },
+  });
   const suites = [
     plainSuite(browserScript),
-    ...(hasPackageManagers ? managedSuites(multiStepScript, registryUrl, playwrightVersion) : []),
+    ...(hasPackageManagers ? managedSuites(multiStepScript) : []),
   ];
+  const uploaded = await Promise.all(
+    suites.map(async (suite) => {
+      const codeBundlePath = await uploadSuite(suite, world);
+      const { name, installCommand } = suite;
+      const made = check('playwright', name, { codeBundlePath, installCommand });
+      return { ...made, endsInError: !isTmpExec };
+    }),
+  );
   return [
-    {
-      path: 'api',
-      body: {
-        ...common,
-        name: 'api',
-        localSetupScript: "request.headers['x-smoke'] = '1';",
-        request: { method: 'GET', url: shop },
-      },
-    },
+    check('api', 'api', {
+      localSetupScript: "request.headers['x-smoke'] = '1';",
+      request: { method: 'GET', url: shop },
+    }),
     ...runtimes.flatMap((runtimeId) => [
       {
-        path: 'browser',
-        body: { ...common, name: `browser ${runtimeId}`, runtimeId, script: browserScript },
+        ...check('browser', `browser ${runtimeId}`, { runtimeId, script: browserScript }),
         hasVideo: true,
       },
-      {
-        path: 'multistep',
-        body: {
-          ...common,
-          name: `multi-step ${runtimeId}`,
-          runtimeId,
-          script: onRuntime(runtimeId),
-        },
-      },
+      check('multistep', `multi-step ${runtimeId}`, { runtimeId, script: onRuntime(runtimeId) }),
     ]),
-    ...(await Promise.all(
-      suites.map(async (suite) => ({
-        path: 'playwright',
-        body: {
-          ...common,
-          name: suite.name,
-          codeBundlePath: await uploadSuite(suite, world),
-          installCommand: suite.installCommand,
-        },
-        endsInError: !isTmpExec,
-      })),
-    )),
+    ...uploaded,
   ];
 }

@@ -14,13 +14,7 @@ const bannedEverywhere = ['typescript', 'eslint', 'prettier', 'knip', 'autocanno
 const bannedInUptime = ['playwright', 'playwright-core', '@playwright/test', 'tsx', 'esbuild'];
 const bannedInAgents = ['express', 'better-sqlite3', 'kysely'];
 const wantedLabels = [
-  'title',
-  'description',
-  'version',
-  'revision',
-  'created',
-  'licenses',
-  'base.name',
+  ...['title', 'description', 'version', 'revision', 'created', 'licenses', 'base.name'],
 ];
 
 export interface Look {
@@ -46,21 +40,8 @@ function rightsProblems(root: string, application: string): string[] {
   const setuid = found(root, '-type', 'f', '-perm', '/6000');
   const capable = execFileSync('getcap', ['-r', root], { encoding: 'utf8' }).trim();
   const expected = application === 'monitor-agent' ? `${root}${helperPath} cap_net_raw=ep` : '';
-  const writable = found(
-    root,
-    '(',
-    '-type',
-    'f',
-    '-o',
-    '-type',
-    'd',
-    ')',
-    '-perm',
-    '-0002',
-    '!',
-    '-perm',
-    '-1000',
-  );
+  const written = '( -type f -o -type d ) -perm -0002 ! -perm -1000';
+  const writable = found(root, ...written.split(' '));
   return [
     ...setuid.map((path) => `${path} is setuid or setgid`),
     ...(capable === expected ? [] : [`files have capabilities: ${capable}`]),

@@ -21,71 +21,34 @@ export interface Scenario {
 
 export const pingRanges = { everybody: '0 2147483647', nobody: '1 0' };
 
+/** Without rights, and where an engine lets it do little. */
+const confined: Omit<Scenario, 'says'> = {
+  ...{ capabilities: [], pingRange: 'nobody', hasUserNamespaces: false, icmp: 'none' },
+  ...{ hasCapture: false, isTmpExec: false, isolation: 'process-group' },
+};
+const withRawSockets = { icmp: 'raw', hasCapture: true, isTmpExec: true } as const;
+
 const scenarios: readonly Scenario[] = [
   {
-    says: 'as it is',
-    capabilities: [],
-    pingRange: 'everybody',
-    isTmpExec: true,
-    hasUserNamespaces: true,
-    icmp: 'datagram',
-    hasCapture: false,
-    isolation: 'namespaces by bubblewrap',
+    ...{ ...confined, says: 'as it is', pingRange: 'everybody', isTmpExec: true, icmp: 'datagram' },
+    ...{ hasUserNamespaces: true, isolation: 'namespaces by bubblewrap' },
   },
+  { ...confined, says: 'any user, no rights', user: '12345:12345' },
   {
-    says: 'any user, no rights',
-    user: '12345:12345',
-    capabilities: [],
-    pingRange: 'nobody',
-    isTmpExec: false,
-    hasUserNamespaces: false,
-    icmp: 'none',
-    hasCapture: false,
-    isolation: 'process-group',
-  },
-  {
-    says: 'any user, NET_RAW',
-    user: '23456:0',
+    ...{ ...confined, ...withRawSockets, says: 'any user, NET_RAW', user: '23456:0' },
     capabilities: ['net_raw'],
-    pingRange: 'nobody',
-    isTmpExec: true,
-    hasUserNamespaces: false,
-    icmp: 'raw',
-    hasCapture: true,
-    isolation: 'process-group',
   },
   {
-    says: 'NET_RAW for the helper alone',
+    ...{ ...confined, ...withRawSockets, says: 'NET_RAW for the helper alone', areOfFiles: true },
     capabilities: dockerCapabilities,
-    areOfFiles: true,
-    pingRange: 'nobody',
-    isTmpExec: true,
-    hasUserNamespaces: false,
-    icmp: 'raw',
-    hasCapture: true,
-    isolation: 'process-group',
   },
   {
-    says: 'root as in Docker',
-    user: '0:0',
-    capabilities: dockerCapabilities,
-    pingRange: 'nobody',
-    isTmpExec: true,
-    hasUserNamespaces: false,
-    icmp: 'raw',
-    hasCapture: true,
-    isolation: 'user',
+    ...{ ...confined, ...withRawSockets, says: 'root as in Docker', user: '0:0' },
+    ...{ capabilities: dockerCapabilities, isolation: 'user' },
   },
   {
-    says: 'root without NET_RAW',
-    user: '0:0',
+    ...{ ...confined, says: 'root without NET_RAW', user: '0:0', isolation: 'user' },
     capabilities: dockerCapabilities.filter((name) => name !== 'net_raw'),
-    pingRange: 'nobody',
-    isTmpExec: false,
-    hasUserNamespaces: false,
-    icmp: 'none',
-    hasCapture: false,
-    isolation: 'user',
   },
 ];
 

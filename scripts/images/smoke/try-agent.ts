@@ -21,15 +21,6 @@ interface Result {
   hasFailures: boolean;
 }
 
-interface WholeResult {
-  browserCheckResult: { playwrightTestVideos: string[] } | null;
-}
-
-interface Finding {
-  id: string;
-  verdict: string;
-}
-
 const current = ['2026.04', '2025.04'];
 const codeOf: Readonly<Record<string, CodeOfImage>> = {
   full: { runtimes: current, hasPackageManagers: false },
@@ -115,7 +106,7 @@ async function checkHealthCommand(container: Container): Promise<void> {
 
 async function checkDoctor(container: Container, { icmp }: Scenario): Promise<void> {
   const { output } = await container.exec(['monitor-agent', 'doctor', '--json']);
-  const { findings } = JSON.parse(output) as { findings: Finding[] };
+  const { findings } = JSON.parse(output) as { findings: { id: string; verdict: string }[] };
   const verdict = findings.find(({ id }) => id === 'icmp')?.verdict;
   expect(
     verdict !== undefined && (verdict === 'ok') === (icmp !== 'none'),
@@ -140,7 +131,9 @@ async function finalOf(world: World, id: string, check: SmokeCheck, log: string[
     () => `no FINAL result of "${check.body.name}":\n${log.slice(-15).join('\n')}`,
   );
   const wanted = check.endsInError === true;
-  const whole = await world.api<WholeResult>('GET', `/v1/check-results/${id}/${final.id}`);
+  const whole = await world.api<{
+    browserCheckResult: { playwrightTestVideos: string[] } | null;
+  }>('GET', `/v1/check-results/${id}/${final.id}`);
   const lacksVideo =
     check.hasVideo === true && whole.browserCheckResult?.playwrightTestVideos.length !== 1;
   if (final.hasErrors !== wanted || final.hasFailures || lacksVideo) {
@@ -165,15 +158,11 @@ export async function tryAgent(
   writeFileSync('/proc/sys/net/ipv4/ping_group_range', pingRanges[scenario.pingRange]);
   const key = await world.makeLocation(location);
   const started = performance.now();
+  const { isTmpExec, hasUserNamespaces, capabilities, user, areOfFiles } = scenario;
   await using container = await Container.start({
-    image: target.image,
-    ...(scenario.user === undefined ? {} : { user: scenario.user }),
-    capabilities: scenario.capabilities,
-    ...(scenario.areOfFiles === undefined ? {} : { areOfFiles: scenario.areOfFiles }),
+    ...{ image: target.image, isTmpExec, hasUserNamespaces, capabilities, user, areOfFiles },
     // What runs no code gets by with little.
     ...(codeOf[target.name] === undefined ? { memoryBytes: 268_435_456 } : {}),
-    isTmpExec: scenario.isTmpExec,
-    hasUserNamespaces: scenario.hasUserNamespaces,
     dataFolder: '/var/lib/monitor-agent',
     environment: { API_KEY: key, CONTROL_PLANE_URL: world.baseUrl },
   });

@@ -1,16 +1,11 @@
 /** What the images are tried in: a control plane from its own image, targets, locations with keys. */
-import { createRequire } from 'node:module';
 import { createServer } from 'node:http';
-import { dirname } from 'node:path';
-import { callApi, type ApiCall } from '../../../proof/api.ts';
-import { listen, type Listening } from '../../../proof/listen.ts';
+import { callApi } from '../../../proof/api.ts';
+import { listen } from '../../../proof/listen.ts';
 import { openTargets } from '../../demo/targets.ts';
 import { Container } from '../container.ts';
-import { openRegistry } from './registry.ts';
 
-const fromHere = createRequire(import.meta.url);
-const port = 3000;
-const baseUrl = `http://127.0.0.1:${port}`;
+const baseUrl = 'http://127.0.0.1:3000';
 export const targetPorts = { http: 3100, tcp: 3101, dns: 3102 };
 /** Long enough to stop an agent meanwhile. */
 const slowAnswerMs = 2_500;
@@ -22,9 +17,6 @@ export interface World extends AsyncDisposable {
   visits: ReadonlyMap<string, number>;
   api<T>(method: string, path: string, body?: unknown): Promise<T>;
   apiKey: string;
-  /** A registry of packages; it has this version of Playwright. */
-  registryUrl: string;
-  playwrightVersion: string;
   /** Makes a private location and gives a key for its agents. */
   makeLocation(slugName: string): Promise<string>;
 }
@@ -52,30 +44,19 @@ export function answers(url: string): Promise<boolean> {
   );
 }
 
-async function openSlowSite(): Promise<Listening & { visits: Map<string, number> }> {
-  const visits = new Map<string, number>();
-  const server = createServer(({ url = '/' }, response) => {
-    visits.set(url, (visits.get(url) ?? 0) + 1);
-    setTimeout(() => response.end('late'), slowAnswerMs);
-  });
-  return { ...(await listen(server)), visits };
-}
-
 /** Opens everything; the control plane runs from `image`, as a user that the image does not know. */
 export async function openWorld(image: string): Promise<World> {
   await using stack = new AsyncDisposableStack();
-  const slow = stack.use(await openSlowSite());
-  const folders = ['@playwright/test', 'playwright', 'playwright-core'].map((name) =>
-    dirname(fromHere.resolve(`${name}/package.json`)),
-  );
-  const registry = stack.use(await openRegistry(folders));
-  const { version } = fromHere('playwright/package.json') as { version: string };
+  const visits = new Map<string, number>();
+  const site = createServer(({ url = '/' }, response) => {
+    visits.set(url, (visits.get(url) ?? 0) + 1);
+    setTimeout(() => response.end('late'), slowAnswerMs);
+  });
+  const { url: slowUrl } = stack.use(await listen(site));
   stack.use(await openTargets(targetPorts, () => undefined));
   const controlPlane = stack.use(
     await Container.start({
-      image,
-      user: '34567:34567',
-      dataFolder: '/var/lib/control-plane',
+      ...{ image, user: '34567:34567', dataFolder: '/var/lib/control-plane' },
       environment: { PUBLIC_URL: baseUrl, REQUESTS_PER_MINUTE: '0' },
     }),
   );
@@ -84,33 +65,19 @@ export async function openWorld(image: string): Promise<World> {
     60_000,
     () => `the control plane is not up:\n${controlPlane.lines.slice(-20).join('\n')}`,
   );
-  const made = await controlPlane.exec([
-    'control-plane',
-    'keys',
-    'create',
-    '--name',
-    'smoke',
-    '--json',
-  ]);
+  const words = ['control-plane', 'keys', 'create', '--name', 'smoke', '--json'];
+  const made = await controlPlane.exec(words);
   if (made.code !== 0) throw new Error(`no key could be made: ${made.output}`);
-  const { rawKey } = JSON.parse(made.output) as { rawKey: string };
-  const call: ApiCall = { baseUrl, apiKey: rawKey };
+  const { rawKey: apiKey } = JSON.parse(made.output) as { rawKey: string };
   const api = <T>(method: string, path: string, body?: unknown) =>
-    callApi<T>(call, method, path, body);
+    callApi<T>({ baseUrl, apiKey }, method, path, body);
   const opened = stack.move();
   return {
-    baseUrl,
-    slowUrl: slow.url,
-    visits: slow.visits,
-    api,
-    apiKey: rawKey,
-    registryUrl: registry.url,
-    playwrightVersion: version,
+    ...{ baseUrl, slowUrl, visits, api, apiKey },
     async makeLocation(slugName) {
-      const { keys } = await api<{ keys: [{ rawKey: string }] }>('POST', '/v1/private-locations', {
-        name: slugName,
-        slugName,
-      });
+      const location = { name: slugName, slugName };
+      const path = '/v1/private-locations';
+      const { keys } = await api<{ keys: [{ rawKey: string }] }>('POST', path, location);
       return keys[0].rawKey;
     },
     async [Symbol.asyncDispose]() {
