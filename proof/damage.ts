@@ -1,18 +1,10 @@
 /** Damages files as disks do: flipped bits, ends cut off, files gone, others in their place. */
 import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 
-export type DamageKind =
-  'flip 1' | 'flip 20' | 'flip 200' | 'truncate' | 'empty' | 'delete' | 'folder';
-
-export const damageKinds: readonly DamageKind[] = [
-  'flip 1',
-  'flip 20',
-  'flip 200',
-  'truncate',
-  'empty',
-  'delete',
-  'folder',
+export const damageKinds = [
+  ...(['flip 1', 'flip 20', 'flip 200', 'truncate', 'empty', 'delete', 'folder'] as const),
 ];
+export type DamageKind = (typeof damageKinds)[number];
 
 /** Bytes of a file that a damage has changed or taken away. */
 export interface Touched {

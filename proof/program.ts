@@ -15,7 +15,7 @@ function firstPickedPort(): number {
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
+export async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1');
   const isListening = await once(server, 'listening').then(
     () => true,

@@ -2,19 +2,12 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { between, pick, type ProofCase } from '../case.ts';
-import { damageFile, type DamageKind } from '../damage.ts';
+import { damageFile, damageKinds } from '../damage.ts';
 import { FaultProxy } from '../fault-proxy.ts';
 import { open } from '../lane.ts';
 import { SmallDisk } from '../small-disk.ts';
 
-const kinds: readonly DamageKind[] = [
-  'flip 1',
-  'flip 20',
-  'flip 200',
-  'truncate',
-  'empty',
-  'delete',
-];
+const kinds = damageKinds.filter((kind) => kind !== 'folder');
 const diskMegabytes = 24;
 /** After a start of its own, a control plane waits so long for agents of before, and a busy one longer. */
 const longestAdoptionMs = 60_000;

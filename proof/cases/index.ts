@@ -12,15 +12,6 @@ import { controlPlane, fencing, killedAgent, receiver, suspension } from './prog
 
 export const cases: readonly ProofCase[] = [
   ...[killedAgent, controlPlane, suspension, fencing, cut, proxy, receiver],
-  ...[
-    damage,
-    fullDisk,
-    starvation,
-    heartbeats,
-    clock,
-    clockOfControlPlane,
-    rollingUpdate,
-    replicas,
-    diagnosis,
-  ],
+  ...[damage, fullDisk, starvation, heartbeats, clock, clockOfControlPlane, rollingUpdate],
+  ...[replicas, diagnosis],
 ];

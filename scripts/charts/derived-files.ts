@@ -13,28 +13,13 @@ const charts = 'deploy/charts';
 /** Settings that have a value of their own in the chart, or come from Secrets. */
 export const ownValues = {
   'monitor-agent': [
-    'CONTROL_PLANE_URL',
-    'AGENT_HEALTH_PORT',
-    'AGENT_DATA_DIR',
-    'AGENT_WORK_DIR',
-    'DRAIN_TIMEOUT_SECONDS',
-    'NODE_EXTRA_CA_CERTS',
-    'NO_PROXY',
+    ...['CONTROL_PLANE_URL', 'AGENT_HEALTH_PORT', 'AGENT_DATA_DIR', 'AGENT_WORK_DIR'],
+    ...['DRAIN_TIMEOUT_SECONDS', 'NODE_EXTRA_CA_CERTS', 'NO_PROXY'],
   ],
   'monitor-control-plane': [
-    'PORT',
-    'HOST',
-    'DATABASE_FILE',
-    'DATABASE_URL',
-    'DATABASE_LISTEN_URL',
-    'DATABASE_READ_URL',
-    'DATABASE_FAILOVER_SECONDS',
-    'PUBLIC_URL',
-    'ENCRYPTION_KEY',
-    'SMTP_URL',
-    'PHONE_AUTH_TOKEN',
-    'ARTIFACTS_S3_SECRET_ACCESS_KEY',
-    'ARTIFACTS_DIR',
+    ...['PORT', 'HOST', 'PUBLIC_URL', 'ENCRYPTION_KEY', 'SMTP_URL', 'PHONE_AUTH_TOKEN'],
+    ...['DATABASE_FILE', 'DATABASE_URL', 'DATABASE_LISTEN_URL', 'DATABASE_READ_URL'],
+    ...['DATABASE_FAILOVER_SECONDS', 'ARTIFACTS_S3_SECRET_ACCESS_KEY', 'ARTIFACTS_DIR'],
     'ARTIFACTS_SHARED',
   ],
 } as const;

@@ -6,7 +6,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort, identityForServer } from './postgres.ts';
+import { freePort } from '../../proof/program.ts';
+import { identityForServer } from './postgres.ts';
 
 const program = '/usr/sbin/pgbouncer';
 

@@ -12,11 +12,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { freePort } from '../../proof/program.ts';
 import { reachableFolder } from './reachable-folder.ts';
 
 const user = 'monitor';
@@ -58,15 +59,6 @@ export function debianPrograms(): string | undefined {
     (one, other) => versionOf(other) - versionOf(one),
   )[0];
   return found === undefined ? undefined : dirname(found);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 export interface PostgresServer extends AsyncDisposable {
@@ -145,17 +137,8 @@ export async function startPostgres({
   const made = spawnSync(
     join(programs, 'bin', 'initdb'),
     [
-      '-D',
-      dataFolder,
-      '-U',
-      user,
-      '-A',
-      'trust',
-      '-E',
-      'UTF8',
-      '--locale=C',
-      '--no-sync',
-      '--no-instructions',
+      ...['-D', dataFolder, '-U', user, '-A', 'trust', '-E', 'UTF8'],
+      ...['--locale=C', '--no-sync', '--no-instructions'],
     ],
     { ...options, encoding: 'utf8' },
   );
@@ -284,13 +267,7 @@ async function launch({ folder, programs, options, settings }: Launch): Promise<
 
   await start();
   return {
-    port,
-    url,
-    query,
-    start,
-    stop,
-    dataFolder,
-    startStandby,
+    ...{ port, url, query, start, stop, dataFolder, startStandby },
     pid: () => child?.pid ?? 0,
     async [Symbol.asyncDispose]() {
       process.off('exit', kill);

@@ -56,17 +56,7 @@ const withValue = (text: string, at: number, values: readonly string[]): string 
   );
 };
 const values = {
-  numbers: [
-    '1e400',
-    '-1e400',
-    '.inf',
-    '.nan',
-    '99999999999999999999',
-    '-0',
-    '0x1F',
-    '1_000',
-    '0.1',
-  ],
+  numbers: '1e400 -1e400 .inf .nan 99999999999999999999 -0 0x1F 1_000 0.1'.split(' '),
   types: [
     '[]',
     '{}',
@@ -80,21 +70,12 @@ const values = {
     '2020-01-01',
   ],
   tags: [
-    "!!js/function 'a'",
-    '!Ref x',
-    '!!binary ZZ',
-    '!!float x',
-    '!!set {a, b}',
-    '!<x> 1',
+    ...["!!js/function 'a'", '!Ref x', '!!binary ZZ', '!!float x', '!!set {a, b}', '!<x> 1'],
     '!!int 1',
   ],
   names: [
-    '__proto__: {polluted: true}',
-    'constructor: a',
-    'toString: 1',
-    '? [a, b]\n: c',
-    '<<: {a: b}',
-    '1: 2',
+    ...['__proto__: {polluted: true}', 'constructor: a', 'toString: 1', '? [a, b]\n: c'],
+    ...['<<: {a: b}', '1: 2'],
   ],
 };
 

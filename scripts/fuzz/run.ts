@@ -241,16 +241,9 @@ const wholeBy = new Map([['getDashboardIncident', '?includeAllIncidentUpdates=tr
 
 /** Fields that differ between creating and reading for a reason. */
 const passing = new Set([
-  'rawKey',
-  'recoveryCodes',
-  'duration',
-  'lastUsedAt',
-  'lastSeen',
+  ...['rawKey', 'recoveryCodes', 'duration', 'lastUsedAt', 'lastSeen', 'agentCount', 'updated_at'],
   // Said of the act of saving alone.
-  'warnings',
-  'agentCount',
-  'updated_at',
-  'nextOccurrences',
+  ...['warnings', 'nextOccurrences'],
 ]);
 
 /**

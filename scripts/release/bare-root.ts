@@ -4,8 +4,6 @@
  */
 import { execFileSync } from 'node:child_process';
 import {
-  accessSync,
-  constants,
   copyFileSync,
   cpSync,
   existsSync,
@@ -17,26 +15,20 @@ import {
 import { delimiter, dirname, join } from 'node:path';
 
 const programs = ['sh', 'env', 'cat', 'sed', 'grep', 'curl', 'mkdir', 'rm', 'touch', 'sleep'];
-const files = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf'];
+const files = ['resolv.conf', 'hosts', 'nsswitch.conf', 'ssl/certs/ca-certificates.crt'];
 /** Read when names are looked up, by a C library that has them in files of their own. */
 const nameServices = ['libnss_dns.so.2', 'libnss_files.so.2'];
-const authorities = '/etc/ssl/certs/ca-certificates.crt';
 const devices = { null: 3, zero: 5, random: 8, urandom: 9 };
 
 /** The program of this machine, not one that this project brings. */
 export function ownProgram(name: string): string {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  for (const folder of folders) {
-    const path = join(folder, name);
-    if (folder.includes('node_modules')) continue;
-    try {
-      accessSync(path, constants.X_OK);
-      return path;
-    } catch {
-      continue;
-    }
-  }
-  throw new Error(`the program ${name} is missing on this machine`);
+  const found = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.includes('node_modules'))
+    .map((folder) => join(folder, name))
+    .find((path) => existsSync(path));
+  if (found === undefined) throw new Error(`the program ${name} is missing on this machine`);
+  return found;
 }
 
 function copyInto(root: string, path: string): void {
@@ -48,11 +40,10 @@ function copyInto(root: string, path: string): void {
 
 /** Copies a program to `/usr/bin` of the root, with what it is linked with. */
 function copyProgram(root: string, name: string): void {
-  const source = ownProgram(name);
-  copyFileSync(realpathSync(source), join(root, 'usr/bin', name));
-  const linked = execFileSync('ldd', [realpathSync(source)], { encoding: 'utf8' });
-  const libraries = [...linked.matchAll(/(\/\S+) \(0x/g)].map(([, path = '']) => path);
-  for (const path of libraries) {
+  const source = realpathSync(ownProgram(name));
+  copyFileSync(source, join(root, 'usr/bin', name));
+  const linked = execFileSync('ldd', [source], { encoding: 'utf8' });
+  for (const [, path = ''] of linked.matchAll(/(\/\S+) \(0x/g)) {
     copyInto(root, path);
     if (!/\/libc\.so/.test(path)) continue;
     for (const each of nameServices) copyInto(root, join(dirname(path), each));
@@ -75,17 +66,8 @@ export function registrySettings(root: string): Record<string, string> {
 }
 
 export function makeBareRoot(root: string): void {
-  for (const folder of [
-    'usr/bin',
-    'usr/lib/node_modules',
-    'etc/ssl',
-    'dev',
-    'proc',
-    'root',
-    'tmp',
-  ]) {
-    mkdirSync(join(root, folder), { recursive: true });
-  }
+  const folders = ['usr/bin', 'usr/lib/node_modules', 'etc/ssl', 'dev', 'proc', 'root', 'tmp'];
+  for (const folder of folders) mkdirSync(join(root, folder), { recursive: true });
   for (const folder of ['bin', 'sbin']) symlinkSync('usr/bin', join(root, folder));
   for (const name of ['node', ...programs]) copyProgram(root, name);
   const npm = dirname(dirname(realpathSync(ownProgram('npm'))));
@@ -93,7 +75,7 @@ export function makeBareRoot(root: string): void {
   for (const name of ['npm', 'npx']) {
     symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(root, 'usr/bin', name));
   }
-  for (const file of [...files, authorities]) copyInto(root, file);
+  for (const file of files) copyInto(root, join('/etc', file));
   writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n');
   for (const [name, minor] of Object.entries(devices)) {
     execFileSync('mknod', ['-m', '666', join(root, 'dev', name), 'c', '1', String(minor)]);

@@ -88,13 +88,11 @@ function openReport(file: string, { version, commit }: ReleaseContext): ReleaseR
     `${availableParallelism()} processors (${processor}), ${(totalmem() / 2 ** 30).toFixed(0)} GiB, ` +
     `load ${loadavg()[0]?.toFixed(1)}, Node ${process.versions.node}.`;
   const kept = existsSync(file) ? readJson<ReleaseReport>(file).steps : [];
-  const report = steps.map(
-    ({ name }): StepReport =>
-      kept.find((step) => step.name === name) ?? {
-        ...{ name, outcome: 'not run yet', seconds: 0, summary: '' },
-      },
+  const notRun = { outcome: 'not run yet', seconds: 0, summary: '' } as const;
+  const found = steps.map(
+    ({ name }) => kept.find((step) => step.name === name) ?? { name, ...notRun },
   );
-  return { version, commit, machine, steps: report };
+  return { version, commit, machine, steps: found };
 }
 
 async function take({ name, run }: Step, context: ReleaseContext): Promise<StepReport> {

@@ -6,11 +6,10 @@
  */
 import { spawn } from 'node:child_process';
 import { copyFileSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { isFree } from '../../proof/program.ts';
 import { readOptions } from '../options.ts';
 import { blocksIn, installPage, shellTextOf, type Block } from '../guide/blocks.ts';
 import { source } from '../guide/contents.ts';
@@ -34,20 +33,6 @@ const boundSeconds = 300;
 const ports = [3000, 8000, 8081];
 const home = '/root/first';
 const end = '--- end of a command:';
-
-async function takenPorts(): Promise<number[]> {
-  const taken: number[] = [];
-  for (const port of ports) {
-    const server = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) taken.push(port);
-    server.close();
-  }
-  return taken;
-}
 
 /** The terminal of the stranger: one shell, so that what is exported stays. */
 class Terminal implements Disposable {
@@ -152,7 +137,8 @@ export async function goStrangersPath(
 export async function strangerProblem(): Promise<string | null> {
   if (process.platform !== 'linux') return 'a bare root needs Linux';
   if (process.getuid?.() !== 0) return 'a bare root needs root: run it with sudo';
-  const taken = await takenPorts();
+  const areFree = await Promise.all(ports.map(isFree));
+  const taken = ports.filter((_port, index) => areFree[index] === false);
   if (taken.length === 0) return null;
   return `the page names port ${taken.join(' and ')}, which another program uses: stop it first`;
 }
