@@ -80,12 +80,14 @@ export interface Form {
   sections: Section[];
 }
 
-function labelOf(name: string, path: string): string {
-  const known = labels[path] ?? labels[name];
-  if (known !== undefined) return known;
+/** `alertChannel` is "Alert channel". */
+function inWords(name: string): string {
   const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
+
+const labelOf = (name: string, path: string): string =>
+  labels[path] ?? labels[name] ?? inWords(name);
 
 /** The part of a union that is asked for; the rest are switches: null, and single words. */
 function asked(schema: Json): { schema: Json; isNullable: boolean; words: string[] } {
@@ -208,6 +210,21 @@ interface Resource {
   sample?: Readonly<Record<string, unknown>>;
 }
 
+/** The operations of a resource by its name, which is also its title. */
+function formBy<Name extends string>(
+  name: Name,
+  routes: Record<`create${Name}` | `get${Name}` | `delete${Name}`, Route>,
+  more: Partial<Resource> = {},
+): Resource {
+  const named: Readonly<Record<string, Route | undefined>> = { ...routes };
+  const { create, read, update, remove } = {
+    ...{ create: named[`create${name}`], read: named[`get${name}`] },
+    ...{ update: named[`update${name}`], remove: named[`delete${name}`] },
+  };
+  if (create === undefined || read === undefined || remove === undefined) throw new Error(name);
+  return { title: inWords(name), create, read, ...(update && { update }), remove, ...more };
+}
+
 function formOf(name: string, resource: Resource): Form {
   const { title, create, read, update, remove, id = 'id', without = [], sample = {} } = resource;
   const all = bodyFields(create.body ?? z.object({}));
@@ -298,86 +315,22 @@ export const forms: Readonly<Record<string, Form>> = {
   ...checks,
   ...Object.fromEntries(
     Object.entries({
-      group: {
+      group: formBy('CheckGroup', checkGroupRoutes, {
         title: 'Group',
-        create: checkGroupRoutes.createCheckGroup,
-        read: checkGroupRoutes.getCheckGroup,
-        update: checkGroupRoutes.updateCheckGroup,
-        remove: checkGroupRoutes.deleteCheckGroup,
         without: ['browserCheckDefaults'],
-      },
-      variable: {
-        title: 'Variable',
-        create: variableRoutes.createVariable,
-        read: variableRoutes.getVariable,
-        update: variableRoutes.updateVariable,
-        remove: variableRoutes.deleteVariable,
-        id: 'key',
-      },
-      snippet: {
-        title: 'Snippet',
-        create: snippetRoutes.createSnippet,
-        read: snippetRoutes.getSnippet,
-        update: snippetRoutes.updateSnippet,
-        remove: snippetRoutes.deleteSnippet,
-      },
-      channel: {
-        title: 'Alert channel',
-        create: alertChannelRoutes.createAlertChannel,
-        read: alertChannelRoutes.getAlertChannel,
-        update: alertChannelRoutes.updateAlertChannel,
-        remove: alertChannelRoutes.deleteAlertChannel,
-        without: ['subscriptions'],
-      },
-      policy: {
-        title: 'Escalation policy',
-        create: escalationPolicyRoutes.createEscalationPolicy,
-        read: escalationPolicyRoutes.getEscalationPolicy,
-        update: escalationPolicyRoutes.updateEscalationPolicy,
-        remove: escalationPolicyRoutes.deleteEscalationPolicy,
-      },
-      location: {
-        title: 'Private location',
-        create: privateLocationRoutes.createPrivateLocation,
-        read: privateLocationRoutes.getPrivateLocation,
-        update: privateLocationRoutes.updatePrivateLocation,
-        remove: privateLocationRoutes.deletePrivateLocation,
+      }),
+      variable: formBy('Variable', variableRoutes, { id: 'key' }),
+      snippet: formBy('Snippet', snippetRoutes),
+      channel: formBy('AlertChannel', alertChannelRoutes, { without: ['subscriptions'] }),
+      policy: formBy('EscalationPolicy', escalationPolicyRoutes),
+      location: formBy('PrivateLocation', privateLocationRoutes, {
         without: ['icon', 'resultEncryptionKeys'],
-      },
-      certificate: {
-        title: 'Client certificate',
-        create: clientCertificateRoutes.createClientCertificate,
-        read: clientCertificateRoutes.getClientCertificate,
-        remove: clientCertificateRoutes.deleteClientCertificate,
-      },
-      page: {
-        title: 'Status page',
-        create: statusPageRoutes.createStatusPage,
-        read: statusPageRoutes.getStatusPage,
-        update: statusPageRoutes.updateStatusPage,
-        remove: statusPageRoutes.deleteStatusPage,
-      },
-      service: {
-        title: 'Service',
-        create: serviceRoutes.createService,
-        read: serviceRoutes.getService,
-        update: serviceRoutes.updateService,
-        remove: serviceRoutes.deleteService,
-      },
-      incident: {
-        title: 'Incident',
-        create: incidentRoutes.createIncident,
-        read: incidentRoutes.getIncident,
-        update: incidentRoutes.updateIncident,
-        remove: incidentRoutes.deleteIncident,
-      },
-      window: {
-        title: 'Maintenance window',
-        create: maintenanceWindowRoutes.createMaintenanceWindow,
-        read: maintenanceWindowRoutes.getMaintenanceWindow,
-        update: maintenanceWindowRoutes.updateMaintenanceWindow,
-        remove: maintenanceWindowRoutes.deleteMaintenanceWindow,
-      },
+      }),
+      certificate: formBy('ClientCertificate', clientCertificateRoutes),
+      page: formBy('StatusPage', statusPageRoutes),
+      service: formBy('Service', serviceRoutes),
+      incident: formBy('Incident', incidentRoutes),
+      window: formBy('MaintenanceWindow', maintenanceWindowRoutes),
       key: {
         title: 'API key',
         create: apiKeyRoutes.createApiKey,

@@ -4,8 +4,7 @@ import type { z } from 'zod';
 import type { incidentRoutes } from '@monitor/shared/contract/incident.ts';
 import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
-import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
-import { readCursorPage } from '../db/page.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { Handlers } from '../http/implement.ts';
 import {
@@ -14,6 +13,7 @@ import {
   deleteIncidentUpdate,
   findIncidentUpdate,
 } from './incident-updates.ts';
+import { entryHandlers, listAfter, resourceOf } from '../resources/index.ts';
 import { checkServices } from './service-references.ts';
 import type { Services } from '../core/services.ts';
 import {
@@ -23,26 +23,43 @@ import {
   replaceServices,
   toNewUpdate,
   toUpdateWire,
-  type IncidentRow,
 } from './store.ts';
 
-type Changes = z.output<typeof incidentRoutes.patchIncident.body>;
+type IncidentFields = z.output<typeof incidentRoutes.createIncident.body>;
+
+const incidentsOf = (services: Services) =>
+  resourceOf(services, {
+    ...({ table: 'incidents', noun: 'incident', key: 'id', order: ['seq'] } as const),
+    isNewestFirst: true,
+    fresh: (now) => ({ id: services.newId(), created_at: now, updated_at: null }),
+    // Services and updates have tables of their own.
+    fieldsOf: ({ name, severity }): IncidentFields => ({
+      ...{ name, severity: severity as IncidentFields['severity'] },
+      ...{ services: [], incidentUpdates: [] },
+    }),
+    toColumns: ({ name, severity }: IncidentFields, { before }) => ({
+      ...{ name, severity, check_id: before?.check_id ?? null },
+    }),
+    async saved(unit, row, { services: affected, incidentUpdates = [] }) {
+      if (affected !== undefined) {
+        const known = await checkServices(unit, row.account_id, 'services', affected);
+        await replaceServices(unit, row.id, known);
+      }
+      for (const [index, update] of incidentUpdates.entries()) {
+        const path = `incidentUpdates.${index}.publicIncidentUpdateDate`;
+        const made = { id: services.newId(), now: row.created_at, path };
+        await addIncidentUpdate(unit, toNewUpdate(row, update, made));
+      }
+    },
+    present: (rows, { accountId }) =>
+      presentIncidents(services.db, accountId, rows, services.clock.now()),
+  });
 
 export function incidentHandlers(services: Services): Handlers<typeof incidentRoutes> {
   const { db, clock, commits, newId } = services;
+  const incidents = incidentsOf(services);
+  const entries = entryHandlers('Incident', 'incidentId', incidents);
 
-  const incidentsOf = (unit: Kysely<Database>, accountId: string) =>
-    ownRows(unit, 'incidents', accountId);
-  const get = async (unit: Kysely<Database>, accountId: string, id: string) => {
-    return incidentsOf(unit, accountId)
-      .where('id', '=', id)
-      .executeTakeFirstOrThrow(() => notFound('incident', id));
-  };
-  const present = async (unit: Kysely<Database>, row: IncidentRow) => {
-    const [wire] = await presentIncidents(unit, row.account_id, [row], clock.now());
-    if (wire === undefined) throw notFound('incident', row.id);
-    return wire;
-  };
   const getUpdate = async (
     unit: Kysely<Database>,
     accountId: string,
@@ -58,83 +75,20 @@ export function incidentHandlers(services: Services): Handlers<typeof incidentRo
       .where('id', '=', id)
       .execute();
 
-  const change = (accountId: string, id: string, body: Changes) =>
-    commits.run(async (unit) => {
-      const before = await get(unit, accountId, id);
-      const { services: affected, ...fields } = body;
-      const changes = { ...fields, updated_at: clock.now() };
-      await updateOwnRows(unit, 'incidents', accountId).set(changes).where('id', '=', id).execute();
-      if (affected !== undefined) {
-        await replaceServices(unit, id, await checkServices(unit, accountId, 'services', affected));
-      }
-      return present(unit, { ...before, ...changes });
-    });
-
   return {
-    listIncidents: async ({ query }, { principal }) => {
-      const { accountId } = principal;
-      const incidents = incidentsOf(db, accountId).orderBy('seq', 'desc');
-      const { rows, nextId } = await readCursorPage(
-        (cursor) => (cursor === null ? incidents : incidents.where('seq', '<', cursor)),
-        ({ seq }) => seq,
-        query,
-      );
-      const entries = await presentIncidents(db, accountId, rows, clock.now());
-      return { length: entries.length, entries, nextId };
-    },
-
-    createIncident: ({ body }, { principal }) =>
-      commits.run(async (unit) => {
-        const { accountId } = principal;
-        const now = clock.now();
-        const affected = await checkServices(unit, accountId, 'services', body.services);
-        const row = await unit
-          .insertInto('incidents')
-          .values({
-            id: newId(),
-            account_id: accountId,
-            name: body.name,
-            severity: body.severity,
-            check_id: null,
-            created_at: now,
-            updated_at: null,
-          })
-          .returningAll()
-          .executeTakeFirstOrThrow();
-        await replaceServices(unit, row.id, affected);
-        for (const [index, update] of body.incidentUpdates.entries()) {
-          const path = `incidentUpdates.${index}.publicIncidentUpdateDate`;
-          await addIncidentUpdate(unit, toNewUpdate(row, update, { id: newId(), now, path }));
-        }
-        return present(unit, row);
-      }),
-
-    getIncident: async ({ params }, { principal }) =>
-      present(db, await get(db, principal.accountId, params.incidentId)),
-
-    updateIncident: ({ params, body }, { principal }) =>
-      change(principal.accountId, params.incidentId, body),
-
-    patchIncident: ({ params, body }, { principal }) =>
-      change(principal.accountId, params.incidentId, body),
-
-    deleteIncident: async ({ params }, { principal }) => {
-      const { numDeletedRows } = await deleteOwnRows(db, 'incidents', principal.accountId)
-        .where('id', '=', params.incidentId)
-        .executeTakeFirst();
-      if (numDeletedRows === 0n) throw notFound('incident', params.incidentId);
-      return undefined;
-    },
+    listIncidents: listAfter(incidents),
+    ...entries,
+    patchIncident: entries.updateIncident,
 
     listIncidentUpdates: async ({ params }, { principal }) => {
-      const { id } = await get(db, principal.accountId, params.incidentId);
+      const { id } = await incidents.get(principal.accountId, params.incidentId);
       return (await latestUpdates(db, principal.accountId, id)).map(toUpdateWire);
     },
 
     createIncidentUpdate: ({ params, body }, { principal }) =>
       commits.run(async (unit) => {
         const { accountId } = principal;
-        const incident = await get(unit, accountId, params.incidentId);
+        const incident = await incidents.get(accountId, params.incidentId, { unit });
         const update = toNewUpdate(incident, body, { id: newId(), now: clock.now() });
         const row = await addIncidentUpdate(unit, update);
         await touch(unit, accountId, incident.id);

@@ -39,6 +39,8 @@ export interface Definition<Table extends Owned, Fields, Wire> {
   isNumbered?: true;
   /** The order of lists; by default that of the key. */
   order?: readonly Column<Table>[];
+  /** Lists begin with the last. */
+  isNewestFirst?: true;
   /** Columns of a new row that none of its fields has. */
   fresh?(now: number): Partial<Insertable<Database[Table]>>;
   /** Why a new one is refused whose name another has. */
@@ -84,7 +86,7 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
   /** The rows of an account, in the order of lists. */
   const rowsOf = (accountId: string) =>
     (definition.order ?? [key]).reduce(
-      (query, column) => query.orderBy(sql.ref(column)),
+      (query, column) => query.orderBy(sql.ref(column), definition.isNewestFirst ? 'desc' : 'asc'),
       ownRows(db, table, accountId),
     );
   const byKey = (unit: Unit, accountId: string, value: Key, column: string = key) =>
@@ -108,6 +110,7 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
     fieldsOf,
     present,
     rowsOf,
+    isNewestFirst: definition.isNewestFirst === true,
     asRow,
     get,
     lock,

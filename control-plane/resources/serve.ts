@@ -45,7 +45,8 @@ export const listAfter =
       query.paginated === false
         ? { rows: await all.execute(), nextId: null }
         : await readCursorPage(
-            (cursor) => (cursor === null ? all : all.where('seq', '>', cursor)),
+            (cursor) =>
+              cursor === null ? all : all.where('seq', resource.isNewestFirst ? '<' : '>', cursor),
             ({ seq }) => seq,
             query,
           );

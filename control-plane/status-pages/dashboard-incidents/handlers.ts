@@ -12,6 +12,7 @@ import type { Database } from '../../db/tables.ts';
 import type { DashboardIncidentsTable, DashboardIncidentUpdatesTable } from '../tables.ts';
 import type { Handlers } from '../../http/implement.ts';
 import { deleteIncidentUpdate, findIncidentUpdate } from '../../incidents/index.ts';
+import { entryHandlers, resourceOf } from '../../resources/index.ts';
 import { readInstant } from '../../core/instant.ts';
 import type { Services } from '../../core/services.ts';
 
@@ -42,56 +43,79 @@ function toWire(row: IncidentRow, updates: readonly UpdateRow[]): Wire {
   };
 }
 
-/** The time columns of a body; missing ones come from `before`. */
+/** The time columns of a body; it begins now unless it says otherwise. */
 function timesOf(
-  body: { startedAt?: string; stoppedAt?: string | null },
-  before: Pick<IncidentRow, 'started_at' | 'stopped_at'>,
+  { startedAt, stoppedAt }: { startedAt?: string; stoppedAt: string | null },
+  now: number,
 ): Pick<IncidentRow, 'started_at' | 'stopped_at'> {
-  const { startedAt, stoppedAt } = body;
-  const started = startedAt === undefined ? before.started_at : readInstant(startedAt, 'startedAt');
-  const stopped =
-    stoppedAt === undefined
-      ? before.stopped_at
-      : stoppedAt === null
-        ? null
-        : readInstant(stoppedAt, 'stoppedAt');
+  const started = startedAt === undefined ? now : readInstant(startedAt, 'startedAt');
+  const stopped = stoppedAt === null ? null : readInstant(stoppedAt, 'stoppedAt');
   if (stopped !== null && stopped < started) {
     throw invalidField('stoppedAt', 'must not be before startedAt');
   }
   return { started_at: started, stopped_at: stopped };
 }
 
+type Fields = Omit<
+  z.output<typeof dashboardIncidentRoutes.createDashboardIncident.body>,
+  'startedAt'
+> & {
+  startedAt?: string;
+};
+
+const updatesOf = (unit: Kysely<Database>, { id, account_id }: IncidentRow) =>
+  ownRows(unit, 'dashboard_incident_updates', account_id)
+    .where('incident_id', '=', id)
+    .orderBy('seq', 'desc');
+
+const insertUpdate = (
+  { clock, newId }: Services,
+  unit: Kysely<Database>,
+  { id, account_id }: IncidentRow,
+  body: Pick<UpdateWire, 'status' | 'description'>,
+) =>
+  unit
+    .insertInto('dashboard_incident_updates')
+    .values({
+      ...{ id: newId(), account_id, incident_id: id, ...body },
+      ...{ created_at: clock.now(), updated_at: null },
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+
+const dashboardIncidentsOf = (services: Services) =>
+  resourceOf(services, {
+    ...({ table: 'dashboard_incidents', noun: 'incident', key: 'id' } as const),
+    fresh: (now) => ({ id: services.newId(), created_at: now, updated_at: null }),
+    fieldsOf: (row): Fields => ({
+      ...{ name: row.name, impact: row.impact as Fields['impact'], dashboardId: row.dashboard_id },
+      ...{ startedAt: toTimestamp(row.started_at), stoppedAt: toTimestampOrNull(row.stopped_at) },
+      incidentUpdates: [],
+    }),
+    async toColumns({ name, impact, dashboardId, ...times }: Fields, { unit, accountId, before }) {
+      if (before === null) {
+        await ownRows(unit, 'dashboards', accountId)
+          .where('id', '=', dashboardId)
+          .executeTakeFirstOrThrow(() =>
+            invalidField('dashboardId', `has no dashboard ${dashboardId}`),
+          );
+      }
+      return { name, impact, dashboard_id: dashboardId, ...timesOf(times, services.clock.now()) };
+    },
+    async saved(unit, row, { incidentUpdates = [] }) {
+      for (const update of incidentUpdates) await insertUpdate(services, unit, row, update);
+    },
+    present: (rows) =>
+      Promise.all(
+        rows.map(async (row) => toWire(row, await updatesOf(services.db, row).execute())),
+      ),
+  });
+
 export function dashboardIncidentHandlers(
   services: Services,
 ): Handlers<typeof dashboardIncidentRoutes> {
-  const { db, clock, commits, newId } = services;
-
-  const get = async (unit: Kysely<Database>, accountId: string, id: string) => {
-    return ownRows(unit, 'dashboard_incidents', accountId)
-      .where('id', '=', id)
-      .executeTakeFirstOrThrow(() => notFound('incident', id));
-  };
-  const updatesOf = (unit: Kysely<Database>, { id, account_id }: IncidentRow) =>
-    ownRows(unit, 'dashboard_incident_updates', account_id)
-      .where('incident_id', '=', id)
-      .orderBy('seq', 'desc');
-  const insertUpdate = (
-    unit: Kysely<Database>,
-    { id, account_id }: IncidentRow,
-    body: Pick<UpdateWire, 'status' | 'description'>,
-  ) =>
-    unit
-      .insertInto('dashboard_incident_updates')
-      .values({
-        id: newId(),
-        account_id,
-        incident_id: id,
-        ...body,
-        created_at: clock.now(),
-        updated_at: null,
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow();
+  const { db, clock, commits } = services;
+  const incidents = dashboardIncidentsOf(services);
   const touch = (unit: Kysely<Database>, { id, account_id }: IncidentRow) =>
     updateOwnRows(unit, 'dashboard_incidents', account_id)
       .set({ updated_at: clock.now() })
@@ -99,81 +123,26 @@ export function dashboardIncidentHandlers(
       .execute();
 
   return {
-    createDashboardIncident: ({ body }, { principal }) =>
-      commits.run(async (unit) => {
-        const { accountId } = principal;
-        const now = clock.now();
-        const dashboard = await unit
-          .selectFrom('dashboards')
-          .select('id')
-          .where('account_id', '=', accountId)
-          .where('id', '=', body.dashboardId)
-          .executeTakeFirst();
-        if (dashboard === undefined) {
-          throw invalidField('dashboardId', `has no dashboard ${body.dashboardId}`);
-        }
-        const row = await unit
-          .insertInto('dashboard_incidents')
-          .values({
-            id: newId(),
-            account_id: accountId,
-            dashboard_id: dashboard.id,
-            name: body.name,
-            impact: body.impact,
-            ...timesOf(body, { started_at: now, stopped_at: null }),
-            created_at: now,
-            updated_at: null,
-          })
-          .returningAll()
-          .executeTakeFirstOrThrow();
-        for (const update of body.incidentUpdates) await insertUpdate(unit, row, update);
-        return toWire(row, await updatesOf(unit, row).execute());
-      }),
+    ...entryHandlers('DashboardIncident', 'id', incidents),
 
     getDashboardIncident: async ({ params, query }, { principal }) => {
-      const row = await get(db, principal.accountId, params.id);
+      const row = await incidents.get(principal.accountId, params.id);
       const updates = updatesOf(db, row);
       const shown = query.includeAllIncidentUpdates ? updates : updates.limit(1);
       return toWire(row, await shown.execute());
     },
 
-    updateDashboardIncident: ({ params, body }, { principal }) =>
-      commits.run(async (unit) => {
-        const { accountId } = principal;
-        const before = await get(unit, accountId, params.id);
-        const { startedAt: _, stoppedAt: __, ...fields } = body;
-        const after = {
-          ...before,
-          ...fields,
-          ...timesOf(body, before),
-          updated_at: clock.now(),
-        };
-        await updateOwnRows(unit, 'dashboard_incidents', accountId)
-          .set(after)
-          .where('id', '=', before.id)
-          .execute();
-        return toWire(after, await updatesOf(unit, after).execute());
-      }),
-
-    deleteDashboardIncident: async ({ params }, { principal }) => {
-      const { numDeletedRows } = await deleteOwnRows(db, 'dashboard_incidents', principal.accountId)
-        .where('id', '=', params.id)
-        .executeTakeFirst();
-      if (numDeletedRows === 0n) throw notFound('incident', params.id);
-      return undefined;
-    },
-
     createDashboardIncidentUpdate: ({ params, body }, { principal }) =>
       commits.run(async (unit) => {
-        const incident = await get(unit, principal.accountId, params.incidentId);
-        const row = await insertUpdate(unit, incident, body);
+        const incident = await incidents.get(principal.accountId, params.incidentId, { unit });
+        const row = await insertUpdate(services, unit, incident, body);
         await touch(unit, incident);
         return toUpdateWire(row);
       }),
 
     updateDashboardIncidentUpdate: ({ params, body }, { principal }) =>
       commits.run(async (unit) => {
-        const incident = await get(unit, principal.accountId, params.incidentId);
+        const incident = await incidents.get(principal.accountId, params.incidentId, { unit });
         const row = await updateOwnRows(unit, 'dashboard_incident_updates', principal.accountId)
           .set({ description: body.description, updated_at: clock.now() })
           .where('incident_id', '=', incident.id)
@@ -196,7 +165,7 @@ export function dashboardIncidentHandlers(
           await deleteIncidentUpdate(unit, ofPage, clock.now());
           return undefined;
         }
-        const incident = await get(unit, principal.accountId, params.incidentId);
+        const incident = await incidents.get(principal.accountId, params.incidentId, { unit });
         const { numDeletedRows } = await deleteOwnRows(
           unit,
           'dashboard_incident_updates',
