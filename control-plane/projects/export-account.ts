@@ -12,7 +12,7 @@ import { statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { fromFlag } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
 import { type Fields, type Kind, kinds, type Reading, type Stored } from './kinds/index.ts';
-import { keyOf } from './references.ts';
+import { keyOf, mapReferences } from './references.ts';
 import { findProject, type LinkRow, linksOf } from './store.ts';
 
 /** What people call a resource. */
@@ -40,42 +40,6 @@ type Refer = (type: ResourceType, id: unknown) => unknown;
 
 const pageFields = Object.keys(statusPageRoutes.createStatusPage.body.shape);
 
-/** The fields of a resource with references in place of ids. */
-function withReferences(type: ResourceType, fields: Fields, refer: Refer): Fields {
-  const { cacheHash: _ofBundle, ...given } = fields;
-  for (const [name, of] of [
-    ['groupId', 'check-group'],
-    ['setupSnippetId', 'snippet'],
-    ['tearDownSnippetId', 'snippet'],
-  ] as const) {
-    if (name in given) given[name] = refer(of, given[name]);
-  }
-  const { alertSettings, triggerIncident, steps, cards } = given;
-  if (isFields(alertSettings) && 'escalationPolicyId' in alertSettings) {
-    const policy = refer('escalation-policy', alertSettings['escalationPolicyId']);
-    given['alertSettings'] = { ...alertSettings, escalationPolicyId: policy };
-  }
-  if (isFields(triggerIncident)) {
-    const serviceId = refer('status-page-service', triggerIncident['serviceId']);
-    given['triggerIncident'] = { ...triggerIncident, serviceId };
-  }
-  if (type === 'escalation-policy' && Array.isArray(steps)) {
-    given['steps'] = (steps as Fields[]).map((step) => ({
-      ...step,
-      alertChannelIds: (step['alertChannelIds'] as unknown[]).map((id) =>
-        refer('alert-channel', id),
-      ),
-    }));
-  }
-  if (type === 'status-page' && Array.isArray(cards)) {
-    given['cards'] = (cards as Fields[]).map(({ name, services }) => ({
-      name,
-      services: (services as Fields[]).map(({ id }) => refer('status-page-service', id)),
-    }));
-  }
-  return given;
-}
-
 /** Nobody reads a secret; a name in its place is written where the files are. */
 function withoutSecrets(fields: Fields): Fields {
   const variables = fields['environmentVariables'];
@@ -86,17 +50,21 @@ function withoutSecrets(fields: Fields): Fields {
   return { ...fields, environmentVariables: hidden };
 }
 
-function payloadOf(kind: Kind, fields: Fields, refer: Refer): Fields {
+function payloadOf({ type, write, references = {} }: Kind, fields: Fields, refer: Refer): Fields {
+  const { cacheHash: _ofBundle, ...stored } = withoutSecrets(fields);
   const own =
-    kind.type === 'status-page'
-      ? Object.fromEntries(
-          pageFields.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])),
-        )
-      : kind.type === 'variable'
-        ? kind.write(fields)
-        : fields;
-  const given = withReferences(kind.type, withoutSecrets(own), refer);
-  return kind.type === 'check-group' ? { v: 2, ...given } : given;
+    type === 'variable' ? write(stored) : type === 'status-page' ? ofPage(stored) : stored;
+  const given = mapReferences(own, references, (found, of) =>
+    refer(of, isFields(found) ? found['id'] : found),
+  );
+  return type === 'check-group' ? { v: 2, ...given } : given;
+}
+
+/** The body of a page; its cards go without their ids. */
+function ofPage(stored: Fields): Fields {
+  const body = pageFields.flatMap((name) => (name in stored ? [[name, stored[name]]] : []));
+  const cards = (stored['cards'] as Fields[]).map(({ name, services }) => ({ name, services }));
+  return { ...Object.fromEntries(body), cards };
 }
 
 /** Fields by which people know a resource come first, the others by their names. */

@@ -22,16 +22,26 @@ import { withStored } from '../../core/decide/hidden-values.ts';
 import { ownRowsAmong } from '../../db/own-rows.ts';
 import { undo } from '../../deletions/index.ts';
 import { invalidField } from '../../errors/api-error.ts';
-import { type References, refIn } from '../references.ts';
+import { type ReferencePaths, type References, refIn } from '../references.ts';
 import {
   type Fields,
   isEqual,
   type Kind,
   parseBy,
-  plain,
   refuseSubscriptions,
   related,
+  resolved,
 } from './kind.ts';
+
+const ofBoth: ReferencePaths = {
+  ...{ setupSnippetId: 'snippet', tearDownSnippetId: 'snippet' },
+  'alertSettings.escalationPolicyId': 'escalation-policy',
+};
+const ofChecks: ReferencePaths = {
+  ...ofBoth,
+  groupId: 'check-group',
+  'triggerIncident.serviceId': 'status-page-service',
+};
 
 /** Private locations by name, by reference, and by assignment. */
 function locationsIn(payload: Fields, references: References, slugs: readonly string[]): Fields {
@@ -112,28 +122,21 @@ function heartbeatAsGiven(stored: unknown, given: unknown): unknown {
 
 export const checks: Kind = {
   type: 'check',
+  references: ofChecks,
   role: 'READ_WRITE',
   parse(payload, references, slugs) {
     // Clients compute it from other files than the bundle, and agents would refuse the bundle for it.
     const { checkType, cacheHash: _ofClient, ...given } = payload;
     const definition = definitionOf(checkType);
     refuseSubscriptions(given, 'alertChannelSubscriptions');
-    const incident = given['triggerIncident'];
-    const resolved: Fields = {
-      ...withReferences(given, references),
+    const named: Fields = {
+      ...given,
       ...(isPinged(definition.type) ? {} : locationsIn(given, references, slugs)),
-      groupId: references.id(given['groupId'], 'check-group', 'groupId'),
       dependencies: references.files(given['dependencies'], 'dependencies'),
     };
-    if (typeof incident === 'object' && incident !== null) {
-      const { serviceId } = incident as Fields;
-      const field = 'triggerIncident.serviceId';
-      const id = references.id(serviceId, 'status-page-service', field);
-      resolved['triggerIncident'] = { ...incident, serviceId: id };
-    }
     const body = parseBy(
       definition.create,
-      plain(resolved) as Fields,
+      resolved(named, ofChecks, references),
       [fieldsOfAnyType],
       references,
     );
@@ -185,15 +188,15 @@ export const checks: Kind = {
 
 export const groups: Kind = {
   type: 'check-group',
+  references: ofBoth,
   role: roleOf(checkGroupRoutes.createCheckGroup),
   parse(payload, references, slugs) {
     const { v, ...given } = payload;
     refuseSubscriptions(given, 'alertChannelSubscriptions');
     const { createCheckGroup: v2, createCheckGroupV1: v1 } = checkGroupRoutes;
-    const named = withReferences(given, references);
-    const resolved = { ...named, ...locationsIn(given, references, slugs) };
+    const named = { ...given, ...locationsIn(given, references, slugs) };
     const { body } = v === 2 ? v2 : v1;
-    return parseBy(body, plain(resolved) as Fields, related(v2), references);
+    return parseBy(body, resolved(named, ofBoth, references), related(v2), references);
   },
   async read(unit, ids) {
     const { services, accountId } = unit;
@@ -219,18 +222,3 @@ export const groups: Kind = {
   isSame: (stored, { alertChannelSubscriptions: _own, ...body }) =>
     isEqual(stored, withKeptVariables(stored, body)),
 };
-
-/** Snippets and policies that a check or group names. */
-function withReferences(given: Fields, references: References): Fields {
-  const resolved: Fields = { ...given };
-  for (const field of ['setupSnippetId', 'tearDownSnippetId']) {
-    if (field in given) resolved[field] = references.id(given[field], 'snippet', field);
-  }
-  const settings = given['alertSettings'];
-  if (typeof settings !== 'object' || settings === null) return resolved;
-  const { escalationPolicyId } = settings as Fields;
-  if (escalationPolicyId === undefined) return resolved;
-  const field = 'alertSettings.escalationPolicyId';
-  const id = references.id(escalationPolicyId, 'escalation-policy', field);
-  return { ...resolved, alertSettings: { ...settings, escalationPolicyId: id } };
-}

@@ -16,7 +16,7 @@ import {
   refuseMisspelt,
   validate,
 } from '../../http/validate.ts';
-import { type References } from '../references.ts';
+import { mapReferences, type ReferencePaths, type References } from '../references.ts';
 
 export type Fields = Record<string, unknown>;
 
@@ -51,6 +51,8 @@ export interface Kind {
   read(unit: Reading, ids: readonly string[] | null): Promise<Map<string, Stored>>;
   /** The payload from which a project would make it, with ids in place of references. */
   write(stored: Fields): Fields;
+  /** Its fields with ids of other resources. */
+  references?: ReferencePaths;
   /** Fields that existing clients do not know: they stay as people set them. */
   own?: readonly string[];
   /** Existing clients have no construct for it. */
@@ -76,6 +78,12 @@ export function requireRole({ role: neededRole }: Kind, role: Role): void {
     ...{ role, neededRole },
   });
 }
+
+/** A payload with ids in place of its references, as it would be stored: without what JSON leaves out. */
+export const resolved = (payload: Fields, paths: ReferencePaths, references: References): Fields =>
+  plain(
+    mapReferences(payload, paths, (found, type, field) => references.id(found, type, field)),
+  ) as Fields;
 
 const known = new WeakMap<z.ZodType, BodyFields>();
 
@@ -113,15 +121,21 @@ export function kindOf<
   route: Route & { body: z.ZodType<Kept> };
   of: (services: Services) => Resource<Table, Kept, Wire>;
   id?: Column<Table>;
-}): Pick<Kind, 'role' | 'parse' | 'read' | 'write' | 'create' | 'update' | 'remove'> & {
+  references?: ReferencePaths;
+}): Pick<
+  Kind,
+  'role' | 'references' | 'parse' | 'read' | 'write' | 'create' | 'update' | 'remove'
+> & {
   type: Type;
 } {
-  const { type, route } = kind;
+  const { type, route, references: paths = {} } = kind;
   const verbs = ({ services }: Reading) => kind.of(services);
   return {
     type,
     role: roleOf(route),
-    parse: (payload, references) => parseBy(route.body, payload, related(route), references),
+    references: paths,
+    parse: (payload, references) =>
+      parseBy(route.body, resolved(payload, paths, references), related(route), references),
     async read(unit, ids) {
       const { among, key, fieldsOf } = verbs(unit);
       const rows = await among(unit.accountId, ids, kind.id);

@@ -7,7 +7,7 @@ import {
   presentStatusPages,
   statusPagesOf,
 } from '../../status-pages/index.ts';
-import { type References, refIn } from '../references.ts';
+import { mapReferences, refIn } from '../references.ts';
 import { type Fields, isEqual, type Kind, kindOf, plain } from './kind.ts';
 
 const dashboardKind = kindOf({
@@ -51,6 +51,8 @@ const plainPage = {
   ...{ redirectTo: null, favicon: null, defaultTheme: 'AUTO' },
 };
 
+const ofCards = { 'cards.*.services.*': 'status-page-service' } as const;
+
 const pageKind = kindOf({
   type: 'status-page',
   route: statusPageRoutes.createStatusPage,
@@ -59,19 +61,24 @@ const pageKind = kindOf({
 
 export const pages: Kind = {
   ...pageKind,
+  references: ofCards,
   write(stored) {
     const names = ['name', 'url', 'cards', ...Object.keys(plainPage)];
     return Object.fromEntries(names.map((name) => [name, stored[name]]));
   },
   address: 'url',
-  parse(payload, references, slugs) {
-    const given = payload['cards'];
-    const cards = Array.isArray(given)
-      ? given.map((card: unknown, at) => cardOf(card, references, `cards.${at}`))
-      : given;
-    const resolved = plain({ ...plainPage, ...(plain(payload) as Fields), cards }) as Fields;
-    return pageKind.parse(resolved, references, slugs);
-  },
+  // Cards hold their services as objects, which references stand for.
+  parse: (payload, references, slugs) =>
+    pageKind.parse(
+      mapReferences(
+        { ...plainPage, ...(plain(payload) as Fields) },
+        ofCards,
+        (found, type, field) =>
+          refIn(found) === null ? found : { id: references.id(found, type, field) },
+      ),
+      references,
+      slugs,
+    ),
   async read(unit, ids) {
     const { services, accountId } = unit;
     const rows = await statusPagesOf(services).among(accountId, ids);
@@ -101,18 +108,6 @@ export const pages: Kind = {
     return isEqual(compared(stored), compared(body));
   },
 };
-
-function cardOf(card: unknown, references: References, field: string): unknown {
-  if (typeof card !== 'object' || card === null) return card;
-  const { services } = card as Fields;
-  if (!Array.isArray(services)) return card;
-  const ids = services.map((service: unknown, at) =>
-    refIn(service) === null
-      ? service
-      : { id: references.id(service, 'status-page-service', `${field}.services.${at}`) },
-  );
-  return { ...card, services: ids };
-}
 
 /** A card that keeps its name keeps its id. */
 function keepCardIds(before: readonly Required<Card>[], cards: readonly Card[]): Card[] {
