@@ -21,15 +21,11 @@ test('a certificate is stored with its key, which never comes back', async () =>
   assert.deepEqual([made.body.host, made.body.cert], ['*.internal.example', cert]);
   const path = `/v1/client-certificates/${made.body.id}`;
   assert.deepEqual((await cp.api('GET', path)).body, made.body);
-  assert.deepEqual((await cp.api('GET', '/v1/client-certificates')).body, [made.body]);
   const { db, secrets } = cp.controlPlane.services;
   const [row] = await db.selectFrom('client_certificates').selectAll().execute();
   assert.equal(JSON.stringify(row).includes('PRIVATE KEY'), false);
   assert.equal(secrets.decrypt(row?.key_sealed ?? '', cp.accountId), key);
   assert.throws(() => secrets.decrypt(row?.key_sealed ?? '', 'another account'));
-  assert.equal((await cp.api('DELETE', path)).status, 204);
-  assert.equal((await cp.api('GET', path)).status, 404);
-  assert.equal((await cp.api('DELETE', path)).status, 404);
 });
 
 test('an encrypted key needs its passphrase', async () => {
