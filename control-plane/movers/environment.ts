@@ -64,8 +64,8 @@ export class FilledVariables {
     resources.splice(0, resources.length, ...resources.map((each) => this.#settled(each)));
     for (const line of this.#plan.lines) {
       line.text = this.#named(line.text);
-      line.name = line.name === null ? null : this.#named(line.name);
-      line.object = line.object === null ? null : this.#named(line.object);
+      line.name = line.name && this.#named(line.name);
+      line.object = line.object && this.#named(line.object);
     }
   }
 

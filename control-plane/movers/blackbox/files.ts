@@ -3,6 +3,7 @@ import { isFields } from '@monitor/shared/fields.ts';
 import { SourceError, type SourceFile } from '../mover.ts';
 import {
   fieldsOf,
+  lookUp,
   notePlace,
   placeOf,
   recordsIn,
@@ -67,6 +68,8 @@ function jobOf(given: Fields): Fields {
   const { staticConfig, ...discovered } = fieldsOf(targets);
   const { static: addresses, labels, relabelingConfigs, ...ofStatic } = fieldsOf(staticConfig);
   const listed = recordsIn(params).map(({ name, values }) => [textOf(name), values] as const);
+  const prefixed = (before: string, fields: Fields, after = '') =>
+    Object.entries(fields).map(([name, value]) => [before + name + after, value] as const);
   const isProbe = given['kind'] === 'Probe';
   const made = {
     ...named(others),
@@ -78,9 +81,9 @@ function jobOf(given: Fields): Fields {
     },
     ...(isProbe ? { metrics_path: textOf(path) || '/probe' } : {}),
     ...Object.fromEntries([
-      ...Object.entries(way).map(([name, value]) => [`prober.${name}`, value]),
-      ...Object.entries(ofStatic).map(([name, value]) => [`targets.staticConfig.${name}`, value]),
-      ...Object.entries(discovered).map(([name, value]) => [`targets.${name}_sd_configs`, value]),
+      ...prefixed('prober.', way),
+      ...prefixed('targets.staticConfig.', ofStatic),
+      ...prefixed('targets.', discovered, '_sd_configs'),
     ]),
     static_configs: isProbe ? [{ targets: addresses, labels }] : staticConfigs,
     relabel_configs: [
@@ -116,9 +119,8 @@ const readGlobals = [
 function readMap(found: ProbeFiles, path: string, fields: Fields): void {
   const { kind } = fields;
   if (typeof kind === 'string') {
-    const read = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
-    if (read === undefined) found.others.push(`${path}: ${kind}`);
-    else read(found, fields);
+    const read = lookUp(kinds, kind) ?? (() => found.others.push(`${path}: ${kind}`));
+    read(found, fields);
     return;
   }
   const file = new SourceObject(fields);

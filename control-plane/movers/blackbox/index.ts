@@ -7,6 +7,7 @@ import { attempt, ref, slug, type Entry, type Plan } from '../plan.ts';
 import {
   fieldsOf,
   lookUp,
+  pairsIn,
   placeOf,
   recordsIn,
   SourceObject,
@@ -40,10 +41,11 @@ interface Context {
   exporters: Set<string>;
 }
 
-interface Job {
-  entry: Entry;
-  interval: number;
-  timeout: number;
+/** A target of a job, after its relabelling. */
+interface Target {
+  job: { entry: Entry; interval: number; timeout: number };
+  labels: Labels;
+  group: TargetGroup;
 }
 
 /** Null for one that is not in the files, and has no standard. */
@@ -55,11 +57,8 @@ function moduleOf(context: Context, name: string): Module | null {
   let made: Module | null = null;
   if (fields !== undefined) {
     const entry = context.plan.entry('module', name, name, given);
-    if (given === undefined) {
-      entry.deactivated(
-        'the module is not in the files: the standard module of that name is assumed',
-      );
-    }
+    const assumed = 'the module is not in the files: the standard module of that name is assumed';
+    if (given === undefined) entry.deactivated(assumed);
     made = attempt(() => readModule(entry, fields, goDuration(fields['timeout']) ?? Infinity));
   } else if (context.files.modules.size === 0) {
     context.plan.need(
@@ -88,14 +87,10 @@ function fileTargets(context: Context, entry: Entry, job: Fields, config: Fields
     const found = [...context.files.targetFiles].filter(([path]) =>
       matchesFromEnd(pattern, path.startsWith(folder) ? path.slice(folder.length) : path),
     );
-    if (found.length === 0) {
-      const what = `the targets in \`${pattern}\`, which job \`${entry.name}\` names`;
-      context.plan.need(what, placeOf(config) ?? placeOf(job));
-    } else {
-      entry.changed(
-        `the targets of \`${pattern}\` are those of ${found.map(([path]) => path).join(', ')}`,
-      );
-    }
+    const what = `the targets in \`${pattern}\`, which job \`${entry.name}\` names`;
+    const paths = found.map(([path]) => path).join(', ');
+    if (found.length === 0) context.plan.need(what, placeOf(config) ?? placeOf(job));
+    else entry.changed(`the targets of \`${pattern}\` are those of ${paths}`);
     return found.flatMap(([, groups]) => groups);
   });
 }
@@ -112,18 +107,15 @@ function groupsOf(context: Context, entry: Entry, job: Fields): TargetGroup[] {
   return groups;
 }
 
-const strings = (fields: unknown): Labels =>
-  Object.fromEntries(
-    Object.entries(fieldsOf(fields)).map(([name, value]) => [name, textOf(value)]),
-  );
+const strings = (fields: unknown): Labels => Object.fromEntries(pairsIn(fieldsOf(fields)) ?? []);
 
 /** Labels of the wire, before relabelling. */
 function labelsBefore(job: Fields, name: string, target: string, labels: Fields): Labels {
   const params = Object.entries(fieldsOf(job['params'])).map(([param, values]) => [
-    ...[`__param_${param}`, textOf(Array.isArray(values) ? values[0] : values)],
+    ...[`__param_${param}`, [values].flat()[0]],
   ]);
   return {
-    ...(Object.fromEntries(params) as Labels),
+    ...strings(Object.fromEntries(params)),
     ...{ job: name, __metrics_path__: '/probe', __scheme__: 'http' },
     ...strings(labels),
     __address__: target,
@@ -137,10 +129,9 @@ const readFields = new Set([
 ]);
 
 /** Why others are not. */
-const afterProbe = 'is not run: rules select by the labels that targets have before it';
+const afterProbe = ' is not run: rules select by the labels that targets have before it';
 const reasons: Readonly<Record<string, string>> = {
-  metric_relabel_configs: `\`metric_relabel_configs\` ${afterProbe}`,
-  metric_relabelings: `\`metricRelabelings\` ${afterProbe}`,
+  ...{ metric_relabel_configs: afterProbe, metric_relabelings: afterProbe },
 };
 
 /** Parameters of the exporter that are carried over. */
@@ -148,12 +139,6 @@ const readParams = ['module', 'target', 'hostname'];
 
 /** By its usual port or name. */
 const isBlackbox = (exporter: string) => /blackbox|:9115$/i.test(exporter);
-
-interface Target {
-  job: Job;
-  labels: Labels;
-  group: TargetGroup;
-}
 
 function convertTarget(context: Context, { job, labels, group }: Target): void {
   const { plan } = context;
@@ -183,21 +168,18 @@ function convertTarget(context: Context, { job, labels, group }: Target): void {
   entry.basedOn.add(module.entry);
   context.exporters.add(exporter);
   const made = module.check(target, labels['__param_hostname'] ?? '', entry);
-  const hidden = ['job', 'instance'];
   const { seconds } = entry.frequency(job.interval, minSeconds(made.checkType));
   const payload = addCheck(plan, entry, `target-${base}`, made, {
     ...{ name, active: !module.entry.isDeactivated, groupId: plan.group(jobName) },
-    tags: Object.entries(labels)
-      .filter(([label]) => !label.startsWith('__') && !hidden.includes(label))
-      .map(([label, value]) => `${label}:${value}`),
+    tags: Object.entries(labels).flatMap(([label, value]) =>
+      /^(__.*|job|instance)$/.test(label) ? [] : [`${label}:${value}`],
+    ),
     seconds: job.interval,
     timeout: Math.min(module.timeoutSeconds, Math.max(0.1, job.timeout - offsetSeconds)),
   });
-  const probe = { entry, labels, intervalSeconds: seconds, payload, alerts: [] };
-  context.probes.push({
-    probe: { ...probe, server: made.server ?? null },
-    logicalId: `target-${base}`,
-  });
+  const server = made.server ?? null;
+  const probe = { entry, labels, intervalSeconds: seconds, payload, server, alerts: [] };
+  context.probes.push({ probe, logicalId: `target-${base}` });
 }
 
 function convertJob(context: Context, job: Fields): void {
@@ -224,9 +206,9 @@ function convertJob(context: Context, job: Fields): void {
   if (dropped > 0)
     entry.changed(`targets that its relabelling drops are dropped here too: ${dropped}`);
   for (const field of Object.keys(job)) {
-    if (!readFields.has(field) && !field.endsWith('_sd_configs')) {
-      entry.notCarried(lookUp(reasons, field) ?? `\`${field}\` is about the way to the exporter`);
-    }
+    if (readFields.has(field) || field.endsWith('_sd_configs')) continue;
+    const why = lookUp(reasons, field) ?? ' is about the way to the exporter';
+    entry.notCarried(`\`${field}\`${why}`);
   }
   for (const [param, values] of Object.entries(fieldsOf(job['params']))) {
     if (!readParams.includes(param)) entry.notCarried(`\`params.${param}\` has no counterpart`);
@@ -263,12 +245,9 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   if (found.jobs.length === 0) {
     plan.need('the targets: add the configuration of Prometheus (`scrape_configs`) to the folder');
   }
-  for (const name of found.modules.keys()) {
-    if (!context.modules.has(name)) {
-      plan
-        .entry('module', name, name, found.modules.get(name))
-        .notCarried('no target is probed with it. Nothing was created');
-    }
+  const unused = 'no target is probed with it. Nothing was created';
+  for (const [name, module] of found.modules) {
+    if (!context.modules.has(name)) plan.entry('module', name, name, module).notCarried(unused);
   }
   const probes = context.probes.map(({ probe }) => probe);
   const labels = strings(found.global['external_labels']);
@@ -287,23 +266,17 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   }
   for (const each of watched) addWatched(plan, receivers, each);
   receivers.settle();
+  const exporters = `${context.exporters.size} exporters (${[...context.exporters].join(', ')})`;
   if (context.exporters.size > 1) {
-    plan.say(
-      'CHANGED',
-      `${context.exporters.size} exporters (${[...context.exporters].join(', ')}) → the locations of this import.`,
-    );
+    plan.say('CHANGED', `${exporters} → the locations of this import.`);
   }
   for (const { field, pattern, place } of found.includes) {
     if (found.included[field]?.values().some((path) => matchesFromEnd(pattern, path))) continue;
-    plan.say(
-      'NOT_CARRIED',
-      `\`${field}\` names \`${pattern}\` (${place ?? ''}), which is not among the files.`,
-    );
+    const what = `\`${field}\` names \`${pattern}\` (${place ?? ''})`;
+    plan.say('NOT_CARRIED', `${what}, which is not among the files.`);
   }
   for (const other of found.others) plan.say('NOT_CARRIED', `${other} is not read.`);
-  if (found.jobs.length > 0) {
-    plan.say('HISTORY', 'Results stay in the time series of Prometheus.');
-  }
+  if (found.jobs.length > 0) plan.say('HISTORY', 'Results stay in the time series of Prometheus.');
 }
 
 export const prometheus: Mover = {

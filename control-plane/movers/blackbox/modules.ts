@@ -1,4 +1,5 @@
 /** Modules of the blackbox_exporter: what a target becomes that is probed with one. */
+import { recordType as recordTypes } from '@monitor/shared/contract/checks/dns.ts';
 import type { StartTls } from '@monitor/shared/contract/checks/ssl.ts';
 import * as make from '../converted-check.ts';
 import { assertion, type Assertion } from '../decide/assertion.ts';
@@ -326,10 +327,6 @@ const grpc: Prober = (settings, entry) => {
   };
 };
 
-const recordTypes = [
-  ...['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'SOA', 'NS', 'HTTPS', 'SRV', 'PTR', 'CAA', 'DS'],
-  ...['DNSKEY', 'TLSA', 'NAPTR'],
-];
 const returnCodes = [
   ...['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED', 'YXDOMAIN', 'YXRRSET'],
   ...['NXRRSET', 'NOTAUTH', 'NOTZONE'],
@@ -371,7 +368,7 @@ function codeAssertions(settings: SourceObject, entry: Entry): Assertion[] {
 
 const dns: Prober = (settings, entry) => {
   const recordType = (settings.text('query_type') || 'ANY').toUpperCase();
-  const isKnown = recordTypes.includes(recordType);
+  const isKnown = recordTypes.safeParse(recordType).success;
   if (!isKnown)
     entry.deactivated(`\`query_type\` ${recordType} has no counterpart: A is asked for`);
   if (settings.text('query_class') !== 'IN') entry.deactivated('`query_class` has no counterpart');

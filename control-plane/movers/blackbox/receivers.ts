@@ -40,14 +40,11 @@ function readReceiver(
   for (const [list, given] of Object.entries(receiver)) {
     if (list === 'name') continue;
     const make = lookUp(kinds, list);
-    if (make === undefined) {
-      entry.notCarried(`\`${list}\` has no counterpart`);
-      continue;
-    }
-    for (const [index, fields] of recordsIn(given).entries()) {
+    if (make === undefined) entry.notCarried(`\`${list}\` has no counterpart`);
+    for (const [index, fields] of make === undefined ? [] : recordsIn(given).entries()) {
       const config = new SourceObject(fields, { send_resolved: list !== 'email_configs' });
       const sendRecovery = config.flag('send_resolved');
-      for (const body of make(config, name, global)) {
+      for (const body of make?.(config, name, global) ?? []) {
         // A channel without its target cannot exist.
         if (Object.values(body.config).includes('')) {
           entry.notCarried(`\`${list}\`: its target is in another file or in \`global\``);
@@ -75,11 +72,10 @@ function matchersIn(text: string): Matcher[] | null {
   const inner = text.trim().replace(/^\{(.*)\}$/s, '$1');
   const found = [...inner.matchAll(written)];
   const plain = (word: string) => word.replace(/^"(.*)"$/s, '$1').replace(/\\(.)/gs, '$1');
-  return found.length === 0 || found.map(([whole]) => whole).join('') !== inner
-    ? null
-    : found.map(([, label = '', how = '', value = '']) =>
-        matcherOf(plain(label), how, plain(value)),
-      );
+  if (found.length === 0 || found.map(([whole]) => whole).join('') !== inner) return null;
+  return found.map(([, label = '', how = '', value = '']) =>
+    matcherOf(plain(label), how, plain(value)),
+  );
 }
 
 interface Route {
@@ -93,11 +89,9 @@ function readRoute(plan: Plan, given: Fields, inherited: string, lost: Set<strin
   const route = new SourceObject(given);
   const receiver = route.text('receiver') || inherited;
   const texts = route.texts('matchers').map((text) => matchersIn(text));
+  const how = 'its `matchers` are not understood, so no alert takes it.';
   if (texts.includes(null)) {
-    plan.say(
-      'NOT_CARRIED',
-      `Route to \`${receiver}\` (${placeOf(given) ?? ''}): its \`matchers\` are not understood, so no alert takes it.`,
-    );
+    plan.say('NOT_CARRIED', `Route to \`${receiver}\` (${placeOf(given) ?? ''}): ${how}`);
   }
   const matchers = [
     ...route.pairs('match').map(([label, value]) => matcherOf(label, '=', value)),
@@ -159,10 +153,9 @@ export function readReceivers(plan: Plan, { receivers, route, global }: ProbeFil
         entry.notCarried('no check is subscribed to it: no alert of the rules is routed to it');
       }
       if (unheard === 0) return;
-      plan.say(
-        'NOT_CARRIED',
-        `${unheard} ${unheard === 1 ? 'check alerts' : 'checks alert'} nobody: the files have no receiver for ${unheard === 1 ? 'it' : 'them'} that is carried over.`,
-      );
+      const [who, whom] = unheard === 1 ? ['check alerts', 'it'] : ['checks alert', 'them'];
+      const why = `the files have no receiver for ${whom} that is carried over.`;
+      plan.say('NOT_CARRIED', `${unheard} ${who} nobody: ${why}`);
     },
   };
 }

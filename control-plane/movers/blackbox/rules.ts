@@ -57,8 +57,11 @@ interface Given {
 /** Null where the comparison says something else. */
 type Reading = (given: Given) => Wish | null;
 
-const namesOf = (probes: readonly Probe[]) =>
-  [...new Set(probes.map(({ entry }) => `«${entry.name}»`))].join(', ');
+/** A text with the names of probes; empty for none. */
+const named = (probes: readonly Probe[], text: (names: string) => string) =>
+  probes.length === 0
+    ? ''
+    : text([...new Set(probes.map(({ entry }) => `«${entry.name}»`))].join(', '));
 
 function alertAfter(probe: Probe, forSeconds: number): string {
   const runs = Math.max(1, Math.ceil(forSeconds / probe.intervalSeconds));
@@ -111,10 +114,7 @@ const expires: Reading = ({ comparison, probes, servers, labelsOf }) => {
     },
     make: () =>
       `alerts ${Number((limit / daySeconds).toFixed(1))} days before a certificate expires → ${certificateCheckText('each', days)}`,
-    lost:
-      others.length === 0
-        ? ''
-        : `no TLS is spoken with ${namesOf(others)}: no certificate is watched`,
+    lost: named(others, (names) => `no TLS is spoken with ${names}: no certificate is watched`),
   };
 };
 
@@ -147,10 +147,11 @@ const isSlow: Reading = ({ comparison, probes }) => {
       const phase = metric === 'probe_http_duration_seconds' ? ' in a phase' : '';
       return `alerts ${operator === '>' ? 'above' : 'from'} ${milliseconds} ms${phase}${isAverage ? ' on average' : ''} → a run above ${operator === '>' ? 'that' : `${limit} ms`} is degraded`;
     },
-    lost:
-      others.length === 0
-        ? ''
-        : `${limit} ms is not below the longest response time of ${namesOf(others)}, or they have none`,
+    lost: named(
+      others,
+      (names) =>
+        `${limit} ms is not below the longest response time of ${names}, or they have none`,
+    ),
   };
 };
 

@@ -1,37 +1,21 @@
 /** JSONPath for plain paths of other languages. */
 
-const identifier = /^[A-Za-z_][A-Za-z0-9_]*/;
-const backQuoted = /^`([^`]+)`/;
-const subscript = /^\[(\d+)\]/;
-
 function member(name: string): string {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }
+
+const step = /(?:^|\.)([A-Za-z_][A-Za-z0-9_]*|`[^`]+`)|(\[\d+\])/g;
 
 /**
  * The JSONPath for a path such as `a.b[0].c`, with names in back quotes; null for functions, filters
  * and anything else that is more than a path.
  */
 export function jsonPathOf(query: string): string | null {
-  let rest = query.trim().replace(/^\$\.?/, '');
-  let path = '$';
-  if (rest === '') return path;
-  while (rest !== '') {
-    const name = backQuoted.exec(rest)?.[1] ?? identifier.exec(rest)?.[0];
-    const index = subscript.exec(rest);
-    if (index !== null) {
-      path += index[0];
-      rest = rest.slice(index[0].length);
-    } else if (name !== undefined) {
-      path += member(name);
-      rest = rest.slice(rest.startsWith('`') ? name.length + 2 : name.length);
-    } else return null;
-    if (rest.startsWith('.')) {
-      rest = rest.slice(1);
-      if (rest === '') return null;
-    } else if (rest !== '' && !rest.startsWith('[')) return null;
-  }
-  return path;
+  const path = query.trim().replace(/^\$\.?/, '');
+  const steps = [...path.matchAll(step)];
+  if (steps.map(([whole]) => whole).join('') !== path) return null;
+  const parts = steps.map(([, name = '', index]) => index ?? member(name.replaceAll('`', '')));
+  return `$${parts.join('')}`;
 }
 
 /** The JSONPath for `.a.b-c[0]` and `.a[*]`, whose names may have any character but dots and brackets. */

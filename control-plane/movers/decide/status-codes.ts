@@ -1,9 +1,11 @@
 /** Assertions for sets of HTTP status codes. Assertions are joined by AND. */
 
+import { assertion, type Assertion } from './assertion.ts';
+
 export type CodeRange = readonly [first: number, last: number];
 
 export interface CodeAssertions {
-  assertions: { source: 'STATUS_CODE'; comparison: string; target: string }[];
+  assertions: Assertion[];
   /** A code between the ranges that passes now and did not before; null when there is none. */
   passesNow: number | null;
 }
@@ -20,11 +22,7 @@ const registered = [
 /** Two more assertions are for the ends of the set; a check has at most 100. */
 const maxGaps = 98;
 
-const judge = (comparison: string, target: number) => ({
-  source: 'STATUS_CODE' as const,
-  comparison,
-  target: String(target),
-});
+const judge = (comparison: string, target: number) => assertion('STATUS_CODE', comparison, target);
 
 /** `EQUALS`, or both ends of a range. */
 function hull([first, last]: CodeRange): CodeAssertions['assertions'] {

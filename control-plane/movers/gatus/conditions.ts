@@ -99,9 +99,7 @@ const choices = (text: string) =>
 /** Codes of `2*`, `20?` and the like; null for other patterns. */
 function codesOfGlob(glob: string): CodeRange | null {
   const [, digits] = /^(\d{1,2})(\*|\?{1,2})$/.exec(glob) ?? [];
-  if (digits === undefined) return null;
-  const width = 10 ** (3 - digits.length);
-  return [Number(digits) * width, Number(digits) * width + width - 1];
+  return digits === undefined ? null : [+digits.padEnd(3, '0'), +digits.padEnd(3, '9')];
 }
 
 /** What a condition becomes; null where it has no counterpart. */

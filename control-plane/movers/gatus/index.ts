@@ -19,6 +19,7 @@ const endpointDefaults = { enabled: true, method: 'GET', interval: '60s' };
 const clientDefaults = { timeout: '10s', network: 'ip' };
 const defaultIntervalSeconds = 60;
 
+const aSetting = 'a setting of the installation';
 /** Parts of the configuration that are about the installation itself. */
 const ofInstallation: Readonly<Record<string, string>> = {
   ui: 'the look of its page; a status page can be made from it by hand',
@@ -31,9 +32,8 @@ const ofInstallation: Readonly<Record<string, string>> = {
   tunneling: 'SSH tunnels have no counterpart',
   metrics: 'metrics are a setting of this installation',
   concurrency: 'agents decide how many checks run at once',
-  debug: 'a setting of the installation',
-  'disable-monitoring-lock': 'a setting of the installation',
-  'skip-invalid-config-update': 'a setting of the installation',
+  ...{ debug: aSetting, 'disable-monitoring-lock': aSetting },
+  'skip-invalid-config-update': aSetting,
 };
 
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
@@ -198,12 +198,8 @@ const dnsTarget: TargetOf = (endpoint, entry, client) => {
 /** By the scheme of the URL; the others have no counterpart. */
 const targets: Readonly<Record<string, TargetOf>> = {
   ...{ http: httpTarget, https: httpTarget, tcp: tcpTarget, icmp: icmpTarget },
-  ...{
-    tls: tlsTarget(),
-    starttls: tlsTarget({ startTls: 'SMTP' }),
-    grpc: grpcTarget,
-    grpcs: grpcTarget,
-  },
+  ...{ tls: tlsTarget(), starttls: tlsTarget({ startTls: 'SMTP' }) },
+  ...{ grpc: grpcTarget, grpcs: grpcTarget },
 };
 
 /** Settings of the client that decide how the target is reached. */
@@ -343,9 +339,8 @@ function convertExternal(context: Context, source: Source): void {
   const only = 'without `heartbeat.interval` it only receives results, which has no counterpart';
   if (interval === 0) entry.nothing(only);
   const period = Math.max(interval, minPeriodSeconds);
-  if (period !== interval) {
-    entry.changed(`a result every ${duration(interval)} → every ${duration(period)}`);
-  }
+  const longer = `a result every ${duration(interval)} → every ${duration(period)}`;
+  entry.changed(period === interval ? null : longer);
   endpoint.skip('token');
   entry.changed(
     'jobs call another address, with another token (`token`): `/api/v1/endpoints/…/external` → `/ping/<token>`. Change every job. `success=false` → `/ping/<token>/fail`',
@@ -388,13 +383,12 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
     }
   }
   for (const suite of records(configuration, 'suites')) {
-    const name = textOf(suite['name'] ?? '');
-    const steps = recordsIn(suite['endpoints']);
+    const name = textOf(suite['name']);
+    const steps = recordsIn(suite['endpoints']).map((step) => textOf(step['name']));
+    const what = `a suite of ${steps.length} steps (${steps.join(', ')})`;
     plan
       .entry('suite', slug(name), name, suite)
-      .notCarried(
-        `a suite of ${steps.length} steps (${steps.map((step) => textOf(step['name'])).join(', ')}) is a multi-step check here, and needs a script. Nothing was created`,
-      );
+      .notCarried(`${what} is a multi-step check here, and needs a script. Nothing was created`);
   }
   context.alerting.reportUnused();
   for (const [name, why] of Object.entries(ofInstallation)) {

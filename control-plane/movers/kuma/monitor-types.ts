@@ -1,4 +1,5 @@
 /** The monitor types of Uptime Kuma: what each becomes. */
+import { recordType as recordTypes } from '@monitor/shared/contract/checks/dns.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import * as make from '../converted-check.ts';
 import { assertion, type Assertion } from '../decide/assertion.ts';
@@ -263,8 +264,6 @@ const ping: MonitorType = (monitor, entry) => {
   return make.icmpCheck(hostname, ipFamilyOf(monitor), [], Math.min(count, maxPings));
 };
 
-const recordTypes = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'PTR', 'SOA', 'SRV', 'TXT'];
-
 /** Conditions joined by `and`; null for others. */
 function conjunction(given: unknown): Assertion[] | null {
   if (!Array.isArray(given)) return [];
@@ -315,7 +314,7 @@ const dns: MonitorType = (monitor, entry) => {
   const [nameServer, ...others] = servers;
   const port = monitor.number('port', 53) || 53;
   const assertions = dnsConditions(monitor, entry);
-  if (!recordTypes.includes(recordType)) {
+  if (!recordTypes.safeParse(recordType).success) {
     entry.nothing(`record type ${recordType} has no counterpart`);
   }
   if (others.length > 0) entry.changed(`name servers ${servers.join(', ')} → the first one`);

@@ -117,16 +117,14 @@ const convertGroup: Convert = (context, source) => {
   const path = [...parents.map((parent) => parent.text('name')), name];
   if (parents.length > 0) entry.changed(`nested group → group «${path.join(' / ')}»`);
   if (monitor.has('description')) entry.notCarried('`description`: groups have none');
-  monitor.get('description');
+  const asWhole = 'its notifications about the group as a whole: alerts are about single checks';
   if (context.notificationsOf(id).some(({ channels }) => channels.length > 0)) {
-    entry.notCarried(
-      'its notifications about the group as a whole: alerts are about single checks',
-    );
+    entry.notCarried(asWhole);
   }
   const lost = 'a group has no status here, so this is lost';
   const ofStatus = { upside_down: lost, maxretries: lost, resend_interval: lost };
   entry.refuse(monitor, ofStatus, 'notCarried');
-  monitor.skip('interval', 'retry_interval', 'type');
+  monitor.skip('description', 'interval', 'retry_interval', 'type');
   plan.say('CHANGED', 'Groups have no status of their own here: their checks have.');
   plan.addGroup(groupId(id), {
     name: plan.name(entry, path.join(' / ')),

@@ -17,7 +17,7 @@ const holds: Readonly<Record<string, (code: number, target: number) => boolean>>
 function accepts(ranges: readonly CodeRange[], code: number): boolean {
   const { assertions } = assertionsFor(ranges);
   return assertions.every(
-    ({ comparison, target }) => holds[comparison]?.(code, Number(target)) === true,
+    ({ comparison, target }) => holds[String(comparison)]?.(code, Number(target)) === true,
   );
 }
 
