@@ -32,6 +32,8 @@ interface Wish {
   keyKind?: KeyKind;
   /** Other names it is good for. */
   others?: string[];
+  /** As old ones, without alternative names. */
+  hasCommonNameOnly?: true;
 }
 
 async function keyPem(keys: webcrypto.CryptoKeyPair): Promise<string> {
@@ -46,7 +48,7 @@ async function makeKeys(kind: KeyKind = 'ec'): Promise<webcrypto.CryptoKeyPair> 
   ])) as webcrypto.CryptoKeyPair;
 }
 
-function fields({ host, validForDays, others = [] }: Wish) {
+function fields({ host, validForDays, others = [], hasCommonNameOnly }: Wish) {
   const now = Date.now();
   const names = [host, ...others].map((value) => ({
     type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const),
@@ -56,7 +58,7 @@ function fields({ host, validForDays, others = [] }: Wish) {
     notBefore: new Date(now - 30 * dayMs),
     notAfter: new Date(now + validForDays * dayMs),
     signingAlgorithm: algorithm,
-    extensions: [new x509.SubjectAlternativeNameExtension(names)],
+    extensions: hasCommonNameOnly ? [] : [new x509.SubjectAlternativeNameExtension(names)],
   };
 }
 

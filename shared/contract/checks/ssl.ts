@@ -187,8 +187,9 @@ function certificateProblem(
   }
   if (response['hostnameVerified'] !== true) {
     const names = (certificate as { sans?: string[] }).sans ?? [];
-    const shown = names.length === 0 ? 'no name' : names.slice(0, 5).join(', ');
-    return { category: 'hostname', reason: `the certificate is for ${shown}` };
+    const none = 'the certificate has no alternative name, and browsers accept no other';
+    const shown = `the certificate is for ${names.slice(0, 5).join(', ')}`;
+    return { category: 'hostname', reason: names.length === 0 ? none : shown };
   }
   if (response['chainTrusted'] !== true && !skipsChain) {
     const reason = `the certificate chain is not trusted: ${String(response['chainProblem'])}`;

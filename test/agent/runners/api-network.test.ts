@@ -160,12 +160,14 @@ test('a certificate for another host says for which', async () => {
   const ca = { host: '*', passphrase: null, ca: authority.cert };
   const issue = (...[host, ...others]: [string, ...string[]]) =>
     authority.issue({ host, others, validForDays: 9 });
+  const old = { host: 'localhost', validForDays: 9, hasCommonNameOnly: true } as const;
   for (const [pair, said] of [
     [await issue('a.example', 'b.example'), /another host \(a\.example, b\.example\): localhost:/],
     [
       await issue('127.0.0.1'),
       /another host \(.*127\.0\.0\.1\): localhost:|another host: localhost:/,
     ],
+    [await authority.issue(old), /its common name only, which browsers do not accept: localhost:/],
     [await issue('localhost'), null],
   ] as const) {
     await using server = await httpsServer(pair.key, pair.cert);

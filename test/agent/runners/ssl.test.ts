@@ -109,18 +109,21 @@ test('of a sound server everything is read, and nothing is wrong', async () => {
 
 test('what is wrong with a certificate has a category: its date before its name, its name before its chain', async () => {
   const authority = await makeAuthority();
-  const cases: [wrong: string, pair: { key: string; cert: string }, category: string][] = [
+  const old = { host: 'localhost', validForDays: 9, hasCommonNameOnly: true } as const;
+  const cases: [wrong: string, pair: { key: string; cert: string }, category: string, RegExp?][] = [
+    ['with no alternative name', await authority.issue(old), 'hostname', /no alternative name/],
     ['expired', await authority.issue({ host: 'localhost', validForDays: -1 }), 'expired'],
     ['self-signed and expired', await selfSigned({ host: 'b', validForDays: -3 }), 'expired'],
     ['for another host', await authority.issue({ host: 'b.example', validForDays: 9 }), 'hostname'],
     ['self-signed', await selfSigned({ host: 'localhost', validForDays: 90 }), 'chain'],
     ['self-signed for another', await selfSigned({ host: 'b', validForDays: 90 }), 'hostname'],
   ];
-  for (const [wrong, pair, expected] of cases) {
+  for (const [wrong, pair, expected, said = /./] of cases) {
     await using server = await tlsServer(pair);
     const seen = await look(server.port, {}, authority);
     assert.equal(seen.headline['failureCategory'], expected, wrong);
     assert.equal(seen.verdict.hasFailures, true, wrong);
+    assert.match(seen.verdict.reason ?? '', said);
     // The certificate is there all the same, and no rule of the baseline is judged.
     assert.equal(seen.observation.failure, null, wrong);
     assert.equal(seen.response['securityBaseline'], null, wrong);
