@@ -16,7 +16,7 @@ let key = null;
 const listeners = new Set();
 
 /** Loaded with the first encrypted result. */
-const library = () => import('./vendor/encryption.js');
+const library = () => import('@monitor/shared/encryption/encryption.ts');
 
 /** @param {OpenKey | null} next */
 function use(next) {

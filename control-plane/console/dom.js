@@ -1,6 +1,6 @@
 /** The view library: elements, state and templates. Text in templates is always escaped. */
 /** @import { ComponentChildren } from 'preact' */
-import { Component, Fragment, createContext, h, render } from './vendor/preact.js';
+import { Component, Fragment, createContext, h, render } from 'preact';
 import {
   useCallback,
   useContext,
@@ -10,10 +10,12 @@ import {
   useMemo,
   useRef,
   useState,
-} from './vendor/preact-hooks.js';
-import htm from './vendor/htm.js';
+} from 'preact/hooks';
+import htm from 'htm';
 
-export const html = htm.bind(h);
+/** The package declares itself as a CommonJS module; browsers are given its module. */
+const tag = /** @type {typeof htm.default} */ (/** @type {unknown} */ (htm));
+export const html = tag.bind(h);
 
 /**
  * Renders again only when a property is another object; for rows of long lists.

@@ -36,7 +36,7 @@ const programs: Readonly<Record<ProgramName, ProgramParts>> = {
   },
   'control-plane': {
     start: 'control-plane.js',
-    installed: ['better-sqlite3', 'htm', 'playwright-core', 'preact', 'uplot', 'uqr'],
+    installed: ['better-sqlite3', 'playwright-core'],
   },
 };
 
@@ -166,7 +166,8 @@ function manifestOf(program: ProgramName): object {
 /** The files that a program reads, and those for people. */
 function copyOthers(program: ProgramName, folder: string): void {
   const source = join(root, program);
-  const isLeftOut = /\.ts$|^package\.json$|tsconfig\.json$|\/[^/]*\.md$|(^|\/)node_modules\//;
+  const isLeftOut =
+    /\.ts$|^package\.json$|tsconfig\.json$|\/[^/]*\.md$|(^|\/)node_modules\/|^console\//;
   for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
     const path = relative(source, join(entry.parentPath, entry.name));
     if (entry.isFile() && !isLeftOut.test(path)) cpSync(join(source, path), join(folder, path));
@@ -174,29 +175,16 @@ function copyOthers(program: ProgramName, folder: string): void {
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
 }
 
-/** Modules of the console with packages: a browser loads one file instead of sixteen, at half the size. */
-const consoleModules = ['codemirror.js', 'encryption.js'];
-
-async function bundleForConsole(name: string, folder: string): Promise<Metafile['inputs']> {
-  const file = join('console', 'vendor', name);
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: [join('control-plane', file)],
-    outfile: join(folder, file),
-    allowOverwrite: true,
-    bundle: true,
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2022',
-    minify: true,
-    legalComments: 'none',
-    metafile: true,
-    logLevel: 'warning',
-  });
-  return metafile.inputs;
+/** Not there where images of agents are made, as what builds the guide. */
+async function writeConsole(folder: string): Promise<Pick<Metafile, 'inputs'>> {
+  const { buildConsole } = await import('../../control-plane/console/build.ts');
+  const { files, inputs } = await buildConsole();
+  mkdirSync(join(folder, 'console-built'));
+  for (const [name, text] of files) writeFileSync(join(folder, 'console-built', name), text);
+  return { inputs };
 }
 
-/** The documents as a site. What builds it is not there where images of agents are made. */
+/** The documents as a site. */
 async function bundleGuide(folder: string): Promise<Pick<Metafile, 'inputs'>> {
   const { buildGuide } = await import('../guide/build.ts');
   return buildGuide(join(folder, 'guide'));
@@ -227,7 +215,8 @@ export async function bundle(program: ProgramName, folder: string): Promise<numb
     sourcesContent: false,
     legalComments: 'none',
     metafile: true,
-    external: [...installed.map((name) => `${name}*`), 'pg-native'],
+    // Sources alone are bundled when they are asked for.
+    external: [...installed.map((name) => `${name}*`), 'pg-native', 'esbuild'],
     // Packages of the older module system ask for those of Node.
     banner: {
       js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
@@ -242,11 +231,9 @@ export async function bundle(program: ProgramName, folder: string): Promise<numb
   if (started === source) throw new Error(`${program}/${start} does not import ./main.ts`);
   writeFileSync(starter, started);
   const isControlPlane = program === 'control-plane';
-  const bundled = await Promise.all(
-    (isControlPlane ? consoleModules : []).map((name) => bundleForConsole(name, folder)),
-  );
-  const guide = isControlPlane ? await bundleGuide(folder) : { inputs: {} };
-  const packages = packagesIn(Object.assign({}, metafile.inputs, ...bundled, guide.inputs));
+  const pages = isControlPlane ? [await writeConsole(folder), await bundleGuide(folder)] : [];
+  const inputs = [metafile, ...pages].map((each) => each.inputs);
+  const packages = packagesIn(Object.assign({}, ...inputs) as Metafile['inputs']);
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(program), null, 2)}\n`);
   writeFileSync(
     join(folder, 'bundled-packages.json'),

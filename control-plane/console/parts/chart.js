@@ -1,6 +1,6 @@
 /** Charts over time. The chart library is loaded with the first chart. */
 /** @import { MetricDefinition } from '@monitor/shared/contract/checks/metric.ts' */
-/** @import { uPlot as Plot } from '../vendor/uplot.js' */
+/** @import Plot from 'uplot' */
 /** @import { Lines } from '../analytics.js' */
 import { html, useEffect, useRef, useState } from '../dom.js';
 import { duration, inNumbers, nothing, percent, shortTime } from '../format.js';
@@ -33,7 +33,7 @@ function nameKnownLanguage() {
 let library;
 function loadLibrary() {
   nameKnownLanguage();
-  library ??= import('../vendor/uplot.js').then(({ uPlot }) => uPlot);
+  library ??= import('uplot').then((module) => module.default);
   return library;
 }
 

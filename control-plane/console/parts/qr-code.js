@@ -1,6 +1,6 @@
 /** A QR code as inline SVG: dark on white in every scheme, since cameras want it so. */
 import { html } from '../dom.js';
-import { encode } from '../vendor/uqr.js';
+import { encode } from 'uqr';
 
 /** The quiet zone that readers need, in modules. */
 const border = 4;

@@ -203,7 +203,7 @@ test('without the editor the field is a plain one, which saves as well', async (
   const id = await createCheck('browser', { script: 'await 1;' });
   await using opened = await console.visit('#/checks', { refusals: [0] });
   const { page } = opened;
-  await page.route('**/vendor/codemirror.js', (route) => route.abort());
+  await page.route('**/code-editor-*.js', (route) => route.abort());
   await page.evaluate(`location.hash = '#/edit/check/${id}'`);
   await page.getByLabel('Script', { exact: true }).fill('await 2;');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
