@@ -55,11 +55,8 @@ test('keys and passphrases are in no file, variable or argument while they are i
   const [dataFolder, workFolder] = [join(folder.path, 'data'), join(folder.path, 'work')];
   const { config } = readConfig({
     environment: {
-      API_KEY: fake.key,
-      CONTROL_PLANE_URL: fake.url,
-      AGENT_HEALTH_PORT: '0',
-      AGENT_HEALTH_HOST: '127.0.0.1',
-      AGENT_DATA_DIR: dataFolder,
+      ...{ API_KEY: fake.key, CONTROL_PLANE_URL: fake.url, AGENT_HEALTH_PORT: '0' },
+      ...{ AGENT_HEALTH_HOST: '127.0.0.1', AGENT_DATA_DIR: dataFolder },
       AGENT_WORK_DIR: workFolder,
     },
   });

@@ -92,11 +92,7 @@ test('run takes a check as the API answers with it', async () => {
   await using server = await httpServer((_request, response) => response.end());
   const file = join(folder.path, 'check.json');
   const read = {
-    id: '1',
-    checkType: 'URL',
-    name: 'a',
-    created_at: 'x',
-    request: { url: server.url },
+    ...{ id: '1', checkType: 'URL', name: 'a', created_at: 'x', request: { url: server.url } },
   };
   writeFileSync(file, JSON.stringify(read));
   assert.equal((await agent(['run', file])).code, 0);
@@ -180,9 +176,7 @@ test('doctor tries to run code, and the browser', async () => {
 
 test('settings that cannot be used are named, with what is allowed, and never with the key', async () => {
   const { code, error } = await agent(['start'], {
-    API_KEY: 'pl_secret_secret',
-    AGENT_HEALTH_PORT: 'eighty',
-    LOG_LEVEL: 'LOUD',
+    ...{ API_KEY: 'pl_secret_secret', AGENT_HEALTH_PORT: 'eighty', LOG_LEVEL: 'LOUD' },
   });
   assert.equal(code, 2);
   assert.match(

@@ -37,11 +37,8 @@ suite('an agent uses its key, and keeps it where scripts cannot read it', () => 
         API_KEY: key,
         LLM_API_KEY: 'model-key',
         https_proxy: 'http://user:proxy-password@127.0.0.1:1',
-        CONTROL_PLANE_URL: opened.url,
-        AGENT_DATA_DIR: join(folder.path, 'data'),
-        AGENT_WORK_DIR: join(folder.path, 'w'),
-        HOME: folder.path,
-        AGENT_HEALTH_PORT: '0',
+        ...{ CONTROL_PLANE_URL: opened.url, AGENT_DATA_DIR: join(folder.path, 'data') },
+        ...{ AGENT_WORK_DIR: join(folder.path, 'w'), HOME: folder.path, AGENT_HEALTH_PORT: '0' },
         AGENT_HEALTH_HOST: '127.0.0.1',
       });
       const starting = await agent.line('agent is starting');

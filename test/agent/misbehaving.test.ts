@@ -34,9 +34,7 @@ async function setUp() {
   const agent = await openAgent(folder.path, fake.url, fake.key, systemClock);
   await agent.ready;
   return {
-    target,
-    fake,
-    agent,
+    ...{ target, fake, agent },
     async [Symbol.asyncDispose]() {
       await agent[Symbol.asyncDispose]();
       await fake[Symbol.asyncDispose]();
@@ -150,17 +148,9 @@ test('a job that is cancelled ends at once and is recorded as cancelled', async 
   const runId = randomUUID();
   const now = Date.now();
   fake.hand({
-    id: randomUUID(),
-    runId,
-    check: check(silentTarget.url),
-    source: 'SCHEDULE_NOW',
-    scheduledFor: null,
-    slotLocation: 'test-place',
-    attempt: 1,
-    sequenceStartedAt: null,
-    notBefore: now,
-    leaseUntil: now + 60_000,
-    environmentUrl: null,
+    ...{ id: randomUUID(), runId, check: check(silentTarget.url), source: 'SCHEDULE_NOW' },
+    ...{ scheduledFor: null, slotLocation: 'test-place', attempt: 1, sequenceStartedAt: null },
+    ...{ notBefore: now, leaseUntil: now + 60_000, environmentUrl: null },
   });
   await visited;
   fake.cancel(runId);

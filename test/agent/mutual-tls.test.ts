@@ -30,11 +30,8 @@ interface Cell {
 }
 
 const definition = (script: string): CheckDefinition => ({
-  request: { assertions: [] },
-  shouldFail: false,
-  degradedResponseTime: null,
-  maxResponseTime: null,
-  script,
+  ...{ request: { assertions: [] }, shouldFail: false, degradedResponseTime: null },
+  ...{ maxResponseTime: null, script },
 });
 
 function lockedKey(key: string, passphrase: string): string {

@@ -15,20 +15,14 @@ import {
  *                      fd99::/16 leads here and is thrown away
  */
 const first = {
-  'both.lab': ['10.77.0.2', 'fd77::2'],
-  'four.lab': ['10.77.0.2'],
-  'six.lab': ['fd77::2'],
+  ...{ 'both.lab': ['10.77.0.2', 'fd77::2'], 'four.lab': ['10.77.0.2'], 'six.lab': ['fd77::2'] },
   'hole.lab': ['10.77.0.2', 'fd99::1'],
   'slow.lab': { lateMs: 4_000, addresses: ['10.77.0.2'] },
-  'silent.lab': 'silence',
-  'failing.lab': 'SERVFAIL',
-  'refused.lab': 'REFUSED',
+  ...{ 'silent.lab': 'silence', 'failing.lab': 'SERVFAIL', 'refused.lab': 'REFUSED' },
   'app.corp.lab': ['10.77.0.2'],
 } as const;
 const second = {
-  'slow.lab': first['slow.lab'],
-  'failing.lab': 'SERVFAIL',
-  'refused.lab': ['10.77.0.2'],
+  ...{ 'slow.lab': first['slow.lab'], 'failing.lab': 'SERVFAIL', 'refused.lab': ['10.77.0.2'] },
   'second.lab': ['10.77.0.2'],
 };
 
@@ -74,9 +68,7 @@ before(async () => {
   }
   await site.ip('-6', 'route', 'add', 'blackhole', 'fd99::/16');
   await serveIn(site, {
-    '10.77.0.2': first as never,
-    'fd77::2': first as never,
-    '10.77.0.3': second as never,
+    ...{ '10.77.0.2': first as never, 'fd77::2': first as never, '10.77.0.3': second as never },
   });
   const usual = 'nameserver 10.77.0.2\nnameserver 10.77.0.3\nsearch corp.lab\n';
   await makeHost('dual', { v4: 'yes', v6: 'yes', resolvConf: usual });
@@ -89,8 +81,6 @@ before(async () => {
 after(async () => {
   if (problem === null) await lab[Symbol.asyncDispose]();
 });
-
-const skip = problem ?? false;
 
 function probe(
   host: string,
@@ -124,89 +114,66 @@ function isOurs({ ours, seen }: LabAnswer, code: string): void {
   assert.equal(ours?.code, code, JSON.stringify(seen));
 }
 
-suite('on odd hosts', { concurrency: true }, () => {
+suite('on odd hosts', { skip: problem ?? false, concurrency: true }, () => {
   for (const type of ['URL', 'TCP'] as const) {
     suite(`${type} checks`, { concurrency: true }, () => {
-      test('the family of the check decides where both work', { skip }, async () => {
+      test('the family of the check decides where both work', async () => {
         passedBy(await probe('dual', type, 'both.lab'), 'IPv4');
         passedBy(await probe('dual', type, 'both.lab', { ipFamily: 'IPv6' }), 'IPv6');
         failedWith(await probe('dual', type, 'four.lab', { ipFamily: 'IPv6' }), 'ENODATA');
       });
 
-      test(
-        'on a host with nothing but IPv6, IPv6 is used though IPv4 is asked for',
-        { skip },
-        async () => {
-          const answer = await probe('six-only', type, 'both.lab');
-          passedBy(answer, 'IPv6');
-          assert.match(
-            answer.logged.join(),
-            /IPv4 is disabled on this machine, falling back to IPv6/,
-          );
-          isOurs(await probe('six-only', type, '10.77.0.2'), 'NETWORK_UNAVAILABLE');
-        },
-      );
+      test('on a host with nothing but IPv6, IPv6 is used though IPv4 is asked for', async () => {
+        const answer = await probe('six-only', type, 'both.lab');
+        passedBy(answer, 'IPv6');
+        assert.match(
+          answer.logged.join(),
+          /IPv4 is disabled on this machine, falling back to IPv6/,
+        );
+        isOurs(await probe('six-only', type, '10.77.0.2'), 'NETWORK_UNAVAILABLE');
+      });
 
-      test('an IPv6 address without a route is an agent error', { skip }, async () => {
+      test('an IPv6 address without a route is an agent error', async () => {
         const answer = await probe('six-no-route', type, 'both.lab', { ipFamily: 'IPv6' });
         isOurs(answer, 'NETWORK_UNAVAILABLE');
         passedBy(await probe('six-no-route', type, 'both.lab'), 'IPv4');
       });
 
-      test(
-        'where IPv6 is switched off, IPv4 is used though IPv6 is asked for',
-        { skip },
-        async () => {
-          const answer = await probe('six-off', type, 'both.lab', { ipFamily: 'IPv6' });
-          passedBy(answer, 'IPv4');
-          assert.match(
-            answer.logged.join(),
-            /IPv6 is disabled on this machine, falling back to IPv4/,
-          );
-        },
-      );
+      test('where IPv6 is switched off, IPv4 is used though IPv6 is asked for', async () => {
+        const answer = await probe('six-off', type, 'both.lab', { ipFamily: 'IPv6' });
+        passedBy(answer, 'IPv4');
+        assert.match(
+          answer.logged.join(),
+          /IPv6 is disabled on this machine, falling back to IPv4/,
+        );
+      });
 
-      test(
-        'IPv6 that is thrown away on the way fails the target, and the log says that IPv4 works',
-        { skip },
-        async () => {
-          const answer = await probe('dual', type, 'hole.lab', {
-            ipFamily: 'IPv6',
-            timeoutMs: 1_000,
-          });
-          failedWith(answer, type === 'URL' ? 'TIMEOUT' : 'SOCKET_TIMEOUT');
-          assert.match(
-            answer.logged.join(),
-            /by IPv4 \(10\.77\.0\.2\) the same port can be reached/,
-          );
-          passedBy(await probe('dual', type, 'hole.lab'), 'IPv4');
-        },
-      );
+      test('IPv6 that is thrown away on the way fails the target, and the log says that IPv4 works', async () => {
+        const answer = await probe('dual', type, 'hole.lab', {
+          ipFamily: 'IPv6',
+          timeoutMs: 1_000,
+        });
+        failedWith(answer, type === 'URL' ? 'TIMEOUT' : 'SOCKET_TIMEOUT');
+        assert.match(answer.logged.join(), /by IPv4 \(10\.77\.0\.2\) the same port can be reached/);
+        passedBy(await probe('dual', type, 'hole.lab'), 'IPv4');
+      });
 
-      test(
-        'a name that does not exist, or whose servers fail, is the failure of the target',
-        { skip },
-        async () => {
-          failedWith(await probe('dual', type, 'gone.lab'), 'ENOTFOUND');
-          failedWith(await probe('six-only', type, 'failing.lab'), 'ESERVFAIL');
-        },
-      );
+      test('a name that does not exist, or whose servers fail, is the failure of the target', async () => {
+        failedWith(await probe('dual', type, 'gone.lab'), 'ENOTFOUND');
+        failedWith(await probe('six-only', type, 'failing.lab'), 'ESERVFAIL');
+      });
 
-      test(
-        'the second resolver is asked when the first refuses, not when it knows better',
-        { skip },
-        async () => {
-          passedBy(await probe('dual', type, 'refused.lab'), 'IPv4');
-          failedWith(await probe('dual', type, 'second.lab'), 'ENOTFOUND');
-        },
-      );
+      test('the second resolver is asked when the first refuses, not when it knows better', async () => {
+        passedBy(await probe('dual', type, 'refused.lab'), 'IPv4');
+        failedWith(await probe('dual', type, 'second.lab'), 'ENOTFOUND');
+      });
 
-      test('a slow answer is waited for', { skip }, async () => {
+      test('a slow answer is waited for', async () => {
         const answer = await probe('dual', type, 'slow.lab', { timeoutMs: 20_000 });
         passedBy(answer, 'IPv4');
       });
 
-      test('resolvers that answer nothing are an agent error', { skip }, async () => {
+      test('resolvers that answer nothing are an agent error', async () => {
         isOurs(
           await probe('no-resolver', type, 'both.lab', { timeoutMs: 30_000 }),
           'RESOLVER_UNAVAILABLE',
@@ -216,24 +183,16 @@ suite('on odd hosts', { concurrency: true }, () => {
   }
 
   suite('names', { concurrency: true }, () => {
-    test(
-      'a name without an answer, while others are answered, is a failure of the target',
-      { skip },
-      async () => {
-        failedWith(await probe('six-only', 'TCP', 'silent.lab', { timeoutMs: 30_000 }), 'ETIMEOUT');
-      },
-    );
+    test('a name without an answer, while others are answered, is a failure of the target', async () => {
+      failedWith(await probe('six-only', 'TCP', 'silent.lab', { timeoutMs: 30_000 }), 'ETIMEOUT');
+    });
 
-    test(
-      'search domains are for URL checks, and for TCP with USE_OS_DNS_RESOLVER',
-      { skip },
-      async () => {
-        passedBy(await probe('dual', 'URL', 'app'), 'IPv4');
-        passedBy(await probe('dual', 'TCP', 'app', { useOsResolver: true }), 'IPv4');
-        const answer = await probe('dual', 'TCP', 'app');
-        failedWith(answer, 'ENOTFOUND');
-        assert.match(answer.logged.join(), /USE_OS_DNS_RESOLVER/);
-      },
-    );
+    test('search domains are for URL checks, and for TCP with USE_OS_DNS_RESOLVER', async () => {
+      passedBy(await probe('dual', 'URL', 'app'), 'IPv4');
+      passedBy(await probe('dual', 'TCP', 'app', { useOsResolver: true }), 'IPv4');
+      const answer = await probe('dual', 'TCP', 'app');
+      failedWith(answer, 'ENOTFOUND');
+      assert.match(answer.logged.join(), /USE_OS_DNS_RESOLVER/);
+    });
   });
 });

@@ -53,11 +53,8 @@ const unused = (): never => {
 function modelSettings(run: AgenticRun): ModelSettings | null {
   if (run.model == null) return null;
   return {
-    provider: run.provider ?? 'openai',
-    baseUrl: `${run.model.url}/v1`,
-    model: 'test-model',
-    apiKey: new Secret(run.key ?? modelKey),
-    maxTokens: run.maxTokens ?? 200_000,
+    ...{ provider: run.provider ?? 'openai', baseUrl: `${run.model.url}/v1`, model: 'test-model' },
+    ...{ apiKey: new Secret(run.key ?? modelKey), maxTokens: run.maxTokens ?? 200_000 },
     maxSteps: run.maxSteps ?? 40,
   };
 }
@@ -71,10 +68,7 @@ export async function runAgenticCheck(run: AgenticRun): Promise<AgenticOutcome> 
     await createScriptHost({
       workFolder,
       limits: {
-        memoryBytes: 3 * gigabyte,
-        diskBytes: gigabyte,
-        files: 100_000,
-        processes: 256,
+        ...{ memoryBytes: 3 * gigabyte, diskBytes: gigabyte, files: 100_000, processes: 256 },
         outputBytes: 1_048_576,
       },
     }),
@@ -84,9 +78,7 @@ export async function runAgenticCheck(run: AgenticRun): Promise<AgenticOutcome> 
     host,
     runtime: () =>
       Promise.resolve({
-        id: 'builtin',
-        folder: root,
-        nodePath: process.execPath,
+        ...{ id: 'builtin', folder: root, nodePath: process.execPath },
         packages: { playwright: '1.65.1' },
       }),
     browser: foundBrowser,
@@ -105,25 +97,12 @@ export async function runAgenticCheck(run: AgenticRun): Promise<AgenticOutcome> 
     log: (message) => logged.push(message),
     network: plainNetwork,
     run: {
-      accountId: 'account',
-      checkId: 'check',
-      checkName: 'shop',
-      checkType: 'AGENTIC',
-      runId: '7e4c9b1e-0000-4000-8000-000000000002',
-      resultId: 'result',
-      location: 'here',
-      attempt: 1,
-      scheduledFor: null,
-      source: null,
+      ...{ accountId: 'account', checkId: 'check', checkName: 'shop', checkType: 'AGENTIC' },
+      ...{ runId: '7e4c9b1e-0000-4000-8000-000000000002', resultId: 'result', location: 'here' },
+      ...{ attempt: 1, scheduledFor: null, source: null },
     },
-    environment,
-    runtimeId: null,
-    setupScripts: [],
-    teardownScripts: [],
-    snippets: [],
-    clientCertificates: [],
-    proxyUrl: null,
-    learnedScript: run.learnedScript ?? null,
+    ...{ environment, runtimeId: null, setupScripts: [], teardownScripts: [], snippets: [] },
+    ...{ clientCertificates: [], proxyUrl: null, learnedScript: run.learnedScript ?? null },
     addSecret: unused,
     scrub: (text) => scrubber.text(text),
     artifacts: {

@@ -54,9 +54,7 @@ export async function openArtifactReceiver(): Promise<ArtifactReceiver> {
       agentId: '99999999-2222-4333-8444-555555555555',
       version: '0.0.0',
     }),
-    received: [],
-    requests: 0,
-    answer: null,
+    ...{ received: [], requests: 0, answer: null },
     async [Symbol.asyncDispose]() {
       await dispatcher.destroy();
       await server[Symbol.asyncDispose]();

@@ -34,11 +34,8 @@ export function openSpool(
   options: Partial<SpoolOptions> = {},
 ): Promise<ArtifactSpool> {
   return ArtifactSpool.open({
-    directory,
-    maxBytes: 1_000_000_000,
-    maxAgeMs: 86_400_000,
-    clock: new TestClock(1_000_000),
-    logger: silent,
+    ...{ directory, maxBytes: 1_000_000_000, maxAgeMs: 86_400_000 },
+    ...{ clock: new TestClock(1_000_000), logger: silent },
     ...options,
   });
 }
@@ -49,10 +46,7 @@ export function openRun(
   id = resultId,
 ): RunArtifacts {
   return openRunArtifacts({
-    spool,
-    resultId: id,
-    scrubber,
-    logger: silent,
+    ...{ spool, resultId: id, scrubber, logger: silent },
     ...(within === null ? {} : { within: () => within }),
   });
 }

@@ -68,11 +68,7 @@ const inJson = (text: string): string => JSON.stringify({ text }).slice('{"text"
 
 function named(text: string, apostrophe: string): string {
   const entities: Record<string, string> = {
-    '&': '&amp;',
-    '<': '&lt;',
-    '>': '&gt;',
-    '"': '&quot;',
-    "'": apostrophe,
+    ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": apostrophe },
   };
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
@@ -94,18 +90,13 @@ export function encodingsOf(secret: string): Record<string, Buffer> {
   const form = new URLSearchParams([['', secret]]).toString().slice(1);
   const path = new URL(`http://h/${url}`).pathname.slice(1);
   const forms: Record<string, string | Buffer> = {
-    raw: secret,
-    'url component': url,
-    'url component, lower case': lowerHex(url),
+    ...{ raw: secret, 'url component': url, 'url component, lower case': lowerHex(url) },
     'url whole': encodeURI(secret),
     'url whole, lower case': lowerHex(encodeURI(secret)),
     'url strict': percentAll(secret, /[A-Za-z0-9_.~-]/),
-    'url every byte': percentAll(secret, /(?!)/),
-    'url path': path,
-    'url twice': encodeURIComponent(url),
-    form,
-    'form with %20': form.replaceAll('+', '%20'),
-    json: inJson(secret),
+    ...{ 'url every byte': percentAll(secret, /(?!)/), 'url path': path },
+    ...{ 'url twice': encodeURIComponent(url), form },
+    ...{ 'form with %20': form.replaceAll('+', '%20'), json: inJson(secret) },
     'json in json': inJson(inJson(secret)),
     'json with escaped slashes': inJson(secret).replaceAll('/', '\\/'),
     'json in ascii': inJson(secret).replace(

@@ -7,10 +7,8 @@ import * as x509 from '@peculiar/x509';
 const algorithms = {
   ec: { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
   rsa: {
-    name: 'RSASSA-PKCS1-v1_5',
-    modulusLength: 2048,
-    publicExponent: new Uint8Array([1, 0, 1]),
-    hash: 'SHA-256',
+    ...{ name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048 },
+    ...{ publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' },
   },
   ed25519: { name: 'Ed25519' },
 };

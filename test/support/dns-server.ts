@@ -139,9 +139,7 @@ export function answerTo(
     ...rest
   } = fields;
   return dnsPacket.encode({
-    type: 'response',
-    id: query.id,
-    flags: flags | rcode,
+    ...{ type: 'response', id: query.id, flags: flags | rcode },
     questions: [{ name: query.name, type: query.type as Question['type'] }],
     ...rest,
   });

@@ -198,10 +198,8 @@ const scenarios: Record<string, () => Promise<string>> = {
   'epoll_ctl ENOMEM': withFault({ call: 'epoll_ctl', error: 'ENOMEM' }),
   'epoll_wait EINTR': withFault({ call: 'epoll_wait', error: 'EINTR' }, shortMs),
   'sendto EAGAIN, three times': send('EAGAIN', 3),
-  'sendto EAGAIN': send('EAGAIN'),
-  'sendto EPERM': send('EPERM'),
-  'sendto ENOBUFS': send('ENOBUFS'),
-  'sendto ENETUNREACH': send('ENETUNREACH'),
+  ...{ 'sendto EAGAIN': send('EAGAIN'), 'sendto EPERM': send('EPERM') },
+  ...{ 'sendto ENOBUFS': send('ENOBUFS'), 'sendto ENETUNREACH': send('ENETUNREACH') },
   'sendto EHOSTUNREACH': send('EHOSTUNREACH'),
   'sendto EHOSTUNREACH, three times': send('EHOSTUNREACH', 3),
   'sendto EBADF, once': send('EBADF', 1),
@@ -216,10 +214,8 @@ const scenarios: Record<string, () => Promise<string>> = {
     const recvmsg: Libc['recvmsg'] = (...given) => Math.min(5, real.recvmsg(...given));
     return tried(libcWith(null, { ...real, recvmsg }), shortMs);
   },
-  'hostile messages': hostile,
-  'closed descriptors': closedDescriptors,
-  'a late event loop': lateLoop,
-  'echoes of others': others,
+  ...{ 'hostile messages': hostile, 'closed descriptors': closedDescriptors },
+  ...{ 'a late event loop': lateLoop, 'echoes of others': others },
   'a wall clock that jumps': wallClockJumps,
 };
 

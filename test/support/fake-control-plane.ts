@@ -346,15 +346,9 @@ export class FakeControlPlane implements AsyncDisposable {
     const removals = held === null ? [] : [...held.keys()].filter((id) => !this.checks.has(id));
     const isNew = held === null || upserts.length + removals.length > 0;
     return {
-      serverTime: { receivedAt: 0, sentAt: 0 },
-      location: this.location,
-      epoch: this.epoch,
+      ...{ serverTime: { receivedAt: 0, sentAt: 0 }, location: this.location, epoch: this.epoch },
       snapshot: isNew ? randomUUID() : (request.snapshot ?? ''),
-      full: held === null,
-      upserts,
-      removals,
-      jobs,
-      cancellations,
+      ...{ full: held === null, upserts, removals, jobs, cancellations },
     };
   }
 

@@ -35,10 +35,7 @@ export function fakePlan(
     id,
     packages,
     nodePackages: { 'fake-node': writeNodePackage(folder) },
-    nodeVersion: process.versions.node,
-    substitutions: [],
-    heldBack: {},
-    lockFolder: null,
+    ...{ nodeVersion: process.versions.node, substitutions: [], heldBack: {}, lockFolder: null },
   };
 }
 

@@ -37,10 +37,7 @@ export interface FinalReport {
 guardProcess();
 
 const limits: ScriptLimits = {
-  memoryBytes: 1_000_000_000,
-  diskBytes: 30_000_000,
-  files: 1_000,
-  processes: 64,
+  ...{ memoryBytes: 1_000_000_000, diskBytes: 30_000_000, files: 1_000, processes: 64 },
   outputBytes: 1_000_000,
 };
 const atOnce = 4;
@@ -79,17 +76,10 @@ async function runHostile(host: ScriptHost, hostile: Hostile): Promise<void> {
   }).done;
   await workspace[Symbol.asyncDispose]();
   write({
-    name: hostile.name,
-    isolation,
-    reason: end.reason,
-    exitCode: end.exitCode,
-    signal: end.signal,
-    explanation: end.explanation,
-    durationMs: end.durationMs,
+    ...{ name: hostile.name, isolation, reason: end.reason, exitCode: end.exitCode },
+    ...{ signal: end.signal, explanation: end.explanation, durationMs: end.durationMs },
     output: `${lines.join('\n').slice(0, 4_000)}\n${end.stdout.slice(-2_000)}\n${end.stderr.slice(-2_000)}`,
-    nonce,
-    uid: isolation === 'user' ? uid : null,
-    isFolderGone: !existsSync(folder),
+    ...{ nonce, uid: isolation === 'user' ? uid : null, isFolderGone: !existsSync(folder) },
   });
 }
 
@@ -104,11 +94,8 @@ async function behave(host: ScriptHost): Promise<string | null> {
   );
   const messages: unknown[] = [];
   const end = await workspace.start({
-    command: realpathSync(process.execPath),
-    args: ['good.js'],
-    environment: {},
-    timeoutMs: 30_000,
-    signal: new AbortController().signal,
+    ...{ command: realpathSync(process.execPath), args: ['good.js'], environment: {} },
+    ...{ timeoutMs: 30_000, signal: new AbortController().signal },
     onMessage: (message) => messages.push(message),
   }).done;
   const said = JSON.stringify(messages);
@@ -119,10 +106,7 @@ async function behave(host: ScriptHost): Promise<string | null> {
 const descriptors = (): number => readdirSync('/proc/self/fd').length;
 
 await using host = await createScriptHost({
-  workFolder,
-  limits,
-  hidden: [DATA_DIR, KEY_FILE],
-  graceMs: 300,
+  ...{ workFolder, limits, hidden: [DATA_DIR, KEY_FILE], graceMs: 300 },
   ways: ways.filter((way) => wanted.split(',').includes(nameOf(way))),
 });
 const before = descriptors();
@@ -150,8 +134,6 @@ isOver = true;
 await good;
 const [, peakKib = '0'] = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
 write({
-  behaved,
-  misbehaved,
-  peakRssBytes: Number(peakKib) * 1024,
+  ...{ behaved, misbehaved, peakRssBytes: Number(peakKib) * 1024 },
   openDescriptors: [before, descriptors()],
 });

@@ -47,11 +47,8 @@ export function openAgent(
 ): Promise<RunningAgent> {
   const { config } = readAgentConfig({
     environment: {
-      API_KEY: apiKey,
-      CONTROL_PLANE_URL: controlPlaneUrl,
-      AGENT_HEALTH_PORT: '0',
-      AGENT_HEALTH_HOST: '127.0.0.1',
-      AGENT_DATA_DIR: folder,
+      ...{ API_KEY: apiKey, CONTROL_PLANE_URL: controlPlaneUrl, AGENT_HEALTH_PORT: '0' },
+      ...{ AGENT_HEALTH_HOST: '127.0.0.1', AGENT_DATA_DIR: folder },
     },
   });
   return startAgent({ config, logger: silent, network: plainNetwork, clock });

@@ -35,11 +35,7 @@ export interface LabAnswer {
 }
 
 const runners: Record<LabQuestion['type'], Runner> = {
-  URL: runUrl,
-  API: runApi,
-  TCP: runTcp,
-  DNS: runDns,
-  ICMP: runIcmp,
+  ...{ URL: runUrl, API: runApi, TCP: runTcp, DNS: runDns, ICMP: runIcmp },
 };
 
 /** While the machine is stuck no time limit of a check comes nearer: only the network may be slow here. */

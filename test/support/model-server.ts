@@ -84,22 +84,16 @@ const openaiRequest = z.strictObject({
 const anthropicBlock = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string().min(1) }),
   z.strictObject({
-    type: z.literal('tool_use'),
-    id: z.string(),
-    name: z.string(),
+    ...{ type: z.literal('tool_use'), id: z.string(), name: z.string() },
     input: z.record(z.string(), z.unknown()),
   }),
   z.strictObject({
-    type: z.literal('tool_result'),
-    tool_use_id: z.string(),
-    content: z.string(),
+    ...{ type: z.literal('tool_result'), tool_use_id: z.string(), content: z.string() },
     is_error: z.boolean().exactOptional(),
   }),
 ]);
 const anthropicRequest = z.strictObject({
-  model: z.string().min(1),
-  max_tokens: z.int().min(1),
-  system: z.string(),
+  ...{ model: z.string().min(1), max_tokens: z.int().min(1), system: z.string() },
   messages: z
     .array(
       z.strictObject({
@@ -191,17 +185,13 @@ function openaiAnswer(moves: Move[], request: string): unknown {
   );
   const text = moves.flatMap((move) => ('say' in move ? move.say : [])).join('\n');
   return {
-    id: 'chatcmpl-1',
-    object: 'chat.completion',
-    created: 1_760_000_000,
+    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1_760_000_000 },
     model: 'test-model',
     choices: [
       {
         index: 0,
         message: {
-          role: 'assistant',
-          content: text === '' ? null : text,
-          refusal: null,
+          ...{ role: 'assistant', content: text === '' ? null : text, refusal: null },
           ...(calls.length === 0 ? {} : { tool_calls: calls }),
         },
         logprobs: null,
@@ -221,20 +211,13 @@ function anthropicAnswer(moves: Move[], request: string): unknown {
     'say' in move
       ? { type: 'text', text: move.say }
       : {
-          type: 'tool_use',
-          id: `toolu_${nextCall++}`,
-          name: move.tool,
+          ...{ type: 'tool_use', id: `toolu_${nextCall++}`, name: move.tool },
           input: 'raw' in move ? { unreadable: move.raw } : move.input,
         },
   );
   return {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'test-model',
-    content,
-    stop_reason: 'tool_use',
-    stop_sequence: null,
+    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'test-model', content },
+    ...{ stop_reason: 'tool_use', stop_sequence: null },
     usage: { input_tokens: usage(request), output_tokens: 20 },
   };
 }

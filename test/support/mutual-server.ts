@@ -38,10 +38,7 @@ export async function mutualServer(options: MutualOptions): Promise<MutualServer
   };
   const server = createSecureServer({
     ...own,
-    ca: accepts.cert,
-    requestCert: true,
-    rejectUnauthorized: false,
-    allowHTTP1: true,
+    ...{ ca: accepts.cert, requestCert: true, rejectUnauthorized: false, allowHTTP1: true },
     ...tls,
   });
   server.on('request', (request, response) => {

@@ -56,10 +56,7 @@ export function refusal(error: number): Buffer {
 /** The types of questions. */
 export type Asked = 'link' | 'route' | 'neighbours' | 'rules';
 const types: Readonly<Record<number, Asked>> = {
-  18: 'link',
-  26: 'route',
-  30: 'neighbours',
-  34: 'rules',
+  ...{ 18: 'link', 26: 'route', 30: 'neighbours', 34: 'rules' },
 };
 
 /** A kernel that answers a question with bytes, or does not take it: a number is an error of `sendto`. */

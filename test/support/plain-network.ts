@@ -6,13 +6,8 @@ import type { NetworkAccess } from '../../agent/net/network-access.ts';
 const notGiven = 'not given by this test';
 
 export const plainNetwork: NetworkAccess = {
-  useOsResolver: false,
-  icmp: null,
-  icmpProblem: notGiven,
-  capture: null,
-  captureProblem: notGiven,
-  traceroute: null,
-  tracerouteProblem: notGiven,
+  ...{ useOsResolver: false, icmp: null, icmpProblem: notGiven, capture: null },
+  ...{ captureProblem: notGiven, traceroute: null, tracerouteProblem: notGiven },
   nextHops: { problem: notGiven, to: () => Promise.resolve(null) },
   tcpTimes: noTcpTimes,
   receiveStamps: noReceiveStamps,

@@ -50,9 +50,7 @@ export async function routerChain(lab: NetworkLab, count: number): Promise<Route
     ]);
   }
   return {
-    client,
-    routers,
-    target,
+    ...{ client, routers, target },
     hops4: far.map((_host, index) => `10.80.${index}.2`),
     hops6: far.map((_host, index) => `fd80:0:${index + 1}::2`),
   };

@@ -24,17 +24,11 @@ const rootFolder = join(import.meta.dirname, '..', '..');
 
 /** The packages the agent itself comes with. */
 export const builtinRuntime: InstalledRuntime = {
-  id: 'builtin',
-  folder: rootFolder,
-  nodePath: process.execPath,
-  packages: {},
+  ...{ id: 'builtin', folder: rootFolder, nodePath: process.execPath, packages: {} },
 };
 
 const limits: ScriptLimits = {
-  memoryBytes: 2_700_000_000,
-  diskBytes: 1_000_000_000,
-  files: 100_000,
-  processes: 256,
+  ...{ memoryBytes: 2_700_000_000, diskBytes: 1_000_000_000, files: 100_000, processes: 256 },
   outputBytes: 10_000_000,
 };
 
@@ -43,11 +37,8 @@ export const definitionOfScript = (
   script: string | null,
   further: object = {},
 ): CheckDefinition => ({
-  request: { assertions: [] },
-  shouldFail: false,
-  degradedResponseTime: null,
-  maxResponseTime: null,
-  script,
+  ...{ request: { assertions: [] }, shouldFail: false, degradedResponseTime: null },
+  ...{ maxResponseTime: null, script },
   ...further,
 });
 
@@ -112,28 +103,18 @@ export async function openScriptWorld(
   });
   const browsers: BrowserPool | null = isWarm
     ? createBrowserPool({
-        host,
-        clock: systemClock,
-        browser,
-        maxRuns: options.maxRuns ?? 50,
+        ...{ host, clock: systemClock, browser, maxRuns: options.maxRuns ?? 50 },
         onRetired: (_cause, reason) => retired.push(reason),
       })
     : null;
   const scripting: Scripting = {
     ...withoutScripting,
-    host,
-    sessions,
-    browsers,
-    isWarm,
-    gateway,
+    ...{ host, sessions, browsers, isWarm, gateway },
     runtime: () => Promise.resolve(runtime),
     browser,
   };
   return {
-    folder,
-    workFolder,
-    scripting,
-    retired,
+    ...{ folder, workFolder, scripting, retired },
     afterRun: () => once(ends, 'run'),
     context: (given = {}) => scriptContext(scripting, folder, given),
     async [Symbol.asyncDispose]() {
@@ -165,26 +146,12 @@ function scriptContext(
   return {
     ...runnerContext(60_000),
     run: {
-      accountId: 'account',
-      checkId: 'check',
-      checkName: 'Shop',
-      checkType: 'BROWSER',
-      runId: '7e4c9b1e-0000-4000-8000-000000000002',
-      resultId: 'result',
-      location: 'private-1',
-      attempt: 1,
-      scheduledFor: null,
-      source: null,
+      ...{ accountId: 'account', checkId: 'check', checkName: 'Shop', checkType: 'BROWSER' },
+      ...{ runId: '7e4c9b1e-0000-4000-8000-000000000002', resultId: 'result' },
+      ...{ location: 'private-1', attempt: 1, scheduledFor: null, source: null },
     },
-    environment: [],
-    runtimeId: null,
-    setupScripts: [],
-    teardownScripts: [],
-    snippets: [],
-    clientCertificates: [],
-    proxyUrl: null,
-    learnedScript: null,
-    secrets,
+    ...{ environment: [], runtimeId: null, setupScripts: [], teardownScripts: [], snippets: [] },
+    ...{ clientCertificates: [], proxyUrl: null, learnedScript: null, secrets },
     addSecret: (value) => secrets.push(value),
     files,
     artifacts: {

@@ -10,18 +10,13 @@ import type { InstalledRuntime } from '../../agent/runtimes/installed-runtime.ts
 import { withoutScripting } from './plain.ts';
 
 const limits: ScriptLimits = {
-  memoryBytes: 1_000_000_000,
-  diskBytes: 100_000_000,
-  files: 1_000,
-  processes: 64,
+  ...{ memoryBytes: 1_000_000_000, diskBytes: 100_000_000, files: 1_000, processes: 64 },
   outputBytes: 1_000_000,
 };
 
 /** Of the packages of this repository. */
 export const repositoryRuntime: InstalledRuntime = {
-  id: '2026.04',
-  folder: join(import.meta.dirname, '../..'),
-  nodePath: process.execPath,
+  ...{ id: '2026.04', folder: join(import.meta.dirname, '../..'), nodePath: process.execPath },
   packages: {},
 };
 

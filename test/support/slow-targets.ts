@@ -90,10 +90,7 @@ async function open(): Promise<SlowTargets> {
     http: await portOf(createHttpServer(onRequest)),
     https: await portOf(createHttpsServer({ key, cert }, onRequest)),
     oldHttps: await portOf(createHttpsServer({ key, cert, maxVersion: 'TLSv1.2' }, onRequest)),
-    tcp: await portOf(tcp),
-    dns: names.port,
-    tls: await byKind(slowed),
-    grpc: grpc.port,
+    ...{ tcp: await portOf(tcp), dns: names.port, tls: await byKind(slowed), grpc: grpc.port },
     echo: await byKind((kind) => slowEchoHost((answer) => answerAfter(kind, answer))),
   };
 }

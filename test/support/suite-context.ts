@@ -16,10 +16,7 @@ import { withoutScripting } from './plain.ts';
 const mebibyte = 1_048_576;
 
 export const testLimits = {
-  memoryBytes: 2_764 * mebibyte,
-  diskBytes: 1_024 * mebibyte,
-  files: 20_000,
-  processes: 256,
+  ...{ memoryBytes: 2_764 * mebibyte, diskBytes: 1_024 * mebibyte, files: 20_000, processes: 256 },
   outputBytes: 16 * mebibyte,
 };
 
@@ -91,14 +88,9 @@ export async function openSuiteWorld(): Promise<SuiteWorld> {
         run: {
           accountId: 'account',
           checkId: 'b1f6a5d2-6a0e-4f57-9d5c-3a7c5d6f2b11',
-          checkName: 'checkout',
-          checkType: 'PLAYWRIGHT',
-          runId: `run-${basename(folder)}-${bundles}`,
-          resultId: 'result',
-          location: 'eu-west-1',
-          attempt: 1,
-          scheduledFor: 1,
-          source: null,
+          ...{ checkName: 'checkout', checkType: 'PLAYWRIGHT' },
+          ...{ runId: `run-${basename(folder)}-${bundles}`, resultId: 'result' },
+          ...{ location: 'eu-west-1', attempt: 1, scheduledFor: 1, source: null },
           ...run,
         },
         environment: [],
@@ -135,9 +127,7 @@ export async function openSuiteWorld(): Promise<SuiteWorld> {
 /** The definition of a suite with every default. */
 export function suiteOf(fields: Record<string, unknown> = {}): CheckDefinition {
   return playwrightCheck.create.parse({
-    name: 'suite',
-    codeBundlePath: 'elsewhere',
-    browsers: [],
+    ...{ name: 'suite', codeBundlePath: 'elsewhere', browsers: [] },
     ...fields,
   }) as unknown as CheckDefinition;
 }

@@ -28,13 +28,9 @@ const exported = z.strictObject({
           spans: z.array(
             z.strictObject({
               traceId: z.string().regex(/^(?!0{32})[0-9a-f]{32}$/),
-              spanId,
-              parentSpanId: spanId.optional(),
-              name: z.string().min(1),
-              kind: z.union([z.literal(1), z.literal(3)]),
-              flags: z.literal(1),
-              startTimeUnixNano: nanoseconds,
-              endTimeUnixNano: nanoseconds,
+              ...{ spanId, parentSpanId: spanId.optional(), name: z.string().min(1) },
+              ...{ kind: z.union([z.literal(1), z.literal(3)]), flags: z.literal(1) },
+              ...{ startTimeUnixNano: nanoseconds, endTimeUnixNano: nanoseconds },
               attributes: z.array(attribute),
               status: z.strictObject({
                 code: z.literal(2).optional(),
@@ -106,10 +102,8 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
             ...spans.map(
               ({ attributes, startTimeUnixNano, endTimeUnixNano, flags: _f, ...span }) => ({
                 ...span,
-                parentSpanId: span.parentSpanId,
-                startedAt: BigInt(startTimeUnixNano),
-                endedAt: BigInt(endTimeUnixNano),
-                attributes: plain(attributes),
+                ...{ parentSpanId: span.parentSpanId, startedAt: BigInt(startTimeUnixNano) },
+                ...{ endedAt: BigInt(endTimeUnixNano), attributes: plain(attributes) },
               }),
             ),
           );

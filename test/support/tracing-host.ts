@@ -54,10 +54,7 @@ export async function tracingHost(host: LabHost): Promise<TracingHost> {
     const { port = null, timeoutMs = 6_000, abortAfterMs = null } = order;
     const family = address.includes(':') ? 'IPv6' : 'IPv4';
     const numbered: NumberedOrder = {
-      id,
-      target: { address, family, port },
-      timeoutMs,
-      abortAfterMs,
+      ...{ id, target: { address, family, port }, timeoutMs, abortAfterMs },
     };
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     waiting.set(id, resolve);

@@ -116,9 +116,7 @@ async function reached(by: Workspace): Promise<unknown> {
       `http://localhost:${port}`,
       `localhost:${mutual.port}`,
     ],
-    environment: {},
-    timeoutMs: 20_000,
-    signal: new AbortController().signal,
+    ...{ environment: {}, timeoutMs: 20_000, signal: new AbortController().signal },
   });
   const end = await done;
   return end.stdout === '' ? end : JSON.parse(end.stdout);

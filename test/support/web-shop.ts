@@ -22,11 +22,7 @@ function page(title: string, body: string): string {
 /** Starts the shop. */
 export async function webShop(): Promise<WebShop> {
   const look: WebShop['look'] = {
-    price: '12 €',
-    buyLabel: 'Add to cart',
-    buyTestId: null,
-    priceId: 'total',
-    extra: '',
+    ...{ price: '12 €', buyLabel: 'Add to cart', buyTestId: null, priceId: 'total', extra: '' },
     redirectTo: null,
   };
   const paths: string[] = [];

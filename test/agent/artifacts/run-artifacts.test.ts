@@ -80,10 +80,7 @@ test('the type of a file, which a script may choose, shows no secret', async () 
   using set = await setUp();
   const run = openRun(set.spool, set.work);
   await run.add({
-    path: set.write('a', 'a'),
-    name: 'a',
-    type: 'file',
-    contentType: `text/${secret}`,
+    ...{ path: set.write('a', 'a'), name: 'a', type: 'file', contentType: `text/${secret}` },
   });
   const [declared] = await run.finish();
   assert.equal(declared?.contentType, 'application/octet-stream');
@@ -141,10 +138,8 @@ test('links, pipes, folders and what is not there are withheld with the reason',
     await run.add({ path: join(set.work, name), name, ...asFile });
   }
   assert.deepEqual(reasons(await run.finish()), {
-    link: 'it is a symbolic link',
-    pipe: 'it is not a regular file',
-    folder: 'it is not a regular file',
-    absent: 'it no longer exists',
+    ...{ link: 'it is a symbolic link', pipe: 'it is not a regular file' },
+    ...{ folder: 'it is not a regular file', absent: 'it no longer exists' },
     'way-out/private': 'it is outside of the folder of the run',
   });
   assert.equal(readFileSync(outside, 'utf8'), 'private');

@@ -46,11 +46,7 @@ async function setUp(): Promise<Given & AsyncDisposable> {
   stack.defer(() => loop.stop());
   const opened = stack.move();
   return {
-    spool,
-    loop,
-    receiver,
-    clock,
-    folder,
+    ...{ spool, loop, receiver, clock, folder },
     async add(files, contentType = 'application/zip', id = resultId) {
       const run = openRun(spool, null, id);
       for (const [name, content] of Object.entries(files)) {

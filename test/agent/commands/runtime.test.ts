@@ -36,9 +36,7 @@ test('runtime list, verify and remove speak of what is there', async () => {
   const directory = join(folder.path, 'runtimes');
   const packages = { sound: writePackage(folder.path, 'sound', { 'index.js': '' }) };
   await installRuntime({
-    plan: fakePlan(folder.path, packages),
-    directory,
-    environment: npmEnvironment,
+    ...{ plan: fakePlan(folder.path, packages), directory, environment: npmEnvironment },
     now: Date.now,
   });
   const listed = await runtime(directory, ['runtime', 'list', '--json']);

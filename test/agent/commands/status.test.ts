@@ -53,11 +53,8 @@ test('status says what the agent says; without one, where it looked', async () =
   mkdirSync(data, { recursive: true });
   await using fake = await FakeControlPlane.start();
   const environment = {
-    API_KEY: fake.key,
-    CONTROL_PLANE_URL: fake.url,
-    AGENT_DATA_DIR: data,
-    AGENT_WORK_DIR: join(folder.path, 'work'),
-    AGENT_HEALTH_PORT: '0',
+    ...{ API_KEY: fake.key, CONTROL_PLANE_URL: fake.url, AGENT_DATA_DIR: data },
+    ...{ AGENT_WORK_DIR: join(folder.path, 'work'), AGENT_HEALTH_PORT: '0' },
     PACKET_CAPTURE: 'off',
   };
   const none = await askStatus(data);
@@ -138,16 +135,11 @@ test('a support bundle holds no secret of the settings, the environment or the l
   const keyFile = join(folder.path, 'key');
   writeFileSync(keyFile, `${apiKey}\n`);
   const environment = {
-    API_KEY_FILE: keyFile,
-    CONTROL_PLANE_URL: fake.url,
-    AGENT_DATA_DIR: join(folder.path, 'data'),
-    AGENT_WORK_DIR: join(folder.path, 'work'),
-    AGENT_HEALTH_PORT: '0',
-    PACKET_CAPTURE: 'off',
+    ...{ API_KEY_FILE: keyFile, CONTROL_PLANE_URL: fake.url },
+    ...{ AGENT_DATA_DIR: join(folder.path, 'data'), AGENT_WORK_DIR: join(folder.path, 'work') },
+    ...{ AGENT_HEALTH_PORT: '0', PACKET_CAPTURE: 'off' },
     HTTPS_PROXY: `http://user:${encodeURIComponent(password)}@127.0.0.1:9`,
-    LLM_MODEL: 'model',
-    LLM_API_KEY: llm,
-    OTEL_EXPORTER_OTLP_HEADERS: `x-token=${otlp}`,
+    ...{ LLM_MODEL: 'model', LLM_API_KEY: llm, OTEL_EXPORTER_OTLP_HEADERS: `x-token=${otlp}` },
     DATABASE_PASSWORD: foreign,
     // The log tells settings that are no secrets; whoever writes one into such a setting is helped too.
     OTEL_SERVICE_NAME: `agent ${llm}`,

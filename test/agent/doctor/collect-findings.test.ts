@@ -34,9 +34,7 @@ async function collect(
       ...{ AGENT_DATA_DIR: folder.path, PACKET_CAPTURE: 'off' },
       ...environment,
     },
-    clock: systemClock,
-    choice: { only },
-    machine: quiet,
+    ...{ clock: systemClock, choice: { only }, machine: quiet },
   });
   assert.equal(JSON.stringify(report).includes('0123456789'), false, 'the key was shown');
   return report.findings;

@@ -29,9 +29,7 @@ async function ask(
   const dispatcher = createDispatcher(config);
   try {
     const { statusCode, body } = await request(url, {
-      dispatcher,
-      method: 'POST',
-      body: 'question',
+      ...{ dispatcher, method: 'POST', body: 'question' },
     });
     return `${statusCode} ${await body.text()}`;
   } catch (error) {

@@ -22,10 +22,7 @@ const agentId = randomUUID();
 
 function poll(waitMs: number): CheckInRequest {
   return {
-    agentId,
-    protocol: protocolVersion,
-    version: 'test',
-    startedAt: 0,
+    ...{ agentId, protocol: protocolVersion, version: 'test', startedAt: 0 },
     capabilities: {
       ...{ checkTypes: [], runtimes: [], icmp: 'none', browsers: [] },
       ...{ capture: false, traceroute: false },
@@ -33,9 +30,7 @@ function poll(waitMs: number): CheckInRequest {
     capacity: { light: 1, heavy: 1 },
     running: 0,
     outbox: { depth: 0, oldestAt: null, droppedTotal: 0 },
-    snapshot: null,
-    waitMs,
-    clock: { sentAt: 0, offsetMs: null },
+    ...{ snapshot: null, waitMs, clock: { sentAt: 0, offsetMs: null } },
   };
 }
 

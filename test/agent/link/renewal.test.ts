@@ -42,10 +42,7 @@ test('a key that was replaced in its file is used before the next try, and nothi
     asked.push((request.headers.authorization ?? '').replace('Bearer ', ''));
     const isGood = asked.at(-1) === newKey;
     const refusal = {
-      statusCode: 401,
-      error: 'Unauthorized',
-      message: 'no',
-      attributes: { code: 'X' },
+      ...{ statusCode: 401, error: 'Unauthorized', message: 'no', attributes: { code: 'X' } },
     };
     response.writeHead(isGood ? 204 : 401, { 'content-type': 'application/json' });
     response.end(isGood ? '' : JSON.stringify(refusal));

@@ -87,10 +87,8 @@ suite('a ring of packets', () => {
 });
 
 const headerOf = fc.record({
-  packets: fc.nat(),
-  firstAt: fc.oneof(fc.nat(200), fc.nat()),
-  length: fc.oneof(fc.nat(70_000), fc.nat()),
-  size: fc.nat(200),
+  ...{ packets: fc.nat(), firstAt: fc.oneof(fc.nat(200), fc.nat()) },
+  ...{ length: fc.oneof(fc.nat(70_000), fc.nat()), size: fc.nat(200) },
 });
 
 test('the header of a block never reaches out of the block, whatever it says', () => {

@@ -160,9 +160,7 @@ suite('sockets', () => {
     assert.equal(interfaceName(libc, interfaceIndex(libc, 'lo')), 'lo');
     assert.equal(interfaceIndex(libc, '12'), 12);
     assert.throws(() => interfaceIndex(libc, 'none-such'), {
-      name: 'SystemCallError',
-      call: 'interface',
-      code: 'ENODEV',
+      ...{ name: 'SystemCallError', call: 'interface', code: 'ENODEV' },
     });
     assert.equal(interfaceName(libc, 99_999), '99999');
   });

@@ -18,14 +18,8 @@ import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { httpServer, httpsServer, rawServer, tcpServer } from '../../support/servers.ts';
 
 const report: TracerouteReport = {
-  method: 'tcp',
-  address: '192.0.2.7',
-  port: 443,
-  ipFamily: 'IPv4',
-  startedAt: Date.parse('2026-11-21T12:00:00Z'),
-  durationMs: 12,
-  isReached: false,
-  hops: [],
+  ...{ method: 'tcp', address: '192.0.2.7', port: 443, ipFamily: 'IPv4' },
+  ...{ startedAt: Date.parse('2026-11-21T12:00:00Z'), durationMs: 12, isReached: false, hops: [] },
 };
 
 /** A tracer that notes what it is asked, and answers as told. */

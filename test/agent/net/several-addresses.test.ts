@@ -29,10 +29,8 @@ const addresses: Record<string, string[]> = {
   'early.test': [serving, refused],
   'dead.test': [refused, '127.0.0.4'],
   'many.test': [refused, '127.0.0.4', '127.0.0.5', '127.0.0.6', '127.0.0.7', '127.0.0.8'],
-  'faulty.test': [unusable, refused],
-  'faulty-too.test': [refused, unusable],
-  'faulty-first.test': [unusable, serving],
-  'silent.test': ['127.0.0.9', serving],
+  ...{ 'faulty.test': [unusable, refused], 'faulty-too.test': [refused, unusable] },
+  ...{ 'faulty-first.test': [unusable, serving], 'silent.test': ['127.0.0.9', serving] },
 };
 
 let names: DnsServer;

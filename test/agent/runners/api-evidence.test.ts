@@ -25,9 +25,7 @@ const rows: Row[] = [
   ...['IS_NULL', 'IS_EMPTY', 'NOT_CONTAINS', 'NOT_EQUALS', 'NOT_HAS_KEY'].map((comparison): Row => {
     const holds: Row['holds'] = ['JSON_BODY', comparison, 'x', '$.error'];
     return {
-      type: html,
-      body: maintenance,
-      holds,
+      ...{ type: html, body: maintenance, holds },
       error: /but the body is not JSON \(text\/html\)/,
     };
   }),

@@ -136,10 +136,7 @@ test('teardown sees the response, may change its body and nothing else, and asse
     second: true,
   });
   const isChanged = {
-    source: 'JSON_BODY',
-    property: '$.second',
-    comparison: 'EQUALS',
-    target: 'true',
+    ...{ source: 'JSON_BODY', property: '$.second', comparison: 'EQUALS', target: 'true' },
   };
   assert.equal(verdictOn(seen, [isChanged]).hasFailures, false);
 });
@@ -285,9 +282,7 @@ test('a script that does not end is ended, and the run goes on without it', asyn
       ...{ teardown: [], snippets: [], environment: new Map(), clock: systemClock },
       ...{ host: scripting.host, runtime: repositoryRuntime, proxyServer: null },
       onPlace: () => undefined,
-      signal: new AbortController().signal,
-      timeoutMs: 2_000,
-      lifetimeMs: 60_000,
+      ...{ signal: new AbortController().signal, timeoutMs: 2_000, lifetimeMs: 60_000 },
       log: () => undefined,
       addSecret: () => undefined,
     });

@@ -56,10 +56,7 @@ test('headers of the customer replace those of the agent, whatever their case', 
   await using server = await echoServer();
   const seen = await runCheck(
     {
-      method: 'POST',
-      url: server.url,
-      bodyType: 'JSON',
-      body: '{}',
+      ...{ method: 'POST', url: server.url, bodyType: 'JSON', body: '{}' },
       headers: [
         { key: 'HOST', value: 'other.example' },
         { key: 'User-AGENT', value: '{{AGENT}}' },
@@ -229,10 +226,7 @@ test('every source of assertions reads what it is about', async () => {
     { source: 'JSON_BODY', property: '$.items.length', comparison: 'EQUALS', target: '3' },
     { source: 'TEXT_BODY', property: '"name":"(.*)"', comparison: 'EQUALS', target: 'shop' },
     {
-      source: 'HEADERS',
-      property: 'x-rate',
-      regex: 'limit=(\\d+)',
-      comparison: 'EQUALS',
+      ...{ source: 'HEADERS', property: 'x-rate', regex: 'limit=(\\d+)', comparison: 'EQUALS' },
       target: '42',
     },
   ];

@@ -71,12 +71,7 @@ test.\t5\tIN\tNS\tns.test.
 ;; Query time: N msec
 ;; SERVER: ${server.address}`,
       jsonAnswer: {
-        Status: 'NOERROR',
-        TC: false,
-        RD: true,
-        RA: true,
-        AD: false,
-        CD: false,
+        ...{ Status: 'NOERROR', TC: false, RD: true, RA: true, AD: false, CD: false },
         Question: [{ name: 'a.test.', type: 'A' }],
         Answer: [
           { name: 'a.test.', type: 'A', TTL: 60, data: '192.0.2.1' },
@@ -130,9 +125,7 @@ test('a name server is found by name, by IPv6 address, and by a port beside it',
   await using server = await startDnsServer((query) => answerTo(query));
   const named = await run({ nameServer: 'localhost', port: server.port });
   assert.deepEqual(named.response?.['nameServerInfo'], {
-    name: 'localhost',
-    host: '127.0.0.1',
-    port: server.port,
+    ...{ name: 'localhost', host: '127.0.0.1', port: server.port },
   });
   assert.equal(named.request['port'], server.port);
   await using server6 = await startDnsServer((query) => answerTo(query), '::1');

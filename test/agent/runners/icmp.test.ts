@@ -53,11 +53,7 @@ test('a packet comes back from its own encoding, with a checksum that sums to no
   assert.equal(sum, 0xffff);
   packet.writeUInt8(0, 0);
   assert.deepEqual(decodeEcho(4, packet), {
-    type: 0,
-    code: 0,
-    sequence: 5,
-    token: token.toString('latin1'),
-    isReply: true,
+    ...{ type: 0, code: 0, sequence: 5, token: token.toString('latin1'), isReply: true },
   });
   assert.equal(decodeEcho(4, Buffer.alloc(3)), undefined);
   assert.equal(decodeEcho(6, Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 1])), undefined);

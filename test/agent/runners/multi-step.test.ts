@@ -21,9 +21,7 @@ test('requests stand under the steps that made them, with their times and withou
   });
   const seen = await runMultiStep(
     {
-      request: { assertions: [] },
-      shouldFail: false,
-      degradedResponseTime: null,
+      ...{ request: { assertions: [] }, shouldFail: false, degradedResponseTime: null },
       maxResponseTime: null,
       script: `
         import { test, expect } from '@playwright/test';

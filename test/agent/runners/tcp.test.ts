@@ -200,9 +200,7 @@ for (const [pieces, comparison, target, property, fails] of talks) {
     });
     const assertions = [{ source: 'RESPONSE_DATA', comparison, target, property }];
     const definition = definitionOf('TCP', {
-      hostname: '127.0.0.1',
-      port: server.port,
-      assertions,
+      ...{ hostname: '127.0.0.1', port: server.port, assertions },
     });
     const seen = await runTcp(definition, runnerContext(5_000));
     assert.equal(judge(tcpMonitor.judging, definition, seen).hasFailures, fails);

@@ -93,45 +93,32 @@ const badTargets: {
   {
     name: 'closes the connection when it is made',
     open: () => tcpServer((socket) => socket.end()),
-    code: 'SOCKET_CLOSED',
-    phase: 'headers',
-    isNetworkError: true,
+    ...{ code: 'SOCKET_CLOSED', phase: 'headers', isNetworkError: true },
   },
   {
     name: 'resets after the request',
     open: () => rawServer('', 'reset'),
-    code: 'ECONNRESET',
-    phase: 'headers',
-    isNetworkError: true,
+    ...{ code: 'ECONNRESET', phase: 'headers', isNetworkError: true },
   },
   {
     name: 'resets in the middle of the headers',
     open: () => rawServer('HTTP/1.1 200 OK\r\ncontent-', 'reset'),
-    code: 'ECONNRESET',
-    phase: 'headers',
-    isNetworkError: true,
+    ...{ code: 'ECONNRESET', phase: 'headers', isNetworkError: true },
   },
   {
     name: 'resets in the middle of the body',
     open: () => rawServer('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf', 'reset'),
-    code: 'ECONNRESET',
-    phase: 'body',
-    isNetworkError: true,
+    ...{ code: 'ECONNRESET', phase: 'body', isNetworkError: true },
   },
   {
     name: 'ends in the middle of the body',
     open: () => rawServer('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf', 'end'),
-    code: 'BODY_INCOMPLETE',
-    phase: 'body',
-    isNetworkError: true,
+    ...{ code: 'BODY_INCOMPLETE', phase: 'body', isNetworkError: true },
   },
   {
     name: 'accepts and says nothing',
     open: () => tcpServer(() => undefined),
-    code: 'TIMEOUT',
-    phase: 'headers',
-    isNetworkError: true,
-    timeoutMs: 300,
+    ...{ code: 'TIMEOUT', phase: 'headers', isNetworkError: true, timeoutMs: 300 },
   },
   {
     name: 'sends headers too slowly',
@@ -143,10 +130,7 @@ const badTargets: {
           clearInterval(drip);
         });
       }),
-    code: 'TIMEOUT',
-    phase: 'headers',
-    isNetworkError: true,
-    timeoutMs: 300,
+    ...{ code: 'TIMEOUT', phase: 'headers', isNetworkError: true, timeoutMs: 300 },
   },
   {
     name: 'never ends its body',
@@ -157,18 +141,13 @@ const badTargets: {
           clearInterval(drip);
         });
       }),
-    code: 'TIMEOUT',
-    phase: 'body',
-    isNetworkError: true,
-    timeoutMs: 300,
+    ...{ code: 'TIMEOUT', phase: 'body', isNetworkError: true, timeoutMs: 300 },
   },
   {
     name: 'redirects for ever',
     open: () =>
       httpServer((_request, response) => response.writeHead(302, { location: '/again' }).end()),
-    code: 'TOO_MANY_REDIRECTS',
-    phase: 'headers',
-    isNetworkError: false,
+    ...{ code: 'TOO_MANY_REDIRECTS', phase: 'headers', isNetworkError: false },
   },
   {
     name: 'redirects to something that is not HTTP',
@@ -176,32 +155,24 @@ const badTargets: {
       httpServer((_request, response) =>
         response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
       ),
-    code: 'INVALID_REDIRECT',
-    phase: 'headers',
-    isNetworkError: false,
+    ...{ code: 'INVALID_REDIRECT', phase: 'headers', isNetworkError: false },
   },
   {
     name: 'floods with headers',
     open: () =>
       rawServer(`HTTP/1.1 200 OK\r\n${`x: ${'y'.repeat(1000)}\r\n`.repeat(200)}\r\n`, 'end'),
-    code: 'HPE_HEADER_OVERFLOW',
-    phase: 'headers',
-    isNetworkError: false,
+    ...{ code: 'HPE_HEADER_OVERFLOW', phase: 'headers', isNetworkError: false },
   },
   {
     name: 'speaks another protocol',
     open: () => rawServer('SSH-2.0-OpenSSH_9.6\r\n', 'stay'),
-    code: 'HPE_INVALID_CONSTANT',
-    phase: 'headers',
-    isNetworkError: false,
+    ...{ code: 'HPE_INVALID_CONSTANT', phase: 'headers', isNetworkError: false },
   },
   {
     name: 'breaks its chunks',
     open: () =>
       rawServer('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nnonsense', 'stay'),
-    code: 'HPE_INVALID_CHUNK_SIZE',
-    phase: 'body',
-    isNetworkError: false,
+    ...{ code: 'HPE_INVALID_CHUNK_SIZE', phase: 'body', isNetworkError: false },
   },
 ];
 

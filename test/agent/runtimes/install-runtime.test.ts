@@ -38,9 +38,7 @@ test('a runtime is installed, tested and offered; a second time nothing happens'
   const directory = join(folder.path, 'runtimes');
   const options = {
     plan: fakePlan(folder.path, packagesThatLoad(folder.path)),
-    directory,
-    environment: npmEnvironment,
-    now,
+    ...{ directory, environment: npmEnvironment, now },
   };
   const phases = new Set<string>();
   const first = await installRuntime({ ...options, onProgress: ({ phase }) => phases.add(phase) });
@@ -51,9 +49,7 @@ test('a runtime is installed, tested and offered; a second time nothing happens'
   assert.deepEqual(readdirSync(directory).sort(), ['.lock', '2026.04']);
   const problems: unknown[] = [];
   const runtimes = await openRuntimes({
-    directory,
-    builtin: null,
-    now,
+    ...{ directory, builtin: null, now },
     onUnusable: (problem) => problems.push(problem),
   });
   assert.deepEqual([runtimes.ids, problems], [['2026.04'], []]);
@@ -105,10 +101,7 @@ test('a package that does not load keeps the runtime from being offered, and is 
     }),
   };
   const options = {
-    plan: fakePlan(folder.path, packages),
-    directory,
-    environment: npmEnvironment,
-    now,
+    ...{ plan: fakePlan(folder.path, packages), directory, environment: npmEnvironment, now },
   };
   await assert.rejects(installRuntime(options), {
     code: 'RUNTIME_BROKEN',

@@ -12,10 +12,7 @@ import { chooseRuntime } from '../../../agent/runtimes/runtime-choice.ts';
 import { temporaryFolder } from '../../support/system.ts';
 
 const runtime = (id: string): InstalledRuntime => ({
-  id,
-  folder: `/runtimes/${id}`,
-  nodePath: '/node',
-  packages: {},
+  ...{ id, folder: `/runtimes/${id}`, nodePath: '/node', packages: {} },
 });
 const installed = [runtime('2025.04'), runtime('2026.04'), runtime('2022.10')];
 const builtin = runtime('builtin');

@@ -28,11 +28,7 @@ after(() => {
 });
 
 const limits = {
-  memoryBytes: 1e9,
-  diskBytes: 1e8,
-  files: 10_000,
-  processes: 64,
-  outputBytes: 100_000,
+  ...{ memoryBytes: 1e9, diskBytes: 1e8, files: 10_000, processes: 64, outputBytes: 100_000 },
 };
 
 let count = 0;
@@ -44,10 +40,7 @@ const never = new AbortController().signal;
 
 function run(workspace: Workspace, code: string, more: Partial<Program> = {}) {
   return workspace.start({
-    command: process.execPath,
-    args: ['-e', code],
-    environment: {},
-    timeoutMs: 20_000,
+    ...{ command: process.execPath, args: ['-e', code], environment: {}, timeoutMs: 20_000 },
     signal: never,
     ...more,
   });
@@ -80,12 +73,8 @@ for (const [title, options] of [
       const { PATH, ...rest } = JSON.parse(stdout) as Record<string, string>;
       assert.match(PATH ?? '', /\/usr\/bin/);
       assert.deepEqual(rest, {
-        HOME: workspace.folder,
-        TMPDIR: join(workspace.folder, 'tmp'),
-        LANG: 'C.UTF-8',
-        TZ: 'UTC',
-        GIVEN: 'a=b\nc',
-        EMPTY: '',
+        ...{ HOME: workspace.folder, TMPDIR: join(workspace.folder, 'tmp'), LANG: 'C.UTF-8' },
+        ...{ TZ: 'UTC', GIVEN: 'a=b\nc', EMPTY: '' },
       });
     });
 

@@ -47,11 +47,8 @@ export const hostiles: readonly Hostile[] = [
   },
   { name: 'exits with a code', script: 'process.exit(7)', ends: { reason: 'exit', exitCode: 7 } },
   {
-    name: 'throws',
-    everyWay: true,
-    script: "throw new Error('thrown')",
-    ends: { reason: 'exit', exitCode: 1 },
-    says: /thrown/,
+    ...{ name: 'throws', everyWay: true, script: "throw new Error('thrown')" },
+    ...{ ends: { reason: 'exit', exitCode: 1 }, says: /thrown/ },
   },
   {
     name: 'rejects and nobody handles it',
@@ -161,9 +158,7 @@ export const hostiles: readonly Hostile[] = [
     ends: { reason: 'timeout' },
   },
   {
-    name: 'kills its parent where it can',
-    everyWay: true,
-    timeoutMs: 1_200,
+    ...{ name: 'kills its parent where it can', everyWay: true, timeoutMs: 1_200 },
     script:
       "cp.spawn(...sleeper, detached); console.log(attempt(() => process.kill(process.ppid, 'SIGKILL'))); forever()",
   },
@@ -175,10 +170,8 @@ export const hostiles: readonly Hostile[] = [
     ends: { reason: 'timeout' },
   },
   {
-    name: 'kills everything there is',
-    everyWay: true,
-    script: sh('kill -9 -1') + 'forever()',
-    notWith: ['process-group'],
+    ...{ name: 'kills everything there is', everyWay: true },
+    ...{ script: sh('kill -9 -1') + 'forever()', notWith: ['process-group'] },
   },
   {
     name: 'kills each process that it finds',
@@ -192,9 +185,7 @@ export const hostiles: readonly Hostile[] = [
     everyWay: true,
     script:
       'const bomb = () => { for (;;) attempt(() => cp.spawn(process.execPath, [__filename], detached)); }; bomb()',
-    ends: { reason: 'processes' },
-    limits: { processes: 24 },
-    notWith: ['process-group'],
+    ...{ ends: { reason: 'processes' }, limits: { processes: 24 }, notWith: ['process-group'] },
   },
   {
     name: 'forks without end in a shell',

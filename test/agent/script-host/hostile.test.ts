@@ -63,10 +63,7 @@ async function unleash(
   ];
   const child = spawn(command, args, {
     env: {
-      PATH: process.env['PATH'],
-      API_KEY: canary,
-      DATA_DIR: data,
-      KEY_FILE: key,
+      ...{ PATH: process.env['PATH'], API_KEY: canary, DATA_DIR: data, KEY_FILE: key },
       PRECIOUS: precious,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

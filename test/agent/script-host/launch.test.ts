@@ -21,11 +21,7 @@ after(() => {
 });
 
 const limits = {
-  memoryBytes: 1e9,
-  diskBytes: 1e8,
-  files: 10_000,
-  processes: 64,
-  outputBytes: 100_000,
+  ...{ memoryBytes: 1e9, diskBytes: 1e8, files: 10_000, processes: 64, outputBytes: 100_000 },
 };
 
 let count = 0;
@@ -36,10 +32,7 @@ async function endOf(program: Partial<Program>, way?: Way): Promise<ProgramEnd> 
   await using host = await createScriptHost({ workFolder: folderOf(), limits, ...tried });
   await using workspace = await host.open();
   const { done } = workspace.start({
-    command: '/bin/sh',
-    args: ['-c', 'true'],
-    environment: {},
-    timeoutMs: 60_000,
+    ...{ command: '/bin/sh', args: ['-c', 'true'], environment: {}, timeoutMs: 60_000 },
     signal: new AbortController().signal,
     ...program,
   });

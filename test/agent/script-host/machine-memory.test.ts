@@ -24,10 +24,7 @@ async function endOf(script: string, killed: number): Promise<ProgramEnd> {
   });
   await using workspace = await host.open();
   const running = workspace.start({
-    command: process.execPath,
-    args: ['-e', script],
-    environment: {},
-    timeoutMs: 60_000,
+    ...{ command: process.execPath, args: ['-e', script], environment: {}, timeoutMs: 60_000 },
     signal: new AbortController().signal,
   });
   kills += killed;

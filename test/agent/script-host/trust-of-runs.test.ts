@@ -46,9 +46,7 @@ test('browsers and scripts trust the authorities of the network, and whatever is
   const context = world.context();
   const seen = await runBrowser(
     {
-      request: { assertions: [] },
-      shouldFail: false,
-      degradedResponseTime: null,
+      ...{ request: { assertions: [] }, shouldFail: false, degradedResponseTime: null },
       maxResponseTime: null,
       script: `
         import { test } from '@playwright/test';

@@ -164,9 +164,7 @@ describe('detection', () => {
       env: [{ key: 'API_TOKEN', value: random32 }],
     };
     assert.deepEqual(scrubber.value(value), {
-      dbPassword: mask,
-      note: 'hunter22',
-      env: [{ key: 'API_TOKEN', value: mask }],
+      ...{ dbPassword: mask, note: 'hunter22', env: [{ key: 'API_TOKEN', value: mask }] },
     });
   });
 

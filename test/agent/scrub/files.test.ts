@@ -107,10 +107,7 @@ describe('text and JSON', () => {
       json,
     );
     assert.deepEqual(JSON.parse(result.toString().replace('12345678901234567890.0', '"kept"')), {
-      pin: mask,
-      [`k ${mask}`]: { type: 'account' },
-      big: mask,
-      n: 1,
+      ...{ pin: mask, [`k ${mask}`]: { type: 'account' }, big: mask, n: 1 },
     });
   });
 
@@ -317,9 +314,7 @@ describe('archives', () => {
       Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`${n}.gz`, zeros])),
     );
     const bounded = createScrubber({
-      secrets: [secret],
-      detect: false,
-      maxUnpackedBytes: 10_000_000,
+      ...{ secrets: [secret], detect: false, maxUnpackedBytes: 10_000_000 },
     });
     assert.match(
       (await refuses('bomb.zip', 'application/zip', bomb, bounded)).message,

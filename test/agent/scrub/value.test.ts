@@ -31,9 +31,7 @@ describe('values', () => {
 
   it('bears cycles, great depth and what is not JSON', () => {
     const cycle: Record<string, unknown> = {
-      text: secret,
-      bytes: Buffer.from(secret),
-      at: new Date(0),
+      ...{ text: secret, bytes: Buffer.from(secret), at: new Date(0) },
     };
     cycle['self'] = cycle;
     const result = scrubber.value(cycle);
@@ -57,9 +55,7 @@ describe('values', () => {
     const none = createScrubber({ secrets: [], detect: false });
     const value = {
       headers: {
-        Authorization: 'x',
-        'set-cookie': ['a=b', 'c=d'],
-        cookie: 'e=f',
+        ...{ Authorization: 'x', 'set-cookie': ['a=b', 'c=d'], cookie: 'e=f' },
         accept: 'text/html',
       },
       list: [
@@ -79,9 +75,7 @@ describe('values', () => {
       ),
       JSON.stringify({
         headers: {
-          Authorization: mask,
-          'set-cookie': [mask, mask],
-          cookie: mask,
+          ...{ Authorization: mask, 'set-cookie': [mask, mask], cookie: mask },
           accept: 'text/html',
         },
         list: [

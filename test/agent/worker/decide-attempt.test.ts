@@ -118,9 +118,7 @@ for (const [name, given, expected] of [
   [
     'an assertion on the response time',
     {
-      type: 'API',
-      seen: took(180),
-      time: { waitedMs: 150 },
+      ...{ type: 'API', seen: took(180), time: { waitedMs: 150 } },
       assertions: [{ source: 'RESPONSE_TIME', comparison: 'LESS_THAN', target: '100' }],
     },
     'overloaded',
@@ -128,9 +126,7 @@ for (const [name, given, expected] of [
   [
     'an assertion on a status beside one on the response time',
     {
-      type: 'API',
-      seen: took(180),
-      time: { waitedMs: 150 },
+      ...{ type: 'API', seen: took(180), time: { waitedMs: 150 } },
       assertions: [
         { source: 'RESPONSE_TIME', comparison: 'LESS_THAN', target: '100' },
         { source: 'STATUS_CODE', comparison: 'EQUALS', target: '204' },
@@ -141,9 +137,7 @@ for (const [name, given, expected] of [
   [
     'an assertion that asks for a long time passes as measured',
     {
-      type: 'API',
-      seen: took(180),
-      time: { waitedMs: 150 },
+      ...{ type: 'API', seen: took(180), time: { waitedMs: 150 } },
       assertions: [{ source: 'RESPONSE_TIME', comparison: 'GREATER_THAN', target: '100' }],
     },
     'pass',

@@ -8,12 +8,8 @@ import { OpenRunReports, openRunsToReport } from '../../../agent/worker/open-run
 import { TestClock } from '../../support/test-clock.ts';
 
 const run = (startedAt: number): OpenRun => ({
-  runId: randomUUID(),
-  checkId: randomUUID(),
-  slotLocation: 'here',
-  scheduledFor: startedAt,
-  startedAt,
-  attempt: 1,
+  ...{ runId: randomUUID(), checkId: randomUUID(), slotLocation: 'here', scheduledFor: startedAt },
+  ...{ startedAt, attempt: 1 },
 });
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));

@@ -51,10 +51,7 @@ function fill(directory: string, snapshot: string, random: () => number): Map<st
       const id = idOf(random);
       const parts = random() < 0.1 ? Math.floor(random() * 900) : Math.floor(random() * 30);
       const submission = {
-        kind: 'result',
-        id,
-        checkId: idOf(random),
-        scheduledFor: 1_000 + index,
+        ...{ kind: 'result', id, checkId: idOf(random), scheduledFor: 1_000 + index },
         text: `${id} `.repeat(1 + parts),
       } as never;
       void outbox.put({

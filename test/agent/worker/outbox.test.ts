@@ -22,29 +22,11 @@ function open(directory: string, clock = new TestClock(1_000), maxBytes = 1e9): 
 
 function submission(name: string, resultType: 'FINAL' | 'ATTEMPT' = 'FINAL'): ResultSubmission {
   return {
-    kind: 'result',
-    id: randomUUID(),
-    runId: randomUUID(),
-    checkId: randomUUID(),
-    checkRevision: 1,
-    checkType: 'URL',
-    name,
-    slotLocation: 'here',
-    runLocation: 'here',
-    scheduledFor: 1,
-    jobId: null,
-    attempt: 1,
-    resultType,
-    retryElsewhere: null,
-    startedAt: 1,
-    stoppedAt: 1,
-    responseTime: 1,
-    hasFailures: false,
-    hasErrors: false,
-    isDegraded: false,
-    overMaxResponseTime: false,
-    underLoad: false,
-    epoch: 1,
+    ...{ kind: 'result', id: randomUUID(), runId: randomUUID(), checkId: randomUUID() },
+    ...{ checkRevision: 1, checkType: 'URL', name, slotLocation: 'here', runLocation: 'here' },
+    ...{ scheduledFor: 1, jobId: null, attempt: 1, resultType, retryElsewhere: null },
+    ...{ startedAt: 1, stoppedAt: 1, responseTime: 1, hasFailures: false, hasErrors: false },
+    ...{ isDegraded: false, overMaxResponseTime: false, underLoad: false, epoch: 1 },
     ...withoutDetails,
     apiCheckResult: null,
   };
@@ -338,13 +320,8 @@ test('an attempt that another location follows up, and a slot that was missed, n
     retryElsewhere: { notBefore: 1, sequenceStartedAt: 1 },
   };
   const missed: Submission = {
-    kind: 'missed',
-    id: randomUUID(),
-    runId: randomUUID(),
-    checkId: randomUUID(),
-    slotLocation: 'here',
-    scheduledFor: 1,
-    reason: 'agent-overloaded',
+    ...{ kind: 'missed', id: randomUUID(), runId: randomUUID(), checkId: randomUUID() },
+    ...{ slotLocation: 'here', scheduledFor: 1, reason: 'agent-overloaded' },
   };
   putNow(outbox, rescheduled, missed, submission('again here', 'ATTEMPT'));
   putNow(outbox, largeResult('f0', 3_500), largeResult('f1', 3_500));

@@ -11,12 +11,7 @@ import { WithoutCpuError } from '@monitor/shared/time-limit.ts';
 import { workMs } from '../../support/time-spent.ts';
 
 const nothing: Measurement = {
-  startedAt: 0,
-  stoppedAt: 0,
-  responseTime: 10,
-  failure: null,
-  request: {},
-  response: {},
+  ...{ startedAt: 0, stoppedAt: 0, responseTime: 10, failure: null, request: {}, response: {} },
 };
 
 /** Whether a comparison of a value holds. */

@@ -9,10 +9,7 @@ import {
 
 const strategy = (fields: Record<string, unknown>) => retryStrategy.parse(fields);
 const failed = {
-  attempt: 1,
-  hasFailures: true,
-  isNetworkError: false,
-  elapsedMs: 0,
+  ...{ attempt: 1, hasFailures: true, isNetworkError: false, elapsedMs: 0 },
   hasOtherLocation: false,
 };
 
@@ -51,14 +48,10 @@ test('onlyOn NETWORK_ERROR retries nothing else, as a word or as a list', () => 
 test('doubleCheck is one immediate retry from another location, where there is one', () => {
   const given = effectiveRetryStrategy({ retryStrategy: null, doubleCheck: true });
   assert.deepEqual(decideRetry({ ...failed, strategy: given, hasOtherLocation: true }), {
-    kind: 'retry',
-    delayMs: 0,
-    where: 'elsewhere',
+    ...{ kind: 'retry', delayMs: 0, where: 'elsewhere' },
   });
   assert.deepEqual(decideRetry({ ...failed, strategy: given }), {
-    kind: 'retry',
-    delayMs: 0,
-    where: 'here',
+    ...{ kind: 'retry', delayMs: 0, where: 'here' },
   });
   assert.equal(decideRetry({ ...failed, strategy: given, attempt: 2 }).kind, 'final');
   assert.equal(effectiveRetryStrategy({ retryStrategy: null, doubleCheck: false }), null);

@@ -7,21 +7,13 @@ import { definitionOf } from '../../support/runner-context.ts';
 
 function measured(fields: Partial<Measurement>): Measurement {
   return {
-    startedAt: 0,
-    stoppedAt: 0,
-    responseTime: 10,
-    failure: null,
-    request: {},
-    response: {},
+    ...{ startedAt: 0, stoppedAt: 0, responseTime: 10, failure: null, request: {}, response: {} },
     ...fields,
   };
 }
 
 const refused = {
-  phase: 'connect',
-  code: 'ECONNREFUSED',
-  message: 'refused',
-  isNetworkError: true,
+  ...{ phase: 'connect', code: 'ECONNREFUSED', message: 'refused', isNetworkError: true },
 };
 const url = { url: 'http://a.example' };
 const tcp = { hostname: 'a.example', port: 1 };

@@ -77,11 +77,8 @@ export class Ground implements AsyncDisposable {
       chmodSync(join(this.folder, name), 0o700);
     }
     this.settings = {
-      PATH: path,
-      API_KEY: locationKey,
-      CONTROL_PLANE_URL: controlPlane.url,
-      AGENT_DATA_DIR: join(this.folder, 'data'),
-      AGENT_WORK_DIR: join(this.folder, 'work'),
+      ...{ PATH: path, API_KEY: locationKey, CONTROL_PLANE_URL: controlPlane.url },
+      ...{ AGENT_DATA_DIR: join(this.folder, 'data'), AGENT_WORK_DIR: join(this.folder, 'work') },
       AGENT_HEALTH_PORT: '0',
       AGENT_CHROMIUM_PATH: this.program('browser', soundBrowser),
       JOB_CONCURRENCY: '1',

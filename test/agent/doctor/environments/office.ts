@@ -9,22 +9,16 @@ import { locationKey } from '../../../support/fake-control-plane.ts';
 
 /** Addresses of the far host. */
 export const far = {
-  controlPlane: '10.80.0.2',
-  dns: '10.80.0.2',
-  dnsThatRefuses: '10.80.0.3',
+  ...{ controlPlane: '10.80.0.2', dns: '10.80.0.2', dnsThatRefuses: '10.80.0.3' },
   dnsThatFails: '10.80.0.4',
   /** Packets to these are lost, or sent back, at the far host. */
   dropped: '10.80.0.9',
-  unreachable: '10.80.0.10',
-  prohibited: '10.80.0.11',
-  ipv6: 'fd80::2',
+  ...{ unreachable: '10.80.0.10', prohibited: '10.80.0.11', ipv6: 'fd80::2' },
 };
 
 const zone = {
-  'cp.example': [far.controlPlane],
-  'six.example': [far.ipv6],
-  'dropped.example': [far.dropped],
-  'filtered.example': ['0.0.0.0', '::'],
+  ...{ 'cp.example': [far.controlPlane], 'six.example': [far.ipv6] },
+  ...{ 'dropped.example': [far.dropped], 'filtered.example': ['0.0.0.0', '::'] },
   'led-back.example': ['127.0.0.1', '::1'],
 };
 

@@ -37,18 +37,12 @@ function assertSays(findings: readonly Finding[], verdict: string, words: RegExp
 const direct: Destination = {
   baseUrl: 'https://cp.example',
   url: new URL('https://cp.example'),
-  host: 'cp.example',
-  port: 443,
-  isSecure: true,
-  proxy: null,
+  ...{ host: 'cp.example', port: 443, isSecure: true, proxy: null },
   because: 'HTTPS_PROXY is not set',
   hop: { host: 'cp.example', port: 443, whose: 'the control plane', shown: 'cp.example:443' },
 };
 const plainProxy: Proxy = {
-  host: '10.0.0.3',
-  port: 3128,
-  isSecure: false,
-  authorization: null,
+  ...{ host: '10.0.0.3', port: 3128, isSecure: false, authorization: null },
   setting: 'HTTPS_PROXY',
   shown: 'http://10.0.0.3:3128',
 };
@@ -75,18 +69,9 @@ test('dns: who does not answer, who does not know, and where the ways differ', (
   const found = { addresses: ['10.1.1.1'], code: null, durationMs: 4 };
   const lost = { addresses: [], code: 'ENOTFOUND', durationMs: 4 };
   const sound: DnsFacts = {
-    host: 'cp.example',
-    isAddress: false,
-    os: found,
-    servers: [knows],
-    search: [],
-    hostsFile: [],
-    hasResolvConf: true,
-    whose: 'the control plane',
-    setting: 'CONTROL_PLANE_URL',
-    hasIpv6: false,
-    deadWay: null,
-    isOpen: null,
+    ...{ host: 'cp.example', isAddress: false, os: found, servers: [knows], search: [] },
+    ...{ hostsFile: [], hasResolvConf: true, whose: 'the control plane' },
+    ...{ setting: 'CONTROL_PLANE_URL', hasIpv6: false, deadWay: null, isOpen: null },
     isAccepted: false,
   };
   const answers = (...addresses: string[]) => ({
@@ -324,9 +309,7 @@ test('NO_PROXY: the finding names the matching entry', () => {
 
 test('connection: refused, dropped, reset and forbidden are distinguished', () => {
   const at = (code: string | null, address = '10.1.1.1') => ({
-    address,
-    code,
-    durationMs: code === null ? 5 : null,
+    ...{ address, code, durationMs: code === null ? 5 : null },
   });
   const rows: [string, RegExp][] = [
     ['ECONNREFUSED', /10\.1\.1\.1:443 refuses.*nothing listens on port 443/],
@@ -352,29 +335,20 @@ test('tls: whom we would have to trust, and when it is the clock that is wrong',
   const now = Date.parse('2026-06-15T12:00:00Z');
   const day = 86_400_000;
   const leaf = {
-    subject: 'CN=cp.example',
-    issuer: 'CN=Corporate CA, O=Corp',
-    validFrom: now - 30 * day,
-    validTo: now + 60 * day,
-    hasIssuerAddress: false,
+    ...{ subject: 'CN=cp.example', issuer: 'CN=Corporate CA, O=Corp', validFrom: now - 30 * day },
+    ...{ validTo: now + 60 * day, hasIssuerAddress: false },
   };
   const root = { ...leaf, subject: leaf.issuer };
   const trusted: HandshakeFacts = {
-    protocol: 'TLSv1.3',
-    cipher: 'TLS_AES_128_GCM_SHA256',
-    chain: [leaf, root],
-    names: 'DNS:cp.example',
-    problem: null,
-    serverTime: now,
+    ...{ protocol: 'TLSv1.3', cipher: 'TLS_AES_128_GCM_SHA256', chain: [leaf, root] },
+    ...{ names: 'DNS:cp.example', problem: null, serverTime: now },
   };
   const none: AuthoritiesFile = { kind: 'none' };
   const judged = (handshake: Partial<HandshakeFacts>, more: Partial<TlsFacts> = {}) =>
     judgeTls({
       destination: direct,
       handshake: { facts: { ...trusted, ...handshake }, problem: null },
-      authorities: none,
-      acceptsAnything: false,
-      now,
+      ...{ authorities: none, acceptsAnything: false, now },
       ...more,
     });
   const broken = (code: string) =>
@@ -383,10 +357,7 @@ test('tls: whom we would have to trust, and when it is the clock that is wrong',
   const oldRoot = { ...root, validTo: now - day };
   const inFuture = { ...leaf, validFrom: now + day, validTo: now + 90 * day };
   const file = {
-    kind: 'unusable',
-    path: '/ca.pem',
-    what: 'is empty',
-    fix: 'put one into it',
+    ...{ kind: 'unusable' as const, path: '/ca.pem', what: 'is empty', fix: 'put one into it' },
   } as const;
   const read: AuthoritiesFile = {
     kind: 'read',
@@ -493,14 +464,8 @@ const now = Date.parse('2026-06-15T12:00:00Z');
 const uuid = '11111111-1111-4111-8111-111111111111';
 const accepted = JSON.stringify({
   serverTime: { receivedAt: now + 20, sentAt: now + 20 },
-  location: 'office',
-  epoch: 1,
-  snapshot: 's',
-  full: true,
-  upserts: [],
-  removals: [uuid],
-  jobs: [],
-  cancellations: [],
+  ...{ location: 'office', epoch: 1, snapshot: 's', full: true, upserts: [], removals: [uuid] },
+  ...{ jobs: [], cancellations: [] },
 });
 const refusal = (statusCode: number, message: string) =>
   JSON.stringify({ statusCode, error: 'x', message, attributes: { code: 'x' } });

@@ -70,9 +70,7 @@ test('the data directory: each way it can fail has its own cause and fix', () =>
     owner: { folder: '/data', uid: 0, gid: 0, mode: 0o755 },
     uid: 1001,
     fileSystem: { totalBytes: 1e12, freeBytes: 1e11, inodes: 1e6, freeInodes: 1e5 },
-    fileSystemType: 'ext4',
-    wantedBytes: 1e9,
-    heldBy: { kind: 'nobody' },
+    ...{ fileSystemType: 'ext4', wantedBytes: 1e9, heldBy: { kind: 'nobody' } },
   };
   const rows: [Partial<DataFacts>, string, RegExp][] = [
     [{}, 'ok', /\/data can be written, 93\.1 GiB free/],
@@ -133,11 +131,7 @@ test('the work directory: not writable, noexec, full', () => {
     path: '/work',
     distrust: null,
     owner: { folder: '/work', uid: 0, gid: 0, mode: 0o755 },
-    uid: 1001,
-    problem: null,
-    isNoExec: false,
-    point: '/',
-    freeBytes: 1e10,
+    ...{ uid: 1001, problem: null, isNoExec: false, point: '/', freeBytes: 1e10 },
     wantedBytes: 1e9,
   };
   assertSays(judgeWork(sound), 'ok', /can be written, 9/);
@@ -291,14 +285,8 @@ test('a folder that is reached by a link lies where the link leads, as a StateDi
 
 test('icmp: the way it goes, and for each closed way why', () => {
   const closed: IcmpFacts = {
-    way: null,
-    echo: { v4: null, v6: null },
-    range: { from: 1, to: 0 },
-    groups: [1001],
-    hasNetRaw: false,
-    callProblem: null,
-    hasSeccompFilter: false,
-    problem: null,
+    ...{ way: null, echo: { v4: null, v6: null }, range: { from: 1, to: 0 }, groups: [1001] },
+    ...{ hasNetRaw: false, callProblem: null, hasSeccompFilter: false, problem: null },
     ping: 'missing',
   };
   const rows: [Partial<IcmpFacts>, string, RegExp][] = [

@@ -349,9 +349,7 @@ function captureOfTest(clock: Clock) {
   const capture = opens({ bufferMb: 16, clock, opened: { libc } });
   capture.start()[Symbol.dispose]();
   return {
-    capture,
-    watching,
-    memory,
+    ...{ capture, watching, memory },
     call: () => {
       call();
       return new Promise((resolve) => setImmediate(resolve));

@@ -107,9 +107,7 @@ test(
       'shop.ext.test': '10.0.0.2',
       // The resolver refuses it, and says of the name below the search domain that it does not exist.
       'other.ext.test': 'RESOLVER_UNAVAILABLE',
-      other: 'RESOLVER_UNAVAILABLE',
-      'gone.ext.test': 'ENOTFOUND',
-      gone: 'ENOTFOUND',
+      ...{ other: 'RESOLVER_UNAVAILABLE', 'gone.ext.test': 'ENOTFOUND', gone: 'ENOTFOUND' },
     };
     const script = 'ip link set lo up && mount --bind "$1" /etc/resolv.conf && shift && exec "$@"';
     const program = fileURLToPath(

@@ -19,9 +19,7 @@ import { httpServer, tcpServer } from '../../../support/servers.ts';
 const authority = await makeAuthority('Servers');
 const clients = await makeAuthority('Clients');
 const own = await authority.issue({
-  host: 'localhost',
-  others: ['shop.internal'],
-  validForDays: 9,
+  ...{ host: 'localhost', others: ['shop.internal'], validForDays: 9 },
 });
 const person = await clients.issue({ host: 'agent', validForDays: 9 });
 const gateway = createGateway({ now: () => Date.now() });
@@ -270,9 +268,7 @@ suite('http', () => {
     });
     const proxySession = await proxySessionFor(t, {});
     const { response, body } = await ask(proxySession, `http://localhost:${server.port}/a?b=c`, {
-      host: `localhost:${server.port}`,
-      'proxy-connection': 'keep-alive',
-      'x-mine': '1',
+      ...{ host: `localhost:${server.port}`, 'proxy-connection': 'keep-alive', 'x-mine': '1' },
     });
     assert.equal(response.statusCode, 418);
     assert.deepEqual(response.headers['set-cookie'], ['a=1', 'b=2']);

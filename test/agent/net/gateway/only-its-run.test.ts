@@ -34,14 +34,9 @@ async function reachedBy(uid: number, way: object): Promise<Seen> {
 }
 
 const everything = {
-  http: '200 welcome',
-  redirect: '302 /',
-  challenge: '401 Basic realm="shop"',
-  login: '200 welcome',
-  ownProxyWords: '200 undefined',
-  targetOf407: '407 Basic of-target',
-  webSocket: 'frame',
-  https: 'agent',
+  ...{ http: '200 welcome', redirect: '302 /', challenge: '401 Basic realm="shop"' },
+  ...{ login: '200 welcome', ownProxyWords: '200 undefined', targetOf407: '407 Basic of-target' },
+  ...{ webSocket: 'frame', https: 'agent' },
 };
 
 const skip = process.getuid?.() === 0 ? false : 'only root can be the agents of several users';

@@ -277,10 +277,7 @@ suite(
   'compressed data that ends early is named, and no assertion holds for what is missing:',
   () => {
     const assertion = {
-      source: 'TEXT_BODY',
-      comparison: 'NOT_CONTAINS',
-      target: 'error',
-      property: '',
+      ...{ source: 'TEXT_BODY', comparison: 'NOT_CONTAINS', target: 'error', property: '' },
     };
     const json = { source: 'JSON_BODY', comparison: 'IS_NULL', target: '', property: '$.error' };
     const assertions = [assertion, json];

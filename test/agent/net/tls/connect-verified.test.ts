@@ -89,10 +89,7 @@ test('a peer whose authority is not trusted is refused', async () => {
   const { key, cert } = await authority.issue({ host: 'shop.example', validForDays: 30 });
   await using server = await tlsServer({ key, cert });
   const options = {
-    port: server.port,
-    host: '127.0.0.1',
-    servername: 'shop.example',
-    ca: other.cert,
+    ...{ port: server.port, host: '127.0.0.1', servername: 'shop.example', ca: other.cert },
   };
   const verdict = await verdictOf(connectVerified(options));
   assert.equal(verdict?.code, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE');

@@ -48,18 +48,8 @@ test('times of a hop are milliseconds, its addresses the most frequent first', (
   assert.deepEqual([isReached, method], [false, 'tcp']);
   assert.deepEqual(hops, [
     {
-      hop: 1,
-      addresses: ['10.0.0.1', '10.0.0.3'],
-      sent: 4,
-      received: 3,
-      lossPercent: 25,
-      last: 2,
-      avg: 2,
-      best: 1,
-      worst: 3,
-      stdDev: 0.816,
-      isTarget: false,
-      note: null,
+      ...{ hop: 1, addresses: ['10.0.0.1', '10.0.0.3'], sent: 4, received: 3, lossPercent: 25 },
+      ...{ last: 2, avg: 2, best: 1, worst: 3, stdDev: 0.816, isTarget: false, note: null },
     },
   ]);
 });

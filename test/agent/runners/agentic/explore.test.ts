@@ -148,10 +148,7 @@ suite('exploring', { concurrency: 3 }, () => {
     await using model = await modelServer(look);
     await assert.rejects(
       runAgenticCheck({
-        prompt: promptFor(shop.url),
-        model,
-        timeoutMs: 1_500,
-        maxSteps: 1_000,
+        ...{ prompt: promptFor(shop.url), model, timeoutMs: 1_500, maxSteps: 1_000 },
         maxTokens: 1e9,
       }),
       /ceiling of 1.5 s/,

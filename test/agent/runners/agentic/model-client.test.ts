@@ -33,12 +33,8 @@ function clientOf(
 ): ModelClient {
   return new ModelClient({
     settings: {
-      provider: 'openai',
-      baseUrl,
-      model: 'test-model',
-      apiKey: new Secret(modelKey),
-      maxTokens: 1_000,
-      maxSteps: 10,
+      ...{ provider: 'openai', baseUrl, model: 'test-model', apiKey: new Secret(modelKey) },
+      ...{ maxTokens: 1_000, maxSteps: 10 },
       ...given,
     },
     clock: instantClock(waits),
@@ -155,11 +151,7 @@ test('an aborted run stops waiting for the model', async () => {
   const stopping = new AbortController();
   const client = new ModelClient({
     settings: {
-      provider: 'openai',
-      baseUrl: silent.url,
-      model: 'm',
-      apiKey: null,
-      maxTokens: 1,
+      ...{ provider: 'openai', baseUrl: silent.url, model: 'm', apiKey: null, maxTokens: 1 },
       maxSteps: 1,
     },
     clock: systemClock,

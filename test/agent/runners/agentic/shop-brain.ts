@@ -17,10 +17,7 @@ export function promptFor(url: string): string {
 }
 
 export const price = {
-  condition: 'the total is 12 €',
-  check: 'text',
-  expected: '12 €',
-  match: 'equals',
+  ...{ condition: 'the total is 12 €', check: 'text', expected: '12 €', match: 'equals' },
 } as const;
 
 function moves(url: string): ((seen: Seen) => Move | Move[])[] {

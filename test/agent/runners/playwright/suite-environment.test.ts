@@ -24,21 +24,10 @@ test('CI is set for sessions, deployments and the command line, and never otherw
     ]),
   );
   assert.deepEqual(isCi, {
-    CLI_DEPLOY: true,
-    DEPLOYMENT: true,
-    DEPLOYMENT_CACHE_WARMER: false,
-    EDITOR: false,
-    GROUP_RUN_ALL: false,
-    LEGACY_TRIGGER: false,
-    SCHEDULER: false,
-    SCHEDULE_NOW: false,
-    TEST_NO_RECORD: true,
-    TEST_RECORD: true,
-    TRIGGER_NO_RECORD: true,
-    TRIGGER_RECORD: true,
-    TRIGGER_API: true,
-    RETRY_ELSEWHERE: false,
-    null: false,
+    ...{ CLI_DEPLOY: true, DEPLOYMENT: true, DEPLOYMENT_CACHE_WARMER: false, EDITOR: false },
+    ...{ GROUP_RUN_ALL: false, LEGACY_TRIGGER: false, SCHEDULER: false, SCHEDULE_NOW: false },
+    ...{ TEST_NO_RECORD: true, TEST_RECORD: true, TRIGGER_NO_RECORD: true, TRIGGER_RECORD: true },
+    ...{ TRIGGER_API: true, RETRY_ELSEWHERE: false, null: false },
   });
   assert.equal(variablesOf(null, { CI: 'mine' })['CI'], 'mine', 'a check may say so itself');
 });

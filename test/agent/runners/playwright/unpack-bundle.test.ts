@@ -19,10 +19,7 @@ function block(entry: Entry): Buffer[] {
   const { content: _content, ...data } = entry;
   const header = Buffer.alloc(512);
   const made = new Header({
-    mode: 0o644,
-    type: 'File',
-    size: content.length,
-    mtime: new Date(0),
+    ...{ mode: 0o644, type: 'File', size: content.length, mtime: new Date(0) },
     ...data,
   });
   made.encode(header, 0);

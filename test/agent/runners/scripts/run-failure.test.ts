@@ -13,15 +13,8 @@ import { AgentError } from '../../../../agent/errors.ts';
 import type { ProgramEnd } from '../../../../agent/script-host/script-host.ts';
 
 const failed: ProgramEnd = {
-  reason: 'exit',
-  exitCode: 1,
-  signal: null,
-  durationMs: 1,
-  peakMemoryBytes: 1,
-  stdout: '',
-  stderr: '',
-  isOutputTruncated: false,
-  explanation: null,
+  ...{ reason: 'exit', exitCode: 1, signal: null, durationMs: 1, peakMemoryBytes: 1, stdout: '' },
+  ...{ stderr: '', isOutputTruncated: false, explanation: null },
 };
 const gone: RunEvent[] = [
   { type: 'begin', time: 1 },
