@@ -11,7 +11,8 @@ import { makeAuthority, selfSigned } from '../../support/certificates.ts';
 import { definitionOf, runnerContext } from '../../support/runner-context.ts';
 import { tcpServer } from '../../support/servers.ts';
 
-type Turn = [awaits: RegExp | null, says: string];
+/** What the server waits for, or what it says. */
+type Turn = RegExp | string;
 
 const greeting = (flags: string): string =>
   Buffer.concat([
@@ -26,152 +27,75 @@ const mysql = (flags: string): string =>
 const features =
   "<stream:stream><stream:features><starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/></stream:features>";
 
-const rows: [protocol: string, turns: Turn[], refused: RegExp | null][] = [
+const rows: [protocol: string, refused: RegExp | null, ...turns: Turn[]][] = [
   [
     'SMTP',
-    [
-      [null, '220-mx\r\n220 mx ESMTP\r\n'],
-      [/^EHLO \S+\r\n$/, '250-mx\r\n250-STARTTLS\r\n250 8BITMIME\r\n'],
-      [/^STARTTLS\r\n$/, '220 go\r\n'],
-    ],
     null,
+    '220-mx\r\n220 mx ESMTP\r\n',
+    /^EHLO \S+\r\n$/,
+    '250-mx\r\n250-STARTTLS\r\n250 8BITMIME\r\n',
+    /^STARTTLS\r\n$/,
+    '220 go\r\n',
   ],
   [
     'SMTP',
-    [
-      [null, '220 mx\r\n'],
-      [/EHLO/, '250 mx\r\n'],
-      [/STARTTLS/, '502 no\r\n'],
-    ],
     /does not begin TLS by SMTP: "502 no"/,
+    '220 mx\r\n',
+    /EHLO/,
+    '250 mx\r\n',
+    /STARTTLS/,
+    '502 no\r\n',
   ],
-  [
-    'SMTP',
-    [
-      [null, '220\r\n'],
-      [/EHLO/, '250\r\n'],
-      [/STARTTLS/, '220\r\n'],
-    ],
-    null,
-  ],
+  ['SMTP', null, '220\r\n', /EHLO/, '250\r\n', /STARTTLS/, '220\r\n'],
+  ['FTP', null, '220-Welcome\r\n All transfers are logged.\r\n220 ready\r\n', /AUTH/, '234 go\r\n'],
   [
     'FTP',
-    [
-      [null, '220-Welcome\r\n All transfers are logged.\r\n220 ready\r\n'],
-      [/AUTH/, '234 go\r\n'],
-    ],
-    null,
-  ],
-  [
-    'FTP',
-    [
-      [null, '220-Welcome\r\n All transfers are logged.\r\n220 ready\r\n'],
-      [/AUTH/, '530-no\r\n234 go\r\n530 log in\r\n'],
-    ],
     /does not begin TLS by FTP/,
+    '220-Welcome\r\n All transfers are logged.\r\n220 ready\r\n',
+    /AUTH/,
+    '530-no\r\n234 go\r\n530 log in\r\n',
   ],
+  ['IMAP', null, '* OK ready\r\n', /STARTTLS/, '* CAPABILITY IMAP4rev1\r\na OK go\r\n'],
   [
     'IMAP',
-    [
-      [null, '* OK ready\r\n'],
-      [/STARTTLS/, '* CAPABILITY IMAP4rev1\r\na OK go\r\n'],
-    ],
-    null,
-  ],
-  [
-    'IMAP',
-    [
-      [null, '* OK ready\r\n'],
-      [/STARTTLS/, '* CAPABILITY IMAP4rev1\r\na NO\r\n'],
-    ],
     /does not begin TLS by IMAP/,
+    '* OK ready\r\n',
+    /STARTTLS/,
+    '* CAPABILITY IMAP4rev1\r\na NO\r\n',
   ],
-  ['XMPP', [[/stream:stream/, '<stream:stream><stream:features/>']], /does not begin TLS by XMPP/],
-  ['SMTP', [[null, 'SSH-2.0-x\r\n']], /does not begin TLS by SMTP: "SSH-2.0-x"/],
+  ['XMPP', /does not begin TLS by XMPP/, /stream:stream/, '<stream:stream><stream:features/>'],
+  ['SMTP', /does not begin TLS by SMTP: "SSH-2.0-x"/, 'SSH-2.0-x\r\n'],
   [
     'SMTP',
-    [
-      [null, '220 mx\r\n'],
-      [/EHLO/, '250 mx\r\n'],
-      [/STARTTLS/, '220 go\r\n250 injected\r\n'],
-    ],
     /more before TLS/,
+    '220 mx\r\n',
+    /EHLO/,
+    '250 mx\r\n',
+    /STARTTLS/,
+    '220 go\r\n250 injected\r\n',
   ],
-  [
-    'FTP',
-    [
-      [null, '220 ready\r\n'],
-      [/^AUTH TLS\r\n$/, '234 go\r\n'],
-    ],
-    null,
-  ],
-  [
-    'FTP',
-    [
-      [null, '220 ready\r\n'],
-      [/AUTH/, '530 log in\r\n'],
-    ],
-    /"530 log in"/,
-  ],
-  [
-    'POP3',
-    [
-      [null, '+OK ready\r\n'],
-      [/^STLS\r\n$/, '+OK go\r\n'],
-    ],
-    null,
-  ],
-  [
-    'POP3',
-    [
-      [null, '+OK ready\r\n'],
-      [/STLS/, '-ERR no\r\n'],
-    ],
-    /"-ERR no"/,
-  ],
-  [
-    'IMAP',
-    [
-      [null, '* OK ready\r\n'],
-      [/^a STARTTLS\r\n$/, 'a OK go\r\n'],
-    ],
-    null,
-  ],
-  [
-    'IMAP',
-    [
-      [null, '* OK ready\r\n'],
-      [/STARTTLS/, 'a BAD no\r\n'],
-    ],
-    /"a BAD no"/,
-  ],
+  ['FTP', null, '220 ready\r\n', /^AUTH TLS\r\n$/, '234 go\r\n'],
+  ['FTP', /"530 log in"/, '220 ready\r\n', /AUTH/, '530 log in\r\n'],
+  ['POP3', null, '+OK ready\r\n', /^STLS\r\n$/, '+OK go\r\n'],
+  ['POP3', /"-ERR no"/, '+OK ready\r\n', /STLS/, '-ERR no\r\n'],
+  ['IMAP', null, '* OK ready\r\n', /^a STARTTLS\r\n$/, 'a OK go\r\n'],
+  ['IMAP', /"a BAD no"/, '* OK ready\r\n', /STARTTLS/, 'a BAD no\r\n'],
   [
     'XMPP',
-    [
-      [/^<\?xml.*to='localhost'/, features],
-      [/^<starttls /, "<proceed xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"],
-    ],
     null,
+    /^<\?xml.*to='localhost'/,
+    features,
+    /^<starttls /,
+    "<proceed xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>",
   ],
-  ['XMPP', [[/^<\?xml/, '<stream:stream><stream:features></stream:features>']], /XMPP/],
-  ['LDAP', [[/^0\x1d\x02\x01\x01w/, '0\x0c\x02\x01\x01x\x07\x0a\x01\0\x04\0\x04\0']], null],
-  [
-    'LDAP',
-    [[/^0/, '0\x0c\x02\x01\x01x\x07\x0a\x01\x02\x04\0\x04\0']],
-    /does not begin TLS by LDAP/,
-  ],
-  ['POSTGRES', [[/^\0\0\0\x08\x04\xd2\x16\x2f$/, 'S']], null],
-  ['POSTGRES', [[/^\0/, 'N']], /does not begin TLS by POSTGRES: "N"/],
-  ['POSTGRES', [[/^\0/, 'SX']], /more before TLS/],
-  [
-    'MYSQL',
-    [
-      [null, mysql('00ff')],
-      [/^ \0\0\x01/, ''],
-    ],
-    null,
-  ],
-  ['MYSQL', [[null, mysql('00f7')]], /does not begin TLS by MYSQL/],
+  ['XMPP', /XMPP/, /^<\?xml/, '<stream:stream><stream:features></stream:features>'],
+  ['LDAP', null, /^0\x1d\x02\x01\x01w/, '0\x0c\x02\x01\x01x\x07\x0a\x01\0\x04\0\x04\0'],
+  ['LDAP', /does not begin TLS by LDAP/, /^0/, '0\x0c\x02\x01\x01x\x07\x0a\x01\x02\x04\0\x04\0'],
+  ['POSTGRES', null, /^\0\0\0\x08\x04\xd2\x16\x2f$/, 'S'],
+  ['POSTGRES', /does not begin TLS by POSTGRES: "N"/, /^\0/, 'N'],
+  ['POSTGRES', /more before TLS/, /^\0/, 'SX'],
+  ['MYSQL', null, mysql('00ff'), /^ \0\0\x01/, ''],
+  ['MYSQL', /does not begin TLS by MYSQL/, mysql('00f7')],
 ];
 
 /** Speaks its turns, each answer in one piece or byte by byte, and then TLS. */
@@ -184,28 +108,23 @@ function serve(
   const [turn, ...rest] = turns;
   if (turn === undefined) {
     secure(socket);
-    return;
-  }
-  const [awaits, says] = turn;
-  const answer = (): void => {
-    const pieces = isCut ? [...says] : [says];
+  } else if (typeof turn === 'string') {
+    const pieces = isCut ? [...turn] : [turn];
     const next = (): void => {
       const piece = pieces.shift();
       if (piece === undefined) serve(socket, rest, isCut, secure);
       else socket.write(Buffer.from(piece, 'latin1'), () => setImmediate(next));
     };
     next();
-  };
-  if (awaits === null) answer();
-  else {
+  } else {
     socket.once('data', (data) => {
-      assert.match(data.toString('latin1'), awaits);
+      assert.match(data.toString('latin1'), turn);
       // The client of MySQL waits for no answer before its hello.
-      if (says === '') {
+      if (rest[0] === '') {
         socket.pause();
         if (data.length > 36) socket.unshift(data.subarray(36));
       }
-      answer();
+      serve(socket, rest, isCut, secure);
     });
   }
 }
@@ -232,7 +151,7 @@ const openServer = (turns: Turn[], isCut = false, certificate = pair) =>
 const askTcp = (request: Record<string, unknown>, timeoutMs?: number) =>
   runTcp(definitionOf('TCP', { hostname: 'localhost', ...request }), runnerContext(timeoutMs));
 
-for (const [protocol, turns, refused] of rows) {
+for (const [protocol, refused, ...turns] of rows) {
   test(`StartTLS by ${protocol}: ${refused?.source ?? 'the certificate is read'}`, async () => {
     for (const isCut of [false, true]) {
       await using server = await openServer(turns, isCut);
@@ -257,7 +176,7 @@ for (const [protocol, turns, refused] of rows) {
   });
 }
 
-const [[startTls, smtp] = ['SMTP', []]] = rows;
+const [[startTls, , ...smtp] = ['SMTP', null]] = rows;
 
 test('a TCP monitor says and reads its data within TLS, and its time has the handshake in it', async () => {
   await using server = await openServer(smtp);

@@ -98,105 +98,39 @@ test('an unknown name is a failure of the target, a dead resolver is an agent er
   );
 });
 
-/** Pieces of an answer with the milliseconds before each; null ends the connection. */
+/** Pieces of an answer, with the milliseconds to wait where they are numbers; null ends the connection. */
 const talks: [
-  pieces: [number, string | null][],
+  fails: boolean,
   comparison: string,
   target: string,
   property: string,
-  fails: boolean,
+  ...pieces: (number | string | null)[],
 ][] = [
-  [
-    [
-      [0, '+OK '],
-      [200, 'DEGRADED'],
-      [0, null],
-    ],
-    'NOT_CONTAINS',
-    'DEGRADED',
-    '',
-    true,
-  ],
-  [
-    [
-      [0, '+OK '],
-      [200, 'fine'],
-      [0, null],
-    ],
-    'NOT_CONTAINS',
-    'DEGRADED',
-    '',
-    false,
-  ],
-  [
-    [
-      [0, 'OK'],
-      [200, ' but degraded'],
-      [0, null],
-    ],
-    'EQUALS',
-    'OK',
-    '',
-    true,
-  ],
-  [
-    [
-      [0, 'fine '],
-      [200, 'ERR down'],
-      [0, null],
-    ],
-    'IS_EMPTY',
-    '',
-    'ERR (.*)',
-    true,
-  ],
-  [
-    [
-      [0, '220-mx\r\n'],
-      [1_800, '220 ready\r\n'],
-    ],
-    'CONTAINS',
-    '220 ready',
-    '',
-    false,
-  ],
-  [
-    [
-      [0, 'P'],
-      [1_300, 'ONG'],
-    ],
-    'EQUALS',
-    'PONG',
-    '',
-    false,
-  ],
-  [
-    [
-      [0, 'count '],
-      [1_300, '17 '],
-    ],
-    'GREATER_THAN',
-    '5',
-    'count (\\d+) ',
-    false,
-  ],
+  [true, 'NOT_CONTAINS', 'DEGRADED', '', '+OK ', 200, 'DEGRADED', null],
+  [false, 'NOT_CONTAINS', 'DEGRADED', '', '+OK ', 200, 'fine', null],
+  [true, 'EQUALS', 'OK', '', 'OK', 200, ' but degraded', null],
+  [true, 'IS_EMPTY', '', 'ERR (.*)', 'fine ', 200, 'ERR down', null],
+  [false, 'CONTAINS', '220 ready', '', '220-mx\r\n', 1_800, '220 ready\r\n'],
+  [false, 'EQUALS', 'PONG', '', 'P', 1_300, 'ONG'],
+  [false, 'GREATER_THAN', '5', 'count (\\d+) ', 'count ', 1_300, '17 '],
 ];
 
-for (const [pieces, comparison, target, property, fails] of talks) {
-  const shown = pieces.map(([, text]) => text?.trim()).join(' … ');
+for (const [fails, comparison, target, property, ...pieces] of talks) {
+  const shown = pieces.filter((piece) => typeof piece === 'string').join(' … ');
   test(`${comparison} ${target || property} of ${shown} ${fails ? 'fails' : 'holds'}`, async () => {
     await using server = await tcpServer((socket) => {
       socket.setNoDelay(true);
-      const [first, ...rest] = pieces;
-      const say = ([ms, text]: [number, string | null], more: typeof pieces): void => {
-        setTimeout(() => {
-          if (text === null) socket.end();
-          else socket.write(text);
-          const [next, ...others] = more;
-          if (next !== undefined) say(next, others);
-        }, ms);
+      const say = ([piece, ...more]: typeof pieces): void => {
+        if (piece === undefined) return;
+        if (typeof piece === 'number') {
+          setTimeout(say, piece, more);
+          return;
+        }
+        if (piece === null) socket.end();
+        else socket.write(piece);
+        say(more);
       };
-      if (first !== undefined) say(first, rest);
+      say(pieces);
     });
     const assertions = [{ source: 'RESPONSE_DATA', comparison, target, property }];
     const definition = definitionOf('TCP', {

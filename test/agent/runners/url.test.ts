@@ -74,55 +74,58 @@ test('a redirect is the answer when it is not to be followed', async () => {
   assert.equal(seen.response?.['status'], 301);
 });
 
-const badTargets: {
-  name: string;
-  open: () => Promise<TestServer>;
-  code: string;
-  phase: string | RegExp;
-  isNetworkError: boolean;
-  timeoutMs?: number;
-}[] = [
-  {
-    name: 'resets the connection when it is made',
-    open: () => tcpServer((socket) => socket.resetAndDestroy()),
-    code: 'ECONNRESET',
-    // Whether the connection counts as made depends on which packet comes first.
-    phase: /connect|headers/,
-    isNetworkError: true,
-  },
-  {
-    name: 'closes the connection when it is made',
-    open: () => tcpServer((socket) => socket.end()),
-    ...{ code: 'SOCKET_CLOSED', phase: 'headers', isNetworkError: true },
-  },
-  {
-    name: 'resets after the request',
-    open: () => rawServer('', 'reset'),
-    ...{ code: 'ECONNRESET', phase: 'headers', isNetworkError: true },
-  },
-  {
-    name: 'resets in the middle of the headers',
-    open: () => rawServer('HTTP/1.1 200 OK\r\ncontent-', 'reset'),
-    ...{ code: 'ECONNRESET', phase: 'headers', isNetworkError: true },
-  },
-  {
-    name: 'resets in the middle of the body',
-    open: () => rawServer('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf', 'reset'),
-    ...{ code: 'ECONNRESET', phase: 'body', isNetworkError: true },
-  },
-  {
-    name: 'ends in the middle of the body',
-    open: () => rawServer('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf', 'end'),
-    ...{ code: 'BODY_INCOMPLETE', phase: 'body', isNetworkError: true },
-  },
-  {
-    name: 'accepts and says nothing',
-    open: () => tcpServer(() => undefined),
-    ...{ code: 'TIMEOUT', phase: 'headers', isNetworkError: true, timeoutMs: 300 },
-  },
-  {
-    name: 'sends headers too slowly',
-    open: () =>
+const badTargets: [
+  name: string,
+  code: string,
+  phase: string | RegExp,
+  isNetworkError: boolean,
+  open: () => Promise<TestServer>,
+  timeoutMs?: number,
+][] = [
+  // Whether the connection counts as made depends on which packet comes first.
+  [
+    'resets the connection when it is made',
+    'ECONNRESET',
+    /connect|headers/,
+    true,
+    () => tcpServer((socket) => socket.resetAndDestroy()),
+  ],
+  [
+    'closes the connection when it is made',
+    'SOCKET_CLOSED',
+    'headers',
+    true,
+    () => tcpServer((socket) => socket.end()),
+  ],
+  ['resets after the request', 'ECONNRESET', 'headers', true, () => rawServer('', 'reset')],
+  [
+    'resets in the middle of the headers',
+    'ECONNRESET',
+    'headers',
+    true,
+    () => rawServer('HTTP/1.1 200 OK\r\ncontent-', 'reset'),
+  ],
+  [
+    'resets in the middle of the body',
+    'ECONNRESET',
+    'body',
+    true,
+    () => rawServer('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf', 'reset'),
+  ],
+  [
+    'ends in the middle of the body',
+    'BODY_INCOMPLETE',
+    'body',
+    true,
+    () => rawServer('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf', 'end'),
+  ],
+  ['accepts and says nothing', 'TIMEOUT', 'headers', true, () => tcpServer(() => undefined), 300],
+  [
+    'sends headers too slowly',
+    'TIMEOUT',
+    'headers',
+    true,
+    () =>
       tcpServer((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n');
         const drip = setInterval(() => socket.write('x: y\r\n'), 50);
@@ -130,54 +133,64 @@ const badTargets: {
           clearInterval(drip);
         });
       }),
-    ...{ code: 'TIMEOUT', phase: 'headers', isNetworkError: true, timeoutMs: 300 },
-  },
-  {
-    name: 'never ends its body',
-    open: () =>
+    300,
+  ],
+  [
+    'never ends its body',
+    'TIMEOUT',
+    'body',
+    true,
+    () =>
       httpServer((_request, response) => {
         const drip = setInterval(() => response.write('more '), 20);
         response.on('close', () => {
           clearInterval(drip);
         });
       }),
-    ...{ code: 'TIMEOUT', phase: 'body', isNetworkError: true, timeoutMs: 300 },
-  },
-  {
-    name: 'redirects for ever',
-    open: () =>
-      httpServer((_request, response) => response.writeHead(302, { location: '/again' }).end()),
-    ...{ code: 'TOO_MANY_REDIRECTS', phase: 'headers', isNetworkError: false },
-  },
-  {
-    name: 'redirects to something that is not HTTP',
-    open: () =>
+    300,
+  ],
+  [
+    'redirects for ever',
+    'TOO_MANY_REDIRECTS',
+    'headers',
+    false,
+    () => httpServer((_request, response) => response.writeHead(302, { location: '/again' }).end()),
+  ],
+  [
+    'redirects to something that is not HTTP',
+    'INVALID_REDIRECT',
+    'headers',
+    false,
+    () =>
       httpServer((_request, response) =>
         response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
       ),
-    ...{ code: 'INVALID_REDIRECT', phase: 'headers', isNetworkError: false },
-  },
-  {
-    name: 'floods with headers',
-    open: () =>
-      rawServer(`HTTP/1.1 200 OK\r\n${`x: ${'y'.repeat(1000)}\r\n`.repeat(200)}\r\n`, 'end'),
-    ...{ code: 'HPE_HEADER_OVERFLOW', phase: 'headers', isNetworkError: false },
-  },
-  {
-    name: 'speaks another protocol',
-    open: () => rawServer('SSH-2.0-OpenSSH_9.6\r\n', 'stay'),
-    ...{ code: 'HPE_INVALID_CONSTANT', phase: 'headers', isNetworkError: false },
-  },
-  {
-    name: 'breaks its chunks',
-    open: () =>
-      rawServer('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nnonsense', 'stay'),
-    ...{ code: 'HPE_INVALID_CHUNK_SIZE', phase: 'body', isNetworkError: false },
-  },
+  ],
+  [
+    'floods with headers',
+    'HPE_HEADER_OVERFLOW',
+    'headers',
+    false,
+    () => rawServer(`HTTP/1.1 200 OK\r\n${`x: ${'y'.repeat(1000)}\r\n`.repeat(200)}\r\n`, 'end'),
+  ],
+  [
+    'speaks another protocol',
+    'HPE_INVALID_CONSTANT',
+    'headers',
+    false,
+    () => rawServer('SSH-2.0-OpenSSH_9.6\r\n', 'stay'),
+  ],
+  [
+    'breaks its chunks',
+    'HPE_INVALID_CHUNK_SIZE',
+    'body',
+    false,
+    () => rawServer('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nnonsense', 'stay'),
+  ],
 ];
 
 suite('a target that', () => {
-  for (const { name, open, code, phase, isNetworkError, timeoutMs } of badTargets) {
+  for (const [name, code, phase, isNetworkError, open, timeoutMs] of badTargets) {
     test(`${name} is a failure of the target: ${code}`, async () => {
       await using server = await open();
       const url = server.url.replace('tcp:', 'http:');

@@ -66,6 +66,24 @@ const lateText = (message: string, waitedInLimitMs: number, limitMs: number): Ca
     waitedWithin: (ms) => (ms <= limitMs ? Math.min(ms, waitedInLimitMs) : 3_000),
   },
 });
+/** A step of five seconds that ran into its limit, at the end of a run of nine. */
+const lateStep = (
+  waitedMs: number,
+  further: Partial<Case> & { waitedInStepMs?: number } = {},
+): Case => {
+  const { waitedInStepMs = waitedMs, ...given } = further;
+  const message = 'TimeoutError: page.goto: Timeout 5000ms exceeded.';
+  return {
+    type: 'BROWSER',
+    seen: { ...took(9_000), ...failed('SCRIPT_FAILED', message) },
+    time: { waitedMs, waitedWithin: (ms) => (ms === 5_000 ? waitedInStepMs : waitedMs) },
+    ...given,
+  };
+};
+const untraced = (truncationReason: string): Case => ({
+  ...{ type: 'TRACEROUTE', seen: { response: { destinationReached: false, truncationReason } } },
+});
+const lossLimits = { maxPacketLossThreshold: 20, degradedPacketLossThreshold: 10 } as never;
 const timedOut = 'Error: Timed out 750ms waiting for expect(locator).toBeVisible()';
 const cutShort = 'Error: expect(locator).toHaveText() failed\n\nTimeout:  750ms\nReceived: "…';
 const unnamed = 'TimeoutError: The operation was aborted due to timeout';
@@ -148,7 +166,7 @@ for (const [name, given, expected] of [
       type: 'ICMP',
       seen: { responseTime: 30, response: { packetLoss: 50, latency: { avg: 30 } } },
       time: { waitedMs: 200 },
-      limits: { maxPacketLossThreshold: 20, degradedPacketLossThreshold: 10 } as never,
+      limits: lossLimits,
     },
     'failed',
   ],
@@ -158,32 +176,23 @@ for (const [name, given, expected] of [
       type: 'ICMP',
       seen: { responseTime: null, response: { packetLoss: 100, latency: null } },
       time: { waitedMs: 200 },
-      limits: { maxPacketLossThreshold: 20, degradedPacketLossThreshold: 10 } as never,
+      limits: lossLimits,
     },
     'failed',
   ],
   [
     'a way that a waiting agent traced no further in its time',
     {
-      type: 'TRACEROUTE',
-      seen: { response: { destinationReached: false, truncationReason: 'timeout' } },
+      ...untraced('timeout'),
       time: { waitedMs: 200 },
     },
     'overloaded',
   ],
-  [
-    'a way that an agent with all its time traced no further',
-    {
-      type: 'TRACEROUTE',
-      seen: { response: { destinationReached: false, truncationReason: 'timeout' } },
-    },
-    'failed',
-  ],
+  ['a way that an agent with all its time traced no further', untraced('timeout'), 'failed'],
   [
     'a way whose hops keep silent, whatever the agent waited',
     {
-      type: 'TRACEROUTE',
-      seen: { response: { destinationReached: false, truncationReason: 'maxUnknownHops' } },
+      ...untraced('maxUnknownHops'),
       time: { waitedMs: 200 },
     },
     'failed',
@@ -198,54 +207,20 @@ for (const [name, given, expected] of [
     { type: 'BROWSER', seen: took(500), time: { waitedMs: 150 } },
     'failed',
   ],
+  ['a step, and most of it was waited', lateStep(3_000, { waitedInStepMs: 2_500 }), 'overloaded'],
   [
-    'a script whose processes waited for most of a step that ran into its limit',
-    {
-      type: 'BROWSER',
-      seen: {
-        ...took(9_000),
-        ...failed('SCRIPT_FAILED', 'TimeoutError: page.click: Timeout 5000ms exceeded.'),
-      },
-      time: { waitedMs: 3_000, waitedWithin: (ms) => (ms === 5_000 ? 2_500 : 3_000) },
-    },
-    'overloaded',
-  ],
-  [
-    'a script whose processes waited for most of a step, and its page was not answered for longer than the limit',
-    {
-      type: 'BROWSER',
-      seen: {
-        ...took(9_000),
-        ...failed('SCRIPT_FAILED', 'TimeoutError: page.goto: Timeout 5000ms exceeded.'),
-      },
-      time: { waitedMs: 2_500 },
-      unansweredMs: 5_100,
-    },
+    'a step, and its page was not answered for longer than the limit',
+    lateStep(2_500, { unansweredMs: 5_100 }),
     'failed',
   ],
   [
-    'a script whose processes waited for most of a step, and its page was not answered for less than the limit',
-    {
-      type: 'BROWSER',
-      seen: {
-        ...took(9_000),
-        ...failed('SCRIPT_FAILED', 'TimeoutError: page.goto: Timeout 5000ms exceeded.'),
-      },
-      time: { waitedMs: 2_500 },
-      unansweredMs: 4_900,
-    },
+    'a step, and its page was not answered for less than the limit',
+    lateStep(2_500, { unansweredMs: 4_900 }),
     'overloaded',
   ],
   [
-    'a script whose processes waited before a step that ran into its limit, and hardly in it',
-    {
-      type: 'BROWSER',
-      seen: {
-        ...took(9_000),
-        ...failed('SCRIPT_FAILED', 'TimeoutError: page.click: Timeout 5000ms exceeded.'),
-      },
-      time: { waitedMs: 3_000, waitedWithin: (ms) => (ms === 5_000 ? 500 : 3_000) },
-    },
+    'a step, waited for before, and hardly in it',
+    lateStep(3_000, { waitedInStepMs: 500 }),
     'failed',
   ],
   ['a late text, waited for in its small limit', lateText(timedOut, 600, 750), 'overloaded'],

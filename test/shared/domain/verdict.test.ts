@@ -32,8 +32,8 @@ function verdictOf(
 
 type Row = [
   sentence: string,
-  verdict: Verdict,
   expected: 'passed' | 'degraded' | 'failed' | 'over maximum',
+  ...given: Parameters<typeof verdictOf>,
 ];
 
 const status = (code: number) => ({ response: { status: code } });
@@ -43,117 +43,108 @@ const assertStatus = (comparison: string, target: string) => ({
 });
 
 const rows: Row[] = [
-  ['URL: 200 passes', verdictOf('URL', url, status(200)), 'passed'],
-  ['URL: 399 passes', verdictOf('URL', url, status(399)), 'passed'],
-  ['URL: 400 fails', verdictOf('URL', url, status(400)), 'failed'],
+  ['200 passes', 'passed', 'URL', url, status(200)],
+  ['399 passes', 'passed', 'URL', url, status(399)],
+  ['400 fails', 'failed', 'URL', url, status(400)],
+  ['shouldFail lets 500 pass', 'passed', 'URL', url, status(500), { shouldFail: true }],
+  ['shouldFail lets 200 pass too', 'passed', 'URL', url, status(200), { shouldFail: true }],
   [
-    'URL: shouldFail lets 500 pass',
-    verdictOf('URL', url, status(500), { shouldFail: true }),
-    'passed',
-  ],
-  [
-    'URL: shouldFail lets 200 pass too',
-    verdictOf('URL', url, status(200), { shouldFail: true }),
-    'passed',
-  ],
-  [
-    'URL: shouldFail does not forgive a refused connection',
-    verdictOf('URL', url, { failure: refused, response: null }, { shouldFail: true }),
+    'shouldFail does not forgive a refused connection',
     'failed',
+    'URL',
+    url,
+    { failure: refused, response: null },
+    { shouldFail: true },
   ],
   [
-    'URL: an assertion replaces the 400 rule',
-    verdictOf('URL', assertStatus('EQUALS', '404'), status(404)),
+    'an assertion replaces the 400 rule',
     'passed',
+    'URL',
+    assertStatus('EQUALS', '404'),
+    status(404),
   ],
   [
-    'URL: an assertion that does not hold fails',
-    verdictOf('URL', assertStatus('EQUALS', '404'), status(200)),
+    'an assertion that does not hold fails',
     'failed',
+    'URL',
+    assertStatus('EQUALS', '404'),
+    status(200),
   ],
   [
-    'URL: shouldFail does not forgive an assertion',
-    verdictOf('URL', assertStatus('LESS_THAN', '500'), status(500), { shouldFail: true }),
+    'shouldFail does not forgive an assertion',
     'failed',
+    'URL',
+    assertStatus('LESS_THAN', '500'),
+    status(500),
+    { shouldFail: true },
   ],
   [
-    'URL: at the degraded limit is not degraded',
-    verdictOf('URL', url, { ...status(200), responseTime: 3000 }),
+    'at the degraded limit is not degraded',
     'passed',
+    'URL',
+    url,
+    { ...status(200), responseTime: 3000 },
   ],
   [
-    'URL: above the degraded limit is degraded',
-    verdictOf('URL', url, { ...status(200), responseTime: 3000.1 }),
+    'above the degraded limit is degraded',
     'degraded',
+    'URL',
+    url,
+    { ...status(200), responseTime: 3000.1 },
   ],
+  ['above the maximum fails', 'over maximum', 'URL', url, { ...status(200), responseTime: 5000.1 }],
+  ['slow and failing is failing', 'failed', 'URL', url, { ...status(500), responseTime: 4000 }],
   [
-    'URL: above the maximum fails',
-    verdictOf('URL', url, { ...status(200), responseTime: 5000.1 }),
-    'over maximum',
-  ],
-  [
-    'URL: slow and failing is failing',
-    verdictOf('URL', url, { ...status(500), responseTime: 4000 }),
-    'failed',
-  ],
-  [
-    'URL: no limit, no degradation',
-    verdictOf('URL', url, { ...status(200), responseTime: 4000 }, { degradedResponseTime: null }),
+    'no limit, no degradation',
     'passed',
+    'URL',
+    url,
+    { ...status(200), responseTime: 4000 },
+    { degradedResponseTime: null },
   ],
-  ['TCP: refused fails', verdictOf('TCP', tcp, { failure: refused, response: null }), 'failed'],
+  ['refused fails', 'failed', 'TCP', tcp, { failure: refused, response: null }],
   [
-    'TCP: shouldFail lets a refused connection pass',
-    verdictOf('TCP', tcp, { failure: refused, response: null }, { shouldFail: true }),
+    'shouldFail lets a refused connection pass',
     'passed',
+    'TCP',
+    tcp,
+    { failure: refused, response: null },
+    { shouldFail: true },
   ],
-  ['DNS: NOERROR passes', verdictOf('DNS', dns, { response: { returnCode: 'NOERROR' } }), 'passed'],
+  ['NOERROR passes', 'passed', 'DNS', dns, { response: { returnCode: 'NOERROR' } }],
+  ['NXDOMAIN fails', 'failed', 'DNS', dns, { response: { returnCode: 'NXDOMAIN' } }],
   [
-    'DNS: NXDOMAIN fails',
-    verdictOf('DNS', dns, { response: { returnCode: 'NXDOMAIN' } }),
-    'failed',
-  ],
-  [
-    'DNS: an assertion on the code replaces that rule',
-    verdictOf(
-      'DNS',
-      {
-        ...dns,
-        assertions: [{ source: 'RESPONSE_CODE', comparison: 'EQUALS', target: 'NXDOMAIN' }],
-      },
-      { response: { returnCode: 'NXDOMAIN' } },
-    ),
+    'an assertion on the code replaces that rule',
     'passed',
+    'DNS',
+    {
+      ...dns,
+      assertions: [{ source: 'RESPONSE_CODE', comparison: 'EQUALS', target: 'NXDOMAIN' }],
+    },
+    { response: { returnCode: 'NXDOMAIN' } },
   ],
+  ['below both thresholds passes', 'passed', 'ICMP', icmp, { response: { packetLoss: 9.9 } }],
   [
-    'ICMP: below both thresholds passes',
-    verdictOf('ICMP', icmp, { response: { packetLoss: 9.9 } }),
-    'passed',
-  ],
-  [
-    'ICMP: at the degraded threshold is degraded',
-    verdictOf('ICMP', icmp, { response: { packetLoss: 10 } }),
+    'at the degraded threshold is degraded',
     'degraded',
+    'ICMP',
+    icmp,
+    { response: { packetLoss: 10 } },
   ],
+  ['at the maximum fails', 'failed', 'ICMP', icmp, { response: { packetLoss: 20 } }],
   [
-    'ICMP: at the maximum fails',
-    verdictOf('ICMP', icmp, { response: { packetLoss: 20 } }),
-    'failed',
-  ],
-  [
-    'ICMP: a threshold of null is none',
-    verdictOf(
-      'ICMP',
-      icmp,
-      { response: { packetLoss: 100 } },
-      { maxPacketLossThreshold: null, degradedPacketLossThreshold: null },
-    ),
+    'a threshold of null is none',
     'passed',
+    'ICMP',
+    icmp,
+    { response: { packetLoss: 100 } },
+    { maxPacketLossThreshold: null, degradedPacketLossThreshold: null },
   ],
 ];
 
-for (const [sentence, verdict, expected] of rows) {
-  test(sentence, () => {
+for (const [sentence, expected, type, ...given] of rows) {
+  test(`${type}: ${sentence}`, () => {
+    const verdict = verdictOf(type, ...given);
     assert.equal(verdict.hasFailures, expected === 'failed' || expected === 'over maximum');
     assert.equal(verdict.isDegraded, expected === 'degraded');
     assert.equal(verdict.overMaxResponseTime, expected === 'over maximum');

@@ -60,16 +60,20 @@ interface Row {
   failure?: [code: string, phase: string];
 }
 
+/** Answers with a head and these pieces of a body. */
+const saying =
+  (head: object, ...parts: (string | Buffer)[]): Answer =>
+  (stream) => {
+    stream.respond(headOf(head));
+    for (const part of parts) stream.write(part);
+    stream.end();
+  };
+
 const large = 'x'.repeat(200_000);
+const packed = gzipSync('hello '.repeat(1_000));
+const refused = new Error('no');
 const rows: Row[] = [
-  {
-    name: 'an answer with a body',
-    answer(stream) {
-      stream.respond(headOf());
-      stream.end('hi');
-    },
-    body: 'hi',
-  },
+  { name: 'an answer with a body', answer: saying({}, 'hi'), body: 'hi' },
   {
     name: 'what was asked',
     request: {
@@ -80,17 +84,9 @@ const rows: Row[] = [
       ],
     },
     answer(stream, headers) {
-      const parts: Buffer[] = [];
-      stream.on('data', (part: Buffer) => parts.push(part));
-      stream.once('end', () => {
-        stream.respond(headOf());
-        const shown = [
-          headers[':method'],
-          headers[':path'],
-          headers['x-own'],
-          headers['connection'],
-        ];
-        stream.end(`${shown.join()} ${Buffer.concat(parts).toString()}`);
+      const shown = [':method', ':path', 'x-own', 'connection'].map((name) => headers[name]);
+      void stream.toArray().then((parts: Buffer[]) => {
+        saying({}, `${shown.join()} ${Buffer.concat(parts).toString()}`)(stream, headers);
       });
     },
     body: 'POST,/a?b=c,v, {"a":1}',
@@ -105,38 +101,20 @@ const rows: Row[] = [
   },
   {
     name: 'a compressed body in pieces',
-    answer(stream) {
-      const packed = gzipSync('hello '.repeat(1_000));
-      stream.respond(headOf({ 'content-encoding': 'gzip' }));
-      for (const byte of packed) stream.write(Buffer.of(byte));
-      stream.end();
-    },
+    answer: saying({ 'content-encoding': 'gzip' }, ...[...packed].map((byte) => Buffer.of(byte))),
     body: /^(hello ){1000}$/,
   },
   {
     name: 'a body that is larger than a window',
-    answer(stream) {
-      stream.respond(headOf());
-      for (let index = 0; index < 20; index += 1) stream.write(large);
-      stream.end('END');
-    },
+    answer: saying({}, ...Array<string>(20).fill(large), 'END'),
     body: /^x{1000}/,
   },
-  {
-    name: 'an error status',
-    answer: (stream) => {
-      stream.respond(headOf({ ':status': 503 }));
-      stream.end();
-    },
-    status: 503,
-    body: '',
-  },
+  { name: 'an error status', answer: saying({ ':status': 503 }), status: 503, body: '' },
   {
     name: 'interim answers',
-    answer(stream) {
+    answer(stream, headers) {
       stream.additionalHeaders({ ':status': 103, link: '</a>; rel=preload' });
-      stream.respond(headOf());
-      stream.end('hi');
+      saying({}, 'hi')(stream, headers);
     },
     body: 'hi',
   },
@@ -152,32 +130,24 @@ const rows: Row[] = [
   },
   {
     name: 'a request that is refused',
-    answer(stream) {
-      stream.destroy(new Error('no'));
-    },
+    answer: (stream) => void stream.destroy(refused),
     failure: ['HTTP2_RESET', 'headers'],
   },
   {
     name: 'a body that is cut',
     answer(stream) {
       stream.respond(headOf());
-      stream.write('half', () => {
-        stream.destroy(new Error('no'));
-      });
+      stream.write('half', () => void stream.destroy(refused));
     },
     failure: ['BODY_INCOMPLETE', 'body'],
   },
   {
     name: 'a connection that ends before the answer',
-    answer(stream) {
-      stream.session?.destroy();
-    },
+    answer: (stream) => stream.session?.destroy(),
     failure: ['SOCKET_CLOSED', 'headers'],
   },
   {
-    name: 'a server that says nothing',
-    answer: () => undefined,
-    timeoutMs: 500,
+    ...{ name: 'a server that says nothing', answer: () => undefined, timeoutMs: 500 },
     failure: ['TIMEOUT', 'headers'],
   },
   {
@@ -186,8 +156,7 @@ const rows: Row[] = [
       stream.respond(headOf());
       stream.write('half');
     },
-    timeoutMs: 500,
-    failure: ['TIMEOUT', 'body'],
+    ...{ timeoutMs: 500, failure: ['TIMEOUT', 'body'] },
   },
 ];
 
@@ -232,10 +201,7 @@ test('its phases are those of HTTP/1.1, and what the target takes is in the firs
 });
 
 test('a URL monitor speaks it too; `http:` is refused, a redirect to it is followed', async () => {
-  await using plain = await http2Server((stream) => {
-    stream.respond(headOf());
-    stream.end();
-  });
+  await using plain = await http2Server(saying({}));
   const monitor = { url: plain.url, httpVersion: 'HTTP/2', skipSSL: true };
   const seen = await runUrl(definitionOf('URL', monitor), runnerContext());
   assert.deepEqual([seen.failure, seen.response?.['httpVersion']], [null, '2.0']);
@@ -245,12 +211,6 @@ test('a URL monitor speaks it too; `http:` is refused, a redirect to it is follo
 });
 
 test('a server of HTTP/2 alone is named to who asks by HTTP/1.1', async () => {
-  const { seen } = await ask(
-    (stream) => {
-      stream.respond(headOf());
-      stream.end();
-    },
-    { httpVersion: 'HTTP/1.1' },
-  );
+  const { seen } = await ask(saying({}), { httpVersion: 'HTTP/1.1' });
   assert.notEqual(seen.failure, null);
 });
