@@ -129,9 +129,10 @@ const readFields = new Set([
 ]);
 
 /** Why others are not. */
-const afterProbe = ' is not run: rules select by the labels that targets have before it';
+const afterProbe = 'is not run: rules select by the labels that targets have before it';
 const reasons: Readonly<Record<string, string>> = {
-  ...{ metric_relabel_configs: afterProbe, metric_relabelings: afterProbe },
+  metric_relabel_configs: `\`metric_relabel_configs\` ${afterProbe}`,
+  metric_relabelings: `\`metricRelabelings\` ${afterProbe}`,
 };
 
 /** Parameters of the exporter that are carried over. */
@@ -207,8 +208,7 @@ function convertJob(context: Context, job: Fields): void {
     entry.changed(`targets that its relabelling drops are dropped here too: ${dropped}`);
   for (const field of Object.keys(job)) {
     if (readFields.has(field) || field.endsWith('_sd_configs')) continue;
-    const why = lookUp(reasons, field) ?? ' is about the way to the exporter';
-    entry.notCarried(`\`${field}\`${why}`);
+    entry.notCarried(lookUp(reasons, field) ?? `\`${field}\` is about the way to the exporter`);
   }
   for (const [param, values] of Object.entries(fieldsOf(job['params']))) {
     if (!readParams.includes(param)) entry.notCarried(`\`params.${param}\` has no counterpart`);
