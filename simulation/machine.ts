@@ -236,31 +236,27 @@ for (const name of Object.keys(files)) {
   const real = files[name].bind(files) as (...given: unknown[]) => Promise<Any>;
   files[name] = waitedFor(name === 'open' ? (...given) => openFile(real, given) : real);
 }
-const watched = new WeakSet<object>();
+const counted = new WeakSet<object>();
+/** Methods of a file that the world waits for. Those of all files stand in the prototype; each has its own `close`. */
+function count(owner: Any, names: readonly string[]): void {
+  for (const name of names) {
+    const of = owner[name] as (...given: unknown[]) => Promise<unknown>;
+    owner[name] = function (this: unknown, ...rest: unknown[]) {
+      pending.count += 1;
+      return of.apply(this, rest).finally(() => (pending.count -= 1));
+    };
+  }
+}
 async function openFile(
   real: (...given: unknown[]) => Promise<Any>,
   given: unknown[],
 ): Promise<unknown> {
   const handle = await real(...given);
+  count(handle, ['close']);
   const prototype = Object.getPrototypeOf(handle);
-  if (watched.has(prototype)) return handle;
-  watched.add(prototype);
-  for (const name of [
-    'read',
-    'write',
-    'writeFile',
-    'readFile',
-    'sync',
-    'datasync',
-    'stat',
-    'close',
-  ]) {
-    const of = prototype[name] as (...given: unknown[]) => Promise<unknown>;
-    prototype[name] = function (this: unknown, ...rest: unknown[]) {
-      pending.count += 1;
-      return of.apply(this, rest).finally(() => (pending.count -= 1));
-    };
-  }
+  if (counted.has(prototype)) return handle;
+  counted.add(prototype);
+  count(prototype, ['read', 'write', 'writeFile', 'readFile', 'sync', 'datasync', 'stat']);
   return handle;
 }
 
