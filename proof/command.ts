@@ -190,21 +190,16 @@ export async function runProof(
 
 /** The arguments of a script. */
 export function readArguments(args: readonly string[]): ProofArguments {
-  const { values } = parseArgs({
+  const options = Object.fromEntries(
+    proofOptions.map(([flags]) => {
+      const name = /^--([\w-]+)/.exec(flags)?.[1] ?? '';
+      const type = /[<[]/.test(flags) ? ('string' as const) : ('boolean' as const);
+      return [name, { type, multiple: flags.includes('...') }];
+    }),
+  );
+  const { 'control-plane': controlPlane, ...others } = parseArgs({
     args: [...args],
-    options: {
-      agent: { type: 'string' },
-      'control-plane': { type: 'string' },
-      case: { type: 'string', multiple: true },
-      seed: { type: 'string' },
-      rounds: { type: 'string' },
-      short: { type: 'boolean' },
-      long: { type: 'string' },
-      postgres: { type: 'string' },
-      out: { type: 'string' },
-      json: { type: 'boolean' },
-    },
-  });
-  const { 'control-plane': controlPlane, ...others } = values;
-  return { ...others, ...(controlPlane === undefined ? {} : { controlPlane }) };
+    options,
+  }).values;
+  return { ...others, ...(controlPlane === undefined ? {} : { controlPlane }) } as ProofArguments;
 }

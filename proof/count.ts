@@ -141,8 +141,11 @@ const repeatsWithinMs = 180_000;
 export const unjudgedShare = ({ slots, internalErrors, notJudged, delayed }: Tally): number =>
   slots === 0 ? 1 : (internalErrors + notJudged + delayed) / slots;
 
-export const noFindings = (): Findings =>
-  Object.fromEntries(lines.map((line) => [line, [] as string[]])) as unknown as Findings;
+export const noTally = (): Tally => ({
+  findings: Object.fromEntries(lines.map((line) => [line, [] as string[]])) as unknown as Findings,
+  ...{ slots: 0, finals: 0, missed: {}, internalErrors: 0, notJudged: 0, visits: 0, alerts: 0 },
+  ...{ messages: 0, repeated: 0, late: 0, retries: 0, sentAgain: 0, delayed: 0, shifted: 0 },
+});
 
 const timeOf = (at: number): string => new Date(at).toISOString().slice(11, 23);
 const ms = (text: string | null): number => (text === null ? NaN : Date.parse(text));
@@ -171,14 +174,7 @@ function isDelayed(subject: Subject, run: ApiRun | undefined, slot: number): boo
 
 class Counting {
   readonly #facts: Facts;
-  readonly #findings = noFindings();
-  readonly #missed: Record<string, number> = {};
-  #finals = 0;
-  #slots = 0;
-  #notJudged = 0;
-  #repeated = 0;
-  #delayed = 0;
-  #shifted = 0;
+  readonly #tally = noTally();
   /** Those with a verdict that nobody can judge, so that nobody can judge their alerts. */
   readonly #doubtful = new Set<Subject>();
 
@@ -199,27 +195,18 @@ class Counting {
       this.#countAlerts(subject, own);
     }
     this.#countRepeats();
-    return {
-      findings: this.#findings,
-      slots: this.#slots,
-      finals: this.#finals,
-      missed: this.#missed,
+    return Object.assign(this.#tally, {
       internalErrors: results.filter(({ hasErrors }) => hasErrors).length,
-      notJudged: this.#notJudged,
       visits: [...visits.values()].reduce((sum, each) => sum + each.length, 0),
       alerts: alerts.length,
       messages: new Set(messages.map(({ id }) => id)).size,
-      repeated: this.#repeated,
       late: results.filter(({ isLate }) => isLate).length,
       retries: results.filter(({ resultType }) => resultType === 'ATTEMPT').length,
-      sentAgain: 0,
-      delayed: this.#delayed,
-      shifted: this.#shifted,
-    };
+    });
   }
 
   #add(line: Line, subject: Subject, what: string): void {
-    this.#findings[line].push(`${subject.check.name}: ${what}`);
+    this.#tally.findings[line].push(`${subject.check.name}: ${what}`);
   }
 
   #countSlots(subject: Subject, runs: readonly ApiRun[], results: readonly ApiResult[]): void {
@@ -239,14 +226,14 @@ class Counting {
     for (const slot of due) {
       if (!subject.lane.hasTrueTimes && overlaps(subject.lane.disturbed, slot - 60_000, slot))
         continue;
-      this.#slots += 1;
+      this.#tally.slots += 1;
       const run = bySlot.get(slot)?.[0];
       if (run?.state === 'FINAL') {
-        this.#finals += 1;
+        this.#tally.finals += 1;
         if (subject.lane.hasTrueTimes && !ids.has(run.resultId ?? ''))
           this.#add('results lost', subject, `slot ${timeOf(slot)} has a result that is not there`);
       } else if (run?.state === 'MISSED') this.#countMissed(subject, run, slot);
-      else if (isDelayed(subject, run, slot)) this.#delayed += 1;
+      else if (isDelayed(subject, run, slot)) this.#tally.delayed += 1;
       else {
         const state = run === undefined ? 'nothing is known' : 'its run does not end';
         this.#add('slots lost', subject, `slot ${timeOf(slot)}: ${state}`);
@@ -256,7 +243,7 @@ class Counting {
 
   #countMissed(subject: Subject, run: ApiRun, slot: number): void {
     const reason = run.missedReason ?? 'no reason';
-    this.#missed[reason] = (this.#missed[reason] ?? 0) + 1;
+    this.#tally.missed[reason] = (this.#tally.missed[reason] ?? 0) + 1;
     const { lane } = subject;
     const end = endOf(slot, subject);
     const visits = this.#facts.visits.get(subject.path) ?? [];
@@ -321,7 +308,7 @@ class Counting {
       // One that was stopped after it had connected sends its request when it goes on.
       const end = subject.lane.backBy(slot, endOf(slot, subject)) + latestRunMs;
       visits = all.filter(({ at }) => at >= slot && at <= end);
-      if (visits.length > 0) this.#shifted += 1;
+      if (visits.length > 0) this.#tally.shifted += 1;
     }
     const line = missedFaults[subject.kind];
     const said = result.hasFailures ? 'failed' : result.isDegraded === true ? 'degraded' : 'passed';
@@ -358,7 +345,7 @@ class Counting {
   }
 
   #doubt(subject: Subject): void {
-    this.#notJudged += 1;
+    this.#tally.notJudged += 1;
     this.#doubtful.add(subject);
   }
 
@@ -402,7 +389,7 @@ class Counting {
         : this.#expectedAlerts(results);
     const own = alerts.filter(({ checkId }) => checkId === subject.check.id);
     const sent = messages.filter(({ checkId }) => checkId === subject.check.id);
-    if (subject.isDoubtful === true) this.#notJudged += 1;
+    if (subject.isDoubtful === true) this.#tally.notJudged += 1;
     if (subject.isDoubtful === true || this.#doubtful.has(subject)) return;
     const mayAlert =
       ['failing', 'flapping'].includes(subject.kind) ||
@@ -450,7 +437,7 @@ class Counting {
         const before = taken[index]?.at ?? again.at;
         const subject = bySubject.get(again.checkId);
         const from = Math.max(before - 30_000, again.at - repeatsWithinMs);
-        if (overlaps(interruptions, from, again.at)) this.#repeated += 1;
+        if (overlaps(interruptions, from, again.at)) this.#tally.repeated += 1;
         else if (subject !== undefined)
           this.#add('doubled messages', subject, `${again.type} arrived again, ${again.id}`);
       }

@@ -1,9 +1,11 @@
 /** Plays the cases of a proof in parallel, each from its own seed, and counts. */
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Play, ProofCase, Stage } from './case.ts';
 import { cases } from './cases/index.ts';
-import { noFindings, type Tally } from './count.ts';
+import { noTally, type Tally } from './count.ts';
 import { readLoad, type Load } from './machine.ts';
 import { seededRandom } from './random.ts';
 import { temporaryFolder, type Programs } from './system.ts';
@@ -24,17 +26,6 @@ export interface ProofOptions {
   say: (line: string) => void;
   /** Ends the proof early: its programs are stopped and its files are removed before it rejects. */
   signal: AbortSignal;
-}
-
-/** Rejects with the reason of a signal. */
-function abortion(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const end = (): void => {
-      reject(signal.reason as Error);
-    };
-    if (signal.aborted) end();
-    else signal.addEventListener('abort', end);
-  });
 }
 
 export interface NotRun {
@@ -64,21 +55,7 @@ const progressEveryMs = 5_000;
 const askEveryMs = 500;
 
 function sum(tallies: readonly Tally[]): Tally {
-  const total: Tally = {
-    ...{ findings: noFindings(), slots: 0, finals: 0, missed: {}, internalErrors: 0 },
-    ...{
-      notJudged: 0,
-      visits: 0,
-      alerts: 0,
-      messages: 0,
-      repeated: 0,
-      late: 0,
-      retries: 0,
-      sentAgain: 0,
-      delayed: 0,
-      shifted: 0,
-    },
-  };
+  const total = noTally();
   for (const { findings, missed, ...numbers } of tallies) {
     for (const [line, found] of Object.entries(findings))
       total.findings[line as keyof typeof findings].push(...found);
@@ -91,21 +68,8 @@ function sum(tallies: readonly Tally[]): Tally {
 }
 
 /** Resolves after a time, or when a signal says so. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-      return;
-    }
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-  });
-}
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  wait(ms, undefined, { signal }).catch(() => undefined);
 
 async function pauseUntil(
   isSo: () => Promise<boolean>,
@@ -179,7 +143,9 @@ class Run {
     mkdirSync(folder, { recursive: true });
     const { settings = {} } = group[0]?.prepareWorld?.(folder, { isShort, databaseUrl }) ?? {};
     await using world = await World.start({ programs, folder, seed, isShort, settings });
-    return await Promise.race([this.#playIn(world, group), abortion(signal)]);
+    signal.throwIfAborted();
+    const abortion = once(signal, 'abort').then(() => Promise.reject(signal.reason as Error));
+    return await Promise.race([this.#playIn(world, group), abortion]);
   }
 
   async #playIn(world: World, group: readonly ProofCase[]): Promise<Tally> {
@@ -195,19 +161,12 @@ class Run {
     this.#playing.push(...playing);
     await Promise.all(world.lanes.flatMap(({ agents }) => agents).map((agent) => agent.arrived()));
     world.begin(rounds === null ? Date.now() + playMs : Infinity);
-    const ending = new AbortController();
-    const timer =
-      rounds === null
-        ? setTimeout(() => {
-            ending.abort();
-          }, playMs)
-        : undefined;
-    signal.addEventListener('abort', () => {
-      ending.abort();
-    });
+    const ending = AbortSignal.any([
+      signal,
+      ...(rounds === null ? [AbortSignal.timeout(playMs)] : []),
+    ]);
     say('faults are being played');
-    await Promise.all(playing.map((each) => this.#playAll(each, world, ending.signal)));
-    clearTimeout(timer);
+    await Promise.all(playing.map((each) => this.#playAll(each, world, ending)));
     world.end();
     say('no fault any more, waiting until everything is accounted for');
     return await world.settle(say);

@@ -85,15 +85,11 @@ export class World implements AsyncDisposable {
 
   private constructor(
     options: WorldOptions,
-    system: System,
-    targets: Targets,
-    webhook: Webhook,
+    parts: Pick<World, 'system' | 'targets' | 'webhook'>,
     receiver: { status: number; afterMs: number },
   ) {
     this.options = options;
-    this.system = system;
-    this.targets = targets;
-    this.webhook = webhook;
+    ({ system: this.system, targets: this.targets, webhook: this.webhook } = parts);
     this.#receiver = receiver;
   }
 
@@ -117,7 +113,7 @@ export class World implements AsyncDisposable {
       },
       ...{ autoSubscribe: true, sendFailure: true, sendRecovery: true, sendDegraded: true },
     });
-    return new World(options, system, targets, webhook, receiver);
+    return new World(options, { system, targets, webhook }, receiver);
   }
 
   /** Gives it back when the world ends, after the programs. */
@@ -145,15 +141,8 @@ export class World implements AsyncDisposable {
       const path = `/${lane.name}/${lane.subjects.length}`;
       const outages: Interval[] = [];
       if (kind === 'flapping') this.#outages.push(outages);
-      const isUp = {
-        healthy: () => true,
-        slow: () => true,
-        'over-limit': () => true,
-        hanging: () => true,
-        failing: () => false,
-        flapping: (at: number) => !outages.some(({ from, to }) => from <= at && at < to),
-        heartbeat: () => true,
-      }[kind];
+      const isUp = (at: number): boolean =>
+        kind !== 'failing' && !outages.some(({ from, to }) => from <= at && at < to);
       const answersAfterMs = answersAfter[kind] ?? 0;
       this.targets.pages.set(path, { answersAfterMs, isUp });
       const check = await this.#createCheck(path, isName, {
@@ -331,8 +320,7 @@ export class World implements AsyncDisposable {
       if (kind !== 'heartbeat') results.push(...(await this.#resultsOf(check)));
     return {
       ...{ subjects, until, runs, results, alerts, messages },
-      visits: this.targets.visits,
-      stalls: this.targets.stalls,
+      ...{ visits: this.targets.visits, stalls: this.targets.stalls },
       interruptions: this.interruptions,
     };
   }
@@ -350,11 +338,7 @@ export class World implements AsyncDisposable {
     const known = new Map<string, ApiRun[]>();
     let runs = await this.#readRuns(until, known);
     for (;;) {
-      const left = openSlots({
-        subjects: this.subjects(),
-        until,
-        runs,
-      });
+      const left = openSlots({ subjects: this.subjects(), until, runs });
       if (left === 0 || performance.now() > deadline) break;
       this.#sayOnce(say, `${left} slots still without an end`);
       await wait(1_000);

@@ -52,6 +52,18 @@ async function slotsUntil(query: Query, until: number): Promise<Set<string>> {
 const slotsOf = `select check_id || '@' || scheduled_for as slot, state, missed_reason
   from check_runs where scheduled_for is not null`;
 
+/** Statements that find what is there more than once, by what it is. */
+const doubles = {
+  'the FINAL of run': `select check_run_id as key, count(*) from check_results
+    where result_type = 'FINAL' group by check_run_id having count(*) > 1`,
+  'the attempt of run': `select check_run_id || '/' || attempt as key, count(*) from check_results
+    where result_type != 'LATE' group by check_run_id, attempt having count(*) > 1`,
+  'the alert of state': `select check_id || ' ' || alert_type || ' ' || started_at as key, count(*)
+    from check_alerts group by check_id, alert_type, started_at having count(*) > 1`,
+  'the failure of heartbeat': `select check_id || ' ' || happened_at as key, count(*)
+    from heartbeat_events where state = 'FAILING' group by check_id, happened_at having count(*) > 1`,
+};
+
 /** Counts everything about the slots up to an instant, and what is doubled anywhere. */
 export async function audit(query: Query, until: number): Promise<Audit> {
   const expected = await slotsUntil(query, until);
@@ -68,32 +80,12 @@ export async function audit(query: Query, until: number): Promise<Audit> {
     else if (run.state === 'FINAL') finals += 1;
     else missed[run.missed_reason ?? ''] = (missed[run.missed_reason ?? ''] ?? 0) + 1;
   }
-  const several = async (what: string, text: string): Promise<string[]> =>
-    (await query<{ key: string; count: string }>(text)).map(
-      ({ key, count }) => `${what} ${key} is there ${count} times`,
-    );
-  const doubled = [
-    ...(await several(
-      'the FINAL of run',
-      `select check_run_id as key, count(*) from check_results
-       where result_type = 'FINAL' group by check_run_id having count(*) > 1`,
-    )),
-    ...(await several(
-      'the attempt of run',
-      `select check_run_id || '/' || attempt as key, count(*) from check_results
-       where result_type != 'LATE' group by check_run_id, attempt having count(*) > 1`,
-    )),
-    ...(await several(
-      'the alert of state',
-      `select check_id || ' ' || alert_type || ' ' || started_at as key, count(*) from check_alerts
-       group by check_id, alert_type, started_at having count(*) > 1`,
-    )),
-    ...(await several(
-      'the failure of heartbeat',
-      `select check_id || ' ' || happened_at as key, count(*) from heartbeat_events
-       where state = 'FAILING' group by check_id, happened_at having count(*) > 1`,
-    )),
-  ];
+  const doubled: string[] = [];
+  for (const [what, text] of Object.entries(doubles)) {
+    for (const { key, count } of await query<{ key: string; count: string }>(text)) {
+      doubled.push(`${what} ${key} is there ${count} times`);
+    }
+  }
   // One statement sees one moment.
   const [now] = await query<
     Record<'results' | 'summed' | 'unsummed' | 'alerts' | 'waiting', string>

@@ -4,7 +4,6 @@
  *   npm run images -- build [TARGET …] [--build-arg NAME=value] [--arch amd64|arm64]
  *   npm run images -- smoke [TARGET …] [--how WORDS]   runs them: as root and not, with and without
  *                                          NET_RAW; WORDS pick one way by its name
- *   npm run images -- sizes
  *   npm run images -- clean                removes what was built
  *
  * Targets: control-plane, uptime, full, migration, dev, or all of these, and uptime-alpine; without any,
@@ -16,12 +15,11 @@ import { readOptions } from '../options.ts';
 import { architectures, parseArchitecture } from './architecture.ts';
 import { buildah, buildahProblem, hasImage } from './buildah.ts';
 import { buildImages } from './build.ts';
-import { sizesOfImages } from './sizes.ts';
 import { chooseScenarios } from './smoke/scenarios.ts';
 import { smoke } from './smoke/smoke.ts';
 import { chooseTargets, imageTargetsFor } from './targets.ts';
 
-const usage = 'npm run images -- build|smoke|sizes|clean [TARGET …]';
+const usage = 'npm run images -- build|smoke|clean [TARGET …]';
 
 /** Starts this command again in a network of its own, so that its ports are nobody else's. */
 async function inOwnNetwork(names: readonly string[]): Promise<number> {
@@ -61,9 +59,6 @@ async function main(): Promise<void> {
       break;
     case 'smoke-here':
       await smoke(chooseTargets(names, arch), chooseScenarios(values.how));
-      break;
-    case 'sizes':
-      console.log(await sizesOfImages());
       break;
     case 'clean':
       await clean();

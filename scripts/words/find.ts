@@ -36,19 +36,6 @@ function inText(text: string, at: Located): Finding[] {
   );
 }
 
-function isExported(node: ts.Node): boolean {
-  return (
-    ts.canHaveModifiers(node) &&
-    (ts.getModifiers(node) ?? []).some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
-  );
-}
-
-function membersOf(node: ts.Node): readonly ts.NamedDeclaration[] {
-  if (ts.isInterfaceDeclaration(node) || ts.isClassDeclaration(node)) return node.members;
-  if (ts.isTypeAliasDeclaration(node) && ts.isTypeLiteralNode(node.type)) return node.type.members;
-  return [];
-}
-
 /** Names that a statement exports, with those of the members of its type. */
 function exportedNames(statement: ts.Statement): ts.Node[] {
   if (ts.isExportDeclaration(statement)) {
@@ -56,35 +43,13 @@ function exportedNames(statement: ts.Statement): ts.Node[] {
     if (clause === undefined || !ts.isNamedExports(clause)) return [];
     return clause.elements.flatMap(({ name, propertyName }) => (propertyName ? [name] : []));
   }
-  if (!isExported(statement)) return [];
-  if (ts.isVariableStatement(statement)) {
-    return statement.declarationList.declarations.map(({ name }) => name);
-  }
-  const { name } = statement as ts.Statement & { name?: ts.Node };
-  const members = membersOf(statement).flatMap((member) => member.name ?? []);
-  return [...(name === undefined ? [] : [name]), ...members];
-}
-
-/** The text of a literal that people may read: not of paths of imports, and not of statements of SQL. */
-function readText(node: ts.Node): string | null {
-  if (ts.isStringLiteral(node)) {
-    const isPath = ts.isImportDeclaration(node.parent) || ts.isExportDeclaration(node.parent);
-    return isPath ? null : node.text;
-  }
-  const isTemplate =
-    ts.isNoSubstitutionTemplateLiteral(node) ||
-    ts.isTemplateHead(node) ||
-    ts.isTemplateMiddle(node) ||
-    ts.isTemplateTail(node);
-  if (!isTemplate) return null;
-  const template = ts.isTemplateSpan(node.parent)
-    ? node.parent.parent
-    : ts.isTemplateExpression(node.parent)
-      ? node.parent
-      : node;
-  const { parent } = template;
-  const isSql = ts.isTaggedTemplateExpression(parent) && parent.tag.getText() === 'sql';
-  return isSql ? null : node.text;
+  const modifiers = ts.canHaveModifiers(statement) ? (ts.getModifiers(statement) ?? []) : [];
+  if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return [];
+  type Named = { name?: ts.Node; members?: readonly Named[]; type?: Named };
+  const named = statement as unknown as Named;
+  const declared = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [];
+  const members = named.members ?? named.type?.members ?? [];
+  return [named, ...declared, ...members].flatMap(({ name }) => name ?? []);
 }
 
 function inSource(file: string, source: string): Finding[] {
@@ -98,9 +63,20 @@ function inSource(file: string, source: string): Finding[] {
     .filter((name) => ts.isIdentifier(name))
     .flatMap((name) => inName(name.text, at(name)));
   const visit = (node: ts.Node): void => {
-    const text = readText(node);
+    // Paths of imports and statements of SQL are no texts for people.
+    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
+    if (ts.isTaggedTemplateExpression(node) && node.tag.getText() === 'sql') {
+      const { template } = node;
+      if (!ts.isTemplateExpression(template)) return;
+      for (const { expression } of template.templateSpans) visit(expression);
+      return;
+    }
+    const isText =
+      ts.isStringLiteralLike(node) ||
+      ts.isTemplateHead(node) ||
+      ts.isTemplateMiddleOrTemplateTail(node);
     // Keys and values of one word are names of fields, columns and metrics.
-    if (text?.includes(' ') === true) findings.push(...inText(text, at(node)));
+    if (isText && node.text.includes(' ')) findings.push(...inText(node.text, at(node)));
     ts.forEachChild(node, visit);
   };
   visit(tree);

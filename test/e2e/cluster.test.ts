@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import test, { type TestContext } from 'node:test';
 import { audit, complaints } from '../../scripts/cluster/audit.ts';
-import { hasPooler, startPooler, type Pooler } from '../../scripts/cluster/pooler.ts';
+import { hasPooler, startPooler, type Pooler } from '../support/pooler.ts';
 import { debianPrograms, type PostgresServer } from '../../scripts/cluster/postgres.ts';
 import { startCluster, type Cluster } from '../../scripts/cluster/start.ts';
 import { makeChecks, openTarget } from '../../scripts/cluster/world.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../proof/program.ts';
-import { identityForServer } from './postgres.ts';
+import { identityForServer } from '../../scripts/cluster/postgres.ts';
 
 const program = '/usr/sbin/pgbouncer';
 
