@@ -11,6 +11,7 @@ import {
   type Message,
   type Tally,
 } from './count.ts';
+import { FaultProxy } from './fault-proxy.ts';
 import { Lane, LaneAgent, open, type Interval, type Subject, type SubjectKind } from './lane.ts';
 import { surroundings } from './program.ts';
 import { seededRandom } from './random.ts';
@@ -119,6 +120,11 @@ export class World implements AsyncDisposable {
   /** Gives it back when the world ends, after the programs. */
   owns<T extends Disposable | AsyncDisposable>(thing: T): T {
     return this.#owned.use(thing);
+  }
+
+  /** A way to the control plane that can go wrong. */
+  async openLink(): Promise<FaultProxy> {
+    return this.owns(await FaultProxy.start(Number(new URL(this.system.baseUrl).port)));
   }
 
   /** Makes a location with agents. */

@@ -1,6 +1,6 @@
 /** The connection of an agent to the control plane, with every fault of the proxy. */
 import { between, pick, type ProofCase } from '../case.ts';
-import { FaultProxy, type Fault, type FaultKind } from '../fault-proxy.ts';
+import type { Fault, FaultKind } from '../fault-proxy.ts';
 
 const kinds: readonly FaultKind[] = [
   ...(['latency', 'down', 'bandwidth', 'slow-close', 'silence', 'reset'] as const),
@@ -44,8 +44,7 @@ export const cut: ProofCase = {
   plays:
     'a connection that is cut, slow, silent, in pieces, or whose answers are lost, so that results are sent again',
   async join(world) {
-    const { port } = new URL(world.system.baseUrl);
-    const link = world.owns(await FaultProxy.start(Number(port)));
+    const link = await world.openLink();
     const lane = await world.makeLane('connection', { settings: { CONTROL_PLANE_URL: link.url } });
     await world.addUsualSubjects(lane);
     let isLost = false;

@@ -3,7 +3,6 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { between, pick, type ProofCase } from '../case.ts';
 import { damageFile, damageKinds } from '../damage.ts';
-import { FaultProxy } from '../fault-proxy.ts';
 import { open } from '../lane.ts';
 import { SmallDisk } from '../small-disk.ts';
 
@@ -17,8 +16,7 @@ export const damage: ProofCase = {
   plays:
     'bits that flip, ends that are gone and files that are missing in the outbox of an agent, while results wait in it',
   async join(world) {
-    const { port } = new URL(world.system.baseUrl);
-    const link = world.owns(await FaultProxy.start(Number(port)));
+    const link = await world.openLink();
     const lane = await world.makeLane('damage', { settings: { CONTROL_PLANE_URL: link.url } });
     await world.addUsualSubjects(lane);
     const folder = join(world.options.folder, 'damage-0');

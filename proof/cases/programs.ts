@@ -1,6 +1,5 @@
 /** Programs that are killed and stopped: agents and the control plane. */
 import { between, type ProofCase } from '../case.ts';
-import { FaultProxy } from '../fault-proxy.ts';
 import { open } from '../lane.ts';
 
 /** An agent that was away is back before the next one goes. */
@@ -53,8 +52,7 @@ export const fencing: ProofCase = {
   plays:
     'one of two agents of a location is stopped, or cut off while it goes on, until the other takes over, and comes back',
   async join(world) {
-    const { port } = new URL(world.system.baseUrl);
-    const link = world.owns(await FaultProxy.start(Number(port)));
+    const link = await world.openLink();
     const lane = await world.makeLane('fencing', {
       agents: 2,
       settingsOf: (place): Record<string, string> =>

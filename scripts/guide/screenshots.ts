@@ -2,15 +2,12 @@
  * `npm run screenshots`: starts the demo on ports of its own and takes the pictures of the guide and of the
  * README, light and dark, as WebP. Pictures differ a little with every run, since the demo measures.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../../test/support/found-browser.ts';
-import { freePort } from '../../proof/program.ts';
+import { freePort, Program } from '../../proof/program.ts';
+import { temporaryFolder } from '../../proof/system.ts';
 
 const folder = join('docs', 'images');
 const size = { width: 1280, height: 800 };
@@ -35,35 +32,21 @@ const awaited = [
 ];
 
 async function startDemo(): Promise<{ url: string; password: string } & AsyncDisposable> {
-  const data = mkdtempSync(join(tmpdir(), 'monitor-screenshots-'));
+  const data = temporaryFolder();
   const first = await freePort(6);
-  const child = spawn(process.execPath, ['scripts/demo.ts'], {
-    env: {
-      ...process.env,
-      DEMO_DATA_DIR: data,
-      PORT: String(first),
-      AGENT_HEALTH_PORT: String(first + 1),
-      DEMO_TARGET_PORT: String(first + 3),
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const demo = new Program(['scripts/demo.ts'], {
+    ...{ DEMO_DATA_DIR: data.path, PORT: String(first) },
+    ...{ AGENT_HEALTH_PORT: String(first + 1), DEMO_TARGET_PORT: String(first + 3) },
   });
-  const missing = new Set(awaited);
-  let results = 0;
-  for await (const line of createInterface({ input: child.stdout })) {
-    for (const text of missing) if (line.includes(text)) missing.delete(text);
-    if (line.includes('echo server (TCP')) results += 1;
-    if (missing.size === 0 && results >= minResults) break;
-  }
-  if (missing.size > 0) throw new Error(`the demo ended without ${[...missing].join(', ')}`);
-  child.stdout.resume();
-  const kept = JSON.parse(readFileSync(join(data, 'demo.json'), 'utf8')) as { password: string };
+  await Promise.all(awaited.map((text) => demo.line(text)));
+  await demo.line('echo server (TCP', minResults);
+  const kept = readFileSync(join(data.path, 'demo.json'), 'utf8');
   return {
     url: `http://127.0.0.1:${first}`,
-    password: kept.password,
+    password: (JSON.parse(kept) as { password: string }).password,
     async [Symbol.asyncDispose]() {
-      child.kill('SIGINT');
-      await once(child, 'exit');
-      rmSync(data, { recursive: true, force: true });
+      await demo.stop();
+      data[Symbol.dispose]();
     },
   };
 }
@@ -106,29 +89,25 @@ async function toWebp(browser: Browser, png: Buffer): Promise<Buffer> {
 }
 
 await using demo = await startDemo();
-const browser = await launchBrowser();
-try {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    const context = await browser.newContext({
-      viewport: size,
-      colorScheme,
-      reducedMotion: 'reduce',
-    });
-    const page = await context.newPage();
-    await page.goto(`${demo.url}/console/`);
-    await page.getByLabel('E-mail').fill('demo@example.com');
-    await page.getByLabel('Password', { exact: true }).fill(demo.password);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await page.getByRole('heading', { level: 1, name: 'Checks' }).waitFor();
-    for (const { name, open } of scenesOf(demo.url)) {
-      await open(page);
-      await page.locator('[aria-busy=true], .loading').first().waitFor({ state: 'detached' });
-      const file = join(folder, `${name}${colorScheme === 'dark' ? '-dark' : ''}.webp`);
-      writeFileSync(file, await toWebp(browser, await page.screenshot()));
-      console.log(`${file}, ${Math.round(statSync(file).size / 1000)} kB`);
-    }
-    await context.close();
+await using browser = await launchBrowser();
+for (const colorScheme of ['light', 'dark'] as const) {
+  const context = await browser.newContext({
+    viewport: size,
+    colorScheme,
+    reducedMotion: 'reduce',
+  });
+  const page = await context.newPage();
+  await page.goto(`${demo.url}/console/`);
+  await page.getByLabel('E-mail').fill('demo@example.com');
+  await page.getByLabel('Password', { exact: true }).fill(demo.password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Checks' }).waitFor();
+  for (const { name, open } of scenesOf(demo.url)) {
+    await open(page);
+    await page.locator('[aria-busy=true], .loading').first().waitFor({ state: 'detached' });
+    const file = join(folder, `${name}${colorScheme === 'dark' ? '-dark' : ''}.webp`);
+    writeFileSync(file, await toWebp(browser, await page.screenshot()));
+    console.log(`${file}, ${Math.round(statSync(file).size / 1000)} kB`);
   }
-} finally {
-  await browser.close();
+  await context.close();
 }
