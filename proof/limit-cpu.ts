@@ -17,6 +17,7 @@ export function limitCpu(pid: number, share: number): Disposable | null {
     } else writeFileSync(`${folder}/cpu.max`, `${periodUs * share} ${periodUs}`);
     writeFileSync(`${folder}/cgroup.procs`, String(pid));
   } catch {
+    if (existsSync(folder)) rmdirSync(folder);
     return null;
   }
   return {

@@ -1,7 +1,6 @@
 /**
- * `npm run bench -- fleet`: many agents in one location, on both engines: when each check has one holder after the
- * last of them joined, what a check-in without news costs, and when an agent at one replica hears of a check that
- * was made at another. The agents speak the real protocol.
+ * `npm run bench -- fleet`: what a check-in without news costs, on both engines, and when an agent at one replica
+ * hears of a check that was made at another. The agents speak the real protocol.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -19,11 +18,9 @@ import { freePort } from '../../proof/program.ts';
 import { System, temporaryFolder } from '../../test/support/system.ts';
 import { startPostgres, type PostgresServer } from '../cluster/postgres.ts';
 import { repeat, type Bench } from './load.ts';
-import { median, ms, quantile, show, treeCpuMs } from './measure.ts';
+import { inTurns, median, medianRatio, ms, quantile, show, treeCpuMs } from './measure.ts';
 
 export const location = 'fleet';
-/** One holder per check for so long: later answers change nothing. */
-const quietMs = 10_000;
 const dispatcher = new Agent({ connections: null, pipelining: 1, connect: { timeout: 60_000 } });
 
 export interface World extends AsyncDisposable {
@@ -144,36 +141,6 @@ class SimulatedAgent {
   }
 }
 
-/** Each agent has answered, and each check has exactly one holder. */
-function isSettled(agents: readonly SimulatedAgent[], checks: number): boolean {
-  const held = agents.flatMap(({ holds }) => [...holds]);
-  const isHeard = agents.every(({ answers }) => answers > 0);
-  return isHeard && held.length === checks && new Set(held).size === checks;
-}
-
-/** From the last join of a thousand agents until they have settled, in ms; infinite where they do not. */
-async function settle(world: World, checks: number): Promise<number> {
-  await makeSettledChecks(world, checks);
-  const stopping = new AbortController();
-  const agents: SimulatedAgent[] = [];
-  for (let index = 0; index < 1_000; index += 1) {
-    const agent = new SimulatedAgent(world);
-    agents.push(agent);
-    void agent.run(stopping.signal);
-    await pause(10);
-  }
-  const joinedAt = performance.now();
-  let settledAt: number | null = null;
-  for (let now = joinedAt; now - joinedAt < 180_000; now = performance.now()) {
-    if (!isSettled(agents, checks)) settledAt = null;
-    else settledAt ??= now;
-    if (settledAt !== null && now - settledAt > quietMs) break;
-    await pause(100);
-  }
-  stopping.abort();
-  return (settledAt ?? Infinity) - joinedAt;
-}
-
 /** CPU in ms of a check-in that finds nothing new, on eight connections. */
 async function cpuOfCheckIn(world: World, checks: number): Promise<number> {
   await makeSettledChecks(world, checks);
@@ -218,21 +185,15 @@ async function latencies(world: World, samples: number): Promise<number[]> {
 
 export async function benchFleet({ rounds }: Bench): Promise<void> {
   for (const engine of ['SQLite', 'PostgreSQL'] as const) {
-    const costs: Record<number, number[]> = { 100: [], 1600: [] };
-    for (let round = 0; round < rounds; round += 1) {
-      for (const [checks, list] of Object.entries(costs)) {
-        await using world = await startWorld(engine);
-        list.push(await cpuOfCheckIn(world, Number(checks)));
-      }
-    }
-    for (const [checks, list] of Object.entries(costs)) {
-      show(`${engine}, check-in without news`, {
-        [`CPU with ${checks} checks in the location`]: ms(median(list)),
-      });
-    }
-    await using world = await startWorld(engine);
-    show(`${engine}, 1,000 agents join`, {
-      'one holder for each of 10,000 checks after': ms(await settle(world, 10_000), 0),
+    const measure = (checks: number) => async () => {
+      await using world = await startWorld(engine);
+      return cpuOfCheckIn(world, checks);
+    };
+    const { few, many } = await inTurns({ few: measure(100), many: measure(1_600) }, rounds);
+    show(`${engine}, check-in without news`, {
+      'CPU with 100 checks in the location': ms(median(few)),
+      'with 1,600': ms(median(many)),
+      ratio: medianRatio(many, few).toFixed(2),
     });
   }
   await using world = await startWorld('PostgreSQL', 2);
