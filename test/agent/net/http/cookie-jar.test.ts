@@ -87,3 +87,12 @@ for (const [what, sent, ...set] of rows) {
     assert.equal(jar.headerFor(secure, undefined), sent);
   });
 }
+
+test('a cookie of TLS is not sent without it', () => {
+  const jar = new CookieJar();
+  jar.take(secure, ['sid=1; Secure'], 0);
+  assert.deepEqual(
+    [secure, plain].map((url) => jar.headerFor(url, undefined)),
+    ['sid=1', undefined],
+  );
+});
