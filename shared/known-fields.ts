@@ -1,5 +1,6 @@
 /** Finds unknown fields, which zod would drop silently. */
 import type { z } from 'zod';
+import { type Sensitivity, sensitivityOf } from './contract/sensitive.ts';
 import { nearestWord } from './nearest-word.ts';
 
 /** Known fields by path. */
@@ -9,6 +10,10 @@ export interface KnownFields {
   readonly items: KnownFields | null;
   /** True when any field is known: records and untyped values. */
   readonly isOpen: boolean;
+  /** What kind of credential it is; null for none. */
+  readonly sensitivity: Sensitivity | null;
+  /** Those of its fields that are credentials or hold any. */
+  readonly sensitive: readonly (readonly [string, KnownFields])[];
 }
 
 export interface UnknownField {
@@ -21,8 +26,17 @@ export interface UnknownField {
   isTolerated: boolean;
 }
 
-const leaf: KnownFields = { fields: new Map(), items: null, isOpen: false };
+const leaf: KnownFields = {
+  ...{ fields: new Map(), items: null, isOpen: false },
+  ...{ sensitivity: null, sensitive: [] },
+};
 const open: KnownFields = { ...leaf, isOpen: true };
+
+const isSensitive = ({ sensitivity, sensitive, items }: KnownFields): boolean =>
+  sensitivity !== null || sensitive.length > 0 || (items !== null && isSensitive(items));
+
+const sensitiveOf = (fields: KnownFields['fields']) =>
+  [...fields].filter(([, field]) => isSensitive(field));
 
 function merge(one: KnownFields, other: KnownFields): KnownFields {
   const fields = new Map(one.fields);
@@ -34,7 +48,11 @@ function merge(one: KnownFields, other: KnownFields): KnownFields {
     one.items === null || other.items === null
       ? (one.items ?? other.items)
       : merge(one.items, other.items);
-  return { fields, items, isOpen: one.isOpen || other.isOpen };
+  return {
+    ...{ fields, items, isOpen: one.isOpen || other.isOpen },
+    sensitivity: one.sensitivity ?? other.sensitivity,
+    sensitive: sensitiveOf(fields),
+  };
 }
 
 /** The union of several schemas. No schema of a body is recursive. */
@@ -43,13 +61,19 @@ export function knownFields(...schemas: readonly z.ZodType[]): KnownFields {
 }
 
 function knownBy(schema: z.core.$ZodType): KnownFields {
+  const known = fieldsBy(schema);
+  const sensitivity = sensitivityOf(schema) ?? known.sensitivity;
+  return { ...known, sensitivity, sensitive: sensitiveOf(known.fields) };
+}
+
+function fieldsBy(schema: z.core.$ZodType): KnownFields {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {
     case 'object': {
       const entries = Object.entries(def.shape);
       return {
+        ...leaf,
         fields: new Map(entries.map(([name, field]) => [name, knownBy(field)])),
-        items: null,
         isOpen: def.catchall !== undefined && def.catchall._zod.def.type !== 'never',
       };
     }
@@ -82,6 +106,26 @@ function knownBy(schema: z.core.$ZodType): KnownFields {
     default:
       return leaf;
   }
+}
+
+/** A value with `map` applied to its credentials, wherever they stand in it. */
+export function mapSensitive<T>(
+  { sensitivity, sensitive, items }: KnownFields,
+  value: T,
+  map: (is: Sensitivity, value: unknown) => unknown,
+): T {
+  if (value == null) return value;
+  if (sensitivity !== null) return map(sensitivity, value) as T;
+  if (Array.isArray(value)) {
+    if (items === null) return value;
+    return value.map((item: unknown) => mapSensitive(items, item, map)) as T;
+  }
+  if (sensitive.length === 0 || typeof value !== 'object') return value;
+  const mapped = { ...value } as Record<string, unknown>;
+  for (const [name, field] of sensitive) {
+    if (name in mapped) mapped[name] = mapSensitive(field, mapped[name], map);
+  }
+  return mapped as T;
 }
 
 /** Finds a misplaced field: `assertions` of a check belongs into its `request`. */

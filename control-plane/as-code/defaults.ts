@@ -3,7 +3,7 @@ import { type Fields, isFields } from '@monitor/shared/fields.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { ProjectResource } from '@monitor/shared/contract/compatibility/projects.ts';
-import { bodyOfResource } from './known-fields.ts';
+import { bodyOfResource } from './decide/known-fields.ts';
 
 /** The object below defaults and null; undefined for another schema. */
 function objectIn(schema: z.core.$ZodType): z.ZodObject | undefined {

@@ -20,7 +20,7 @@ import {
 } from 'yaml';
 import { assertUsual, yamlProblem } from '../core/yaml-problem.ts';
 import { withoutDefaults } from './defaults.ts';
-import { unknownFieldsOf } from './known-fields.ts';
+import { unknownFieldsOf } from './decide/known-fields.ts';
 
 export interface TextFile {
   /** From the folder of the project, with `/`. */

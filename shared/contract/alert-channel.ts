@@ -1,6 +1,7 @@
 /** Alert channels and their subscriptions. Spec: Events; Alert notification record. */
 import { z } from 'zod';
 import { keyValuePair, pageOf, pathInteger, timestamp, timezone, updateOf } from './primitives.ts';
+import { sensitive } from './sensitive.ts';
 import { defineRoutes, put, resourceOperations } from './route.ts';
 
 const text = (max: number) => z.string().min(1).max(max);
@@ -16,15 +17,15 @@ export const webhookMethods = ['GET', 'POST', 'PUT', 'PATCH', 'HEAD', 'DELETE', 
 /** The configuration of each type. Values from the field's practice. spec: open */
 export const channelConfigs = {
   EMAIL: z.object({ address: z.email().max(320) }),
-  SLACK: z.object({ url: webUrl, channel: optional(255) }),
+  SLACK: z.object({ url: sensitive('capability', webUrl), channel: optional(255) }),
   WEBHOOK: z.object({
     name: text(255),
-    url: webUrl,
+    url: sensitive('capability', webUrl),
     method: z.enum(webhookMethods).default('POST'),
-    headers: z.array(keyValuePair).max(100).default([]),
-    queryParameters: z.array(keyValuePair).max(100).default([]),
+    headers: z.array(sensitive('hiddenPair', keyValuePair)).max(100).default([]),
+    queryParameters: z.array(sensitive('hiddenPair', keyValuePair)).max(100).default([]),
     template: optional(65_536),
-    webhookSecret: optional(1024),
+    webhookSecret: sensitive('secret', optional(1024)),
     webhookType: z.string().max(64).nullable().exactOptional(),
     expectedAnswer: optional(500).meta({
       description:
@@ -35,11 +36,11 @@ export const channelConfigs = {
   PAGERDUTY: z.object({
     account: optional(255),
     serviceName: optional(255),
-    serviceKey: text(255),
+    serviceKey: sensitive('secret', text(255)),
   }),
   OPSGENIE: z.object({
     name: text(255),
-    apiKey: text(1024),
+    apiKey: sensitive('secret', text(1024)),
     region: z.enum(['EU', 'US']),
     priority: z.enum(['P1', 'P2', 'P3', 'P4', 'P5']),
   }),

@@ -32,6 +32,7 @@ import {
   timestamp,
   updateOf,
 } from './primitives.ts';
+import { sensitive } from './sensitive.ts';
 import { defineRoute, defineRoutes, get, post, put, remove } from './route.ts';
 
 const name = z.string().trim().min(1).max(255);
@@ -39,7 +40,7 @@ const name = z.string().trim().min(1).max(255);
 /** Spec: Check group, `apiCheckDefaults`. */
 export const apiCheckDefaults = z
   .object({
-    url: plainAddress.nullable().default(''),
+    url: sensitive('address', plainAddress).nullable().default(''),
     headers: z.array(keyValuePair).max(100).default([]),
     queryParameters: z.array(keyValuePair).max(100).default([]),
     assertions: z.array(apiAssertion).max(maxAssertions).default([]),

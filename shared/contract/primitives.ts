@@ -1,5 +1,6 @@
 /** Building blocks of the wire: identifiers, time, pairs, page and window queries. */
 import { z } from 'zod';
+import { sensitive } from './sensitive.ts';
 
 /** Data-center locations in the order of the specification, with their display names. */
 export const dataCenterLocations = {
@@ -136,24 +137,28 @@ export const ipFamily = z.enum(['IPv4', 'IPv6']);
 export type IpFamily = z.infer<typeof ipFamily>;
 
 /** Header or query parameter. A `locked` value is empty for keys that may not write. */
-export const keyValuePair = z.object({
-  key: z.string().min(1).max(1024),
-  value: z.string().max(65_536),
-  locked: z.boolean().default(false),
-});
+export const keyValuePair = sensitive(
+  'pair',
+  z.object({
+    key: z.string().min(1).max(1024),
+    value: z.string().max(65_536),
+    locked: z.boolean().default(false),
+  }),
+);
 
 /**
  * Spec: Environment variable object. The value of a secret is always null in responses, that of a
  * locked variable for keys that may not write. Null in a body keeps the stored value.
  */
-export const environmentVariable = z
-  .object({
+export const environmentVariable = sensitive(
+  'variable',
+  z.object({
     key: z.string().min(1).max(1024),
     value: z.string().max(262_144).nullable(),
     locked: z.boolean().default(false),
     secret: z.boolean().default(false),
-  })
-  .meta({ id: 'EnvironmentVariable' });
+  }),
+).meta({ id: 'EnvironmentVariable' });
 export type EnvironmentVariable = z.output<typeof environmentVariable>;
 export type KeyValuePair = z.output<typeof keyValuePair>;
 

@@ -10,6 +10,7 @@ import {
   timestamp,
   updateOf,
 } from './primitives.ts';
+import { sensitive } from './sensitive.ts';
 import { defineRoutes, get, post, remove, resourceOperations } from './route.ts';
 
 const name = z.string().trim().min(1).max(255);
@@ -117,7 +118,7 @@ const byId = { id: pathId };
 
 const settings = {
   icon: icon.default('location'),
-  proxyUrl: proxyUrl.default(null),
+  proxyUrl: sensitive('address', proxyUrl).default(null),
   resultEncryptionKeys: resultEncryptionKeys.default([]),
 };
 

@@ -1,6 +1,7 @@
 /** Variables of the account, for all checks. Spec: Environment variable object. */
 import { z } from 'zod';
 import { pageOf, updateOf } from './primitives.ts';
+import { sensitive } from './sensitive.ts';
 import { defineRoutes, resourceOperations } from './route.ts';
 
 const key = z
@@ -30,10 +31,10 @@ export const variableRoutes = defineRoutes('Variables', {
     by: { key: z.string().min(1).max(1024) },
     response: variable,
     list: { summary: 'List the variables of the account, by key', ...pageOf(variable) },
-    create: { body: z.object(fields), errors: [409] },
+    create: { body: sensitive('variable', z.object(fields)), errors: [409] },
     update: {
       summary: 'Change a variable; its key stays, and a secret stays a secret',
-      body: updateOf(fields),
+      body: sensitive('variable', updateOf(fields)),
     },
   }),
 });

@@ -7,32 +7,12 @@ import type {
   ProjectResource,
   ResourceType,
 } from '@monitor/shared/contract/compatibility/projects.ts';
-import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
-import {
-  presentChannelConfig,
-  presentCredentials,
-  presentUrl,
-  presentVariables,
-} from '../../core/decide/hidden-values.ts';
-
-const reader = 'READ_ONLY';
+import { presentFields } from '../../core/decide/hidden-values.ts';
+import { fieldsOfResource } from './known-fields.ts';
 
 /** The fields as somebody sees them who may only read. */
-function seenByReader(type: ResourceType, fields: Fields): Fields {
-  const seen: Fields = { ...fields };
-  for (const name of ['request', 'apiCheckDefaults'])
-    seen[name] = presentCredentials(seen[name], reader);
-  if (type === 'alert-channel') seen['config'] = presentChannelConfig(seen['config'], reader);
-  if (Array.isArray(seen['environmentVariables'])) {
-    const variables = seen['environmentVariables'] as EnvironmentVariable[];
-    seen['environmentVariables'] = presentVariables(variables, reader);
-  }
-  if (isFields(seen['heartbeat'])) seen['heartbeat'] = { ...seen['heartbeat'], pingToken: '' };
-  if (typeof seen['proxyUrl'] === 'string') seen['proxyUrl'] = presentUrl(seen['proxyUrl'], reader);
-  if (type === 'variable' && (seen['secret'] === true || seen['locked'] === true))
-    seen['value'] = null;
-  return seen;
-}
+const seenByReader = (type: ResourceType, fields: Fields): Fields =>
+  presentFields(fieldsOfResource(type), fields, 'READ_ONLY');
 
 /** A value that is a template names a variable, and is no credential itself. */
 const isTemplate = (text: string): boolean => /^[^{}]*\{\{[^{}]*\}\}[^{}]*$/.test(text);

@@ -1,9 +1,12 @@
 /**
- * The fields of checks and groups that hold credentials. Only these are stored encrypted; all other
+ * The credentials of checks and groups, as their schemas mark them. Only these are stored encrypted; all other
  * fields stay searchable. All headers, query parameters and metadata are encrypted, because their
  * names do not show which ones carry a credential.
  */
-import type { EnvironmentVariable, KeyValuePair } from '@monitor/shared/contract/primitives.ts';
+import { createCheckGroupBody } from '@monitor/shared/contract/check-group.ts';
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
+import type { EnvironmentVariable } from '@monitor/shared/contract/primitives.ts';
+import { knownFields, mapSensitive } from '@monitor/shared/known-fields.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -19,21 +22,11 @@ export function mapRawKeys(keys: readonly Fields[], map: (rawKey: string) => str
   );
 }
 
-function inRequest(request: unknown, map: (value: string) => string): unknown {
-  if (typeof request !== 'object' || request === null) return request;
-  const mapped: Fields = { ...request };
-  for (const name of ['headers', 'queryParameters', 'metadata']) {
-    const pairs = mapped[name];
-    if (!Array.isArray(pairs)) continue;
-    mapped[name] = (pairs as KeyValuePair[]).map((pair) => ({ ...pair, value: map(pair.value) }));
-  }
-  const auth = mapped['basicAuth'] as { password?: unknown } | null | undefined;
-  if (typeof auth?.password === 'string') {
-    mapped['basicAuth'] = { ...auth, password: map(auth.password) };
-  }
-  if ('grpcConfig' in mapped) mapped['grpcConfig'] = inRequest(mapped['grpcConfig'], map);
-  return mapped;
-}
+/** The fields of checks of all types and of groups; one that any of them marks is a credential in each. */
+const fieldsOfAny = knownFields(
+  ...Object.values(checkTypes).map(({ create }) => create),
+  createCheckGroupBody,
+);
 
 /** `locked`: secret variables stay encrypted while a check is changed, because nobody sees them. */
 type Variables = 'locked' | 'encrypted';
@@ -44,22 +37,16 @@ export function mapCredentials<F extends object>(
   replace: (value: string) => string,
   variables: Variables = 'locked',
 ): F {
-  const map = (value: string): string => (value === '' ? value : replace(value));
-  const mapped: Fields = { ...(fields as Fields) };
-  for (const name of ['request', 'apiCheckDefaults']) {
-    if (name in mapped) mapped[name] = inRequest(mapped[name], map);
-  }
-  const heartbeat = mapped['heartbeat'] as { pingToken?: unknown } | null | undefined;
-  if (typeof heartbeat?.pingToken === 'string') {
-    mapped['heartbeat'] = { ...heartbeat, pingToken: map(heartbeat.pingToken) };
-  }
-  const entries = mapped['environmentVariables'];
-  if (Array.isArray(entries)) {
-    mapped['environmentVariables'] = (entries as EnvironmentVariable[]).map((entry) => {
-      const isMapped =
-        variables === 'encrypted' ? isEncryptedVariable(entry) : entry.locked && !entry.secret;
-      return isMapped && entry.value !== null ? { ...entry, value: map(entry.value) } : entry;
-    });
-  }
-  return mapped as F;
+  const map = (value: unknown): unknown =>
+    typeof value === 'string' && value !== '' ? replace(value) : value;
+  return mapSensitive(fieldsOfAny, fields, (is, value) => {
+    // Addresses stay searchable.
+    if (is === 'address' || is === 'capability') return value;
+    if (is === 'secret') return map(value);
+    const entry = value as EnvironmentVariable;
+    const isMapped =
+      is !== 'variable' ||
+      (variables === 'encrypted' ? isEncryptedVariable(entry) : entry.locked && !entry.secret);
+    return isMapped ? { ...entry, value: map(entry.value) } : entry;
+  });
 }

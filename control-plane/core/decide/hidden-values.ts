@@ -1,6 +1,10 @@
 /** Which values a role may see. Nobody sees secrets; roles that may write see locked values. */
+import { channelConfigs } from '@monitor/shared/contract/alert-channel.ts';
+import { apiCheckDefaults } from '@monitor/shared/contract/check-group.ts';
+import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import type { EnvironmentVariable, KeyValuePair } from '@monitor/shared/contract/primitives.ts';
 import { includesRole, type Role } from '@monitor/shared/contract/route.ts';
+import { type KnownFields, knownFields, mapSensitive } from '@monitor/shared/known-fields.ts';
 
 /** True when a role sees the values of locked variables, headers and query parameters. */
 export function seesLockedValues(role: Role): boolean {
@@ -23,37 +27,38 @@ export function presentVariables<V extends EnvironmentVariable>(
 const credentialName =
   /auth|cookie|token|secret|passw|signature|credential|session|(api|access|private|subscription|functions|master|^)[-_]?key$/i;
 
-/** Headers or query parameters for a role; hidden values are empty. */
-export function presentPairs<P extends KeyValuePair>(pairs: readonly P[], role: Role): P[] {
-  if (seesLockedValues(role)) return [...pairs];
-  return pairs.map((pair) =>
-    pair.locked || credentialName.test(pair.key) ? { ...pair, value: '' } : pair,
-  );
-}
-
 type Fields = Record<string, unknown>;
 
-/** Credential fields, whether locked or not. */
-const credentials = ['webhookSecret', 'serviceKey', 'apiKey'];
+const requests = knownFields(
+  ...Object.values(checkTypes).flatMap(({ create }) =>
+    'request' in create.shape ? [create.shape.request] : [],
+  ),
+  apiCheckDefaults,
+);
+const configs = knownFields(...Object.values(channelConfigs));
 
 /**
- * A request, the defaults of a group, or the configuration of a channel for a role. Locked headers
- * and query parameters, passwords and keys are empty for roles that may not write.
+ * Fields of a body for a role. For roles that may not write, locked pairs, passwords and keys are empty; of a URL
+ * that is itself a credential only the host is left.
  */
-export function presentCredentials(holder: unknown, role: Role): unknown {
-  if (seesLockedValues(role) || typeof holder !== 'object' || holder === null) return holder;
-  const shown: Fields = { ...holder };
-  for (const name of ['headers', 'queryParameters', 'metadata']) {
-    const pairs = shown[name];
-    if (Array.isArray(pairs)) shown[name] = presentPairs(pairs as KeyValuePair[], role);
-  }
-  for (const name of credentials) if (typeof shown[name] === 'string') shown[name] = '';
-  const auth = shown['basicAuth'];
-  if (typeof auth === 'object' && auth !== null) shown['basicAuth'] = { ...auth, password: '' };
-  if ('grpcConfig' in shown) shown['grpcConfig'] = presentCredentials(shown['grpcConfig'], role);
-  if (typeof shown['url'] === 'string') shown['url'] = presentUrl(shown['url'], role);
-  return shown;
+export function presentFields<T>(known: KnownFields, fields: T, role: Role): T {
+  if (seesLockedValues(role)) return fields;
+  return mapSensitive(known, fields, (is, value) => {
+    if (is === 'variable') return presentVariables([value as EnvironmentVariable], role)?.[0];
+    if (typeof value === 'string') {
+      if (is === 'secret') return '';
+      if (is === 'address') return presentUrl(value, role);
+      return value.replace(/\/\/[^@/]*@/, '//').replace(/^(https?:\/\/[^/?#]*).*$/is, '$1/');
+    }
+    const pair = value as KeyValuePair;
+    const isHidden = is === 'hiddenPair' || pair.locked || credentialName.test(pair.key);
+    return isHidden ? { ...pair, value: '' } : pair;
+  });
 }
+
+/** A request, or the defaults of a group, for a role. */
+export const presentCredentials = (holder: unknown, role: Role): unknown =>
+  presentFields(requests, holder, role);
 
 /**
  * A URL for a role. For roles that may not write, it has no user and password, and no values of
@@ -68,23 +73,9 @@ export function presentUrl(url: string | null, role: Role): string | null {
     );
 }
 
-/**
- * The configuration of an alert channel for a role. The URL of an incoming webhook is itself a
- * credential, so roles that may not write see only its host, and no values of headers and query
- * parameters.
- */
-export function presentChannelConfig(config: unknown, role: Role): Fields {
-  const shown = presentCredentials(config, role) as Fields;
-  if (seesLockedValues(role)) return shown;
-  for (const name of ['headers', 'queryParameters']) {
-    const pairs = shown[name];
-    if (!Array.isArray(pairs)) continue;
-    shown[name] = (pairs as KeyValuePair[]).map((pair) => ({ ...pair, value: '' }));
-  }
-  const { url } = shown;
-  if (typeof url !== 'string') return shown;
-  return { ...shown, url: url.replace(/^(https?:\/\/[^/?#]*).*$/is, '$1/') };
-}
+/** The configuration of an alert channel for a role. */
+export const presentChannelConfig = (config: unknown, role: Role): Fields =>
+  presentFields(configs, config, role) as Fields;
 
 /** The settings of a heartbeat for a role: the ping URL is a credential. */
 export function presentHeartbeat<S extends { pingToken: string; pingUrl: string }>(

@@ -1,5 +1,6 @@
 /** API check: an HTTP request with scripts before and after it, and assertions on the whole response. */
 import { z } from 'zod';
+import { sensitive } from '../sensitive.ts';
 import { assertionSchema, comparison, maxAssertions } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
 import { ipFamily, keyValuePair, listOf } from '../primitives.ts';
@@ -28,14 +29,14 @@ export const apiAssertion = assertionSchema([
 
 export const basicAuth = z.object({
   username: z.string().max(1024).default(''),
-  password: z.string().max(1024).default(''),
+  password: sensitive('secret', z.string().max(1024)).default(''),
 });
 
 /** Methods, body types and sources from the field's practice. spec: open */
 export const apiRequest = z
   .object({
     method: z.enum(['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH', 'OPTIONS']),
-    url: httpUrl,
+    url: sensitive('address', httpUrl),
     followRedirects: z.boolean().default(true),
     skipSSL: z.boolean().default(false),
     httpVersion: httpVersion.exactOptional(),

@@ -1,5 +1,6 @@
 /** Heartbeat monitor: it receives pings of a job and never runs on an agent. */
 import { z } from 'zod';
+import { sensitive } from '../sensitive.ts';
 import { readCron } from '../../domain/cron.ts';
 import { timezone } from '../primitives.ts';
 import { checkBodies, monitorTraits, type PingedCheckType } from './check-type.ts';
@@ -35,12 +36,15 @@ export const heartbeatSettings = z
       description: 'Of `cron`; empty: UTC',
       example: 'Europe/Berlin',
     }),
-    pingToken: z
-      .string()
-      .regex(
-        /^([A-Za-z0-9_-]{12,64})?$/,
-        'must be 12 to 64 letters, digits, hyphens or underscores',
-      )
+    pingToken: sensitive(
+      'secret',
+      z
+        .string()
+        .regex(
+          /^([A-Za-z0-9_-]{12,64})?$/,
+          'must be 12 to 64 letters, digits, hyphens or underscores',
+        ),
+    )
       .exactOptional()
       .meta({
         description: 'Chosen when absent or empty; a change without it keeps it',

@@ -1,5 +1,6 @@
 /** URL monitor. Spec: URL monitor (`checkType` URL). */
 import { z } from 'zod';
+import { sensitive } from '../sensitive.ts';
 import { assertionSchema, maxAssertions, numericComparisons } from '../assertion.ts';
 import { inheritedFields, responseTimeLimits, scheduledCheckFields } from '../check.ts';
 import { ipFamily, listOf } from '../primitives.ts';
@@ -31,7 +32,7 @@ export const httpVersion = z
 /** Values of `method` and `ipFamily` from the field's practice. spec: open */
 export const urlRequest = z
   .object({
-    url: httpUrl,
+    url: sensitive('address', httpUrl),
     method: z.literal('GET').default('GET'),
     followRedirects: z.boolean().default(true),
     skipSSL: z.boolean().default(false),

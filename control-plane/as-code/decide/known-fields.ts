@@ -2,6 +2,7 @@
 import { isFields, type Fields } from '@monitor/shared/fields.ts';
 import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
+import { anyCreate } from '@monitor/shared/contract/check-routes.ts';
 import { findCheckType } from '@monitor/shared/contract/checks/index.ts';
 import { projectBody, type ResourceType } from '@monitor/shared/contract/compatibility/projects.ts';
 import { dashboardRoutes } from '@monitor/shared/contract/dashboard.ts';
@@ -71,6 +72,12 @@ function knownBy(body: z.ZodType, type: ResourceType | 'project'): KnownFields {
   const fields = more === undefined ? knownFields(body) : knownFields(body, more);
   known.set(body, fields);
   return fields;
+}
+
+/** The fields of a resource; those of a check of any type, since a file may name none. */
+export function fieldsOfResource(type: ResourceType): KnownFields {
+  const body = type === 'check' ? anyCreate : bodies[type];
+  return body === undefined ? knownFields() : knownBy(body, type);
 }
 
 /**
