@@ -73,9 +73,8 @@ function Notice({ rows }) {
   </div>`;
 }
 
-export function HeldDeletions() {
+export function HeldNotices() {
   const held = useHeldDeletions();
-  if (held.length === 0) return null;
   const open = held.filter(({ problem }) => problem === null);
   const single = held.filter(({ problem }) => problem !== null || open.length <= maxSingle);
   return html`<section class="held" aria-label="Deletions">

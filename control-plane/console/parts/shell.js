@@ -14,8 +14,7 @@ import { ChecksView } from '../views/checks.js';
 import { IncidentsView } from '../views/incidents.js';
 import { ResultView } from '../views/result.js';
 import { TestSessionsView, TestSessionView } from '../views/test-sessions.js';
-import { Deletions } from '../held-deletions.js';
-import { HeldDeletions } from './held.js';
+import { Deletions, useHeldDeletions } from '../held-deletions.js';
 import { late } from './late.js';
 import { Empty, UnreachableNotice } from './notices.js';
 import { Shortcuts } from './shortcuts.js';
@@ -30,7 +29,12 @@ const LocationView = late(() =>
 const IncidentView = late(() =>
   import('../forms/incident.js').then((module) => module.IncidentView),
 );
+const HeldNotices = late(() => import('./held.js').then((module) => module.HeldNotices));
 const PasteView = late(() => import('../forms/paste.js').then((module) => module.PasteView));
+
+function HeldDeletions() {
+  return useHeldDeletions().length > 0 && html`<${HeldNotices} />`;
+}
 
 /** @type {[]} */
 const none = [];
