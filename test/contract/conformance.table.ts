@@ -1919,8 +1919,8 @@ export const sections: readonly Section[] = [
       ),
       shown(
         'agent 6.0.7: networking',
-        'test/agent/misbehaving.test.ts',
-        'a result that is refused is set aside, and the others flow on',
+        'test/agent/worker/submit-loop.test.ts',
+        'what is refused for itself is set aside, so that others get through',
       ),
     ],
   },
