@@ -17,7 +17,7 @@ import {
   makePrivateLocation,
   pagePath,
 } from './demo/kept.ts';
-import { openTargets, type ReceivedAlert } from './demo/targets.ts';
+import { openTargets, type ReceivedAlert, targetPortsFrom } from './demo/targets.ts';
 import { openProgress, showFiles, showResults } from './demo/view.ts';
 import { readOptions, untilStopped } from './options.ts';
 
@@ -71,7 +71,7 @@ async function main(): Promise<void> {
   const port = portFrom('PORT', 3000);
   const targetPort = portFrom('DEMO_TARGET_PORT', 3100);
   const healthPort = portFrom('AGENT_HEALTH_PORT', 8081);
-  const ports = { http: targetPort, tcp: targetPort + 1, dns: targetPort + 2 };
+  const ports = targetPortsFrom(targetPort);
   const stopping = untilStopped();
 
   await using stack = new AsyncDisposableStack();

@@ -122,6 +122,13 @@ export function demoChecks(ports: TargetPorts, serviceId: string): DemoCheck[] {
       },
     }),
     check('icmp', 'loopback ping', { request: { hostname: '127.0.0.1', pingCount: 3 } }),
+    check('ssl', 'certificate (SSL)', {
+      ...everyMinute,
+      request: { sslConfig: { hostname: 'localhost', port: ports.tls, skipChainValidation: true } },
+    }),
+    check('grpc', 'health of a gRPC server', {
+      request: { url: '127.0.0.1', port: ports.grpc, grpcConfig: { mode: 'HEALTH', tls: false } },
+    }),
     check('traceroute', 'way to the echo server', {
       ...{ ...everyMinute, request: { url: '127.0.0.1', port: ports.tcp } },
     }),

@@ -5,15 +5,25 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTcpServer, type Server } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { json } from 'node:stream/consumers';
 import { once } from 'node:events';
 import { openNameServer } from '../../proof/name-server.ts';
+import { selfSigned } from '../../test/support/certificates.ts';
+import { grpcServer } from '../../test/support/grpc-server.ts';
 
 export interface TargetPorts {
   http: number;
   tcp: number;
   dns: number;
+  tls: number;
+  grpc: number;
 }
+
+/** The ports in a row from the first. */
+export const targetPortsFrom = (first: number): TargetPorts => ({
+  ...{ http: first, tcp: first + 1, dns: first + 2, tls: first + 3, grpc: first + 4 },
+});
 
 const slowAnswerMs = 350;
 const flapEveryMs = 40_000;
@@ -84,7 +94,7 @@ async function open(server: Server, port: number, what: string): Promise<AsyncDi
   server.listen(port, '127.0.0.1');
   await once(server, 'listening').catch((cause: unknown) => {
     throw new Error(
-      `the demo could not open its ${what} on 127.0.0.1:${port} (${String(cause)}); stop what uses the port, or set DEMO_TARGET_PORT to the first of three free ports`,
+      `the demo could not open its ${what} on 127.0.0.1:${port} (${String(cause)}); stop what uses the port, or set DEMO_TARGET_PORT to the first of five free ports`,
       { cause },
     );
   });
@@ -155,6 +165,12 @@ export async function openTargets(
     socket.pipe(socket);
   });
   stack.use(await open(echo, ports.tcp, 'echo server'));
+  const certificate = await selfSigned({ host: 'localhost', validForDays: 90 });
+  const secure = createTlsServer(certificate, (socket) => {
+    socket.on('error', () => socket.destroy()).end();
+  });
+  stack.use(await open(secure, ports.tls, 'TLS server'));
+  stack.use(await grpcServer({ port: ports.grpc, health: { '': 'SERVING' } }));
   const at = { port: ports.dns, address: '127.0.0.1' };
   const answer = (name: string, give: (isKnown: boolean) => void) => {
     give(name === 'shop.demo');

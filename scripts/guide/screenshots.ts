@@ -33,7 +33,7 @@ const awaited = [
 
 async function startDemo(): Promise<{ url: string; password: string } & AsyncDisposable> {
   const data = temporaryFolder();
-  const first = await freePort(6);
+  const first = await freePort(8);
   const demo = new Program(['scripts/demo.ts'], {
     ...{ DEMO_DATA_DIR: data.path, PORT: String(first) },
     ...{ AGENT_HEALTH_PORT: String(first + 1), DEMO_TARGET_PORT: String(first + 3) },

@@ -45,8 +45,8 @@ export async function clone(context: ReleaseContext): Promise<Finding> {
 
 /** The second command of the README, until it says that everything runs. */
 export async function firstStart({ checkout, work, logs }: ReleaseContext): Promise<Finding> {
-  // Three targets and two agents take ports in a row.
-  const first = await freePort(6);
+  // Five targets and two agents take ports in a row.
+  const first = await freePort(8);
   const logFile = join(logs, 'npm-start.log');
   const startedAt = performance.now();
   const ports = {

@@ -17,12 +17,12 @@ async function openViewer(link: string): Promise<string> {
   return body.text();
 }
 
-test('npm start shows results of every check type and links to files, ends with 0, finds everything again, and says where no browser is found', async ({
+test('npm start shows results of eleven check types and links to files, ends with 0, finds everything again, and says where no browser is found', async ({
   signal,
 }) => {
   using folder = temporaryFolder();
-  // The second agent listens beside the first; targets need three ports.
-  const first = await freePort(6);
+  // The second agent listens beside the first; targets need five ports.
+  const first = await freePort(8);
   const environment = {
     DEMO_DATA_DIR: folder.path,
     PORT: String(first),
@@ -37,6 +37,8 @@ test('npm start shows results of every check type and links to files, ends with 
     'flapping website (URL',
     'PASSING  echo server (TCP',
     'PASSING  name server (DNS',
+    'PASSING  certificate (SSL) (SSL',
+    'PASSING  health of a gRPC server (GRPC',
     'loopback ping (ICMP',
     'way to the echo server (TRACEROUTE',
     'nightly job (heartbeat) (HEARTBEAT',

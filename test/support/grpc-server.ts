@@ -24,6 +24,8 @@ export interface Order {
 type Call = ServerUnaryCall<{ orderId: string }, Order>;
 
 export interface GrpcServerOptions {
+  /** On loopback; by default any. */
+  port?: number;
   health?: ServingStatusMap;
   /** Versions of reflection that it has. */
   reflection?: readonly ('v1' | 'v1alpha')[];
@@ -62,7 +64,8 @@ export const order = {
 } satisfies Order;
 
 export async function grpcServer(options: GrpcServerOptions = {}): Promise<GrpcServer> {
-  const { health, reflection = [], credentials, get, reflectsAfterMs = 0 } = options;
+  const { port: wanted = 0, health, reflection = [], credentials, get } = options;
+  const { reflectsAfterMs = 0 } = options;
   const server = new Server();
   const definition = shopPackage();
   const seen: Metadata[] = [];
@@ -92,7 +95,7 @@ export async function grpcServer(options: GrpcServerOptions = {}): Promise<GrpcS
   });
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(
-      '127.0.0.1:0',
+      `127.0.0.1:${wanted}`,
       credentials ?? ServerCredentials.createInsecure(),
       (error, bound) => {
         if (error === null) resolve(bound);

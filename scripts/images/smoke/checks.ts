@@ -22,11 +22,19 @@ export function monitorChecks(location: string, slowUrl: string, hasIcmp: boolea
       ...{ privateLocations: [location], request, ...more },
     },
   });
+  const everyMinute = { frequency: 1, frequencyOffset: 1 };
+  const sslConfig = {
+    ...{ hostname: 'localhost', port: targetPorts.tls, skipChainValidation: true },
+  };
+  const grpcConfig = { mode: 'HEALTH', tls: false };
   const local = { nameServer: '127.0.0.1', port: targetPorts.dns };
   return [
     check('url', { url: shop }),
     check('url', { url: `${slowUrl}/${location}` }, { name: 'slow' }),
     check('tcp', { hostname: 'localhost', port: targetPorts.tcp, data: 'hello' }),
+    check('traceroute', { url: '127.0.0.1', port: targetPorts.tcp }),
+    check('ssl', { sslConfig }, everyMinute),
+    check('grpc', { url: '127.0.0.1', port: targetPorts.grpc, grpcConfig }),
     check('dns', { query: 'shop.demo', recordType: 'A', ...local }, { heartbeat: {}, script: '' }),
     { ...check('icmp', { hostname: '127.0.0.1', pingCount: 2 }), endsInError: !hasIcmp },
   ];

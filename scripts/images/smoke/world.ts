@@ -2,11 +2,11 @@
 import { createServer } from 'node:http';
 import { callApi } from '../../../proof/api.ts';
 import { listen } from '../../../proof/listen.ts';
-import { openTargets } from '../../demo/targets.ts';
+import { openTargets, targetPortsFrom } from '../../demo/targets.ts';
 import { Container } from '../container.ts';
 
 const baseUrl = 'http://127.0.0.1:3000';
-export const targetPorts = { http: 3100, tcp: 3101, dns: 3102 };
+export const targetPorts = targetPortsFrom(3100);
 /** Long enough to stop an agent meanwhile. */
 const slowAnswerMs = 2_500;
 
