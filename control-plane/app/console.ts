@@ -52,8 +52,17 @@ async function readFiles(): Promise<Files> {
   };
 }
 
-/** Once per process, and kept in memory; a process whose console nobody opens does not read them. */
-let reading: Promise<Files> | undefined;
+/** Once per process, unless it fails; a process whose console nobody opens does not need it. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () =>
+    (made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    }));
+}
+
+const files = once(readFiles);
 
 /**
  * Only scripts of this server, and nothing from other hosts; files of results come from the public
@@ -86,20 +95,17 @@ function wantsPage(request: Request): boolean {
   return (request.get('accept') ?? '').includes('text/html');
 }
 
-let formFacts: Promise<Representation> | undefined;
-
 /** Derived from the whole contract, which takes a while: not before somebody opens a form. */
-async function readFormFacts(): Promise<Representation> {
+const formFacts = once(async () => {
   const [facts, { factSource }] = await Promise.all([
     import('../console/form-facts.ts'),
     import('../console/fact-source.ts'),
   ]);
   return toAsset('form-facts.js', factSource(facts));
-}
+});
 
 /** The router of the console. Browsers that open `/` are redirected to it. */
 export function serveConsole(publicUrl: string): Router {
-  const files = (): Promise<Files> => (reading ??= readFiles());
   const policy = contentSecurityPolicy(publicUrl);
   const router = Router({ strict: true });
   router.get('/', (request, response, next) => {
@@ -126,7 +132,7 @@ export function serveConsole(publicUrl: string): Router {
   });
   // Not part of the hash, so browsers ask whether it is still the same.
   router.get('/console/:version/form-facts.js', async (request, response) => {
-    const asset = await (formFacts ??= readFormFacts());
+    const asset = await formFacts();
     const etag = `"${createHash('sha256').update(asset.body).digest('hex').slice(0, 12)}"`;
     response
       .set('X-Content-Type-Options', 'nosniff')

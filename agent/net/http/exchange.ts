@@ -149,244 +149,291 @@ function encodeRequest(exchange: ExchangeRequest, isSecure: boolean): Buffer {
   return Buffer.concat([head, ...chunk, Buffer.from('0\r\n\r\n')]);
 }
 
-/** Makes the exchange. Rejects only with an AgentError. */
-export function exchangeHttp(exchange: ExchangeRequest): Promise<Exchange> {
-  const { url, clock, address, proxy, trail } = exchange;
-  const isSecure = url.protocol === 'https:';
-  const isHttp2 = isSecure && exchange.isHttp2;
-  const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
-  const subject = proxy === null ? `${url.host} (${address.address})` : `${url.host} (by proxy)`;
-  const times: ExchangeTimes = {
-    connect: null,
-    secureConnect: null,
-    response: null,
-    end: null,
+/** An exchange under way. It settles once. */
+class RunningExchange {
+  readonly outcome = Promise.withResolvers<Exchange>();
+  readonly #request: ExchangeRequest;
+  readonly #isSecure: boolean;
+  readonly #isHttp2: boolean;
+  readonly #port: number;
+  readonly #subject: string;
+  readonly #times: ExchangeTimes = {
+    ...{ connect: null, secureConnect: null, response: null, end: null },
   };
-  const delay = new OwnDelay(clock, exchange.tcpTimes, exchange.readyAt);
-  return new Promise((resolve, reject) => {
-    let response: Omit<ExchangeResponse, keyof ReadBody> | null = null;
-    let reading: BodyReading | undefined;
-    let isSettled = false;
-    let isProxyReached = proxy === null;
-    let refusedIssuer: string | null = null;
-    let answer: Answer | undefined;
-    let socket: Socket | undefined;
-    let tunnel: Socket | undefined;
-    let certificate: CertificateFacts | null = null;
+  readonly #delay: OwnDelay;
+  readonly #cancelTimeout: () => void;
+  readonly #cancelConnect: () => void;
+  #response: Omit<ExchangeResponse, keyof ReadBody> | null = null;
+  #reading: BodyReading | undefined;
+  #isSettled = false;
+  #isProxyReached: boolean;
+  #refusedIssuer: string | null = null;
+  #answer: Answer | undefined;
+  #socket: Socket | undefined;
+  #tunnel: Socket | undefined;
+  #certificate: CertificateFacts | null = null;
 
-    const release = (): void => {
-      isSettled = true;
-      cancelTimeout();
-      cancelConnect();
-      exchange.signal.removeEventListener('abort', onAbort);
-      reading?.stop();
-      socket?.destroy();
-      tunnel?.destroy();
-    };
-    const settle = (failure: Failure | null): void => {
-      if (isSettled) return;
-      times.end ??= delay.now();
-      const body = reading?.taken() ?? emptyBody;
-      if (failure !== null) {
-        if (times.response !== null) trail.add('body', `${body.size} bytes of the body had come`);
-        trail.failed(failure, tunnel ?? socket);
-      }
-      release();
-      resolve({
-        times,
-        heldMs: delay.ms,
-        unexplainedMs: delay.unexplainedMs,
-        response: response === null ? null : { ...response, ...body },
-        location: answer?.location,
-        cookies: answer?.cookies ?? [],
-        failure,
-      });
-    };
-    const rejectWith = (fault: unknown): void => {
-      if (isSettled) return;
-      release();
-      reject(fault instanceof Error ? fault : new Error(String(fault)));
-    };
-    const fail = (error: unknown): void => {
-      if (isSettled) return;
-      const phase = phaseOf(times, isSecure);
-      const complaint = complaintOf(error);
-      if (complaint !== null) trail.add('tls', complaint);
-      try {
-        if (error instanceof AgentError) throw error;
-        if (proxy !== null && !isProxyReached) {
-          throw proxyProblem(proxy, `cannot be reached (${codeOf(error)})`, error);
-        }
-        // A body that ended early may not be decodable either.
-        const cause = answer?.problem ?? error;
-        const observed = observeError(phase, cause, subject, { hasLeft: trail.flow !== null });
-        settle(withMissingIssuer(observed, refusedIssuer));
-      } catch (fault) {
-        rejectWith(fault);
-      }
-    };
-    const onAbort = (): void => {
-      settle(failureOf(phaseOf(times, isSecure), 'CANCELLED', subject, 'the run was cancelled'));
-    };
-    const ownMs = (): number => {
-      const isInHandshake = isSecure && times.connect !== null && times.secureConnect === null;
-      // What has come whole may still be decoded.
-      return delay.takenMs(exchange.waitedMs(), isInHandshake || times.end !== null);
-    };
-    const cancelTimeout = afterTargetTime(clock, exchange.timeoutMs, ownMs, () => {
-      if (proxy !== null && !isProxyReached) {
-        rejectWith(proxyProblem(proxy, `cannot be reached within ${exchange.limitMs} ms`));
+  constructor(request: ExchangeRequest) {
+    const { url, clock, address, proxy } = request;
+    this.#request = request;
+    this.#isSecure = url.protocol === 'https:';
+    this.#isHttp2 = this.#isSecure && request.isHttp2;
+    this.#port = url.port === '' ? (this.#isSecure ? 443 : 80) : Number(url.port);
+    this.#subject = `${url.host} (${proxy === null ? address.address : 'by proxy'})`;
+    this.#isProxyReached = proxy === null;
+    this.#delay = new OwnDelay(clock, request.tcpTimes, request.readyAt);
+    this.#cancelTimeout = afterTargetTime(clock, request.timeoutMs, this.#ownMs, () => {
+      if (proxy !== null && !this.#isProxyReached) {
+        this.#reject(proxyProblem(proxy, `cannot be reached within ${request.limitMs} ms`));
       } else {
-        settle(timedOut(phaseOf(times, isSecure), subject, exchange.limitMs));
+        this.#settle(timedOut(this.#phase, this.#subject, request.limitMs));
       }
     });
-    const cancelConnect = afterConnectTime(clock, exchange, ownMs, (limitMs) => {
-      if (times.connect === null) settle(timedOut('connect', subject, limitMs));
+    this.#cancelConnect = afterConnectTime(clock, request, this.#ownMs, (limitMs) => {
+      if (this.#times.connect === null) this.#settle(timedOut('connect', this.#subject, limitMs));
     });
-    exchange.signal.addEventListener('abort', onAbort, { once: true });
+    request.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
 
-    const dataAt = (): number => (socket === undefined ? delay.now() : delay.dataAt(socket));
-    const onHead = (message: Answer): void => {
-      if (isSettled) return;
-      answer = message;
-      times.response = dataAt();
-      const { status, statusText, headers, httpVersion } = message;
-      trail.add('headers', `response with status ${status}`);
-      const refusal = proxy === null || isSecure ? null : refusalOfProxy(status, headers);
-      if (proxy !== null && refusal !== null) {
-        rejectWith(proxyProblem(proxy, refusal));
-        return;
-      }
-      response = { status, statusText, headers, httpVersion, certificate };
-      if (exchange.isEnoughHead?.(status, message.location) === true) {
-        settle(null);
-        return;
-      }
-      reading = readBody(message, exchange, {
-        onArrived: () => {
-          times.end = message.isFramed ? dataAt() : delay.now();
-        },
-        onDone: () => {
-          if (reading?.isCut() === true) exchange.onDeviation('its compressed data ends early');
-          if (message.problem === null) settle(null);
-          else fail(message.problem);
-        },
-        onError: fail,
-      });
-    };
+  get #phase(): string {
+    return phaseOf(this.#times, this.#isSecure);
+  }
 
-    const listener = { onHead, onError: fail, onDeviation: exchange.onDeviation };
-    const sendByHttp2 = (opened: TLSSocket): void => {
-      if (opened.alpnProtocol !== 'h2') {
-        const detail = 'the server does not offer HTTP/2 (ALPN "h2")';
-        settle(failureOf('tls', 'NO_HTTP2', subject, detail));
-        return;
-      }
-      try {
-        askHttp2(opened, exchange, listener);
-        trail.add('headers', `${exchange.method} request sent by HTTP/2`);
-      } catch (error) {
-        fail(error);
-      }
-    };
-    const send = (opened: Socket): void => {
-      socket = opened;
-      const request = encodeRequest(exchange, isSecure);
-      opened.on('error', (error) => {
-        if (answer?.isWhole !== true) fail(error);
-      });
-      if (isHttp2) {
-        opened.once('secureConnect', () => {
-          sendByHttp2(opened as TLSSocket);
-        });
-        return;
-      }
-      readAnswer(opened, exchange.method === 'HEAD', listener);
-      opened.write(request, (error) => {
-        if (error == null) trail.add('headers', `${exchange.method} request sent`);
-      });
-    };
-    const secured = (below: ConnectionOptions): Socket => {
-      const host = tlsName(url.hostname);
-      const name = tlsName(exchange.serverName ?? host);
-      const isName = /[a-z]/i.test(name) && !name.includes(':');
-      const options = {
-        ...below,
-        secureContext: exchange.secureContext,
-        ALPNProtocols: [isHttp2 ? 'h2' : 'http/1.1'],
-        // Without a server name the certificate is verified against `host`, the address.
-        ...(isName
-          ? { servername: name }
-          : { host: below.host?.includes('%') ? below.host : host }),
-      };
-      const needsNode = exchange.skipSsl || exchange.onSecure !== undefined;
-      const opened = needsNode
-        ? connectTls({ ...options, rejectUnauthorized: !exchange.skipSsl })
-        : connectVerified(options);
-      if (!exchange.skipSsl) {
-        onRefusedChain(opened, (issuer) => {
-          refusedIssuer = issuer;
-          trail.add('tls', `certificate by ${issuer} is not accepted`);
-        });
-      }
-      opened.once('secureConnect', () => {
-        times.secureConnect = delay.securedAt(opened);
-        exchange.onSecure?.(opened);
-        certificate = certificateFacts(opened, clock.now());
-        trail.add('tls', describeHandshake(opened, certificate));
-      });
-      return opened;
-    };
-    const onConnect = (): void => {
-      times.connect = delay.now();
-    };
-    const openDirect = (): void => {
-      const target = { host: address.address, port, autoSelectFamily: false };
-      const opened = isSecure ? secured(target) : connectTcp(target);
-      trail.watch(opened, { ...address, port, isProxy: false });
-      // Node sends the hello of TLS when it hears of the connection.
-      opened.prependOnceListener('connect', () => {
-        times.connect = delay.connectedAt(opened);
-      });
-      send(opened);
-    };
-    const openByProxy = (via: HttpProxy): void => {
-      const opened = connectToProxy(via, address, () => {
-        isProxyReached = true;
-        if (!isSecure) onConnect();
-      });
-      trail.watch(opened, { ...address, port: via.port, isProxy: true });
-      if (!isSecure) {
-        send(opened);
-        return;
-      }
-      tunnel = opened;
-      trail.add('proxy', `asking for a tunnel to ${url.hostname}:${port}`);
-      openTunnel(via, opened, `${url.hostname}:${port}`, {
-        onFailure: settle,
-        onError: fail,
-        onOpen: () => {
-          if (isSettled) return;
-          trail.add('proxy', 'tunnel is open');
-          onConnect();
-          try {
-            send(secured({ socket: opened }));
-          } catch (error) {
-            fail(error);
-          }
-        },
-      });
-    };
-
-    if (exchange.signal.aborted) {
-      onAbort();
+  start(): void {
+    const { signal, proxy } = this.#request;
+    if (signal.aborted) {
+      this.#onAbort();
       return;
     }
     try {
-      if (proxy === null) openDirect();
-      else openByProxy(proxy);
+      if (proxy === null) this.#openDirect();
+      else this.#openByProxy(proxy);
     } catch (error) {
-      fail(error);
+      this.#fail(error);
     }
-  });
+  }
+
+  #release(): void {
+    this.#isSettled = true;
+    this.#cancelTimeout();
+    this.#cancelConnect();
+    this.#request.signal.removeEventListener('abort', this.#onAbort);
+    this.#reading?.stop();
+    this.#socket?.destroy();
+    this.#tunnel?.destroy();
+  }
+
+  readonly #settle = (failure: Failure | null): void => {
+    if (this.#isSettled) return;
+    const { trail } = this.#request;
+    this.#times.end ??= this.#delay.now();
+    const body = this.#reading?.taken() ?? emptyBody;
+    if (failure !== null) {
+      if (this.#times.response !== null)
+        trail.add('body', `${body.size} bytes of the body had come`);
+      trail.failed(failure, this.#tunnel ?? this.#socket);
+    }
+    this.#release();
+    this.outcome.resolve({
+      times: this.#times,
+      heldMs: this.#delay.ms,
+      unexplainedMs: this.#delay.unexplainedMs,
+      response: this.#response === null ? null : { ...this.#response, ...body },
+      location: this.#answer?.location,
+      cookies: this.#answer?.cookies ?? [],
+      failure,
+    });
+  };
+
+  #reject(fault: unknown): void {
+    if (this.#isSettled) return;
+    this.#release();
+    this.outcome.reject(fault instanceof Error ? fault : new Error(String(fault)));
+  }
+
+  readonly #fail = (error: unknown): void => {
+    if (this.#isSettled) return;
+    const { proxy, trail } = this.#request;
+    const phase = this.#phase;
+    const complaint = complaintOf(error);
+    if (complaint !== null) trail.add('tls', complaint);
+    try {
+      if (error instanceof AgentError) throw error;
+      if (proxy !== null && !this.#isProxyReached) {
+        throw proxyProblem(proxy, `cannot be reached (${codeOf(error)})`, error);
+      }
+      // A body that ended early may not be decodable either.
+      const cause = this.#answer?.problem ?? error;
+      const observed = observeError(phase, cause, this.#subject, { hasLeft: trail.flow !== null });
+      this.#settle(withMissingIssuer(observed, this.#refusedIssuer));
+    } catch (fault) {
+      this.#reject(fault);
+    }
+  };
+
+  readonly #onAbort = (): void => {
+    this.#settle(failureOf(this.#phase, 'CANCELLED', this.#subject, 'the run was cancelled'));
+  };
+
+  readonly #ownMs = (): number => {
+    const { connect, secureConnect, end } = this.#times;
+    const isInHandshake = this.#isSecure && connect !== null && secureConnect === null;
+    // What has come whole may still be decoded.
+    return this.#delay.takenMs(this.#request.waitedMs(), isInHandshake || end !== null);
+  };
+
+  #dataAt(): number {
+    return this.#socket === undefined ? this.#delay.now() : this.#delay.dataAt(this.#socket);
+  }
+
+  readonly #onHead = (message: Answer): void => {
+    if (this.#isSettled) return;
+    const { proxy, trail, isEnoughHead } = this.#request;
+    this.#answer = message;
+    this.#times.response = this.#dataAt();
+    const { status, statusText, headers, httpVersion } = message;
+    trail.add('headers', `response with status ${status}`);
+    const refusal = proxy === null || this.#isSecure ? null : refusalOfProxy(status, headers);
+    if (proxy !== null && refusal !== null) {
+      this.#reject(proxyProblem(proxy, refusal));
+      return;
+    }
+    this.#response = { status, statusText, headers, httpVersion, certificate: this.#certificate };
+    if (isEnoughHead?.(status, message.location) === true) {
+      this.#settle(null);
+      return;
+    }
+    this.#reading = readBody(message, this.#request, {
+      onArrived: () => {
+        this.#times.end = message.isFramed ? this.#dataAt() : this.#delay.now();
+      },
+      onDone: () => {
+        if (this.#reading?.isCut() === true)
+          this.#request.onDeviation('its compressed data ends early');
+        if (message.problem === null) this.#settle(null);
+        else this.#fail(message.problem);
+      },
+      onError: this.#fail,
+    });
+  };
+
+  get #listener() {
+    const { onDeviation } = this.#request;
+    return { onHead: this.#onHead, onError: this.#fail, onDeviation };
+  }
+
+  #sendByHttp2(opened: TLSSocket): void {
+    const { method, trail } = this.#request;
+    if (opened.alpnProtocol !== 'h2') {
+      const detail = 'the server does not offer HTTP/2 (ALPN "h2")';
+      this.#settle(failureOf('tls', 'NO_HTTP2', this.#subject, detail));
+      return;
+    }
+    try {
+      askHttp2(opened, this.#request, this.#listener);
+      trail.add('headers', `${method} request sent by HTTP/2`);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #send(opened: Socket): void {
+    const { method, trail } = this.#request;
+    this.#socket = opened;
+    const bytes = encodeRequest(this.#request, this.#isSecure);
+    opened.on('error', (error) => {
+      if (this.#answer?.isWhole !== true) this.#fail(error);
+    });
+    if (this.#isHttp2) {
+      opened.once('secureConnect', () => {
+        this.#sendByHttp2(opened as TLSSocket);
+      });
+      return;
+    }
+    readAnswer(opened, method === 'HEAD', this.#listener);
+    opened.write(bytes, (error) => {
+      if (error == null) trail.add('headers', `${method} request sent`);
+    });
+  }
+
+  #secured(below: ConnectionOptions): Socket {
+    const { url, serverName, secureContext, skipSsl, onSecure, trail, clock } = this.#request;
+    const host = tlsName(url.hostname);
+    const name = tlsName(serverName ?? host);
+    const isName = /[a-z]/i.test(name) && !name.includes(':');
+    const options = {
+      ...below,
+      secureContext,
+      ALPNProtocols: [this.#isHttp2 ? 'h2' : 'http/1.1'],
+      // Without a server name the certificate is verified against `host`, the address.
+      ...(isName ? { servername: name } : { host: below.host?.includes('%') ? below.host : host }),
+    };
+    const needsNode = skipSsl || onSecure !== undefined;
+    const opened = needsNode
+      ? connectTls({ ...options, rejectUnauthorized: !skipSsl })
+      : connectVerified(options);
+    if (!skipSsl) {
+      onRefusedChain(opened, (issuer) => {
+        this.#refusedIssuer = issuer;
+        trail.add('tls', `certificate by ${issuer} is not accepted`);
+      });
+    }
+    opened.once('secureConnect', () => {
+      this.#times.secureConnect = this.#delay.securedAt(opened);
+      onSecure?.(opened);
+      this.#certificate = certificateFacts(opened, clock.now());
+      trail.add('tls', describeHandshake(opened, this.#certificate));
+    });
+    return opened;
+  }
+
+  #openDirect(): void {
+    const { address, trail } = this.#request;
+    const port = this.#port;
+    const target = { host: address.address, port, autoSelectFamily: false };
+    const opened = this.#isSecure ? this.#secured(target) : connectTcp(target);
+    trail.watch(opened, { ...address, port, isProxy: false });
+    // Node sends the hello of TLS when it hears of the connection.
+    opened.prependOnceListener('connect', () => {
+      this.#times.connect = this.#delay.connectedAt(opened);
+    });
+    this.#send(opened);
+  }
+
+  #openByProxy(via: HttpProxy): void {
+    const { url, address, trail } = this.#request;
+    const opened = connectToProxy(via, address, () => {
+      this.#isProxyReached = true;
+      if (!this.#isSecure) this.#times.connect = this.#delay.now();
+    });
+    trail.watch(opened, { ...address, port: via.port, isProxy: true });
+    if (!this.#isSecure) {
+      this.#send(opened);
+      return;
+    }
+    this.#tunnel = opened;
+    const target = `${url.hostname}:${this.#port}`;
+    trail.add('proxy', `asking for a tunnel to ${target}`);
+    openTunnel(via, opened, target, {
+      onFailure: this.#settle,
+      onError: this.#fail,
+      onOpen: () => {
+        if (this.#isSettled) return;
+        trail.add('proxy', 'tunnel is open');
+        this.#times.connect = this.#delay.now();
+        try {
+          this.#send(this.#secured({ socket: opened }));
+        } catch (error) {
+          this.#fail(error);
+        }
+      },
+    });
+  }
+}
+
+/** Makes the exchange. Rejects only with an AgentError. */
+export function exchangeHttp(request: ExchangeRequest): Promise<Exchange> {
+  const running = new RunningExchange(request);
+  running.start();
+  return running.outcome.promise;
 }

@@ -111,63 +111,91 @@ export function takeFields(
     .replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Starts to read; `isHead` is for the answer to HEAD. The caller closes the connection. */
-export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerListener): void {
-  const answer = new Answer(socket);
-  let read: (() => boolean) | null = readHeadLine;
-  let chunk: Buffer = Buffer.alloc(0);
-  let at = 0;
-  let parts: Buffer[] = [];
-  let partBytes = 0;
-  let headBytes = 0;
-  let lines: string[] = [];
-  let interim = 0;
-  let left = 0;
-  let bodyBytes = 0;
-  let length: number | null = null;
-  let isChunked = false;
-  const said = new Set<string>();
+/** Reads one answer; the caller closes the connection. */
+class AnswerReader {
+  readonly #socket: Socket;
+  readonly #isHead: boolean;
+  readonly #listener: AnswerListener;
+  readonly #answer: Answer;
+  #read: (() => boolean) | null = this.#readHeadLine;
+  #chunk: Buffer = Buffer.alloc(0);
+  #at = 0;
+  #parts: Buffer[] = [];
+  #partBytes = 0;
+  #headBytes = 0;
+  #lines: string[] = [];
+  #interim = 0;
+  #left = 0;
+  #bodyBytes = 0;
+  #length: number | null = null;
+  #isChunked = false;
+  readonly #said = new Set<string>();
 
-  const deviation = (text: string): void => {
-    if (said.size >= maxDeviations || said.has(text)) return;
-    said.add(text);
-    listener.onDeviation(text);
-  };
-  const finish = (problem: AnswerError | null): false => {
-    read = null;
-    if (answer.status === 0 && problem !== null) listener.onError(problem);
+  constructor(socket: Socket, isHead: boolean, listener: AnswerListener) {
+    this.#socket = socket;
+    this.#isHead = isHead;
+    this.#listener = listener;
+    this.#answer = new Answer(socket);
+    socket.on('data', (data: Buffer) => {
+      if (this.#read === null) return;
+      this.#chunk = data;
+      this.#at = 0;
+      while (this.#read !== null && this.#at < this.#chunk.length && this.#read());
+    });
+    const onEnd = (): void => {
+      this.#onEnd();
+    };
+    socket.once('end', onEnd).once('close', onEnd);
+  }
+
+  #deviation(text: string): void {
+    if (this.#said.size >= maxDeviations || this.#said.has(text)) return;
+    this.#said.add(text);
+    this.#listener.onDeviation(text);
+  }
+
+  #finish(problem: AnswerError | null): false {
+    this.#read = null;
+    if (this.#answer.status === 0 && problem !== null) this.#listener.onError(problem);
     else {
-      answer.problem = problem;
-      answer.isWhole = problem === null;
-      answer.push(null);
+      this.#answer.problem = problem;
+      this.#answer.isWhole = problem === null;
+      this.#answer.push(null);
     }
     return false;
-  };
-  const broken = (code: string, message: string): false => finish(new AnswerError(code, message));
+  }
+
+  #broken(code: string, message: string): false {
+    return this.#finish(new AnswerError(code, message));
+  }
 
   /** The next line without its end; null where it is not there yet. */
-  function takeLine(): string | null {
-    const end = chunk.indexOf(0x0a, at);
-    const piece = chunk.subarray(at, end < 0 ? chunk.length : end + 1);
-    at += piece.length;
-    headBytes += piece.length;
-    parts.push(piece);
-    partBytes += piece.length;
-    if (headBytes > maxHeadBytes) {
-      broken('HPE_HEADER_OVERFLOW', 'the headers are too large');
+  #takeLine(): string | null {
+    const end = this.#chunk.indexOf(0x0a, this.#at);
+    const piece = this.#chunk.subarray(this.#at, end < 0 ? this.#chunk.length : end + 1);
+    this.#at += piece.length;
+    this.#headBytes += piece.length;
+    this.#parts.push(piece);
+    this.#partBytes += piece.length;
+    if (this.#headBytes > maxHeadBytes) {
+      this.#broken('HPE_HEADER_OVERFLOW', 'the headers are too large');
       return null;
     }
     if (end < 0) return null;
-    const line = Buffer.concat(parts, partBytes).toString('latin1', 0, partBytes - 1);
-    parts = [];
-    partBytes = 0;
+    const line = Buffer.concat(this.#parts, this.#partBytes).toString(
+      'latin1',
+      0,
+      this.#partBytes - 1,
+    );
+    this.#parts = [];
+    this.#partBytes = 0;
     if (line.endsWith('\r')) return line.slice(0, -1);
-    deviation('lines end with a bare line feed');
+    this.#deviation('lines end with a bare line feed');
     return line;
   }
 
   /** No HTTP/1, as far as it has come. */
-  function unlikeHttp(begin: string): AnswerError {
+  #unlikeHttp(begin: string): AnswerError {
     // The frame SETTINGS of stream 0 begins each connection of HTTP/2.
     const isHttp2 = /^\0..\x04.\0{4}/s.test(begin);
     if (isHttp2) {
@@ -180,208 +208,215 @@ export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerList
     return new AnswerError('HPE_INVALID_CONSTANT', `the answer is not HTTP${spoken}`);
   }
 
-  function isUnlikeHttp(): boolean {
-    if (lines.length > 0 || partBytes > telltaleBytes) return false;
-    const begin = Buffer.concat([...parts, chunk.subarray(at, at + 64)]).toString('latin1', 0, 64);
+  #isUnlikeHttp(): boolean {
+    if (this.#lines.length > 0 || this.#partBytes > telltaleBytes) return false;
+    const begin = Buffer.concat([
+      ...this.#parts,
+      this.#chunk.subarray(this.#at, this.#at + 64),
+    ]).toString('latin1', 0, 64);
     const start = begin.replace(/^[\r\n]+/, '').toUpperCase();
     for (let before = 0; before <= maxBefore; before += 1) {
       if (start.slice(0, before).includes('\n')) break;
       if ('HTTP/'.startsWith(start.slice(before, before + 5))) return false;
     }
     if (begin.startsWith('\0') && begin.length < telltaleBytes) return false;
-    finish(unlikeHttp(begin));
+    this.#finish(this.#unlikeHttp(begin));
     return true;
   }
 
-  function readHeadLine(): boolean {
-    if (isUnlikeHttp()) return false;
-    const line = takeLine();
+  #readHeadLine(): boolean {
+    if (this.#isUnlikeHttp()) return false;
+    const line = this.#takeLine();
     if (line === null) return false;
-    if (line !== '') lines.push(line);
-    else if (lines.length > 0) return headIsWhole();
+    if (line !== '') this.#lines.push(line);
+    else if (this.#lines.length > 0) return this.#headIsWhole();
     return true;
   }
 
-  function headIsWhole(): boolean {
-    let head = lines;
-    lines = [];
+  #headIsWhole(): boolean {
+    let head = this.#lines;
+    this.#lines = [];
     if (head.some((line) => line.includes('\r'))) {
-      deviation('lines end with a bare carriage return');
+      this.#deviation('lines end with a bare carriage return');
       head = head.flatMap((line) => line.split('\r')).filter((line) => line !== '');
     }
     const [first = '', ...rest] = head;
     const match = /^(.{0,4}?)HTTP\/(\d+)(?:\.(\d+))?[ \t]+(\d{3})(?!\d)[ \t]*(.*)$/is.exec(first);
     if (match === null) {
       return /^.{0,4}?HTTP\//is.test(first)
-        ? broken('HPE_INVALID_STATUS', 'the answer has no status code of three digits')
-        : finish(unlikeHttp(first));
+        ? this.#broken('HPE_INVALID_STATUS', 'the answer has no status code of three digits')
+        : this.#finish(this.#unlikeHttp(first));
     }
     const zero = head.findIndex((line) => line.includes('\0'));
     if (zero >= 0) {
       const place = zero === 0 ? 'the status line' : `line ${zero} of the headers`;
-      return broken('HPE_INVALID_HEADER_TOKEN', `${place} has a zero byte`);
+      return this.#broken('HPE_INVALID_HEADER_TOKEN', `${place} has a zero byte`);
     }
     for (const name of ['Location', 'Content-Disposition']) {
       const values = new Set(rest.flatMap((line) => valueIn(line, name) ?? []));
       if (values.size > 1) {
         const given = [...values].map((value) => `"${value}"`).join(' and ');
-        return broken('AMBIGUOUS_HEADER', `the header \`${name}\` is ${given}`);
+        return this.#broken('AMBIGUOUS_HEADER', `the header \`${name}\` is ${given}`);
       }
     }
     const [, before = '', major = '', minor = '0', status = '', reason = ''] = match;
-    if (before !== '') deviation(`${before.length} bytes stand before the answer`);
+    if (before !== '') this.#deviation(`${before.length} bytes stand before the answer`);
     const code = Number(status);
     if (code === 101) {
-      return broken(
+      return this.#broken(
         'UNASKED_UPGRADE',
         'the server switched protocols (101), which nobody asked for',
       );
     }
     if (code >= 100 && code < 200) {
-      headBytes = 0;
-      interim += 1;
+      this.#headBytes = 0;
+      this.#interim += 1;
       return (
-        interim <= maxInterim || broken('TOO_MANY_INTERIM', 'more interim responses (1xx) came')
+        this.#interim <= maxInterim ||
+        this.#broken('TOO_MANY_INTERIM', 'more interim responses (1xx) came')
       );
     }
-    if (!readHeaders(rest)) return false;
-    answer.status = code;
-    answer.statusText = decoded(reason);
-    answer.httpVersion = `${major}.${minor}`;
-    const isEmpty = isHead || code === 204 || code === 205 || code === 304;
-    if (isChunked && length !== null) {
-      deviation('`Content-Length` beside `Transfer-Encoding: chunked`, which counts');
+    if (!this.#readHeaders(rest)) return false;
+    this.#answer.status = code;
+    this.#answer.statusText = decoded(reason);
+    this.#answer.httpVersion = `${major}.${minor}`;
+    const isEmpty = this.#isHead || code === 204 || code === 205 || code === 304;
+    if (this.#isChunked && this.#length !== null) {
+      this.#deviation('`Content-Length` beside `Transfer-Encoding: chunked`, which counts');
     }
-    answer.isFramed = isEmpty || isChunked || length !== null;
-    headBytes = 0;
-    if (isEmpty) left = 0;
-    else if (isChunked) read = readChunkSize;
-    else left = length ?? Infinity;
-    if (isEmpty || !isChunked) read = readPlain;
-    listener.onHead(answer);
-    if (read === readPlain && left === 0) finish(null);
+    this.#answer.isFramed = isEmpty || this.#isChunked || this.#length !== null;
+    this.#headBytes = 0;
+    if (isEmpty) this.#left = 0;
+    else if (this.#isChunked) this.#read = this.#readChunkSize;
+    else this.#left = this.#length ?? Infinity;
+    if (isEmpty || !this.#isChunked) this.#read = this.#readPlain;
+    this.#listener.onHead(this.#answer);
+    if (this.#read === this.#readPlain && this.#left === 0) this.#finish(null);
     return true;
   }
 
   /** False where they cannot be read, which ends the answer. */
-  function readHeaders(rest: string[]): boolean {
+  #readHeaders(rest: string[]): boolean {
     const fields: [name: string, value: string][] = [];
     for (const [index, line] of rest.entries()) {
       const last = fields.at(-1);
       if (/^[ \t]/.test(line) && last !== undefined) {
-        deviation(`header ${fields.length}, \`${last[0]}\`, is folded`);
+        this.#deviation(`header ${fields.length}, \`${last[0]}\`, is folded`);
         last[1] += ` ${trimmed(line)}`;
         continue;
       }
       const colon = line.indexOf(':');
       if (colon <= 0) {
-        deviation(`line ${index + 1} of the headers has no name and is left out`);
+        this.#deviation(`line ${index + 1} of the headers has no name and is left out`);
         continue;
       }
       const given = line.slice(0, colon);
       const raw = trimmed(given);
       const name = decoded(raw);
       const place = `header ${fields.length + 1}, \`${name}\`,`;
-      if (raw !== given) deviation(`${place} has a space before the colon`);
+      if (raw !== given) this.#deviation(`${place} has a space before the colon`);
       const strange = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/.exec(raw)?.[0];
       if (strange !== undefined) {
-        deviation(`${place} has the byte ${hex(strange.charCodeAt(0))} in its name`);
+        this.#deviation(`${place} has the byte ${hex(strange.charCodeAt(0))} in its name`);
       }
       fields.push([name, line.slice(colon + 1)]);
 
       const control = /[\0-\x08\x0a-\x1f\x7f]/.exec(line)?.[0];
       if (control !== undefined) {
-        deviation(`${place} has the control byte ${hex(control.charCodeAt(0))}`);
+        this.#deviation(`${place} has the control byte ${hex(control.charCodeAt(0))}`);
       }
     }
     for (const field of fields) field[1] = trimmed(field[1]);
-    takeFields(answer, fields, deviation);
-    const { headers } = answer;
+    takeFields(this.#answer, fields, (text) => {
+      this.#deviation(text);
+    });
+    const { headers } = this.#answer;
     const lengths = fields
       .filter(([name]) => /^content-length$/i.test(name))
       .flatMap(([, value]) => value.split(',').map((one) => one.trim()));
-    isChunked = /(^|,)[ \t]*chunked[ \t]*(,|$)/i.test(headers['transfer-encoding'] ?? '');
-    if (new Set(lengths).size > 1 && !isChunked) {
+    this.#isChunked = /(^|,)[ \t]*chunked[ \t]*(,|$)/i.test(headers['transfer-encoding'] ?? '');
+    if (new Set(lengths).size > 1 && !this.#isChunked) {
       const given = lengths.join(' and ');
-      return broken('HPE_UNEXPECTED_CONTENT_LENGTH', `the \`Content-Length\` is ${given}`);
+      return this.#broken('HPE_UNEXPECTED_CONTENT_LENGTH', `the \`Content-Length\` is ${given}`);
     }
-    if (lengths.length > 1) deviation('`Content-Length` is there more than once');
+    if (lengths.length > 1) this.#deviation('`Content-Length` is there more than once');
     const [given] = lengths;
     if (given === undefined) return true;
-    if (/^\d{1,15}$/.test(given)) length = Number(given);
-    else deviation(`\`Content-Length\` is no number; the body ends with the connection`);
+    if (/^\d{1,15}$/.test(given)) this.#length = Number(given);
+    else this.#deviation(`\`Content-Length\` is no number; the body ends with the connection`);
     return true;
   }
 
-  function take(limit: number): void {
-    const piece = chunk.subarray(at, at + Math.min(limit, chunk.length - at));
-    at += piece.length;
-    left -= piece.length;
-    bodyBytes += piece.length;
-    if (piece.length > 0 && !answer.push(piece)) socket.pause();
+  #take(limit: number): void {
+    const piece = this.#chunk.subarray(
+      this.#at,
+      this.#at + Math.min(limit, this.#chunk.length - this.#at),
+    );
+    this.#at += piece.length;
+    this.#left -= piece.length;
+    this.#bodyBytes += piece.length;
+    if (piece.length > 0 && !this.#answer.push(piece)) this.#socket.pause();
   }
 
-  function readPlain(): boolean {
-    take(left);
-    return left === 0 ? finish(null) : true;
+  #readPlain(): boolean {
+    this.#take(this.#left);
+    return this.#left === 0 ? this.#finish(null) : true;
   }
 
-  function readChunkSize(): boolean {
-    const line = takeLine();
+  #readChunkSize(): boolean {
+    const line = this.#takeLine();
     if (line === null) return false;
-    headBytes = 0;
+    this.#headBytes = 0;
     const [size = ''] = line.split(';');
     if (!/^0*[0-9a-f]{1,12} *$/i.test(size)) {
-      return broken('HPE_INVALID_CHUNK_SIZE', `a chunk has no valid size`);
+      return this.#broken('HPE_INVALID_CHUNK_SIZE', `a chunk has no valid size`);
     }
-    if (size !== size.trim()) deviation('a chunk has a space behind its size');
-    left = Number.parseInt(size.trim(), 16);
-    read = left === 0 ? readTrailer : readChunk;
+    if (size !== size.trim()) this.#deviation('a chunk has a space behind its size');
+    this.#left = Number.parseInt(size.trim(), 16);
+    this.#read = this.#left === 0 ? this.#readTrailer : this.#readChunk;
     return true;
   }
 
-  function readChunk(): boolean {
-    take(left);
-    if (left === 0) read = readChunkEnd;
+  #readChunk(): boolean {
+    this.#take(this.#left);
+    if (this.#left === 0) this.#read = this.#readChunkEnd;
     return true;
   }
 
-  function readChunkEnd(): boolean {
-    const line = takeLine();
+  #readChunkEnd(): boolean {
+    const line = this.#takeLine();
     if (line === null) return false;
-    headBytes = 0;
-    read = readChunkSize;
-    return line === '' || broken('HPE_STRICT', 'a chunk is longer than its size');
+    this.#headBytes = 0;
+    this.#read = this.#readChunkSize;
+    return line === '' || this.#broken('HPE_STRICT', 'a chunk is longer than its size');
   }
 
-  function readTrailer(): boolean {
-    const line = takeLine();
+  #readTrailer(): boolean {
+    const line = this.#takeLine();
     if (line === null) return false;
-    return line === '' ? finish(null) : true;
+    return line === '' ? this.#finish(null) : true;
   }
 
-  const onEnd = (): void => {
+  #onEnd(): void {
     // An error follows where the connection did not just end.
-    if (read === null || (socket.errored ?? null) !== null) return;
-    if (read === readPlain && left === Infinity) {
-      finish(null);
+    if (this.#read === null || (this.#socket.errored ?? null) !== null) return;
+    if (this.#read === this.#readPlain && this.#left === Infinity) {
+      this.#finish(null);
       return;
     }
-    const begin = Buffer.concat(parts).toString('latin1');
-    if (answer.status === 0 && lines.length === 0 && !/^(H|[\r\n]*$)/i.test(begin)) {
-      finish(unlikeHttp(begin));
-    } else if (answer.status === 0) broken('SOCKET_CLOSED', '');
+    const begin = Buffer.concat(this.#parts).toString('latin1');
+    if (this.#answer.status === 0 && this.#lines.length === 0 && !/^(H|[\r\n]*$)/i.test(begin)) {
+      this.#finish(this.#unlikeHttp(begin));
+    } else if (this.#answer.status === 0) this.#broken('SOCKET_CLOSED', '');
     else {
-      const whole = length === null || read !== readPlain ? '' : ` of ${length}`;
-      broken('BODY_INCOMPLETE', `the body ended after ${bodyBytes}${whole} bytes`);
+      const whole =
+        this.#length === null || this.#read !== this.#readPlain ? '' : ` of ${this.#length}`;
+      this.#broken('BODY_INCOMPLETE', `the body ended after ${this.#bodyBytes}${whole} bytes`);
     }
-  };
-  socket.on('data', (data: Buffer) => {
-    if (read === null) return;
-    chunk = data;
-    at = 0;
-    while (read !== null && at < chunk.length && read());
-  });
-  socket.once('end', onEnd);
-  socket.once('close', onEnd);
+  }
+}
+
+/** Starts to read; `isHead` is for the answer to HEAD. The caller closes the connection. */
+export function readAnswer(socket: Socket, isHead: boolean, listener: AnswerListener): void {
+  new AnswerReader(socket, isHead, listener);
 }

@@ -86,10 +86,11 @@ function linkToTestResult(publicUrl: string, row: TestResultRow): string {
     : linkToResult(publicUrl, row.trial_id, row.result_id);
 }
 
-export function testSessionHandlers(services: Services): Handlers<typeof testSessionRoutes> {
+type All = Handlers<typeof testSessionRoutes>;
+
+/** How sessions and results are found and shown. */
+function openReading(services: Services) {
   const { clock, db, publicUrl } = services;
-  const files = artifactHandlers(services);
-  const { getErrorGroup } = errorGroupHandlers(services);
 
   const get = async ({ accountId }: ApiPrincipal, id: string): Promise<TestSessionRow> => {
     const row = await findTestSession(db, accountId, id);
@@ -158,6 +159,13 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
     };
   };
 
+  return { get, getSettled, getResult, reportUrlOf, toWire };
+}
+type Reading = ReturnType<typeof openReading>;
+
+function startHandlers(services: Services): Pick<All, 'runTestSession' | 'triggerTestSession'> {
+  const { clock, db } = services;
+
   /** The location with this code, or 400. */
   const placeOf = async (
     accountId: string,
@@ -211,30 +219,6 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
       { once: true },
     );
     return started;
-  };
-
-  /** The files in the zip of a test runner. */
-  const reportedAssets = (
-    row: TestResultRow,
-    query: { type?: string; name?: string },
-  ): ReportedAsset[] => {
-    const report = reportOf(row);
-    const url = reportUrlOf(row);
-    if (report === null || url === null) return [];
-    const facts = {
-      ...{ url, contentType: 'application/zip', size: report.sizeBytes, state: 'STORED' as const },
-      ...{ reason: null, viewerUrl: null, source: { type: 'test-report', resultId: row.id } },
-    };
-    const all: ReportedAsset[] = [
-      { type: 'report', name: reportFile, ...facts },
-      ...report.entries.map((name) => ({
-        ...{ type: 'file' as const, name, ...facts, archive: { entryName: name } },
-      })),
-    ];
-    return all.filter(
-      ({ type, name }) =>
-        (query.type ?? type) === type && (query.name === undefined || name.includes(query.name)),
-    );
   };
 
   return {
@@ -308,7 +292,23 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
         sequenceIds: idsBy(results, byCheckId, (row) => row.run_id),
       };
     },
+  };
+}
 
+function sessionHandlers(
+  services: Services,
+  { get, getSettled, toWire }: Reading,
+): Pick<
+  All,
+  | 'awaitTestSessionScheduling'
+  | 'listTestSessions'
+  | 'getTestSession'
+  | 'awaitTestSession'
+  | 'cancelTestSession'
+  | 'getTestSessionLink'
+> {
+  const { db, publicUrl } = services;
+  return {
     // Everything is scheduled before the session has its id.
     awaitTestSessionScheduling: async ({ params }, { principal }) => {
       const session = await get(principal, params.schedulingId);
@@ -392,6 +392,52 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
       return undefined;
     },
 
+    getTestSessionLink: async ({ params }, { principal }) => {
+      const { id } = await get(principal, params.testSessionId);
+      return { link: linkToTestSession(publicUrl, id) };
+    },
+  };
+}
+
+function resultHandlers(
+  services: Services,
+  { getResult, reportUrlOf }: Reading,
+): Pick<
+  All,
+  | 'getTestSessionResult'
+  | 'listTestSessionResultAssets'
+  | 'getTestSessionErrorGroup'
+  | 'getTestSessionResultLinks'
+> {
+  const { publicUrl } = services;
+  const files = artifactHandlers(services);
+  const { getErrorGroup } = errorGroupHandlers(services);
+
+  /** The files in the zip of a test runner. */
+  const reportedAssets = (
+    row: TestResultRow,
+    query: { type?: string; name?: string },
+  ): ReportedAsset[] => {
+    const report = reportOf(row);
+    const url = reportUrlOf(row);
+    if (report === null || url === null) return [];
+    const facts = {
+      ...{ url, contentType: 'application/zip', size: report.sizeBytes, state: 'STORED' as const },
+      ...{ reason: null, viewerUrl: null, source: { type: 'test-report', resultId: row.id } },
+    };
+    const all: ReportedAsset[] = [
+      { type: 'report', name: reportFile, ...facts },
+      ...report.entries.map((name) => ({
+        ...{ type: 'file' as const, name, ...facts, archive: { entryName: name } },
+      })),
+    ];
+    return all.filter(
+      ({ type, name }) =>
+        (query.type ?? type) === type && (query.name === undefined || name.includes(query.name)),
+    );
+  };
+
+  return {
     getTestSessionResult: async ({ params }, { principal, headers }) => {
       const row = await getResult(principal, params);
       const { trial_id: trialId, result_id: resultId } = row;
@@ -423,11 +469,6 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
     getTestSessionErrorGroup: ({ params }, context) =>
       getErrorGroup({ params, query: undefined, body: undefined }, context),
 
-    getTestSessionLink: async ({ params }, { principal }) => {
-      const { id } = await get(principal, params.testSessionId);
-      return { link: linkToTestSession(publicUrl, id) };
-    },
-
     getTestSessionResultLinks: async ({ params }, context) => {
       const row = await getResult(context.principal, params);
       const { trial_id: checkId, result_id: checkResultId } = row;
@@ -447,6 +488,15 @@ export function testSessionHandlers(services: Services): Handlers<typeof testSes
         screenshotLinks: ofType('screenshot'),
       };
     },
+  };
+}
+
+export function testSessionHandlers(services: Services): All {
+  const reading = openReading(services);
+  return {
+    ...startHandlers(services),
+    ...sessionHandlers(services, reading),
+    ...resultHandlers(services, reading),
   };
 }
 
