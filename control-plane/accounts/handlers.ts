@@ -11,7 +11,7 @@ import { notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { entitlementsOf, planName } from './decide/entitlements.ts';
-import type { Handlers } from '../http/implement.ts';
+import type { Handlers } from '../http/handlers.ts';
 import { accountAlertSettingsOf, accountSettingsOf } from './store.ts';
 import type { Services } from '../core/services.ts';
 

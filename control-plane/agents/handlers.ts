@@ -1,6 +1,6 @@
 /** Handlers of the agent protocol. The work is done by the operations they call. */
 import type { agentRoutes } from '@monitor/shared/contract/agent-protocol.ts';
-import type { Handlers } from '../http/implement.ts';
+import type { Handlers } from '../http/handlers.ts';
 import { requireProtocol } from '../http/require-protocol.ts';
 import { boundedLabel } from '../observability/metrics.ts';
 import {

@@ -16,13 +16,8 @@ import { aggregate, analyticsWindow, seriesOf, type Series } from './decide/anal
 import { csvOf } from '../core/decide/csv.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { buckets } from './decide/roll-ups/spans.ts';
-import {
-  asCsv,
-  wantsCsv,
-  type BoundRoute,
-  type Handler,
-  type Handlers,
-} from '../http/implement.ts';
+import { asCsv, wantsCsv } from '../http/answer.ts';
+import type { BoundRoute, Handler, Handlers } from '../http/handlers.ts';
 import { listAnalysedChecks, type AnalysedCheck } from './analysed-checks.ts';
 import { readSamples } from './read-samples.ts';
 import { readTallies } from './read-tallies.ts';

@@ -2,7 +2,7 @@
 import { routeGroups } from '@monitor/shared/contract/index.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
 import type { Config } from '../core/config.ts';
-import { bind, type BoundRoute, type Handlers } from '../http/implement.ts';
+import { bind, type BoundRoute, type Handlers } from '../http/handlers.ts';
 import { auditHandlers } from '../audit/index.ts';
 import {
   accountHandlers,

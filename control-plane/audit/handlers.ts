@@ -6,7 +6,8 @@ import { csvOf } from '../core/decide/csv.ts';
 import type { Services } from '../core/services.ts';
 import { fromJson, toTimestamp } from '../db/columns.ts';
 import { invalidQuery } from '../errors/api-error.ts';
-import { asStream, type Handlers } from '../http/implement.ts';
+import { asStream } from '../http/answer.ts';
+import type { Handlers } from '../http/handlers.ts';
 import { type AuditRow, readAuditLog } from './read.ts';
 
 type Entry = z.input<typeof auditEntry>;

@@ -10,7 +10,7 @@ import type { Route } from '@monitor/shared/contract/route.ts';
 import { invalidField, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { CallContext } from '../http/call-context.ts';
-import type { BoundRoute, Handlers } from '../http/implement.ts';
+import type { BoundRoute, Handlers } from '../http/handlers.ts';
 import { bodyFields, refuseMisspelt, validate } from '../http/validate.ts';
 import { presentCheck, presentChecks } from './effective-check.ts';
 import { checkWarnings } from './check-warnings.ts';

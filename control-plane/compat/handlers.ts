@@ -4,7 +4,7 @@ import type { compatibilityRoutes } from '@monitor/shared/contract/compatibility
 import type { invitation, person } from '@monitor/shared/contract/person.ts';
 import { accountHandlers } from '../accounts/index.ts';
 import type { Services } from '../core/services.ts';
-import type { Handlers } from '../http/implement.ts';
+import type { Handlers } from '../http/handlers.ts';
 import {
   invitationHandlers,
   personHandlers,

@@ -6,7 +6,8 @@ import { toTimestamp } from '../db/columns.ts';
 import { notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { CallContext } from '../http/call-context.ts';
-import { asStream, type Handlers } from '../http/implement.ts';
+import { asStream } from '../http/answer.ts';
+import type { Handlers } from '../http/handlers.ts';
 
 type Stored = z.input<typeof clientStorageRoutes.peekCodeBundle.response>;
 

@@ -1,6 +1,6 @@
 /**
  * Every way into the control plane and out of it, with what bounds it. The limits are read from here, and what
- * has no row does not compile: `app/serve-all.ts` mounts the ways of HTTP by name, `http/implement.ts` asks by
+ * has no row does not compile: `app/serve-all.ts` mounts the ways of HTTP by name, `http/serve-route.ts` asks by
  * authentication. `test/control-plane/core/doors.test.ts` looks for sockets, signals, commands and connections
  * that are not named here.
  */

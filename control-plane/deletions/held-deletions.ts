@@ -13,7 +13,8 @@ import type { Database } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import { readingContext } from '../http/call-context.ts';
-import type { BoundRoute, Deletion, Handlers } from '../http/implement.ts';
+import type { BoundRoute, Handlers } from '../http/handlers.ts';
+import type { Deletion } from '../http/serve-route.ts';
 import type { HeldDeletionsTable } from './tables.ts';
 
 const heldMs = 60_000;

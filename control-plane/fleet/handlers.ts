@@ -1,6 +1,6 @@
 /** The agents of an account and the locations they serve. */
 import type { fleetRoutes } from '@monitor/shared/contract/fleet.ts';
-import type { Handlers } from '../http/implement.ts';
+import type { Handlers } from '../http/handlers.ts';
 import type { Services } from '../core/services.ts';
 import { listAgents, listInterruptions, listLocationStates } from './store.ts';
 

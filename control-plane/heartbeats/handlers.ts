@@ -13,7 +13,7 @@ import type { HeartbeatEventsTable } from './tables.ts';
 import { availabilityWithin } from './decide/heartbeat-times.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import type { CallContext } from '../http/call-context.ts';
-import type { Handlers } from '../http/implement.ts';
+import type { Handlers } from '../http/handlers.ts';
 import type { HeartbeatInput } from './decide/heartbeat.ts';
 import { findPinged, type PingOrigin, recordPing } from './heartbeats.ts';
 import { readMessage } from './read-message.ts';

@@ -6,7 +6,7 @@ import { notFound } from '../errors/api-error.ts';
 import { toFlag } from '../db/columns.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
-import type { Handlers } from '../http/implement.ts';
+import type { Handlers } from '../http/handlers.ts';
 import {
   addIncidentUpdate,
   changeIncidentUpdate,

@@ -16,7 +16,7 @@ import { inTransaction } from '../db/unit.ts';
 import { ApiError, invalidField, notFound } from '../errors/api-error.ts';
 import type { ApiPrincipal } from '../http/authenticate.ts';
 import type { CallContext } from '../http/call-context.ts';
-import type { Handlers } from '../http/implement.ts';
+import type { Handlers } from '../http/handlers.ts';
 import { changeRole, removeMember } from './change-members.ts';
 import { passwordProblem } from './decide/password.ts';
 import type { PeopleDeps } from './deps.ts';

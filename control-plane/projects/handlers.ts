@@ -7,7 +7,8 @@ import type {
 } from '@monitor/shared/contract/compatibility/projects.ts';
 import type { Services } from '../core/services.ts';
 import { ApiError } from '../errors/api-error.ts';
-import { asStream, type Handlers } from '../http/implement.ts';
+import { asStream } from '../http/answer.ts';
+import type { Handlers } from '../http/handlers.ts';
 import { notKept } from '../http/validate.ts';
 import { deployProject, destroyProject } from './deploy-project.ts';
 import type { Deployments } from './deployments.ts';

@@ -5,7 +5,7 @@ import type { Services } from '../core/services.ts';
 import { toTimestamp } from '../db/columns.ts';
 import { ownRows } from '../db/own-rows.ts';
 import { takenField } from '../errors/api-error.ts';
-import type { Handlers } from '../http/implement.ts';
+import type { Handlers } from '../http/handlers.ts';
 import {
   applyPlan,
   cancelPlan,

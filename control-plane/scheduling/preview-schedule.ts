@@ -12,7 +12,7 @@ import {
 import { locationsOf } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { toTimestamp } from '../db/columns.ts';
-import type { Handlers } from '../http/implement.ts';
+import type { Handlers } from '../http/handlers.ts';
 
 /** Any id: without one only the order of the locations is known. */
 const someId = '00000000-0000-4000-8000-000000000000';

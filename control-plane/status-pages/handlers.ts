@@ -2,7 +2,7 @@
 import type { StatusPageBody, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { notFound } from '../errors/api-error.ts';
 import { ownRows } from '../db/own-rows.ts';
-import type { Handlers } from '../http/implement.ts';
+import type { Handlers } from '../http/handlers.ts';
 import { entryHandlers, listAfter, resourceOf } from '../resources/index.ts';
 import { subscribeAll } from './subscribers/subscribe.ts';
 import { dropMessagesOfPage } from '../notifications/index.ts';

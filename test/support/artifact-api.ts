@@ -15,7 +15,8 @@ import { WriteWatch } from '../../control-plane/core/write-watch.ts';
 import type { ArtifactStore } from '../../control-plane/core/artifact-store.ts';
 import { openFolderStore } from '../../control-plane/results/artifacts/folder-store.ts';
 import { ArtifactLinks } from '../../control-plane/results/artifacts/links.ts';
-import { bind, implement } from '../../control-plane/http/implement.ts';
+import { bind } from '../../control-plane/http/handlers.ts';
+import { implement } from '../../control-plane/http/implement.ts';
 import { serveTraceViewer, traceViewerUrl } from '../../control-plane/app/trace-viewer.ts';
 import { announceArtifacts } from '../../control-plane/results/announce-artifacts.ts';
 import {

@@ -9,7 +9,7 @@ import { updateOwnRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import { inTransaction } from '../../db/unit.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { readInstant } from '../../core/instant.ts';
 import type { ApiKeys } from '../location-keys.ts';
 import { makerOf, requireGrant } from '../require-role.ts';

@@ -3,7 +3,7 @@ import type { alertAcknowledgementRoutes } from '@monitor/shared/contract/alert-
 import { toTimestampOrNull } from '../../db/columns.ts';
 import { ApiError, notFound } from '../../errors/api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import type { Services } from '../../core/services.ts';
 import { nameOf } from '../../people/index.ts';
 import { acknowledge, outageOfAlert, outagesOfGroup, type Outage } from '../acknowledge.ts';

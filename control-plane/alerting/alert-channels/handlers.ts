@@ -11,7 +11,7 @@ import { invalidField } from '../../errors/api-error.ts';
 import { dropSubscriptionsOf, hasCheck, writeSubscription } from '../../checks/index.ts';
 import { fromJson } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { bodyFields, refuseMisspelt, validate } from '../../http/validate.ts';
 import {
   abandonNotifications,

@@ -5,7 +5,7 @@ import {
   type alertDecisionRoutes,
 } from '@monitor/shared/contract/alert-decision.ts';
 import { readPage } from '../../db/page.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { requireCheck } from '../../checks/index.ts';
 import { windowOf } from '../../core/query-window.ts';
 import type { Services } from '../../core/services.ts';

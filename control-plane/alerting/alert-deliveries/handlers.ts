@@ -1,6 +1,6 @@
 /** Test notifications, and sending a notification again. */
 import { testWaitMs, type alertDeliveryRoutes } from '@monitor/shared/contract/alert-delivery.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { enqueueTest, redeliver } from '../redeliver.ts';
 import type { Services } from '../../core/services.ts';
 

@@ -4,7 +4,7 @@ import type { Services } from '../../core/services.ts';
 import { readPage } from '../../db/page.ts';
 import { ownRows } from '../../db/own-rows.ts';
 import { notFound } from '../../errors/api-error.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { groupsOf, toGroup, toGroupedAlert } from './store.ts';
 
 export function alertGroupHandlers({ db }: Services): Handlers<typeof alertGroupRoutes> {

@@ -13,7 +13,7 @@ import { ownRows } from '../../db/own-rows.ts';
 import { readPage } from '../../db/page.ts';
 import type { CheckAlertsTable } from '../tables.ts';
 import type { CallContext } from '../../http/call-context.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import { requireCheck } from '../../checks/index.ts';
 import { windowOf } from '../../core/query-window.ts';

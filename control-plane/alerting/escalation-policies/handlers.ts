@@ -6,7 +6,7 @@ import { noteHeld, usersOfPolicy } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import type { Database } from '../../db/tables.ts';
 import { ApiError, invalidField } from '../../errors/api-error.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { listMembers, normalizeEmail } from '../../people/index.ts';
 import { entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
 import type { PolicyFields } from '../decide/escalation.ts';

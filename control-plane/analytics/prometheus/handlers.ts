@@ -1,7 +1,7 @@
 /** The Prometheus endpoint of an account. */
 import type { prometheusRoutes } from '@monitor/shared/contract/prometheus.ts';
 import { notFound } from '../../errors/api-error.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import type { Services } from '../../core/services.ts';
 import { checkFamilies } from './check-families.ts';
 import type { Family } from '../../core/metric-family.ts';

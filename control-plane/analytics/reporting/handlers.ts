@@ -19,7 +19,8 @@ import { maintenanceBetween, type Occurrence } from '../../maintenance/index.ts'
 import type { Window } from '../../core/decide/results-window.ts';
 import { listed, type Span } from '../decide/roll-ups/spans.ts';
 import { Tally } from '../decide/roll-ups/tally.ts';
-import { asCsv, wantsCsv, type Handlers } from '../../http/implement.ts';
+import { asCsv, wantsCsv } from '../../http/answer.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { listAnalysedChecks, type AnalysedCheck } from '../analysed-checks.ts';
 import { idleTimes } from '../../scheduling/index.ts';
 import { readSnapshots, readTallies } from '../read-tallies.ts';

@@ -7,7 +7,7 @@ import type {
 import { notFound } from '../../errors/api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { CallContext } from '../../http/call-context.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { subscriptionsOfGroups } from '../alert-subscriptions.ts';
 import { checkOfGroup, pageOfGroup } from '../effective-check.ts';
 import { createGroup, deleteGroup, updateGroup } from '../save-group.ts';

@@ -5,7 +5,7 @@ import type { clientCertificateRoutes } from '@monitor/shared/contract/client-ce
 import type { Services } from '../../core/services.ts';
 import { toTimestamp } from '../../db/columns.ts';
 import { invalidField } from '../../errors/api-error.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { entryHandlers, listAll, resourceOf } from '../../resources/index.ts';
 import { changeEnvironment } from '../environment-changed.ts';
 

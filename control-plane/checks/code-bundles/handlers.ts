@@ -2,7 +2,8 @@
 import type { agentCodeBundleRoutes } from '@monitor/shared/contract/agent-protocol.ts';
 import type { codeBundleRoutes } from '@monitor/shared/contract/code-bundle.ts';
 import { ApiError, notFound } from '../../errors/api-error.ts';
-import { asStream, type Handlers } from '../../http/implement.ts';
+import { asStream } from '../../http/answer.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import type { CodeBundleStore } from './store.ts';
 
 export function codeBundleHandlers(store: CodeBundleStore): Handlers<typeof codeBundleRoutes> {

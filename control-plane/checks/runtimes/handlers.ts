@@ -3,7 +3,7 @@ import { runtimes } from '@monitor/shared/contract/runtime-catalogue.ts';
 import { substitutions } from '@monitor/shared/contract/runtime-substitutions.ts';
 import type { Runtime, runtimeRoutes } from '@monitor/shared/contract/runtime.ts';
 import { notFound } from '../../errors/api-error.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 
 /** The packages of an installation: some versions are substituted, some packages left out. */
 function asInstalled(runtime: (typeof runtimes)[number]): Runtime {

@@ -2,7 +2,7 @@
 import type { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import type { Services } from '../../core/services.ts';
 import { stampsOf } from '../../db/columns.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
 import { dropSnippetReferences } from '../drop-references.ts';
 import { changeEnvironment } from '../environment-changed.ts';

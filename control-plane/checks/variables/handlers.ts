@@ -6,7 +6,7 @@ import { seesLockedValues } from '../../core/decide/hidden-values.ts';
 import type { Services } from '../../core/services.ts';
 import { fromFlag, toFlag } from '../../db/columns.ts';
 import { invalidField, takenField } from '../../errors/api-error.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
 import { changeEnvironment } from '../environment-changed.ts';
 

@@ -11,7 +11,8 @@ import { fromFlag, toFlag, toTimestamp, toTimestampOrNull } from '../../db/colum
 import { ApiError, invalidField, notFound } from '../../errors/api-error.ts';
 import { isExistingClient, type ApiPrincipal } from '../../http/authenticate.ts';
 import type { CallContext } from '../../http/call-context.ts';
-import { asJson, type Handlers } from '../../http/implement.ts';
+import { asJson } from '../../http/answer.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { linkToResult, linkToTestSession } from '../../notifications/index.ts';
 import {
   artifactHandlers,

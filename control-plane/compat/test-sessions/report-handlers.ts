@@ -5,7 +5,8 @@ import type { CodeBundleStore } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import { toFlag } from '../../db/columns.ts';
 import { ApiError, notFound } from '../../errors/api-error.ts';
-import { asStream, type Handlers } from '../../http/implement.ts';
+import { asStream } from '../../http/answer.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { linkToTestSession } from '../../notifications/index.ts';
 import {
   createReportedSession,

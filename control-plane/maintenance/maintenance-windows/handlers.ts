@@ -10,7 +10,7 @@ import {
   occurrencesToList,
   type PlannedWindow,
 } from '../decide/planned-maintenance.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { callOffMaintenance, maintenanceWindowsOf } from '../change-maintenance.ts';
 import { entryHandlers, listPages } from '../../resources/index.ts';
 import type { Services } from '../../core/services.ts';

@@ -6,7 +6,8 @@ import type { artifactRoutes } from '@monitor/shared/contract/check-result-route
 import { ApiError, notFound } from '../../errors/api-error.ts';
 import { tooLarge } from './receive-artifact.ts';
 import { acceptsGzip, isUnchanged } from '../../http/accepted.ts';
-import { asStream, type Handlers } from '../../http/implement.ts';
+import { asStream } from '../../http/answer.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { encryptsResults } from '../../scheduling/index.ts';
 import { storeArtifact } from '../store-artifact.ts';
 import type { Services } from '../../core/services.ts';

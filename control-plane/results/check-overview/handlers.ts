@@ -6,7 +6,7 @@ import type {
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 import { notFound } from '../../errors/api-error.ts';
 import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { maintenanceOf } from '../../maintenance/index.ts';
 import type { Services } from '../../core/services.ts';
 import {

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { checkStatus, checkStatusRoutes } from '@monitor/shared/contract/check-status.ts';
 import { fromFlag, stampsOf } from '../../db/columns.ts';
 import { prepareQuery } from '../../db/prepared.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import type { LocationHub } from '../../scheduling/index.ts';
 import { requireCheck } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';

@@ -5,7 +5,7 @@ import { ApiError, notFound } from '../../errors/api-error.ts';
 import { fromFlag, toFlag, toTimestamp } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { ErrorGroupsTable } from '../tables.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { requireCheck } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 

@@ -3,7 +3,7 @@ import {
   type DataCenterLocation,
 } from '@monitor/shared/contract/primitives.ts';
 import type { locationRoutes } from '@monitor/shared/contract/private-location.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 
 export const locationHandlers: Handlers<typeof locationRoutes> = {
   listLocations: () =>

@@ -1,6 +1,6 @@
 /** Runs in progress. */
 import type { openRunRoutes } from '@monitor/shared/contract/open-run.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import type { Services } from '../../core/services.ts';
 import { openRunsOf } from './store.ts';
 

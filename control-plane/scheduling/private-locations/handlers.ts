@@ -9,7 +9,7 @@ import { ApiError, invalidQuery, notFound, takenField } from '../../errors/api-e
 import { toTimestamp } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import { presentUrl } from '../../core/decide/hidden-values.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { revokeLocationKey, type LocationKeys, type NewKey } from '../../accounts/index.ts';
 import { metricsKeptMs } from '../sample-queues.ts';
 import { raiseLocations } from '../../core/location-versions.ts';

@@ -2,7 +2,7 @@
 import { isIPv6 } from 'node:net';
 import type { staticIpRoutes } from '@monitor/shared/contract/static-ip.ts';
 import type { StaticIp } from '../../core/config.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 
 export function staticIpHandlers(published: readonly StaticIp[]): Handlers<typeof staticIpRoutes> {
   const views = (ips: readonly StaticIp[]) => {

@@ -10,7 +10,7 @@ import { ApiError, notFound } from '../../errors/api-error.ts';
 import { fromFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { CallContext } from '../../http/call-context.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { isTerminal } from '../decide/check-session.ts';
 import {
   awaitSession,

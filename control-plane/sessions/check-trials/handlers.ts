@@ -11,7 +11,7 @@ import {
 } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import { invalidField, invalidQuery, notFound } from '../../errors/api-error.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { startSessions } from '../check-sessions.ts';
 import { trialOf } from './trial-of.ts';
 

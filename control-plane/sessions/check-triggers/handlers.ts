@@ -13,7 +13,7 @@ import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { presentTriggerToken } from '../../core/decide/hidden-values.ts';
 import type { AnonymousPrincipal } from '../../http/authenticate.ts';
 import type { CallContext } from '../../http/call-context.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import {
   callCheckTrigger,
   callGroupTrigger,

@@ -5,7 +5,7 @@ import { notFound } from '../../errors/api-error.ts';
 import { fromFlag, fromJson } from '../../db/columns.ts';
 import { ownRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { isKnown } from '../../results/index.ts';
 import type { Services } from '../../core/services.ts';
 import { loadBadgeMaker } from '../badge.ts';

@@ -10,7 +10,7 @@ import { stampsOf, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
 import type { DashboardIncidentsTable, DashboardIncidentUpdatesTable } from '../tables.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { deleteIncidentUpdate, findIncidentUpdate } from '../../incidents/index.ts';
 import { entryHandlers, resourceOf } from '../../resources/index.ts';
 import { readInstant } from '../../core/instant.ts';

@@ -12,7 +12,7 @@ import type { Database } from '../../db/tables.ts';
 import type { DashboardsTable } from '../tables.ts';
 import { mapRawKeys } from '../../core/decide/credentials.ts';
 import { seesLockedValues } from '../../core/decide/hidden-values.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
 import { refuseTakenAddresses } from '../../core/unique-addresses.ts';
 import type { SecretCipher } from '../../core/secret-cipher.ts';

@@ -2,7 +2,7 @@
 import type { serviceRoutes } from '@monitor/shared/contract/status-page.ts';
 import { dropServiceReferences } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
-import type { Handlers } from '../../http/implement.ts';
+import type { Handlers } from '../../http/handlers.ts';
 import { toServiceWire } from '../../incidents/index.ts';
 import { entryHandlers, listAfter, resourceOf } from '../../resources/index.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { HeldDeletions } from '../../../control-plane/deletions/index.ts';
 import { insertPerson } from '../../../control-plane/people/store.ts';
-import type { BoundRoute } from '../../../control-plane/http/implement.ts';
+import type { BoundRoute } from '../../../control-plane/http/handlers.ts';
 import {
   type Answer,
   passTime,

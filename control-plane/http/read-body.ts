@@ -1,0 +1,87 @@
+/** Reads bodies of requests, within limits of size and time. */
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import { defaultBodyLimitBytes, type Route } from '@monitor/shared/contract/route.ts';
+import { ApiError } from '../errors/api-error.ts';
+
+/** A client that stops sending for this long is disconnected. */
+const silenceMs = 60_000;
+/** How long the rest of a refused body is read and dropped. */
+const discardWithinMs = 5_000;
+
+const parsers = new Map<number, RequestHandler>();
+/** Sizes of parsed bodies. */
+const parsedBytes = new WeakMap<object, number>();
+
+export const bytesOfBody = (request: Request): number => parsedBytes.get(request) ?? 0;
+
+function bodyParser(limitBytes: number): RequestHandler {
+  const known = parsers.get(limitBytes);
+  if (known !== undefined) return known;
+  const parser = express.json({
+    limit: limitBytes,
+    strict: false,
+    inflate: true,
+    // `readBody` has checked the type; the default would refuse `application/merge-patch+json`.
+    type: () => true,
+    verify: (request, _response, bytes) => {
+      parsedBytes.set(request, bytes.length);
+    },
+  });
+  parsers.set(limitBytes, parser);
+  return parser;
+}
+
+/** Parses the body of a route that takes one. Refuses other types than JSON. */
+export function readBody(
+  route: Route,
+  request: Request,
+  response: Response,
+  withinMs: number | undefined,
+): Promise<unknown> {
+  const hasBody =
+    request.headers['transfer-encoding'] !== undefined ||
+    Number(request.headers['content-length'] ?? 0) > 0;
+  if (!hasBody) return Promise.resolve(undefined);
+  if (request.is('json') === false && request.is('+json') === false) {
+    throw new ApiError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      `the body must be JSON: send "Content-Type: application/json" instead of "${request.get('content-type') ?? 'none'}"`,
+      { source: 'headers', keys: ['content-type'] },
+    );
+  }
+  return new Promise((resolve, reject) => {
+    const parse = bodyParser(route.bodyLimitBytes ?? defaultBodyLimitBytes);
+    const timer =
+      withinMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            response.setHeader('Connection', 'close');
+            reject(new ApiError('REQUEST_TIMEOUT', 'the body took too long to arrive'));
+          }, withinMs);
+    parse(request, response, (error?: unknown) => {
+      clearTimeout(timer);
+      if (error === undefined) resolve(request.body);
+      else reject(error instanceof Error ? error : new Error(String(error)));
+    });
+  });
+}
+
+/**
+ * Keeps reading after an early answer: a client that is disconnected while it sends may never see
+ * the answer.
+ */
+export function watchStream(request: Request, response: Response): void {
+  request.setTimeout(silenceMs, () => {
+    request.destroy();
+  });
+  response.once('finish', () => {
+    if (request.complete || request.destroyed) return;
+    const timer = setTimeout(() => {
+      request.destroy();
+    }, discardWithinMs);
+    request.once('close', () => {
+      clearTimeout(timer);
+    });
+    request.resume();
+  });
+}
