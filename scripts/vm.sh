@@ -69,7 +69,7 @@ done
 for path in "$tree"/node_modules/* "$tree"/node_modules/.[!.]*; do
   [ "${path##*/}" = .cache ] || cp -al "$path" "$copy/node_modules"
 done
-echo "${*:-exec bash -i}" > "$copy/.vm-command"
+printf '%s\n' "${*:-exec bash -i}" > "$copy/.vm-command"
 make_disk "$copy.ext4" "$copy"
 
 options=if=virtio,format=raw,snapshot=on,cache=unsafe

@@ -104,8 +104,12 @@ const formFacts = once(async () => {
   return toAsset('form-facts.js', factSource(facts));
 });
 
-/** The router of the console. Browsers that open `/` are redirected to it. */
-export function serveConsole(publicUrl: string): Router {
+/**
+ * The router of the console. Browsers that open `/` are redirected to it. Throws where an installed program lacks its
+ * files: what replaces them later is not served by this process.
+ */
+export async function serveConsole(publicUrl: string): Promise<Router> {
+  if (existsSync(built)) await files();
   const policy = contentSecurityPolicy(publicUrl);
   const router = Router({ strict: true });
   router.get('/', (request, response, next) => {

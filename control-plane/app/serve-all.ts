@@ -166,7 +166,7 @@ export async function serveAll(
       session: serveSignIn(people, keys, consoleCookie, config),
       events: serveConsoleEvents(events, keys, consoleCookie),
       alertLinks: serveAlertLinks(services, people.attempts, onChange),
-      console: serveConsole(publicUrl),
+      console: await serveConsole(publicUrl),
       docs: serveDocs(publicUrl),
       guide: serveGuide(),
     },

@@ -59,7 +59,7 @@ export interface Definition<Table extends Owned, Fields, Wire> {
   /** Before a row is deleted: refuses it, or drops what refers to it. */
   removing?(unit: Unit, row: Row<Table>): Promise<void>;
   /** Once a creation, change or deletion is committed. */
-  done?(row: Row<Table>): void;
+  done?(row: Row<Table>, isDeleted: boolean): void;
 }
 
 export type Resource<Table extends Owned, Fields extends object, Wire> = ReturnType<
@@ -75,9 +75,13 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
   const table = definition.table as 'services';
   const asRow = (row: unknown) => row as Row<Table>;
   const asColumns = (columns: unknown) => columns as Insertable<Database['services']>;
-  const commit = async (accountId: string, work: (unit: Unit) => Promise<Row<Table>>) => {
+  const commit = async (
+    accountId: string,
+    work: (unit: Unit) => Promise<Row<Table>>,
+    isDeleted = false,
+  ) => {
     const row = await (definition.commit?.(accountId, work) ?? commits.run(work));
-    if (definition.done !== undefined) commits.after([() => definition.done?.(row)]);
+    if (definition.done !== undefined) commits.after([() => definition.done?.(row, isDeleted)]);
     return row;
   };
 
@@ -170,11 +174,15 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
       }),
 
     remove: (accountId: string, value: Key): Promise<Row<Table>> =>
-      commit(accountId, async (unit) => {
-        const row = await lock(unit, accountId, value);
-        await definition.removing?.(unit, row);
-        await deleteOwnRows(unit, table, accountId).where(sql.ref(key), '=', row[key]).execute();
-        return row;
-      }),
+      commit(
+        accountId,
+        async (unit) => {
+          const row = await lock(unit, accountId, value);
+          await definition.removing?.(unit, row);
+          await deleteOwnRows(unit, table, accountId).where(sql.ref(key), '=', row[key]).execute();
+          return row;
+        },
+        true,
+      ),
   };
 }

@@ -132,7 +132,10 @@ async function resolveSlowly(ground: Ground, ms: number): Promise<void> {
     settings['CONTROL_PLANE_URL']?.replace('127.0.0.1', 'control-plane.test') ?? '';
 }
 
-const mayLimitCpu = (): boolean => existsSync('/sys/fs/cgroup/cpu/cgroup.procs') && mayMount();
+const mayLimitCpu = (): boolean =>
+  ['cpu/cgroup.procs', 'cgroup.subtree_control'].some((file) =>
+    existsSync(`/sys/fs/cgroup/${file}`),
+  ) && mayMount();
 
 const nothingWrong = /^(overloaded for[^;]*)?$/;
 const unresolved = /no resolver answered|name does not exist/;

@@ -142,6 +142,7 @@ function packagesIn(inputs: Metafile['inputs']): BundledPackage[] {
 }
 
 interface Manifest {
+  devDependencies?: object;
   dependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;
 }
@@ -149,9 +150,12 @@ interface Manifest {
 function manifestOf(program: ProgramName): object {
   const { installed } = programs[program];
   const file = join(root, program, 'package.json');
-  const { dependencies, optionalDependencies, ...manifest } = JSON.parse(
-    readFileSync(file, 'utf8'),
-  ) as Manifest;
+  const {
+    dependencies,
+    optionalDependencies,
+    devDependencies: _,
+    ...manifest
+  } = JSON.parse(readFileSync(file, 'utf8')) as Manifest;
   const kept = (from: Record<string, string> = {}): Record<string, string> =>
     Object.fromEntries(
       Object.entries(from).filter(([name]) => installed.some((start) => name.startsWith(start))),

@@ -89,15 +89,19 @@ interface Answer {
   content: unknown;
 }
 
-/** Opens a server, with the next step in the error when its port is taken. */
-async function open(server: Server, port: number, what: string): Promise<AsyncDisposable> {
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening').catch((cause: unknown) => {
+/** Says what to do when a port is taken. */
+const notOpened =
+  (what: string, port: number) =>
+  (cause: unknown): never => {
     throw new Error(
       `the demo could not open its ${what} on 127.0.0.1:${port} (${String(cause)}); stop what uses the port, or set DEMO_TARGET_PORT to the first of five free ports`,
       { cause },
     );
-  });
+  };
+
+async function open(server: Server, port: number, what: string): Promise<AsyncDisposable> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening').catch(notOpened(what, port));
   return {
     async [Symbol.asyncDispose]() {
       if ('closeAllConnections' in server) (server.closeAllConnections as () => void)();
@@ -170,7 +174,8 @@ export async function openTargets(
     socket.on('error', () => socket.destroy()).end();
   });
   stack.use(await open(secure, ports.tls, 'TLS server'));
-  stack.use(await grpcServer({ port: ports.grpc, health: { '': 'SERVING' } }));
+  const grpc = grpcServer({ port: ports.grpc, health: { '': 'SERVING' } });
+  stack.use(await grpc.catch(notOpened('gRPC server', ports.grpc)));
   const at = { port: ports.dns, address: '127.0.0.1' };
   const answer = (name: string, give: (isKnown: boolean) => void) => {
     give(name === 'shop.demo');

@@ -64,12 +64,13 @@ export async function firstStart({ checkout, work, logs }: ReleaseContext): Prom
   const timer = setTimeout(stop, 300_000, 'SIGKILL');
   try {
     await program.line('are running');
+    stop('SIGINT');
+    await program.exited;
   } catch (error) {
     throw new StepFailure(`npm start: ${String(error)}`, `read ${logFile}`);
   } finally {
     clearTimeout(timer);
   }
-  stop('SIGINT');
   const { code, signal } = await program.exited;
   if (code !== 0 && signal !== 'SIGINT') {
     throw new StepFailure(`npm start ended with ${signal ?? code}`, `read ${logFile}`);

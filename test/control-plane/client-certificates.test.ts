@@ -25,6 +25,16 @@ test('a certificate is stored with its key, which never comes back', async () =>
   const [row] = await db.selectFrom('client_certificates').selectAll().execute();
   assert.equal(JSON.stringify(row).includes('PRIVATE KEY'), false);
   assert.equal(secrets.decrypt(row?.key_sealed ?? '', cp.accountId), key);
+  assert.equal(row?.passphrase_sealed, null);
+  // As a script sends it whose variable is empty: what agents are assigned can be decrypted.
+  const empty = { host: 'b.internal', cert, key, passphrase: '' };
+  const { id } = (await cp.api('POST', '/v1/client-certificates', empty)).body;
+  const { passphrase_sealed: stored } = await db
+    .selectFrom('client_certificates')
+    .select('passphrase_sealed')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  assert.equal(secrets.decrypt(stored ?? '', cp.accountId), '');
   assert.throws(() => secrets.decrypt(row?.key_sealed ?? '', 'another account'));
 });
 

@@ -70,7 +70,7 @@ export function clientCertificateHandlers(
       return {
         ...{ host: fields.host.toLowerCase(), cert: fields.cert, ca: fields.ca },
         key_sealed: secrets.encrypt(key, accountId),
-        passphrase_sealed: passphrase && secrets.encrypt(passphrase, accountId),
+        passphrase_sealed: passphrase === null ? null : secrets.encrypt(passphrase, accountId),
       };
     },
     present: (rows) =>

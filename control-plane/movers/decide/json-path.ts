@@ -4,7 +4,7 @@ function member(name: string): string {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }
 
-const step = /(?:^|\.)([A-Za-z_][A-Za-z0-9_]*|`[^`]+`)|(\[\d+\])/g;
+const step = /(?:^|(?<=.)\.)([A-Za-z_][A-Za-z0-9_]*|`[^`]+`)|(\[\d+\])/g;
 
 /**
  * The JSONPath for a path such as `a.b[0].c`, with names in back quotes; null for functions, filters

@@ -332,8 +332,11 @@ export function judge(
     } else {
       const translate = condition && lookUp(translations[kind], placeholder);
       const made = condition && translate?.(condition, entry);
-      if (made == null) entry.deactivated(`\`${text}\` has no counterpart`);
+      const isDown = placeholder === 'CONNECTED' && /^(true|false)$/.test(condition?.right ?? '');
+      const expects = isDown ? ' expects the target to be down, which' : '';
+      if (made == null) entry.deactivated(`\`${text}\`${expects} has no counterpart`);
       else kept += 1;
+      hasLost ||= placeholder === 'CERTIFICATE_EXPIRATION';
       judged.assertions.push(...(made ?? []));
     }
   }

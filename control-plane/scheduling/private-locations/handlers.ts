@@ -95,8 +95,8 @@ export function privateLocationsOf(services: Services, keys: KeysOfLocations) {
       await refuseUsed(unit, row);
       await raiseLocations(unit, row.account_id, [row.slug_name]);
     },
-    done({ account_id: accountId, slug_name: slug }) {
-      keys.forget();
+    done({ account_id: accountId, slug_name: slug }, isDeleted) {
+      if (isDeleted) keys.forget();
       hub.notify(accountId, slug);
     },
   });

@@ -79,7 +79,7 @@ test('plain paths of JSONata become JSONPath, and nothing else does', () => {
   assert.equal(jsonPathOf('a.b[0].c'), '$.a.b[0].c');
   assert.equal(jsonPathOf('$'), '$');
   assert.equal(jsonPathOf('a.`b-c`'), '$.a["b-c"]');
-  for (const query of ['$count(a)', 'a[b=1]', 'a + b', 'a.', 'a[-1]', 'a..b']) {
+  for (const query of ['$count(a)', 'a[b=1]', 'a + b', 'a.', 'a[-1]', 'a..b', '$..a', '.a']) {
     assert.equal(jsonPathOf(query), null, query);
   }
   assert.equal(jsonPathOfKeys('.user-id[0].x'), '$["user-id"][0].x');
