@@ -15,6 +15,10 @@ export async function changeEnvironment<T>(
     await raiseEnvironmentRevision(db, accountId);
     return result;
   });
-  hub.notifyAccount(accountId);
+  commits.after([
+    () => {
+      hub.notifyAccount(accountId);
+    },
+  ]);
   return changed;
 }

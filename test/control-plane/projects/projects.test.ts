@@ -299,12 +299,14 @@ test('whatever is wrong is named by one sentence, and nothing is changed', async
   assert.deepEqual(await rowsOf(cp), before);
 });
 
-test('a failure in the last resource leaves nothing of those before it', async () => {
+test('a failure in the last resource leaves nothing of those before it, and wakes no agent', async (t) => {
   await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
   const before = await rowsOf(cp);
   const body = everything();
+  const wakes = t.mock.method(cp.controlPlane.services.hub, 'notifyAccount');
+  const variable = resource('variable', 'shop', { key: 'SHOP', value: 'shop.example' });
   const { resources } = projectOf([
-    ...body.resources,
+    ...[variable, ...body.resources],
     resource('dashboard', 'last', { customUrl: 'board-of-shop' }),
   ]);
   const { status, error } = await deploy(cp, { ...body, resources });
@@ -314,6 +316,9 @@ test('a failure in the last resource leaves nothing of those before it', async (
     /^dashboard "last": "customUrl" board-of-shop is already in use/,
   );
   assert.deepEqual(await rowsOf(cp), before);
+  assert.equal(wakes.mock.callCount(), 0);
+  await deployed(cp, { ...body, resources: [variable] });
+  assert.equal(wakes.mock.callCount(), 1);
 });
 
 test('a dry run says what would change and writes nothing', async () => {
