@@ -63,7 +63,7 @@ abstract class Program<Running extends AsyncDisposable> {
     mkdirSync(this.#folder, { recursive: true });
     this.#logger = (host) =>
       pino(
-        { level: world.isTold ? 'debug' : 'warn', base: null, timestamp: false },
+        { level: world.hasTimeline ? 'debug' : 'warn', base: null, timestamp: false },
         {
           write: (line: string) => {
             if (host.isAlive) log(name, line);

@@ -76,7 +76,7 @@ const seedsAProcess = 25;
 
 /** Plays in a process of its own. Gives what came of each, until `onOutcome` has enough. */
 async function play(
-  order: Pick<Order, 'stories' | 'isTold'>,
+  order: Pick<Order, 'stories' | 'hasTimeline'>,
   fault: string | undefined,
   onOutcome: (outcome: Outcome) => 'go on' | 'enough',
 ): Promise<void> {
@@ -110,7 +110,7 @@ async function playAll(
     Array.from({ length: wholeNumber('jobs', 1) }, async () => {
       while (rest.length > 0 && !isEnough) {
         const own = rest.splice(0, seedsAProcess);
-        await play({ stories: own, isTold: false }, fault, (outcome) => {
+        await play({ stories: own, hasTimeline: false }, fault, (outcome) => {
           if (onOutcome(outcome) === 'enough') isEnough = true;
           return isEnough ? 'enough' : 'go on';
         });
@@ -127,7 +127,7 @@ const storyOf = (seed: number, fault?: string, events: Event[] | null = null): S
 async function playStory(seed: number, events: Event[] | null, fault?: string): Promise<Outcome> {
   let outcome: Outcome | undefined;
   const stories = [storyOf(seed, fault, events)];
-  await play({ stories, isTold: true }, fault, (given) => {
+  await play({ stories, hasTimeline: true }, fault, (given) => {
     outcome = given;
     return 'go on';
   });

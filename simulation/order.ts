@@ -23,7 +23,7 @@ export interface Order {
   stories: Story[];
   minutes: number;
   /** The timeline is wanted also where all is well. */
-  isTold: boolean;
+  hasTimeline: boolean;
 }
 
 export interface Outcome {

@@ -45,7 +45,7 @@ async function playOnce({ seed, cases, events: given }: Story): Promise<Outcome>
       wrong.push(`a program failed: ${error.stack ?? String(failed)}`);
     }
     const situations = Object.fromEntries(play.situations);
-    const timeline = wrong.length > 0 || order.isTold ? [...world.timeline] : [];
+    const timeline = wrong.length > 0 || order.hasTimeline ? [...world.timeline] : [];
     return {
       ...{ seed, cases, hash, wrong, events, situations, timeline, traced: world.traced },
       ...{ virtualMs: world.now, cpuMs: cpuMs() - begunAt },

@@ -107,11 +107,11 @@ export class Play {
     seed: number,
     installation: Installation,
     folder: string,
-    { isTold, size }: Pick<Order, 'isTold' | 'size'>,
+    { hasTimeline, size }: Pick<Order, 'hasTimeline' | 'size'>,
   ) {
     this.#size = size;
     this.world = new World(seed);
-    this.world.isTold = isTold;
+    this.world.hasTimeline = hasTimeline;
     this.world.network = new Network(this.world);
     this.folder = mkdtempSync(join(folder, 'world-'));
     this.#random = this.world.chance('setting');

@@ -194,7 +194,7 @@ export class World {
   /** Called after each event, when all that it set off has ended. */
   afterEach: () => void = () => undefined;
   /** Whether the timeline is whole: with what programs log of their daily work. */
-  isTold = false;
+  hasTimeline = false;
 
   constructor(seed: number) {
     this.seed = seed;

@@ -34,7 +34,7 @@ export interface OpenRunReportsOptions {
 
 export class OpenRunReports implements Disposable {
   readonly #options: OpenRunReportsOptions;
-  #told = '[]';
+  #reported = '[]';
   #toldAt = Number.NEGATIVE_INFINITY;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #cancel: () => void = () => undefined;
@@ -65,11 +65,11 @@ export class OpenRunReports implements Disposable {
     if (!isLinkUp() || now < this.#pausedUntil) return;
     const list = openRunsToReport(runs(), clock.now());
     const text = JSON.stringify(list);
-    const isRepeat = text === this.#told;
+    const isRepeat = text === this.#reported;
     if (isRepeat && (list.length === 0 || now - this.#toldAt < repeatAfterMs)) return;
     try {
       await client.reportOpenRuns(list);
-      this.#told = text;
+      this.#reported = text;
       this.#toldAt = now;
     } catch (error) {
       const isUnknown = error instanceof CallFailure && error.statusCode === 404;

@@ -25,11 +25,11 @@ export async function watchCertificates(
       .execute();
     const checkIds = due.map(({ checkId }) => checkId);
     const locked = new Set(await lockChecks(transaction, checkIds));
-    let isTold = false;
+    let isQueued = false;
     for (const check of due.filter(({ checkId }) => locked.has(checkId))) {
-      if (await settleCertificate(services, transaction, check, alert)) isTold = true;
+      if (await settleCertificate(services, transaction, check, alert)) isQueued = true;
     }
-    return { settled: due.length, hasNews: isTold };
+    return { settled: due.length, hasNews: isQueued };
   });
   if (hasNews) outbox.wake();
   return settled === checksAtOnce;
