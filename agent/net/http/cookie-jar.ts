@@ -38,7 +38,7 @@ export class CookieJar {
       const given = attributes.get('path') ?? '';
       const path = given.startsWith('/')
         ? given
-        : url.pathname.replace(/(?<=.)\/[^/]*$|[^/]*$/, '');
+        : url.pathname.slice(0, Math.max(1, url.pathname.lastIndexOf('/')));
       const host = url.hostname;
       const isSame = (one: Cookie): boolean =>
         one.name === name && one.host === host && one.path === path;

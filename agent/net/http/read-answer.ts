@@ -68,7 +68,14 @@ const single = new Set(
   ).split(' '),
 );
 
-const trimmed = (bytes: string): string => bytes.replace(/^[ \t]+|[ \t]+$/g, '');
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
+/** By hand: a pattern that ends with `$` takes time with the square of a run of spaces, which a target chooses. */
+function trimmed(bytes: string): string {
+  let [from, to] = [0, bytes.length];
+  while (from < to && isBlank(bytes.charCodeAt(from))) from += 1;
+  while (to > from && isBlank(bytes.charCodeAt(to - 1))) to -= 1;
+  return bytes.slice(from, to);
+}
 /** The value where a line is the header of this name. */
 function valueIn(line: string, name: string): string | undefined {
   if (line.slice(0, name.length).toLowerCase() !== name.toLowerCase()) return undefined;
