@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { pathId, timestamp } from './primitives.ts';
 import { defineRoutes, resourceOperations } from './route.ts';
+import { sensitive } from './sensitive.ts';
 
 /** A valid pair without any use, so that the documented example works. */
 const exampleCertificate = [
@@ -66,8 +67,8 @@ export const clientCertificateRoutes = defineRoutes('Client certificates', {
       body: z.object({
         host,
         cert: pem('CERTIFICATE', exampleCertificate),
-        key: pem('PRIVATE KEY', exampleKey),
-        passphrase: z.string().max(1024).nullable().default(null),
+        key: sensitive('secret', pem('PRIVATE KEY', exampleKey)),
+        passphrase: sensitive('secret', z.string().max(1024)).nullable().default(null),
         ca: pem('CERTIFICATE', exampleCertificate).nullable().default(null),
       }),
     },

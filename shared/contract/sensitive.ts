@@ -1,7 +1,7 @@
 /**
- * What of a check or a group is a credential is said at its schema, under whatever name it stands: encryption at rest
- * walks the schema, and so does what a role sees, which the audit log and files hold. Other resources encrypt and hide
- * their few credentials themselves.
+ * What of a body is a credential is said at its schema, under whatever name it stands. For checks and groups encryption at
+ * rest walks the schema, and so does what a role sees, which the audit log and files hold; other resources encrypt and
+ * hide their few credentials themselves.
  */
 import { z } from 'zod';
 
