@@ -41,7 +41,10 @@ test('a head takes no time of the agent that grows with the square of what a tar
     socket.on('error', () => undefined);
     socket.once('data', () => socket.end(Buffer.from(`HTTP/1.1 ${head}\r\n\r\nok`, 'latin1')));
   });
-  const definition = definitionOf('API', { url: `http://127.0.0.1:${server.port}/`, method: 'GET' });
+  const definition = definitionOf('API', {
+    url: `http://127.0.0.1:${server.port}/`,
+    method: 'GET',
+  });
   const cpuOf = async (next: string): Promise<number> => {
     head = next;
     const before = process.cpuUsage();
