@@ -1,6 +1,6 @@
 /**
  * Counts the lines of sources and tests by folder and fails where there are more than `lines.json` allows.
- * Whoever needs more lines changes the file, and says why in the commit.
+ * A change that needs more lines raises the number there, and its commit says why.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

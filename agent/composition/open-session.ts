@@ -168,10 +168,7 @@ function openLoops(
     running: () => executor.running,
     outboxState: () => outbox.state(),
     load: () => overload.load,
-    onAnswer: (answer) => {
-      onAnswer(answer);
-      if (answer.lostUntil !== undefined) outbox.handInAgain(answer.lostUntil);
-    },
+    onAnswer,
   });
   const openRuns = stack.use(
     new OpenRunReports({
@@ -182,22 +179,14 @@ function openLoops(
       logger: logger.child({ subsystem: 'runs' }),
     }),
   );
+  const delivery = { client, clock: rawClock, random, metrics };
   const submitLoop = new SubmitLoop({
-    outbox,
-    client,
-    clock: rawClock,
-    random,
+    ...{ ...delivery, outbox },
     logger: logger.child({ subsystem: 'submit' }),
-    metrics,
   });
-
   const uploads = new UploadLoop({
-    spool,
-    client,
-    clock: rawClock,
-    random,
+    ...{ ...delivery, spool },
     logger: logger.child({ subsystem: 'artifacts' }),
-    metrics,
   });
   return { checkIns, openRuns, submitLoop, uploads };
 }
@@ -250,6 +239,7 @@ export async function openSession(
     ...{ runners, code, executor },
     onAnswer: (answer) => {
       session.answer(answer);
+      if (answer.lostUntil !== undefined) outbox.handInAgain(answer.lostUntil);
     },
   });
   const session: AgentSession = new AgentSession({

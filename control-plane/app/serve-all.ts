@@ -72,8 +72,7 @@ async function openRequests({ parts: { config }, signals: { bus }, services }: S
     forget: services.afterDeployment.forgetKeys,
   };
   const onChange = (accountId: string, what: string | null): void => {
-    bus.send('p', accountId);
-    if (what !== null) bus.send('e', `${accountId}/${what}`);
+    services.afterDeployment.announce(accountId, new Set(what === null ? [] : [what]));
   };
   const deployments = new Deployments(services);
   await deployments.abandon();

@@ -202,6 +202,8 @@ class ServedRoute {
   readonly #neededRole: Role;
   /** Null where nothing is limited. */
   readonly #limits: RateLimiter | null;
+  /** How often callers may ask, and be refused. */
+  readonly #rates: Record<'route' | 'key' | 'agent' | 'visitor' | 'refusal', RateLimit>;
   readonly #isOfPeople: boolean;
   readonly #isAudited: boolean;
   readonly #entry: string;
@@ -214,15 +216,21 @@ class ServedRoute {
     this.#shared = shared;
     this.#neededRole = roleOf(bound.route);
     this.#limits = shared.options.requestsPerMinute === 0 ? null : shared.limiter;
-    this.#isOfPeople = bound.route.authentication === 'apiKey';
+    const { authentication, rateLimit } = bound.route;
+    const times = (factor: number): RateLimit => ({
+      ...generalRateLimit,
+      requests: shared.options.requestsPerMinute * factor,
+    });
+    this.#rates = {
+      route: rateLimit ?? times(1),
+      key: times(routeDoors.locationKey.times.key),
+      agent: times(routeDoors.locationKey.times.agent),
+      visitor: times(routeDoors.none.times.address),
+      refusal: times(routeDoors[authentication].times.refusals),
+    };
+    this.#isOfPeople = authentication === 'apiKey';
     this.#isAudited = AuditedCalls.covers(bound.route);
     this.#entry = entryOf(bound.route);
-  }
-
-  /** The limit of all routes, by what the door allows of it. */
-  #times(factor: number): RateLimit {
-    const requests = this.#shared.options.requestsPerMinute * factor;
-    return { ...generalRateLimit, requests };
   }
 
   async #noteRefusal(request: Request, params: Params, principal: KeyHolder): Promise<void> {
@@ -235,9 +243,7 @@ class ServedRoute {
   }
 
   #countRefusal(request: Request, error: unknown): void {
-    if (this.#limits === null) return;
-    const { refusals } = routeDoors[this.#bound.route.authentication].times;
-    countRefusal(this.#limits, request, this.#times(refusals), error);
+    if (this.#limits !== null) countRefusal(this.#limits, request, this.#rates.refusal, error);
   }
 
   /** Who calls. Throws for a caller who may not, and notes it. */
@@ -267,17 +273,17 @@ class ServedRoute {
     const { route } = this.#bound;
     const limits = this.#limits;
     if (principal.kind === 'locationKey') {
-      const { key } = routeDoors.locationKey.times;
-      if (limits !== null)
-        refuseUnless(limits.take(`location ${principal.keyId}`, this.#times(key)));
+      if (limits !== null) {
+        refuseUnless(limits.take(`location ${principal.keyId}`, this.#rates.key));
+      }
     } else if (principal.kind === 'none') {
-      const { address } = routeDoors.none.times;
-      if (limits !== null && route.limitedByToken !== true)
-        refuseUnless(limits.take(`visitor ${visitorOf(request)}`, this.#times(address)));
+      if (limits !== null && route.limitedByToken !== true) {
+        refuseUnless(limits.take(`visitor ${visitorOf(request)}`, this.#rates.visitor));
+      }
     } else {
       const { operationId, rateLimit } = route;
       const key = rateLimit === undefined ? principal.keyId : principal.keyId + operationId;
-      if (limits !== null) count(limits, response, key, rateLimit ?? this.#times(1));
+      if (limits !== null) count(limits, response, key, this.#rates.route);
       if (includesRole(principal.role, this.#neededRole)) return;
       await this.#noteRefusal(request, params, principal);
       throw new ApiError(
@@ -317,8 +323,7 @@ class ServedRoute {
     const limits = this.#limits;
     const agentId = principal.kind === 'locationKey' ? agentOf(input.body) : null;
     if (limits !== null && principal.kind === 'locationKey' && agentId !== null) {
-      const { agent } = routeDoors.locationKey.times;
-      count(limits, response, `agent ${principal.keyId} ${agentId}`, this.#times(agent));
+      count(limits, response, `agent ${principal.keyId} ${agentId}`, this.#rates.agent);
     }
     const call = new Call(request, response, principal, receivedAt, route.status, limits);
     if (route.body !== undefined) {

@@ -227,7 +227,7 @@ suite('the first hop', { skip, concurrency: true }, () => {
     isOurs(await at('10.91.0.2'), /gateway 10\.90\.3\.1/);
     await onFar('link', 'set', cableOfUnlucky, 'down');
     isOurs(await at('10.91.0.2'), /interface v\S+ of this machine has no link/);
-    // Whoever stands behind it, and without a gateway too.
+    // The host behind that interface is asked directly, without a gateway.
     isOurs(await at('10.90.3.1'), /interface v\S+ of this machine has no link/);
   });
 });
