@@ -198,7 +198,7 @@ export async function checkIn(
     refuseWhenStopping(services);
     return answerOfVisit(services, caller, request, receivedAt);
   }
-  hub.arrive(caller, request.agentId);
+  hub.arrive(caller, request.agentId, request.startedAt);
   let how: Parameters<typeof hub.depart>[2] = 'failed';
   try {
     const answer = await answerOf(services, caller, request, receivedAt, signal);

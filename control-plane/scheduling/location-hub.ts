@@ -82,10 +82,22 @@ interface SentAnswer {
 }
 
 /** An agent that this replica waits for. */
+/** A clock that was set back over a restart, and a call that came late, turn back once. */
+const copyAfterTurns = 3;
+
 interface Attendance {
   polls: number;
+  /** When the process began that checked in last. */
+  startedAt: number;
+  /** How often a process came after one that began later. */
+  turnsBack: number;
   stopWaiting: (() => void) | null;
 }
+
+const newAttendance = (): Attendance => ({
+  ...{ polls: 0, startedAt: 0, turnsBack: 0 },
+  stopWaiting: null,
+});
 
 interface LocationEntry extends Place {
   members: ReadonlyMap<string, Candidate>;
@@ -238,9 +250,20 @@ export class LocationHub {
   }
 
   /** A check-in of an agent begins. Every call needs one of `depart`. */
-  arrive(place: Place, agentId: string): void {
+  arrive(place: Place, agentId: string, startedAt: number): void {
     const { attendances } = this.#entry(place);
-    const attendance = attendances.get(agentId) ?? { polls: 0, stopWaiting: null };
+    const attendance = attendances.get(agentId) ?? newAttendance();
+    if (startedAt < attendance.startedAt) {
+      attendance.turnsBack += 1;
+      if (attendance.turnsBack === copyAfterTurns) {
+        this.#parts.logger.warn(
+          { accountId: place.accountId, location: place.location, agentId },
+          'two agents check in as one: the data folder of one is a copy of the other; ' +
+            'start one with a new AGENT_DATA_DIR',
+        );
+      }
+    }
+    attendance.startedAt = startedAt;
     attendance.stopWaiting?.();
     attendance.stopWaiting = null;
     attendance.polls += 1;
@@ -520,7 +543,7 @@ export class LocationHub {
     const now = this.#isAlone ? null : clock.now();
     for (const { agentId, ...place } of await adoptAgents(db, replicaId, now)) {
       const entry = this.#entry(place);
-      const attendance = entry.attendances.get(agentId) ?? { polls: 0, stopWaiting: null };
+      const attendance = entry.attendances.get(agentId) ?? newAttendance();
       entry.attendances.set(agentId, attendance);
       if (attendance.polls === 0) this.#expectBack(entry, agentId, attendance, adoptedReturnMs);
     }
@@ -603,7 +626,7 @@ export class LocationHub {
     for (const agentId of gone) entry.lastAnswers.delete(agentId);
     for (const { candidate, replicaId: waitsFor } of agents) {
       if (waitsFor !== replicaId || entry.attendances.has(candidate.id)) continue;
-      const attendance = { polls: 0, stopWaiting: null };
+      const attendance = newAttendance();
       entry.attendances.set(candidate.id, attendance);
       this.#expectBack(entry, candidate.id, attendance, returnMs.answered);
     }

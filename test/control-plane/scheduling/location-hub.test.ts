@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { pino } from 'pino';
 import type { CheckInAnswer } from '@monitor/shared/contract/agent-protocol.ts';
 import { Bus } from '../../../control-plane/core/bus.ts';
 import { keyOfPlace, readVectors } from '../../../control-plane/scheduling/serving-agents.ts';
@@ -92,4 +93,19 @@ test('in a large location the agents that lost checks to a newcomer are notified
   clock.advance(20_000);
   await Promise.all(polls);
   assert.equal(new Set([...held.values()].flatMap((holds) => [...holds])).size, 150);
+});
+
+test('two agents that check in as one are named, and an agent that started again is not', async () => {
+  const lines: string[] = [];
+  const logger = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
+  await using cp = await startTestControlPlane({ logger });
+  const agent = new FakeAgent(cp, await cp.locationKey('eu-west-1'));
+  const start = Date.parse('2026-11-21T08:00:00Z');
+  const hear = (startedAt: number): Promise<unknown> =>
+    agent.call('check-in', checkInOf({ agentId: agent.id, startedAt }, ['URL']));
+  const named = (): number => lines.filter((line) => line.includes('check in as one')).length;
+  for (const startedAt of [0, 0, 1, 1, 2, 1, 2, 3, 3]) await hear(start + startedAt);
+  assert.equal(named(), 0);
+  for (let turn = 0; turn < 6; turn += 1) await hear(start + (turn % 2));
+  assert.equal(named(), 1);
 });
