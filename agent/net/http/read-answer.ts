@@ -82,6 +82,8 @@ function valueIn(line: string, name: string): string | undefined {
   const [, value] = /^[ \t]*:(.*)$/s.exec(line.slice(name.length)) ?? [];
   return value === undefined ? undefined : trimmed(value);
 }
+/** A header without anything to say of it. */
+const plainField = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 const hex = (byte: number): string => `0x${byte.toString(16).padStart(2, '0')}`;
 
 /** Text of header bytes: UTF-8 where they are, else Latin-1. */
@@ -189,11 +191,8 @@ class AnswerReader {
       return null;
     }
     if (end < 0) return null;
-    const line = Buffer.concat(this.#parts, this.#partBytes).toString(
-      'latin1',
-      0,
-      this.#partBytes - 1,
-    );
+    const whole = this.#parts.length === 1 ? piece : Buffer.concat(this.#parts, this.#partBytes);
+    const line = whole.toString('latin1', 0, this.#partBytes - 1);
     this.#parts = [];
     this.#partBytes = 0;
     if (line.endsWith('\r')) return line.slice(0, -1);
@@ -310,6 +309,11 @@ class AnswerReader {
       if (/^[ \t]/.test(line) && last !== undefined) {
         this.#deviation(`header ${fields.length}, \`${last[0]}\`, is folded`);
         last[1] += ` ${trimmed(line)}`;
+        continue;
+      }
+      const [, plainName, plainValue] = plainField.exec(line) ?? [];
+      if (plainName !== undefined && plainValue !== undefined) {
+        fields.push([plainName, plainValue]);
         continue;
       }
       const colon = line.indexOf(':');
