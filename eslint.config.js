@@ -27,7 +27,7 @@ const builtInsWithoutPrefix = [
 export default [
   { ignores: ['node_modules/', '**/*.js', '**/*.cjs', 'test/fixtures/'] },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     languageOptions: {
       parser: tseslint.parser,
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },

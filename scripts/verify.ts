@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 
 /** Scripts of `package.json`, the longest first. */
 const steps = [
-  ...['lint', 'format', 'types', 'unused', 'openapi', 'script-types', 'boundaries', 'docs'],
+  ...['lint', 'format', 'types', 'unused', 'openapi', 'boundaries', 'docs'],
   ...['words', 'lines'],
 ];
 

@@ -11,7 +11,7 @@ const files = execFileSync('git', [...list, 'agent', 'control-plane', 'shared', 
   encoding: 'utf8',
 })
   .split('\n')
-  .filter((file) => /\.(ts|js|md|html)$/.test(file) && existsSync(file));
+  .filter((file) => /\.(tsx?|js|md|html)$/.test(file) && existsSync(file));
 
 const unused = new Set(allowed);
 const findings = files

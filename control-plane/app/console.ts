@@ -1,6 +1,6 @@
 /**
  * The console, at `/console/`. Every path but the page itself contains the hash of all files, so browsers
- * cache them for ever. `form-facts.js` has the values of `console/form-facts.ts`.
+ * cache them for ever. What takes long to derive is asked for again, as it is not part of the hash.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -95,14 +95,25 @@ function wantsPage(request: Request): boolean {
   return (request.get('accept') ?? '').includes('text/html');
 }
 
-/** Derived from the whole contract, which takes a while: not before somebody opens a form. */
-const formFacts = once(async () => {
-  const [facts, { factSource }] = await Promise.all([
-    import('../console/form-facts.ts'),
-    import('../console/fact-source.ts'),
-  ]);
-  return toAsset('form-facts.js', factSource(facts));
-});
+const derived: Readonly<Record<string, () => Promise<Representation>>> = {
+  /** Derived from the whole contract, which takes a while: not before somebody opens a form. */
+  'form-facts.js': once(async () => {
+    const [facts, { factSource }] = await Promise.all([
+      import('../console/form-facts.ts'),
+      import('../console/fact-source.ts'),
+    ]);
+    return toAsset('form-facts.js', factSource(facts));
+  }),
+  // A program that is installed has it as a file.
+  ...(existsSync(built)
+    ? {}
+    : {
+        'script-types.js': once(async () => {
+          const { scriptTypesSource } = await import('../console/script-types-source.ts');
+          return toAsset('script-types.js', await scriptTypesSource());
+        }),
+      }),
+};
 
 /**
  * The router of the console. Browsers that open `/` are redirected to it. Throws where an installed program lacks its
@@ -134,17 +145,18 @@ export async function serveConsole(publicUrl: string): Promise<Router> {
     if (request.fresh) response.status(304).end();
     else send(request, response, page);
   });
-  // Not part of the hash, so browsers ask whether it is still the same.
-  router.get('/console/:version/form-facts.js', async (request, response) => {
-    const asset = await formFacts();
-    const etag = `"${createHash('sha256').update(asset.body).digest('hex').slice(0, 12)}"`;
-    response
-      .set('X-Content-Type-Options', 'nosniff')
-      .set('Cache-Control', 'no-cache')
-      .set('ETag', etag);
-    if (request.fresh) response.status(304).end();
-    else send(request, response, asset);
-  });
+  for (const [name, derive] of Object.entries(derived)) {
+    router.get(`/console/:version/${name}`, async (request, response) => {
+      const asset = await derive();
+      const etag = `"${createHash('sha256').update(asset.body).digest('hex').slice(0, 12)}"`;
+      response
+        .set('X-Content-Type-Options', 'nosniff')
+        .set('Cache-Control', 'no-cache')
+        .set('ETag', etag);
+      if (request.fresh) response.status(304).end();
+      else send(request, response, asset);
+    });
+  }
   router.get('/console/:version/*path', async (request, response, next) => {
     const { version, assets } = await files();
     const path = (request.params.path as unknown as string[]).join('/');

@@ -11,14 +11,14 @@ import * as facts from './facts.ts';
 
 const folder = import.meta.dirname;
 
-/** `facts.js` has the values of `facts.ts`; `form-facts.js` is served by itself, as it takes long to derive. */
+/** `facts.ts` stands as its values. Those that take long to derive are served by themselves. */
 const placeFacts: Plugin = {
   name: 'facts',
   setup(run) {
-    run.onResolve({ filter: /\/facts\.js$/ }, () => ({ path: 'facts', namespace: 'facts' }));
+    run.onResolve({ filter: /\/facts\.ts$/ }, () => ({ path: 'facts', namespace: 'facts' }));
     run.onLoad({ filter: /.*/, namespace: 'facts' }, () => ({ contents: factSource(facts) }));
-    run.onResolve({ filter: /\/form-facts\.js$/ }, () => ({
-      path: './form-facts.js',
+    run.onResolve({ filter: /\/(form-facts|script-types)\.ts$/ }, ({ path }) => ({
+      path: `./${basename(path, '.ts')}.js`,
       external: true,
     }));
   },
@@ -36,9 +36,12 @@ const withFirstPage: Plugin = {
       if (kind === 'dynamic-import') late.add(join(resolveDir, path));
       return null;
     });
-    run.onLoad({ filter: /\.js$/ }, ({ path }) =>
+    run.onLoad({ filter: /\.tsx?$/ }, ({ path }) =>
       late.has(path)
-        ? { contents: `${readFileSync(path, 'utf8')}\nimport '${join(folder, 'main.js')}';` }
+        ? {
+            contents: `${readFileSync(path, 'utf8')}\nimport '${join(folder, 'main.tsx')}';`,
+            loader: path.endsWith('x') ? 'tsx' : 'ts',
+          }
         : null,
     );
   },
@@ -67,7 +70,7 @@ export async function buildConsole(): Promise<BuiltConsole> {
   const { outputFiles, metafile } = await build({
     // Paths in what it was made of begin at the root.
     absWorkingDir: join(folder, '..', '..'),
-    entryPoints: ['main.js', 'style.css'].map((name) => join(folder, name)),
+    entryPoints: ['main.tsx', 'style.css'].map((name) => join(folder, name)),
     outdir: 'built',
     write: false,
     bundle: true,
@@ -75,6 +78,8 @@ export async function buildConsole(): Promise<BuiltConsole> {
     format: 'esm',
     platform: 'browser',
     target: 'es2022',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
     minify: true,
     legalComments: 'none',
     metafile: true,

@@ -14,7 +14,7 @@ import type { ShownRequest, ShownResponse } from '@monitor/shared/contract/shown
 import type { routeGroups } from '@monitor/shared/contract/index.ts';
 import type { HttpMethod, RouteOutput } from '@monitor/shared/contract/route.ts';
 import type { z } from 'zod';
-import type { Problem } from './api.js';
+import type { Problem } from './problem.ts';
 import type { checkTypes } from './facts.ts';
 
 export type { CheckOverview } from '@monitor/shared/contract/check-overview.ts';

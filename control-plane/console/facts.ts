@@ -1,6 +1,6 @@
 /**
  * What the console takes from the contract and the table of check types. The values that this module
- * exports are served to it as JSON, as `facts.js`.
+ * exports stand in the bundle as JSON.
  */
 import { exchangeFields } from '@monitor/shared/contract/check-result.ts';
 import { sixHoursMs } from '@monitor/shared/contract/check-result-routes.ts';

@@ -26,7 +26,7 @@ import { folded, labels, sections, verbatim, widgets, type Section } from './for
 export interface Field {
   kind: 'text' | 'number' | 'flag' | 'choice' | 'list' | 'group' | 'variant' | 'json';
   label: string;
-  help?: string;
+  help?: string | undefined;
   isRequired: boolean;
   /** Whether the value may be null: the field can be switched off. */
   isNullable: boolean;
@@ -48,7 +48,7 @@ export interface Field {
   isVerbatim?: boolean;
   /** Shown on demand, below the others of its group. */
   isFolded?: boolean;
-  /** Another input than that of its kind: see `forms/widgets.js`. */
+  /** Another input than that of its kind: see `forms/widgets.tsx`. */
   widget?: string;
   /** The comparisons and properties of each source of assertions. */
   grammar?: ReturnType<typeof grammarOf>;

@@ -198,7 +198,7 @@ export const verbatim: ReadonlySet<string> = new Set([
   'runtimeId',
 ]);
 
-/** Inputs by path or name: see `forms/widgets.js`. */
+/** Inputs by path or name: see `forms/widgets.tsx`. */
 export const widgets: Readonly<Record<string, string>> = {
   frequency: 'frequency',
   groupId: 'group',

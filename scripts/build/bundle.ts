@@ -181,8 +181,12 @@ function copyOthers(program: ProgramName, folder: string): void {
 
 /** Not there where images of agents are made, as what builds the guide. */
 async function writeConsole(folder: string): Promise<Pick<Metafile, 'inputs'>> {
-  const { buildConsole } = await import('../../control-plane/console/build.ts');
+  const [{ buildConsole }, { scriptTypesSource }] = await Promise.all([
+    import('../../control-plane/console/build.ts'),
+    import('../../control-plane/console/script-types-source.ts'),
+  ]);
   const { files, inputs } = await buildConsole();
+  files.set('script-types.js', await scriptTypesSource());
   mkdirSync(join(folder, 'console-built'));
   for (const [name, text] of files) writeFileSync(join(folder, 'console-built', name), text);
   return { inputs };

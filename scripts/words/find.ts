@@ -74,7 +74,8 @@ function inSource(file: string, source: string): Finding[] {
     const isText =
       ts.isStringLiteralLike(node) ||
       ts.isTemplateHead(node) ||
-      ts.isTemplateMiddleOrTemplateTail(node);
+      ts.isTemplateMiddleOrTemplateTail(node) ||
+      ts.isJsxText(node);
     // Keys and values of one word are names of fields, columns and metrics.
     if (isText && node.text.includes(' ')) findings.push(...inText(node.text, at(node)));
     ts.forEachChild(node, visit);

@@ -11,7 +11,7 @@ import {
   keyLine,
   ways,
   type AgentFacts,
-} from '../../../control-plane/console/forms/agent-lines.js';
+} from '../../../control-plane/console/forms/agent-lines.ts';
 import { describeSettings } from '../../../agent/config.ts';
 import { version } from '../../../control-plane/core/version.ts';
 import { surroundings } from '../../../proof/program.ts';

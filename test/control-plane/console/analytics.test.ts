@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 const { axisOf, toLines, toneOf, watchedMs } =
-  await import('../../../control-plane/console/analytics.js');
+  await import('../../../control-plane/console/analytics.ts');
 
 const minute = 60_000;
 const day = 24 * 60 * minute;

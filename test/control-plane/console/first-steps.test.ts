@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestControlPlane } from '../../support/control-plane.ts';
-import { endFirstSteps } from '../../../control-plane/console/saved-views.js';
+import { endFirstSteps } from '../../../control-plane/console/saved-views.ts';
 import { FakeAgent } from '../../support/fake-agent.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
 import { httpServer } from '../../support/servers.ts';

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import { forms, type Field } from '../../../control-plane/console/form-facts.ts';
-import { readLine } from '../../../control-plane/console/forms/read-line.js';
+import { readLine } from '../../../control-plane/console/forms/read-line.ts';
 import {
   changesOf,
   isValues,
   merge,
   newValues,
   type Values,
-} from '../../../control-plane/console/forms/values.js';
+} from '../../../control-plane/console/forms/values.ts';
 
 function join(left: Values, right: Values): Values {
   const merged = { ...left };

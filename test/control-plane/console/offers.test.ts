@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { offersOf } from '../../../control-plane/console/forms/offers.js';
+import { offersOf } from '../../../control-plane/console/forms/offers.ts';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 
 test('each value of an answer offers an assertion that the contract accepts', () => {

@@ -47,6 +47,8 @@ test('a control plane from its bundle, with the packages of its manifest alone, 
   const page = await textOf('/console/');
   const script = /src="([^"]+\.js)"/.exec(page)?.[1] ?? '';
   assert.match(await textOf(new URL(script, `${url}/console/`).pathname), /import/);
+  const types = script.replace(/[^/]+$/, 'script-types.js');
+  assert.match(await textOf(`/console/${types}`), /^export const scriptTypes = .*"getByRole"/);
   assert.match(await textOf('/openapi.json'), /"openapi"/);
   assert.match(await textOf('/docs'), /<html/);
   assert.match(await textOf('/guide/'), /<h1[^>]*>Guide/);

@@ -30,13 +30,16 @@ test('texts are found in literals and templates, with the line they are on', () 
   const source = [
     "import './fault lines.ts';",
     "log('an error of ours');",
-    'const page = html`<p>',
-    '  ${name}: nobody was told',
-    '</p>`;',
+    'const page = (',
+    '  <p title={`to ${name}, who was told`}>',
+    '    {name}: nobody was told',
+    '  </p>',
+    ');',
   ].join('\n');
-  assert.deepEqual(found('console/page.js', source), [
+  assert.deepEqual(found('console/page.tsx', source), [
     [2, 'an error of ours'],
-    [4, ': nobody was told </p>'],
+    [4, ', who was told'],
+    [5, ': nobody was told'],
   ]);
 });
 

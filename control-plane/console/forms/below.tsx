@@ -1,0 +1,214 @@
+/** What belongs to an entry beside its fields: triggers, and the password and subscribers of a page. */
+import type { Values } from './values.ts';
+import { useState } from 'preact/hooks';
+import { besideConsole, call, send } from '../api.ts';
+import { toProblem } from '../problem.ts';
+import { inWords } from '../format.ts';
+import { useMe } from '../me.ts';
+import { Code } from '../parts/code.tsx';
+import { Ask } from '../parts/ask.tsx';
+import { Action, Table } from '../parts/layout.tsx';
+import { Answer, Empty, useAttempt } from '../parts/notices.tsx';
+import { useQuery } from '../query.ts';
+
+/** `of` is `checks/<id>` or `check-groups/<id>`. */
+function Trigger({ of }: { of: string }) {
+  const path = `v1/triggers/${of}`;
+  const urlOf = ({ token }: { token: string }) =>
+    besideConsole(`${of}/trigger/${encodeURIComponent(token)}`);
+  const { mayWrite } = useMe();
+  const [url, setUrl] = useState<string | null | undefined>(undefined);
+  const [problem, attempt] = useAttempt();
+  const load = attempt(async () => {
+    try {
+      setUrl(urlOf((await send<{ token: string }>(path)).data));
+    } catch (error) {
+      if (toProblem(error).status !== 404) throw error;
+      setUrl(null);
+    }
+  });
+  const create = attempt(async () =>
+    setUrl(urlOf((await send<{ token: string }>(path, { method: 'POST' })).data)),
+  );
+  const remove = attempt(async () => {
+    await send(path, { method: 'DELETE' });
+    setUrl(null);
+  });
+  return (
+    <details class="card" onToggle={(event) => event.currentTarget.open && void load()}>
+      <summary>Run it by a link</summary>
+      <p class="muted">Everybody who has the link can run it: a pipeline after a deployment.</p>
+      {problem}
+      {url != null && <Code label="Link" text={url} />}
+      {url === null && (
+        <Action word="Make a link" busy="Making" run={create} disabled={!mayWrite} />
+      )}
+      {url != null && (
+        <Action word="Delete the link" busy="Deleting" run={remove} disabled={!mayWrite} />
+      )}
+    </details>
+  );
+}
+
+function PagePassword({ id, entry }: { id: string; entry: Values }) {
+  const { mayWrite } = useMe();
+  const [isPrivate, setPrivate] = useState(entry.isPrivate === true);
+  const [password, setPassword] = useState('');
+  const [problem, attempt] = useAttempt();
+  const [question, setQuestion] = useState<'close' | 'open' | null>(null);
+  const close = attempt(async () => {
+    const { data } = await call(`v1/status-pages/${id}/password`, { method: 'POST' });
+    setPassword(data.password);
+    setPrivate(true);
+  });
+  const open = attempt(async () => {
+    await call(`v1/status-pages/${id}/password`, { method: 'DELETE' });
+    setPassword('');
+    setPrivate(false);
+  });
+  return (
+    <section class="card" aria-labelledby="page-password">
+      <h2 id="page-password">Who sees the page</h2>
+      <p>{isPrivate ? 'People with its password.' : 'Everybody who has its address.'}</p>
+      {problem}
+      {password !== '' && (
+        <>
+          <p class="notice warning">Copy it now: it is not shown again.</p>
+          <Code label="Password" text={password} />
+        </>
+      )}
+      <div class="actions">
+        <button type="button" disabled={!mayWrite} onClick={() => setQuestion('close')}>
+          {isPrivate ? 'Change the password' : 'Ask for a password'}
+        </button>
+        {isPrivate && (
+          <button type="button" disabled={!mayWrite} onClick={() => setQuestion('open')}>
+            Open it to everybody
+          </button>
+        )}
+      </div>
+      {question !== null && (
+        <Ask
+          title={question === 'open' ? 'Open the page to everybody?' : 'Make a new password?'}
+          yes={question === 'open' ? 'Open it' : 'Make it'}
+          onYes={async () => {
+            setQuestion(null);
+            await (question === 'open' ? open() : close());
+          }}
+          onNo={() => setQuestion(null)}
+        >
+          At once, without saving the form.{' '}
+          {question === 'close' && 'Nobody sees the page without the password.'}
+        </Ask>
+      )}
+    </section>
+  );
+}
+
+function PageDomain({ id, entry }: { id: string; entry: Values }) {
+  const [status, setStatus] = useState(String(entry.customDomainStatus));
+  const [problem, attempt] = useAttempt();
+  const challenge = (entry.customDomainChallenge ?? null) as { name: string; txt: string } | null;
+  if (entry.customDomain == null) return null;
+  const verify = attempt(async () => {
+    const { data } = await call(`v1/status-pages/${id}/custom-domain/verify`, { method: 'POST' });
+    setStatus(String(data.customDomainStatus));
+  });
+  return (
+    <section class="card" aria-labelledby="page-domain">
+      <h2 id="page-domain">{entry.customDomain}</h2>
+      <p role="status">{status === 'VERIFIED' ? 'The page is served there.' : 'Not proven yet.'}</p>
+      {status !== 'VERIFIED' && challenge !== null && (
+        <p>
+          A TXT record <code>{challenge.name}</code> must say <code>{challenge.txt}</code>.
+        </p>
+      )}
+      {problem}
+      <Action word="Check it now" busy="Checking" run={verify} />
+    </section>
+  );
+}
+
+type Submitted = Event & { currentTarget: HTMLFormElement };
+
+function servicesInWords(services: { name: string }[] | null) {
+  if (services === null) return 'All';
+  return services.length === 0 ? 'None left' : services.map(({ name }) => name).join(', ');
+}
+
+function Subscribers({ id }: { id: string }) {
+  const { mayWrite } = useMe();
+  const read = useQuery(`v1/status-pages/${id}/subscriptions`);
+  const [problem, attempt] = useAttempt();
+  const add = (event: Submitted) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const config = String(new FormData(form).get('address'));
+    void attempt(async () => {
+      await call(`v1/status-pages/${id}/subscriptions/bulk`, {
+        method: 'POST',
+        body: { subscriptions: [{ config }] },
+      });
+      form.reset();
+      await read.reload();
+    })();
+  };
+  const remove = (subscriptionId: string) =>
+    attempt(async () => {
+      await call(`v1/status-pages/${id}/subscriptions/${subscriptionId}`, { method: 'DELETE' });
+      await read.reload();
+    });
+  return (
+    <section class="card" aria-labelledby="subscribers">
+      <h2 id="subscribers">Subscribers</h2>
+      {problem}
+      {Answer({
+        read,
+        what: 'Loading subscribers',
+        isEmpty: (list) => list.length === 0,
+        empty: <Empty title="Nobody yet">Visitors subscribe on the page.</Empty>,
+        children: (list) => (
+          <Table label="Subscribers" columns={['Address', 'Services', 'State', ['', 'right']]}>
+            {list.map((one) => (
+              <tr key={one.id}>
+                <th scope="row" class="breakable">
+                  {one.address}
+                </th>
+                <td>{servicesInWords(one.services)}</td>
+                <td>{inWords(one.status)}</td>
+                <td class="right">
+                  <Action word="Remove" busy="Removing" run={remove(one.id)} disabled={!mayWrite} />
+                </td>
+              </tr>
+            ))}
+          </Table>
+        ),
+      })}
+      <form class="filters" onSubmit={add}>
+        <label class="field grow">
+          <span>Mail address</span>
+          <input name="address" type="email" required />
+        </label>
+        <button type="submit" disabled={!mayWrite}>
+          Invite
+        </button>
+      </form>
+    </section>
+  );
+}
+
+export function belowForm(name: string, id: string, entry: Values) {
+  const at = encodeURIComponent(id);
+  if (name === 'check' && entry.checkType !== 'HEARTBEAT') {
+    return <Trigger of={`checks/${at}`} />;
+  }
+  if (name === 'group') return <Trigger of={`check-groups/${at}`} />;
+  if (name !== 'page') return null;
+  return (
+    <>
+      <PagePassword id={id} entry={entry} />
+      <PageDomain id={id} entry={entry} />
+      <Subscribers id={id} />
+    </>
+  );
+}

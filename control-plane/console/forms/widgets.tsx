@@ -1,0 +1,667 @@
+/** Inputs for values that mean more than their kind says: references, schedules, assertions. */
+import type { ComponentChildren, ComponentType } from 'preact';
+import type { AssertionGrammar } from '@monitor/shared/contract/assertion.ts';
+import { call } from '../api.ts';
+import { toProblem } from '../problem.ts';
+import { useState } from 'preact/hooks';
+import { dataCenterLocations } from '../form-facts.ts';
+import { inWords, span } from '../format.ts';
+import { wordsOf } from '../parts/notices.tsx';
+import { useQuery } from '../query.ts';
+import { link } from '../router.ts';
+import { Code } from './code.tsx';
+import { useForm } from './context.ts';
+import { NextRuns } from './next-runs.tsx';
+import { Below, Labelled, useTies, type FieldProps, type Typed } from './labelled.tsx';
+import { isSame, isValues, type Values } from './values.ts';
+
+interface Option {
+  value: string | number;
+  word: string;
+  note?: string;
+}
+
+/** Periods of checks within a minute, in seconds. */
+const withinMinute = [10, 20, 30];
+
+/** Minutes, or for less than one the seconds in `frequencyOffset`. */
+function Frequency({ field, path, value }: FieldProps) {
+  const { values, change } = useForm();
+  const minutes = (field.options ?? []).filter((one) => one !== 0);
+  const hasSeconds = field.options?.includes(0) === true;
+  const current = value === 0 ? `${values.frequencyOffset} s` : String(value);
+  const onPick = ({ currentTarget: { value: picked } }: Typed) => {
+    const seconds = /^(\d+) s$/.exec(picked)?.[1];
+    if (seconds === undefined) {
+      change({ frequency: Number(picked), ...(value === 0 && { frequencyOffset: undefined }) });
+    } else {
+      change({ frequency: 0, frequencyOffset: Number(seconds) });
+    }
+  };
+  return (
+    <Labelled
+      path={path}
+      label={field.label}
+      field={{ ...field, help: undefined, isRequired: true }}
+    >
+      <select {...useTies(path, undefined)} onChange={onPick}>
+        {hasSeconds &&
+          withinMinute.map((seconds) => (
+            <option key={seconds} value={`${seconds} s`} selected={current === `${seconds} s`}>
+              {seconds} s
+            </option>
+          ))}
+        {minutes.map((one) => (
+          <option key={one} value={String(one)} selected={current === String(one)}>
+            {span(Number(one) * 60_000)}
+          </option>
+        ))}
+      </select>
+      <NextRuns />
+    </Labelled>
+  );
+}
+
+/** One of the entries of another list, or none. */
+function Reference({
+  field,
+  path,
+  value,
+  onChange,
+  options = [],
+}: FieldProps & { options: Option[] | undefined }) {
+  const isKnown = value == null || options.some((option) => option.value === value);
+  const all = isKnown ? options : [...options, { value: String(value), word: String(value) }];
+  return (
+    <Labelled path={path} label={field.label} field={field}>
+      <select
+        {...useTies(path, field.help)}
+        onChange={({ currentTarget: { value: text } }) =>
+          onChange(options.find((option) => String(option.value) === text)?.value ?? null)
+        }
+      >
+        <option value="" selected={value == null || value === ''}>
+          none
+        </option>
+        {all.map((option) => (
+          <option key={option.value} value={String(option.value)} selected={option.value === value}>
+            {option.word}
+          </option>
+        ))}
+      </select>
+    </Labelled>
+  );
+}
+
+const many = { query: { limit: 100 } };
+
+function Group(props: FieldProps) {
+  const { data } = useQuery('v1/check-groups', many);
+  return (
+    <Reference {...props} options={data?.map(({ id, name }) => ({ value: id, word: name }))} />
+  );
+}
+
+function Snippet(props: FieldProps) {
+  const { data } = useQuery('v1/snippets', many);
+  return (
+    <Reference {...props} options={data?.map(({ id, name }) => ({ value: id, word: name }))} />
+  );
+}
+
+/** The words of a text with commas between them. */
+function wordsIn(text: string) {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+}
+
+const isSameOption =
+  ({ value }: Option) =>
+  (other: Option) =>
+    other.value === value;
+
+function useServices() {
+  const { data } = useQuery('v1/status-pages/services', { query: { paginated: false } });
+  return data?.entries.map(({ id, name }) => ({ value: id, word: name }));
+}
+
+function Service(props: FieldProps) {
+  return <Reference {...props} options={useServices()} />;
+}
+
+/** Some of a few options, each a checkbox. */
+function Several({
+  field,
+  path,
+  options,
+  picked,
+  onPick,
+  none,
+  label = field.label,
+}: FieldProps & {
+  options: Option[] | undefined;
+  picked: (string | number)[];
+  onPick: (picked: (string | number)[]) => void;
+  none?: ComponentChildren;
+}) {
+  const unknown = picked.filter((one) => !options?.some(({ value }) => value === one));
+  const all = [
+    ...(options ?? []),
+    ...(options === undefined
+      ? []
+      : unknown.map((one) => ({ value: one, word: `${one}`, note: 'gone' }))),
+  ];
+  return (
+    <fieldset class="group" {...useTies(path, field.help)}>
+      <legend>{label}</legend>
+      {all.map(({ value, word, note }) => (
+        <label class="check-field" key={value}>
+          <input
+            type="checkbox"
+            checked={picked.includes(value)}
+            onChange={(event) =>
+              onPick(
+                event.currentTarget.checked
+                  ? [...picked, value]
+                  : picked.filter((one) => one !== value),
+              )
+            }
+          />
+          <span>
+            {word}
+            {note !== undefined && (
+              <>
+                {' '}
+                <span class="muted">{note}</span>
+              </>
+            )}
+          </span>
+        </label>
+      ))}
+      {options?.length === 0 && unknown.length === 0 && none}
+      <Below path={path} help={field.help} />
+    </fieldset>
+  );
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function PrivateLocations(props: FieldProps) {
+  const { data } = useQuery('v1/private-locations');
+  return (
+    <Several
+      {...props}
+      options={data?.map(({ slugName, name, agentCount }) => ({
+        value: slugName,
+        word: name,
+        ...(agentCount === 0 && { note: 'without an agent' }),
+      }))}
+      picked={textsOf(props.value)}
+      onPick={props.onChange}
+      none={
+        <p class="muted">
+          There is none. <a href={link('new', 'location')}>Create one</a>, then start an agent for
+          it.
+        </p>
+      }
+    />
+  );
+}
+
+function DataCenterLocations(props: FieldProps) {
+  const picked = textsOf(props.value);
+  return (
+    <details open={picked.length > 0}>
+      <summary>{props.field.label}</summary>
+      <Several
+        {...props}
+        options={Object.entries(dataCenterLocations).map(([value, word]) => ({
+          value,
+          word,
+          note: value,
+        }))}
+        picked={picked}
+        onPick={props.onChange}
+      />
+    </details>
+  );
+}
+
+function useChannels() {
+  const { data } = useQuery('v1/alert-channels', many);
+  return data?.map(({ id, type, config }) => ({
+    value: id,
+    word: `${inWords(type)}: ${config.address ?? config.name ?? config.channel ?? config.serviceName ?? id}`,
+  }));
+}
+
+const noChannel = (
+  <p class="muted">
+    There is none: nobody is notified. <a href={link('new', 'channel')}>Create one</a>.
+  </p>
+);
+
+function AlertChannels(props: FieldProps) {
+  return (
+    <Several
+      {...props}
+      options={useChannels()}
+      picked={Array.isArray(props.value) ? props.value : []}
+      onPick={props.onChange}
+      none={noChannel}
+    />
+  );
+}
+
+function EscalationPolicy(props: FieldProps) {
+  const { data } = useQuery('v1/escalation-policies', many);
+  return (
+    <Reference {...props} options={data?.map(({ id, name }) => ({ value: id, word: name }))} />
+  );
+}
+
+function CalendarDay({ field, path, value, onChange }: FieldProps) {
+  return (
+    <Labelled path={path} label={field.label} field={field}>
+      <input
+        type="date"
+        {...useTies(path, field.help)}
+        value={String(value ?? '')}
+        onInput={({ currentTarget: { value: text } }) => onChange(text)}
+      />
+    </Labelled>
+  );
+}
+
+function Subscriptions(props: FieldProps) {
+  const options = useChannels();
+  const given = (Array.isArray(props.value) ? props.value : []) as {
+    alertChannelId: number;
+    activated: boolean;
+  }[];
+  return (
+    <Several
+      {...props}
+      options={options}
+      picked={given
+        .filter(({ activated }) => activated)
+        .map(({ alertChannelId }) => alertChannelId)}
+      onPick={(picked) =>
+        props.onChange([
+          ...given.map((one) => ({ ...one, activated: picked.includes(one.alertChannelId) })),
+          ...picked
+            .filter((id) => !given.some(({ alertChannelId }) => alertChannelId === id))
+            .map((id) => ({ alertChannelId: id, activated: true })),
+        ])
+      }
+      none={noChannel}
+    />
+  );
+}
+
+function Services(props: FieldProps) {
+  const options = useServices();
+  const [made, setMade] = useState<Option[]>([]);
+  const [typed, setTyped] = useState('');
+  const [problem, setProblem] = useState('');
+  const given = (Array.isArray(props.value) ? props.value : []) as { id: string }[];
+  const picked = given.map(({ id }) => id);
+  const pick = (ids: (string | number)[]) =>
+    props.onChange([...new Set(ids)].map((id) => ({ id })));
+  const known = [...(options ?? []), ...made.filter((one) => !options?.some(isSameOption(one)))];
+  const create = async () => {
+    const added = [...picked];
+    const fresh = [...made];
+    const left = wordsIn(typed);
+    setProblem('');
+    try {
+      for (let [name] = left; name !== undefined; [name] = left) {
+        const found = [...known, ...fresh].find(({ word }) => word === name);
+        if (found === undefined) {
+          const { data } = await call('v1/status-pages/services', {
+            method: 'POST',
+            body: { name },
+          });
+          fresh.push({ value: data.id, word: data.name });
+        }
+        added.push(String((found ?? fresh.at(-1))?.value));
+        left.shift();
+      }
+    } catch (error) {
+      setProblem(wordsOf(toProblem(error)));
+    }
+    setMade(fresh);
+    setTyped(left.join(', '));
+    pick(added);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter') return;
+    // The form stays: Enter here ends the names.
+    event.preventDefault();
+    void create();
+  };
+  return (
+    <>
+      <Several
+        {...props}
+        field={{ ...props.field, help: undefined }}
+        options={options && known}
+        picked={picked}
+        onPick={pick}
+      />
+      <div class="actions">
+        <input
+          aria-label="New services"
+          aria-description="Names with commas between them"
+          placeholder="New services: Shop, Checkout, Search"
+          value={typed}
+          onInput={({ currentTarget: { value } }) => setTyped(value)}
+          onKeyDown={onKeyDown}
+        />
+        <button type="button" disabled={wordsIn(typed).length === 0} onClick={() => void create()}>
+          Add services
+        </button>
+      </div>
+      <p class="bad" role="alert">
+        {problem}
+      </p>
+    </>
+  );
+}
+
+/** Words with commas between them. */
+function TagsField({ field, path, value, onChange }: FieldProps) {
+  const [typed, setTyped] = useState(textsOf(value).join(', '));
+  // Spaces and commas stay while somebody types; tags from another place replace them.
+  const text = isSame(wordsIn(typed), textsOf(value)) ? typed : textsOf(value).join(', ');
+  const onInput = ({ currentTarget: { value: next } }: Typed) => {
+    setTyped(next);
+    onChange(wordsIn(next));
+  };
+  return (
+    <Labelled path={path} label={field.label} field={field}>
+      <input
+        {...useTies(path, field.help)}
+        value={text}
+        placeholder="with commas between them"
+        autocomplete="off"
+        onInput={onInput}
+      />
+    </Labelled>
+  );
+}
+
+/** `2026-11-23T20:15` in the time zone of the browser. */
+function localTime(value: unknown) {
+  const instant = Date.parse(String(value));
+  if (value == null || Number.isNaN(instant)) return '';
+  const shifted = instant - new Date(instant).getTimezoneOffset() * 60_000;
+  return new Date(shifted).toISOString().slice(0, 16);
+}
+
+function Instant({ field, path, value, onChange }: FieldProps) {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const help = `Your time (${timeZone})`;
+  return (
+    <Labelled path={path} label={field.label} field={{ ...field, help }}>
+      <input
+        type="datetime-local"
+        {...useTies(path, help)}
+        value={localTime(value)}
+        onInput={({ currentTarget: { value: text } }) => {
+          const instant = Date.parse(text);
+          if (!Number.isNaN(instant)) onChange(new Date(instant).toISOString());
+          else onChange(field.isNullable ? null : '');
+        }}
+      />
+    </Labelled>
+  );
+}
+
+function TimeZone({ field, path, value, onChange }: FieldProps) {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const { help } = field;
+  return (
+    <Labelled path={path} label={field.label} field={field}>
+      <input
+        list="time-zones"
+        {...useTies(path, help)}
+        value={String(value ?? '')}
+        placeholder={timeZone}
+        autocomplete="off"
+        onInput={({ currentTarget: { value: text } }) =>
+          onChange(text === '' && field.isNullable ? null : text)
+        }
+      />
+      <datalist id="time-zones">
+        {Intl.supportedValuesOf('timeZone').map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </Labelled>
+  );
+}
+
+function Colors({ field, path, value, onChange }: FieldProps) {
+  const values = isValues(value) ? value : {};
+  return (
+    <fieldset class="group colors">
+      <legend>{field.label}</legend>
+      {Object.entries(field.fields ?? {}).map(([name, { label }]) => (
+        <label class="check-field" key={name}>
+          <input
+            type="color"
+            {...useTies(`${path}.${name}`, undefined)}
+            value={String(values[name] ?? '#000000')}
+            onInput={(event) =>
+              onChange({ ...values, [name]: event.currentTarget.value.toUpperCase() })
+            }
+          />
+          <span>{label}</span>
+        </label>
+      ))}
+      <Below path={path} help={undefined} />
+    </fieldset>
+  );
+}
+
+/** Comparisons without a target. */
+const unary = new Set(['IS_EMPTY', 'NOT_EMPTY', 'IS_NULL', 'NOT_NULL']);
+/** Sources that read a part of the answer, and what names the part. */
+const properties: Record<string, string> = {
+  JSON_BODY: 'JSONPath',
+  JSON_ANSWER: 'JSONPath',
+  JSON_RESPONSE: 'JSONPath',
+  TEXT_BODY: 'Regular expression',
+  TEXT_ANSWER: 'Regular expression',
+  TEXT_RESPONSE: 'Regular expression',
+  RESPONSE_DATA: 'Regular expression',
+  HEADERS: 'Header',
+};
+
+function rulesOf(grammar: AssertionGrammar, { source, property }: Values) {
+  const rules = grammar[String(source)];
+  const names = rules?.properties ?? (rules?.byProperty && Object.keys(rules.byProperty));
+  const comparisons = rules?.byProperty?.[String(property)] ?? rules?.comparisons ?? [];
+  return { names, comparisons };
+}
+
+/** An assertion that follows the grammar of its source. */
+function corrected(grammar: AssertionGrammar, assertion: Values): Values {
+  const { names } = rulesOf(grammar, assertion);
+  const property =
+    names?.includes(String(assertion.property)) === false ? names[0] : assertion.property;
+  const next: Values = { ...assertion, property };
+  const { comparisons } = rulesOf(grammar, next);
+  const isAllowed = comparisons.some((one) => one === next.comparison);
+  return { ...next, comparison: isAllowed ? next.comparison : comparisons[0] };
+}
+
+interface PickProps {
+  label: string;
+  path: string;
+  value: unknown;
+  options: readonly string[];
+  onPick: (value: string) => void;
+}
+
+function Pick({ label, path, value, options, onPick }: PickProps) {
+  return (
+    <select
+      aria-label={label}
+      {...useTies(path, undefined)}
+      onChange={(event) => onPick(event.currentTarget.value)}
+    >
+      {options.map((option) => (
+        <option key={option} value={option} selected={option === value}>
+          {/^[A-Z_]+$/.test(option) ? inWords(option) : option}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Typing({
+  label,
+  path,
+  value,
+  onInput,
+}: {
+  label: string;
+  path: string;
+  value: unknown;
+  onInput: (value: string) => void;
+}) {
+  return (
+    <input
+      aria-label={label}
+      placeholder={label}
+      autocomplete="off"
+      spellcheck={false}
+      {...useTies(path, undefined)}
+      value={String(value ?? '')}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
+  );
+}
+
+function Assertions({ field, path, value, onChange }: FieldProps) {
+  const entries = (Array.isArray(value) ? value : []) as Values[];
+  const grammar = field.item?.grammar ?? {};
+  const sources = Object.keys(grammar);
+  const replace = (at: number, changes: Values) =>
+    onChange(entries.with(at, corrected(grammar, { ...entries[at], ...changes })));
+  const add = () =>
+    onChange([
+      ...entries,
+      corrected(grammar, { source: sources[0], comparison: 'EQUALS', property: '', target: '' }),
+    ]);
+  return (
+    <fieldset class="group rows">
+      <legend>{field.label}</legend>
+      {entries.map((assertion, index) => {
+        const at = `${path}.${index}`;
+        const name = `Assertion ${index + 1}`;
+        const source = String(assertion.source);
+        const { names, comparisons } = rulesOf(grammar, assertion);
+        const part = properties[source];
+        return (
+          <div class="row" key={index} role="group" aria-label={name}>
+            <div class="row-fields inline">
+              <Pick
+                label="Source"
+                path={`${at}.source`}
+                value={source}
+                options={sources}
+                onPick={(picked: string) => replace(index, { source: picked, property: '' })}
+              />
+              {names !== undefined ? (
+                <Pick
+                  label="Property"
+                  path={`${at}.property`}
+                  value={assertion.property}
+                  options={names}
+                  onPick={(property: string) => replace(index, { property })}
+                />
+              ) : (
+                part !== undefined && (
+                  <Typing
+                    label={part}
+                    path={`${at}.property`}
+                    value={assertion.property}
+                    onInput={(property: string) => replace(index, { property })}
+                  />
+                )
+              )}
+              <Pick
+                label="Comparison"
+                path={`${at}.comparison`}
+                value={assertion.comparison}
+                options={comparisons}
+                onPick={(comparison: string) => replace(index, { comparison })}
+              />
+              {!unary.has(String(assertion.comparison)) && (
+                <Typing
+                  label="Target"
+                  path={`${at}.target`}
+                  value={assertion.target}
+                  onInput={(target: string) => replace(index, { target })}
+                />
+              )}
+              {source === 'HEADERS' && (
+                <Typing
+                  label="Regular expression, optional"
+                  path={`${at}.regex`}
+                  value={assertion.regex}
+                  onInput={(regex: string) =>
+                    replace(index, { regex: regex === '' ? null : regex })
+                  }
+                />
+              )}
+            </div>
+            <button
+              type="button"
+              class="plain-button"
+              aria-label={`Remove ${name.toLowerCase()}`}
+              onClick={() => onChange(entries.toSpliced(index, 1))}
+            >
+              Remove
+            </button>
+            {['', '.source', '.property', '.comparison', '.target', '.regex'].map((part) => (
+              <Below key={part} path={at + part} help={undefined} />
+            ))}
+          </div>
+        );
+      })}
+      <button type="button" disabled={entries.length >= (field.max ?? Infinity)} onClick={add}>
+        Add an assertion
+      </button>
+      <Below path={path} help={field.help} />
+    </fieldset>
+  );
+}
+
+/** By name, as `form-words.ts` gives them. */
+export const widgets: Record<string, ComponentType<FieldProps>> = {
+  frequency: Frequency,
+  group: Group,
+  snippet: Snippet,
+  service: Service,
+  services: Services,
+  privateLocations: PrivateLocations,
+  dataCenterLocations: DataCenterLocations,
+  subscriptions: Subscriptions,
+  alertChannels: AlertChannels,
+  escalationPolicy: EscalationPolicy,
+  day: CalendarDay,
+  tags: TagsField,
+  instant: Instant,
+  timeZone: TimeZone,
+  colors: Colors,
+  code: Code,
+  assertions: Assertions,
+};

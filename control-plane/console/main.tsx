@@ -1,0 +1,34 @@
+/** Entry of the console: signs the user in, then shows the view of the address. */
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { UnreachableNotice } from './parts/notices.tsx';
+import { Shell } from './parts/shell.tsx';
+import { onReachabilityChange } from './reachable.ts';
+import { useRoute } from './router.ts';
+import { findSession, isSignedIn, onSessionChange } from './session.ts';
+import { LinkPage } from './views/people-link.tsx';
+import { Forgotten, SignIn } from './views/sign-in.tsx';
+
+/** The pages of one-time links. They open also while another person is signed in. */
+const linkPages = ['setup', 'invitation', 'reset'];
+
+function App() {
+  const [current, setCurrent] = useState(isSignedIn);
+  const { parts, query } = useRoute();
+  const [place = ''] = parts;
+  useEffect(() => {
+    const look = () => {
+      if (isSignedIn() === undefined) findSession().catch(() => {});
+    };
+    const ends = [onSessionChange(() => setCurrent(isSignedIn())), onReachabilityChange(look)];
+    look();
+    return () => ends.forEach((end) => end());
+  }, []);
+  if (current === undefined) return <UnreachableNotice />;
+  if (linkPages.includes(place)) return <LinkPage token={query.token} />;
+  if (current) return <Shell />;
+  return place === 'forgotten' ? <Forgotten /> : <SignIn />;
+}
+
+const place = document.getElementById('app');
+if (place !== null) render(<App />, place);

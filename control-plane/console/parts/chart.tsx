@@ -1,0 +1,251 @@
+/** Charts over time. The chart library is loaded with the first chart. */
+import type { MetricDefinition } from '@monitor/shared/contract/checks/metric.ts';
+import type Plot from 'uplot';
+import type { Lines } from '../analytics.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { duration, inNumbers, nothing, percent, shortTime } from '../format.ts';
+
+/**
+ * Works around POSIX locales: the browser reports a language that `Intl` rejects, and uPlot passes
+ * it on.
+ */
+function nameKnownLanguage() {
+  try {
+    Intl.getCanonicalLocales(navigator.language);
+  } catch {
+    Object.defineProperty(navigator, 'language', { value: 'en-US' });
+  }
+}
+
+interface ChartProps {
+  title: string;
+  names: string[];
+  data: Lines;
+  unit: MetricDefinition['unit'];
+  isStacked?: boolean;
+  isStepped?: boolean;
+  most?: number;
+}
+
+let library: Promise<typeof Plot> | undefined;
+function loadLibrary() {
+  nameKnownLanguage();
+  library ??= import('uplot').then((module) => module.default);
+  return library;
+}
+
+/** Distinguishable by most kinds of colour vision, on light and on dark. */
+const colorNames = Array.from({ length: 8 }, (_, index) => `--line-${index + 1}`);
+
+function readColors() {
+  const style = getComputedStyle(document.documentElement);
+  const value = (name: string) => style.getPropertyValue(name).trim();
+  return {
+    lines: colorNames.map(value),
+    axis: value('--muted'),
+    grid: value('--line'),
+  };
+}
+
+const formats: Record<MetricDefinition['unit'], (value: number | null | undefined) => string> = {
+  milliseconds: duration,
+  percentage: percent,
+  count: inNumbers,
+  score: inNumbers,
+};
+
+/** Stacks lines: each one on top of the previous ones. A missing value counts as 0 in the sum. */
+function stacked([instants, ...lines]: Lines): Lines {
+  const sums = instants.map(() => 0);
+  return [
+    instants,
+    ...lines.map((line) =>
+      line.map((value, index) => {
+        if (value == null) return value;
+        const sum = (sums[index] ?? 0) + value;
+        sums[index] = sum;
+        return sum;
+      }),
+    ),
+  ];
+}
+
+/** Points without neighbours, which would be invisible as lines. */
+function alone(plot: Plot, line: number) {
+  const values = plot.data[line] ?? [];
+  const known = [...values.keys()].filter((at) => values[at] !== undefined);
+  return known.filter(
+    (at, index) =>
+      values[at] !== null &&
+      values[known[index - 1] ?? -1] == null &&
+      values[known[index + 1] ?? -1] == null,
+  );
+}
+
+function optionsOf(
+  { names, unit, isStacked, isStepped, most }: ChartProps,
+  width: number,
+  colors: ReturnType<typeof readColors>,
+  uPlot: typeof Plot,
+): Plot.Options {
+  const format = formats[unit];
+  const axis = {
+    stroke: colors.axis,
+    font: '12px system-ui, sans-serif',
+    grid: { stroke: colors.grid, width: 1 },
+    ticks: { stroke: colors.grid, width: 1, size: 4 },
+  };
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
+  const series = names.map((label, index) => {
+    const color = colors.lines[index % colors.lines.length] ?? '';
+    return {
+      label,
+      stroke: color,
+      width: isStacked ? 1 : 1.75,
+      ...(isStacked || isStepped ? { fill: `${color}${isStacked ? '66' : '22'}` } : {}),
+      ...(isStepped && stepped !== undefined ? { paths: stepped } : {}),
+      points: { size: 5, show: true, filter: alone },
+      spanGaps: false,
+    };
+  });
+  return {
+    width,
+    height: isStepped ? 120 : 220,
+    legend: { show: false },
+    cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+    scales: {
+      y: { range: (_plot, _low, high) => [0, most ?? (high > 0 ? high * 1.08 : 1)] },
+    },
+    series: [{}, ...series],
+    // Fills between a line and the one below it instead of down to zero.
+    bands: isStacked ? names.slice(1).map((_, index) => ({ series: [index + 2, index + 1] })) : [],
+    axes: [
+      { ...axis, space: 70 },
+      { ...axis, size: 64, space: 36, values: (_plot, ticks) => ticks.map(format) },
+    ],
+  };
+}
+
+function summary({ title, names, data, unit }: ChartProps) {
+  const parts = names.map((name, index) => {
+    const values = (data[index + 1] ?? []).filter((value) => value != null);
+    if (values.length === 0) return `${name}: no data`;
+    const format = formats[unit];
+    return `${name}: ${format(Math.min(...values))} to ${format(Math.max(...values))}`;
+  });
+  return `${title}. ${parts.join('; ')}`;
+}
+
+function ValueTable({ names, data: [instants, ...lines], unit }: ChartProps) {
+  const format = formats[unit];
+  const rows = instants
+    .map((at, index) => ({ at, values: lines.map((line) => line[index]) }))
+    .filter(({ values }) => values.some((value) => value != null))
+    .reverse();
+  return (
+    <div class="scroll short" tabindex={0} role="region" aria-label="Values of the chart">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            {names.map((name) => (
+              <th scope="col" class="right" key={name}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ at, values }) => (
+            <tr key={at}>
+              <td>{shortTime(at * 1000)}</td>
+              {values.map((value) => (
+                <td class="right">{value == null ? nothing : format(value)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** `data` comes from `toLines`. Values are shown in the legend and in a table below the chart. */
+export function Chart(props: ChartProps) {
+  const { title, names, data, unit, isStacked = false } = props;
+  const place = useRef<HTMLDivElement | null>(null);
+  const plot = useRef<Plot | null>(null);
+  const [at, setAt] = useState<number | null>(null);
+  const [isTable, setTable] = useState(false);
+  const shape = JSON.stringify([names, unit, isStacked, props.isStepped, props.most]);
+  const drawn = isStacked ? stacked(data) : data;
+
+  useEffect(() => {
+    let isGone = false;
+    const stops: (() => void)[] = [];
+    const draw = (uPlot: typeof Plot) => {
+      if (isGone || place.current === null) return;
+      plot.current?.destroy();
+      const options = optionsOf(props, place.current.clientWidth, readColors(), uPlot);
+      options.hooks = { setCursor: [(one) => setAt(one.cursor.idx ?? null)] };
+      plot.current = new uPlot(options, drawn, place.current);
+    };
+    void loadLibrary().then((uPlot) => {
+      draw(uPlot);
+      if (isGone || place.current === null) return;
+      const resize = new ResizeObserver(([entry]) => {
+        const width = Math.floor(entry?.contentRect.width ?? 0);
+        const drawnPlot = plot.current;
+        if (width > 0 && drawnPlot !== null && drawnPlot.width !== width) {
+          drawnPlot.setSize({ width, height: drawnPlot.height });
+        }
+      });
+      resize.observe(place.current);
+      const scheme = matchMedia('(prefers-color-scheme: dark)');
+      const redraw = () => draw(uPlot);
+      scheme.addEventListener('change', redraw);
+      stops.push(
+        () => resize.disconnect(),
+        () => scheme.removeEventListener('change', redraw),
+      );
+    });
+    return () => {
+      isGone = true;
+      for (const stop of stops) stop();
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [shape]);
+
+  useEffect(() => plot.current?.setData(drawn), [data]);
+
+  const format = formats[unit];
+  const instant = at === null ? undefined : data[0][at];
+  return (
+    <figure class="chart">
+      <figcaption>
+        <strong>{title}</strong>
+        <span class="at">{instant === undefined ? '' : shortTime(instant * 1000)}</span>
+        <button
+          type="button"
+          class="plain-button"
+          aria-expanded={isTable}
+          onClick={() => setTable(!isTable)}
+        >
+          {isTable ? 'Hide values' : 'Values'}
+        </button>
+      </figcaption>
+      <ul class="legend">
+        {names.map((name, index) => (
+          <li key={name}>
+            <span class={`swatch line-${(index % 8) + 1}`} aria-hidden="true" />
+            {name}
+            {instant !== undefined && <b>{format(at === null ? null : data[index + 1]?.[at])}</b>}
+          </li>
+        ))}
+      </ul>
+      <div ref={place} class="plot" role="img" aria-label={summary(props)} />
+      {isTable && <ValueTable {...props} />}
+    </figure>
+  );
+}

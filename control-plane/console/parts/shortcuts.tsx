@@ -1,0 +1,39 @@
+/** The keys that work in every view: the command palette and the list of keys. */
+import { useEffect, useState } from 'preact/hooks';
+import { late } from './late.tsx';
+
+const Palette = late(() => import('./palette.tsx').then((module) => module.Palette));
+const Keys = late(() => import('./palette.tsx').then((module) => module.Keys));
+
+export function Shortcuts() {
+  const [shown, setShown] = useState<'palette' | 'keys' | null>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const { target, key, ctrlKey, metaKey } = event;
+      const isTyping =
+        target instanceof Element && target.closest('input, select, textarea, dialog') !== null;
+      if ((ctrlKey || metaKey) && key.toLowerCase() === 'k') {
+        event.preventDefault();
+        setShown('palette');
+      } else if (key === '?' && !isTyping) setShown('keys');
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  const close = () => setShown(null);
+  return (
+    <>
+      <button
+        type="button"
+        class="plain-button"
+        title="Ctrl K"
+        aria-label="Go to a check, a view or an action"
+        onClick={() => setShown('palette')}
+      >
+        Go to
+      </button>
+      {shown === 'palette' && <Palette onClose={close} />}
+      {shown === 'keys' && <Keys onClose={close} />}
+    </>
+  );
+}

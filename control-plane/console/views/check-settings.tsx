@@ -1,0 +1,79 @@
+/** The settings of a check: a summary, and the JSON of the API. */
+import type { Assertion } from '@monitor/shared/contract/assertion.ts';
+import type { Check } from '../contract.ts';
+import { duration, inWords } from '../format.ts';
+import { Code } from '../parts/code.tsx';
+import { Facts, Table } from '../parts/layout.tsx';
+import { isPinged } from '../state.ts';
+
+function retriesOf({ retryStrategy: strategy, doubleCheck }: Check) {
+  if (strategy == null || strategy === 'FALLBACK')
+    return doubleCheck ? 'once, as by default' : 'none';
+  if (strategy.type === 'SINGLE_RETRY') return 'once';
+  const base = duration(strategy.baseBackoffSeconds * 1000);
+  return `${inWords(strategy.type)}, up to ${strategy.maxRetries}, from ${base}`;
+}
+
+function alertingOf({ useGlobalAlertSettings, alertSettings: settings, muted }: Check) {
+  if (muted) return 'muted';
+  if (useGlobalAlertSettings || settings == null) return 'as the account has it';
+  const when =
+    settings.escalationType === 'TIME_BASED'
+      ? `after ${settings.timeBasedEscalation.minutesFailingThreshold} min of failing`
+      : `after ${settings.runBasedEscalation.failedRunThreshold} failed run(s)`;
+  const { amount, interval } = settings.reminders;
+  const escalates = settings.escalationPolicyId ? `${when}, then by an escalation policy` : when;
+  return amount === 0 ? escalates : `${escalates}, reminders every ${interval} min`;
+}
+
+function Assertions({ assertions }: { assertions: Assertion[] | undefined }) {
+  if (!assertions || assertions.length === 0) return null;
+  return (
+    <>
+      <h3>Assertions</h3>
+      <Table label="Assertions" columns={['Source', 'Property', 'Comparison', 'Target']}>
+        {assertions.map((assertion, index) => (
+          <tr key={index}>
+            <td>{inWords(assertion.source)}</td>
+            <td class="mono">{assertion.property}</td>
+            <td>{inWords(assertion.comparison)}</td>
+            <td class="mono">{assertion.target}</td>
+          </tr>
+        ))}
+      </Table>
+    </>
+  );
+}
+
+export function CheckSettings({ check }: { check: Check }) {
+  const channels = check.alertChannelSubscriptions.filter(({ activated }) => activated);
+  return (
+    <div class="card">
+      <Facts
+        wide
+        entries={[
+          ['Retries', isPinged(check) ? null : retriesOf(check)],
+          [
+            'Locations run',
+            check.runParallel === undefined ? null : check.runParallel ? 'all at once' : 'in turn',
+          ],
+          ['Alerts', alertingOf(check)],
+          ['Alert channels', String(channels.length)],
+          ['Degraded above', check.degradedResponseTime && duration(check.degradedResponseTime)],
+          ['Fails above', check.maxResponseTime && duration(check.maxResponseTime)],
+          ['Meant to fail', check.shouldFail ? 'yes' : null],
+          ['Runtime', check.runtimeId],
+          ['Opens an incident', check.triggerIncident?.name],
+          ['Id', <span class="mono">{check.id}</span>],
+        ]}
+      />
+      <Assertions assertions={check.request?.assertions} />
+      {check.script && <Code label="Script" text={check.script} />}
+      {check.prompt && <Code label="Prompt" text={check.prompt} />}
+      <details>
+        <summary>Everything, as the API gives it</summary>
+        <Code label="Check" text={JSON.stringify(check)} />
+      </details>
+    </div>
+  );
+}

@@ -1,0 +1,194 @@
+/** The page of a check: state, figures, results, alerts and settings. */
+import type { Check, CheckOverview } from '../contract.ts';
+import { checkTypes } from '../facts.ts';
+import { every, inNumbers, safeLink, typeName } from '../format.ts';
+import { Decisions } from '../parts/decisions.tsx';
+import { State } from '../parts/icons.tsx';
+import { Facts, Section, Tags } from '../parts/layout.tsx';
+import { Failure, Loading, wordsOf } from '../parts/notices.tsx';
+import { Ago, Time } from '../parts/time.tsx';
+import { useQuery } from '../query.ts';
+import { link, type Query } from '../router.ts';
+import { isPinged, stateOfCheck, states } from '../state.ts';
+import { CheckActions } from './check-actions.tsx';
+import { CheckHeartbeat } from './check-heartbeat.tsx';
+import { CheckNumbers } from './check-numbers.tsx';
+import { CheckResults } from './check-results.tsx';
+import { CheckSettings } from './check-settings.tsx';
+import { ErrorGroups } from './error-groups.tsx';
+import { OpenAlertOfCheck } from './open-alerts.tsx';
+import { OpenRuns } from './open-runs.tsx';
+
+const refreshMs = 15_000;
+
+function valueAt(value: unknown, [key, ...further]: string[]): unknown {
+  if (key === undefined || typeof value !== 'object' || value === null) return value;
+  return valueAt(new Map(Object.entries(value)).get(key), further);
+}
+
+/**
+ * The target of a check in one line: the template of its type, filled with the fields of the check.
+ */
+export function targetOf(check: Check) {
+  const text = checkTypes[check.checkType]?.target ?? '';
+  return text.replace(/\{([^}]+)\}/g, (_all, path) =>
+    String(valueAt(check, path.split('.')) ?? ''),
+  );
+}
+
+function Target({ check }: { check: Check }) {
+  const target = targetOf(check);
+  return /^https?:/i.test(target) && safeLink(target) ? (
+    <a class="mono" href={target} rel="noreferrer noopener" target="_blank">
+      {target}
+    </a>
+  ) : (
+    target && <span class="mono">{target}</span>
+  );
+}
+
+/** Explains what keeps this check from conclusive results. */
+function Warnings({ overview }: { overview: CheckOverview }) {
+  const { unservedLocations, hasErrors, maintenance, muted, state } = overview;
+  return (
+    <>
+      {stateOfCheck(overview) === 'UNPLACED' && (
+        <p class="notice error">
+          The check has no location: nobody runs it.{' '}
+          <a href={link('edit', 'check', overview.id)}>Give it one</a>.
+        </p>
+      )}
+      {unservedLocations.length > 0 && (
+        <p class="notice error">
+          No agent serves {unservedLocations.join(', ')} at the moment: the check does not run
+          there. <a href={link('agents')}>Look at the agents</a>
+        </p>
+      )}
+      {hasErrors && (
+        <p class="notice error">
+          The newest run could not be carried out. That is an agent error and says nothing about the
+          target
+          {state === 'UNKNOWN' ? '' : `, which was ${states[state].word.toLowerCase()} before`}.
+        </p>
+      )}
+      {maintenance !== null && (
+        <p class="notice warning">
+          In maintenance “{maintenance.name}” until <Time at={maintenance.endsAt} />.
+        </p>
+      )}
+      {muted && <p class="notice">Muted: no notifications are sent when it fails.</p>}
+    </>
+  );
+}
+
+function Head({
+  overview,
+  check,
+  reload,
+}: {
+  overview: CheckOverview;
+  check: Check | undefined;
+  reload: () => Promise<unknown>;
+}) {
+  const { word, tone } = states[stateOfCheck(overview)];
+  return (
+    <>
+      <div class="title-line">
+        <h1>{overview.name}</h1>
+        <State tone={tone} word={word} />
+        <CheckActions overview={overview} check={check} reload={reload} />
+      </div>
+      <Facts
+        entries={[
+          ['Type', typeName(overview.checkType)],
+          ['Looks at', check && targetOf(check) && <Target check={check} />],
+          ['Every', isPinged(overview) ? null : every(overview)],
+          ['Locations', overview.locations.join(', ')],
+          ['Group', overview.groupName],
+          ['Tags', overview.tags.length > 0 && <Tags tags={overview.tags} />],
+          ['Last run', <Ago at={overview.lastRunAt} fallback="not yet" />],
+          [
+            'Certificate',
+            overview.sslDaysRemaining !== null &&
+              `${inNumbers(overview.sslDaysRemaining)} days until it expires`,
+          ],
+        ]}
+      />
+      {check?.description && <p class="muted">{check.description}</p>}
+      <Warnings overview={overview} />
+    </>
+  );
+}
+
+export function CheckView({ checkId, query }: { checkId: string; query: Query }) {
+  const overviewRead = useQuery('v1/check-overview', {
+    query: { checkId, runs: 60 },
+    everyMs: refreshMs,
+  });
+  const checkRead = useQuery(`v1/checks/${encodeURIComponent(checkId)}`, {
+    query: { includeDependencies: false },
+  });
+  const overview = overviewRead.data?.[0];
+  const crumbs = (
+    <p class="crumbs">
+      <a href={link('checks')}>Checks</a>
+    </p>
+  );
+  if (overview === undefined) {
+    return (
+      <>
+        {crumbs}
+        {overviewRead.problem === null ? (
+          <>
+            <h1>Check</h1>
+            <Loading what="Loading the check" />
+          </>
+        ) : (
+          <>
+            <h1>Check</h1>
+            <Failure problem={overviewRead.problem} reload={overviewRead.reload} />
+          </>
+        )}
+      </>
+    );
+  }
+  const reload = () => Promise.all([overviewRead.reload(), checkRead.reload()]);
+  return (
+    <>
+      {crumbs}
+      {overviewRead.problem !== null && (
+        <p class="notice stale" role="status">
+          {wordsOf(overviewRead.problem)}
+        </p>
+      )}
+      <Head overview={overview} check={checkRead.data} reload={reload} />
+      <CheckNumbers overview={overview} range={query.range} statistic={query.statistic} />
+      {isPinged(overview) && <CheckHeartbeat check={checkRead.data} checkId={checkId} />}
+      {!isPinged(overview) && <OpenRuns checkId={checkId} />}
+      <CheckResults overview={overview} query={query} />
+      <ErrorGroups checkId={checkId} />
+      <Section title="Alerts and why" aside={<a href={link('alerts')}>Alerts of all checks</a>}>
+        <OpenAlertOfCheck checkId={checkId} />
+        <Decisions checkId={checkId} everyMs={60_000} />
+      </Section>
+      <Section
+        title="Settings"
+        aside={
+          <a class="button" href={link('edit', 'check', checkId)}>
+            Change
+          </a>
+        }
+      >
+        {checkRead.data === undefined ? (
+          checkRead.problem === null ? (
+            <Loading what="Loading settings" />
+          ) : (
+            <Failure problem={checkRead.problem} reload={checkRead.reload} />
+          )
+        ) : (
+          <CheckSettings check={checkRead.data} />
+        )}
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+/** Queued and running runs of a check, with a cancel button; nothing without such runs. */
+import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import { toProblem, type Problem } from '../problem.ts';
+import { useMe } from '../me.ts';
+import { Action, Section, Table } from '../parts/layout.tsx';
+import { wordsOf } from '../parts/notices.tsx';
+import { Ago } from '../parts/time.tsx';
+import { useQuery } from '../query.ts';
+
+const refreshMs = 5_000;
+
+const columns = ['State', 'Since', 'Location', 'Why it runs', ''];
+
+export function OpenRuns({ checkId }: { checkId: string }) {
+  const me = useMe();
+  const read = useQuery('v1/check-runs', { query: { checkId, limit: 100 }, everyMs: refreshMs });
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const cancel = (sequenceId: string) => async () => {
+    setProblem(null);
+    try {
+      await call('v1/cancel', { method: 'POST', body: { sequenceId: [sequenceId] } });
+    } catch (error) {
+      const failed = toProblem(error);
+      // The run ended in the meantime.
+      if (failed.status !== 404) setProblem(failed);
+    }
+    await read.reload();
+  };
+  const runs = read.data ?? [];
+  if (runs.length === 0) return null;
+  return (
+    <Section title="In progress">
+      {problem !== null && (
+        <p class="notice failure" role="alert">
+          {wordsOf(problem)}
+        </p>
+      )}
+      <Table label="Runs in progress" columns={columns}>
+        {runs.map((run) => (
+          <tr key={run.sequenceId}>
+            <th scope="row">
+              {run.state === 'QUEUED' ? 'Waits for an agent' : `Running, attempt ${run.attempt}`}
+            </th>
+            <td>
+              <Ago at={run.startedAt ?? run.queuedAt} />
+            </td>
+            <td>{run.location}</td>
+            <td>{run.runSource === 'SCHEDULER' ? 'scheduled' : 'on demand'}</td>
+            <td class="right">
+              <Action
+                word={run.isCancelRequested ? 'Being cancelled' : 'Cancel the run'}
+                busy="Cancelling"
+                run={cancel(run.sequenceId)}
+                disabled={!me.mayRun || run.isCancelRequested}
+                title={me.mayRun ? undefined : 'The role of this key may not run checks'}
+              />
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Section>
+  );
+}

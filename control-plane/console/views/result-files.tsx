@@ -1,0 +1,125 @@
+/** Files of a result: traces, videos and downloads. */
+import type { Asset } from '@monitor/shared/contract/check-result-routes.ts';
+import type { NamedFile } from '@monitor/shared/encryption/encryption.ts';
+import { decryptedFile, type Shown } from '../decryption.ts';
+import { useState } from 'preact/hooks';
+import { bytes, inWords, safeLink } from '../format.ts';
+import { Action, Section } from '../parts/layout.tsx';
+import { List } from '../parts/list.tsx';
+import { useQuery } from '../query.ts';
+
+/** Links expire after an hour, so the list is refreshed before that. */
+const refreshMs = 30 * 60_000;
+
+const withoutLink: Partial<Record<Asset['state'], string>> = {
+  PENDING: 'not arrived yet',
+  WITHHELD: 'kept on the agent',
+  EXPIRED: 'deleted after its time',
+};
+
+/** Decrypts a file and hands it to the browser, as a download does. */
+function DecryptedDownload({ url, file, shown }: { url: string; file: NamedFile; shown: Shown }) {
+  const [problem, setProblem] = useState('');
+  const run = async () => {
+    setProblem('');
+    try {
+      const blob = URL.createObjectURL(await decryptedFile(shown.result, url, file));
+      const anchor = document.createElement('a');
+      anchor.href = blob;
+      anchor.download = file.name.replace(/^.*\//, '');
+      anchor.click();
+      // The browser has begun to read it by then.
+      setTimeout(() => URL.revokeObjectURL(blob), 60_000);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <>
+      <Action word="Decrypt and download" busy="Decrypting" run={run} />
+      {problem !== '' && (
+        <span class="failure" role="alert">
+          {problem}
+        </span>
+      )}
+    </>
+  );
+}
+
+function File({ file, shown }: { file: Asset; shown: Shown }) {
+  const named = shown.files.find(({ storedAs }) => storedAs === file.name);
+  const reason = named?.withheld ?? file.reason;
+  const url = safeLink(file.url);
+  const viewer = shown.state === 'plain' ? safeLink(file.viewerUrl) : null;
+  return (
+    <tr>
+      <th scope="row" class="mono">
+        {named?.name ?? file.name}
+        {file.type === 'video' && url && shown.state === 'plain' && (
+          <video controls preload="none" src={url} />
+        )}
+      </th>
+      <td>{inWords(file.type)}</td>
+      <td class="right">{bytes(file.size)}</td>
+      <td>
+        <div class="actions">
+          {viewer && (
+            <a class="button" href={viewer} target="_blank" rel="noopener">
+              Open the trace
+            </a>
+          )}
+          {url && viewer === null && shown.state === 'plain' && file.type === 'trace' && (
+            <span class="muted">
+              Shown by <code>npx playwright show-trace</code>
+            </span>
+          )}
+          {url && named !== undefined ? (
+            <DecryptedDownload url={url} file={named} shown={shown} />
+          ) : url ? (
+            <a class="button" href={url} download={file.name.replace(/^.*\//, '')}>
+              Download
+            </a>
+          ) : (
+            <span class="muted">
+              {withoutLink[file.state] ?? inWords(file.state)}
+              {reason && `: ${reason}`}
+            </span>
+          )}
+        </div>
+      </td>
+    </tr>
+  );
+}
+
+export function Files({
+  checkId,
+  resultId,
+  shown,
+}: {
+  checkId: string;
+  resultId: string;
+  shown: Shown;
+}) {
+  const read = useQuery(
+    `v1/check-results/${encodeURIComponent(checkId)}/${encodeURIComponent(resultId)}/assets`,
+    { everyMs: refreshMs },
+  );
+  return (
+    <Section title="Files">
+      {List({
+        read,
+        label: 'Files of the run',
+        columns: ['Name', 'Kind', ['Size', 'right'], 'Get it'],
+        pick: ({ assets }) => assets,
+        row: (file) => <File key={file.name} file={file} shown={shown} />,
+        after: ({ assets, truncated, entriesTotal }) =>
+          truncated && (
+            <p class="muted">
+              {assets.length} of {entriesTotal} files.
+            </p>
+          ),
+        empty: <p class="muted">This run left no files.</p>,
+      })}
+    </Section>
+  );
+}
