@@ -26,6 +26,7 @@ export class Operators {
     if (subject === undefined || location === undefined || agent === undefined) return;
     switch (does) {
       case 'create':
+        this.#meet(does);
         await this.#play.addSubject();
         return;
       case 'rotate':

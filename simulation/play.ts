@@ -434,28 +434,9 @@ export class Play {
         });
         return;
       }
-      case 'suspend': {
-        const program = this.#programOf(event);
-        const { host } = program;
-        if (!program.isUp || host === null) return;
-        const suspend = (): void => {
-          if (program.host !== host || !program.isUp) return;
-          this.fault(event.isAsleep ? 'sleep' : 'stop', program.name, forMs);
-          program.suspend();
-          this.#later(forMs, () => {
-            if (program.host === host) program.resume(event.isAsleep);
-          });
-        };
-        if (!event.isInVisit || event.of === 'control-plane') suspend();
-        else {
-          const call = (): void => {
-            this.meet('suspended in a visit');
-            this.#later(1, suspend);
-          };
-          this.targets.onVisit = { host, call };
-        }
+      case 'suspend':
+        this.#suspend(event);
         return;
-      }
       case 'slow': {
         const program = this.#programOf(event);
         const { host } = program;
@@ -530,6 +511,29 @@ export class Play {
       case 'person':
         this.someone(() => this.#operators.act(event.does, event.place, forMs));
     }
+  }
+
+  #suspend(event: Extract<Event, { kind: 'suspend' }>): void {
+    const program = this.#programOf(event);
+    const { host } = program;
+    if (!program.isUp || host === null) return;
+    const suspend = (): void => {
+      if (program.host !== host || !program.isUp) return;
+      this.fault(event.isAsleep ? 'sleep' : 'stop', program.name, event.forMs);
+      program.suspend();
+      this.#later(event.forMs, () => {
+        if (program.host === host) program.resume(event.isAsleep);
+      });
+    };
+    if (!event.isInVisit || event.of === 'control-plane') {
+      suspend();
+      return;
+    }
+    const call = (): void => {
+      this.meet('suspended in a visit');
+      this.#later(1, suspend);
+    };
+    this.targets.onVisit = { host, call };
   }
 
   #kill({ of, place, when, forMs, losesPower }: Extract<Event, { kind: 'kill' }>): void {
