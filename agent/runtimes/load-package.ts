@@ -1,7 +1,8 @@
 /** Loading one package of a runtime with the runtime's own Node, in a process of its own. */
 import { execFile } from 'node:child_process';
 
-const loadWithinMs = 60_000;
+/** For a package that never ends: on a starved machine one takes minutes that needs a second of CPU. */
+const loadWithinMs = 600_000;
 
 /**
  * Runs on every Node from 16 on. A package may be made for `require`, for `import`, or be a set of
