@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { lockChecks } from '../checks/index.ts';
 import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
+import { eachOf } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import { AlertedChecks } from './alerted-checks.ts';
 import { acknowledged } from './decide/acknowledged.ts';
@@ -162,4 +163,32 @@ export async function acknowledgementOf(db: Kysely<Database>, { checkId, inciden
     .orderBy('created_at', 'desc')
     .limit(1)
     .executeTakeFirst();
+}
+
+const namedAtOnce = 5;
+
+/** What is known of these outages: the names of some checks, the newest error, since when, and who took the last one. */
+export async function alertOfOutages(
+  db: Kysely<Database>,
+  accountId: string,
+  outages: readonly Outage[],
+) {
+  const rows = await db
+    .selectFrom('check_alerts')
+    .select(['check_id', 'name', 'error', 'created_at', 'incident_key'])
+    .where('account_id', '=', accountId)
+    .where('check_id', 'in', eachOf([...new Set(outages.map(({ checkId }) => checkId))]))
+    .where('incident_key', 'in', eachOf(outages.map(({ incidentKey }) => incidentKey)))
+    .orderBy('seq')
+    .execute();
+  const names = [...new Map(rows.map((row) => [row.check_id, row.name])).values()];
+  const [first] = rows;
+  const [outage] = outages;
+  return {
+    total: outages.length,
+    names: names.slice(0, namedAtOnce),
+    error: rows.findLast(({ error }) => error !== null)?.error ?? null,
+    since: first?.created_at ?? null,
+    acknowledgement: outage && (await acknowledgementOf(db, outage)),
+  };
 }

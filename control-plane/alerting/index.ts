@@ -1,5 +1,12 @@
 /** What other modules may use. */
-export { acknowledge, muteOf, outageOfAlert, outagesOfGroup, type Outage } from './acknowledge.ts';
+export {
+  acknowledge,
+  alertOfOutages,
+  muteOf,
+  outageOfAlert,
+  outagesOfGroup,
+  type Outage,
+} from './acknowledge.ts';
 export { alertAcknowledgementHandlers } from './alert-acknowledgements/handlers.ts';
 export { alertChannelHandlers, alertChannelsOf } from './alert-channels/handlers.ts';
 export { preferencesOf } from './alert-channels/store.ts';

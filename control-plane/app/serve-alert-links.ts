@@ -16,6 +16,9 @@ import {
   alertLinkPath,
   AlertLinks,
   alertTargets,
+  count,
+  durationText,
+  instantText,
   isActionOf,
   linkSnoozeMs,
   type AlertLink,
@@ -23,6 +26,7 @@ import {
 } from '../notifications/index.ts';
 import {
   acknowledge,
+  alertOfOutages,
   muteOf,
   outageOfAlert,
   outagesOfGroup,
@@ -30,8 +34,8 @@ import {
 } from '../alerting/index.ts';
 import { listMembers } from '../people/index.ts';
 
-/** `sentTo` in words. */
-type ReadLink = { link: AlertLink; sentTo: string } | { problem: string };
+/** `user` in words, as behind "acknowledged by". */
+type ReadLink = { link: AlertLink; user: string } | { problem: string };
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
@@ -44,14 +48,14 @@ function readRecipient(query: Request['query']): LinkRecipient | null {
   return Number.isSafeInteger(channelId) ? { channelId } : null;
 }
 
-/** In words; null for a deleted channel, and a person who has left the account. */
+/** Null for a deleted channel, and a person who has left the account. */
 async function nameOfRecipient(
   { db }: Services,
   { accountId, recipient }: AlertLink,
 ): Promise<string | null> {
   if ('personId' in recipient) {
     const [person] = await listMembers(db, accountId, recipient.personId);
-    return person?.name ?? null;
+    return person === undefined ? null : `${person.name} from a mail`;
   }
   const channel = await db
     .selectFrom('alert_channels')
@@ -59,7 +63,9 @@ async function nameOfRecipient(
     .where('account_id', '=', accountId)
     .where('id', '=', recipient.channelId)
     .executeTakeFirst();
-  return channel === undefined ? null : `channel ${recipient.channelId} (${channel.type})`;
+  return channel === undefined
+    ? null
+    : `someone from a message to channel ${recipient.channelId} (${channel.type})`;
 }
 
 async function readLink(
@@ -85,8 +91,8 @@ async function readLink(
     case 'expired':
       return { problem: 'This link has expired. Acknowledge the alert in the console.' };
     case 'valid': {
-      const sentTo = await nameOfRecipient(services, link);
-      if (sentTo !== null) return { link, sentTo };
+      const user = await nameOfRecipient(services, link);
+      if (user !== null) return { link, user };
       return 'personId' in recipient
         ? { problem: 'The person that this link was sent to has left the account.' }
         : { problem: 'The channel that this link was sent to was deleted.' };
@@ -94,8 +100,24 @@ async function readLink(
   }
 }
 
-const style =
-  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:32rem;padding:0 1rem}button{font:inherit;padding:.6rem 1.2rem}';
+/** The colours of the console, which these pages must not load. */
+const style = `
+:root{color-scheme:light dark;--page:#f6f7f9;--surface:#fff;--ink:#161b26;--muted:#56606f;--line:#dfe3ea;--accent:#1a56c4;--on-accent:#fff;--bad:#c01f32}
+@media (prefers-color-scheme:dark){:root{--page:#0e1116;--surface:#151a21;--ink:#e5e9f0;--muted:#9aa5b4;--line:#29313c;--accent:#7db0ff;--on-accent:#0b1830;--bad:#ff8a8f}}
+*{box-sizing:border-box}
+body{font:16px/1.5 system-ui,sans-serif;margin:0;padding:1rem;min-height:100vh;display:grid;place-items:center;background:var(--page);color:var(--ink)}
+main{width:100%;max-width:30rem;padding:1.5rem;background:var(--surface);border:1px solid var(--line);border-radius:12px}
+h1{font-size:1.25rem;line-height:1.3;margin:0 0 1rem}
+h1,dd{overflow-wrap:anywhere}
+dl{margin:0 0 1rem;padding:1rem 0;border-block:1px solid var(--line)}
+dt{color:var(--muted);font-size:.875rem}
+dd{margin:0 0 .75rem}
+dd:last-child{margin:0}
+.bad{color:var(--bad)}
+button{font:inherit;font-weight:600;width:100%;min-height:2.75rem;padding:.6rem 1.2rem;border:0;border-radius:8px;background:var(--accent);color:var(--on-accent);cursor:pointer}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+a{color:var(--accent)}
+`;
 
 function send(response: Response, status: number, title: string, body: Markup): void {
   response
@@ -112,7 +134,7 @@ function send(response: Response, status: number, title: string, body: Markup): 
         <html lang="en">
           <head>
             <meta charset="utf-8" />
-            <meta name="viewport" content="width=device-width" />
+            <meta name="viewport" content="width=device-width, initial-scale=1" />
             <meta name="robots" content="noindex" />
             <title>${title}</title>
             <style>
@@ -148,23 +170,52 @@ interface Page {
 const pages: Record<AlertAction, Page> = {
   acknowledge: {
     asks: (what) => `Acknowledge ${what}?`,
-    says: 'No further reminder is sent, to anybody. The recovery is.',
+    says: "Stops reminders for everyone. You'll still be notified when it recovers.",
     button: 'Acknowledge',
     done: 'Acknowledged',
   },
   snooze: {
     asks: (what) => `Snooze ${what} for an hour?`,
-    says: 'No reminder is sent for an hour, to anybody.',
-    button: 'Snooze',
-    done: 'Snoozed',
+    says: "Stops reminders for everyone for an hour. You'll still be notified when it recovers.",
+    button: 'Snooze for an hour',
+    done: 'Snoozed for an hour',
   },
   mute: {
-    asks: (what) => `Mute the check of ${what}?`,
-    says: 'Nothing about this check is sent to anybody, also no recovery, until somebody unmutes it in the console.',
+    asks: (what) => `Mute ${what}?`,
+    says: 'Stops all notifications about this check, including recoveries, until someone unmutes it in the console.',
     button: 'Mute',
     done: 'Muted',
   },
 };
+
+type FoundAlert = Awaited<ReturnType<typeof alertOfOutages>>;
+
+const instant = (at: number): Markup =>
+  html`<time datetime="${new Date(at).toISOString()}">${instantText(at)}</time>`;
+
+/** What the link is about: checks, error, since when, and who took it before. */
+function factsMarkup({ names, total, error, since, acknowledgement }: FoundAlert, now: number) {
+  const others = total - names.length;
+  return html`<dl>
+    <dt>${total === 1 ? 'Check' : 'Checks'}</dt>
+    <dd>${names.join(', ')}${others > 0 && ` and ${others} more`}</dd>
+    ${
+      error !== null &&
+      html`<dt>Error</dt>
+        <dd class="bad">${error}</dd>`
+    }
+    ${
+      since !== null &&
+      html`<dt>Since</dt>
+        <dd>${instant(since)}, ${durationText(now - since)} ago</dd>`
+    }
+    ${
+      acknowledgement !== undefined &&
+      html`<dt>${acknowledgement.kind === 'SNOOZED' ? 'Snoozed' : 'Acknowledged'}</dt>
+        <dd>by ${acknowledgement.made_by}, ${instant(acknowledgement.created_at)}</dd>`
+    }
+  </dl>`;
+}
 
 /** Mutes the check of an alert that is open, once for each link. */
 async function mute(
@@ -195,10 +246,10 @@ async function mute(
 }
 
 const endings = {
-  over: ['It is over already', 'Nothing had to be done.'],
+  over: ['Already recovered', 'Nothing was left to do.'],
   used: [
-    'Muted before',
-    'This link mutes the check once. If somebody has unmuted it since, mute it in the console.',
+    'Already muted with this link',
+    'A link mutes its check once. If someone has unmuted the check since, mute it in the console.',
   ],
 } as const;
 
@@ -223,18 +274,21 @@ export function serveAlertLinks(
       send(response, 404, 'This link does not work', html`<p>${read.problem}</p>`);
       return;
     }
-    const { target, action } = read.link;
-    const what = target === 'group' ? 'these alerts' : 'this alert';
+    const { accountId, target, action } = read.link;
+    const outages = await outagesOf(services, read.link);
+    const alert = await alertOfOutages(services.db, accountId, outages);
+    const [name = 'this alert'] = alert.names;
     const { asks, says, button } = pages[action];
     // The form goes to the address of the page, which has the signature.
     send(
       response,
       200,
-      asks(what),
-      html`<p>${says}</p>
+      asks(target === 'group' ? `${count(alert.total, 'alert')}` : name),
+      html`${factsMarkup(alert, clock.now())}
         <form method="post">
           <button>${button}</button>
-        </form>`,
+        </form>
+        <p>${says}</p>`,
     );
   });
 
@@ -244,9 +298,8 @@ export function serveAlertLinks(
       send(response, 404, 'This link does not work', html`<p>${read.problem}</p>`);
       return;
     }
-    const { link, sentTo } = read;
+    const { link, user: madeBy } = read;
     const { accountId, action } = link;
-    const madeBy = `a link sent to ${sentTo}`;
     const outages = await outagesOf(services, link);
     const isSnooze = action === 'snooze';
     const use = `${action}/${Object.values(link.recipient).join()}/${link.expiresAt}`;
@@ -268,7 +321,14 @@ export function serveAlertLinks(
       return;
     }
     onChange(accountId, action === 'mute' ? 'checks' : 'check-alerts');
-    send(response, 200, pages[action].done, html`<p>You may close this page.</p>`);
+    const alert = await alertOfOutages(services.db, accountId, outages);
+    send(
+      response,
+      200,
+      pages[action].done,
+      html`${factsMarkup(alert, clock.now())}
+        <p>You can close this page.</p>`,
+    );
   });
   return router;
 }

@@ -14,20 +14,20 @@ function listText(checks: readonly GroupedCheck[], all: number): string {
 }
 
 function titleOf({ sequence, began, ended, open, total, cause }: GroupFacts): string {
-  const together = cause === null ? 'with several causes' : `share ${cause}`;
-  if (open === 0) return `All ${count(total, 'check')} that ${together} have recovered`;
-  const verb = began.isFailing ? 'fail' : 'are degraded';
+  const because = cause === null ? '' : `: ${cause}`;
+  if (open === 0)
+    return `All ${count(total, 'check')} have recovered${cause === null ? '' : ` (${cause})`}`;
+  const verb = began.isFailing ? 'failing' : 'degraded';
   if (sequence === 1) {
-    return cause === null
-      ? `${count(total, 'check')} ${verb}, with several causes`
-      : `${count(total, 'check')} that share ${cause} ${verb}`;
+    const several = cause === null ? ', with several causes' : because;
+    return `${count(total, 'check')} ${total === 1 ? 'is' : 'are'} ${verb}${several}`;
   }
   const news = [
     ...(began.count > 0 ? [`${began.count} more ${verb}`] : []),
     ...(ended.count > 0 ? [`${ended.count} recovered`] : []),
     `${open} of ${count(total, 'check')} not recovered`,
   ];
-  return `${news.join(', ')}${cause === null ? '' : `: ${cause}`}`;
+  return `${news.join(', ')}${because}`;
 }
 
 function limitText(

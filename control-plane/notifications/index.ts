@@ -31,6 +31,7 @@ export type {
 } from './facts.ts';
 export { linkToCheck, linkToResult, linkToTestSession } from './links.ts';
 export { locationName } from './message.ts';
+export { count, durationText, instantText } from './phrases.ts';
 export {
   dropMessagesOfPage,
   dropSubscriberMessages,

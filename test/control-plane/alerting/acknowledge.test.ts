@@ -142,7 +142,11 @@ test('a link in a mail asks before it acts, once, and only for what it was made 
     assert.match(asked.headers.get('content-security-policy') ?? '', /default-src 'none'/);
     assert.equal(asked.headers.get('referrer-policy'), 'no-referrer');
   }
-  assert.match(await (await fetch(link)).text(), /<form method="post"><button>Acknowledge/);
+  const page = await (await fetch(link)).text();
+  assert.match(page, /<form method="post"><button>Acknowledge/);
+  for (const fact of [/<dt>Check<\/dt><dd>[^<]+<\/dd>/, /<dt>Error</, /<dt>Since<\/dt><dd><time/])
+    assert.match(page, fact);
+  assert.doesNotMatch(page, /<dt>Acknowledged</);
   assert.deepEqual(await taken(), []);
 
   const { body: alerts } = await it.cp.api('GET', `/v1/check-alerts/${other}`);
@@ -171,12 +175,14 @@ test('a link in a mail asks before it acts, once, and only for what it was made 
     {
       check_id: check,
       kind: 'ACKNOWLEDGED',
-      made_by: `a link sent to channel ${channels[0]} (EMAIL)`,
+      made_by: `someone from a message to channel ${channels[0]} (EMAIL)`,
     },
   ]);
+  const again = await (await fetch(link)).text();
+  assert.match(again, /<dt>Acknowledged<\/dt><dd>by someone from a message to channel/);
   const snooze = linkIn(it.mail, 'Snooze for an hour');
   await it.report([check], false);
-  assert.match(await (await fetch(snooze, { method: 'POST' })).text(), /It is over already/);
+  assert.match(await (await fetch(snooze, { method: 'POST' })).text(), /Already recovered/);
   it.clock.setWall(now + 7 * day);
   assert.equal((await fetch(link)).status, 404);
   assert.match(await (await fetch(link, { method: 'POST' })).text(), /has expired/);
@@ -289,13 +295,13 @@ test('a link mutes the check of an open alert, names itself in the audit log, an
   assert.match(await (await fetch(link)).text(), /<form method="post"><button>Mute/);
   assert.equal((await fetch(link.replace('/alert/', '/group/'), { method: 'POST' })).status, 404);
   assert.equal(await isMuted(), false);
-  for (const answer of [/<h1>Muted</, /<h1>Muted before</]) {
+  for (const answer of [/<h1>Muted</, /<h1>Already muted with this link</]) {
     assert.match(await (await fetch(link, { method: 'POST' })).text(), answer);
     assert.equal(await isMuted(), true);
   }
   const { body: log } = await it.cp.api('GET', `/v1/audit-log?resourceId=${check}`);
   const [entry, ...before] = log.entries;
-  assert.match(entry.actor.name, /^a link sent to channel \d+ \(EMAIL\)$/);
+  assert.match(entry.actor.name, /^someone from a message to channel \d+ \(EMAIL\)$/);
   assert.deepEqual(
     [entry.operation, entry.after, before.map((each: { operation: string }) => each.operation)],
     ['updateCheck', { muted: true }, ['createURLMonitor']],
@@ -306,7 +312,7 @@ test('a link mutes the check of an open alert, names itself in the audit log, an
   const open = (await it.cp.api('GET', `/v1/check-alerts/${check}?open=true`)).body;
   assert.equal(open[0].acknowledgement, null, 'muting acknowledges nothing');
   await it.report([check], false);
-  assert.match(await (await fetch(link, { method: 'POST' })).text(), /It is over already/);
+  assert.match(await (await fetch(link, { method: 'POST' })).text(), /Already recovered/);
   assert.equal(await isMuted(), false);
   await it.wait(minute);
   await it.report([check], true);
@@ -368,11 +374,11 @@ test('a person whom a policy asks takes the alert on by a link of the mail, unti
     const { body: alerts } = await it.cp.api('GET', `/v1/check-alerts/${check}?open=true`);
     return (alerts[0].acknowledgement as { by: string } | null)?.by;
   };
-  assert.equal(await taken(), 'a link sent to Ann');
+  assert.equal(await taken(), 'Ann from a mail');
   await it.wait(60 * minute);
   await it.report([check], false);
   const subjects = await it.mails(2);
-  assert.match(subjects[1] ?? '', /acknowledged by a link sent to Ann/);
+  assert.match(subjects[1] ?? '', /acknowledged by Ann from a mail/);
   assert.deepEqual(
     it.mail.received.map(({ to }) => to),
     [[ann.email], [ann.email]],

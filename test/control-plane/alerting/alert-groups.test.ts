@@ -106,11 +106,11 @@ test(
     const [first, second] = mail.received;
     assert.match(
       first?.headers.get('subject') ?? '',
-      /^\[FAILING\] \d+ checks that share the host a\.example fail$/,
+      /^\[FAILING\] \d+ checks are failing: the host a\.example$/,
     );
     assert.match(
       second?.headers.get('subject') ?? '',
-      /^\[UPDATE\] \d+ more fail, 1000 of 1000 checks not recovered/,
+      /^\[UPDATE\] \d+ more failing, 1000 of 1000 checks not recovered/,
     );
     assert.match(first?.text ?? '', /shop 0 \(the connection was refused.*and \d+ more/);
     assert.match(first?.text ?? '', /https:\/\/m\.example\/console\/#\/alerts\?group=/);
@@ -137,7 +137,7 @@ test(
     );
     assert.match(
       mail.received[3]?.headers.get('subject') ?? '',
-      /^\[RECOVERED\] All 1000 checks that share the host a\.example have recovered: it lasted 15 min$/,
+      /^\[RECOVERED\] All 1000 checks have recovered \(the host a\.example\): it lasted 15 min$/,
     );
     const { body: groups } = await cp.api('GET', `/v1/alert-groups?alertChannelId=${mails}`);
     assert.deepEqual(
