@@ -83,6 +83,24 @@ export interface ScriptingParts {
   metrics?: Pick<AgentMetrics, 'browserLaunches' | 'browserEnds'>;
 }
 
+/** Looks for the browser once; one that is installed later is found by the next run. */
+function browserFinder(
+  config: AgentConfig,
+  packagesFolder: string,
+  gateway: { browserArgs: readonly string[] },
+): () => Promise<FoundBrowser> {
+  let found: Promise<FoundBrowser> | null = null;
+  return () => {
+    if (found !== null) return found;
+    const search = findBrowser({ packagesFolder, chosenPath: config.AGENT_CHROMIUM_PATH }).then(
+      (one) => ({ ...one, args: [...one.args, ...gateway.browserArgs] }),
+    );
+    search.catch(() => (found = null));
+    found = search;
+    return search;
+  };
+}
+
 /** Prepares this machine for running code. Throws an AgentError when it cannot be prepared. */
 export async function openScripting({
   config,
@@ -106,19 +124,7 @@ export async function openScripting({
     logger.warn({ problem: extra.problem }, 'authorities are not trusted');
   const gateway = createGateway({ now: () => clock.now() });
   const builtin = builtinRuntime();
-  let found: Promise<FoundBrowser> | null = null;
-  const browser = (): Promise<FoundBrowser> => {
-    if (found === null) {
-      const search = findBrowser({
-        packagesFolder: builtin?.folder ?? import.meta.dirname,
-        chosenPath: config.AGENT_CHROMIUM_PATH,
-      }).then((one) => ({ ...one, args: [...one.args, ...gateway.browserArgs] }));
-      // One that is installed later is found by the next run.
-      search.catch(() => (found = null));
-      found = search;
-    }
-    return found;
-  };
+  const browser = browserFinder(config, builtin?.folder ?? import.meta.dirname, gateway);
   // A browser says slowly what it is: meanwhile the rest is prepared.
   const browsersFound = browser().then(
     () => ['chromium'],

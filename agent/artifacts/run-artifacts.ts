@@ -73,23 +73,33 @@ async function measure(
   return { size, digest: hash.digest('base64') };
 }
 
-/** Begins taking the files of a run. Costs nothing until the first one comes. */
-export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
-  const { spool, resultId, scrubber, logger, within, encrypter = null } = options;
-  const taken: Taken[] = [];
+/** Gives each file a name that no other file of the run has, without secrets. */
+function freeNames(scrubber: Scrubber): (wanted: string) => string {
   const names = new Set<string>();
-  let folder: Promise<string> | null = null;
-  let stagedBytes = 0;
-  let beyond = 0;
-  let last: Promise<unknown> = Promise.resolve();
-
-  const freeName = (wanted: string): string => {
+  return (wanted) => {
     const plain = toArtifactName(scrubber.text(wanted));
     let name = plain;
     for (let number = 2; names.has(name.toLowerCase()); number += 1) name = numbered(plain, number);
     names.add(name.toLowerCase());
     return name;
   };
+}
+
+function announce(one: Taken): ArtifactDeclaration {
+  const { name, type, contentType, size, digest, withheld } = one;
+  const isComing = withheld === null && digest !== null;
+  return { name, type, contentType, size, ...(isComing && { digest }), withheld };
+}
+
+/** Begins taking the files of a run. Costs nothing until the first one comes. */
+export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
+  const { spool, resultId, scrubber, logger, within, encrypter = null } = options;
+  const taken: Taken[] = [];
+  const freeName = freeNames(scrubber);
+  let folder: Promise<string> | null = null;
+  let stagedBytes = 0;
+  let beyond = 0;
+  let last: Promise<unknown> = Promise.resolve();
 
   const take = async (given: GivenFile, one: Taken): Promise<void> => {
     const file = String(taken.indexOf(one));
@@ -149,12 +159,6 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
     return null;
   };
 
-  const announce = (one: Taken): ArtifactDeclaration => {
-    const { name, type, contentType, size, digest, withheld } = one;
-    const isComing = withheld === null && digest !== null;
-    return { name, type, contentType, size, ...(isComing && { digest }), withheld };
-  };
-
   const discard = async (): Promise<void> => {
     await last;
     spool.unstage(stagedBytes);
@@ -165,14 +169,9 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
   return {
     async add(given) {
       const one: Taken = {
-        file: null,
-        name: freeName(given.name),
-        type: given.type,
+        ...{ file: null, name: freeName(given.name), type: given.type },
         contentType: toContentType(scrubber.text(given.contentType)),
-        size: 0,
-        digest: null,
-        isFleeting: given.isFleeting === true,
-        withheld: null,
+        ...{ size: 0, digest: null, isFleeting: given.isFleeting === true, withheld: null },
       };
       if (taken.length === maxFiles) {
         beyond += 1;

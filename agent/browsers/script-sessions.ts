@@ -104,6 +104,22 @@ async function prepareFolder(workspace: Workspace): Promise<void> {
   await workspace.write('check/.keep', '');
 }
 
+/** What a program needs once it is as before its run; infinite where it ends, or takes too long. */
+async function inTime(
+  clock: Clock,
+  ready: Promise<number>,
+  done: Promise<unknown>,
+): Promise<number> {
+  const waiting = new AbortController();
+  const never = () => Number.POSITIVE_INFINITY;
+  try {
+    const late = sleep(clock, againWithinMs, waiting.signal).then(never);
+    return await Promise.race([ready, done.then(never), late]);
+  } finally {
+    waiting.abort();
+  }
+}
+
 async function openChild(
   tools: SessionTools,
   runtime: InstalledRuntime,
@@ -204,14 +220,7 @@ async function openChild(
         });
         program.resume();
         program.send({ type: 'again' });
-        const waiting = new AbortController();
-        const bytes = await Promise.race([
-          ready,
-          program.done.then(() => Number.POSITIVE_INFINITY),
-          sleep(clock, againWithinMs, waiting.signal).then(() => Number.POSITIVE_INFINITY),
-        ]);
-        waiting.abort();
-        return bytes <= maxBytes;
+        return (await inTime(clock, ready, program.done)) <= maxBytes;
       },
       async [Symbol.asyncDispose]() {
         // One that is held hears nothing, and its script may have a listener for signals.

@@ -107,130 +107,149 @@ const notTlsCodes = new Set([
 
 const openWay = 'open the way in the firewall';
 
+/** What a failure says, and on what it was tried. */
+interface Failed {
+  code: string;
+  text: string;
+  /** `the proxy 10.0.0.1:3128` or `monitor.example:443`. */
+  who: string;
+  authority: string;
+  isProxy: boolean;
+  setting: string;
+  /** Advice for a network with a proxy that is not set. */
+  orProxy: string;
+  certificate: { subject: string; issuer: string } | null;
+}
+
+interface Explanation {
+  kind: LinkProblemKind;
+  when: (failed: Failed) => boolean;
+  what: (failed: Failed) => string;
+  fix: (failed: Failed) => string;
+}
+
+const isOneOf =
+  (...codes: string[]) =>
+  ({ code }: Failed): boolean =>
+    codes.includes(code);
+const handshakeOf = ({ code, text }: Failed) => refusedHandshake(`${code} ${text}`);
+
+/** The first that fits. */
+const explanations: readonly Explanation[] = [
+  {
+    kind: 'name',
+    when: isOneOf('ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA'),
+    what: ({ code, who }) =>
+      `${code === 'EAI_AGAIN' ? 'no resolver answered for the name' : 'the name does not exist'} of ${who} (${code})`,
+    fix: ({ setting, orProxy }) =>
+      `correct ${setting}, or /etc/resolv.conf of this machine${orProxy}`,
+  },
+  {
+    kind: 'refused',
+    when: isOneOf('ECONNREFUSED'),
+    what: ({ who, text }) => `${who} refuses the connection (${text})`,
+    fix: ({ setting }) => `start what should listen there, or correct ${setting}`,
+  },
+  {
+    kind: 'no-route',
+    when: isOneOf(
+      ...['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT'],
+      ...['EACCES', 'EPERM', 'EINVAL'],
+    ),
+    what: ({ who, text }) => `this machine has no way to ${who} (${text})`,
+    fix: ({ orProxy }) => `check the routes and the firewall of this machine${orProxy}`,
+  },
+  {
+    kind: 'timeout',
+    when: isOneOf('ETIMEDOUT'),
+    what: ({ who, text }) => `${who} does not answer (${text})`,
+    fix: ({ authority, orProxy }) => `${openWay} to ${authority}${orProxy}`,
+  },
+  {
+    kind: 'untrusted',
+    when: ({ code }) => untrustedCodes.has(code),
+    what: ({ code, who, certificate }) =>
+      `the certificate of ${who}${certificate === null ? '' : `, signed by "${certificate.issuer}"`}, comes from an authority that is not trusted here (${code})`,
+    fix: () =>
+      'put the certificate of that authority, in PEM, into a file and set NODE_EXTRA_CA_CERTS to its path; a proxy that reads TLS signs with its own',
+  },
+  {
+    kind: 'expired',
+    when: isOneOf('CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'),
+    what: ({ code, who }) =>
+      `the certificate of ${who} is ${code === 'CERT_HAS_EXPIRED' ? 'expired' : 'not valid yet'} (${code})`,
+    fix: () => 'renew it, or set the clock of this machine',
+  },
+  {
+    kind: 'wrong-name',
+    when: isOneOf('ERR_TLS_CERT_ALTNAME_INVALID'),
+    what: ({ code, who, certificate }) =>
+      `the certificate of ${who}, "${certificate?.subject ?? 'unknown'}", is for another name (${code})`,
+    fix: ({ setting }) => `correct ${setting}`,
+  },
+  {
+    kind: 'scheme',
+    when: ({ code, text }) =>
+      notTlsCodes.has(code) || /wrong version number|packet length too long/i.test(text),
+    what: ({ code, who }) => `${who} does not speak TLS (${code})`,
+    fix: ({ setting }) => `write http:// in ${setting}, or correct its port`,
+  },
+  {
+    kind: 'scheme',
+    when: ({ code }) => code.startsWith('HPE_'),
+    what: ({ code, who }) => `${who} does not speak HTTP (${code})`,
+    fix: ({ setting }) => `write https:// in ${setting} if it speaks TLS, or correct its port`,
+  },
+  {
+    kind: 'tls',
+    when: (failed) => handshakeOf(failed) === 'no certificate',
+    what: ({ code, who }) => `${who} wants a client certificate (${code})`,
+    fix: () => 'let agents in without one: they have their key instead',
+  },
+  {
+    kind: 'tls',
+    when: (failed) => handshakeOf(failed) === 'no common version',
+    what: ({ code, who }) =>
+      `${who} and this agent have no version or cipher of TLS in common (${code})`,
+    fix: () => 'let it, or what intercepts TLS in between, speak TLS 1.2 or later',
+  },
+  {
+    kind: 'tls',
+    when: ({ code }) => code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS'),
+    what: ({ code, who }) => `no TLS connection with ${who} (${code})`,
+    fix: ({ setting }) => `check TLS there, and ${setting}`,
+  },
+  {
+    kind: 'reset',
+    when: isOneOf('ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'),
+    what: ({ who, text }) => `${who} cuts the connection (${text})`,
+    fix: ({ setting, isProxy, orProxy }) =>
+      `check the firewall on the way, and ${setting}: whether it needs ${isProxy ? 'https://' : 'https:// or http://'}, and its port${orProxy}`,
+  },
+];
+const unexplained: Explanation = {
+  kind: 'other',
+  when: () => true,
+  what: ({ code, text, who }) => `${who}: ${text === '' ? code : text}`,
+  fix: ({ setting }) => `check ${setting} and the network of this machine`,
+};
+
 /** Explains a failed connection. `certificate` is the one that the other side presented. */
 export function connectProblem(
   error: unknown,
   place: LinkPlace,
-  certificate: { subject: string; issuer: string } | null = null,
+  certificate: Failed['certificate'] = null,
 ): LinkProblem {
-  const { code, text } = flattened(error);
   const isProxy = place.proxySetting !== null;
-  const setting = place.proxySetting ?? place.urlSetting;
-  const who = isProxy ? `the proxy ${place.authority}` : place.authority;
-  const orProxy = isProxy ? '' : ', or set HTTPS_PROXY if this network has a proxy';
-  const problem = (kind: LinkProblemKind, what: string, fix: string) =>
-    new LinkProblem(kind, place, { what, fix, cause: error });
-
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAI_NODATA') {
-    const what =
-      code === 'EAI_AGAIN' ? 'no resolver answered for the name' : 'the name does not exist';
-    return problem(
-      'name',
-      `${what} of ${who} (${code})`,
-      `correct ${setting}, or /etc/resolv.conf of this machine${orProxy}`,
-    );
-  }
-  if (code === 'ECONNREFUSED') {
-    return problem(
-      'refused',
-      `${who} refuses the connection (${text})`,
-      `start what should listen there, or correct ${setting}`,
-    );
-  }
-  if (
-    [
-      'ENETUNREACH',
-      'EHOSTUNREACH',
-      'EADDRNOTAVAIL',
-      'EAFNOSUPPORT',
-      'EACCES',
-      'EPERM',
-      'EINVAL',
-    ].includes(code)
-  ) {
-    return problem(
-      'no-route',
-      `this machine has no way to ${who} (${text})`,
-      `check the routes and the firewall of this machine${orProxy}`,
-    );
-  }
-  if (code === 'ETIMEDOUT') {
-    return problem(
-      'timeout',
-      `${who} does not answer (${text})`,
-      `${openWay} to ${place.authority}${orProxy}`,
-    );
-  }
-  if (untrustedCodes.has(code)) {
-    const issuer = certificate === null ? '' : `, signed by "${certificate.issuer}"`;
-    return problem(
-      'untrusted',
-      `the certificate of ${who}${issuer}, comes from an authority that is not trusted here (${code})`,
-      'put the certificate of that authority, in PEM, into a file and set NODE_EXTRA_CA_CERTS to its path; a proxy that reads TLS signs with its own',
-    );
-  }
-  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-    return problem(
-      'expired',
-      `the certificate of ${who} is ${code === 'CERT_HAS_EXPIRED' ? 'expired' : 'not valid yet'} (${code})`,
-      'renew it, or set the clock of this machine',
-    );
-  }
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return problem(
-      'wrong-name',
-      `the certificate of ${who}, "${certificate?.subject ?? 'unknown'}", is for another name (${code})`,
-      `correct ${setting}`,
-    );
-  }
-  if (notTlsCodes.has(code) || /wrong version number|packet length too long/i.test(text)) {
-    return problem(
-      'scheme',
-      `${who} does not speak TLS (${code})`,
-      `write http:// in ${setting}, or correct its port`,
-    );
-  }
-  if (code.startsWith('HPE_')) {
-    return problem(
-      'scheme',
-      `${who} does not speak HTTP (${code})`,
-      `write https:// in ${setting} if it speaks TLS, or correct its port`,
-    );
-  }
-  const refused = refusedHandshake(`${code} ${text}`);
-  if (refused === 'no certificate') {
-    return problem(
-      'tls',
-      `${who} wants a client certificate (${code})`,
-      'let agents in without one: they have their key instead',
-    );
-  }
-  if (refused === 'no common version') {
-    return problem(
-      'tls',
-      `${who} and this agent have no version or cipher of TLS in common (${code})`,
-      'let it, or what intercepts TLS in between, speak TLS 1.2 or later',
-    );
-  }
-  if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) {
-    return problem(
-      'tls',
-      `no TLS connection with ${who} (${code})`,
-      `check TLS there, and ${setting}`,
-    );
-  }
-  if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') {
-    return problem(
-      'reset',
-      `${who} cuts the connection (${text})`,
-      `check the firewall on the way, and ${setting}: whether it needs ${isProxy ? 'https://' : 'https:// or http://'}, and its port${orProxy}`,
-    );
-  }
-  return problem(
-    'other',
-    `${who}: ${text === '' ? code : text}`,
-    `check ${setting} and the network of this machine`,
-  );
+  const failed: Failed = {
+    ...flattened(error),
+    ...{ isProxy, certificate, authority: place.authority },
+    who: isProxy ? `the proxy ${place.authority}` : place.authority,
+    setting: place.proxySetting ?? place.urlSetting,
+    orProxy: isProxy ? '' : ', or set HTTPS_PROXY if this network has a proxy',
+  };
+  const { kind, what, fix } = explanations.find(({ when }) => when(failed)) ?? unexplained;
+  return new LinkProblem(kind, place, { what: what(failed), fix: fix(failed), cause: error });
 }
 
 /** The schemes of `Proxy-Authenticate`; one header may contain several. */

@@ -332,6 +332,33 @@ interface Tried {
   isVoid: { cause: VoidCause; time: TimeFacts } | null;
 }
 
+function environmentOf(
+  { environment }: AssignedCheck,
+  environmentUrl: string | null,
+): AssignedCheck['environment'] {
+  if (environmentUrl === null) return environment;
+  return [
+    ...environment.filter(({ key }) => key !== 'ENVIRONMENT_URL'),
+    { key: 'ENVIRONMENT_URL', value: environmentUrl, secret: false },
+  ];
+}
+
+function scrubberOf(
+  check: AssignedCheck,
+  environment: AssignedCheck['environment'],
+  { onScrubbed }: AttemptTools,
+): Scrubber {
+  return createScrubber({
+    secrets: [
+      ...environment.filter(({ secret }) => secret).map(({ value }) => value),
+      ...proxyLogin(check.proxyUrl),
+      ...check.clientCertificates.flatMap(({ key, passphrase }) => [key, passphrase ?? '']),
+    ],
+    detect: check.detectSecrets,
+    ...(onScrubbed === undefined ? {} : { onFound: onScrubbed }),
+  });
+}
+
 async function tryAttempt(
   { check, run, environmentUrl, onPrinted, encrypter = null }: Attempt,
   tools: AttemptTools,
@@ -341,22 +368,8 @@ async function tryAttempt(
   const { clock, network, processTime } = tools;
   const startedAt = clock.now();
   const jobLog: JobLog = { setup: [], request: [], teardown: [] };
-  const environment =
-    environmentUrl === null
-      ? check.environment
-      : [
-          ...check.environment.filter(({ key }) => key !== 'ENVIRONMENT_URL'),
-          { key: 'ENVIRONMENT_URL', value: environmentUrl, secret: false },
-        ];
-  const scrubber = createScrubber({
-    secrets: [
-      ...environment.filter(({ secret }) => secret).map(({ value }) => value),
-      ...proxyLogin(check.proxyUrl),
-      ...check.clientCertificates.flatMap(({ key, passphrase }) => [key, passphrase ?? '']),
-    ],
-    detect: check.detectSecrets,
-    ...(tools.onScrubbed === undefined ? {} : { onFound: tools.onScrubbed }),
-  });
+  const environment = environmentOf(check, environmentUrl);
+  const scrubber = scrubberOf(check, environment, tools);
   const print = (line: string): void => onPrinted?.(scrubber.text(line));
   const artifacts = tools.artifactsOf(run.resultId, scrubber, encrypter);
   let storedBodyLimit = 0;

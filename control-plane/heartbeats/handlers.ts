@@ -53,54 +53,13 @@ function inputOf(said: string, run: string | null): HeartbeatInput {
   return { kind: 'fail', reason, run };
 }
 
-export function heartbeatHandlers(services: Services): Handlers<typeof heartbeatRoutes> {
+type All = Handlers<typeof heartbeatRoutes>;
+type Pings = Extract<keyof All, `${'ping' | 'signal'}${string}`>;
+
+/** What jobs call. */
+function pingHandlers(services: Services): Pick<All, Pings> {
   const { db, clock, reception } = services;
   const pings = new PingIntake(clock, (token, origin) => recordPing(services, token, origin));
-
-  const requireHeartbeat = async (accountId: string, checkId: string): Promise<void> => {
-    await db
-      .selectFrom('heartbeats')
-      .select('check_id')
-      .where('account_id', '=', accountId)
-      .where('check_id', '=', checkId)
-      .executeTakeFirstOrThrow(() => notFound('heartbeat', checkId));
-  };
-
-  const eventsOf = (accountId: string, checkId: string) =>
-    ownRows(db, 'heartbeat_events', accountId).where('check_id', '=', checkId);
-
-  /** Availability in the window and in the equally long one before it; null without events. */
-  const availability = async (accountId: string, checkId: string, from: number, to: number) => {
-    const before = from - (to - from);
-    const times = await readHeartbeatTimes(db, accountId, checkId, before);
-    if (times === null || times.firstAt >= to) return null;
-    const counted = await eventsOf(accountId, checkId)
-      .where('happened_at', '>=', from)
-      .where('happened_at', '<', to)
-      .where('state', 'not in', quietStates)
-      .clearSelect()
-      .select((select) => select.fn.countAll<number>().as('events'))
-      .executeTakeFirstOrThrow();
-    const shareOf = (window: Window) => {
-      const percent = availabilityWithin(times, [window], window.to);
-      return percent === null ? null : percent / 100;
-    };
-    return {
-      successRatio: {
-        previousPeriod: shareOf({ from: before, to: from }),
-        currentPeriod: shareOf({ from, to }),
-      },
-      totalEntitiesCurrentPeriod: counted.events,
-    };
-  };
-
-  const stats = async (accountId: string, checkId: string) => {
-    const now = clock.now() + 1;
-    return {
-      last24Hours: await availability(accountId, checkId, now - dayMs, now),
-      last7Days: await availability(accountId, checkId, now - 7 * dayMs, now),
-    };
-  };
 
   /** Where a call for a heartbeat that is there came from, and what it says. */
   const originOf = async (
@@ -154,7 +113,57 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
     signalHeartbeatByPost: signalByPost,
     pingHeartbeat: (input, context) => signal(asSignal(input), context),
     pingHeartbeatByPost: (input, context) => signalByPost(asSignal(input), context),
+  };
+}
 
+/** What people read. */
+function eventHandlers({ db, clock }: Services): Omit<All, Pings> {
+  const requireHeartbeat = async (accountId: string, checkId: string): Promise<void> => {
+    await db
+      .selectFrom('heartbeats')
+      .select('check_id')
+      .where('account_id', '=', accountId)
+      .where('check_id', '=', checkId)
+      .executeTakeFirstOrThrow(() => notFound('heartbeat', checkId));
+  };
+
+  const eventsOf = (accountId: string, checkId: string) =>
+    ownRows(db, 'heartbeat_events', accountId).where('check_id', '=', checkId);
+
+  /** Availability in the window and in the equally long one before it; null without events. */
+  const availability = async (accountId: string, checkId: string, from: number, to: number) => {
+    const before = from - (to - from);
+    const times = await readHeartbeatTimes(db, accountId, checkId, before);
+    if (times === null || times.firstAt >= to) return null;
+    const counted = await eventsOf(accountId, checkId)
+      .where('happened_at', '>=', from)
+      .where('happened_at', '<', to)
+      .where('state', 'not in', quietStates)
+      .clearSelect()
+      .select((select) => select.fn.countAll<number>().as('events'))
+      .executeTakeFirstOrThrow();
+    const shareOf = (window: Window) => {
+      const percent = availabilityWithin(times, [window], window.to);
+      return percent === null ? null : percent / 100;
+    };
+    return {
+      successRatio: {
+        previousPeriod: shareOf({ from: before, to: from }),
+        currentPeriod: shareOf({ from, to }),
+      },
+      totalEntitiesCurrentPeriod: counted.events,
+    };
+  };
+
+  const stats = async (accountId: string, checkId: string) => {
+    const now = clock.now() + 1;
+    return {
+      last24Hours: await availability(accountId, checkId, now - dayMs, now),
+      last7Days: await availability(accountId, checkId, now - 7 * dayMs, now),
+    };
+  };
+
+  return {
     listHeartbeatEvents: async ({ params, query }, { principal }) => {
       const { accountId } = principal;
       await requireHeartbeat(accountId, params.checkId);
@@ -185,3 +194,8 @@ export function heartbeatHandlers(services: Services): Handlers<typeof heartbeat
     },
   };
 }
+
+export const heartbeatHandlers = (services: Services): All => ({
+  ...pingHandlers(services),
+  ...eventHandlers(services),
+});

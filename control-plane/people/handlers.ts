@@ -221,7 +221,52 @@ export function passkeyHandlers(deps: PeopleDeps): Handlers<typeof passkeyRoutes
   };
 }
 
-export function profileHandlers(deps: PeopleDeps): Handlers<typeof profileRoutes> {
+type Profile = Handlers<typeof profileRoutes>;
+type SecondFactor = Extract<keyof Profile, `${string}MySecondFactor`>;
+
+function secondFactorHandlers(deps: PeopleDeps): Pick<Profile, SecondFactor> {
+  const { db } = deps;
+  const { requirePerson, requirePassword } = ownerOf(deps);
+  return {
+    getMySecondFactor: async (_input, { principal }) => {
+      const { confirmedAt, ...factor } = await secondFactorOf(db, personOf(principal).personId);
+      return { ...factor, confirmedAt: toTimestampOrNull(confirmedAt) };
+    },
+
+    beginMySecondFactor: async ({ body }, call) => {
+      const person = await requirePerson(personOf(call.principal).personId);
+      const proved = await requirePassword(call, 'beginMySecondFactor', person, body.password);
+      return inTransaction(db, async (unit) => {
+        await requireStillProved(unit, proved);
+        return beginSecondFactor({ ...deps, db: unit }, person);
+      });
+    },
+
+    confirmMySecondFactor: async ({ body }, { principal }) => {
+      const signedIn = personOf(principal);
+      return inTransaction(db, async (unit) => {
+        await requireSession(unit, signedIn);
+        const of = { ...deps, db: unit };
+        return { recoveryCodes: await confirmSecondFactor(of, signedIn.personId, body.code) };
+      });
+    },
+
+    removeMySecondFactor: async ({ body }, call) => {
+      const person = await requirePerson(personOf(call.principal).personId);
+      const proved = await requirePassword(call, 'removeMySecondFactor', person, body.password);
+      await inTransaction(db, async (unit) => {
+        await requireStillProved(unit, proved);
+        if (!(await takeCode({ ...deps, db: unit }, person.id, body.code))) {
+          throw invalidField('code', 'is neither the present code nor a recovery code');
+        }
+        await removeApp(unit, person.id);
+      });
+      return undefined;
+    },
+  };
+}
+
+export function profileHandlers(deps: PeopleDeps): Profile {
   const { db, clock, passwords } = deps;
   const { requirePerson, requirePassword } = ownerOf(deps);
 
@@ -289,41 +334,7 @@ export function profileHandlers(deps: PeopleDeps): Handlers<typeof profileRoutes
       return undefined;
     },
 
-    getMySecondFactor: async (_input, { principal }) => {
-      const { confirmedAt, ...factor } = await secondFactorOf(db, personOf(principal).personId);
-      return { ...factor, confirmedAt: toTimestampOrNull(confirmedAt) };
-    },
-
-    beginMySecondFactor: async ({ body }, call) => {
-      const person = await requirePerson(personOf(call.principal).personId);
-      const proved = await requirePassword(call, 'beginMySecondFactor', person, body.password);
-      return inTransaction(db, async (unit) => {
-        await requireStillProved(unit, proved);
-        return beginSecondFactor({ ...deps, db: unit }, person);
-      });
-    },
-
-    confirmMySecondFactor: async ({ body }, { principal }) => {
-      const signedIn = personOf(principal);
-      return inTransaction(db, async (unit) => {
-        await requireSession(unit, signedIn);
-        const of = { ...deps, db: unit };
-        return { recoveryCodes: await confirmSecondFactor(of, signedIn.personId, body.code) };
-      });
-    },
-
-    removeMySecondFactor: async ({ body }, call) => {
-      const person = await requirePerson(personOf(call.principal).personId);
-      const proved = await requirePassword(call, 'removeMySecondFactor', person, body.password);
-      await inTransaction(db, async (unit) => {
-        await requireStillProved(unit, proved);
-        if (!(await takeCode({ ...deps, db: unit }, person.id, body.code))) {
-          throw invalidField('code', 'is neither the present code nor a recovery code');
-        }
-        await removeApp(unit, person.id);
-      });
-      return undefined;
-    },
+    ...secondFactorHandlers(deps),
 
     listMySessions: async (_input, { principal }) => {
       const { personId, sessionId } = personOf(principal);

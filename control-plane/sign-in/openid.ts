@@ -68,21 +68,14 @@ function groupsIn(value: unknown): string[] {
   return list.filter((group) => typeof group === 'string').slice(0, maxGroups);
 }
 
-/** Null where no provider is set. */
-export function serveOpenId(parts: OpenIdParts): Router | null {
-  const { settings, clock, secrets, publicUrl } = parts;
-  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: secret } = settings;
-  if (issuer === undefined || clientId === undefined) return null;
-  const redirectUri = `${publicUrl}${path}/callback`;
-  const isSecure = publicUrl.startsWith('https:');
+/** Loaded with the first sign-in; a provider that is away is asked again by the next one. */
+function providerOf(issuer: URL, clientId: string, secret: string | undefined) {
   let discovered: Promise<Configuration> | undefined;
-
-  /** Loaded with the first sign-in; a provider that is away is asked again by the next one. */
-  const open = async () => {
+  return async () => {
     const client = await import('openid-client');
     discovered ??= client
       .discovery(
-        new URL(issuer),
+        issuer,
         clientId,
         undefined,
         secret === undefined ? client.None() : client.ClientSecretPost(secret),
@@ -90,7 +83,7 @@ export function serveOpenId(parts: OpenIdParts): Router | null {
           // Without it the library trusts any token that came through the connection.
           execute: [
             client.enableNonRepudiationChecks,
-            ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
+            ...(issuer.protocol === 'http:' ? [client.allowInsecureRequests] : []),
           ],
         },
       )
@@ -109,6 +102,16 @@ export function serveOpenId(parts: OpenIdParts): Router | null {
       });
     return { client, config: await discovered };
   };
+}
+
+/** Null where no provider is set. */
+export function serveOpenId(parts: OpenIdParts): Router | null {
+  const { settings, clock, secrets, publicUrl } = parts;
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: secret } = settings;
+  if (issuer === undefined || clientId === undefined) return null;
+  const redirectUri = `${publicUrl}${path}/callback`;
+  const isSecure = publicUrl.startsWith('https:');
+  const open = providerOf(new URL(issuer), clientId, secret);
 
   const setFlow = (response: Response, flow: Flow | null): void => {
     const value = flow === null ? '' : secrets.encrypt(JSON.stringify(flow), purpose);

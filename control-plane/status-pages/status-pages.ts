@@ -69,6 +69,38 @@ const unknownPage = choicesOfPage({
 /** Pings, triggers and agents are served on every host, even on custom domains. */
 const machinePath = /^\/(ping|v1\/agent|checks\/[^/]+\/trigger|check-groups\/[^/]+\/trigger)\//;
 
+/** Whether nobody needs a password there, or the visitor has given it. */
+function maySee(sessionKey: Buffer, now: number, { request, snapshot }: Visit): boolean {
+  const { access, facts } = snapshot.read;
+  if (!access.isPrivate) return true;
+  const opened = { pageId: facts.page.id, passwordVersion: access.passwordVersion };
+  return sessionsIn(request.headers.cookie).some((token) =>
+    isSession(sessionKey, opened, token, now),
+  );
+}
+
+/** Null when the answer has been sent. */
+function askForPassword({ response, place }: Visit, rest: string): Representation | null {
+  if (!isForPrograms(rest)) return loginPage(place);
+  response.status(401).set('Cache-Control', 'no-store').json({ error: 'private' });
+  return null;
+}
+
+/** A page that says why the request was refused. */
+const refusalPage = (place: Place, why: 'notAllowed' | 'unreadable', status: number) =>
+  saidPage({
+    look: null,
+    place,
+    title: place.locale.texts.errors[why],
+    body: toPage(place),
+    status,
+  });
+
+function notAllowed({ response, place }: Visit, allow: string): Representation {
+  response.setHeader('Allow', allow);
+  return refusalPage(place, 'notAllowed', 405);
+}
+
 /** The middleware that serves all status pages. */
 export function serveStatusPages(parts: StatusPageParts): RequestHandler {
   const { services, snapshots, canSubscribe, lookUps = doors.statusPages.address.lookUps } = parts;
@@ -78,23 +110,6 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
   const ownHosts = new Set([hostname.toLowerCase(), parts.host.toLowerCase()]);
   const limiter = new RateLimiter(() => clock.monotonic());
   const sessionKey = secrets.deriveKey('status-page-session');
-
-  const maySee = (request: Request, { read }: Snapshot): boolean => {
-    if (!read.access.isPrivate) return true;
-    const { passwordVersion } = read.access;
-    const opened = { pageId: read.facts.page.id, passwordVersion };
-    return sessionsIn(request.headers.cookie).some((token) =>
-      isSession(sessionKey, opened, token, clock.now()),
-    );
-  };
-
-  const refuse = (visit: Visit, rest: string): Representation | null => {
-    if (isForPrograms(rest)) {
-      visit.response.status(401).set('Cache-Control', 'no-store').json({ error: 'private' });
-      return null;
-    }
-    return loginPage(visit.place);
-  };
 
   /** Null when the visitor may make a look-up, which is counted; otherwise the refusal. */
   const tooMany = (request: Request, response: Response, place: Place): Representation | null => {
@@ -111,23 +126,12 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
     });
   };
 
-  const notAllowed = ({ response, place }: Visit, allow: string): Representation => {
-    response.setHeader('Allow', allow);
-    return saidPage({
-      look: null,
-      place,
-      title: place.locale.texts.errors.notAllowed,
-      body: toPage(place),
-      status: 405,
-    });
-  };
-
   /** Null when the answer has been sent. */
   const read = async (visit: Visit, rest: string): Promise<Representation | null> => {
     const { request, snapshot, place, query } = visit;
     const what = tokenPaths[rest];
     if (what !== undefined) return askToConfirmLink(visit, what);
-    if (!maySee(request, snapshot)) return refuse(visit, rest);
+    if (!maySee(sessionKey, clock.now(), visit)) return askForPassword(visit, rest);
     if (formPaths.includes(rest)) return notAllowed(visit, 'POST');
     if (isLookedUp(snapshot, rest, place)) {
       const refusal = tooMany(request, visit.response, place);
@@ -145,19 +149,13 @@ export function serveStatusPages(parts: StatusPageParts): RequestHandler {
     if (!formPaths.includes(rest)) return notAllowed(visit, 'GET, HEAD');
     const form = await readForm(services, request, response).catch(() => undefined);
     if (form === undefined) {
-      return saidPage({
-        look: null,
-        place: visit.place,
-        title: visit.place.locale.texts.errors.unreadable,
-        body: toPage(visit.place),
-        status: 400,
-      });
+      return refusalPage(visit.place, 'unreadable', 400);
     }
     if (rest === '/subscriptions/verify') return postVerification(services, visit);
     if (rest === '/subscriptions/unsubscribe') return postUnsubscription(services, visit);
     if (rest === '/session') return postPassword(services, limiter, visit, form);
     if (rest === '/session/end') return postSignOut(services, visit);
-    if (!maySee(request, snapshot)) return loginPage(visit.place);
+    if (!maySee(sessionKey, clock.now(), visit)) return loginPage(visit.place);
     const isOffered = isWebhookForm(form) ? !snapshot.read.access.isPrivate : canSubscribe;
     if (!isOffered) return notFoundPage(visit.place, snapshot.view.page);
     return postSubscription(services, visit, form);

@@ -164,25 +164,25 @@ function openReading(services: Services) {
 }
 type Reading = ReturnType<typeof openReading>;
 
+/** The location with this code, or 400. */
+async function placeOf(
+  db: Services['db'],
+  accountId: string,
+  given: RunLocation,
+): Promise<Pick<NewTestSession, 'location' | 'private_location_id'>> {
+  const location = codeOf(given);
+  if (Object.hasOwn(dataCenterLocations, location)) return { location, private_location_id: null };
+  const row = await db
+    .selectFrom('private_locations')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('slug_name', '=', location)
+    .executeTakeFirstOrThrow(() => invalidField('runLocation', `has no location "${location}"`));
+  return { location, private_location_id: row.id };
+}
+
 function startHandlers(services: Services): Pick<All, 'runTestSession' | 'triggerTestSession'> {
   const { clock, db } = services;
-
-  /** The location with this code, or 400. */
-  const placeOf = async (
-    accountId: string,
-    given: RunLocation,
-  ): Promise<Pick<NewTestSession, 'location' | 'private_location_id'>> => {
-    const location = codeOf(given);
-    if (Object.hasOwn(dataCenterLocations, location))
-      return { location, private_location_id: null };
-    const row = await db
-      .selectFrom('private_locations')
-      .select('id')
-      .where('account_id', '=', accountId)
-      .where('slug_name', '=', location)
-      .executeTakeFirstOrThrow(() => invalidField('runLocation', `has no location "${location}"`));
-    return { location, private_location_id: row.id };
-  };
 
   const begin = async (
     { principal, signal }: CallContext<ApiPrincipal>,
@@ -199,7 +199,7 @@ function startHandlers(services: Services): Pick<All, 'runTestSession' | 'trigge
       services,
       {
         ...given,
-        ...(await placeOf(accountId, body.runLocation)),
+        ...(await placeOf(db, accountId, body.runLocation)),
         account_id: accountId,
         name: body.name,
         invoked_by: principal.keyId,

@@ -47,35 +47,31 @@ function toWire(row: TriggerRow, role: Role, secrets: SecretCipher) {
   };
 }
 
+async function requireOwner(
+  unit: Kysely<Database>,
+  accountId: string,
+  owner: Owner,
+): Promise<void> {
+  if ('checkId' in owner) return requireCheck(unit, accountId, owner.checkId);
+  await unit
+    .selectFrom('check_groups')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('id', '=', owner.groupId)
+    .executeTakeFirstOrThrow(() => notFound('check group', String(owner.groupId)));
+}
+
 export function checkTriggerHandlers(services: Services): Routes {
   const { db, clock, commits, secrets } = services;
 
-  const requireOwner = async (
-    unit: Kysely<Database>,
-    accountId: string,
-    owner: Owner,
-  ): Promise<void> => {
-    if ('checkId' in owner) return requireCheck(unit, accountId, owner.checkId);
-    await unit
-      .selectFrom('check_groups')
-      .select('id')
-      .where('account_id', '=', accountId)
-      .where('id', '=', owner.groupId)
-      .executeTakeFirstOrThrow(() => notFound('check group', String(owner.groupId)));
-  };
-
-  const find = (accountId: string, owner: Owner) =>
-    ownRows(db, 'check_triggers', accountId)
-      .where(
-        'checkId' in owner ? 'check_id' : 'group_id',
-        '=',
-        'checkId' in owner ? owner.checkId : owner.groupId,
-      )
-      .executeTakeFirst();
-
   const get = async (accountId: string, owner: Owner): Promise<TriggerRow> => {
     await requireOwner(db, accountId, owner);
-    const row = await find(accountId, owner);
+    const owned = ownRows(db, 'check_triggers', accountId);
+    const row = await (
+      'checkId' in owner
+        ? owned.where('check_id', '=', owner.checkId)
+        : owned.where('group_id', '=', owner.groupId)
+    ).executeTakeFirst();
     if (row === undefined) {
       throw notFound('a trigger of', 'checkId' in owner ? owner.checkId : String(owner.groupId));
     }
