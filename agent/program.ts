@@ -30,37 +30,37 @@ export const commands: Readonly<
   run: {
     takes: '<check...>',
     hasOptions: true,
-    summary: 'run checks without a control plane and print what they saw',
+    summary: 'run checks without a control plane and print the results',
     load: async () => (await import('./commands/run.ts')).registerRun,
   },
   runtime: {
     takes: '',
     hasOptions: false,
-    summary: 'the sets of packages that scripts can use: list, install, verify, remove',
+    summary: 'manage the npm packages that scripts can import',
     load: async () => (await import('./commands/runtime.ts')).registerRuntime,
   },
   doctor: {
     takes: '',
     hasOptions: true,
-    summary: 'find out why an agent would not work here, and what to do',
+    summary: 'diagnose why an agent does not work here',
     load: async () => (await import('./commands/doctor.ts')).registerDoctor,
   },
   status: {
     takes: '',
     hasOptions: true,
-    summary: 'ask the agent that runs on this machine how it is',
+    summary: 'show the status of the local agent',
     load: async () => (await import('./commands/status.ts')).registerStatus,
   },
   'support-bundle': {
     takes: '',
     hasOptions: true,
-    summary: 'gather in one file what somebody needs who is to help',
+    summary: 'collect diagnostics into one file',
     load: async () => (await import('./commands/support-bundle.ts')).registerSupportBundle,
   },
   'encryption-key': {
     takes: '',
     hasOptions: true,
-    summary: 'make a pair of keys for encrypted results',
+    summary: 'generate a key pair for encrypted results',
     load: async () => (await import('./commands/encryption-key.ts')).registerEncryptionKey,
   },
   decrypt: {
@@ -72,13 +72,13 @@ export const commands: Readonly<
   traceroute: {
     takes: '<target>',
     hasOptions: true,
-    summary: 'show the way to a target, hop by hop, with loss and times',
+    summary: 'trace the route to a target, with loss and times per hop',
     load: async () => (await import('./commands/traceroute.ts')).registerTraceroute,
   },
   completion: {
     takes: '',
     hasOptions: false,
-    summary: 'print what makes bash, zsh or fish complete this command',
+    summary: 'generate shell completions for bash, zsh or fish',
     load: async () => {
       const { registerCompletion } = await import('@monitor/shared/completion.ts');
       return (program) => {
@@ -89,7 +89,7 @@ export const commands: Readonly<
   proof: {
     takes: '',
     hasOptions: true,
-    summary: 'disturb agents and a control plane of its own, and count what goes wrong',
+    summary: 'run the fault-injection proof',
     load: async () => (await import('./commands/proof.ts')).registerProof,
   },
   version: {

@@ -114,7 +114,7 @@ async function main(): Promise<void> {
 
   console.log(introduction(system.baseUrl, password));
   hear = ({ type, checkName, reason }) => {
-    console.log(`webhook heard ${type} ${checkName}${reason === '' ? '' : `: ${reason}`}`);
+    console.log(`webhook received ${type} ${checkName}${reason === '' ? '' : `: ${reason}`}`);
   };
   const named = (wanted: string) => checks.find(({ name }) => name === wanted);
   const pingUrl = named(heartbeatName)?.heartbeat?.pingUrl ?? '';

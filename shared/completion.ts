@@ -126,7 +126,7 @@ export function registerCompletion(
   const name = program.name();
   const command = program
     .command('completion')
-    .description('print what makes bash, zsh or fish complete this command')
+    .description('generate shell completions for bash, zsh or fish')
     .addHelpText('after', homes(name));
   for (const [shell, script] of Object.entries(scripts)) {
     command

@@ -84,7 +84,7 @@ function addIds(text: string, before: readonly string[] = []): string[] {
 export function registerDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('find out why an agent would not work here, and what to do')
+    .description('diagnose why an agent does not work here')
     .option('--json', 'print JSON')
     .option('--only <ids>', 'only these steps, and what they need; separated by commas', addIds)
     .option('--skip <ids>', 'without these steps', addIds)

@@ -31,7 +31,7 @@ interface Options {
 export function registerEncryptionKey(program: Command): void {
   program
     .command('encryption-key')
-    .description('make a pair of keys for encrypted results')
+    .description('generate a key pair for encrypted results')
     .requiredOption('-o, --output <file>', 'file for the private key; it must not exist yet')
     .option('--passphrase', 'encrypt it with a passphrase, which is asked for')
     .addHelpText('after', help)

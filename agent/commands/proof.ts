@@ -13,9 +13,7 @@ import { AgentError } from '../errors.ts';
 
 /** `monitor-agent proof`: plays faults on agents and a control plane of this machine. */
 export function registerProof(program: Command): void {
-  const command = program
-    .command('proof')
-    .description('disturb agents and a control plane of its own, and count what goes wrong');
+  const command = program.command('proof').description('run the fault-injection proof');
   for (const [flags, description] of proofOptions) command.option(flags, description);
   command.addHelpText('after', proofHelp).action(async (given: ProofArguments) => {
     try {

@@ -37,7 +37,7 @@ const collect = (value: string, before: string[]): string[] => [...before, value
 export function registerRun(program: Command): void {
   program
     .command('run')
-    .description('run checks without a control plane and print what they saw')
+    .description('run checks without a control plane and print the results')
     .argument('<check...>', 'addresses, files, folders and patterns')
     .option('--json', 'print the result as JSON; the same as --report json')
     .option('--report <kind[=file]>', 'list, json, junit or github; more than once', collect, [])

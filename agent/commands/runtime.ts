@@ -184,11 +184,11 @@ async function remove(ids: readonly string[], { json }: Options): Promise<void> 
 export function registerRuntime(program: Command): void {
   const runtime = program
     .command('runtime')
-    .description('the sets of packages that scripts can use: list, install, verify, remove')
+    .description('manage the npm packages that scripts can import')
     .addHelpText('after', examples);
   runtime
     .command('list')
-    .description('the runtimes there are, and which of them are installed and work')
+    .description('list runtimes, and which are installed and working')
     .option('--json', 'print JSON')
     .action(list);
   runtime

@@ -185,7 +185,7 @@ async function problemIn(config: AgentConfig): Promise<string | null> {
 export function registerStatus(program: Command): void {
   program
     .command('status')
-    .description('ask the agent that runs on this machine how it is')
+    .description('show the status of the local agent')
     .option('--json', 'print JSON')
     .option('--watch', 'ask until all is well, and print a line for each change')
     .addHelpText('after', help)

@@ -78,7 +78,7 @@ function endNow(): void {
 export function registerSupportBundle(program: Command): void {
   program
     .command('support-bundle')
-    .description('gather in one file what somebody needs who is to help')
+    .description('collect diagnostics into one file')
     .option('--output <file>', 'where to write it; - is standard output')
     .addHelpText('after', help)
     .action(async (options: { output?: string }) => {

@@ -69,7 +69,7 @@ function seconds(text: string): number {
 export function registerTraceroute(program: Command): void {
   program
     .command('traceroute')
-    .description('show the way to a target, hop by hop, with loss and times')
+    .description('trace the route to a target, with loss and times per hop')
     .argument('<target>', 'host, host:port or URL')
     .option('-4', 'by IPv4 only')
     .option('-6', 'by IPv6 only')

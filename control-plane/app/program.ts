@@ -7,7 +7,7 @@ import type { commandDoors } from '../core/doors.ts';
 export function newProgram(): Command {
   return (
     new Command('control-plane')
-      .description('The public API, the schedule and the memory of the monitoring system')
+      .description('The monitoring server')
       .helpOption('-h, --help', 'show this help')
       .option('-V, --version', 'the same as the command `version`')
       // After a subcommand, `--version` is not an option of the program.
@@ -34,7 +34,7 @@ export const commands: Readonly<
   migrate: {
     takes: '',
     hasOptions: true,
-    summary: 'bring the database to the newest schema; `serve` does so too when it starts',
+    summary: 'migrate the database to the newest schema; `serve` does this at startup',
     load: async () => (await import('./commands/migrate.ts')).registerMigrate,
   },
   backup: {
@@ -46,73 +46,73 @@ export const commands: Readonly<
   restore: {
     takes: '<file>',
     hasOptions: true,
-    summary: 'put a backup in the place of the database; `serve` must be stopped',
+    summary: 'restore the database from a backup; stop `serve` first',
     load: async () => (await import('./commands/restore.ts')).registerRestore,
   },
   move: {
     takes: '',
     hasOptions: true,
-    summary: 'copy a database in a file to a PostgreSQL; `serve` must be stopped',
+    summary: 'copy an SQLite database to PostgreSQL; stop `serve` first',
     load: async () => (await import('./commands/move.ts')).registerMove,
   },
   verify: {
     takes: '[file]',
     hasOptions: true,
-    summary: 'look for damage in the database, while `serve` may be running',
+    summary: 'check the database for corruption, while `serve` may be running',
     load: async () => (await import('./commands/verify.ts')).registerVerify,
   },
   salvage: {
     takes: '<file>',
     hasOptions: true,
-    summary: 'read what can be read of a damaged database into a new one',
+    summary: 'recover what is readable from a damaged database into a new one',
     load: async () => (await import('./commands/salvage.ts')).registerSalvage,
   },
   keys: {
     takes: '',
     hasOptions: false,
-    summary: 'keys of the API and of locations',
+    summary: 'manage API and location keys',
     load: async () => (await import('./commands/keys.ts')).registerKeys,
   },
   accounts: {
     takes: '',
     hasOptions: false,
-    summary: 'the accounts of this installation',
+    summary: 'manage the accounts of this installation',
     load: async () => (await import('./commands/accounts.ts')).registerAccounts,
   },
   people: {
     takes: '',
     hasOptions: false,
-    summary: 'people who sign in to the console',
+    summary: 'manage people who sign in to the console',
     load: async () => (await import('./commands/people.ts')).registerPeople,
   },
   export: {
     takes: '<folder>',
     hasOptions: true,
-    summary: 'write the resources of an account as files, for a repository',
+    summary: 'export the resources of an account as files',
     load: async () => (await import('./commands/export.ts')).registerExport,
   },
   apply: {
     takes: '<folder>',
     hasOptions: true,
-    summary: 'make the resources of an account what the files of a folder say',
+    summary: 'apply a folder of files to the resources of an account',
     load: async () => (await import('./commands/apply.ts')).registerApply,
   },
   import: {
     takes: '<path>',
     hasOptions: true,
-    summary: 'bring checks of another product: prints a plan, or applies it',
+    summary: 'import checks from another product: prints a plan, or applies it',
     load: async () => (await import('./commands/import.ts')).registerImport,
   },
   destroy: {
     takes: '<project>',
     hasOptions: true,
-    summary: 'delete a project with all that it owns, such as an import',
+    summary: 'delete a project and all its resources, such as an import',
     load: async () => (await import('./commands/import.ts')).registerDestroy,
   },
   completion: {
     takes: '',
     hasOptions: false,
-    summary: 'print what makes bash, zsh or fish complete this command',
+    summary: 'generate shell completions for bash, zsh or fish',
     load: async () => {
       const { registerCompletion } = await import('@monitor/shared/completion.ts');
       return (program) => {
@@ -123,7 +123,7 @@ export const commands: Readonly<
   proof: {
     takes: '',
     hasOptions: true,
-    summary: 'disturb a control plane and agents of its own, and count what goes wrong',
+    summary: 'run the fault-injection proof',
     load: async () => (await import('./commands/proof.ts')).registerProof,
   },
   version: {

@@ -16,7 +16,7 @@ curl -H "Authorization: Bearer $API_KEY" {base}/v1/checks
 
 Errors have one shape: \`statusCode\`, \`error\`, \`message\` and \`attributes\`, where
 \`attributes.code\` is stable and \`attributes.keys\` names the fields that were wrong. Lists are
-paged by \`limit\` and \`page\`; the total stands behind the slash of the \`Content-Range\` header.
+paged by \`limit\` and \`page\`; the total follows the slash in \`Content-Range\`.
 Instants in queries are UNIX seconds, in bodies ISO 8601. A parameter that an operation does not know is
 refused, and so is a field of a body that is misspelt or in the wrong place; other unknown fields are
 ignored and named in the \`Warning\` header of the answer. A change with \`If-Match: <ETag>\` is refused with
@@ -290,7 +290,7 @@ export function openApiDocument(): Json {
           schema: { type: 'integer', example: 7 },
         },
         ContentRange: {
-          description: 'Place of this page in the list; the total stands behind the slash',
+          description: 'Range of this page in the list; the total follows the slash',
           schema: { type: 'string', example: 'items 0-9/137' },
         },
       },

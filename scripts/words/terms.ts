@@ -34,7 +34,7 @@ export const nameTerms: readonly Term[] = [
 export const textTerms: readonly Term[] = [
   [/\b(un)?told\b/gi, 'notified, sent'],
   [/\bours\b/gi, 'internal error, agent error'],
-  [/\b(whose )?faults?\b/gi, 'internal error, agent error'],
+  [/\b(whose )?faults?\b(?!-injection)/gi, 'internal error, agent error'],
   [/\btroubles?\b/gi, 'problem, outage'],
   [/\bstretch(es)? of\b/gi, 'streak of'],
   [/\bfirst hop\b/gi, 'next hop, default gateway'],

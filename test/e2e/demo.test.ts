@@ -44,7 +44,7 @@ test('npm start shows results of eleven check types and links to files, ends wit
     'nightly job (heartbeat) (HEARTBEAT',
     'PASSING  signed request (API) (API',
     'PASSING  order in two steps (MULTI_STEP',
-    'webhook heard ALERT_FAILURE failing website',
+    'webhook received ALERT_FAILURE failing website',
   ]) {
     await demo.line(shown);
   }

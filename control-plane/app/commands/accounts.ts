@@ -5,7 +5,9 @@ import { plans } from '../../accounts/decide/entitlements.ts';
 
 /** `control-plane accounts …`: manages accounts, which the API cannot create or change. */
 export function registerAccounts(program: Command): void {
-  const accounts = program.command('accounts').description('the accounts of this installation');
+  const accounts = program
+    .command('accounts')
+    .description('manage the accounts of this installation');
   accounts
     .command('list')
     .description('list the accounts, oldest first')

@@ -20,7 +20,7 @@ The key is in CONTROL_PLANE_API_KEY.
 export function registerApply(program: Command): void {
   program
     .command('apply')
-    .description('make the resources of an account what the files of a folder say')
+    .description('apply a folder of files to the resources of an account')
     .argument('<folder>', 'as `export` writes it')
     .option('--yes', 'apply it; without this the plan is printed')
     .option('--dry-run', 'only print the plan, also with --yes')

@@ -20,7 +20,7 @@ The key is in CONTROL_PLANE_API_KEY; its role must be ADMIN or OWNER.
 export function registerExport(program: Command): void {
   program
     .command('export')
-    .description('write the resources of an account as files, for a repository')
+    .description('export the resources of an account as files')
     .argument('<folder>', 'where to; it is made if it is not there')
     .option('--name <project>', 'of the project; default: the name of the folder')
     .option('--secrets <file>', 'write the values of credentials there, as lines NAME=value')

@@ -17,7 +17,7 @@ key in CONTROL_PLANE_API_KEY. Import again to update; \`destroy\` undoes it.
 export function registerImport(program: Command): void {
   program
     .command('import')
-    .description('bring checks of another product: prints a plan, or applies it')
+    .description('import checks from another product: prints a plan, or applies it')
     .argument('<path>', 'a file, or a folder of one product')
     .addOption(new Option('--from <format>', 'by default it is recognised').choices(formatNames))
     .option('--location <location>', 'where checks run; once for each', collect, [])
@@ -36,7 +36,7 @@ export function registerImport(program: Command): void {
 export function registerDestroy(program: Command): void {
   program
     .command('destroy')
-    .description('delete a project with all that it owns, such as an import')
+    .description('delete a project and all its resources, such as an import')
     .argument('<project>', 'as `import` or a deployment named it')
     .option('--url <url>', 'of the control plane; default: as the settings say')
     .option('--yes', 'delete them')

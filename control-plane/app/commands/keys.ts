@@ -4,10 +4,10 @@ import { Option, type Command } from 'commander';
 
 /** `control-plane keys …`: keys in the configured database. */
 export function registerKeys(program: Command): void {
-  const keys = program.command('keys').description('keys of the API and of locations');
+  const keys = program.command('keys').description('manage API and location keys');
   keys
     .command('create')
-    .description('create an API key; it is shown this once')
+    .description('create an API key; it is shown only once')
     .requiredOption('--name <name>', 'what the key is for')
     .option('--account <id>', 'whose it is; needed when there are several accounts')
     .addOption(new Option('--role <role>', 'what it may do').choices(roles).default('OWNER'))
@@ -16,13 +16,13 @@ export function registerKeys(program: Command): void {
     .action(lazy(async () => (await import('./manage-keys.ts')).create));
   keys
     .command('list')
-    .description('list API keys, oldest first, the revoked ones too')
+    .description('list API keys, oldest first, including revoked ones')
     .option('--account <id>', 'only those of this account')
     .option('--json', 'print JSON')
     .action(lazy(async () => (await import('./manage-keys.ts')).list));
   keys
     .command('revoke')
-    .description('revoke an API key for good')
+    .description('revoke an API key permanently')
     .argument('<id>', 'of the key; see `keys list`')
     .option('--json', 'print JSON')
     .action(lazy(async () => (await import('./manage-keys.ts')).revoke));
@@ -33,7 +33,7 @@ export function registerKeys(program: Command): void {
     .action(lazy(async () => (await import('./rotate-encryption.ts')).rotateEncryption));
   keys
     .command('create-location')
-    .description('create a key with which an agent serves a data-center location')
+    .description('create an agent key for a data-center location')
     .requiredOption('--location <location>', 'a data-center location, for example eu-central-1')
     .option('--account <id>', 'whose it is; needed when there are several accounts')
     .option('--json', 'print JSON')

@@ -8,7 +8,7 @@ import { printJson } from './output.ts';
 export function registerMigrate(program: Command): void {
   program
     .command('migrate')
-    .description('bring the database to the newest schema; `serve` does so too when it starts')
+    .description('migrate the database to the newest schema; `serve` does this at startup')
     .option('--json', 'print JSON')
     .action(async (options: { json?: boolean }) => {
       const settings = readSettings();

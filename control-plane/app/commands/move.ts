@@ -18,7 +18,7 @@ Example: control-plane move --from old.db --to postgres://monitor@db/monitor
 export function registerMove(program: Command): void {
   program
     .command('move')
-    .description('copy a database in a file to a PostgreSQL; `serve` must be stopped')
+    .description('copy an SQLite database to PostgreSQL; stop `serve` first')
     .option('--to <url>', 'an empty PostgreSQL; default: DATABASE_URL')
     .option('--from <file>', 'another database than DATABASE_FILE')
     .option('--json', 'print JSON')

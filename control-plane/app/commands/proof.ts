@@ -13,9 +13,7 @@ import { OperatorError } from '../../errors/operator-error.ts';
 
 /** `control-plane proof`: plays faults on a control plane and agents of this machine. */
 export function registerProof(program: Command): void {
-  const command = program
-    .command('proof')
-    .description('disturb a control plane and agents of its own, and count what goes wrong');
+  const command = program.command('proof').description('run the fault-injection proof');
   for (const [flags, description] of proofOptions) command.option(flags, description);
   command.addHelpText('after', proofHelp).action(async (given: ProofArguments) => {
     try {

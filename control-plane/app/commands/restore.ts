@@ -172,7 +172,7 @@ async function restore(name: string, { yes = false, json = false }: Options): Pr
 export function registerRestore(program: Command): void {
   program
     .command('restore')
-    .description('put a backup in the place of the database; `serve` must be stopped')
+    .description('restore the database from a backup; stop `serve` first')
     .argument('<file>', 'a file that `control-plane backup` made')
     .option('--yes', 'do not ask')
     .option('--json', 'print JSON')

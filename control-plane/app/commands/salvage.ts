@@ -83,7 +83,7 @@ async function salvage(name: string, { from: given, json = false }: Options): Pr
 export function registerSalvage(program: Command): void {
   program
     .command('salvage')
-    .description('read what can be read of a damaged database into a new one')
+    .description('recover what is readable from a damaged database into a new one')
     .argument('<file>', 'where to')
     .option('--from <database>', 'another database than DATABASE_FILE')
     .option('--json', 'print JSON')

@@ -48,7 +48,7 @@ async function verify(
 export function registerVerify(program: Command): void {
   program
     .command('verify')
-    .description('look for damage in the database, while `serve` may be running')
+    .description('check the database for corruption, while `serve` may be running')
     .argument('[file]', 'another file than DATABASE_FILE, such as a backup')
     .option('--quick', 'look at the structure of the file alone')
     .option('--json', 'print JSON')

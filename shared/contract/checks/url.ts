@@ -54,7 +54,7 @@ export const httpVerdict: Judging<JudgedRequest>['ownVerdict'] = (measurement, d
   );
   const isErrorStatus = typeof status === 'number' && status >= 400 && !isJudgedByAssertion;
   return {
-    failed: isErrorStatus ? `status ${String(status)} is 400 or above` : null,
+    failed: isErrorStatus ? `HTTP ${String(status)}` : null,
     degraded: null,
     isInvertible: measurement.failure === null,
   };
