@@ -16,11 +16,23 @@ function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
+interface Answered {
+  url: URL;
+  lines: readonly string[];
+  now: number;
+}
+
 export class CookieJar {
   #cookies: Cookie[] = [];
+  /** Most runs make one request, and need no cookie. */
+  #unread: Answered[] = [];
 
   /** Takes what an answer from `url` sets at `now`, ms since the epoch. A character is a byte. */
   take(url: URL, lines: readonly string[], now: number): void {
+    if (lines.length > 0) this.#unread.push({ url, lines, now });
+  }
+
+  #read({ url, lines, now }: Answered): void {
     for (const line of lines) {
       const [pair = '', ...rest] = line.split(';');
       const at = pair.indexOf('=');
@@ -65,6 +77,8 @@ export class CookieJar {
 
   /** The header for a request, with the cookies of the check itself unless a server replaced them. */
   headerFor(url: URL, own: string | undefined): string | undefined {
+    for (const answered of this.#unread.splice(0)) this.#read(answered);
+    if (this.#cookies.length === 0) return own;
     const found = this.#cookies
       .filter(({ host, path, isSecure }) => {
         const isReached = host === url.hostname && isBelow(url.pathname, path);

@@ -126,8 +126,8 @@ const emptyBody: ReadBody = { bytes: Buffer.alloc(0), size: 0, isStopped: false,
 const invalid = (problem: string): Error =>
   Object.assign(new Error(problem), { code: 'INVALID_REQUEST' });
 
-/** The request as it is sent. */
-function encodeRequest(exchange: ExchangeRequest, isSecure: boolean): Buffer {
+/** The request as it is sent; a text has a character for each byte. */
+function encodeRequest(exchange: ExchangeRequest, isSecure: boolean): Buffer | string {
   const { method, proxy, body } = exchange;
   if (!/^[!#$%&'*+.^_`|~0-9A-Z-]+$/i.test(method)) throw invalid('the method is no token');
   const headers = { ...exchange.headers };
@@ -142,9 +142,11 @@ function encodeRequest(exchange: ExchangeRequest, isSecure: boolean): Buffer {
     if (problem !== null) throw invalid(problem);
     lines.push(`${name}: ${value}`);
   }
-  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  const text = `${lines.join('\r\n')}\r\n\r\n`;
+  if (!isChunked && body === null) return text;
+  const head = Buffer.from(text, 'latin1');
   const size = (body?.length ?? 0).toString(16);
-  if (!isChunked) return body === null ? head : Buffer.concat([head, body]);
+  if (!isChunked && body !== null) return Buffer.concat([head, body]);
   const chunk = body === null ? [] : [Buffer.from(`${size}\r\n`), body, Buffer.from('\r\n')];
   return Buffer.concat([head, ...chunk, Buffer.from('0\r\n\r\n')]);
 }
@@ -351,7 +353,7 @@ class RunningExchange {
       return;
     }
     readAnswer(opened, method === 'HEAD', this.#listener);
-    opened.write(bytes, (error) => {
+    opened.write(bytes, 'latin1', (error) => {
       if (error == null) trail.add('headers', `${method} request sent`);
     });
   }

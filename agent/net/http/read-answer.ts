@@ -76,9 +76,13 @@ function trimmed(bytes: string): string {
   while (to > from && isBlank(bytes.charCodeAt(to - 1))) to -= 1;
   return bytes.slice(from, to);
 }
-/** The value where a line is the header of this name. */
+const lowerCase = 0x20;
+/** Whatever the case; the first letter says it of most lines. */
+const startsWith = (line: string, name: string): boolean =>
+  (line.charCodeAt(0) | lowerCase) === (name.charCodeAt(0) | lowerCase) &&
+  line.slice(0, name.length).toLowerCase() === name.toLowerCase();
+/** The value where a line that starts so is the header of this name. */
 function valueIn(line: string, name: string): string | undefined {
-  if (line.slice(0, name.length).toLowerCase() !== name.toLowerCase()) return undefined;
   const [, value] = /^[ \t]*:(.*)$/s.exec(line.slice(name.length)) ?? [];
   return value === undefined ? undefined : trimmed(value);
 }
@@ -216,6 +220,8 @@ class AnswerReader {
 
   #isUnlikeHttp(): boolean {
     if (this.#lines.length > 0 || this.#partBytes > telltaleBytes) return false;
+    const isWhole = this.#partBytes === 0;
+    if (isWhole && this.#chunk.toString('latin1', this.#at, this.#at + 5) === 'HTTP/') return false;
     const begin = Buffer.concat([
       ...this.#parts,
       this.#chunk.subarray(this.#at, this.#at + 64),
@@ -259,7 +265,9 @@ class AnswerReader {
       return this.#broken('HPE_INVALID_HEADER_TOKEN', `${place} has a zero byte`);
     }
     for (const name of ['Location', 'Content-Disposition']) {
-      const values = new Set(rest.flatMap((line) => valueIn(line, name) ?? []));
+      const lines = rest.filter((line) => startsWith(line, name));
+      if (lines.length < 2) continue;
+      const values = new Set(lines.flatMap((line) => valueIn(line, name) ?? []));
       if (values.size > 1) {
         const given = [...values].map((value) => `"${value}"`).join(' and ');
         return this.#broken('AMBIGUOUS_HEADER', `the header \`${name}\` is ${given}`);
