@@ -1,8 +1,12 @@
 /** What other modules may use. */
 import type { ProjectResource } from '@monitor/shared/contract/compatibility/projects.ts';
+import { blackbox, prometheus } from './blackbox/index.ts';
+import { csv } from './csv.ts';
 import { formatNames, type Format } from './decide/formats.ts';
-import { formats } from './formats.ts';
-import { SourceError, type SourceFile } from './mover.ts';
+import { gatus } from './gatus/index.ts';
+import { kuma } from './kuma/index.ts';
+import { SourceError, type Mover, type SourceFile } from './mover.ts';
+import { openstatus } from './openstatus.ts';
 import { Plan, projectId, type PlanOptions } from './plan.ts';
 
 export type { Format } from './decide/formats.ts';
@@ -17,6 +21,10 @@ export interface ImportRequest extends PlanOptions {
   /** Logical id of the project; null for one of the format's name. */
   project: string | null;
 }
+
+const formats: Readonly<Record<Format, Mover>> = {
+  ...{ kuma, gatus, prometheus, blackbox, openstatus, csv },
+};
 
 function recognise(files: readonly SourceFile[]): Format {
   const found = formatNames.find((name) => formats[name].recognises(files));

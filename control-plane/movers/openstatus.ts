@@ -2,8 +2,7 @@
 import type { DataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import * as make from './converted-check.ts';
 import { confirmationFor } from './decide/retries.ts';
-import { assertion, numeric, type Assertion } from './decide/assertion.ts';
-import type { Operator } from './decide/compare.ts';
+import { assertion, numeric, type Assertion, type Operator } from './decide/assertion.ts';
 import { goDuration } from './decide/go-duration.ts';
 import { assertionsFor } from './decide/status-codes.ts';
 import { httpCheck, typeByStart } from './http-request.ts';

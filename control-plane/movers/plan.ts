@@ -54,6 +54,7 @@ const nameUpTo = 255;
 const descriptionUpTo = 500;
 const maxTags = 100;
 const maxEntries = 20_000;
+export const noCounterpart = ' has no counterpart';
 
 export const ref = (logicalId: string): Ref => ({ ref: logicalId });
 
@@ -81,6 +82,9 @@ export function variablePrefix(project: string): string {
 }
 
 class NothingMade extends Error {}
+
+/** What is false or null is not said: a condition may stand before a text. */
+type Maybe = string | false | null;
 
 /** What an object becomes; null where it is given up. */
 export function attempt<T>(convert: () => T): T | null {
@@ -112,43 +116,48 @@ export class Entry {
     this.#place = place;
   }
 
-  /** Null says nothing. */
-  #say(kind: ReportLine['class'], text: string | null): void {
-    // The same may be found at each of its targets.
-    if (text === null || this.#said.has(kind + text)) return;
-    this.#said.add(kind + text);
-    this.lines += 1;
-    const { object, name } = this;
-    const line = { class: kind, object, name, place: this.#place };
-    this.#plan.lines.push({ ...line, text: /[.!?]$/.test(text) ? text : `${text}.` });
+  #say(kind: ReportLine['class'], texts: readonly Maybe[]): void {
+    for (const text of texts) {
+      // The same may be found at each of its targets.
+      if (text === null || text === false || this.#said.has(kind + text)) continue;
+      this.#said.add(kind + text);
+      this.lines += 1;
+      const { object, name } = this;
+      const line = { class: kind, object, name, place: this.#place };
+      this.#plan.lines.push({ ...line, text: /[.!?]$/.test(text) ? text : `${text}.` });
+    }
   }
 
   get isExact(): boolean {
     return this.lines === 0 && this.basedOn.values().every((one) => one.isExact);
   }
 
-  changed(text: string | null): void {
-    this.#say('CHANGED', text);
+  changed(...texts: Maybe[]): void {
+    this.#say('CHANGED', texts);
   }
 
   /** A text up to its limit, with a line where it is longer. */
   cut(what: string, text: string, limit: number): string {
-    if (text.length > limit) this.changed(`${what} cut to ${limit} characters`);
+    this.changed(text.length > limit && `${what} cut to ${limit} characters`);
     return text.slice(0, limit);
   }
 
-  approximate(text: string): void {
-    this.#say('APPROXIMATE', text);
+  approximate(...texts: Maybe[]): void {
+    this.#say('APPROXIMATE', texts);
   }
 
   /** The check is created, but does not run until somebody has looked at it. */
-  deactivated(text: string): void {
-    this.isDeactivated = true;
-    this.#say('DEACTIVATED', `${text}. Imported switched off`);
+  deactivated(...texts: Maybe[]): void {
+    const said = texts.filter((text) => typeof text === 'string');
+    this.isDeactivated ||= said.length > 0;
+    this.#say(
+      'DEACTIVATED',
+      said.map((text) => `${text}. Imported switched off`),
+    );
   }
 
-  notCarried(text: string): void {
-    this.#say('NOT_CARRIED', text);
+  notCarried(...texts: Maybe[]): void {
+    this.#say('NOT_CARRIED', texts);
   }
 
   /** Gives the object up: it becomes nothing. */
@@ -159,9 +168,7 @@ export class Entry {
 
   /** Our templates begin with `{{`: a text of another product that has it would change. */
   guardTemplate(field: string, text: string): string {
-    if (text.includes('{{')) {
-      this.deactivated(`${field} contains {{, which begins a template here`);
-    }
+    this.deactivated(text.includes('{{') && `${field} contains {{, which begins a template here`);
     return text;
   }
 
@@ -173,15 +180,16 @@ export class Entry {
     return `{{${this.#plan.keepSecret(key, value)}}}`;
   }
 
-  /** Names the fields that are given of those that have no counterpart. */
+  /** Names the fields that are given of those that have no counterpart. A reason may follow the name. */
   refuse(
     source: SourceObject,
     reasons: Readonly<Record<string, string>>,
-    how: 'deactivated' | 'notCarried' = 'deactivated',
+    how: 'approximate' | 'deactivated' | 'notCarried' = 'deactivated',
     prefix = '',
   ): void {
-    for (const [field, what] of Object.entries(reasons)) {
-      if (source.has(field)) this[how](`${what} (\`${prefix}${field}\`)`);
+    for (const [field, why] of Object.entries(reasons)) {
+      const name = `\`${prefix}${field}\``;
+      this[how](source.has(field) && (/^[ :]/.test(why) ? name + why : `${why} (${name})`));
       source.skip(field);
     }
   }
@@ -190,9 +198,7 @@ export class Entry {
   leftovers(source: SourceObject, reasons: Readonly<Record<string, string>> = {}): void {
     for (const path of source.unread()) {
       const why = lookUp(reasons, path);
-      this.notCarried(
-        why === undefined ? `field \`${path}\` has no counterpart` : `\`${path}\`${why}`,
-      );
+      this.notCarried(`${why === undefined ? 'field ' : ''}\`${path}\`${why ?? noCounterpart}`);
     }
   }
 
@@ -200,15 +206,16 @@ export class Entry {
   frequency(seconds: number, shortest = 0): Frequency {
     const wanted = Math.max(seconds, shortest);
     const chosen = frequencyFor(wanted, this.#plan.options.prefersLonger);
-    if (seconds < 0.001)
-      this.changed(
-        `an interval without unit is in nanoseconds there → every ${duration(chosen.seconds)}`,
-      );
-    else if (chosen.seconds !== seconds) {
-      const [before, after] = [requestsPerHour(seconds), requestsPerHour(chosen.seconds)];
-      const load = before === after ? '' : ` (${before} → ${after} requests per hour)`;
-      this.changed(`every ${duration(seconds)} → every ${duration(chosen.seconds)}${load}`);
-    }
+    const [before, after] = [requestsPerHour(seconds), requestsPerHour(chosen.seconds)];
+    const load = before === after ? '' : ` (${before} → ${after} requests per hour)`;
+    const isLost = seconds < 0.001;
+    const given = isLost
+      ? 'an interval without unit is in nanoseconds there'
+      : `every ${duration(seconds)}`;
+    this.changed(
+      chosen.seconds !== seconds &&
+        `${given} → every ${duration(chosen.seconds)}${isLost ? '' : load}`,
+    );
     return chosen;
   }
 
@@ -220,7 +227,7 @@ export class Entry {
     if (ceilingMs === null) return {};
     const wanted = Math.round(seconds * 1000);
     const cut = `timeout ${duration(seconds)} → ${duration(ceilingMs / 1000)}, the longest here`;
-    this.changed(wanted > ceilingMs ? cut : null);
+    this.changed(wanted > ceilingMs && cut);
     const isUsable = wanted > 0 && wanted <= ceilingMs;
     return { degradedResponseTime: null, maxResponseTime: isUsable ? wanted : ceilingMs };
   }
@@ -271,8 +278,8 @@ export class Plan {
   }
 
   /** A line about the whole source, once. */
-  say(kind: ReportLine['class'], text: string): void {
-    if (this.#said.has(text)) return;
+  say(kind: ReportLine['class'], text: Maybe): void {
+    if (text === null || text === false || this.#said.has(text)) return;
     this.#said.add(text);
     this.lines.push({ class: kind, ...ofSource, text });
   }
@@ -383,7 +390,7 @@ export class Plan {
     const description = entry.cut('description', common.description ?? '', descriptionUpTo);
     const tags = (common.tags ?? []).map((tag) => entry.cut('tags', tag.trim(), nameUpTo));
     const usable = [...new Set(tags)].filter((tag) => tag !== '');
-    if (usable.length > maxTags) entry.notCarried(`tags beyond the first ${maxTags}`);
+    entry.notCarried(usable.length > maxTags && `tags beyond the first ${maxTags}`);
     return {
       name: this.name(entry, common.name),
       activated: common.active && !entry.isDeactivated,

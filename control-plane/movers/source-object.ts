@@ -104,10 +104,24 @@ export class SourceObject {
     return this.list(name).map(textOf);
   }
 
+  /** Records of a list. */
+  records(name: string): Fields[] {
+    return recordsIn(this.get(name));
+  }
+
+  /** A record, empty when it is missing, of which nothing is reported. */
+  fields(name: string): Fields {
+    return fieldsOf(this.get(name));
+  }
+
+  /** The value of a JSON text. */
+  json(name: string): unknown {
+    return parsedJson(this.text(name));
+  }
+
   /** The fields of a record within the record, as texts. */
   pairs(name: string): [string, string][] {
-    const value = this.get(name);
-    return isFields(value) ? (pairsIn(value) ?? []) : [];
+    return pairsIn(this.fields(name)) ?? [];
   }
 
   /** Fields that say nothing here. */
@@ -119,8 +133,7 @@ export class SourceObject {
   object(name: string, defaults: Fields = {}): SourceObject {
     const known = this.#inner.get(name);
     if (known !== undefined) return known;
-    const value = this.get(name);
-    const inner = new SourceObject(fieldsOf(value), defaults);
+    const inner = new SourceObject(this.fields(name), defaults);
     this.#inner.set(name, inner);
     return inner;
   }

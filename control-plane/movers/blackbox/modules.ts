@@ -4,15 +4,8 @@ import type { StartTls } from '@monitor/shared/contract/checks/ssl.ts';
 import * as make from '../converted-check.ts';
 import { assertion, type Assertion } from '../decide/assertion.ts';
 import { httpCheck, typeByHeader } from '../http-request.ts';
-import type { Entry } from '../plan.ts';
-import {
-  fieldsOf,
-  lookUp,
-  recordsIn,
-  SourceObject,
-  textOf,
-  type Fields,
-} from '../source-object.ts';
+import { noCounterpart, type Entry } from '../plan.ts';
+import { fieldsOf, lookUp, SourceObject, textOf, type Fields } from '../source-object.ts';
 
 export interface Module {
   entry: Entry;
@@ -32,10 +25,8 @@ function ipFamilyOf(settings: SourceObject, entry: Entry): 'IPv4' | 'IPv6' {
   const preferred = settings.text('preferred_ip_protocol') || 'ip6';
   const hasFallback = settings.flag('ip_protocol_fallback');
   if (preferred === 'ip6' && !hasFallback) return 'IPv6';
-  if (hasFallback) {
-    const first = preferred === 'ip6' ? 'IPv6, then IPv4' : 'IPv4, then IPv6';
-    entry.changed(`${first} (\`preferred_ip_protocol\`) → IPv4 only`);
-  }
+  const first = preferred === 'ip6' ? 'IPv6, then IPv4' : 'IPv4, then IPv6';
+  entry.changed(hasFallback && `${first} (\`preferred_ip_protocol\`) → IPv4 only`);
   return 'IPv4';
 }
 
@@ -60,34 +51,34 @@ function bodyAssertions(settings: SourceObject): Assertion[] {
 function headerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
   const judge = ({ header, regexp }: Fields, comparison: string) =>
     assertion('HEADERS', comparison, '', { property: textOf(header), regex: whole(regexp ?? '') });
-  const refused = recordsIn(settings.get('fail_if_header_matches')).flatMap((given) => {
+  const mayMiss = (given: Fields) => given['allow_missing'] === true;
+  const refused = settings.records('fail_if_header_matches').flatMap((given) => {
     const judged = judge(given, 'IS_NULL');
     // A header that is missing fails too, unless that is allowed.
-    return given['allow_missing'] === true
-      ? [judged]
-      : [judged, { ...judged, comparison: 'NOT_NULL', regex: null }];
+    return [
+      judged,
+      ...(mayMiss(given) ? [] : [{ ...judged, comparison: 'NOT_NULL', regex: null }]),
+    ];
   });
-  const wanted = recordsIn(settings.get('fail_if_header_not_matches')).flatMap((given) => {
-    if (given['allow_missing'] !== true) return [judge(given, 'NOT_NULL')];
-    entry.deactivated(
+  const wanted = settings.records('fail_if_header_not_matches');
+  entry.deactivated(
+    wanted.some(mayMiss) &&
       '`fail_if_header_not_matches` with `allow_missing` accepts one of two things, which assertions cannot say',
-    );
-    return [];
-  });
-  return [...refused, ...wanted];
+  );
+  const judged = wanted.filter((given) => !mayMiss(given)).map((given) => judge(given, 'NOT_NULL'));
+  return [...refused, ...judged];
 }
 
 /** The first value of each header; values in files are not read. */
 function headersOf(settings: SourceObject, entry: Entry): [string, string][] {
   const made = settings.pairs('headers');
-  for (const [name, given] of Object.entries(fieldsOf(settings.get('http_headers')))) {
+  for (const [name, given] of Object.entries(settings.fields('http_headers'))) {
     const header = new SourceObject(fieldsOf(given));
-    const all = [...header.texts('values'), ...header.texts('secrets')];
-    const [first] = all;
+    const [first, ...others] = [...header.texts('values'), ...header.texts('secrets')];
     if (first !== undefined) made.push([name, first]);
-    if (all.length > 1) entry.changed(`several values of header ${name} → the first one`);
-    if (header.has('files'))
-      entry.deactivated(`header ${name} comes from a file: add it to the checks`);
+    entry.changed(others.length > 0 && `several values of header ${name} → the first one`);
+    const ofFile = `header ${name} comes from a file: add it to the checks`;
+    entry.deactivated(header.has('files') && ofFile);
   }
   return made;
 }
@@ -143,17 +134,22 @@ interface TlsSettings {
 /** Settings of TLS that are paths of files, or have no counterpart. */
 function reportTls(settings: SourceObject, entry: Entry): TlsSettings {
   const tls = settings.object('tls_config');
-  if (tls.has('cert_file') || tls.has('cert')) {
-    entry.deactivated(make.needsClientCertificate('`tls_config.cert_file`'));
-  }
-  if (tls.has('ca_file') || tls.has('ca')) {
-    entry.notCarried('`tls_config.ca_file`: authorities are a setting of the agents');
-  }
+  const signsIn = tls.has('cert_file') || tls.has('cert');
+  entry.deactivated(signsIn && make.needsClientCertificate('`tls_config.cert_file`'));
+  const ofAgents = '`tls_config.ca_file`: authorities are a setting of the agents';
+  entry.notCarried((tls.has('ca_file') || tls.has('ca')) && ofAgents);
   tls.skip('cert_file', 'cert', 'key_file', 'key', 'ca_file', 'ca');
   return {
     serverName: tls.text('server_name') || null,
     skipChainValidation: tls.flag('insecure_skip_verify'),
   };
+}
+
+/** The name of the server is that of the address in checks of HTTP and gRPC. */
+function trustOf(settings: SourceObject, entry: Entry): TlsSettings {
+  const tls = reportTls(settings, entry);
+  entry.deactivated(tls.serverName !== null && '`tls_config.server_name` has no counterpart');
+  return tls;
 }
 
 const http: Prober = (settings, entry) => {
@@ -165,8 +161,7 @@ const http: Prober = (settings, entry) => {
   );
   entry.refuse(settings, decisive);
   const isHttp2 = wantsHttp2(settings, entry);
-  const tls = reportTls(settings, entry);
-  if (tls.serverName !== null) entry.deactivated('`tls_config.server_name` has no counterpart');
+  const tls = trustOf(settings, entry);
   const credentials = credentialsOf(settings, entry);
   const headers = [...headersOf(settings, entry), ...credentials.headers];
   const body = settings.text('body');
@@ -187,14 +182,13 @@ const http: Prober = (settings, entry) => {
   return (target, hostname, own) => {
     const url = /^[a-z]+:\/\//i.test(target) ? target : `http://${target}`;
     const isSecure = /^https:/i.test(url);
-    if (isHttp2 && !isSecure) own.deactivated('`valid_http_versions`: HTTP/2 needs https here');
-    if (needsTls && !isSecure) own.deactivated('`fail_if_not_ssl` fails for an http address');
-    if (needsTls && isSecure && followRedirects) {
-      own.approximate('`fail_if_not_ssl`: a redirect to http is followed here, and passes');
-    }
-    if (hostname !== '' && isSecure) {
-      own.deactivated(`the name ${hostname} for TLS (\`hostname\`) has no counterpart`);
-    }
+    const redirected = '`fail_if_not_ssl`: a redirect to http is followed here, and passes';
+    own.approximate(needsTls && isSecure && followRedirects && redirected);
+    own.deactivated(
+      isHttp2 && !isSecure && '`valid_http_versions`: HTTP/2 needs https here',
+      needsTls && !isSecure && '`fail_if_not_ssl` fails for an http address',
+      hostname !== '' && isSecure && `the name ${hostname} for TLS (\`hostname\`)${noCounterpart}`,
+    );
     const sent = hostname === '' ? headers : [...headers, ['Host', hostname] as const];
     const check = httpCheck(own, { ...shared, url, headers: sent }, entry);
     const server = make.tlsServerOf(url, { ...tls, serverName: hostname || tls.serverName });
@@ -253,41 +247,37 @@ function exchangeOf(all: Steps) {
 }
 
 const tcp: Prober = (settings, entry) => {
-  const steps = recordsIn(settings.get('query_response'));
+  const steps = settings.records('query_response');
   const { startTls, after } = startTlsOf(steps);
   const exchange = exchangeOf(after);
-  if (startTls !== null) {
-    entry.approximate(
-      `\`query_response\`: TLS begins by the dialogue of ${startTls}; texts that are expected before it are not compared`,
-    );
-  }
-  if (exchange === null) {
-    entry.deactivated(
-      '`query_response` is a dialogue of several steps; one question and its answer are possible',
-    );
-  }
-  if (exchange?.sendsLast === true) {
-    entry.approximate('`query_response`: what is sent after the expected text is left out');
-  }
-  if (steps.some((step) => step['labels'] !== undefined)) {
-    entry.notCarried('`query_response.labels`: texts of an answer do not become labels');
-  }
   const isAtOnce = settings.flag('tls');
   const isTls = isAtOnce || startTls !== null;
-  if (isAtOnce && steps.length > 0) {
-    entry.deactivated('`tls` with `query_response`: the dialogue is not led over TLS here');
-  }
-  if (settings.has('tls_config') && !isTls) {
-    entry.notCarried('`tls_config` has no effect without `tls`');
-    settings.skip('tls_config');
-  }
+  entry.approximate(
+    startTls !== null &&
+      `\`query_response\`: TLS begins by the dialogue of ${startTls}; texts that are expected before it are not compared`,
+    exchange?.sendsLast === true &&
+      '`query_response`: what is sent after the expected text is left out',
+  );
+  entry.deactivated(
+    exchange === null &&
+      '`query_response` is a dialogue of several steps; one question and its answer are possible',
+    isAtOnce &&
+      steps.length > 0 &&
+      '`tls` with `query_response`: the dialogue is not led over TLS here',
+  );
+  entry.notCarried(
+    steps.some((step) => step['labels'] !== undefined) &&
+      '`query_response.labels`: texts of an answer do not become labels',
+  );
+  if (!isTls) entry.refuse(settings, { tls_config: ' has no effect without `tls`' }, 'notCarried');
   const tls = isTls ? reportTls(settings, entry) : null;
   const begins = startTls === null ? {} : { startTls };
-  if (after.length > 0 && startTls !== null && (tls?.serverName ?? tls?.skipChainValidation)) {
-    entry.deactivated(
+  const isJudged = after.length > 0 && startTls !== null;
+  entry.deactivated(
+    isJudged &&
+      (tls?.serverName != null || tls?.skipChainValidation === true) &&
       '`tls_config` with `starttls`: the certificate of the host name is verified here',
-    );
-  }
+  );
   const ipFamily = ipFamilyOf(settings, entry);
   const expected =
     exchange?.expect == null
@@ -314,9 +304,8 @@ const icmp: Prober = (settings, entry) => {
 /** Without a port, that of HTTP. */
 const grpc: Prober = (settings, entry) => {
   const tls = settings.flag('tls');
-  const { serverName, skipChainValidation: skipSSL } = reportTls(settings, entry);
-  if (serverName !== null) entry.deactivated('`tls_config.server_name` has no counterpart');
-  const given = Object.entries(fieldsOf(settings.get('metadata')));
+  const { skipChainValidation: skipSSL } = trustOf(settings, entry);
+  const given = Object.entries(settings.fields('metadata'));
   const first = Object.fromEntries(given.map(([key, values]) => [key, [values].flat()[0]]));
   const metadata = make.secretPairs(entry, 'metadata', first);
   const config = { mode: 'HEALTH', tls, service: settings.text('service'), metadata };
@@ -339,14 +328,12 @@ function answerAssertions(settings: SourceObject, entry: Entry): Assertion[] {
   const answer = settings.object('validate_answer_rrs');
   const judge = (field: string, comparison: string) =>
     answer.texts(field).flatMap((pattern) => {
-      if (seesWholeRecord.test(pattern)) {
-        entry.deactivated(`\`${field}\` looks at the TTL or the class of records`);
-        return [];
-      }
-      entry.approximate(
-        `\`${field}\` searches the whole answer here, not one record after the other`,
-      );
-      return [assertion('TEXT_ANSWER', comparison, '', { property: whole(pattern) })];
+      const isWider = seesWholeRecord.test(pattern);
+      entry.deactivated(isWider && `\`${field}\` looks at the TTL or the class of records`);
+      const inWhole = `\`${field}\` searches the whole answer here, not one record after the other`;
+      entry.approximate(!isWider && inWhole);
+      const made = assertion('TEXT_ANSWER', comparison, '', { property: whole(pattern) });
+      return isWider ? [] : [made];
     });
   const all = 'judges each record, which has no counterpart';
   const lost = { fail_if_all_match_regexp: all, fail_if_not_matches_regexp: all };
@@ -369,19 +356,18 @@ function codeAssertions(settings: SourceObject, entry: Entry): Assertion[] {
 const dns: Prober = (settings, entry) => {
   const recordType = (settings.text('query_type') || 'ANY').toUpperCase();
   const isKnown = recordTypes.safeParse(recordType).success;
-  if (!isKnown)
-    entry.deactivated(`\`query_type\` ${recordType} has no counterpart: A is asked for`);
-  if (settings.text('query_class') !== 'IN') entry.deactivated('`query_class` has no counterpart');
-  if (!settings.flag('recursion_desired')) {
-    entry.deactivated('`recursion_desired: false` has no counterpart');
-  }
+  const isAlone = !settings.flag('recursion_desired');
+  entry.deactivated(isAlone && '`recursion_desired: false` has no counterpart');
+  entry.deactivated(!isKnown && `\`query_type\` ${recordType} has no counterpart: A is asked for`);
   entry.refuse(settings, {
+    query_class: noCounterpart,
     dns_over_tls: 'asks over TLS',
     validate_authority_rrs: 'judges records beside the answer',
     validate_additional_rrs: 'judges records beside the answer',
   });
   const ipFamily = ipFamilyOf(settings, entry);
-  if (ipFamily === 'IPv6') entry.notCarried('`preferred_ip_protocol`: DNS checks have no family');
+  const hasFamily = ipFamily === 'IPv6';
+  entry.notCarried(hasFamily && '`preferred_ip_protocol`: DNS checks have no family');
   const request = {
     query: settings.text('query_name').replace(/\.$/, ''),
     recordType: isKnown ? recordType : 'A',

@@ -1,7 +1,7 @@
 /** What an alert rule compares, by the grammar of Prometheus: understood whole, or not at all. */
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
-import { flipped, type Operator } from '../decide/compare.ts';
+import { flipped, type Operator } from '../decide/assertion.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { lookUp } from '../source-object.ts';
 import { matcherOf, type Matcher } from './relabel.ts';

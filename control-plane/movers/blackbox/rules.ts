@@ -1,5 +1,5 @@
 /** Alert rules of Prometheus about probes, as settings of the checks that they select. */
-import { compare, type Operator } from '../decide/compare.ts';
+import { compare, type Operator } from '../decide/assertion.ts';
 import { duration } from '../decide/interval.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { thresholdFor } from '../decide/retries.ts';

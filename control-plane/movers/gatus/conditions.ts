@@ -1,7 +1,14 @@
 /** Conditions of Gatus as assertions. All conditions of an endpoint must hold, as all assertions must. */
 import { healthStatuses } from '@monitor/shared/contract/checks/grpc.ts';
-import { assertion, numeric, type Assertion } from '../decide/assertion.ts';
-import { adjacent, compare, flipped, type Operator } from '../decide/compare.ts';
+import {
+  assertion,
+  numeric,
+  type Assertion,
+  adjacent,
+  compare,
+  flipped,
+  type Operator,
+} from '../decide/assertion.ts';
 import { containedText, escapeRegex, regexOfGlob } from '../decide/glob.ts';
 import { goDuration } from '../decide/go-duration.ts';
 import { jsonPathOfKeys } from '../decide/json-path.ts';

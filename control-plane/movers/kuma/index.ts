@@ -100,12 +100,11 @@ function certificateDays(plan: Plan, settings: ReadonlyMap<string, unknown>): nu
     .filter((day) => day > 0);
   const kept = Math.max(...days.filter((day) => day <= longestCertificateDays), 1);
   const lost = days.filter((day) => day !== kept);
-  if (lost.length > 0) {
-    plan.say(
-      'CHANGED',
+  plan.say(
+    'CHANGED',
+    lost.length > 0 &&
       `Certificates that expire: warnings ${lost.join(', ')} days before (\`tlsExpiryNotifyDays\`) → one warning, ${kept} days before.`,
-    );
-  }
+  );
   return kept;
 }
 
@@ -141,14 +140,12 @@ function channelsOf(
       `channel \`${type}\` has no counterpart; it concerns ${count} monitors and has ${keys.map((key) => `\`${key}\``).join(', ')}`,
     );
   }
-  if (bodies.some((body) => ['EMAIL', 'SLACK'].includes(body.type))) {
-    plan.say('NOT_CARRIED', 'Notifications: `name`; mail and Slack channels have none.');
-  }
-  if (bodies.length > 1) entry.changed(`one channel for ${bodies.length} addresses → one for each`);
-  if (notification.has('active')) {
-    const why = 'has no effect there, and is left out.';
-    plan.say('NOT_CARRIED', `Field \`active\` of a notification ${why}`);
-  }
+  const isNameless = bodies.some((body) => ['EMAIL', 'SLACK'].includes(body.type));
+  const nameless = 'Notifications: `name`; mail and Slack channels have none.';
+  plan.say('NOT_CARRIED', isNameless && nameless);
+  entry.changed(bodies.length > 1 && `one channel for ${bodies.length} addresses → one for each`);
+  const why = 'Field `active` of a notification has no effect there, and is left out.';
+  plan.say('NOT_CARRIED', notification.has('active') && why);
   const autoSubscribe = notification.flag('is_default');
   entry.leftovers(config);
   entry.leftovers(notification);
@@ -176,7 +173,7 @@ function readNotifications(plan: Plan, tables: SourceTables): Map<number, Notifi
 
 function tagsByMonitor(plan: Plan, tables: SourceTables): Map<number, string[]> {
   const names = new Map(rows(tables, 'tag').map((row) => [Number(row['id']), textOf(row['name'])]));
-  if (names.size > 0) plan.say('NOT_CARRIED', 'Tags: their `color` has no counterpart.');
+  plan.say('NOT_CARRIED', names.size > 0 && 'Tags: their `color` has no counterpart.');
   const tagOf = (link: SourceRow) => {
     const name = names.get(Number(link['tag_id']));
     const value = textOf(link['value']).trim();
@@ -207,28 +204,23 @@ function reportRest(
       plan.entry(kind, textOf(id), shown).notCarried(why);
     }
   }
-  const people = Number(rows(tables, 'user')[0]?.['count'] ?? 0);
-  const keys = Number(rows(tables, 'api_key')[0]?.['count'] ?? 0);
-  if (people + keys > 0) {
-    plan.say(
-      'NOT_CARRIED',
+  const counted = (table: string) => new SourceObject(rows(tables, table)[0] ?? {});
+  const [people, keys] = ['user', 'api_key'].map((table) => counted(table).number('count'));
+  plan.say(
+    'NOT_CARRIED',
+    (people ?? 0) + (keys ?? 0) > 0 &&
       `Accounts of ${people} people and ${keys} API keys: their secrets are hashes. Invite the people, and make new keys.`,
-    );
-  }
+  );
   const others = [...settings.keys()].filter((key) => !settingsOfInstallation.has(key));
-  if (others.length > 0) {
-    const keys = others.map((key) => `\`${key}\``).join(', ');
-    plan.say('NOT_CARRIED', `Settings of Uptime Kuma itself: ${keys}.`);
-  }
-  const [beats] = rows(tables, 'heartbeat');
-  const count = Number(beats?.['count'] ?? 0);
-  if (count > 0) {
-    const [first, last] = [beats?.['first'], beats?.['last']].map((at) => textOf(at).slice(0, 10));
-    plan.say(
-      'HISTORY',
-      `${count} heartbeats from ${first ?? ''} to ${last ?? ''} stay in Uptime Kuma: they were measured from another place, with other timeouts and retries. Keep the file for the record.`,
-    );
-  }
+  const named = others.map((key) => `\`${key}\``).join(', ');
+  plan.say('NOT_CARRIED', others.length > 0 && `Settings of Uptime Kuma itself: ${named}.`);
+  const beats = counted('heartbeat');
+  const [first, last] = ['first', 'last'].map((field) => beats.text(field).slice(0, 10));
+  plan.say(
+    'HISTORY',
+    beats.number('count') > 0 &&
+      `${beats.number('count')} heartbeats from ${first} to ${last} stay in Uptime Kuma: they were measured from another place, with other timeouts and retries. Keep the file for the record.`,
+  );
 }
 
 const byWeight = (a: SourceRow, b: SourceRow) => Number(a['weight']) - Number(b['weight']);
@@ -283,12 +275,11 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
       (notified.get(id) ?? []).flatMap((one) => notifications.get(one) ?? []),
     serviceOf: (id: number) => (shown.has(id) ? ref(serviceId(id)) : null),
   };
-  if (monitors.size > 0) {
-    plan.say(
-      'CHANGED',
+  plan.say(
+    'CHANGED',
+    monitors.size > 0 &&
       'Requests carry another `User-Agent` than `Uptime-Kuma/<version>`: change lists of allowed clients.',
-    );
-  }
+  );
   const checks = new Map(
     [...monitors].map(([id, monitor]) => [id, convertMonitor(context, id, monitor)] as const),
   );

@@ -1,6 +1,6 @@
 /** Maintenance of Uptime Kuma: windows that select checks by a tag. */
 import type { Entry, Plan } from '../plan.ts';
-import { lookUp, parsedJson, textOf, type SourceObject } from '../source-object.ts';
+import { lookUp, textOf, type SourceObject } from '../source-object.ts';
 import {
   addWindows,
   anchorDay,
@@ -12,7 +12,7 @@ import {
 type Schedule = Omit<WindowSchedule, 'firstDay'>;
 
 function listOf(maintenance: SourceObject, field: string): readonly unknown[] {
-  const list = parsedJson(maintenance.text(field));
+  const list = maintenance.json(field);
   return Array.isArray(list) ? list : [];
 }
 
@@ -23,9 +23,7 @@ function daysIn(
   read: (day: unknown) => number | null,
   lost: (day: string) => string,
 ): number[] {
-  for (const day of days) {
-    if (read(day) === null) entry.notCarried(lost(JSON.stringify(day)));
-  }
+  entry.notCarried(...days.map((day) => read(day) === null && lost(JSON.stringify(day))));
   return [...new Set(days.flatMap((day) => read(day) ?? []))];
 }
 
@@ -50,11 +48,10 @@ function daysOfMonth(entry: Entry, days: readonly unknown[]): number[] {
   const read = (day: unknown) => (day === 'lastDay1' ? 0 : wholeNumber(day, 1, 31));
   const lost = (day: string) => `day \`${day}\`: Uptime Kuma never runs it either`;
   const usable = daysIn(entry, days, read, lost);
-  if (usable.some((day) => day > 28)) {
-    entry.changed(
-      'days 29 to 31 → the last day of months that are shorter; Uptime Kuma skips those',
-    );
-  }
+  const isLate = usable.some((day) => day > 28);
+  const skipped =
+    'days 29 to 31 → the last day of months that are shorter; Uptime Kuma skips those';
+  entry.changed(isLate && skipped);
   return usable;
 }
 
@@ -157,16 +154,16 @@ export function convertMaintenance(
   if (lacks !== null) entry.nothing(lacks);
   const zone = maintenance.text('timezone');
   const isServers = zone === '' || zone === 'SAME_AS_SERVER';
-  if (isServers && serverTimezone === null) {
-    entry.changed('its time zone is that of the server, which the file does not name → UTC');
-  }
+  const ofServer = 'its time zone is that of the server, which the file does not name → UTC';
+  entry.changed(isServers && serverTimezone === null && ofServer);
   const description = maintenance.text('description');
   const from = localTime(maintenance.text('start_date'));
-  if (from === null && recurrence.kind === 'days' && recurrence.every > 1) {
-    entry.approximate(
+  entry.approximate(
+    from === null &&
+      recurrence.kind === 'days' &&
+      recurrence.every > 1 &&
       `every ${recurrence.every} days from ${anchorDay}: the first day is not in the file`,
-    );
-  }
+  );
   const until = localTime(maintenance.text('end_date'));
   maintenance.skip(...ofStrategies);
   const timed = { ...schedule, firstDay: from?.slice(0, 10) ?? anchorDay };

@@ -2,20 +2,13 @@
 import { recordType as recordTypes } from '@monitor/shared/contract/checks/dns.ts';
 import type { IpFamily } from '@monitor/shared/contract/primitives.ts';
 import * as make from '../converted-check.ts';
-import { assertion, type Assertion } from '../decide/assertion.ts';
-import { adjacent } from '../decide/compare.ts';
+import { assertion, type Assertion, adjacent } from '../decide/assertion.ts';
 import { parseCodeRange, type CodeRange } from '../decide/status-codes.ts';
-import { httpCheck, isWebAddress } from '../http-request.ts';
+import { httpCheck, isWebAddress, type HttpParts } from '../http-request.ts';
 import type { Entry } from '../plan.ts';
-import { isFields } from '@monitor/shared/fields.ts';
-import {
-  fieldsOf,
-  lookUp,
-  pairsIn,
-  parsedJson,
-  type SourceObject,
-  textOf,
-} from '../source-object.ts';
+import { type Fields, isFields } from '@monitor/shared/fields.ts';
+import { fieldsOf, lookUp, pairsIn, parsedJson } from '../source-object.ts';
+import { type SourceObject, textOf } from '../source-object.ts';
 import { jsonPathOf } from '../decide/json-path.ts';
 
 type Of<T> = (monitor: SourceObject, entry: Entry) => T;
@@ -23,28 +16,25 @@ type MonitorType = Of<make.ConvertedCheck>;
 
 /** Assertions for the accepted status codes; they also keep an error status from failing by itself. */
 function statusAssertions(monitor: SourceObject, entry: Entry): readonly Assertion[] {
-  const list = parsedJson(monitor.text('accepted_statuscodes_json'));
-  const texts = Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
+  const list: unknown = monitor.json('accepted_statuscodes_json');
+  const given: unknown[] = Array.isArray(list) ? list : [null];
+  const texts = given.filter((one) => typeof one === 'string');
   const ranges = texts.map(parseCodeRange).filter((range): range is CodeRange => range !== null);
-  if (ranges.length < (Array.isArray(list) ? list.length : 1)) {
-    entry.notCarried('`accepted_statuscodes_json` has entries that are not codes');
-  }
-  if (ranges.length === 0) entry.deactivated('accepts no status code at all');
+  const hasOthers = ranges.length < given.length;
+  entry.notCarried(hasOthers && '`accepted_statuscodes_json` has entries that are not codes');
+  entry.deactivated(ranges.length === 0 && 'accepts no status code at all');
   return make.acceptedCodes(entry, ranges, `accepted ${texts.join(' and ')}.`);
 }
 
-const headersOf: Of<[string, string][]> = (monitor, entry) => {
-  const pairs = pairsIn(monitor.get('headers'));
-  if (pairs === null) entry.notCarried('`headers` is not a JSON object');
+/** The pairs of a JSON object in a field. */
+export function pairsOf(source: SourceObject, entry: Entry, field: string): [string, string][] {
+  const pairs = pairsIn(source.get(field));
+  entry.notCarried(pairs === null && `\`${field}\` is not a JSON object`);
   return pairs ?? [];
-};
-
-interface Credentials {
-  basicAuth: { username: string; password: string } | null;
-  headers: [string, string][];
 }
 
-const noCredentials: Credentials = { basicAuth: null, headers: [] };
+/** What signs in, of what a request has. */
+type Credentials = Pick<HttpParts, 'basicAuth'> & { headers?: [string, string][] };
 
 const ofNtlm = ['basic_auth_user', 'basic_auth_pass', 'auth_domain', 'auth_workstation'];
 const ofOauth = [
@@ -60,22 +50,16 @@ const without =
   (monitor, entry) => {
     monitor.skip(...fields);
     entry.deactivated(why);
-    return noCredentials;
+    return {};
   };
 
 /** Ways to authenticate by `auth_method`; the credentials of other ways are not read. */
 const credentialsBy: Readonly<Record<string, Of<Credentials>>> = {
-  basic: (monitor) => ({
-    ...noCredentials,
-    basicAuth: {
-      username: monitor.text('basic_auth_user'),
-      password: monitor.text('basic_auth_pass'),
-    },
-  }),
-  bearer: (monitor) => ({
-    ...noCredentials,
-    headers: [['Authorization', `Bearer ${monitor.text('bearer_token')}`]],
-  }),
+  basic(monitor) {
+    const [username = '', password = ''] = ofNtlm.map((field) => monitor.text(field));
+    return { basicAuth: { username, password } };
+  },
+  bearer: (monitor) => ({ headers: [['Authorization', `Bearer ${monitor.text('bearer_token')}`]] }),
   ntlm: without(
     'signs in with NTLM (`basic_auth_user`, `basic_auth_pass`, `auth_domain`, `auth_workstation`), which is not offered here',
     ofNtlm,
@@ -95,10 +79,9 @@ const credentialsOf: Of<Credentials> = (monitor, entry) => {
   const isOld = !monitor.names().includes('auth_method') && monitor.has('basic_auth_user');
   const method = isOld ? 'basic' : monitor.text('auth_method');
   const read = lookUp(credentialsBy, method);
-  if (read === undefined && method !== '') {
-    entry.deactivated(`\`auth_method\` ${method} is not known`);
-  }
-  return read?.(monitor, entry) ?? noCredentials;
+  const isUnknown = read === undefined && method !== '';
+  entry.deactivated(isUnknown && `\`auth_method\` ${method} is not known`);
+  return read?.(monitor, entry) ?? {};
 };
 
 /** Types of bodies by their encoding. XML sets a header. */
@@ -118,23 +101,23 @@ function http(
   const hasBody = !['GET', 'HEAD'].includes(method.toUpperCase()) || monitor.has('body');
   const encoding = monitor.text('http_body_encoding') || 'json';
   const bodyType = lookUp<'JSON' | 'FORM' | 'RAW'>(encodings, encoding);
-  if (bodyType === undefined) entry.notCarried(`\`http_body_encoding\` ${encoding} is not known`);
-  const credentials = credentialsOf(monitor, entry);
-  const own = headersOf(monitor, entry);
+  const isUnknown = bodyType === undefined;
+  entry.notCarried(isUnknown && `\`http_body_encoding\` ${encoding} is not known`);
+  const { basicAuth, headers = [] } = credentialsOf(monitor, entry);
+  const own = pairsOf(monitor, entry, 'headers');
   const isSet = (name: string) => own.some(([key]) => key.toLowerCase() === name.toLowerCase());
   const body = hasBody ? monitor.text('body') : '';
   const implied = body !== '' && encoding === 'xml' ? ofXml : [];
   const redirects = monitor.number('maxredirects', 10);
-  if (redirects !== 0 && redirects !== 10) {
-    entry.changed(`follows ${redirects} redirects → follows up to 20`);
-  }
+  const isLimited = redirects !== 0 && redirects !== 10;
+  entry.changed(isLimited && `follows ${redirects} redirects → follows up to 20`);
   return httpCheck(entry, {
     url: monitor.text('url'),
     method,
-    headers: [...own, ...[...implied, ...credentials.headers].filter(([name]) => !isSet(name))],
+    headers: [...own, ...[...implied, ...headers].filter(([name]) => !isSet(name))],
     body,
     bodyType: bodyType ?? 'RAW',
-    basicAuth: credentials.basicAuth,
+    ...(basicAuth === undefined ? {} : { basicAuth }),
     followRedirects: redirects > 0,
     skipSSL: monitor.flag('ignore_tls'),
     ipFamily: ipFamilyOf(monitor),
@@ -150,13 +133,12 @@ const keywordAssertion: Of<Assertion> = (monitor, entry) => {
 
 const keyword: MonitorType = (monitor, entry) => {
   const text = monitor.text('keyword');
-  if (text === '') entry.deactivated('has no keyword');
+  entry.deactivated(text === '' && 'has no keyword');
   // A JSON body that is written anew may have it, and the body as it was sent may not.
-  if (/[":,]/.test(text)) {
-    entry.approximate(
+  entry.approximate(
+    /[":,]/.test(text) &&
       'the keyword has quotes, colons or commas: Uptime Kuma searches JSON answers without their blanks, here the body is searched as it was sent',
-    );
-  }
+  );
   return http(monitor, entry, [keywordAssertion(monitor, entry)]);
 };
 
@@ -181,16 +163,17 @@ const queryAssertion: Of<Assertion | null> = (monitor, entry) => {
     entry.deactivated(
       `the JSON query \`${query}\` is JSONata beyond a plain path, which is not a JSONPath`,
     );
-  } else if (comparison === undefined) {
-    entry.deactivated(`the JSON query compares with \`${operator}\`, which is not known`);
-  } else if (isAbove !== undefined && !isNumber) {
-    entry.deactivated(`the JSON query compares \`${operator}\` with a text`);
+    return null;
   }
-  if (property === null || comparison === undefined) return null;
+  if (comparison === undefined) {
+    entry.deactivated(`the JSON query compares with \`${operator}\`, which is not known`);
+    return null;
+  }
+  const isText = isAbove !== undefined && !isNumber;
+  entry.deactivated(isText && `the JSON query compares \`${operator}\` with a text`);
   if (isAbove === undefined) {
-    if (looseNumber.test(target)) {
-      entry.approximate('the expected value is compared as a number here, and as a text there');
-    }
+    const asNumber = 'the expected value is compared as a number here, and as a text there';
+    entry.approximate(looseNumber.test(target) && asNumber);
     const whole = entry.guardTemplate('the expected value', target);
     return assertion('JSON_BODY', comparison, whole, { property });
   }
@@ -216,13 +199,12 @@ const grpcKeyword: MonitorType = (monitor, entry) => {
   const service = monitor.text('grpc_service_name');
   const [, name = ''] = /^\s*package\s+([\w.]+)\s*;/m.exec(proto) ?? [];
   const isWhole = name === '' || service.startsWith(`${name}.`);
-  const metadata = parsedJson(monitor.text('grpc_metadata'));
   entry.approximate('the keyword is searched in the message as JSON, whose blanks may differ');
   const config = {
     ...{ mode: 'BEHAVIOR', tls: monitor.flag('grpc_enable_tls') },
     method: `${isWhole ? '' : `${name}.`}${service}/${monitor.text('grpc_method')}`,
     ...{ serviceDefinition: 'PROTO_FILE', protoContent: proto, message: monitor.text('grpc_body') },
-    metadata: make.secretPairs(entry, 'metadata', fieldsOf(metadata)),
+    metadata: make.secretPairs(entry, 'metadata', fieldsOf(monitor.json('grpc_metadata'))),
   };
   const settings = { skipSSL: monitor.flag('ignore_tls'), ipFamily: ipFamilyOf(monitor) };
   const assertions = [keywordAssertion(monitor, entry)];
@@ -244,14 +226,10 @@ const port: MonitorType = (monitor, entry) => {
   if (!Number.isInteger(number) || number < 1 || number > 65_535) {
     entry.nothing('the port is not between 1 and 65535');
   }
-  if (monitor.has('smtp_security') && monitor.text('smtp_security') !== 'none') {
-    entry.approximate('`smtp_security`: only the connection is proven, not the handshake');
-  }
-  if (monitor.has('expected_tls_alert') && monitor.text('expected_tls_alert') !== 'none') {
-    entry.deactivated(
-      '`expected_tls_alert`: expects the server to refuse a TLS handshake, which has no counterpart',
-    );
-  }
+  const ofConnection = ': only the connection is proven, not the handshake';
+  const ofAlert = ': expects the server to refuse a TLS handshake, which has no counterpart';
+  entry.refuse(monitor, { smtp_security: ofConnection }, 'approximate');
+  entry.refuse(monitor, { expected_tls_alert: ofAlert });
   return make.tcpCheck({ hostname, port: number }, ipFamilyOf(monitor));
 };
 
@@ -260,49 +238,43 @@ const maxPings = 50;
 const ping: MonitorType = (monitor, entry) => {
   const hostname = hostOf(monitor, entry);
   const count = Math.max(1, Math.round(monitor.number('ping_count', 1)));
-  if (count > maxPings) entry.changed(`${count} echo requests → ${maxPings}`);
+  entry.changed(count > maxPings && `${count} echo requests → ${maxPings}`);
   return make.icmpCheck(hostname, ipFamilyOf(monitor), [], Math.min(count, maxPings));
 };
 
-/** Conditions joined by `and`; null for others. */
-function conjunction(given: unknown): Assertion[] | null {
-  if (!Array.isArray(given)) return [];
-  const found: Assertion[] = [];
-  for (const [index, one] of given.entries()) {
-    if (!isFields(one) || (index > 0 && one['andOr'] === 'or')) return null;
-    if (one['type'] === 'group') {
-      const inner = conjunction(one['children']);
-      if (inner === null) return null;
-      found.push(...inner);
-    } else found.push({ ...one });
-  }
-  return found;
-}
+/** Conditions joined by `and`; others contain a null. */
+const conjunction = (given: unknown): (Fields | null)[] =>
+  !Array.isArray(given)
+    ? []
+    : given.flatMap((one: unknown, index) => {
+        if (!isFields(one) || (index > 0 && one['andOr'] === 'or')) return [null];
+        return one['type'] === 'group' ? conjunction(one['children']) : [one];
+      });
 
 const dnsConditions: Of<Assertion[]> = (monitor, entry) => {
   const text = monitor.text('conditions');
-  if (text === '' || text === '[]') return [];
+  if (text === '') return [];
   const given = parsedJson(text);
-  if (!Array.isArray(given)) entry.deactivated('`conditions` are not a JSON list');
   const all = conjunction(given);
-  if (all === null) {
-    entry.deactivated('`conditions` are joined by `or`, which assertions cannot say');
-    return [];
-  }
-  return all.flatMap((condition) => {
-    const operator = textOf(condition['operator']);
-    const value = textOf(condition['value'] ?? '');
-    // One record that matches is enough there.
-    if (condition['variable'] !== 'record' || operator !== 'contains') {
-      entry.deactivated(
-        `condition \`${textOf(condition['variable'])} ${operator}\` has no counterpart for several records`,
-      );
-      return [];
-    }
-    entry.approximate(
-      'the condition `record contains` searches the whole answer here, not one record after the other',
+  const isJoined = all.includes(null);
+  entry.deactivated(
+    !Array.isArray(given) && '`conditions` are not a JSON list',
+    isJoined && '`conditions` are joined by `or`, which assertions cannot say',
+  );
+  return (isJoined ? [] : all).flatMap((condition) => {
+    const [variable, operator, value] = ['variable', 'operator', 'value'].map((field) =>
+      textOf(condition?.[field]),
     );
-    return [assertion('TEXT_ANSWER', 'CONTAINS', value)];
+    // One record that matches is enough there.
+    const isSame = variable === 'record' && operator === 'contains';
+    entry.deactivated(
+      !isSame && `condition \`${variable} ${operator}\` has no counterpart for several records`,
+    );
+    entry.approximate(
+      isSame &&
+        'the condition `record contains` searches the whole answer here, not one record after the other',
+    );
+    return isSame ? [assertion('TEXT_ANSWER', 'CONTAINS', value)] : [];
   });
 };
 
@@ -317,7 +289,7 @@ const dns: MonitorType = (monitor, entry) => {
   if (!recordTypes.safeParse(recordType).success) {
     entry.nothing(`record type ${recordType} has no counterpart`);
   }
-  if (others.length > 0) entry.changed(`name servers ${servers.join(', ')} → the first one`);
+  entry.changed(others.length > 0 && `name servers ${servers.join(', ')} → the first one`);
   const server = { ...(nameServer === undefined ? {} : { nameServer }), port };
   return make.dnsCheck({ query, recordType, ...server, protocol: 'UDP', assertions });
 };
@@ -332,7 +304,7 @@ const push: MonitorType = (monitor, entry) => {
   const retryInterval = monitor.number('retry_interval') || interval;
   const token = monitor.text('push_token');
   const period = Math.min(Math.max(interval, minPeriodSeconds), yearSeconds);
-  if (period !== interval) entry.changed(`a ping every ${interval} s → every ${period} s`);
+  entry.changed(period !== interval && `a ping every ${interval} s → every ${period} s`);
   const isKept = /^[A-Za-z0-9_-]{12,64}$/.test(token);
   entry.changed(
     `jobs call another address (\`push_token\`): \`/api/push/<token>\` → \`/ping/<token>\`${isKept ? ' with the same token' : ' with a new token'}. Change every job. A call with \`status=down\` → \`/ping/<token>/fail\``,

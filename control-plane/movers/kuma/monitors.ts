@@ -6,7 +6,6 @@ import { SourceError } from '../mover.ts';
 import { attempt, ref, type Entry, type Plan, type Ref } from '../plan.ts';
 import { lookUp, type SourceObject } from '../source-object.ts';
 import { credentialFields, monitorTypes } from './monitor-types.ts';
-import { nearestOf } from './nearest.ts';
 
 /** What the source notes for itself. */
 export const bookkeeping = ['id', 'user_id', 'created_date', 'dns_last_result'];
@@ -96,16 +95,38 @@ type Convert = (context: MonitorContext, source: Source) => Ref | null;
 function leftovers({ plan }: MonitorContext, { monitor, entry, type }: Source): void {
   monitor.skip(...bookkeeping);
   for (const field of monitor.unread()) {
-    const reason = lookUp(reasons, field);
+    const reason = lookUp(reasons, field) ?? '';
     const name = `\`${field}\``;
-    if (reason === undefined) {
-      plan.say(
-        'NOT_CARRIED',
-        `Field ${name} has no effect on \`${type}\` monitors, and is left out.`,
-      );
-    } else if (saidOnce.has(field)) plan.say('NOT_CARRIED', `Monitors: ${name}${reason}.`);
-    else entry.notCarried(name + reason);
+    const none = `Field ${name} has no effect on \`${type}\` monitors, and is left out.`;
+    if (reason !== '' && !saidOnce.has(field)) entry.notCarried(name + reason);
+    else plan.say('NOT_CARRIED', reason === '' ? none : `Monitors: ${name}${reason}.`);
   }
+}
+
+/** Host and port of a connection string; its credentials are never repeated. */
+function serverOf(connection: string): string | null {
+  const url = /^[a-z+]+:\/\//i.test(connection) ? URL.parse(connection) : null;
+  if (url !== null && url.hostname !== '') return url.host;
+  const [, server] = /(?:^|;)\s*(?:server|data source|host)\s*=\s*([^;]+)/i.exec(connection) ?? [];
+  return server?.trim().replace(/^tcp:/i, '').replace(',', ':') ?? null;
+}
+
+const particular = {
+  manual: 'A person sets its state: a service of a status page is nearest',
+  rabbitmq: 'Nearest: an API check with basic authentication on the health address of each node',
+};
+
+/** A sentence that names what proves at least something for a type that has no counterpart. */
+function nearestOf(type: string, monitor: SourceObject): string {
+  const [hostname, port] = [monitor.text('hostname'), monitor.number('port')];
+  if (type === 'tailscale-ping' && hostname !== '') return `Nearest: ICMP to ${hostname}`;
+  const ofString = () => serverOf(monitor.text('database_connection_string'));
+  const server = hostname !== '' && port > 0 ? `${hostname}:${port}` : ofString();
+  const near =
+    server === null
+      ? 'There is no check that is near to it'
+      : `Nearest: TCP on ${server}, which proves less`;
+  return lookUp<string>(particular, type) ?? near;
 }
 
 const convertGroup: Convert = (context, source) => {
@@ -115,16 +136,15 @@ const convertGroup: Convert = (context, source) => {
     .flatMap((parent) => context.monitors.get(parent) ?? [])
     .reverse();
   const path = [...parents.map((parent) => parent.text('name')), name];
-  if (parents.length > 0) entry.changed(`nested group → group «${path.join(' / ')}»`);
-  if (monitor.has('description')) entry.notCarried('`description`: groups have none');
+  entry.changed(parents.length > 0 && `nested group → group «${path.join(' / ')}»`);
+  const isNotified = context.notificationsOf(id).some(({ channels }) => channels.length > 0);
   const asWhole = 'its notifications about the group as a whole: alerts are about single checks';
-  if (context.notificationsOf(id).some(({ channels }) => channels.length > 0)) {
-    entry.notCarried(asWhole);
-  }
+  entry.refuse(monitor, { description: ': groups have none' }, 'notCarried');
+  entry.notCarried(isNotified && asWhole);
   const lost = 'a group has no status here, so this is lost';
   const ofStatus = { upside_down: lost, maxretries: lost, resend_interval: lost };
   entry.refuse(monitor, ofStatus, 'notCarried');
-  monitor.skip('description', 'interval', 'retry_interval', 'type');
+  monitor.skip('interval', 'retry_interval', 'type');
   plan.say('CHANGED', 'Groups have no status of their own here: their checks have.');
   plan.addGroup(groupId(id), {
     name: plan.name(entry, path.join(' / ')),
@@ -152,16 +172,16 @@ const convertCheck: Convert = (context, source) => {
   const parts =
     lookUp(monitorTypes, type)?.(monitor, entry) ??
     entry.nothing(`type \`${type}\` has no counterpart. ${nearestOf(type, monitor)}`);
-  if (monitor.flag('upside_down')) {
-    entry.deactivated('expects the target to be down (`upside_down`), which has no counterpart');
-  }
+  const isInverted = monitor.flag('upside_down');
+  const expects = 'expects the target to be down (`upside_down`), which has no counterpart';
+  entry.deactivated(isInverted && expects);
   const timeout = monitor.number('timeout');
-  if (ceilingOf(parts.checkType) === null && timeout > 0) {
-    plan.say(
-      'NOT_CARRIED',
+  plan.say(
+    'NOT_CARRIED',
+    ceilingOf(parts.checkType) === null &&
+      timeout > 0 &&
       'Ping, push and browser monitors: `timeout`; these checks have their own time limit.',
-    );
-  }
+  );
   const { url } = (parts.fields['request'] ?? {}) as { url?: unknown };
   const isSecure = typeof url === 'string' && /^https:/i.test(url);
   const wantsCertificates = isSecure && monitor.flag('expiry_notification');

@@ -1,7 +1,8 @@
 /** Notifications of Uptime Kuma: the providers that have a channel here, by the text of `config.type`. */
 import * as channels from '../channels.ts';
 import type { Entry } from '../plan.ts';
-import { pairsIn, type SourceObject } from '../source-object.ts';
+import type { SourceObject } from '../source-object.ts';
+import { pairsOf } from './monitor-types.ts';
 
 /** The channels of a notification: several for a list of mail addresses; null where it cannot exist. */
 type Provider = (config: SourceObject, entry: Entry, name: string) => channels.ChannelBody[] | null;
@@ -24,15 +25,13 @@ const slack =
   (urlKey: string, channelKey: string, ofLook: readonly string[], product?: string): Provider =>
   (config, entry) => {
     channels.notCarriedKeys(config, entry, ofLook, channels.ofLook);
-    if (product !== undefined) {
-      entry.approximate(`${product} takes messages in the format of Slack: send a test alert`);
-    }
+    const like = `${product ?? ''} takes messages in the format of Slack: send a test alert`;
+    entry.approximate(product !== undefined && like);
     return [channels.slack(config.text(urlKey), config.text(channelKey))];
   };
 
 const webhook: Provider = (config, entry, name) => {
-  const pairs = pairsIn(config.get('webhookAdditionalHeaders'));
-  if (pairs === null) entry.notCarried('`webhookAdditionalHeaders` is not a JSON object');
+  const headers = pairsOf(config, entry, 'webhookAdditionalHeaders');
   const ofText = ['webhookCustomBody'];
   channels.notCarriedKeys(config, entry, ofText, 'templates are in another language here');
   const isForm = config.text('webhookContentType') === 'form-data';
@@ -42,7 +41,7 @@ const webhook: Provider = (config, entry, name) => {
   const settings = {
     ...{ name, url: config.text('webhookURL') },
     method: ['GET', 'PUT', 'PATCH'].includes(method) ? method : 'POST',
-    headers: channels.guardedHeaders(entry, pairs ?? []),
+    headers: channels.guardedHeaders(entry, headers),
   };
   return [{ type: 'WEBHOOK', config: settings }];
 };
@@ -56,16 +55,16 @@ const typedWebhook =
 
 const pagerDuty: Provider = (config, entry, serviceName) => {
   const url = config.text('pagerdutyIntegrationUrl');
-  if (url !== '' && !/^https:\/\/events\.pagerduty\.com\//.test(url)) {
-    entry.notCarried('`pagerdutyIntegrationUrl`: this installation has one events URL');
-  }
-  if (!['', 'warning'].includes(config.text('pagerdutyPriority'))) {
-    entry.notCarried('`pagerdutyPriority`: the severity follows from the alert here');
-  }
   const autoResolve = config.text('pagerdutyAutoResolve');
-  if (autoResolve === 'acknowledge') {
-    entry.changed('recovery acknowledges the incident → recovery resolves it');
-  }
+  entry.notCarried(
+    url !== '' &&
+      !/^https:\/\/events\.pagerduty\.com\//.test(url) &&
+      '`pagerdutyIntegrationUrl`: this installation has one events URL',
+    !['', 'warning'].includes(config.text('pagerdutyPriority')) &&
+      '`pagerdutyPriority`: the severity follows from the alert here',
+  );
+  const resolved = 'recovery acknowledges the incident → recovery resolves it';
+  entry.changed(autoResolve === 'acknowledge' && resolved);
   const settings = { serviceName, serviceKey: config.text('pagerdutyIntegrationKey') };
   const sendRecovery = autoResolve !== '0' && autoResolve !== '';
   return [{ type: 'PAGERDUTY', config: settings, sendRecovery }];

@@ -46,24 +46,22 @@ export function convertStatusPage(
   const given = page.text('slug');
   const url = given.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '');
   if (!pageSlug.safeParse(url).success) entry.nothing(`its address \`${given}\` is not usable`);
-  if (url !== given) entry.changed(`address \`${given}\` → \`${url}\``);
+  entry.changed(url !== given && `address \`${given}\` → \`${url}\``);
   const domain = domains.find((one) => customDomain.safeParse(one).success);
-  for (const other of domains) {
-    if (other !== domain) entry.notCarried(`domain ${other}: a page has one domain here`);
-  }
+  const others = domains.filter((one) => one !== domain);
+  entry.notCarried(...others.map((other) => `domain ${other}: a page has one domain here`));
   const icon = page.text('icon');
   const isLink = /^https?:\/\//i.test(icon);
-  if (!isLink && icon !== '' && icon !== '/icon.svg') {
-    entry.notCarried('its icon was uploaded: upload it again');
-  }
+  const isUploaded = !isLink && !['', '/icon.svg'].includes(icon);
+  entry.notCarried(isUploaded && 'its icon was uploaded: upload it again');
   const description = entry.cut('description', page.text('description'), 500);
   const theme = page.text('theme').toUpperCase();
   const cards = sections.map(({ section, monitors }) => {
-    if (monitors.length > maxServices) {
-      entry.notCarried(`monitors beyond the first ${maxServices} of a section`);
-    }
+    const beyond = `monitors beyond the first ${maxServices} of a section`;
+    entry.notCarried(monitors.length > maxServices && beyond);
     const services = monitors.slice(0, maxServices).map(({ id: monitor, name, link, hasCheck }) => {
-      if (!hasCheck) entry.approximate(`shows «${name}», which has no check: its service stays up`);
+      const staysUp = `shows «${name}», which has no check: its service stays up`;
+      entry.approximate(!hasCheck && staysUp);
       link.skip('id', 'monitor_id', 'group_id', 'weight');
       const links = ` of «${name}»: services have no links`;
       entry.leftovers(link, { send_url: links, custom_url: links });
@@ -71,13 +69,12 @@ export function convertStatusPage(
     });
     return { name: section.text('name').slice(0, 255) || 'Services', services };
   });
-  if (cards.length > maxCards) entry.notCarried(`sections beyond the first ${maxCards}`);
-  if (cards.some((card) => card.services.length > 0)) {
-    plan.say(
-      'CHANGED',
+  entry.notCarried(cards.length > maxCards && `sections beyond the first ${maxCards}`);
+  plan.say(
+    'CHANGED',
+    cards.some((card) => card.services.length > 0) &&
       'Status pages: a service is down while an incident is open; each check opens one of severity MAJOR, without mails to subscribers.',
-    );
-  }
+  );
   plan.add('status-page', `status-page-${id}`, {
     name: plan.name(entry, title),
     url,
