@@ -45,6 +45,17 @@ export const refusalsAreFinal: FinalStatus = (status) =>
 /** Receivers of webhooks may answer anything while they restart, so every status is retried. */
 export const nothingIsFinal: FinalStatus = () => false;
 
+/** Whether a body holds a text. A number is a whole one: the `1` of a receiver is none in `HTTP error 413`. */
+function holds(body: string, text: string): boolean {
+  if (!/^\d|\d$/.test(text)) return body.includes(text);
+  const isDigit = (at: number) => /\d/.test(body.charAt(at));
+  const [opens, closes] = [/^\d/.test(text), /\d$/.test(text)];
+  for (let at = body.indexOf(text); at >= 0; at = body.indexOf(text, at + 1)) {
+    if (!(opens && isDigit(at - 1)) && !(closes && isDigit(at + text.length))) return true;
+  }
+  return false;
+}
+
 function judge(
   answer: OutgoingAnswer,
   credentials: readonly string[],
@@ -68,7 +79,7 @@ function judge(
     const reason = 'redirects are not followed: give the address it leads to';
     return { outcome: 'failed', result: resultText(`${first}: ${reason}`, []), isFinal: true };
   }
-  if (body.includes(expected)) return { outcome: 'delivered', result };
+  if (holds(body, expected)) return { outcome: 'delivered', result };
   const missing = `the answer does not hold the expected "${expected}"${isCut ? ' in its beginning' : ''}`;
   return {
     outcome: 'failed',

@@ -308,6 +308,13 @@ export function numberOrNull(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 
+/** An address of IPv6 as it stands in brackets: its zone follows `%`, or `%25` as in a URL. */
+export const zoned = (address: string): string => address.replace(/%25(?=.)/, '%');
+
+/** For an address of IPv6 there is no family to choose; a name has the usual one. */
+export const familyOf = (host: string): { ipFamily?: 'IPv6' } =>
+  host.includes(':') ? { ipFamily: 'IPv6' } : {};
+
 /** A host or an address of IPv6 in brackets, then a port, as in `tcp://[::1]:5432`. */
 export function hostAndPort(
   address: string,
@@ -316,7 +323,7 @@ export function hostAndPort(
 ): { host: string; port: number } | null {
   const match = /^([a-z]+):\/\/(?:\[([^\]]+)\]|([^:/[\]]+))(?::(\d+))?\/?$/i.exec(address);
   const port = match?.[4] === undefined ? defaultPort : Number(match[4]);
-  const host = match?.[2] ?? match?.[3];
+  const host = match?.[2] === undefined ? match?.[3] : zoned(match[2]);
   if (match?.[1]?.toLowerCase() !== scheme || host === undefined || port === undefined) return null;
   return { host, port };
 }

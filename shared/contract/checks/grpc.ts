@@ -25,6 +25,7 @@ import {
   type Extract,
   type Measurement,
   type SourceReading,
+  familyOf,
 } from './check-type.ts';
 import { figureOf, metrics, responseTimeAnalytics, type MetricDefinition } from './metric.ts';
 import { readJson, readText } from './parsed-text.ts';
@@ -316,7 +317,7 @@ function readAddress(address: string): AddressReading | null {
   const tls = scheme.toLowerCase() === 'grpcs';
   return {
     request: {
-      ...{ url: place.host, port: place.port },
+      ...{ url: place.host, port: place.port, ...familyOf(place.host) },
       grpcConfig: { mode: 'HEALTH', tls, service: decodeURIComponent(service) },
     },
   };

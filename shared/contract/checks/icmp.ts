@@ -15,6 +15,8 @@ import {
   textOrNull,
   type AgentCheckType,
   type Measurement,
+  familyOf,
+  zoned,
 } from './check-type.ts';
 import { figureOf, metrics, responseTimeAnalytics } from './metric.ts';
 
@@ -99,8 +101,9 @@ export const icmpMonitor: AgentCheckType<IcmpRequest> = {
   address: {
     form: 'icmp://host',
     read(address) {
-      const [, hostname] = /^icmp:\/\/\[?([^\]/]+)\]?\/?$/i.exec(address) ?? [];
-      return hostname === undefined ? null : { request: { hostname, pingCount: 4 } };
+      const [, host] = /^icmp:\/\/\[?([^\]/]+)\]?\/?$/i.exec(address) ?? [];
+      if (host === undefined) return null;
+      return { request: { hostname: zoned(host), ...familyOf(host), pingCount: 4 } };
     },
   },
   trace({ request, response, durationMs }) {

@@ -26,6 +26,7 @@ import {
   type Extract,
   type Measurement,
   type SourceReading,
+  familyOf,
 } from './check-type.ts';
 import { figureOf, responseTimeAnalytics, type MetricDefinition } from './metric.ts';
 import { securityBaseline, versionNumber } from './ssl-baseline.ts';
@@ -301,7 +302,11 @@ export const sslMonitor: AgentCheckType<SslRequest> = {
       const place = hostAndPort(address.replace(/^tls:/i, 'ssl:'), 'ssl', 443);
       return place === null
         ? { problem: 'the host cannot be read' }
-        : { request: { sslConfig: { hostname: place.host, port: place.port } } };
+        : {
+            request: {
+              sslConfig: { hostname: place.host, port: place.port, ...familyOf(place.host) },
+            },
+          };
     },
   },
   trace({ request, response }) {

@@ -10,6 +10,7 @@ import {
   numberOrNull,
   textOrNull,
   type AgentCheckType,
+  familyOf,
 } from './check-type.ts';
 import { metrics, responseTimeAnalytics } from './metric.ts';
 import { readText } from './parsed-text.ts';
@@ -90,11 +91,7 @@ export const tcpMonitor: AgentCheckType<TcpRequest> = {
       return place === null
         ? { problem: 'the port is missing' }
         : {
-            request: {
-              hostname: place.host,
-              port: place.port,
-              ...(place.host.includes(':') ? { ipFamily: 'IPv6' } : {}),
-            },
+            request: { hostname: place.host, port: place.port, ...familyOf(place.host) },
           };
     },
   },

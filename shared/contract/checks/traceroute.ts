@@ -18,6 +18,7 @@ import {
   type AgentCheckType,
   type Measurement,
   type SourceReading,
+  familyOf,
 } from './check-type.ts';
 import { figureOf, metrics, responseTimeAnalytics, type MetricDefinition } from './metric.ts';
 
@@ -176,7 +177,7 @@ export const tracerouteMonitor: AgentCheckType<TracerouteRequest> = {
       const place = hostAndPort(address, 'traceroute', defaultPorts.TCP);
       return place === null
         ? { problem: 'the host cannot be read' }
-        : { request: { url: place.host, port: place.port } };
+        : { request: { url: place.host, port: place.port, ...familyOf(place.host) } };
     },
   },
   trace({ request, response, durationMs }) {

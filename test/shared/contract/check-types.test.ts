@@ -70,6 +70,25 @@ test('no address of the command line is claimed by two types', () => {
   }
 });
 
+test('an address of IPv6 on the command line is asked over IPv6, a name as usual', () => {
+  const agents = definitions.map(([, one]) => one).filter((one) => one.runsOn === 'agents');
+  for (const form of [
+    'tcp://*:1',
+    'icmp://*',
+    'ssl://*',
+    'traceroute://*',
+    'grpc://*:1',
+    'https://*/',
+  ]) {
+    const read = (host: string) =>
+      JSON.stringify(agents.map(({ address }) => address?.read(form.replace('*', host))));
+    assert.match(read('[::1]'), /"(https:..\[)?::1(\].)?",.*"ipFamily":"IPv6"/, form);
+    assert.match(read('[fe80::1%25lo]'), /fe80::1%(lo|25lo\].)",.*"ipFamily":"IPv6"/, form);
+    assert.match(read('a.example'), /a\.example/, form);
+    assert.doesNotMatch(read('a.example'), /ipFamily/, form);
+  }
+});
+
 test('of an attempt that saw nothing, spans have no phases and a result has no values', () => {
   for (const [name, definition] of definitions) {
     if (definition.runsOn !== 'agents') continue;
