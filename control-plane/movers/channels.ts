@@ -76,8 +76,8 @@ export function sms(
 ): ChannelBody[] | null {
   const number = keys.map((key) => config.text(key)).find((text) => text !== '');
   if (number === undefined) return null;
-  const lost = config.names().filter((key) => !keys.includes(key) && !config.isRead(key));
-  notCarriedKeys(config, entry, lost, 'texts are sent through the provider of this installation');
+  const ofProvider = 'texts are sent through the provider of this installation';
+  notCarriedKeys(config, entry, config.unread(), ofProvider);
   return [{ type: 'SMS', config: { name, number } }];
 }
 

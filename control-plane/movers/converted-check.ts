@@ -47,9 +47,8 @@ export function addCheck(
   const { seconds, timeout, timeoutField, retryStrategy, alertSettings, locations } = settings;
   const { checkType, fields } = made;
   const ceiling = ceilingOf(checkType);
-  if (ceiling === null && timeoutField) {
-    entry.notCarried(`\`${timeoutField}\`: these checks have their own time limit`);
-  }
+  const ofTime = `\`${timeoutField ?? ''}\`: these checks have their own time limit`;
+  entry.notCarried(ceiling === null && Boolean(timeoutField) && ofTime);
   const payload = {
     checkType,
     ...plan.checkFields(entry, settings),
@@ -75,11 +74,10 @@ export function acceptedCodes(
   what: string,
 ): CodeAssertions['assertions'] {
   const { assertions, passesNow } = assertionsFor(ranges);
-  if (passesNow !== null) {
-    entry.approximate(
+  entry.approximate(
+    passesNow !== null &&
       `${what} ${what.endsWith('.') ? 'Every' : 'every'} registered code between them is refused; unassigned ones such as ${passesNow} now pass`,
-    );
-  }
+  );
   return assertions;
 }
 

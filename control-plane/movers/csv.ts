@@ -139,9 +139,8 @@ function convertRow(plan: Plan, row: SourceObject): void {
   };
   for (const column of row.unread()) {
     const isKnown = columns.includes(column);
-    entry.notCarried(
-      isKnown ? `\`${column}\` has no effect on this type` : `column \`${column}\` is not known`,
-    );
+    entry.notCarried(isKnown && `\`${column}\` has no effect on this type`);
+    entry.notCarried(!isKnown && `column \`${column}\` is not known`);
   }
   const logicalId = `row-${id}`;
   if (plan.has(logicalId)) throw new SourceError(`two rows have the id or name \`${id}\``);

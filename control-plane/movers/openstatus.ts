@@ -9,7 +9,7 @@ import { httpCheck, typeByStart } from './http-request.ts';
 import { SourceError, type Mover, type SourceFile } from './mover.ts';
 import { attempt, slug, type Entry, type Plan } from './plan.ts';
 import { isFields } from '@monitor/shared/fields.ts';
-import { lookUp, recordsIn, SourceObject } from './source-object.ts';
+import { lookUp, SourceObject } from './source-object.ts';
 import { isYaml, yamlDocuments } from './yaml-files.ts';
 
 /** The nearest location for each region, by its city code. */
@@ -59,14 +59,13 @@ function assertionOf(given: SourceObject, entry: Entry): Assertion | null {
   const source = lookUp({ header: 'HEADERS', textBody: 'TEXT_BODY' }, kind);
   if (source === undefined || comparison === undefined || isOrder) return null;
   const where = kind === 'header' ? { property: given.text('key') } : {};
-  if (kind === 'header' && compare === 'empty') {
-    entry.changed('an answer without the header is not `empty` there; here it is');
-  }
+  const isMissing = kind === 'header' && compare === 'empty';
+  entry.changed(isMissing && 'an answer without the header is not `empty` there; here it is');
   return assertion(source, comparison, entry.guardTemplate('an assertion', target), where);
 }
 
 const assertionsIn = (monitor: SourceObject) =>
-  recordsIn(monitor.get('assertions')).map((one) => new SourceObject(one));
+  monitor.records('assertions').map((one) => new SourceObject(one));
 
 /** Those that have a counterpart; the others switch the check off. */
 const translated = (
@@ -85,9 +84,8 @@ const translated = (
 function assertionsOf(entry: Entry, monitor: SourceObject): readonly Assertion[] {
   const made = translated(entry, assertionsIn(monitor), (one) => assertionOf(one, entry));
   const judgesStatus = made.some(({ source }) => source === 'STATUS_CODE');
-  if (!judgesStatus && made.length > 0) {
-    entry.changed('any status passes there beside other assertions; here 200 to 299 alone');
-  }
+  const anyPasses = 'any status passes there beside other assertions; here 200 to 299 alone';
+  entry.changed(!judgesStatus && made.length > 0 && anyPasses);
   return judgesStatus ? made : [...assertionsFor([[200, 299]]).assertions, ...made];
 }
 
@@ -118,7 +116,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     const given = assertionsIn(monitor);
     const types = [...new Set(given.map((one) => one.text('key') || 'A'))];
     const [recordType = 'A'] = types;
-    if (types.length > 1) entry.deactivated(`asks for ${types.join(', ')}; a check asks for one`);
+    entry.deactivated(types.length > 1 && `asks for ${types.join(', ')}; a check asks for one`);
     const assertions = translated(entry, given, (one) => {
       const comparison = lookUp(comparisons, one.text('compare'));
       if (comparison === undefined) return null;
@@ -135,11 +133,8 @@ function locationsOf(plan: Plan, entry: Entry, monitor: SourceObject): Record<st
   const regions = monitor.texts('regions');
   const { locations, privateLocations } = plan.options;
   if (locations.length + privateLocations.length > 0) {
-    if (regions.length > 0) {
-      entry.changed(
-        `regions ${regions.join(', ')} → ${[...locations, ...privateLocations].join(', ')}`,
-      );
-    }
+    const chosen = [...locations, ...privateLocations].join(', ');
+    entry.changed(regions.length > 0 && `regions ${regions.join(', ')} → ${chosen}`);
     return plan.scheduledFields();
   }
   const near = regions.map((region) =>
@@ -147,7 +142,7 @@ function locationsOf(plan: Plan, entry: Entry, monitor: SourceObject): Record<st
   );
   const found = near.filter((location) => location !== undefined);
   const unknown = regions.filter((_region, index) => near[index] === undefined);
-  if (unknown.length > 0) entry.notCarried(`regions ${unknown.join(', ')} have no location here`);
+  entry.notCarried(unknown.length > 0 && `regions ${unknown.join(', ')} have no location here`);
   if (found.length === 0) return plan.scheduledFields();
   const chosen = [...new Set(found)];
   entry.changed(`regions ${regions.join(', ')} → ${chosen.join(', ')}, the nearest locations`);

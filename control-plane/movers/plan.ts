@@ -83,8 +83,9 @@ export function variablePrefix(project: string): string {
 
 class NothingMade extends Error {}
 
-/** What is false or null is not said: a condition may stand before a text. */
-type Maybe = string | false | null;
+/** What is false, null or empty is not said: a condition may stand before a text. */
+type Maybe = string | false | null | undefined;
+const isSaid = (text: Maybe): text is string => typeof text === 'string' && text !== '';
 
 /** What an object becomes; null where it is given up. */
 export function attempt<T>(convert: () => T): T | null {
@@ -117,9 +118,9 @@ export class Entry {
   }
 
   #say(kind: ReportLine['class'], texts: readonly Maybe[]): void {
-    for (const text of texts) {
+    for (const text of texts.filter(isSaid)) {
       // The same may be found at each of its targets.
-      if (text === null || text === false || this.#said.has(kind + text)) continue;
+      if (this.#said.has(kind + text)) continue;
       this.#said.add(kind + text);
       this.lines += 1;
       const { object, name } = this;
@@ -148,7 +149,7 @@ export class Entry {
 
   /** The check is created, but does not run until somebody has looked at it. */
   deactivated(...texts: Maybe[]): void {
-    const said = texts.filter((text) => typeof text === 'string');
+    const said = texts.filter(isSaid);
     this.isDeactivated ||= said.length > 0;
     this.#say(
       'DEACTIVATED',
@@ -277,11 +278,11 @@ export class Plan {
     return entry;
   }
 
-  /** A line about the whole source, once. */
-  say(kind: ReportLine['class'], text: Maybe): void {
-    if (text === null || text === false || this.#said.has(text)) return;
-    this.#said.add(text);
-    this.lines.push({ class: kind, ...ofSource, text });
+  /** Lines about the whole source, each once. */
+  say(kind: ReportLine['class'], ...texts: Maybe[]): void {
+    const lines = texts.filter(isSaid).filter((text) => !this.#said.has(text));
+    for (const text of new Set(lines)) this.lines.push({ class: kind, ...ofSource, text });
+    for (const text of lines) this.#said.add(text);
   }
 
   /** `place` is where the files name it. */

@@ -146,10 +146,6 @@ export class SourceObject {
     return !this.#isDefault(name);
   }
 
-  isRead(name: string): boolean {
-    return this.#seen.has(name);
-  }
-
   #isDefault(name: string): boolean {
     const value = this.#fields[name];
     const normal = this.#defaults[name];

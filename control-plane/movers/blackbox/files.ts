@@ -1,16 +1,8 @@
 /** Files of Prometheus, its blackbox_exporter and its Alertmanager, recognised by what they hold. */
 import { isFields } from '@monitor/shared/fields.ts';
 import { SourceError, type SourceFile } from '../mover.ts';
-import {
-  fieldsOf,
-  lookUp,
-  notePlace,
-  placeOf,
-  recordsIn,
-  SourceObject,
-  textOf,
-  type Fields,
-} from '../source-object.ts';
+import { fieldsOf, recordsIn, SourceObject, textOf, type Fields } from '../source-object.ts';
+import { lookUp, notePlace, placeOf } from '../source-object.ts';
 import { configurationsIn, isYaml } from '../yaml-files.ts';
 
 export interface TargetGroup {
@@ -124,7 +116,7 @@ function readMap(found: ProbeFiles, path: string, fields: Fields): void {
     return;
   }
   const file = new SourceObject(fields);
-  for (const [name, module] of Object.entries(fieldsOf(file.get('modules')))) {
+  for (const [name, module] of Object.entries(file.fields('modules'))) {
     if (!isFields(module)) continue;
     if (found.modules.has(name)) {
       throw new SourceError(`${path}: module \`${name}\` is in another file too`);
@@ -133,12 +125,12 @@ function readMap(found: ProbeFiles, path: string, fields: Fields): void {
   }
   const global = file.object('global');
   global.skip(...readGlobals);
-  found.global = { ...found.global, ...fieldsOf(file.get('global')) };
-  found.jobs.push(...recordsIn(file.get('scrape_configs')));
+  found.global = { ...found.global, ...file.fields('global') };
+  found.jobs.push(...file.records('scrape_configs'));
   found.rules.push(...rulesOf(file.get('groups')));
   if (file.has('scrape_configs')) found.included['scrape_config_files']?.add(path);
   if (file.has('groups')) found.included['rule_files']?.add(path);
-  found.receivers.push(...recordsIn(file.get('receivers')));
+  found.receivers.push(...file.records('receivers'));
   const route = file.get('route');
   if (isFields(route)) found.route = route;
   for (const field of Object.keys(found.included)) {

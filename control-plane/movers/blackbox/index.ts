@@ -204,8 +204,8 @@ function convertJob(context: Context, job: Fields): void {
         attempt(() => convertTarget(context, { job: { entry, interval, timeout }, labels, group }));
     }
   }
-  if (dropped > 0)
-    entry.changed(`targets that its relabelling drops are dropped here too: ${dropped}`);
+  const drops = `targets that its relabelling drops are dropped here too: ${dropped}`;
+  entry.changed(dropped > 0 && drops);
   for (const field of Object.keys(job)) {
     if (readFields.has(field) || field.endsWith('_sd_configs')) continue;
     entry.notCarried(lookUp(reasons, field) ?? `\`${field}\` is about the way to the exporter`);
@@ -266,17 +266,17 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   }
   for (const each of watched) addWatched(plan, receivers, each);
   receivers.settle();
-  const exporters = `${context.exporters.size} exporters (${[...context.exporters].join(', ')})`;
-  if (context.exporters.size > 1) {
-    plan.say('CHANGED', `${exporters} → the locations of this import.`);
-  }
+  const { size } = context.exporters;
+  const exporters = `${size} exporters (${[...context.exporters].join(', ')})`;
+  plan.say('CHANGED', size > 1 && `${exporters} → the locations of this import.`);
   for (const { field, pattern, place } of found.includes) {
     if (found.included[field]?.values().some((path) => matchesFromEnd(pattern, path))) continue;
     const what = `\`${field}\` names \`${pattern}\` (${place ?? ''})`;
     plan.say('NOT_CARRIED', `${what}, which is not among the files.`);
   }
   for (const other of found.others) plan.say('NOT_CARRIED', `${other} is not read.`);
-  if (found.jobs.length > 0) plan.say('HISTORY', 'Results stay in the time series of Prometheus.');
+  const stays = 'Results stay in the time series of Prometheus.';
+  plan.say('HISTORY', found.jobs.length > 0 && stays);
 }
 
 export const prometheus: Mover = {

@@ -50,8 +50,8 @@ function readReceiver(
           entry.notCarried(`\`${list}\`: its target is in another file or in \`global\``);
           continue;
         }
-        if (body.type === 'WEBHOOK')
-          entry.approximate('the webhook posts another body: adapt what receives it');
+        const isWebhook = body.type === 'WEBHOOK';
+        entry.approximate(isWebhook && 'the webhook posts another body: adapt what receives it');
         const address = textOf(body.config['address']);
         const part = body.type === 'EMAIL' ? slug(address) : textOf(index + 1);
         const wanted = `receiver-${slug(name)}-${body.type.toLowerCase()}-${part}`;
@@ -90,9 +90,8 @@ function readRoute(plan: Plan, given: Fields, inherited: string, lost: Set<strin
   const receiver = route.text('receiver') || inherited;
   const texts = route.texts('matchers').map((text) => matchersIn(text));
   const how = 'its `matchers` are not understood, so no alert takes it.';
-  if (texts.includes(null)) {
-    plan.say('NOT_CARRIED', `Route to \`${receiver}\` (${placeOf(given) ?? ''}): ${how}`);
-  }
+  const lostRoute = `Route to \`${receiver}\` (${placeOf(given) ?? ''}): ${how}`;
+  plan.say('NOT_CARRIED', texts.includes(null) && lostRoute);
   const matchers = [
     ...route.pairs('match').map(([label, value]) => matcherOf(label, '=', value)),
     ...route.pairs('match_re').map(([label, value]) => matcherOf(label, '=~', value)),
@@ -102,7 +101,7 @@ function readRoute(plan: Plan, given: Fields, inherited: string, lost: Set<strin
     receiver,
     matches: (labels: Labels) => matchers.every((one) => one(labels)),
     goesOn: route.flag('continue'),
-    routes: recordsIn(route.get('routes')).map((one) => readRoute(plan, one, receiver, lost)),
+    routes: route.records('routes').map((one) => readRoute(plan, one, receiver, lost)),
   };
   for (const field of route.unread()) lost.add(`\`${field}\``);
   return made;
@@ -133,9 +132,8 @@ export function readReceivers(plan: Plan, { receivers, route, global }: ProbeFil
     const entry = plan.entry('receiver', name, name, receiver);
     return { name, entry, found: readReceiver(plan, entry, receiver, new SourceObject(global)) };
   });
-  if (lost.size > 0) {
-    plan.say('NOT_CARRIED', `Route of the Alertmanager: ${[...lost].join(', ')}.`);
-  }
+  const others = `Route of the Alertmanager: ${[...lost].join(', ')}.`;
+  plan.say('NOT_CARRIED', lost.size > 0 && others);
   const used = new Set<string>();
   let unheard = 0;
   return {

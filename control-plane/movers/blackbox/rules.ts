@@ -240,14 +240,12 @@ export function applyRules(
     const wishes = wishesOf(rule, { forSeconds, probes, servers, labelsOf });
     const expression = `\`${rule.text('expr').trim().replace(/\s+/g, ' ')}\``;
     if (wishes === null) return entry.nothing(`${expression} has no counterpart`);
-    const lost = new Set(wishes.map((wish) => wish.lost ?? ''));
-    lost.delete('');
-    for (const text of lost) entry.notCarried(text);
+    entry.notCarried(...wishes.map(({ lost }) => lost));
     if (wishes.every((wish) => wish.probes.length === 0)) {
       entry.nothing(`${expression} selects nothing that is made`);
     }
     for (const wish of wishes) wish.accept?.();
-    if (own.length > 0) entry.notCarried('`labels`: alerts have the tags of their check');
+    entry.notCarried(own.length > 0 && '`labels`: alerts have the tags of their check');
     entry.leftovers(rule, {
       annotations: ': alerts have their own text here',
       keep_firing_for: ': an alert recovers with the first pass',
@@ -265,27 +263,24 @@ export function applyRules(
     }
   }
   for (const { entry, wishes } of accepted) {
-    const made = new Set<string>();
     const byOtherRule = new Map<string, Set<Probe>>();
     for (const wish of wishes) {
-      made.add(wish.changed ?? '');
+      entry.changed(wish.changed);
       for (const probe of wish.probes) {
         const holds = holding.get(wish.about(probe));
-        if (holds?.wish === wish) made.add(wish.make(probe));
+        if (holds?.wish === wish) entry.changed(wish.make(probe));
         else if (holds !== undefined && holds.entry !== entry) {
           const { name } = holds.entry;
           byOtherRule.set(name, (byOtherRule.get(name) ?? new Set()).add(probe));
         }
       }
     }
-    made.delete('');
-    for (const text of made) entry.changed(text);
     for (const [name, { size }] of byOtherRule) {
       entry.changed(`for ${size} of its targets rule «${name}» holds, which alerts no later`);
     }
   }
-  if (probes.some(({ payload }) => typeof payload['degradedResponseTime'] === 'number')) {
-    plan.say('CHANGED', 'Rules about durations: a degraded run notifies no channel here.');
-  }
+  const isDegraded = ({ payload }: Probe) => typeof payload['degradedResponseTime'] === 'number';
+  const unheard = 'Rules about durations: a degraded run notifies no channel here.';
+  plan.say('CHANGED', probes.some(isDegraded) && unheard);
   return [...servers.values()];
 }

@@ -4,15 +4,8 @@ import { goDuration } from '../decide/go-duration.ts';
 import { remindersFor, thresholdFor } from '../decide/retries.ts';
 import { unsetText, type FilledVariables } from '../environment.ts';
 import { attempt, slug, type Entry, type Plan, type Ref } from '../plan.ts';
-import { isFields } from '@monitor/shared/fields.ts';
-import {
-  fieldsOf,
-  lookUp,
-  recordsIn,
-  SourceObject,
-  type Fields,
-  textOf,
-} from '../source-object.ts';
+import { isFields, type Fields } from '@monitor/shared/fields.ts';
+import { fieldsOf, lookUp, recordsIn, SourceObject, textOf } from '../source-object.ts';
 
 /** Null where it cannot exist. */
 type Provider = (config: SourceObject, entry: Entry) => channels.ChannelBody[] | null;
@@ -35,11 +28,10 @@ const opsgenie: Provider = (config, entry) => {
 
 const custom: Provider = (config, entry) => {
   const [url, body] = [config.text('url'), config.text('body')];
-  if (/\[[A-Z_]+\]/.test(url + body) || config.has('placeholders')) {
-    entry.deactivated(
+  entry.deactivated(
+    (/\[[A-Z_]+\]/.test(url + body) || config.has('placeholders')) &&
       '`custom` fills in placeholders such as [ENDPOINT_NAME]: write them as templates, then switch its subscriptions on',
-    );
-  }
+  );
   config.skip('placeholders');
   const settings = {
     ...{ name: 'custom', url, method: config.text('method').toUpperCase() || 'GET' },
@@ -159,21 +151,19 @@ export class Alerting {
       this.#filled.unsetIn(standard);
       const alert = new SourceObject({ ...standard, ...given }, defaults);
       alert.skip('type');
-      const own = fieldsOf(alert.get('provider-override'));
+      const own = alert.fields('provider-override');
       const { id, bodies, entry: provider } = this.#provide(type, group, own, owner);
       if (bodies.length === 0) entry.basedOn.add(provider);
       const failureThreshold = alert.number('failure-threshold', 3);
       const reminder = goDuration(alert.get('minimum-reminder-interval')) ?? 0;
       if (reminder > 0) reminders.push(reminder);
       description ||= alert.text('description');
-      if (description !== alert.text('description') && alert.has('description')) {
-        entry.notCarried(
-          `\`description\` of its alert by \`${type}\`: a check has one description`,
-        );
-      }
+      const isOther = description !== alert.text('description') && alert.has('description');
+      const isOne = `\`description\` of its alert by \`${type}\`: a check has one description`;
+      entry.notCarried(isOther && isOne);
       const successes = alert.number('success-threshold', 2);
       const recovers = `alerts recover after ${successes} successes (\`success-threshold\`)`;
-      entry.changed(successes > 1 ? `${recovers} → with the first pass` : null);
+      entry.changed(successes > 1 && `${recovers} → with the first pass`);
       const sendRecovery = alert.flag('send-on-resolved');
       const isOn = alert.flag('enabled');
       // One that is switched off says nothing about when to alert.
@@ -191,14 +181,11 @@ export class Alerting {
       }
     }
     const failures = thresholds.length === 0 ? 1 : Math.min(...thresholds);
-    if (new Set(thresholds).size > 1) {
-      entry.changed(`alerts after ${thresholds.join(' and ')} failures → all after ${failures}`);
-    }
     const threshold = thresholdFor(failures, intervalSeconds, hereSeconds);
-    entry.changed(threshold.change);
     const reminded = remindersFor(reminders.length === 0 ? 0 : Math.min(...reminders));
-    entry.changed(reminded.change);
-    if (new Set(reminders).size > 1) entry.changed('several reminder intervals → the shortest');
+    const all = `alerts after ${thresholds.join(' and ')} failures → all after ${failures}`;
+    entry.changed(new Set(thresholds).size > 1 && all, threshold.change, reminded.change);
+    entry.changed(new Set(reminders).size > 1 && 'several reminder intervals → the shortest');
     return {
       alertSettings: { ...threshold.escalation, reminders: reminded.reminders },
       description,

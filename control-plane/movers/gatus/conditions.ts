@@ -88,11 +88,8 @@ function cut(
   const isExact = isUp ? end <= 0 : end >= 0;
   const limit = isExact ? whole : adjacent(end, !isUp);
   const comparison = isUp ? 'GREATER_THAN' : 'LESS_THAN';
-  if (!isExact) {
-    entry.changed(
-      `\`${text}\` cuts decimals there → ${comparison} ${limit}, the number next to ${end}`,
-    );
-  }
+  const nextTo = `\`${text}\` cuts decimals there → ${comparison} ${limit}, the number next to ${end}`;
+  entry.changed(!isExact && nextTo);
   return [assertion(source, comparison, limit, { property })];
 }
 
@@ -182,9 +179,8 @@ function wholeText(
   }
   const contained = containedText(pattern(right) ?? '');
   if (contained !== null) {
-    if (contained.includes('/')) {
-      entry.approximate(`\`${text}\`: Gatus ignores slashes in patterns, here they count`);
-    }
+    const counts = `\`${text}\`: Gatus ignores slashes in patterns, here they count`;
+    entry.approximate(contained.includes('/') && counts);
     const target = entry.guardTemplate('a condition', contained);
     return [assertion(source, either(operator, 'CONTAINS', 'NOT_CONTAINS'), target)];
   }
@@ -206,11 +202,9 @@ function jsonValue(condition: Condition, entry: Entry, path: string): Assertion[
   const isEqual = operator === '==';
   const regex = patternOf(right);
   const isPlain = regex === null;
-  if (property.includes('[*]') && !holdsForNothing(condition)) {
-    entry.approximate(
-      `\`${text}\`: elements without the path fail there, and are passed over here`,
-    );
-  }
+  const passesOver = property.includes('[*]') && !holdsForNothing(condition);
+  const without = `\`${text}\`: elements without the path fail there, and are passed over here`;
+  entry.approximate(passesOver && without);
   if (!isEquality(operator)) {
     if (numberOf(right) === null) return null;
     sayMissing(condition, entry, 'where the path is missing, or is no number');
@@ -218,8 +212,8 @@ function jsonValue(condition: Condition, entry: Entry, path: string): Assertion[
   }
   // A path that is missing is the text of itself there.
   const isItself = regex !== null && new RegExp(`^(?:${regex})$`, 's').test(`${left} (INVALID)`);
-  if (isEqual && isItself)
-    entry.changed(`\`${text}\` also holds there where the path is missing; here that fails`);
+  const missing = `\`${text}\` also holds there where the path is missing; here that fails`;
+  entry.changed(isEqual && isItself && missing);
   const orMissing = isPlain ? 'the path is missing, or ' : '';
   sayMissing(condition, entry, `where ${orMissing}the body is no JSON`);
   if (isPlain) {
@@ -248,7 +242,7 @@ const bodyOfHttp: Translation = (condition, entry) => {
     if (!['true', 'false'].includes(right) || !isEquality(operator)) return null;
     const isThere = (right === 'true') === (operator === '==');
     const how = `\`${condition.text}\` also holds there where the body is no JSON; here that fails`;
-    entry.changed(isThere ? null : how);
+    entry.changed(!isThere && how);
     return [assertion('JSON_BODY', isThere ? 'NOT_NULL' : 'IS_NULL', '', { property })];
   }
   const length = wholeOf(condition);
@@ -280,7 +274,6 @@ const sameAs =
     isEquality(operator)
       ? [assertion(source, either(operator, 'EQUALS', 'NOT_EQUALS'), right)]
       : null;
-const returnCode = sameAs('RESPONSE_CODE');
 const healthStatus = sameAs('GRPC_HEALTHCHECK_STATUS');
 
 const bodyOfGrpc: Translation = (condition, entry) =>
@@ -299,7 +292,7 @@ const translations: Readonly<Record<EndpointKind, Readonly<Record<string, Transl
   tcp: { ...always, BODY: bodyOfTcp },
   tls: always,
   icmp: { CONNECTED, RESPONSE_TIME: responseTime('LATENCY', { property: 'avg' }) },
-  dns: { ...always, BODY: bodyOfDns, DNS_RCODE: returnCode },
+  dns: { ...always, BODY: bodyOfDns, DNS_RCODE: sameAs('RESPONSE_CODE') },
   doh: always,
   grpc: { ...always, BODY: bodyOfGrpc },
 };
@@ -311,7 +304,7 @@ function certificateDays(condition: Condition, entry: Entry): number | null {
   const seconds = goDuration(right);
   if (seconds === null || !['>', '>='].includes(operator)) return null;
   const days = Math.max(1, Math.ceil(seconds / daySeconds));
-  if (days * daySeconds !== seconds) entry.changed(`\`${text}\` → ${days} whole days`);
+  entry.changed(days * daySeconds !== seconds && `\`${text}\` → ${days} whole days`);
   return days;
 }
 
@@ -351,17 +344,17 @@ export function judge(
     const becomes = certificateCheckText('the', judged.certificateDays);
     entry.changed(`conditions on [CERTIFICATE_EXPIRATION] → ${becomes}`);
   }
-  if (kept === 0 && hasLost) entry.deactivated('none of its conditions decides here');
+  entry.deactivated(kept === 0 && hasLost && 'none of its conditions decides here');
   const has = (source: string) => judged.assertions.some((one) => one['source'] === source);
   // Without a condition on it, any status and any return code is accepted there.
   if (kind === 'http' && !has('STATUS_CODE')) {
     judged.assertions.unshift(assertion('STATUS_CODE', 'GREATER_THAN', '0'));
   }
-  if (kind === 'grpc' && !has('GRPC_HEALTHCHECK_STATUS')) {
-    entry.changed(
+  entry.changed(
+    kind === 'grpc' &&
+      !has('GRPC_HEALTHCHECK_STATUS') &&
       'a server that is not SERVING fails here; there it passes without a condition on [BODY].status',
-    );
-  }
+  );
   if (kind === 'dns' && !has('RESPONSE_CODE')) {
     judged.assertions.push(assertion('RESPONSE_CODE', 'NOT_EMPTY'));
   }

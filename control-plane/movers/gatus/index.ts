@@ -49,7 +49,7 @@ const families: Readonly<Record<string, IpFamily>> = { ip: 'IPv4', ip4: 'IPv4', 
 function ipFamilyOf(entry: Entry, client: SourceObject): IpFamily {
   const network = client.text('network') || 'ip';
   const family = lookUp(families, network);
-  if (family === undefined) entry.notCarried(`\`client.network\` ${network} is not known`);
+  entry.notCarried(family === undefined && `\`client.network\` ${network} is not known`);
   return family ?? 'IPv4';
 }
 
@@ -60,9 +60,8 @@ function filledBody(endpoint: SourceObject, entry: Entry): string {
     .replaceAll('[ENDPOINT_NAME]', endpoint.text('name'))
     .replaceAll('[ENDPOINT_GROUP]', endpoint.text('group'))
     .replaceAll('[ENDPOINT_URL]', endpoint.text('url'));
-  if (/\[RANDOM_STRING_\d+\]/.test(body)) {
-    entry.deactivated('the body has [RANDOM_STRING_n], which has no counterpart');
-  }
+  const isRandom = /\[RANDOM_STRING_\d+\]/.test(body);
+  entry.deactivated(isRandom && 'the body has [RANDOM_STRING_n], which has no counterpart');
   return body;
 }
 
@@ -70,11 +69,9 @@ function httpTarget(endpoint: SourceObject, entry: Entry, client: SourceObject):
   const body = filledBody(endpoint, entry);
   const headers = endpoint.pairs('headers');
   const tls = client.object('tls');
-  if (client.has('tls')) {
-    tls.skip('certificate-file', 'private-key-file', 'renegotiation');
-    const only = ', of which the file has only the path';
-    entry.deactivated(make.needsClientCertificate('`client.tls`', only));
-  }
+  tls.skip('certificate-file', 'private-key-file', 'renegotiation');
+  const only = ', of which the file has only the path';
+  entry.deactivated(client.has('tls') && make.needsClientCertificate('`client.tls`', only));
   const parts = {
     url: endpoint.text('url'),
     method: endpoint.text('method') || 'GET',
@@ -303,7 +300,7 @@ function convertEndpoint(context: Context, source: Source): void {
   const target = read(endpoint, entry, client);
   entry.refuse(client, decisive, 'deactivated', 'client.');
   const conditions = endpoint.list('conditions');
-  if (conditions.length === 0) entry.notCarried('it has no conditions, which Gatus refuses');
+  entry.notCarried(conditions.length === 0 && 'it has no conditions, which Gatus refuses');
   const judged = judge(entry, target, conditions);
   const seconds = goDuration(endpoint.get('interval')) ?? defaultIntervalSeconds;
   const timeout = goDuration(client.get('timeout')) ?? 10;
@@ -340,7 +337,7 @@ function convertExternal(context: Context, source: Source): void {
   if (interval === 0) entry.nothing(only);
   const period = Math.max(interval, minPeriodSeconds);
   const longer = `a result every ${duration(interval)} → every ${duration(period)}`;
-  entry.changed(period === interval ? null : longer);
+  entry.changed(period !== interval && longer);
   endpoint.skip('token');
   entry.changed(
     'jobs call another address, with another token (`token`): `/api/v1/endpoints/…/external` → `/ping/<token>`. Change every job. `success=false` → `/ping/<token>/fail`',
@@ -392,12 +389,10 @@ function convert(files: readonly SourceFile[], plan: Plan): void {
   }
   context.alerting.reportUnused();
   for (const [name, why] of Object.entries(ofInstallation)) {
-    if (configuration.has(name)) plan.say('NOT_CARRIED', `\`${name}\`: ${why}.`);
+    plan.say('NOT_CARRIED', configuration.has(name) && `\`${name}\`: ${why}.`);
     configuration.skip(name);
   }
-  for (const path of configuration.unread()) {
-    plan.say('NOT_CARRIED', `\`${path}\` is not known.`);
-  }
+  plan.say('NOT_CARRIED', ...configuration.unread().map((path) => `\`${path}\` is not known.`));
   filled.settle();
 }
 
