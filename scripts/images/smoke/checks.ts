@@ -32,7 +32,7 @@ export function monitorChecks(location: string, slowUrl: string, hasIcmp: boolea
     check('url', { url: shop }),
     check('url', { url: `${slowUrl}/${location}` }, { name: 'slow' }),
     check('tcp', { hostname: 'localhost', port: targetPorts.tcp, data: 'hello' }),
-    check('traceroute', { url: '127.0.0.1', port: targetPorts.tcp }),
+    check('traceroute', { url: '127.0.0.1', port: targetPorts.tcp }, { frequencyOffset: 30 }),
     check('ssl', { sslConfig }, everyMinute),
     check('grpc', { url: '127.0.0.1', port: targetPorts.grpc, grpcConfig }),
     check('dns', { query: 'shop.demo', recordType: 'A', ...local }, { heartbeat: {}, script: '' }),
