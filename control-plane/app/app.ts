@@ -13,9 +13,12 @@ import { databaseFailure } from '../db/failure.ts';
 import { ApiError, invalidHeader } from '../errors/api-error.ts';
 import { visitorOf } from '../http/visitor.ts';
 import type { doors } from '../core/doors.ts';
+import { html } from '../core/html.ts';
+import { sendPage } from '../http/plain-page.ts';
 import type { WriteWatch } from '../core/write-watch.ts';
 
 interface AppParts {
+  publicUrl: string;
   /** What each request passes before it comes to a door. */
   before: readonly RequestHandler[];
   /** In the order they are tried. A door that has no row does not compile. */
@@ -114,8 +117,11 @@ export function buildApp(parts: AppParts): Express {
   app.use(nameRequest);
   app.use(refuseWebSockets);
   for (const step of [...parts.before, ...Object.values(parts.doors)]) app.use(step);
-  app.use((request) => {
-    throw notFound(request);
+  app.use((request, response) => {
+    const isPage = request.method === 'GET' && !request.path.startsWith('/v1/');
+    if (!isPage || request.accepts(['json', 'html']) !== 'html') throw notFound(request);
+    const home = html`<p><a href="${parts.publicUrl}/console/">Open the console</a></p>`;
+    sendPage(response, 404, 'Page not found', home);
   });
   const answerError: ErrorRequestHandler = (error: unknown, request, response, next) => {
     const requestId = String(response.locals['requestId']);

@@ -2,9 +2,10 @@
  * The pages of links in messages. GET asks and changes nothing, since mail scanners open every link;
  * POST acts. They need no session and no script.
  */
-import { Router, type Request, type RequestHandler, type Response } from 'express';
+import { Router, type Request, type RequestHandler } from 'express';
 import { html, type Markup } from '../core/html.ts';
 import { doors } from '../core/doors.ts';
+import { sendPage } from '../http/plain-page.ts';
 import type { Services } from '../core/services.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { visitorOf } from '../http/visitor.ts';
@@ -100,57 +101,6 @@ async function readLink(
   }
 }
 
-/** The colours of the console, which these pages must not load. */
-const style = `
-:root{color-scheme:light dark;--page:#f6f7f9;--surface:#fff;--ink:#161b26;--muted:#56606f;--line:#dfe3ea;--accent:#1a56c4;--on-accent:#fff;--bad:#c01f32}
-@media (prefers-color-scheme:dark){:root{--page:#0e1116;--surface:#151a21;--ink:#e5e9f0;--muted:#9aa5b4;--line:#29313c;--accent:#7db0ff;--on-accent:#0b1830;--bad:#ff8a8f}}
-*{box-sizing:border-box}
-body{font:16px/1.5 system-ui,sans-serif;margin:0;padding:1rem;min-height:100vh;display:grid;place-items:center;background:var(--page);color:var(--ink)}
-main{width:100%;max-width:30rem;padding:1.5rem;background:var(--surface);border:1px solid var(--line);border-radius:12px}
-h1{font-size:1.25rem;line-height:1.3;margin:0 0 1rem}
-h1,dd{overflow-wrap:anywhere}
-dl{margin:0 0 1rem;padding:1rem 0;border-block:1px solid var(--line)}
-dt{color:var(--muted);font-size:.875rem}
-dd{margin:0 0 .75rem}
-dd:last-child{margin:0}
-.bad{color:var(--bad)}
-button{font:inherit;font-weight:600;width:100%;min-height:2.75rem;padding:.6rem 1.2rem;border:0;border-radius:8px;background:var(--accent);color:var(--on-accent);cursor:pointer}
-:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
-a{color:var(--accent)}
-`;
-
-function send(response: Response, status: number, title: string, body: Markup): void {
-  response
-    .status(status)
-    .set({
-      'Content-Type': 'text/html; charset=utf-8',
-      'Cache-Control': 'no-store',
-      'Referrer-Policy': 'no-referrer',
-      'Content-Security-Policy':
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    })
-    .send(
-      html`<!doctype html>
-        <html lang="en">
-          <head>
-            <meta charset="utf-8" />
-            <meta name="viewport" content="width=device-width, initial-scale=1" />
-            <meta name="robots" content="noindex" />
-            <title>${title}</title>
-            <style>
-              ${style}
-            </style>
-          </head>
-          <body>
-            <main>
-              <h1>${title}</h1>
-              ${body}
-            </main>
-          </body>
-        </html>`.text,
-    );
-}
-
 async function outagesOf(
   { db }: Services,
   { target, accountId, id }: AlertLink,
@@ -195,6 +145,7 @@ const instant = (at: number): Markup =>
 
 /** What the link is about: checks, error, since when, and who took it before. */
 function factsMarkup({ names, total, error, since, acknowledgement }: FoundAlert, now: number) {
+  if (total === 0) return null;
   const others = total - names.length;
   return html`<dl>
     <dt>${total === 1 ? 'Check' : 'Checks'}</dt>
@@ -271,7 +222,7 @@ export function serveAlertLinks(
   router.get(path, async (request, response) => {
     const read = await readLink(services, links, request);
     if ('problem' in read) {
-      send(response, 404, 'This link does not work', html`<p>${read.problem}</p>`);
+      sendPage(response, 404, 'This link does not work', html`<p>${read.problem}</p>`);
       return;
     }
     const { accountId, target, action } = read.link;
@@ -280,7 +231,7 @@ export function serveAlertLinks(
     const [name = 'this alert'] = alert.names;
     const { asks, says, button } = pages[action];
     // The form goes to the address of the page, which has the signature.
-    send(
+    sendPage(
       response,
       200,
       asks(target === 'group' ? `${count(alert.total, 'alert')}` : name),
@@ -295,7 +246,7 @@ export function serveAlertLinks(
   router.post(path, async (request, response) => {
     const read = await readLink(services, links, request);
     if ('problem' in read) {
-      send(response, 404, 'This link does not work', html`<p>${read.problem}</p>`);
+      sendPage(response, 404, 'This link does not work', html`<p>${read.problem}</p>`);
       return;
     }
     const { link, user: madeBy } = read;
@@ -317,12 +268,12 @@ export function serveAlertLinks(
           : 'over';
     if (outcome !== 'done') {
       const [title, text] = endings[outcome];
-      send(response, 200, title, html`<p>${text}</p>`);
+      sendPage(response, 200, title, html`<p>${text}</p>`);
       return;
     }
     onChange(accountId, action === 'mute' ? 'checks' : 'check-alerts');
     const alert = await alertOfOutages(services.db, accountId, outages);
-    send(
+    sendPage(
       response,
       200,
       pages[action].done,

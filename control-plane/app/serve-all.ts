@@ -144,6 +144,7 @@ export async function serveAll(
   });
   // Status pages come first: on its own domain, a page takes every path.
   const app = buildApp({
+    publicUrl,
     before: [measureRequests(metrics, clock), secureHeaders(publicUrl)],
     doors: {
       traceViewer: serveTraceViewer({ viewerUrl, publicUrl, links, now: () => clock.now() }),

@@ -12,6 +12,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { Router } from 'express';
 import type { ArtifactLinks } from '../results/index.ts';
 import { html } from '../core/html.ts';
+import { sendPage } from '../http/plain-page.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -131,26 +132,7 @@ function refuse(
   response: Response,
   { status, title, text }: { status: number; title: string; text: string },
 ): void {
-  response
-    .status(status)
-    .set('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
-    .set('Cache-Control', 'no-store')
-    .type('html')
-    .send(
-      html`<!doctype html>
-        <html lang="en">
-          <head>
-            <meta charset="utf-8" />
-            <meta name="viewport" content="width=device-width, initial-scale=1" />
-            <meta name="color-scheme" content="light dark" />
-            <title>${title}</title>
-          </head>
-          <body>
-            <h1>${title}</h1>
-            <p>${text}</p>
-          </body>
-        </html>`.text,
-    );
+  sendPage(response, status, title, html`<p>${text}</p>`);
 }
 
 /**

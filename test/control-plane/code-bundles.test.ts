@@ -96,6 +96,7 @@ async function setUp({ inS3 = false, quotaBytes = 0 } = {}) {
   server.on(
     'request',
     buildApp({
+      publicUrl: 'http://127.0.0.1',
       before: [api],
       doors: {} as never,
       trustedProxies: [],

@@ -109,6 +109,7 @@ export async function openArtifactApi(
   server.on(
     'request',
     buildApp({
+      publicUrl: 'http://127.0.0.1',
       before: [serveTraceViewer({ viewerUrl, publicUrl: url, links, now: () => clock.now() }), api],
       doors: {} as never,
       trustedProxies: [],

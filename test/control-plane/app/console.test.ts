@@ -26,6 +26,18 @@ test('a browser that opens the root is led to the console, a program is not', as
   assert.equal((await get('/console')).headers.get('location'), 'console/');
 });
 
+test('an address that leads nowhere answers a browser with a page, a program with JSON', async () => {
+  const browser = await get('/nowhere', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
+  assert.deepEqual([browser.status, (await browser.text()).includes('/console/"')], [404, true]);
+  for (const [path, accept] of [
+    ['/nowhere', '*/*'],
+    ['/v1/nowhere', 'text/html'],
+  ] as const) {
+    const answer = await get(path, { accept });
+    assert.equal(((await answer.json()) as { statusCode: number }).statusCode, 404, path);
+  }
+});
+
 test('the link to a test session that existing clients print leads to it in the console', async () => {
   const led = await get('/accounts/1/test-sessions/2%2F..');
   assert.equal(led.status, 302);

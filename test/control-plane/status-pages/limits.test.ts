@@ -22,7 +22,14 @@ test('look-ups are limited per visitor, and the page itself is always served', a
     lookUps: { requests: 3, seconds: 60 },
   });
   const server = createServer(
-    buildApp({ before: [read], doors: {} as never, trustedProxies: ['127.0.0.1'], logger, writes }),
+    buildApp({
+      publicUrl: 'http://127.0.0.1',
+      before: [read],
+      doors: {} as never,
+      trustedProxies: ['127.0.0.1'],
+      logger,
+      writes,
+    }),
   );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
