@@ -171,6 +171,17 @@ suite('what does not answer properly', () => {
     await assert.rejects(outgoing.customer(get(receiver.url), signal), /no answer within 0.15 s/);
   });
 
+  test('an answer that came while this process was held up is read, once', async () => {
+    const held = new Int32Array(new SharedArrayBuffer(4));
+    await using receiver = await httpReceiver(() => {
+      setImmediate(() => Atomics.wait(held, 0, 0, 600));
+      return { body: 'taken' };
+    });
+    await using outgoing = open(300);
+    assert.equal((await outgoing.customer(get(receiver.url), signal)).body, 'taken');
+    assert.equal(receiver.received.length, 1);
+  });
+
   test('a body without end is read up to 64 KiB', async () => {
     await using receiver = await httpReceiver(() => ({ body: 'x'.repeat(1_000_000) }));
     await using outgoing = open();
