@@ -2,20 +2,26 @@
 
 import { checkTypes } from './facts.ts';
 
+/** One clock for every instant: the dates of the locale, with hours from 0 to 23. */
+const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const;
 const number = new Intl.NumberFormat();
-const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const dateTime = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'medium',
+  hourCycle: 'h23',
+});
 const shortDateTime = new Intl.DateTimeFormat(undefined, {
   month: 'short',
   day: 'numeric',
+  ...clock,
+});
+const clockTime = new Intl.DateTimeFormat(undefined, clock);
+const tickTime = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
-  second: '2-digit',
+  hourCycle: 'h23',
 });
-const clockTime = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-});
+const tickDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 
 export const nothing = '–';
 
@@ -74,6 +80,13 @@ export function wholeTime(instant: number | string) {
 
 export function shortTime(instant: number | string) {
   return shortDateTime.format(new Date(instant));
+}
+
+/** An instant on an axis: the day at midnight, else hours and minutes. */
+export function tickLabel(instant: number) {
+  const at = new Date(instant);
+  const isMidnight = at.getHours() === 0 && at.getMinutes() === 0;
+  return (isMidnight ? tickDay : tickTime).format(at);
 }
 
 export function timeOfDay(instant: number | string) {

@@ -8,6 +8,7 @@ import { useRoute } from './router.ts';
 import { findSession, isSignedIn, onSessionChange } from './session.ts';
 import { LinkPage } from './views/people-link.tsx';
 import { Forgotten, SignIn } from './views/sign-in.tsx';
+import './theme.ts';
 
 /** The pages of one-time links. They open also while another person is signed in. */
 const linkPages = ['setup', 'invitation', 'reset'];

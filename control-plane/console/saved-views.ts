@@ -1,4 +1,4 @@
-/** Named filters of the list of checks, kept in this browser. */
+/** Named filters of the list of checks and other choices that stay in this browser. */
 
 interface SavedView {
   name: string;
@@ -8,17 +8,30 @@ interface SavedView {
 const storageKey = 'console.views';
 const maxViews = 50;
 
-export function savedViews(): SavedView[] {
+/** A list that stays in this browser; empty where it keeps nothing. */
+export function readJson(key: string) {
   try {
-    const views = JSON.parse(localStorage.getItem(storageKey) ?? '[]');
-    return Array.isArray(views) ? views : [];
+    const list = JSON.parse(localStorage.getItem(key) ?? '[]');
+    return Array.isArray(list) ? list : [];
   } catch {
     return [];
   }
 }
 
+export function keepJson(key: string, list: unknown[]) {
+  try {
+    localStorage.setItem(key, JSON.stringify(list));
+  } catch {
+    // It then lasts until the page is loaded again.
+  }
+}
+
+export function savedViews(): SavedView[] {
+  return readJson(storageKey);
+}
+
 function store(views: SavedView[]) {
-  localStorage.setItem(storageKey, JSON.stringify(views.slice(-maxViews)));
+  keepJson(storageKey, views.slice(-maxViews));
 }
 
 /** Keeps a view in place of one of the same name. */
@@ -34,17 +47,9 @@ const stepsKey = 'console.first-steps';
 
 /** True once the first steps led to an alert that was received. */
 export function areFirstStepsDone() {
-  try {
-    return localStorage.getItem(stepsKey) !== null;
-  } catch {
-    return false;
-  }
+  return readJson(stepsKey).length > 0;
 }
 
 export function endFirstSteps() {
-  try {
-    localStorage.setItem(stepsKey, 'done');
-  } catch {
-    // Then they are shown again at the next visit.
-  }
+  keepJson(stepsKey, ['done']);
 }

@@ -101,7 +101,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   await page.getByLabel('E-mail').fill('demo@example.com');
   await page.getByLabel('Password', { exact: true }).fill(demo.password);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByRole('heading', { level: 1, name: 'Checks' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Monitors' }).waitFor();
   for (const { name, open } of scenesOf(demo.url)) {
     await open(page);
     await page.locator('[aria-busy=true], .loading').first().waitFor({ state: 'detached' });

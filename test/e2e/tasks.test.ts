@@ -101,10 +101,10 @@ test('every task of a new team ends well, with fewer clicks and fields than in U
     await person.fill(field('Name'), 'Anna');
     await person.fill(field('New password'), 'a sentence that nobody guesses');
     await person.enter();
-    await heading('Checks').waitFor();
+    await heading('Monitors').waitFor();
   });
   await person.does('location with a running agent', async () => {
-    await person.click(view('Agents'));
+    await person.click(view('Locations'));
     await person.click(link('New location'));
     await person.fill(field('Name'), 'Office');
     await person.enter();
@@ -113,14 +113,15 @@ test('every task of a new team ends well, with fewer clicks and fields than in U
     await page.getByText('1 agent connected').waitFor();
   });
   await person.does('alerts by mail', async () => {
-    await person.click(view('Alerts'));
+    await person.click(view('Settings'));
+    await person.click(link('Channels'));
     await person.click(link('New channel'));
     await person.fill(field('Address'), owner);
     await person.enter();
     await page.getByText(owner).first().waitFor();
   });
   // Where everybody begins.
-  await view('Checks').click();
+  await view('Monitors').click();
   await person.does('first monitor', async () => {
     await person.fill(page.getByLabel('What to watch'), `${target.url}/`);
     await person.enter();
@@ -128,15 +129,15 @@ test('every task of a new team ends well, with fewer clicks and fields than in U
   });
   await person.does('30 monitors', async () => {
     const lines = Array.from({ length: 30 }, (_, index) => `${target.url}/service-${index + 1}`);
-    await person.click(view('Checks'));
-    await person.click(link('From a list'));
+    await person.click(view('Monitors'));
+    await person.click(link('Import list'));
     await person.fill(page.getByLabel('A target a line'), lines.join('\n'));
     await person.click(button('Create 30 checks'));
-    await heading('Checks').waitFor();
+    await heading('Monitors').waitFor();
     await page.getByText('service-30').first().waitFor();
   });
   await person.does('status page with 7 services', async () => {
-    await person.click(view('Checks'));
+    await person.click(view('Monitors'));
     for (let index = 1; index <= 7; index += 1) {
       const row = page.getByRole('row').filter({ hasText: new RegExp(`service-${index}(?!\\d)`) });
       await person.click(row.getByRole('checkbox'));
@@ -171,7 +172,8 @@ test('every task of a new team ends well, with fewer clicks and fields than in U
     await page.getByText('Move of the database').first().waitFor();
   });
   await person.does('invite a colleague', async () => {
-    await person.click(view('People'));
+    await person.click(view('Settings'));
+    await person.click(link('People'));
     await person.fill(field('E-mail'), colleague);
     await person.enter();
     await page.getByRole('rowheader', { name: colleague }).waitFor();

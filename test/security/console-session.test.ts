@@ -162,7 +162,7 @@ test('in a browser, another site can neither use the session nor read anything',
   await page.goto(`${cp.url}/console/`);
   await fillKey(page, cp.apiKey);
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor();
   const kept = await page.evaluate(`JSON.stringify([
     { ...localStorage }, { ...sessionStorage }, document.cookie,
   ])`);
@@ -179,5 +179,5 @@ test('in a browser, another site can neither use the session nor read anything',
   ])`);
   assert.deepEqual(asked, ['refused', 'refused', 'refused']);
   await page.goto(`${cp.url}/console/`);
-  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor();
 });

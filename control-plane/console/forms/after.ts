@@ -6,11 +6,10 @@ import { keepOnce } from './shown-once.ts';
 /** The view that lists the entries of a form. */
 const lists: Record<string, string> = {
   check: link('checks'),
-  channel: link('alerts'),
-  policy: link('alerts'),
-  location: link('agents'),
+  checks: link('checks'),
+  location: link('locations'),
   incident: link('incidents'),
-  page: link('incidents'),
+  page: link('status-pages'),
   window: link('incidents'),
 };
 

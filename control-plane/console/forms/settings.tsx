@@ -166,28 +166,14 @@ function Entries({ name, listing }: { name: string; listing: Listing }) {
   );
 }
 
-export function SettingsView({ name = 'group' }: { name: string | undefined }) {
+/** The list of the entries of a form. */
+export function EntriesView({ name }: { name: string }) {
   const listing = listings[name];
+  if (listing === undefined) return <Empty title="There is no such page" />;
   return (
     <>
-      <h1>Settings</h1>
-      <nav class="choice" aria-label="Settings">
-        {Object.entries(listings).map(([one, { plural }]) => (
-          <a
-            class="button"
-            key={one}
-            href={link('settings', one)}
-            aria-current={one === name ? 'page' : undefined}
-          >
-            {plural}
-          </a>
-        ))}
-      </nav>
-      {listing === undefined ? (
-        <Empty title="There is no such page" />
-      ) : (
-        <Entries key={name} name={name} listing={listing} />
-      )}
+      <h1>{listing.plural}</h1>
+      <Entries name={name} listing={listing} />
     </>
   );
 }

@@ -45,7 +45,9 @@ export const Bars = memo(
         <path class="base" d={`M0 ${height - 1}h${whole}v1h-${whole}z`} />
         {Object.entries(outcomes).map(
           ([letter, { tone }]) =>
-            letter in paths && <path key={letter} class={tone} d={paths[letter]} />,
+            letter in paths && (
+              <path key={letter} style={{ color: `var(--${tone}-bar)` }} d={paths[letter]} />
+            ),
         )}
       </svg>
     );

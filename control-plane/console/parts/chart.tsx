@@ -3,7 +3,7 @@ import type { MetricDefinition } from '@monitor/shared/contract/checks/metric.ts
 import type Plot from 'uplot';
 import type { Lines } from '../analytics.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { duration, inNumbers, nothing, percent, shortTime } from '../format.ts';
+import { duration, inNumbers, nothing, percent, shortTime, tickLabel } from '../format.ts';
 
 /**
  * Works around POSIX locales: the browser reports a language that `Intl` rejects, and uPlot passes
@@ -34,18 +34,26 @@ function loadLibrary() {
   return library;
 }
 
-/** Distinguishable by most kinds of colour vision, on light and on dark. */
-const colorNames = Array.from({ length: 8 }, (_, index) => `--line-${index + 1}`);
+const lineCount = 8;
+const lineColor = (index: number) => `var(--line-${(index % lineCount) + 1})`;
 
-function readColors() {
-  const style = getComputedStyle(document.documentElement);
-  const value = (name: string) => style.getPropertyValue(name).trim();
-  return {
-    lines: colorNames.map(value),
-    axis: value('--muted'),
-    grid: value('--line'),
+/** Colours of the theme as the canvas takes them. */
+function readColors(place: HTMLElement) {
+  const value = (name: string) => {
+    place.style.color = name;
+    return getComputedStyle(place).color;
   };
+  const colors = {
+    lines: Array.from({ length: lineCount }, (_, index) => value(lineColor(index))),
+    axis: value('var(--muted)'),
+    grid: value('var(--line)'),
+  };
+  place.style.color = '';
+  return colors;
 }
+
+const translucent = (color: string, share: number) =>
+  color.replace('rgb(', 'rgba(').replace(')', `, ${share})`);
 
 const formats: Record<MetricDefinition['unit'], (value: number | null | undefined) => string> = {
   milliseconds: duration,
@@ -102,7 +110,7 @@ function optionsOf(
       label,
       stroke: color,
       width: isStacked ? 1 : 1.75,
-      ...(isStacked || isStepped ? { fill: `${color}${isStacked ? '66' : '22'}` } : {}),
+      ...(isStacked || isStepped ? { fill: translucent(color, isStacked ? 0.4 : 0.13) } : {}),
       ...(isStepped && stepped !== undefined ? { paths: stepped } : {}),
       points: { size: 5, show: true, filter: alone },
       spanGaps: false,
@@ -120,7 +128,7 @@ function optionsOf(
     // Fills between a line and the one below it instead of down to zero.
     bands: isStacked ? names.slice(1).map((_, index) => ({ series: [index + 2, index + 1] })) : [],
     axes: [
-      { ...axis, space: 70 },
+      { ...axis, space: 70, values: (_plot, ticks) => ticks.map((at) => tickLabel(at * 1000)) },
       { ...axis, size: 64, space: 36, values: (_plot, ticks) => ticks.map(format) },
     ],
   };
@@ -143,11 +151,11 @@ function ValueTable({ names, data: [instants, ...lines], unit }: ChartProps) {
     .filter(({ values }) => values.some((value) => value != null))
     .reverse();
   return (
-    <div class="scroll short" tabindex={0} role="region" aria-label="Values of the chart">
+    <div class="scroll short" tabindex={0} role="region" aria-label="Data of the chart">
       <table>
         <thead>
           <tr>
-            <th scope="col">From</th>
+            <th scope="col">Start</th>
             {names.map((name) => (
               <th scope="col" class="right" key={name}>
                 {name}
@@ -186,7 +194,7 @@ export function Chart(props: ChartProps) {
     const draw = (uPlot: typeof Plot) => {
       if (isGone || place.current === null) return;
       plot.current?.destroy();
-      const options = optionsOf(props, place.current.clientWidth, readColors(), uPlot);
+      const options = optionsOf(props, place.current.clientWidth, readColors(place.current), uPlot);
       options.hooks = { setCursor: [(one) => setAt(one.cursor.idx ?? null)] };
       plot.current = new uPlot(options, drawn, place.current);
     };
@@ -204,9 +212,11 @@ export function Chart(props: ChartProps) {
       const scheme = matchMedia('(prefers-color-scheme: dark)');
       const redraw = () => draw(uPlot);
       scheme.addEventListener('change', redraw);
+      addEventListener('themechange', redraw);
       stops.push(
         () => resize.disconnect(),
         () => scheme.removeEventListener('change', redraw),
+        () => removeEventListener('themechange', redraw),
       );
     });
     return () => {
@@ -232,13 +242,13 @@ export function Chart(props: ChartProps) {
           aria-expanded={isTable}
           onClick={() => setTable(!isTable)}
         >
-          {isTable ? 'Hide values' : 'Values'}
+          {isTable ? 'Hide data' : 'Show data'}
         </button>
       </figcaption>
       <ul class="legend">
         {names.map((name, index) => (
           <li key={name}>
-            <span class={`swatch line-${(index % 8) + 1}`} aria-hidden="true" />
+            <span class="swatch" style={{ color: lineColor(index) }} aria-hidden="true" />
             {name}
             {instant !== undefined && <b>{format(at === null ? null : data[index + 1]?.[at])}</b>}
           </li>

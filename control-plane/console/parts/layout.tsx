@@ -2,6 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { nothing } from '../format.ts';
+import { useMe } from '../me.ts';
+import { link } from '../router.ts';
+import { Picture, type Glyph } from './icons.tsx';
 
 interface ChoiceProps {
   label: string;
@@ -32,6 +35,18 @@ export function Section({
       </div>
       {children}
     </section>
+  );
+}
+
+/** A link to the form of a new entry, for those who may make one. */
+export function NewLink({ name, word, kind = '' }: { name: string; word: string; kind?: string }) {
+  const { mayWrite } = useMe();
+  return (
+    mayWrite && (
+      <a class={`button ${kind}`} href={link('new', name)}>
+        <Picture name="plus" /> {word}
+      </a>
+    )
   );
 }
 
@@ -161,10 +176,19 @@ interface ActionProps {
   disabled?: boolean;
   title?: string | undefined;
   kind?: string;
+  picture?: Glyph;
 }
 
 /** A button that runs an action and shows its outcome. */
-export function Action({ word, busy, run, disabled = false, title, kind = '' }: ActionProps) {
+export function Action({
+  word,
+  busy,
+  run,
+  disabled = false,
+  title,
+  kind = '',
+  picture,
+}: ActionProps) {
   const [isBusy, setBusy] = useState(false);
   const onClick = async () => {
     setBusy(true);
@@ -182,7 +206,7 @@ export function Action({ word, busy, run, disabled = false, title, kind = '' }: 
       title={title}
       onClick={() => void onClick()}
     >
-      {isBusy ? `${busy} …` : word}
+      {picture !== undefined && <Picture name={picture} />} {isBusy ? `${busy} …` : word}
     </button>
   );
 }

@@ -5,22 +5,29 @@ import { useQuery } from '../query.ts';
 import { link, useRoute, type Route } from '../router.ts';
 import { ownDrafts } from '../forms/drafts.ts';
 import { signOut } from '../session.ts';
-import { PeopleLinks, peopleViewOf, Whoami } from '../views/people-views.tsx';
-import { AgentsView } from '../views/agents.tsx';
 import { AlertsView } from '../views/alerts.tsx';
 import { CheckView } from '../views/check.tsx';
 import { ChecksView } from '../views/checks.tsx';
-import { IncidentsView } from '../views/incidents.tsx';
 import { ResultView } from '../views/result.tsx';
 import { TestSessionsView, TestSessionView } from '../views/test-sessions.tsx';
 import { Deletions, useHeldDeletions } from '../held-deletions.ts';
 import { late } from './late.tsx';
 import { Empty, UnreachableNotice } from './notices.tsx';
-import { Shortcuts } from './shortcuts.tsx';
+import { Side } from './side.tsx';
 
 const EditView = late(() => import('../forms/edit.tsx').then((module) => module.EditView));
+const AgentsView = late(() => import('../views/agents.tsx').then((module) => module.AgentsView));
+const IncidentsView = late(() =>
+  import('../views/incidents.tsx').then((module) => module.IncidentsView),
+);
+const MaintenanceView = late(() =>
+  import('../views/incidents.tsx').then((module) => module.MaintenanceView),
+);
+const StatusPagesView = late(() =>
+  import('../views/status-pages.tsx').then((module) => module.StatusPagesView),
+);
 const SettingsView = late(() =>
-  import('../forms/settings.tsx').then((module) => module.SettingsView),
+  import('../views/settings.tsx').then((module) => module.SettingsView),
 );
 const LocationView = late(() =>
   import('../forms/location.tsx').then((module) => module.LocationView),
@@ -37,19 +44,16 @@ function HeldDeletions() {
 
 const none: [] = [];
 
-const places: [name: string, word: string][] = [
-  ['checks', 'Checks'],
-  ['alerts', 'Alerts'],
-  ['test-sessions', 'Tests'],
-  ['agents', 'Agents'],
-  ['incidents', 'Incidents'],
-  ['settings', 'Settings'],
-];
+/** Addresses of earlier versions, which mails and bookmarks name. */
+const moved: Partial<Record<string, string[]>> = {
+  agents: ['locations'],
+  people: ['settings', 'people'],
+  audit: ['settings', 'audit'],
+  profile: ['settings', 'profile'],
+};
 
 function viewOf({ parts, query }: Route) {
   const [place = 'checks', id, what, resultId] = parts;
-  const own = peopleViewOf(place, query);
-  if (own !== null) return own;
   switch (place) {
     case 'checks':
       if (id === undefined) return <ChecksView query={query} />;
@@ -62,15 +66,17 @@ function viewOf({ parts, query }: Route) {
     case 'test-sessions':
       if (id !== undefined) return <TestSessionView key={id} id={id} />;
       return <TestSessionsView query={query} />;
-    case 'agents':
-      return <AgentsView />;
     case 'incidents':
       if (id !== undefined) return <IncidentView key={id} id={id} />;
       return <IncidentsView />;
+    case 'maintenance':
+      return <MaintenanceView />;
+    case 'status-pages':
+      return <StatusPagesView />;
     case 'locations':
-      return <LocationView key={id} id={id ?? ''} />;
+      return id === undefined ? <AgentsView /> : <LocationView key={id} id={id} />;
     case 'settings':
-      return <SettingsView name={id} />;
+      return <SettingsView name={id} query={query} />;
     case 'new':
       if (id === 'checks') return <PasteView />;
       return <EditView key={`new ${id} ${query.from}`} name={id ?? 'check'} query={query} />;
@@ -81,7 +87,7 @@ function viewOf({ parts, query }: Route) {
         <>
           <h1>Nothing here</h1>
           <Empty title="There is no such page">
-            <a href={link('checks')}>All checks</a>
+            <a href={link('checks')}>All monitors</a>
           </Empty>
         </>
       );
@@ -89,7 +95,9 @@ function viewOf({ parts, query }: Route) {
 }
 
 export function Shell() {
-  const route = useRoute();
+  const { parts, query } = useRoute();
+  const [first = 'checks', ...rest] = parts;
+  const route = { parts: [...(moved[first] ?? [first]), ...rest], query };
   const me = useQuery('v1/users/me');
   const held = useQuery('v1/deletions', { everyMs: 10_000, liveMs: 60_000 });
   const main = useRef<HTMLElement | null>(null);
@@ -117,7 +125,6 @@ export function Shell() {
     return () => observer.disconnect();
   }, []);
 
-  const current = route.parts[0] ?? 'checks';
   const skip = (event: Event) => {
     event.preventDefault();
     main.current?.focus();
@@ -132,43 +139,21 @@ export function Shell() {
       <a class="skip" href="#main" onClick={skip}>
         Skip to the content
       </a>
-      <header class="top">
-        <a class="brand" href={link('checks')} aria-label="Console, all checks">
-          <svg viewBox="0 0 32 32" aria-hidden="true">
-            <rect width="32" height="32" rx="8" />
-            <path d="M5 17h5l3-8 5 15 3.500-9.500 1.500 2.500H27" />
-          </svg>
-          <span>Console</span>
-        </a>
-        <nav aria-label="Views">
-          {places.map(([name, word]) => (
-            <a key={name} href={link(name)} aria-current={name === current ? 'page' : undefined}>
-              {word}
-            </a>
-          ))}
-          <PeopleLinks current={current} />
-        </nav>
-        <div class="account">
-          <Shortcuts />
-          <a href="../guide/">Guide</a>
-          <Whoami />
-          <button type="button" class="plain-button" onClick={() => void leave()}>
-            Sign out
-          </button>
-        </div>
-      </header>
-      <UnreachableNotice />
-      {problem && (
-        <p class="notice failure unreachable" role="alert">
-          {problem}
-        </p>
-      )}
-      <Deletions.Provider value={held.data ?? none}>
-        <main id="main" ref={main} tabindex={-1}>
-          {viewOf(route)}
-        </main>
-        <HeldDeletions />
-      </Deletions.Provider>
+      <Side parts={route.parts} onLeave={() => void leave()} />
+      <div class="content">
+        <UnreachableNotice />
+        {problem && (
+          <p class="notice failure unreachable" role="alert">
+            {problem}
+          </p>
+        )}
+        <Deletions.Provider value={held.data ?? none}>
+          <main id="main" ref={main} tabindex={-1}>
+            {viewOf(route)}
+          </main>
+          <HeldDeletions />
+        </Deletions.Provider>
+      </div>
     </Me.Provider>
   );
 }

@@ -1,5 +1,6 @@
 /** The keys that work in every view: the command palette and the list of keys. */
 import { useEffect, useState } from 'preact/hooks';
+import { Picture } from './icons.tsx';
 import { late } from './late.tsx';
 
 const Palette = late(() => import('./palette.tsx').then((module) => module.Palette));
@@ -23,14 +24,8 @@ export function Shortcuts() {
   const close = () => setShown(null);
   return (
     <>
-      <button
-        type="button"
-        class="plain-button"
-        title="Ctrl K"
-        aria-label="Go to a check, a view or an action"
-        onClick={() => setShown('palette')}
-      >
-        Go to
+      <button type="button" class="find" title="Ctrl K" onClick={() => setShown('palette')}>
+        <Picture name="search" /> <span>Go to …</span> <kbd aria-hidden="true">Ctrl K</kbd>
       </button>
       {shown === 'palette' && <Palette onClose={close} />}
       {shown === 'keys' && <Keys onClose={close} />}

@@ -38,7 +38,12 @@ export function Phases({ phases }: { phases: Record<string, number> }) {
             <dt>{label}</dt>
             <dd>
               <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-                <rect class={`line-${(index % 8) + 1}`} x={left} width={wide} height="10" />
+                <rect
+                  style={{ fill: `var(--line-${(index % 8) + 1})` }}
+                  x={left}
+                  width={wide}
+                  height="10"
+                />
               </svg>
             </dd>
             <dd class="right">{duration(ms)}</dd>
@@ -61,17 +66,17 @@ interface SpanProps {
   ms: number;
   start: number;
   end: number;
-  tone?: string;
+  line?: number;
 }
 
 /** A time range within a total, as a bar. */
-export function Span({ from, ms, start, end, tone = 'line-1' }: SpanProps) {
+export function Span({ from, ms, start, end, line = 1 }: SpanProps) {
   const whole = Math.max(1, end - start);
   const left = Math.max(0, ((from - start) / whole) * 100);
   const wide = Math.max(0.6, Math.min(100 - left, (ms / whole) * 100));
   return (
     <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-      <rect class={tone} x={left} width={wide} height="10" />
+      <rect style={{ fill: `var(--line-${line})` }} x={left} width={wide} height="10" />
     </svg>
   );
 }

@@ -7,7 +7,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 export const blockRows = 10;
 /** Above and below the screen. */
 const marginPx = 400;
-const firstGuessPx = 52;
+const firstGuessPx = 37;
 const settledMs = 150;
 
 interface Range {

@@ -2,7 +2,7 @@
 import type { FleetAgent, LocationState } from '@monitor/shared/contract/fleet.ts';
 import type { Tone } from '../state.ts';
 import { count, duration, inNumbers, span, typeName } from '../format.ts';
-import { Icon, State } from '../parts/icons.tsx';
+import { Icon, Picture, State } from '../parts/icons.tsx';
 import { useMe } from '../me.ts';
 import { Facts } from '../parts/layout.tsx';
 import { Answer, Empty } from '../parts/notices.tsx';
@@ -15,9 +15,9 @@ const refreshMs = 10_000;
 const clockToleranceMs = 2000;
 
 function stateOf(agent: FleetAgent): { tone: Tone; word: string } {
-  if (!agent.isServing) return { tone: 'quiet', word: 'Gone' };
+  if (!agent.isServing) return { tone: 'quiet', word: 'Disconnected' };
   return agent.load?.overloadedSince == null
-    ? { tone: 'good', word: 'Serving' }
+    ? { tone: 'good', word: 'Connected' }
     : { tone: 'warn', word: 'Overloaded' };
 }
 
@@ -27,7 +27,7 @@ function Overload({ load }: { load: NonNullable<FleetAgent['load']> }) {
     <p class="warn">
       <Icon tone="warn" /> Overloaded since <Time at={load.overloadedSince} />
       {load.reason === null ? '' : `: ${load.reason}`}. Times measured here include the agent's own
-      waiting.
+      delay.
     </p>
   );
 }
@@ -36,16 +36,16 @@ function problemsOf({ outbox, clockOffsetMs, clockUncertaintyMs, isServing }: Fl
   const offsetMs = clockOffsetMs ?? 0;
   return [
     outbox.depth > 0 &&
-      `${count(outbox.depth, 'result')} not handed in yet${
+      `${count(outbox.depth, 'result')} queued${
         outbox.oldestAt === null
           ? ''
-          : `, the oldest ${span(Date.now() - Date.parse(outbox.oldestAt))} old`
+          : `, the oldest for ${span(Date.now() - Date.parse(outbox.oldestAt))}`
       }`,
     outbox.droppedTotal > 0 &&
-      `${count(outbox.droppedTotal, 'result')} kept only verdicts: its outbox was full`,
+      `${count(outbox.droppedTotal, 'result')} lost details: the queue was full`,
     isServing &&
       Math.abs(offsetMs) > clockToleranceMs + (clockUncertaintyMs ?? 0) &&
-      `its clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'behind' : 'ahead'}`,
+      `clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'behind' : 'ahead'}`,
   ].filter(Boolean);
 }
 
@@ -72,9 +72,9 @@ function Agent({ agent }: { agent: FleetAgent }) {
       <Facts
         entries={[
           ['Last seen', <Ago at={agent.lastSeenAt} />],
-          ['Left', agent.goneAt && <Time at={agent.goneAt} />],
+          ['Disconnected', agent.goneAt && <Time at={agent.goneAt} />],
           ['Started', <Time at={agent.startedAt} />],
-          ['Running now', inNumbers(agent.running)],
+          ['Active runs', inNumbers(agent.running)],
           [
             'Last suspended',
             agent.load?.lastSuspension == null ? null : (
@@ -84,13 +84,13 @@ function Agent({ agent }: { agent: FleetAgent }) {
               </>
             ),
           ],
-          ['At most', `${capacity.light} monitors, ${capacity.heavy} scripts`],
-          ['Outbox', inNumbers(agent.outbox.depth)],
+          ['Capacity', `${capacity.light} light runs, ${capacity.heavy} browsers and scripts`],
+          ['Queued results', inNumbers(agent.outbox.depth)],
           [
             'Clock offset',
             agent.clockOffsetMs === null ? null : duration(Math.abs(agent.clockOffsetMs)),
           ],
-          ['Runs', capabilities.checkTypes.map(typeName).join(', ')],
+          ['Check types', capabilities.checkTypes.map(typeName).join(', ')],
           ['Runtimes', capabilities.runtimes.join(', ')],
           ['Browsers', capabilities.browsers.join(', ')],
           ['Network', abilities.join(', ')],
@@ -117,8 +117,8 @@ function Outage({
   if (code === 'NO_RESULTS') {
     return (
       <p class="notice error">
-        <Icon tone="error" /> Monitoring is not happening: {count(checkCount, 'check')} here had no
-        result since <Time at={since} />.{message !== null && ` As far as is known: ${message}.`}
+        <Icon tone="error" /> No results from {count(checkCount, 'monitor')} here since{' '}
+        <Time at={since} />.{message !== null && ` Likely cause: ${message}.`}
       </p>
     );
   }
@@ -128,9 +128,9 @@ function Outage({
   return (
     <p class="notice error">
       <Icon tone="error" />{' '}
-      {code === null ? 'This location has given' : `${count(checkCount, 'check')} here had`} nothing
-      but {error} since <Time at={since} />, in {count(runs, 'run')}:{' '}
-      {`nothing is known about ${whose} from here. `}
+      {code === null ? 'This location had' : `${count(checkCount, 'monitor')} here had`} only
+      {error} since <Time at={since} />, in {count(runs, 'run')}:{' '}
+      {`the state of ${whose} is unknown from here. `}
       {often && (
         <>
           Most often <span class="mono">{often}</span>.{' '}
@@ -144,17 +144,17 @@ function Outage({
 
 const stateWords: Record<LocationState['state'], string> = {
   CONNECTED: '',
-  NEVER_CONNECTED: 'No agent has ever connected.',
-  REFUSED: 'An agent asks, and is refused.',
-  LOST: 'The last agent was not heard of any more: it, its machine or its network went away.',
-  STOPPED: 'The last agent was stopped, and said goodbye.',
+  NEVER_CONNECTED: 'No agent has connected yet.',
+  REFUSED: 'An agent tries to connect and is refused.',
+  LOST: 'The last agent disconnected without a goodbye: check its machine and network.',
+  STOPPED: 'The last agent was stopped.',
 };
 
 function Location({ state, agents }: { state: LocationState; agents: FleetAgent[] }) {
   const isMissed = isMissing(state);
   const since =
     state.unservedSince === null ? (
-      ', and none ever did'
+      ', and none has before'
     ) : (
       <>
         {' '}
@@ -169,7 +169,7 @@ function Location({ state, agents }: { state: LocationState; agents: FleetAgent[
           {state.name !== state.location && <span class="muted mono">{state.location}</span>}
         </h2>
         <span class="muted">
-          {count(state.checkCount, 'check')}, {count(state.agentCount, 'agent')}
+          {count(state.checkCount, 'monitor')}, {count(state.agentCount, 'agent')}
           {state.waitingRuns > 0 &&
             `, ${count(state.waitingRuns, 'run')} waiting for ${span(state.oldestWaitingSeconds * 1000)}`}
         </span>
@@ -177,8 +177,8 @@ function Location({ state, agents }: { state: LocationState; agents: FleetAgent[
       {isMissed && (
         <p class="notice error">
           <Icon tone="error" /> No agent serves this location{since}.{' '}
-          {count(state.checkCount, 'check')} cannot run here. Start an agent with a key of this
-          location, or look at why it stopped.
+          {count(state.checkCount, 'monitor')} cannot run here. Start an agent with a key of this
+          location, or find out why it stopped.
         </p>
       )}
       {state.state !== 'CONNECTED' && <p class="muted">{stateWords[state.state]}</p>}
@@ -200,7 +200,7 @@ function Location({ state, agents }: { state: LocationState; agents: FleetAgent[
           ))}
         </ul>
       ) : (
-        !isMissed && <p class="notice empty">No agent, and no check that needs one.</p>
+        !isMissed && <p class="notice empty">No agent and no monitors here.</p>
       )}
     </section>
   );
@@ -241,18 +241,18 @@ export function AgentsView() {
   return (
     <>
       <div class="title-line">
-        <h1>Agents</h1>
+        <h1>Locations</h1>
         {mayAct('ADMIN') && (
           <div class="actions">
             <a class="button primary" href={link('new', 'location')}>
-              New location
+              <Picture name="plus" /> New location
             </a>
           </div>
         )}
       </div>
       {places.length > 0 && (
         <p class="muted">
-          Keys and settings of{' '}
+          Keys and settings:{' '}
           {places.map(({ id, name }, index) => (
             <>
               {index > 0 && ', '}

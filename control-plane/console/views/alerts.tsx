@@ -14,8 +14,7 @@ import { Empty, wordsOf } from '../parts/notices.tsx';
 import { Time } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
 import { choosing, link, type Query } from '../router.ts';
-import { Channels, destinationOf } from './channels.tsx';
-import { EscalationPolicies } from './escalation-policies.tsx';
+import { destinationOf } from './channels.tsx';
 import { Alert, alertColumns, GroupAlerts, GroupChoice, OpenAlerts } from './open-alerts.tsx';
 
 type AlertNotification = DataAt<'v1/alert-notifications'>[number];
@@ -171,8 +170,6 @@ export function AlertsView({ query }: { query: Query }) {
         </>
       )}
       <Notifications query={query} />
-      <Channels />
-      <EscalationPolicies />
     </>
   );
 }

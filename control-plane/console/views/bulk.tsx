@@ -60,13 +60,13 @@ function Outcome({ word, amount, refused }: { word: string; amount: number; refu
   if (refused.length === 0)
     return (
       <>
-        {word}: {count(done, 'check')}.
+        {word}: {count(done, 'monitor')}.
       </>
     );
   const shown = refused.slice(0, maxRefusedShown);
   return (
     <>
-      {word}: {done} of {amount} checks. Not changed:
+      {word}: {done} of {amount} monitors. Not changed:
       <ul>
         {shown.map(({ check, why }) => (
           <li key={check.id}>
@@ -107,14 +107,14 @@ export function BulkBar({ checks, onClear }: { checks: CheckOverview[]; onClear:
   const actTag = (isAdded: boolean) => {
     const name = tag.current?.value.trim() ?? '';
     if (name === '') tag.current?.focus();
-    else void act(`${isAdded ? 'Added' : 'Removed'} the tag ${name}`, tagging(name, isAdded));
+    else void act(`${isAdded ? 'Added' : 'Removed'} tag ${name}`, tagging(name, isAdded));
   };
   const move = (event: Event & { currentTarget: HTMLSelectElement }) => {
     const { value, selectedOptions } = event.currentTarget;
     if (value === '') return;
     const name = selectedOptions[0]?.textContent?.trim() ?? '';
     const groupId = value === 'none' ? null : Number(value);
-    void act(groupId === null ? 'Taken out of groups' : `Moved to ${name}`, putting({ groupId }));
+    void act(groupId === null ? 'Removed from groups' : `Moved to ${name}`, putting({ groupId }));
     event.currentTarget.value = '';
   };
 
@@ -135,7 +135,7 @@ export function BulkBar({ checks, onClear }: { checks: CheckOverview[]; onClear:
   );
   const known: DataAt<'v1/check-groups'> = groups.data ?? [];
   return (
-    <section class="bulk" aria-label="Selected checks">
+    <section class="bulk" aria-label="Selected monitors">
       <div role="status">
         {phase.kind === 'working' && (
           <p>
@@ -150,7 +150,7 @@ export function BulkBar({ checks, onClear }: { checks: CheckOverview[]; onClear:
         )}
       </div>
       <div class="actions">
-        <b>{count(checks.length, 'check')} selected</b>
+        <b>{count(checks.length, 'monitor')} selected</b>
         {button('Activate', () => act('Activated', putting({ activated: true })))}
         {button('Deactivate', () => act('Deactivated', putting({ activated: false })))}
         {button('Mute', () => act('Muted', putting({ muted: true })))}
@@ -175,7 +175,7 @@ export function BulkBar({ checks, onClear }: { checks: CheckOverview[]; onClear:
         {checks.length <= maxOnPage && button('New status page', newPage)}
         {button('Delete', remove, 'danger')}
         <button type="button" class="plain-button" disabled={isBusy} onClick={onClear}>
-          Select none
+          Clear selection
         </button>
       </div>
     </section>

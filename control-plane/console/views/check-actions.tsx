@@ -6,7 +6,7 @@ import { toProblem, type Problem } from '../problem.ts';
 import { terminalStatuses } from '../facts.ts';
 import { duration } from '../format.ts';
 import { useMe } from '../me.ts';
-import { State } from '../parts/icons.tsx';
+import { Picture, State } from '../parts/icons.tsx';
 import { Action } from '../parts/layout.tsx';
 import { wordsOf } from '../parts/notices.tsx';
 import { link } from '../router.ts';
@@ -62,9 +62,9 @@ function Session({ session }: { session: CheckSession }) {
     <div class="notice" role="status">
       {isOver ? (
         session.status === 'TIMED_OUT' ? (
-          'The run did not end in time.'
+          'The run timed out.'
         ) : (
-          'The run has ended.'
+          'Run finished.'
         )
       ) : (
         <>
@@ -79,9 +79,7 @@ function Session({ session }: { session: CheckSession }) {
             <li key={result.checkResultId}>
               <State tone={tone} word={word} /> in {result.runLocation},
               {duration(result.responseTime)},{' '}
-              <a href={link('checks', result.checkId, 'results', result.checkResultId)}>
-                the result
-              </a>
+              <a href={link('checks', result.checkId, 'results', result.checkResultId)}>Result</a>
             </li>
           );
         })}
@@ -125,14 +123,15 @@ export function CheckActions({
     });
 
   const { signal } = gone.current;
-  const mayNot = me.mayWrite ? undefined : 'The role of this key may not change checks';
-  const mayNotRun = me.mayRun ? undefined : 'The role of this key may not run checks';
+  const mayNot = me.mayWrite ? undefined : 'The role of this key may not change monitors';
+  const mayNotRun = me.mayRun ? undefined : 'The role of this key may not run monitors';
   return (
     <>
       <div class="actions">
         {!isPinged(overview) && (
           <Action
             word="Run now"
+            picture="run"
             busy="Running"
             kind="primary"
             run={run}
@@ -144,6 +143,7 @@ export function CheckActions({
           <>
             <Action
               word={check.muted ? 'Unmute' : 'Mute'}
+              picture="mute"
               busy="Saving"
               run={change({ muted: !check.muted })}
               disabled={!me.mayWrite}
@@ -151,16 +151,17 @@ export function CheckActions({
             />
             <Action
               word={check.activated ? 'Deactivate' : 'Activate'}
+              picture="pause"
               busy="Saving"
               run={change({ activated: !check.activated })}
               disabled={!me.mayWrite}
               title={mayNot}
             />
             <a class="button" href={link('edit', 'check', overview.id)}>
-              Change
+              <Picture name="edit" /> Edit
             </a>
             <a class="button" href={`${link('new', 'check')}?from=${overview.id}`}>
-              Copy
+              <Picture name="copy" /> Duplicate
             </a>
           </>
         )}

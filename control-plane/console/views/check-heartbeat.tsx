@@ -31,13 +31,13 @@ export function CheckHeartbeat({ check, checkId }: { check: Check | undefined; c
         <Facts
           entries={[
             settings.cron
-              ? ['Expected by cron', `${settings.cron}, ${settings.timezone || 'UTC'}`]
+              ? ['Schedule', `${settings.cron}, ${settings.timezone || 'UTC'}`]
               : ['Expected every', count(settings.period, settings.periodUnit)],
-            ['Fails when later than', count(settings.grace, settings.graceUnit)],
+            ['Grace period', count(settings.grace, settings.graceUnit)],
             [
-              'Address to ping',
+              'Ping URL',
               settings.pingUrl === '' ? (
-                <span class="muted">Shown to keys that may write</span>
+                <span class="muted">Visible to roles that may write</span>
               ) : (
                 <>
                   <span class="mono">{settings.pingUrl}</span>
@@ -51,7 +51,7 @@ export function CheckHeartbeat({ check, checkId }: { check: Check | undefined; c
       {List({
         read,
         label: 'Latest pings',
-        columns: ['State', 'When', 'Took', 'From'],
+        columns: ['State', 'Time', 'Duration', 'Source'],
         pick: ([first]) => first?.events ?? [],
         row: (event) => (
           <tr key={event.id}>
@@ -64,14 +64,12 @@ export function CheckHeartbeat({ check, checkId }: { check: Check | undefined; c
             <td>{event.durationMs === null ? '' : duration(event.durationMs)}</td>
             <td class="reason">
               {[event.source, event.userAgent, event.runId].filter(Boolean).join(', ')}
-              {event.message !== null && <Code text={event.message} label="What the job said" />}
+              {event.message !== null && <Code text={event.message} label="Message of the job" />}
             </td>
           </tr>
         ),
         empty: (
-          <Empty title="No ping yet">
-            The monitor waits until the job pings its address for the first time.
-          </Empty>
+          <Empty title="No ping yet">The monitor starts with the first ping of the job.</Empty>
         ),
       })}
     </Section>

@@ -25,7 +25,7 @@ const refreshMs = 60_000;
 const statistics: [string, string][] = [
   ['p50', 'Median'],
   ['p95', 'p95'],
-  ['max', 'Worst'],
+  ['max', 'Max'],
 ];
 
 const isRange = (name: string): name is Range => name in ranges;
@@ -55,7 +55,7 @@ function Figures({
           toneOf(availability, watched / ranges[range].ms) ||
           (isWhole && availability !== null ? 'good' : '')
         }
-        title="Share of runs that did not fail; runs with agent errors are not counted"
+        title="Share of runs that did not fail, without runs that had agent errors"
       />
       {facts.time !== null && (
         <>
@@ -67,7 +67,7 @@ function Figures({
       <Tile name="Retries" value={inNumbers(numberIn(point, 'retries'))} />
       <div class="tile">
         <Bars runs={overview.recentRuns} slots={60} />
-        <span>Last runs</span>
+        <span>Recent runs</span>
       </div>
     </div>
   );
@@ -97,7 +97,7 @@ function ByLocation({
     };
   }, [answer]);
   if (lines.names.length === 0) return null;
-  return <Chart title="Time by location" unit="milliseconds" {...lines} />;
+  return <Chart title="Response time by location" unit="milliseconds" {...lines} />;
 }
 
 function Parts({ facts, answer, axis }: { facts: NumberFacts; answer: Analytics; axis: Axis }) {
@@ -124,7 +124,7 @@ function Parts({ facts, answer, axis }: { facts: NumberFacts; answer: Analytics;
     <>
       {first !== undefined && (
         <Chart
-          title={facts.isStacked ? 'Where the time goes' : 'What was measured'}
+          title={facts.isStacked ? 'Response time by phase' : 'Measurements'}
           unit={first.unit}
           names={names}
           data={lines.data}
@@ -180,11 +180,11 @@ function Numbers({
         )}
         {parts.data && hasData && <Parts facts={facts} answer={parts.data} axis={axis} />}
         {hasData === false && (
-          <Empty title="No runs in this time">
-            Numbers appear with the first result. A longer time may have some.
+          <Empty title="No runs in this period">
+            Metrics appear with the first result. A longer period may have some.
           </Empty>
         )}
-        {hasData === undefined && problem === null && <Loading what="Loading numbers" />}
+        {hasData === undefined && problem === null && <Loading what="Loading metrics" />}
       </div>
     </>
   );
@@ -206,14 +206,14 @@ export function CheckNumbers({
     <div class="actions">
       {facts.time !== null && (
         <Choice
-          label="Which time"
+          label="Statistic"
           options={statistics}
           value={statistic}
           onChange={choosing('statistic')}
         />
       )}
       <Choice
-        label="How far back"
+        label="Period"
         options={Object.entries(ranges).map(([name, { word }]) => [name, word])}
         value={chosen}
         onChange={choosing('range')}
@@ -221,7 +221,7 @@ export function CheckNumbers({
     </div>
   );
   return (
-    <Section title="Numbers" aside={aside}>
+    <Section title="Metrics" aside={aside}>
       <Numbers
         facts={facts}
         overview={overview}

@@ -31,7 +31,7 @@ const columns: Columns = [
 ];
 
 const whyNone: Partial<Record<CheckState, string>> = {
-  INACTIVE: 'The check is not active: nobody runs it.',
+  INACTIVE: 'The monitor is inactive and does not run.',
   UNPLACED: 'The check has no location: nobody runs it. Change it to give it one.',
   UNSERVED: 'No agent serves its locations: nobody runs it.',
   MAINTENANCE: 'The check is in maintenance: it runs afterwards.',
@@ -46,8 +46,8 @@ function whenFirst(overview: CheckOverview) {
   const reason = whyNone[stateOfCheck(overview)];
   if (reason !== undefined) return reason;
   return isPinged(overview)
-    ? 'The first one comes with a ping, or when one is missing.'
-    : 'The first one comes as soon as an agent has run the check.';
+    ? 'The first result arrives with a ping, or when one is missing.'
+    : 'The first result arrives as soon as an agent has run the monitor.';
 }
 
 function Row({ result }: { result: CheckResult }) {
@@ -63,7 +63,7 @@ function Row({ result }: { result: CheckResult }) {
           <Time at={result.startedAt} />
         </a>
         <span class="under">
-          {isAttempt && <span class="tag">attempt {result.attempts}, was repeated</span>}
+          {isAttempt && <span class="tag">attempt {result.attempts}, retried</span>}
           {!isAttempt && result.attempts > 1 && (
             <span class="tag">after {result.attempts} attempts</span>
           )}
@@ -81,7 +81,7 @@ function Filters({ locations, query }: { locations: string[]; query: Query }) {
   return (
     <div class="actions">
       <Choice
-        label="Which outcomes"
+        label="Outcome"
         options={[
           ['', 'All'],
           ['failed', 'Failed'],
@@ -90,7 +90,7 @@ function Filters({ locations, query }: { locations: string[]; query: Query }) {
         onChange={choosing('outcome')}
       />
       <Choice
-        label="Which results"
+        label="Result type"
         options={[
           ['', 'Final'],
           ['ALL', 'With attempts'],
@@ -147,8 +147,8 @@ export function CheckResults({ overview, query }: { overview: CheckOverview; que
   };
 
   const empty = (
-    <Empty title={query.outcome ? 'Nothing has failed' : 'No results yet'}>
-      {query.outcome || query.location ? 'Not with these filters.' : whenFirst(overview)}
+    <Empty title={query.outcome ? 'No failures' : 'No results yet'}>
+      {query.outcome || query.location ? 'No result matches these filters.' : whenFirst(overview)}
     </Empty>
   );
   return (

@@ -1,29 +1,33 @@
 /** The settings of a check: a summary, and the JSON of the API. */
 import type { Assertion } from '@monitor/shared/contract/assertion.ts';
-import type { Check } from '../contract.ts';
-import { duration, inWords } from '../format.ts';
+import type { Check, DataAt } from '../contract.ts';
+import { count, duration, inWords } from '../format.ts';
 import { Code } from '../parts/code.tsx';
 import { Facts, Table } from '../parts/layout.tsx';
 import { isPinged } from '../state.ts';
 
 function retriesOf({ retryStrategy: strategy, doubleCheck }: Check) {
-  if (strategy == null || strategy === 'FALLBACK')
-    return doubleCheck ? 'once, as by default' : 'none';
+  if (strategy == null || strategy === 'FALLBACK') return doubleCheck ? 'once (default)' : 'none';
   if (strategy.type === 'SINGLE_RETRY') return 'once';
   const base = duration(strategy.baseBackoffSeconds * 1000);
   return `${inWords(strategy.type)}, up to ${strategy.maxRetries}, from ${base}`;
 }
 
-function alertingOf({ useGlobalAlertSettings, alertSettings: settings, muted }: Check) {
-  if (muted) return 'muted';
-  if (useGlobalAlertSettings || settings == null) return 'as the account has it';
+export function alertSettingsInWords(settings: DataAt<'v1/accounts/me'>['alertSettings']) {
   const when =
     settings.escalationType === 'TIME_BASED'
-      ? `after ${settings.timeBasedEscalation.minutesFailingThreshold} min of failing`
-      : `after ${settings.runBasedEscalation.failedRunThreshold} failed run(s)`;
-  const { amount, interval } = settings.reminders;
+      ? `after ${settings.timeBasedEscalation?.minutesFailingThreshold ?? 5} min of failing`
+      : `after ${count(settings.runBasedEscalation?.failedRunThreshold ?? 1, 'failed run')}`;
+  const { amount = 0, interval = 5 } = settings.reminders ?? {};
   const escalates = settings.escalationPolicyId ? `${when}, then by an escalation policy` : when;
   return amount === 0 ? escalates : `${escalates}, reminders every ${interval} min`;
+}
+
+function alertingOf({ useGlobalAlertSettings, alertSettings: settings, muted }: Check) {
+  if (muted) return 'muted';
+  return useGlobalAlertSettings || settings == null
+    ? 'account defaults'
+    : alertSettingsInWords(settings);
 }
 
 function Assertions({ assertions }: { assertions: Assertion[] | undefined }) {
@@ -54,14 +58,14 @@ export function CheckSettings({ check }: { check: Check }) {
         entries={[
           ['Retries', isPinged(check) ? null : retriesOf(check)],
           [
-            'Locations run',
-            check.runParallel === undefined ? null : check.runParallel ? 'all at once' : 'in turn',
+            'Location strategy',
+            check.runParallel === undefined ? null : check.runParallel ? 'parallel' : 'round robin',
           ],
           ['Alerts', alertingOf(check)],
           ['Alert channels', String(channels.length)],
           ['Degraded above', check.degradedResponseTime && duration(check.degradedResponseTime)],
           ['Fails above', check.maxResponseTime && duration(check.maxResponseTime)],
-          ['Meant to fail', check.shouldFail ? 'yes' : null],
+          ['Result', check.shouldFail ? 'inverted (should fail)' : null],
           ['Runtime', check.runtimeId],
           ['Opens an incident', check.triggerIncident?.name],
           ['Id', <span class="mono">{check.id}</span>],
@@ -71,7 +75,7 @@ export function CheckSettings({ check }: { check: Check }) {
       {check.script && <Code label="Script" text={check.script} />}
       {check.prompt && <Code label="Prompt" text={check.prompt} />}
       <details>
-        <summary>Everything, as the API gives it</summary>
+        <summary>JSON of the API</summary>
         <Code label="Check" text={JSON.stringify(check)} />
       </details>
     </div>

@@ -54,21 +54,20 @@ function Warnings({ overview }: { overview: CheckOverview }) {
     <>
       {stateOfCheck(overview) === 'UNPLACED' && (
         <p class="notice error">
-          The check has no location: nobody runs it.{' '}
-          <a href={link('edit', 'check', overview.id)}>Give it one</a>.
+          This monitor has no location, so it does not run.{' '}
+          <a href={link('edit', 'check', overview.id)}>Add a location</a>
         </p>
       )}
       {unservedLocations.length > 0 && (
         <p class="notice error">
-          No agent serves {unservedLocations.join(', ')} at the moment: the check does not run
-          there. <a href={link('agents')}>Look at the agents</a>
+          No agent serves {unservedLocations.join(', ')} at the moment, so the monitor does not run
+          there. <a href={link('locations')}>Show locations</a>
         </p>
       )}
       {hasErrors && (
         <p class="notice error">
-          The newest run could not be carried out. That is an agent error and says nothing about the
-          target
-          {state === 'UNKNOWN' ? '' : `, which was ${states[state].word.toLowerCase()} before`}.
+          The latest run ended with an agent error, which says nothing about the target
+          {state === 'UNKNOWN' ? '' : `. Before it was ${states[state].word.toLowerCase()}`}.
         </p>
       )}
       {maintenance !== null && (
@@ -76,7 +75,7 @@ function Warnings({ overview }: { overview: CheckOverview }) {
           In maintenance “{maintenance.name}” until <Time at={maintenance.endsAt} />.
         </p>
       )}
-      {muted && <p class="notice">Muted: no notifications are sent when it fails.</p>}
+      {muted && <p class="notice">Muted: failures send no notifications.</p>}
     </>
   );
 }
@@ -101,8 +100,8 @@ function Head({
       <Facts
         entries={[
           ['Type', typeName(overview.checkType)],
-          ['Looks at', check && targetOf(check) && <Target check={check} />],
-          ['Every', isPinged(overview) ? null : every(overview)],
+          ['Target', check && targetOf(check) && <Target check={check} />],
+          ['Interval', isPinged(overview) ? null : every(overview)],
           ['Locations', overview.locations.join(', ')],
           ['Group', overview.groupName],
           ['Tags', overview.tags.length > 0 && <Tags tags={overview.tags} />],
@@ -131,7 +130,7 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
   const overview = overviewRead.data?.[0];
   const crumbs = (
     <p class="crumbs">
-      <a href={link('checks')}>Checks</a>
+      <a href={link('checks')}>Monitors</a>
     </p>
   );
   if (overview === undefined) {
@@ -140,12 +139,12 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
         {crumbs}
         {overviewRead.problem === null ? (
           <>
-            <h1>Check</h1>
-            <Loading what="Loading the check" />
+            <h1>Monitor</h1>
+            <Loading what="Loading the monitor" />
           </>
         ) : (
           <>
-            <h1>Check</h1>
+            <h1>Monitor</h1>
             <Failure problem={overviewRead.problem} reload={overviewRead.reload} />
           </>
         )}
@@ -167,7 +166,7 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
       {!isPinged(overview) && <OpenRuns checkId={checkId} />}
       <CheckResults overview={overview} query={query} />
       <ErrorGroups checkId={checkId} />
-      <Section title="Alerts and why" aside={<a href={link('alerts')}>Alerts of all checks</a>}>
+      <Section title="Alerts" aside={<a href={link('alerts')}>All alerts</a>}>
         <OpenAlertOfCheck checkId={checkId} />
         <Decisions checkId={checkId} everyMs={60_000} />
       </Section>
@@ -175,7 +174,7 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
         title="Settings"
         aside={
           <a class="button" href={link('edit', 'check', checkId)}>
-            Change
+            Edit
           </a>
         }
       >

@@ -1,4 +1,4 @@
-/** The list of all checks, with problems first. */
+/** The list of all checks by group, with problems first. */
 import type { CheckOverview } from '../contract.ts';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { memo } from '../memo.ts';
@@ -7,15 +7,22 @@ import { figuresOf, useFigures, type Figures } from '../figures.ts';
 import { count, duration, every, inNumbers, nothing, percent, span, typeName } from '../format.ts';
 import { useMe } from '../me.ts';
 import { Bars } from '../parts/bars.tsx';
-import { Icon, State } from '../parts/icons.tsx';
-import { Select, Tags } from '../parts/layout.tsx';
+import { Icon, Picture, State } from '../parts/icons.tsx';
+import { NewLink, Select, Tags } from '../parts/layout.tsx';
 import { late } from '../parts/late.tsx';
 import { Answer, Empty } from '../parts/notices.tsx';
 import { Ago } from '../parts/time.tsx';
 import { blockRows, useSettled, useWindow } from '../parts/window.ts';
 import { useQuery } from '../query.ts';
 import { changeQuery, choosing, link, type Query } from '../router.ts';
-import { areFirstStepsDone, forgetView, saveView, savedViews } from '../saved-views.ts';
+import {
+  areFirstStepsDone,
+  forgetView,
+  keepJson,
+  readJson,
+  savedViews,
+  saveView,
+} from '../saved-views.ts';
 import { isPinged, stateOfCheck, states, type State as CheckState } from '../state.ts';
 
 interface Entry {
@@ -41,7 +48,7 @@ const wholeEveryMs = 1_800_000;
 /** Latest runs of a row. */
 const slots = 24;
 
-const names = new Intl.Collator();
+const names = new Intl.Collator(undefined, { numeric: true });
 const byName: Order = (left, right) => names.compare(left.check.name, right.check.name);
 /** Missing values are sorted last in both directions. */
 const byNumber =
@@ -72,11 +79,12 @@ const ofFigures = new Set(['availability', 'p95']);
 
 const columns: [order: string | null, word: string, className?: string][] = [
   ['state', 'State'],
-  ['name', 'Check'],
+  ['name', 'Name'],
   ['type', 'Type', 'wide-only'],
-  [null, 'Every', 'wide-only right'],
+  [null, 'Locations', 'wide-only'],
+  [null, 'Interval', 'wide-only right'],
   ['lastRun', 'Last run', 'wide-only'],
-  [null, 'Last runs'],
+  [null, 'Recent runs'],
   ['availability', '24 h', 'right'],
   ['p95', 'p95', 'wide-only right'],
 ];
@@ -146,7 +154,6 @@ const Row = memo(
         <th scope="row">
           <a href={link('checks', check.id)}>{check.name}</a>
           <span class="under">
-            {check.groupName !== null && <span>{check.groupName}</span>}
             {check.muted && <span class="tag">muted</span>}
             {check.unservedLocations.length > 0 && (
               <span
@@ -156,19 +163,17 @@ const Row = memo(
                 {count(check.unservedLocations.length, 'location')} without an agent
               </span>
             )}
-            <Tags tags={check.tags} />
+            <span class="wide-only">
+              <Tags tags={check.tags} />
+            </span>
             <span class="narrow-only">
               {typeName(check.checkType)}, {every(check)}
             </span>
           </span>
         </th>
-        <td class="wide-only">
-          {typeName(check.checkType)}
-          {places > 0 && (
-            <span class="under" title={check.locations.join(', ')}>
-              {places === 1 ? check.locations[0] : count(places, 'location')}
-            </span>
-          )}
+        <td class="wide-only">{typeName(check.checkType)}</td>
+        <td class="wide-only muted" title={check.locations.join(', ')}>
+          {places > 1 ? count(places, 'location') : (check.locations[0] ?? '')}
         </td>
         <td class="wide-only right">{isPinged(check) ? nothing : every(check)}</td>
         <td class="wide-only nowrap">
@@ -178,7 +183,7 @@ const Row = memo(
         <td class={`right ${toneOf(figures?.availability, watched / day)}`}>
           {percent(figures?.availability)}
           {figures?.availability != null && watched < day && (
-            <span class="under">of {span(watched)}</span>
+            <span class="muted wide-only"> of {span(watched)}</span>
           )}
         </td>
         <td class="wide-only right">{duration(figures?.p95)}</td>
@@ -210,7 +215,7 @@ function Head({
             <input
               type="checkbox"
               checked={areAllPicked}
-              aria-label="Select all that were found"
+              aria-label="Select all matches"
               onClick={onPickAll}
             />
           </td>
@@ -333,7 +338,9 @@ function useRowKeys(
   const wanted = useRef<number | null>(null);
   const focus = () => {
     if (wanted.current === null) return;
-    const name = table.current?.querySelector(`tr[aria-rowindex="${wanted.current + 2}"] th a`);
+    const name = table.current?.querySelector(
+      `tr[aria-rowindex="${wanted.current + 2}"] th :is(a, button)`,
+    );
     if (!(name instanceof HTMLElement)) return;
     wanted.current = null;
     name.focus({ preventScroll: true });
@@ -364,6 +371,75 @@ function useRowKeys(
   }, [rows]);
 }
 
+interface Group {
+  name: string;
+  members: Entry[];
+}
+/** A line of the table: a check, or the group that the next ones are of. */
+type Line = { entry: Entry; group?: never } | { group: Group; entry?: never };
+
+const ungrouped = 'No group';
+
+/** Groups in the order of their first checks; none where no check is in one. */
+function linesOf(rows: Entry[], folded: ReadonlySet<string>): Line[] {
+  const groups = Map.groupBy(rows, ({ check }) => check.groupName ?? ungrouped);
+  if (groups.size <= 1 && groups.has(ungrouped)) return rows.map((entry) => ({ entry }));
+  return [...groups].flatMap(([name, members]) => [
+    { group: { name, members } },
+    ...(folded.has(name) ? [] : members.map((entry) => ({ entry }))),
+  ]);
+}
+
+const foldedKey = 'console.groups';
+
+/** The groups that are folded in this browser. */
+function useFolded(): [folded: ReadonlySet<string>, fold: (name: string) => void] {
+  const [folded, setFolded] = useState<ReadonlySet<string>>(
+    () => new Set<string>(readJson(foldedKey)),
+  );
+  const fold = (name: string) => {
+    const others = [...folded].filter((one) => one !== name);
+    const next = folded.has(name) ? others : [...others, name];
+    setFolded(new Set(next));
+    keepJson(foldedKey, next);
+  };
+  return [folded, fold];
+}
+
+function GroupRow({
+  group: { name, members },
+  index,
+  isFolded,
+  onFold,
+}: {
+  group: Group;
+  index: number;
+  isFolded: boolean;
+  onFold: (name: string) => void;
+}) {
+  const amounts = Map.groupBy(members, ({ state }) => states[state]);
+  return (
+    <tr class="group" aria-rowindex={index + 2}>
+      <th scope="rowgroup" colspan={columns.length + 1}>
+        <button type="button" aria-expanded={!isFolded} onClick={() => onFold(name)}>
+          <span>
+            <span aria-hidden="true">{isFolded ? '▸' : '▾'}</span> {name}
+          </span>
+          {Object.values(states).map(
+            (facts) =>
+              amounts.has(facts) && (
+                <span class={facts.tone} key={facts.word}>
+                  <Icon tone={facts.tone} /> {inNumbers(amounts.get(facts)?.length)}{' '}
+                  {facts.word.toLowerCase()}
+                </span>
+              ),
+          )}
+        </button>
+      </th>
+    </tr>
+  );
+}
+
 interface RowsProps {
   rows: Entry[];
   order: string;
@@ -375,18 +451,20 @@ interface RowsProps {
 }
 
 function Rows({ rows, order, isReversed, everyMs, picked, onPick, onPickAll }: RowsProps) {
-  const { table, range, reveal } = useWindow(rows.length);
+  const [folded, fold] = useFolded();
+  const all = linesOf(rows, folded);
+  const { table, range, reveal } = useWindow(all.length);
   const blocks = [];
   for (let block = range.first; block <= range.last; block += 1) {
-    blocks.push({ block, lines: rows.slice(block * blockRows, (block + 1) * blockRows) });
+    blocks.push({ block, lines: all.slice(block * blockRows, (block + 1) * blockRows) });
   }
-  const shown = blocks.flatMap(({ lines }) => lines.map(({ check }) => check.id));
+  const shown = blocks.flatMap(({ lines }) => lines.flatMap(({ entry }) => entry?.check.id ?? []));
   // What only scrolls by is not read.
   const ids = useSettled(shown.join()).split(',').filter(Boolean);
   // Only an order by figures needs those of rows that are not shown.
   useFigures(ofFigures.has(order) ? rows.map(({ check }) => check.id) : ids);
   const latest = useLatest(ids, everyMs);
-  useRowKeys(table, rows.length, reveal);
+  useRowKeys(table, all.length, reveal);
   const spacer = (name: string, height: number) =>
     height > 0 && (
       <tbody aria-hidden="true" key={name} class="spacer">
@@ -397,7 +475,7 @@ function Rows({ rows, order, isReversed, everyMs, picked, onPick, onPickAll }: R
     );
   return (
     <div class="scroll">
-      <table class="checks" ref={table} aria-rowcount={rows.length + 1}>
+      <table class="checks" ref={table} aria-rowcount={all.length + 1}>
         <Head
           order={order}
           isReversed={isReversed}
@@ -407,18 +485,29 @@ function Rows({ rows, order, isReversed, everyMs, picked, onPick, onPickAll }: R
         {spacer('above', range.above)}
         {blocks.map(({ block, lines }) => (
           <tbody key={block} data-block={block}>
-            {lines.map(({ check, state }, index) => (
-              <Row
-                key={check.id}
-                index={block * blockRows + index}
-                check={check}
-                state={state}
-                isPicked={picked.has(check.id)}
-                onPick={onPick}
-                figures={figuresOf(check.id)}
-                latest={latest.get(check.id)}
-              />
-            ))}
+            {lines.map(({ entry, group }, at) => {
+              const index = block * blockRows + at;
+              return group !== undefined ? (
+                <GroupRow
+                  key={`group ${group.name}`}
+                  group={group}
+                  index={index}
+                  isFolded={folded.has(group.name)}
+                  onFold={fold}
+                />
+              ) : (
+                <Row
+                  key={entry.check.id}
+                  index={index}
+                  check={entry.check}
+                  state={entry.state}
+                  isPicked={picked.has(entry.check.id)}
+                  onPick={onPick}
+                  figures={figuresOf(entry.check.id)}
+                  latest={latest.get(entry.check.id)}
+                />
+              );
+            })}
           </tbody>
         ))}
         {spacer('below', range.below)}
@@ -485,10 +574,10 @@ function List({
       <Filters entries={sorted} query={query} />
       <SavedViews query={query} />
       <p class="sr-only" role="status">
-        {count(rows.length, 'check')} shown
+        {count(rows.length, 'monitor')} shown
       </p>
       {rows.length === 0 ? (
-        <Empty title="No check matches">
+        <Empty title="No monitor matches">
           <a href={link('checks')}>Show all {inNumbers(sorted.length)}</a>
         </Empty>
       ) : (
@@ -600,23 +689,21 @@ export function ChecksView({ query }: { query: Query }) {
   return (
     <>
       <div class="title-line">
-        <h1>Checks</h1>
+        <h1>Monitors</h1>
         {mayWrite && (
           <div class="actions">
             <a class="button" href={link('new', 'checks')}>
-              From a list
+              <Picture name="list" /> Import list
             </a>
-            <a class="button primary" href={link('new', 'check')}>
-              New check
-            </a>
+            <NewLink name="check" word="New monitor" kind="primary" />
           </div>
         )}
       </div>
       {Answer({
         read,
-        what: 'Loading checks',
+        what: 'Loading monitors',
         isEmpty: (checks) => checks.length === 0,
-        empty: isBeginning ? steps([]) : <Empty title="There are no checks yet" />,
+        empty: isBeginning ? steps([]) : <Empty title="No monitors yet" />,
         children: (checks) => (
           <>
             {steps(checks)}

@@ -55,12 +55,12 @@ export function ErrorGroups({ checkId }: { checkId: string }) {
                 busy="Saving"
                 run={archive(group.id)}
                 disabled={!me.mayWrite}
-                title="Hidden until the error is seen again"
+                title="Hides the error until it occurs again"
               />
             </td>
           </tr>
         ),
-        empty: <Empty title="No errors">Similar errors are put together here.</Empty>,
+        empty: <Empty title="No errors">Similar errors are grouped here.</Empty>,
       })}
     </Section>
   );

@@ -40,7 +40,7 @@ export function OpenRuns({ checkId }: { checkId: string }) {
         {runs.map((run) => (
           <tr key={run.sequenceId}>
             <th scope="row">
-              {run.state === 'QUEUED' ? 'Waits for an agent' : `Running, attempt ${run.attempt}`}
+              {run.state === 'QUEUED' ? 'Waiting for an agent' : `Running, attempt ${run.attempt}`}
             </th>
             <td>
               <Ago at={run.startedAt ?? run.queuedAt} />
@@ -49,11 +49,11 @@ export function OpenRuns({ checkId }: { checkId: string }) {
             <td>{run.runSource === 'SCHEDULER' ? 'scheduled' : 'on demand'}</td>
             <td class="right">
               <Action
-                word={run.isCancelRequested ? 'Being cancelled' : 'Cancel the run'}
+                word={run.isCancelRequested ? 'Cancelling' : 'Cancel run'}
                 busy="Cancelling"
                 run={cancel(run.sequenceId)}
                 disabled={!me.mayRun || run.isCancelRequested}
-                title={me.mayRun ? undefined : 'The role of this key may not run checks'}
+                title={me.mayRun ? undefined : 'The role of this key may not run monitors'}
               />
             </td>
           </tr>

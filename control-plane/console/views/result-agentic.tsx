@@ -21,7 +21,7 @@ export function AgenticDetail({ seen }: { seen: NonNullable<CheckResult['agentic
                 <td>
                   <State
                     tone={one.passed ? 'good' : 'bad'}
-                    word={one.passed ? 'Held' : 'Did not hold'}
+                    word={one.passed ? 'Passed' : 'Failed'}
                   />
                 </td>
                 <td>{one.condition}</td>

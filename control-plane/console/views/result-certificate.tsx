@@ -37,7 +37,7 @@ function Baseline({ baseline }: { baseline: NonNullable<SslResponse['securityBas
           <td>
             <State
               tone={violated ? toneOf[severity] : 'good'}
-              word={violated ? 'Violated' : 'Held'}
+              word={violated ? 'Violated' : 'Passed'}
             />
           </td>
           <td>{severity}</td>

@@ -109,7 +109,7 @@ export function Files({
       {List({
         read,
         label: 'Files of the run',
-        columns: ['Name', 'Kind', ['Size', 'right'], 'Get it'],
+        columns: ['Name', 'Kind', ['Size', 'right'], 'Download'],
         pick: ({ assets }) => assets,
         row: (file) => <File key={file.name} file={file} shown={shown} />,
         after: ({ assets, truncated, entriesTotal }) =>

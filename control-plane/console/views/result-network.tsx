@@ -30,11 +30,11 @@ function Assertions({ assertions }: { assertions: Exchange['assertions'] }) {
         {assertions
           .toSorted((left, right) => left.order - right.order)
           .map((assertion) => {
-            const isHeld = assertion.error === undefined;
+            const hasPassed = assertion.error === undefined;
             return (
               <tr key={assertion.order}>
                 <td>
-                  <State tone={isHeld ? 'good' : 'bad'} word={isHeld ? 'Held' : 'Did not hold'} />
+                  <State tone={hasPassed ? 'good' : 'bad'} word={hasPassed ? 'Passed' : 'Failed'} />
                 </td>
                 <td>{inWords(assertion.source)}</td>
                 <td class="mono">
@@ -45,7 +45,7 @@ function Assertions({ assertions }: { assertions: Exchange['assertions'] }) {
                 <td class="mono">{textOf(assertion.target)}</td>
                 <td class="mono">
                   {textOf(assertion.actual)}
-                  {!isHeld && <span class="under bad">{assertion.error}</span>}
+                  {!hasPassed && <span class="under bad">{assertion.error}</span>}
                 </td>
               </tr>
             );

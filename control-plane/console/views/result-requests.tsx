@@ -29,13 +29,7 @@ function Request({
           {request.method} {request.url}
         </span>
         <span class="muted">{duration(total)}</span>
-        <Span
-          from={request.startTime}
-          ms={total}
-          start={start}
-          end={end}
-          tone={isBad ? 'line-7' : 'line-1'}
-        />
+        <Span from={request.startTime} ms={total} start={start} end={end} line={isBad ? 7 : 1} />
       </summary>
       {request.error !== null && <p class="notice failure">{request.error}</p>}
       <Phases phases={request.timingPhases} />

@@ -42,20 +42,23 @@ function Verdict({ result }: { result: CheckResult }) {
         <Facts
           entries={[
             ['Started', <Time at={result.startedAt} />],
-            ['Took', duration(result.responseTime)],
+            ['Duration', duration(result.responseTime)],
             ['Location', result.runLocation],
             ['Type', typeName(result.checkType)],
             [
               'Run',
               result.isLate
-                ? `attempt ${result.attempts}, which came after the run had ended and counts for nothing`
+                ? `attempt ${result.attempts}, received after the run had ended and not counted`
                 : result.resultType === 'ATTEMPT'
-                  ? `attempt ${result.attempts}, which was repeated`
+                  ? `attempt ${result.attempts}, which was retried`
                   : result.attempts > 1
                     ? `final, after ${result.attempts} attempts`
                     : 'first attempt',
             ],
-            ['Due', result.scheduledFor === null ? 'on demand' : <Time at={result.scheduledFor} />],
+            [
+              'Scheduled',
+              result.scheduledFor === null ? 'on demand' : <Time at={result.scheduledFor} />,
+            ],
             ['Limit', result.overMaxResponseTime ? 'slower than its maximum' : null],
           ]}
         />
@@ -97,10 +100,10 @@ function Readable({ result }: { result: CheckResult }) {
     <Section title="Detail">
       <p class="notice empty">
         {result.encryptedResult !== undefined
-          ? 'What this run saw was not stored, since its agent did not encrypt it. Its verdict, its times and its metrics remain.'
+          ? 'Details were not stored because the agent did not encrypt them. Verdict, times and metrics remain.'
           : result.isPayloadDropped
-            ? 'The agent had no room for what this run saw. Only its verdict and its times remain.'
-            : 'Nothing else was recorded.'}
+            ? 'Details were dropped because the queue of the agent was full. Verdict and times remain.'
+            : 'No details recorded.'}
       </p>
     </Section>
   );
@@ -129,9 +132,9 @@ export function ResultView({ checkId, resultId }: { checkId: string; resultId: s
   const result = shown?.result;
   const crumbs = (
     <p class="crumbs">
-      <a href={link('checks')}>Checks</a>
+      <a href={link('checks')}>Monitors</a>
       {' / '}
-      <a href={link('checks', checkId)}>{result?.name ?? 'Check'}</a>
+      <a href={link('checks', checkId)}>{result?.name ?? 'Monitor'}</a>
       {' / Result'}
     </p>
   );

@@ -42,7 +42,7 @@ test('a user signs in with a key, is signed out with the tab, and signs out', as
   const { page } = opened;
   await fillKey(page, world.cp.apiKey);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor();
   assert.equal(await page.evaluate('localStorage.length'), 0);
   assert.equal(await page.evaluate('document.cookie'), '');
   await page.getByRole('button', { name: 'Sign out' }).click();
@@ -57,10 +57,10 @@ test('who wants to stay signed in on this machine is, with the account that was 
   await page.getByLabel('Account id').fill(world.cp.accountId);
   await page.getByLabel('Keep me signed in on this machine').check();
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor();
   const second = await page.context().newPage();
-  await second.goto(`${world.cp.url}/console/#/agents`);
-  await second.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
+  await second.goto(`${world.cp.url}/console/#/locations`);
+  await second.getByRole('heading', { name: 'Locations', level: 1 }).waitFor();
 });
 
 test('a wrong key and a foreign account have different messages, and neither signs in', async () => {
@@ -88,7 +88,7 @@ test('a key that is revoked in use leads back to the sign-in page with the reaso
   await page.getByRole('link', { name: 'Shop front page' }).waitFor();
   await world.cp.api('DELETE', `/v1/api-keys/${made.id}`);
   // What the view asks for by itself may have been refused already: the link is gone then.
-  await page.evaluate("location.hash = '#/agents'");
+  await page.evaluate("location.hash = '#/locations'");
   assert.match(await page.getByRole('alert').innerText(), /expired or was revoked/);
 });
 
@@ -118,7 +118,7 @@ test('the list is searched, filtered by state, type and tag, and sorted, and the
   await names.nth(5).waitFor();
   await page.keyboard.press('/');
   await page.keyboard.type('ireland nothing');
-  await page.getByText('No check matches').waitFor();
+  await page.getByText('No monitor matches').waitFor();
   await page.getByLabel('Search').fill('front');
   assert.deepEqual(await names.allInnerTexts(), ['Shop front page']);
   await page.getByLabel('Search').fill('');
@@ -135,7 +135,7 @@ test('the list is searched, filtered by state, type and tag, and sorted, and the
   await names.nth(5).waitFor();
   assert.equal(await names.first().innerText(), 'Suite of the shop');
   assert.equal(
-    await page.getByRole('columnheader', { name: 'Check', exact: true }).getAttribute('aria-sort'),
+    await page.getByRole('columnheader', { name: 'Name', exact: true }).getAttribute('aria-sort'),
     'descending',
   );
 });
@@ -209,9 +209,9 @@ test('a check that no agent runs says why', async () => {
   const { page } = opened;
   await page.getByRole('heading', { name: 'Idle' }).waitFor();
   await page.getByText('No location', { exact: true }).waitFor();
-  await page.getByText('The check has no location: nobody runs it.').nth(1).waitFor();
+  await page.getByText('This monitor has no location, so it does not run.').nth(0).waitFor();
   await page.goto(`${world.cp.url}/console/#/checks/${inactive}`);
-  await page.getByText('The check is not active: nobody runs it.').waitFor();
+  await page.getByText('The monitor is inactive and does not run.').waitFor();
   for (const id of [unplaced, inactive]) await world.cp.api('DELETE', `/v1/checks/${id}`);
 });
 
@@ -233,9 +233,9 @@ test('a check shows its numbers, charts by location and phase, and results to pa
     return data.some((value) => value > 0);
   })`;
   assert.equal(await page.evaluate(painted), true);
-  await page.getByRole('button', { name: 'Values' }).first().click();
+  await page.getByRole('button', { name: 'Show data' }).first().click();
   assert.ok(
-    (await page.getByRole('region', { name: 'Values of the chart' }).locator('tr').count()) > 20,
+    (await page.getByRole('region', { name: 'Data of the chart' }).locator('tr').count()) > 20,
   );
   const results = page.locator('table.results tbody tr');
   assert.equal(await results.count(), 15);
@@ -254,7 +254,7 @@ test('results are narrowed to those that failed, with the attempts before them',
   await results.nth(1).waitFor();
   await page.getByRole('button', { name: 'Failed', exact: true }).click();
   await page.getByRole('button', { name: 'With attempts' }).click();
-  await page.getByText('attempt 1, was repeated').waitFor();
+  await page.getByText('attempt 1, retried').waitFor();
   assert.equal(await results.count(), 2);
   assert.match(await results.first().innerText(), /expected status 503 to equal 200/);
   await page.getByRole('region', { name: 'Errors' }).getByText('Archive').waitFor();
@@ -269,8 +269,8 @@ test('a failed API check says what was asserted, sent and received, and shows ho
     /Failed/,
     /final, after 2 attempts/,
     /TLS handshake\s+276 ms/,
-    /Did not hold\s+Status code\s+Equals\s+200\s+503/,
-    /Held\s+JSON body\s+\$\.error/,
+    /Failed\s+Status code\s+Equals\s+200\s+503/,
+    /Passed\s+JSON body\s+\$\.error/,
     /503 Service Unavailable/,
     /Redirects\s+2\s/,
     /Certificate\s+by C=US, O=Example Trust, CN=R11, until .*2027/,
@@ -289,7 +289,7 @@ test('a failed API check says what was asserted, sent and received, and shows ho
   assert.equal(await page.locator('a[href^="javascript:"]').count(), 0);
   assert.equal(await page.locator('main img').count(), 0);
   await page.getByRole('region', { name: 'Attempts' }).getByRole('link', { name: '1' }).click();
-  await page.getByText('attempt 1, which was repeated').waitFor();
+  await page.getByText('attempt 1, which was retried').waitFor();
 });
 
 const sslCertificate = {
@@ -340,7 +340,7 @@ test('an SSL check has its p95 in the list, and a result shows the certificate w
   const text = await textOf(page);
   assert.match(text, /Names\s+shop\.example, www\.shop\.example/);
   assert.match(text, /160 days left/);
-  assert.match(text, /Min TLS version\s+Held\s+fail/);
+  assert.match(text, /Min TLS version\s+Passed\s+fail/);
   await world.cp.api('DELETE', `/v1/checks/${id}`);
 });
 
@@ -380,12 +380,12 @@ test('a check is run now and the result is linked; a muted check says so', async
   const inProgress = page.getByRole('region', { name: 'In progress', exact: true });
   await inProgress.getByText('Running, attempt 1').first().waitFor();
   await inProgress.getByRole('button', { name: 'Cancel' }).first().click();
-  await inProgress.getByRole('button', { name: 'Being cancelled' }).waitFor();
+  await inProgress.getByRole('button', { name: 'Cancelling' }).waitFor();
   const { cancellations } = await world.checkIn();
   assert.equal(cancellations.length, 1);
   assert.ok(runIds.includes(cancellations[0] ?? ''));
   await page.getByRole('button', { name: 'Mute' }).click();
-  await page.getByText('Muted: no notifications are sent when it fails.').waitFor();
+  await page.getByText('Muted: failures send no notifications.').waitFor();
   const muted = await world.cp.api('GET', `/v1/checks/${world.shop}`);
   assert.equal((muted.body as { muted: boolean }).muted, true);
   await page.getByRole('button', { name: 'Unmute' }).click();
@@ -408,17 +408,19 @@ test('a key that may only read is offered nothing that it may not do', async () 
 });
 
 test('alerts, what was sent about them and the channels are listed, without the secret of a channel', async () => {
-  await using opened = await visit('#/alerts', { refusals: [404] });
+  await using opened = await visit('#/settings/channel', { refusals: [404] });
   const { page } = opened;
-  await page.getByRole('heading', { name: 'Channels' }).waitFor();
   await page.getByRole('button', { name: 'Send a test' }).waitFor();
+  assert.match(await textOf(page), /hooks\.example/);
+  assert.doesNotMatch(await textOf(page), /very-secret-path/);
+  await page.goto(`${world.cp.url}/console/#/alerts`);
+  await page.getByRole('heading', { name: 'Notifications of the last day' }).waitFor();
   // Each list has its own answer.
   await page.getByText('Loading').last().waitFor({ state: 'detached' });
   const text = await textOf(page);
   assert.match(text, /Failing\s+Checkout API/);
   assert.match(text, /Failure\s+Nov 21/);
   assert.match(text, /HTTP 500/);
-  assert.match(text, /hooks\.example/);
   assert.doesNotMatch(text, /very-secret-path/);
   await page.getByRole('button', { name: 'Six hours earlier' }).click();
   await page.getByText(/No alerts 6 h to 12 h ago/).waitFor();
@@ -437,7 +439,7 @@ test('an open alert is acknowledged, snoozed and muted where it is listed, and s
   await row.getByText(/Snoozed until .* 09:00:/).waitFor();
   await row.getByLabel('Until', { exact: true }).fill('2026-11-21T15:30');
   await row.getByRole('button', { name: 'Snooze until then' }).click();
-  await row.getByText(/Snoozed until .* 03:30:/).waitFor();
+  await row.getByText(/Snoozed until .* 15:30:/).waitFor();
   await page.setViewportSize({ width: 390, height: 800 });
   await assertPleasant(page, 'Open alerts', 390, 'open alerts');
   await page.goto(`${world.cp.url}/console/#/checks/${world.checkout}`);
@@ -458,25 +460,25 @@ test('on a phone, why there was an alert can be asked for without moving the lis
 
 test('what a check does not have is not named', async () => {
   await using opened = await visit(`#/checks/${world.backup}`, { refusals: [404] });
-  await opened.page.getByText('Address to ping').waitFor();
+  await opened.page.getByText('Ping URL').waitFor();
   const text = await textOf(opened.page);
-  assert.doesNotMatch(text, /Looks at/);
-  assert.match(text, /Expected every\s+1 day\s+Fails when later than\s+1 hour\s/);
+  assert.doesNotMatch(text, /Target/);
+  assert.match(text, /Expected every\s+1 day\s+Grace period\s+1 hour\s/);
 });
 
-test('agents show their state, and locations without agents come first', async () => {
-  await using opened = await visit('#/agents');
+test('locations show their agents, those without come first', async () => {
+  await using opened = await visit('#/locations');
   const { page } = opened;
   await page.getByText(world.agent.id).waitFor();
   assert.equal(await page.locator('h2').first().innerText(), 'N. Virginia us-east-1');
   const text = await textOf(page);
   for (const part of [
-    /No agent serves this location, and none ever did\. 1 check cannot run here/,
-    /Serving/,
+    /No agent serves this location, and none has before\. 1 monitor cannot run here/,
+    /Connected/,
     /version 0\.1\.0/,
-    /4 results not handed in yet, the oldest 2 min old/,
+    /4 results queued, the oldest for 2 min/,
     /Clock offset\s+31 ms/,
-    /Running now\s+2/,
+    /Active runs\s+2/,
     /Office Berlin/,
   ]) {
     assert.match(text, part);
@@ -487,10 +489,11 @@ test('incidents, status pages with their address and maintenance are listed', as
   await using opened = await visit('#/incidents');
   const { page } = opened;
   await page.getByText('Database upgrade').waitFor();
-  const link = page.getByRole('link', { name: '/status/shop' });
-  assert.equal(await link.getAttribute('href'), `${world.cp.url}/status/shop`);
   assert.match(await textOf(page), /Investigating\s+Checkout is down/);
   assert.match(await textOf(page), /Planned\s+Database upgrade[\s\S]*2 h\s+every week/);
+  await page.goto(`${world.cp.url}/console/#/status-pages`);
+  const link = page.getByRole('link', { name: '/status/shop' });
+  assert.equal(await link.getAttribute('href'), `${world.cp.url}/status/shop`);
 });
 
 test('an address that names nothing says so and leads on', async () => {
@@ -500,20 +503,25 @@ test('an address that names nothing says so and leads on', async () => {
   const { page } = opened;
   await page.getByText('It does not exist, or not any more.').waitFor();
   await page.goto(`${world.cp.url}/console/#/nowhere`);
-  await page.getByRole('link', { name: 'All checks', exact: true }).waitFor();
+  await page.getByRole('link', { name: 'All monitors', exact: true }).waitFor();
 });
 
 test('every view is accessible and fits, on a phone and a desktop, in light and in dark', async () => {
   const views = {
     '#/checks': 'Shop front page',
-    [`#/checks/${world.shop}`]: 'Where the time goes',
-    [`#/checks/${world.backup}`]: 'Address to ping',
+    [`#/checks/${world.shop}`]: 'Response time by phase',
+    [`#/checks/${world.backup}`]: 'Ping URL',
     [`#/checks/${world.checkout}/results/${world.checkoutResult}`]: 'Request and response',
     [`#/checks/${world.journey}/results/${world.journeyResult}`]: 'kept on the agent',
     [`#/checks/${world.steps}/results/${world.stepsResult}`]: 'https://api.shop.example/order',
     [`#/checks/${world.suite}/results/${world.suiteResult}`]: 'Flaky',
-    '#/alerts': 'Send a test',
-    '#/agents': 'Office Berlin',
+    '#/alerts': 'Open alerts',
+    '#/maintenance': 'Database upgrade',
+    '#/status-pages': '/status/shop',
+    '#/settings': 'Channels',
+    '#/settings/account': 'Runtime of scripts',
+    '#/settings/channel': 'Send a test',
+    '#/locations': 'Office Berlin',
     '#/incidents': 'Database upgrade',
   };
   for (const [width, scheme] of [
@@ -585,27 +593,32 @@ test('selected checks are muted, tagged, moved and deleted together, and a delet
   const { page } = opened;
   await page.getByLabel('Select Port a').click();
   await page.getByLabel('Select Port c').click({ modifiers: ['Shift'] });
-  const bar = page.getByRole('region', { name: 'Selected checks' });
-  await bar.getByText('3 checks selected').waitFor();
+  const bar = page.getByRole('region', { name: 'Selected monitors' });
+  await bar.getByText('3 monitors selected').waitFor();
   await bar.getByRole('button', { name: 'Mute', exact: true }).click();
-  await bar.getByText('Muted: 3 checks.').waitFor();
+  await bar.getByText('Muted: 3 monitors.').waitFor();
   assert.deepEqual(await read('muted'), [true, true, true, false]);
   await bar.getByLabel('Tag to add or remove').fill('mail');
   await bar.getByRole('button', { name: 'Add tag' }).click();
-  await bar.getByText('Added the tag mail: 3 checks.').waitFor();
+  await bar.getByText('Added tag mail: 3 monitors.').waitFor();
   assert.deepEqual(await read('tags'), [['a', 'mail'], ['b', 'mail'], ['c', 'mail'], ['d']]);
   await bar.getByLabel('Move to group').selectOption('Mail');
-  await bar.getByText('Moved to Mail: 3 checks.').waitFor();
+  await bar.getByText('Moved to Mail: 3 monitors.').waitFor();
   await page.keyboard.press('Tab');
   await page.locator('h1').click();
   await page.keyboard.press('j');
   await page.keyboard.press('x');
-  await bar.getByText('2 checks selected').waitFor();
+  await bar.getByText('2 monitors selected').waitFor();
   for (const width of [360, 1440]) {
     await page.setViewportSize({ width, height: 800 });
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      await assertPleasant(page, '2 checks selected', width, `selection, ${width}, ${colorScheme}`);
+      await assertPleasant(
+        page,
+        '2 monitors selected',
+        width,
+        `selection, ${width}, ${colorScheme}`,
+      );
     }
   }
   await bar.getByRole('button', { name: 'Delete' }).click();
@@ -634,8 +647,8 @@ test('selected checks are muted, tagged, moved and deleted together, and a delet
   }
   assert.deepEqual((await cp.api('GET', '/v1/checks')).body.length, 4);
   await page.goto(`${page.url().split('#')[0]}#/checks?sort=name`);
-  await page.getByLabel('Select all that were found').check();
-  await bar.getByText('4 checks selected').waitFor();
+  await page.getByLabel('Select all matches').check();
+  await bar.getByText('4 monitors selected').waitFor();
   await bar.getByRole('button', { name: 'Delete' }).click();
   await bar.waitFor({ state: 'detached' });
   await deletions.getByText(/Check Port . and 1 more/).waitFor();
@@ -735,28 +748,121 @@ test('the palette goes to a check, a view or an action by a few letters, and ? s
       await page.emulateMedia({ colorScheme });
       await page.keyboard.press('Control+k');
       await page.getByRole('option').first().waitFor();
-      await assertPleasant(page, 'Failing checks', width, `palette, ${width}, ${colorScheme}`);
+      await assertPleasant(page, 'Failing monitors', width, `palette, ${width}, ${colorScheme}`);
       await page.keyboard.press('Escape');
       await page.getByRole('option').first().waitFor({ state: 'detached' });
       await page.locator('h1').click();
       await page.keyboard.press('?');
-      await assertPleasant(page, 'Ctrl K', width, `keys, ${width}, ${colorScheme}`);
+      await assertPleasant(page, 'show this list', width, `keys, ${width}, ${colorScheme}`);
       await page.keyboard.press('Escape');
       await page.locator('dialog').waitFor({ state: 'detached' });
     }
   }
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox', { name: 'Check, view or action' }).waitFor();
+  await page.getByRole('combobox', { name: 'Monitor, view or action' }).waitFor();
   await page.keyboard.type('shop front');
   await page.getByRole('option', { name: 'Shop front page' }).waitFor();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Shop front page' }).waitFor();
-  await page.getByRole('button', { name: 'Go to a check' }).click();
-  await page.getByRole('combobox', { name: 'Check, view or action' }).waitFor();
+  await page.getByRole('button', { name: 'Go to' }).click();
+  await page.getByRole('combobox', { name: 'Monitor, view or action' }).waitFor();
   await page.keyboard.type('new inc');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await page.waitForURL(/new\/incident/);
+});
+
+test('the palette finds every view, the actions of the page, and the theme', async () => {
+  await using opened = await visit(`#/checks/${world.shop}`);
+  const { page } = opened;
+  await page.getByRole('button', { name: 'Mute', exact: true }).waitFor();
+  const find = async (words: string): Promise<string> => {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Monitor, view or action' }).fill(words);
+    const first = page.getByRole('dialog').getByRole('option', { selected: true });
+    const found = await first.innerText();
+    await first.click();
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    return found;
+  };
+  assert.match(await find('mute this check'), /^Mute/);
+  await page.getByText('Muted: failures send no notifications.').waitFor();
+  await world.cp.api('PUT', `/v1/checks/${world.shop}`, { muted: false });
+  assert.match(await find('run this check'), /^Run now/);
+  await page.getByText(/Running in/).waitFor();
+  await find('theme dark');
+  assert.equal(
+    await page.evaluate('getComputedStyle(document.documentElement).colorScheme'),
+    'dark',
+  );
+  await find('theme system');
+  for (const [words, hash, title] of [
+    ['people', '#/settings/people', 'People'],
+    ['audit', '#/settings/audit', 'Audit log'],
+    ['profile', '#/settings/profile', 'Profile'],
+    ['groups', '#/settings/group', 'Groups'],
+    ['channels', '#/settings/channel', 'Channels'],
+    ['status pages', '#/status-pages', 'Status pages'],
+    ['agents', '#/locations', 'Locations'],
+    ['maintenance', '#/maintenance', 'Maintenance'],
+    ['variables', '#/settings/variable', 'Variables'],
+    ['new incident', '#/new/incident', 'New incident'],
+    ['invite', '#/settings/people', 'People'],
+  ] as const) {
+    await find(words);
+    await page.getByRole('heading', { name: title, exact: true }).first().waitFor();
+    assert.equal(new URL(page.url()).hash, hash, words);
+  }
+});
+
+test('a theme is chosen and stays, and the sidebar folds', async () => {
+  await using opened = await visit('#/locations', { scheme: 'light' });
+  const { page } = opened;
+  const scheme = () => page.evaluate('getComputedStyle(document.documentElement).colorScheme');
+  await page.getByRole('button', { name: 'Theme: system' }).click();
+  await page.getByRole('button', { name: 'Theme: light' }).click();
+  assert.equal(await scheme(), 'dark');
+  await page.getByRole('button', { name: 'Sidebar' }).click();
+  await page.reload();
+  await page.getByRole('button', { name: 'Theme: dark' }).waitFor();
+  assert.equal(await scheme(), 'dark');
+  const side = await page.getByRole('banner').boundingBox();
+  assert.ok(side !== null && side.width < 60, JSON.stringify(side));
+  await assertPleasant(page, 'Office Berlin', 1280, 'folded, dark');
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('link', { name: 'Settings', exact: true }).click();
+  await page.getByRole('link', { name: 'Variables' }).click();
+  await page.getByRole('heading', { name: 'Variables' }).waitFor();
+  await assertPleasant(page, 'New variable', 390, 'a page of the settings on a phone');
+});
+
+test('groups are rows that fold, names are in natural order', async () => {
+  await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
+  const { body: group } = await cp.api('POST', '/v2/check-groups', { name: 'Mail', locations: [] });
+  for (const [name, groupId] of [
+    ['Basket 12', group.id],
+    ['Basket 2', group.id],
+    ['Alone', null],
+  ]) {
+    const request = { hostname: 'mail.example', port: 25 };
+    await cp.api('POST', '/v1/checks/tcp', { name, groupId, frequency: 10, request });
+  }
+  await using opened = await new TestConsole(cp, browser).visit('#/checks?sort=name!');
+  const { page } = opened;
+  const names = page.locator('table.checks tbody th a');
+  await names.nth(2).waitFor();
+  assert.deepEqual(await names.allInnerTexts(), ['Basket 12', 'Basket 2', 'Alone']);
+  await assertPleasant(page, 'Basket 2', 1280, 'group rows');
+  const row = page.getByRole('button', { name: 'Mail' });
+  assert.match(await row.innerText(), /2 no location/);
+  await row.click();
+  assert.deepEqual(await names.allInnerTexts(), ['Alone']);
+  await page.reload();
+  await names.first().waitFor();
+  assert.deepEqual(await names.allInnerTexts(), ['Alone']);
+  await page.getByRole('button', { name: 'Mail', expanded: false }).click();
+  await names.nth(2).waitFor();
 });
 
 test('a view of the list is saved under a name, offered in the palette, and forgotten', async () => {
@@ -768,9 +874,9 @@ test('a view of the list is saved under a name, offered in the palette, and forg
   const saved = page.getByRole('link', { name: 'What burns' });
   await saved.waitFor();
   await assertPleasant(page, 'What burns', 1280, 'a saved view');
-  await page.goto(`${world.cp.url}/console/#/agents`);
+  await page.goto(`${world.cp.url}/console/#/locations`);
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox', { name: 'Check, view or action' }).waitFor();
+  await page.getByRole('combobox', { name: 'Monitor, view or action' }).waitFor();
   await page.keyboard.type('burns');
   await page.getByRole('option', { name: 'What burns' }).click();
   await page.waitForURL(/state=FAILING&sort=name/);

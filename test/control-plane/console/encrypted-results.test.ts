@@ -197,8 +197,8 @@ test('content that somebody forged, and that is no result, is said to be that', 
   await page.getByText('it is not the content of a result').waitFor();
   await page.getByText('Failed', { exact: true }).first().waitFor();
   const views = page.getByRole('navigation', { name: 'Views' });
-  await views.getByRole('link', { name: 'Checks', exact: true }).click();
-  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await views.getByRole('link', { name: 'Monitors', exact: true }).click();
+  await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor();
 });
 
 test('a browser result shows all of 24 canaries and its screenshots, and no picture of another kind', async () => {

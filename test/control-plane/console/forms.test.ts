@@ -43,7 +43,7 @@ async function readCheck(name: string) {
 test('a URL monitor needs its URL alone: name and location follow', async () => {
   await using opened = await console.visit('#/checks');
   const { page } = opened;
-  await page.getByRole('link', { name: 'New check' }).click();
+  await page.getByRole('link', { name: 'New monitor' }).click();
   await page.getByLabel('URL', { exact: true }).fill('https://shop.example/health');
   await save(page).click();
   await page.getByRole('heading', { name: 'shop.example/health', level: 1, exact: true }).waitFor();
@@ -87,15 +87,15 @@ test('an API check with headers, assertions and retries is created, copied, chan
   const copy = await readCheck('Orders (copy)');
   assert.deepEqual(copy.request.headers, check.request.headers);
 
-  await page.getByRole('link', { name: 'Change' }).first().click();
+  await page.getByRole('link', { name: 'Edit' }).first().click();
   await page.getByLabel('Runs every').selectOption('5');
   await save(page, 'Save').click();
   await page.getByRole('heading', { name: 'Orders (copy)', level: 1, exact: true }).waitFor();
   assert.equal((await readCheck('Orders (copy)')).frequency, 5);
 
-  await page.getByRole('link', { name: 'Change' }).first().click();
+  await page.getByRole('link', { name: 'Edit' }).first().click();
   await page.getByRole('button', { name: 'Delete Orders (copy)' }).click();
-  await page.getByRole('heading', { name: 'Checks', level: 1, exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Monitors', level: 1, exact: true }).waitFor();
   const deletions = page.getByRole('region', { name: 'Deletions' });
   await deletions.getByRole('button', { name: /Delete now/ }).click();
   await deletions.waitFor({ state: 'detached' });
@@ -328,7 +328,7 @@ test('a policy is made, says who is on call, and is chosen for a check', async (
   const { body: channel } = await cp.api('POST', '/v1/alert-channels', {
     ...{ type: 'EMAIL', config: { address: 'night@shop.example' } },
   });
-  await using opened = await console.visit('#/alerts');
+  await using opened = await console.visit('#/settings/policy');
   const { page } = opened;
   await page.getByRole('link', { name: 'New policy' }).click();
   await page.getByLabel('Name').fill('Night shift');
@@ -530,14 +530,14 @@ test('a status page of selected checks says what it writes, and writes it when i
   await using opened = await console.visit('#/checks?tag=paged', { refusals: [400, 409] });
   const { page } = opened;
   const open = async () => {
-    await page.getByLabel('Select all that were found').check();
+    await page.getByLabel('Select all matches').check();
     await page.getByRole('button', { name: 'New status page' }).click();
     await page.getByText('Saving makes 2 services').waitFor();
   };
   await open();
   await page.getByText('Paged one, Paged two').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Status pages', level: 1 }).waitFor();
   assert.deepEqual([(await services()).length, await triggers()], [1, [null, null]]);
 
   await page.goto(`${cp.url}/console/#/checks?tag=paged`);
@@ -548,7 +548,7 @@ test('a status page of selected checks says what it writes, and writes it when i
   await page.locator('.form-problem').waitFor();
   await page.getByLabel('Address on this installation').fill('paged');
   await save(page).click();
-  await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Status pages', level: 1 }).waitFor();
   const { body: pages } = await cp.api('GET', '/v1/status-pages');
   const made = pages.entries.find(({ url }: { url: string }) => url === 'paged');
   const shown = made.cards[0].services.map(({ id }: { id: string }) => id) as string[];
@@ -572,7 +572,7 @@ test('a status page of selected checks says what it writes, and writes it when i
       : route.fallback(),
   );
   await save(page).click();
-  await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Status pages', level: 1 }).waitFor();
   await page.getByText('Paged one: It is busy.').waitFor();
   const half = await triggers();
   assert.deepEqual(
@@ -580,7 +580,7 @@ test('a status page of selected checks says what it writes, and writes it when i
     [true, false],
   );
   await page.goto(`${cp.url}/console/#/checks`);
-  await page.goto(`${cp.url}/console/#/incidents`);
+  await page.goto(`${cp.url}/console/#/status-pages`);
   await page.getByRole('link', { name: 'Paged again' }).waitFor();
   await page.getByText('It is busy.').waitFor({ state: 'detached' });
   await page.unroute(busy);
@@ -591,7 +591,7 @@ test('a status page of selected checks says what it writes, and writes it when i
   await page.getByLabel('Address on this installation').fill('paged-for-all');
   await page.getByLabel('Saving also changes these checks').check();
   await save(page).click();
-  await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Status pages', level: 1 }).waitFor();
   const set = await triggers();
   assert.deepEqual(
     set.map((each) => [each.severity, each.notifySubscribers]),
@@ -627,8 +627,8 @@ test('a role that may not change sees forms it cannot send, and no button that l
   const reader = await createApiKey(services, cp.accountId, { name: 'reader', role: 'READ_ONLY' });
   await using opened = await console.visit('#/checks', { key: reader.rawKey });
   const { page } = opened;
-  await page.getByRole('heading', { name: 'Checks', level: 1, exact: true }).waitFor();
-  assert.equal(await page.getByRole('link', { name: 'New check' }).count(), 0);
+  await page.getByRole('heading', { name: 'Monitors', level: 1, exact: true }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'New monitor' }).count(), 0);
   await page.goto(`${cp.url}/console/#/new/check`);
   await save(page).waitFor();
   assert.equal(await save(page).isDisabled(), true);

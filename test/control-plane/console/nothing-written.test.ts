@@ -195,7 +195,7 @@ test('every button of every view, then Cancel, Escape or Back: no row is changed
   });
   const { page } = opened;
   const walker = new Walker(page);
-  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor();
   await walker.settle();
   const first = await readRows();
   const views = new Set<string>();

@@ -89,10 +89,11 @@ test('the first person sets up, invites a colleague, changes the role, and remov
   await page.getByLabel('E-mail').fill('anna@shop.example');
   await page.getByLabel('New password').fill(password);
   await page.keyboard.press('Enter');
-  await heading(page, 'Checks').waitFor();
+  await heading(page, 'Monitors').waitFor();
   assert.doesNotMatch(page.url(), /token/);
   assert.equal(await page.evaluate('document.cookie'), '');
 
+  await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('link', { name: 'People' }).click();
   await page.getByLabel('E-mail').fill('not an address');
   await page.getByRole('button', { name: 'Invite', exact: true }).click();
@@ -108,7 +109,9 @@ test('the first person sets up, invites a colleague, changes the role, and remov
   await ben.getByLabel('Name').fill('Ben');
   await ben.getByLabel('New password').fill(password);
   await ben.keyboard.press('Enter');
-  await heading(ben, 'Checks').waitFor();
+  await heading(ben, 'Monitors').waitFor();
+  await ben.getByRole('link', { name: 'Settings' }).click();
+  await ben.getByRole('link', { name: 'Profile' }).waitFor();
   assert.equal(await ben.getByRole('link', { name: 'People' }).count(), 0);
 
   await page.reload();
@@ -144,7 +147,7 @@ test('a wrong password keeps the address, and a person signs in, changes the pas
   assert.equal(await page.getByLabel('E-mail').inputValue(), 'anna@shop.example');
   await page.getByLabel('Password').fill(goodPassword);
   await page.keyboard.press('Enter');
-  await heading(page, 'Checks').waitFor();
+  await heading(page, 'Monitors').waitFor();
   await page.getByRole('link', { name: /^Anna/ }).click();
   await page.getByLabel('Present password').fill('wrong');
   await page.getByLabel('New password').fill(password);

@@ -17,7 +17,7 @@ test('a stopped control plane is noticed and shown, and the page continues when 
   await page.goto(`${program.url}/console/`);
   await fillKey(page, rawKey);
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor();
 
   const notice = page.getByRole('alert').filter({ hasText: 'The control plane does not answer' });
   assert.equal(await notice.count(), 0);
@@ -27,5 +27,5 @@ test('a stopped control plane is noticed and shown, and the page continues when 
   assert.match(await notice.innerText(), /Shown is what was known at \d+:\d+/);
   program.signal('SIGCONT');
   await notice.waitFor({ state: 'detached', timeout: 120_000 });
-  await page.getByRole('heading', { name: 'Checks', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor();
 });

@@ -48,7 +48,7 @@ async function signIn(cp: TestControlPlane, user: string) {
   return begun;
 }
 
-const checks = (page: Page) => page.getByRole('heading', { name: 'Checks', level: 1 });
+const checks = (page: Page) => page.getByRole('heading', { name: 'Monitors', level: 1 });
 
 async function roleOf(page: Page): Promise<string> {
   return page.evaluate(
