@@ -20,7 +20,8 @@ import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { variableRoutes } from '@monitor/shared/contract/variable.ts';
 import { inputSchema, isJson, type Json } from '@monitor/shared/json-schema.ts';
-import { folded, labels, sections, verbatim, widgets, type Section } from './form-words.ts';
+import { sectionsOf, type Section } from './form-layouts.ts';
+import { folded, helps, labels, optionWords, units, verbatim, widgets } from './form-words.ts';
 
 /** One value that a form asks for. */
 export interface Field {
@@ -38,7 +39,11 @@ export interface Field {
   min?: number;
   max?: number;
   isWhole?: boolean;
+  /** Beside a number or a choice: `ms`. */
+  unit?: string;
   options?: (string | number)[];
+  /** Words for options that their codes do not explain. */
+  optionWords?: Readonly<Record<string, string>>;
   item?: Field;
   fields?: Record<string, Field>;
   /** `variant`: one group of fields for each value of the field `by`. */
@@ -145,10 +150,15 @@ function fieldOf(given: Json, name: string, path: string, isRequired: boolean): 
   const kind = kindOf(schema);
   const widget = widgets[path] ?? widgets[name];
   const { default: initial, description, example } = schema;
+  const help = helps[path] ?? helps[name] ?? description;
+  const unit = units[path] ?? units[name];
+  const spoken = optionWords[path] ?? optionWords[name];
   return {
     kind,
     label: labelOf(name, path),
-    ...(typeof description === 'string' && { help: description.replaceAll('`', '') }),
+    ...(typeof help === 'string' && help !== '' && { help: help.replaceAll('`', '') }),
+    ...(unit !== undefined && { unit }),
+    ...(spoken !== undefined && { optionWords: spoken }),
     isRequired,
     isNullable,
     ...(words.length > 0 && { words }),
@@ -205,6 +215,8 @@ interface Resource {
   update?: Route;
   remove?: Route;
   id?: string;
+  /** That of a check. */
+  type?: string;
   /** Leaves out what has no effect, or is done in another place. */
   without?: readonly string[];
   sample?: Readonly<Record<string, unknown>>;
@@ -225,18 +237,25 @@ function formBy<Name extends string>(
   return { title: inWords(name), create, read, ...(update && { update }), remove, ...more };
 }
 
+/** The fields of groups that are always there stand by themselves in a layout. */
+export function paths(fields: Record<string, Field>, at = ''): string[] {
+  return Object.entries(fields).flatMap(
+    ([name, { kind, fields: inner, isRequired, isNullable }]) =>
+      kind === 'group' && inner !== undefined && isRequired && !isNullable
+        ? paths(inner, `${at}${name}.`)
+        : [at + name],
+  );
+}
+
 function formOf(name: string, resource: Resource): Form {
-  const { title, create, read, update, remove, id = 'id', without = [], sample = {} } = resource;
+  const { title, create, read, update, remove, id = 'id', type } = resource;
+  const { without = [], sample = {} } = resource;
   const all = bodyFields(create.body ?? z.object({}));
   const fields = only(
     all,
     Object.keys(all).filter((field) => !without.includes(field)),
   );
   const changed = update?.body === undefined ? {} : bodyFields(update.body);
-  const listed = sections[name] ?? [];
-  const rest = Object.keys(fields).filter(
-    (field) => !listed.some(({ fields: named }) => named.includes(field)),
-  );
   return {
     title,
     noun: inSentence(title),
@@ -256,17 +275,7 @@ function formOf(name: string, resource: Resource): Form {
     onlyNew: update === undefined ? [] : Object.keys(fields).filter((field) => !(field in changed)),
     role: roleOf(create),
     fields,
-    sections: [
-      ...listed
-        .map((section) => ({
-          ...section,
-          fields: section.fields.filter((field) => field in fields),
-        }))
-        .filter(({ fields: named }) => named.length > 0),
-      ...(rest.length > 0
-        ? [{ title: listed.length === 0 ? '' : 'More', fields: rest, isFolded: listed.length > 0 }]
-        : []),
-    ],
+    sections: sectionsOf(name, type, type === undefined ? Object.keys(fields) : paths(fields)),
   };
 }
 
@@ -293,6 +302,7 @@ const checks = Object.fromEntries(
       `check-${type}`,
       formOf('check', {
         title,
+        type,
         create,
         read: checkRoutes.getCheck,
         // The path of all types is that of `getCheck`, so an update can name what it was read as.

@@ -123,7 +123,7 @@ test('every task of a new team ends well, with fewer clicks and fields than in U
   // Where everybody begins.
   await view('Monitors').click();
   await person.does('first monitor', async () => {
-    await person.fill(page.getByLabel('What to watch'), `${target.url}/`);
+    await person.fill(page.getByLabel('URL or host'), `${target.url}/`);
     await person.enter();
     await page.getByText('Passing', { exact: true }).first().waitFor();
   });

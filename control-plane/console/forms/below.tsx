@@ -36,15 +36,17 @@ function Trigger({ of }: { of: string }) {
   });
   return (
     <details class="card" onToggle={(event) => event.currentTarget.open && void load()}>
-      <summary>Run it by a link</summary>
-      <p class="muted">Everybody who has the link can run it: a pipeline after a deployment.</p>
+      <summary>Trigger URL</summary>
+      <p class="muted">
+        Anyone with this URL can run it, for example a pipeline after a deployment.
+      </p>
       {problem}
-      {url != null && <Code label="Link" text={url} />}
+      {url != null && <Code label="URL" text={url} />}
       {url === null && (
-        <Action word="Make a link" busy="Making" run={create} disabled={!mayWrite} />
+        <Action word="Create URL" busy="Creating" run={create} disabled={!mayWrite} />
       )}
       {url != null && (
-        <Action word="Delete the link" busy="Deleting" run={remove} disabled={!mayWrite} />
+        <Action word="Delete URL" busy="Deleting" run={remove} disabled={!mayWrite} />
       )}
     </details>
   );
@@ -68,37 +70,37 @@ function PagePassword({ id, entry }: { id: string; entry: Values }) {
   });
   return (
     <section class="card" aria-labelledby="page-password">
-      <h2 id="page-password">Who sees the page</h2>
-      <p>{isPrivate ? 'People with its password.' : 'Everybody who has its address.'}</p>
+      <h2 id="page-password">Access</h2>
+      <p>{isPrivate ? 'Anyone with the password.' : 'Public.'}</p>
       {problem}
       {password !== '' && (
         <>
-          <p class="notice warning">Copy it now: it is not shown again.</p>
+          <p class="notice warning">Copy it now: it won't be shown again.</p>
           <Code label="Password" text={password} />
         </>
       )}
       <div class="actions">
         <button type="button" disabled={!mayWrite} onClick={() => setQuestion('close')}>
-          {isPrivate ? 'Change the password' : 'Ask for a password'}
+          {isPrivate ? 'Change password' : 'Require a password'}
         </button>
         {isPrivate && (
           <button type="button" disabled={!mayWrite} onClick={() => setQuestion('open')}>
-            Open it to everybody
+            Make public
           </button>
         )}
       </div>
       {question !== null && (
         <Ask
-          title={question === 'open' ? 'Open the page to everybody?' : 'Make a new password?'}
-          yes={question === 'open' ? 'Open it' : 'Make it'}
+          title={question === 'open' ? 'Make the page public?' : 'Create a new password?'}
+          yes={question === 'open' ? 'Make public' : 'Create'}
           onYes={async () => {
             setQuestion(null);
             await (question === 'open' ? open() : close());
           }}
           onNo={() => setQuestion(null)}
         >
-          At once, without saving the form.{' '}
-          {question === 'close' && 'Nobody sees the page without the password.'}
+          Takes effect now, without saving the form.{' '}
+          {question === 'close' && 'Visitors need the password.'}
         </Ask>
       )}
     </section>
@@ -117,14 +119,16 @@ function PageDomain({ id, entry }: { id: string; entry: Values }) {
   return (
     <section class="card" aria-labelledby="page-domain">
       <h2 id="page-domain">{entry.customDomain}</h2>
-      <p role="status">{status === 'VERIFIED' ? 'The page is served there.' : 'Not proven yet.'}</p>
+      <p role="status">
+        {status === 'VERIFIED' ? 'Verified: the page is served there.' : 'Not verified yet.'}
+      </p>
       {status !== 'VERIFIED' && challenge !== null && (
         <p>
-          A TXT record <code>{challenge.name}</code> must say <code>{challenge.txt}</code>.
+          Add a TXT record <code>{challenge.name}</code> with <code>{challenge.txt}</code>.
         </p>
       )}
       {problem}
-      <Action word="Check it now" busy="Checking" run={verify} />
+      <Action word="Verify" busy="Verifying" run={verify} />
     </section>
   );
 }
@@ -166,7 +170,7 @@ function Subscribers({ id }: { id: string }) {
         read,
         what: 'Loading subscribers',
         isEmpty: (list) => list.length === 0,
-        empty: <Empty title="Nobody yet">Visitors subscribe on the page.</Empty>,
+        empty: <Empty title="No subscribers yet">Visitors subscribe on the page.</Empty>,
         children: (list) => (
           <Table label="Subscribers" columns={['Address', 'Services', 'State', ['', 'right']]}>
             {list.map((one) => (

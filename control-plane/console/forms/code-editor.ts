@@ -203,6 +203,48 @@ function separatorOf(text: string) {
   return /\r\n/.test(text) && !/(^|[^\r])\n|\r(?!\n)/.test(text) ? '\r\n' : '\n';
 }
 
+/** What every editor has, with whatever text. */
+const editing = [
+  lineNumbers(),
+  history(),
+  indentOnInput(),
+  bracketMatching(),
+  closeBrackets(),
+  search({ top: true }),
+  javascript({ typescript: true }),
+  syntaxHighlighting(highlighting),
+  marksField,
+  lintGutter(),
+  linter(({ state }) => [...syntaxErrors(state), ...runErrors(state)], {
+    delay: settleMs,
+    needsRefresh: ({ transactions }) =>
+      transactions.some(({ effects }) => effects.some((effect) => effect.is(setMarks))),
+  }),
+  keymap.of([
+    // After Escape, Tab leaves the field until something is typed or it is entered anew.
+    {
+      key: 'Escape',
+      run: (view) => {
+        view.setTabFocusMode(true);
+        return false;
+      },
+    },
+    ...closeBracketsKeymap,
+    ...completionKeymap,
+    ...searchKeymap,
+    ...historyKeymap,
+    ...lintKeymap,
+    ...defaultKeymap,
+    indentWithTab,
+  ]),
+  EditorView.domEventHandlers({
+    focus: (_event, view) => {
+      view.setTabFocusMode(false);
+    },
+  }),
+  theme,
+];
+
 export function openEditor(options: EditorOptions) {
   const { parent, surroundings, onChange, onProblems } = options;
   const changing = new Compartment();
@@ -223,45 +265,9 @@ export function openEditor(options: EditorOptions) {
       extensions: [
         EditorState.lineSeparator.of(separator),
         EditorView.clipboardInputFilter.of((pasted) => pasted.replaceAll(/\r\n?|\n/g, separator)),
-        lineNumbers(),
-        history(),
-        indentOnInput(),
-        bracketMatching(),
-        closeBrackets(),
-        search({ top: true }),
-        javascript({ typescript: true }),
-        syntaxHighlighting(highlighting),
+        editing,
         autocompletion({ override: [completeScript(surroundings)], maxRenderedOptions: 60 }),
         explainName(surroundings),
-        marksField,
-        lintGutter(),
-        linter(({ state }) => [...syntaxErrors(state), ...runErrors(state)], {
-          delay: settleMs,
-          needsRefresh: ({ transactions }) =>
-            transactions.some(({ effects }) => effects.some((effect) => effect.is(setMarks))),
-        }),
-        keymap.of([
-          // After Escape, Tab leaves the field until something is typed or it is entered anew.
-          {
-            key: 'Escape',
-            run: (view) => {
-              view.setTabFocusMode(true);
-              return false;
-            },
-          },
-          ...closeBracketsKeymap,
-          ...completionKeymap,
-          ...searchKeymap,
-          ...historyKeymap,
-          ...lintKeymap,
-          ...defaultKeymap,
-          indentWithTab,
-        ]),
-        EditorView.domEventHandlers({
-          focus: (_event, view) => {
-            view.setTabFocusMode(false);
-          },
-        }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           update.view.setTabFocusMode(false);
@@ -278,7 +284,6 @@ export function openEditor(options: EditorOptions) {
           clearTimeout(settling);
           settling = setTimeout(reportProblems, settleMs);
         }),
-        theme,
         changing.of(asGiven(options)),
       ],
     });

@@ -1,7 +1,12 @@
-/** Fields that have no effect with the values beside them are not asked for. */
-import type { Values } from './values.ts';
+/** Fields that have no effect with the values beside them are not asked for, and values that contradict each other. */
+import { isValues, valueAt, type Values } from './values.ts';
 
 type Condition = (beside: Values, whole: Values) => boolean;
+
+const isNoSingleRetry: Condition = ({ type }) => type !== 'SINGLE_RETRY';
+const callsMethod: Condition = ({ mode }) => mode !== 'HEALTH';
+const mayUseTls: Condition = ({ url, grpcConfig }) =>
+  isValues(grpcConfig) ? grpcConfig.tls === true : !/^http:/i.test(String(url));
 
 const conditions: Record<string, Condition> = {
   frequencyOffset: () => false,
@@ -12,17 +17,68 @@ const conditions: Record<string, Condition> = {
   'alertSettings.timeBasedEscalation': (beside) => beside.escalationType === 'TIME_BASED',
   'alertSettings.reminders.interval': (beside) => beside.amount !== 0,
   'alertSettings.parallelRunFailureThreshold.percentage': (beside) => beside.enabled === true,
-  'retryStrategy.baseBackoffSeconds': (beside) => beside.type !== 'SINGLE_RETRY',
-  'retryStrategy.maxRetries': (beside) => beside.type !== 'SINGLE_RETRY',
-  'retryStrategy.maxDurationSeconds': (beside) => beside.type !== 'SINGLE_RETRY',
+  'retryStrategy.baseBackoffSeconds': isNoSingleRetry,
+  'retryStrategy.maxRetries': isNoSingleRetry,
+  'retryStrategy.maxDurationSeconds': isNoSingleRetry,
   'request.body': (beside) => beside.bodyType !== 'NONE',
+  'request.skipSSL': mayUseTls,
+  'request.httpVersion': mayUseTls,
+  'request.port': (beside) => beside.protocol !== 'ICMP',
+  'request.grpcConfig.service': (beside) => beside.mode === 'HEALTH',
+  'request.grpcConfig.method': callsMethod,
+  'request.grpcConfig.message': callsMethod,
+  'request.grpcConfig.storeResponseBody': callsMethod,
+  'request.grpcConfig.serviceDefinition': callsMethod,
+  'request.grpcConfig.protoContent': (beside) =>
+    beside.mode !== 'HEALTH' && beside.serviceDefinition === 'PROTO_FILE',
+  'request.sslClientCertificateId': (_beside, whole) =>
+    valueAt(whole, 'request.sslConfig.clientCertificateMode') === 'explicit',
+  'heartbeat.period': (beside) => (beside.cron ?? '') === '',
+  'heartbeat.periodUnit': (beside) => (beside.cron ?? '') === '',
+  'heartbeat.timezone': (beside) => (beside.cron ?? '') !== '',
+  engineVersion: (beside) => beside.engine != null,
   sslExpiryThreshold: (beside) => beside.sslExpiry === true,
   repeatInterval: (beside) => beside.repeatUnit != null,
   repeatEndsAt: (beside) => beside.repeatUnit != null,
   tags: (beside) => beside.pauseAllChecks !== true,
+  silenceAlertsTags: (beside) => beside.silenceAllAlerts !== true,
 };
 
 /** `path` has no places in lists: `cards.name`. */
-export function isAsked(path: string, beside: Values, whole: Values) {
-  return conditions[path]?.(beside, whole) ?? true;
+export function isAsked(path: string, beside: Values | undefined, whole: Values) {
+  return conditions[path]?.(beside ?? {}, whole) ?? true;
+}
+
+const baseline = 'request.sslConfig.securityBaseline';
+
+/** The second field of each must be above the first, or not below it. */
+const orders: [low: string, high: string, message: string, mayBeEqual?: boolean][] = [
+  ['degradedResponseTime', 'maxResponseTime', 'Must be above the degraded limit'],
+  ['degradedPacketLossThreshold', 'maxPacketLossThreshold', 'Must be above the degraded limit'],
+  ['startsAt', 'endsAt', 'Must be after the start'],
+  ['startsAt', 'repeatEndsAt', 'Must be after the start'],
+  [
+    ...([`${baseline}.minTLSVersion.value`, `${baseline}.recommendedTLSVersion.value`] as const),
+    ...(['Must not be below the minimum', true] as const),
+  ],
+  [
+    ...([`${baseline}.minKeySizeBits.value`, `${baseline}.recommendedKeySizeBits.value`] as const),
+    ...(['Must not be below the minimum', true] as const),
+  ],
+  [
+    ...(['retryStrategy.baseBackoffSeconds', 'retryStrategy.maxDurationSeconds'] as const),
+    'Ends before the first retry',
+  ],
+];
+
+/** By the path of the field to mark. */
+export function contradictions(values: Values): Map<string, string> {
+  const wrong = orders.filter(([low, high, , mayBeEqual = false]) => {
+    const [from, to] = [valueAt(values, low), valueAt(values, high)];
+    if (from == null || from === '' || to == null || to === '') return false;
+    // Instants and versions are in the order of their texts.
+    const [less, more] = typeof from === 'number' ? [from, Number(to)] : [String(from), String(to)];
+    return more < less || (!mayBeEqual && more === less);
+  });
+  return new Map(wrong.map(([, high, message]) => [high, message]));
 }

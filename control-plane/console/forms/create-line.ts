@@ -26,7 +26,7 @@ export function sharedByLines(
 ): Record<string, unknown> {
   const privateLocations = placesOfNew(places);
   const alertChannelSubscriptions = subscriptionsOfNew(channels);
-  return { frequency: 1, privateLocations, tags: [], alertChannelSubscriptions };
+  return { frequency: 10, privateLocations, tags: [], alertChannelSubscriptions };
 }
 
 /** Creates it, and gives its id. Throws a `Problem`. */

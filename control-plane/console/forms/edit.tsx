@@ -5,10 +5,11 @@ import { send } from '../api.ts';
 import { toProblem, type Problem } from '../problem.ts';
 import { checkTypes } from '../facts.ts';
 import { forms } from '../form-facts.ts';
-import { Select } from '../parts/layout.tsx';
+import { Choice, Select } from '../parts/layout.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
 import { choosing, link, type Query } from '../router.ts';
+import { destinationOf } from '../views/channels.tsx';
 import { afterSaving, listOf } from './after.ts';
 import { adjustments, beginnings } from './adjust.ts';
 import { belowForm } from './below.tsx';
@@ -18,7 +19,7 @@ import { marksOf } from './code-marks.ts';
 import { Form, type Entry } from './form.tsx';
 import { usePageOfChecks } from './page-of-checks.tsx';
 import { RemoveButton } from './remove.tsx';
-import { askedOf, newValues, type Values } from './values.ts';
+import { askedOf, isValues, newValues, type Values } from './values.ts';
 
 interface EditProps {
   name: string;
@@ -66,17 +67,23 @@ function readPath(name: string, id: string) {
   return form?.read?.replace('{id}', encodeURIComponent(id)) ?? null;
 }
 
+/** Types that most checks have, each a click away. */
+const usualTypes = ['URL', 'API', 'BROWSER', 'ICMP', 'TCP'];
+
 function TypeChoice({ type, onPick }: { type: string; onPick: (type: string) => void }) {
+  const named = (types: string[]) =>
+    types.map((one) => [one, forms[`check-${one}`]?.title ?? one] as const);
+  const others = Object.keys(checkTypes).filter((one) => !usualTypes.includes(one));
   return (
-    <Select
-      label="Type"
-      value={type}
-      options={Object.entries(checkTypes).map(([one]) => [
-        one,
-        forms[`check-${one}`]?.title ?? one,
-      ])}
-      onChange={onPick}
-    />
+    <div class="type-choice">
+      <Choice label="Type" value={type} options={named(usualTypes)} onChange={onPick} />
+      <Select
+        label="Other types"
+        value={others.includes(type) ? type : ''}
+        options={[['', 'Other types'], ...named(others)]}
+        onChange={(picked) => onPick(picked || firstType)}
+      />
+    </div>
   );
 }
 
@@ -95,7 +102,7 @@ function NewEntry({
   const type = String(query.type?.toUpperCase() ?? from?.data.checkType ?? firstType);
   const formName = formNameOf(name, type);
   const form = forms[formName];
-  if (form === undefined) return <Empty title="There is no such form" />;
+  if (form === undefined) return <Empty title="Not found" />;
   const fresh = newValues(form);
   const initial = {
     ...fresh,
@@ -146,18 +153,22 @@ function useMarks(id: string, { result }: Query) {
   return useMemo(() => (data === undefined ? undefined : marksOf(data)), [data?.id]);
 }
 
+/** A channel has no name of its own. */
+function titleOf({ name, key, type, config }: Values) {
+  if (!isValues(config)) return name ?? key;
+  return destinationOf({ type, config } as Parameters<typeof destinationOf>[0]) || undefined;
+}
+
 function ExistingEntry({ name, id, query, entry }: EditProps & { entry: Entry; id: string }) {
   const marked = useMarks(id, query);
   const formName = formNameOf(name, String(entry.data.checkType));
   const form = forms[formName];
-  if (form === undefined) return <Empty title="There is no such form" />;
-  const title = entry.data.name ?? entry.data.key ?? form.title;
+  if (form === undefined) return <Empty title="Not found" />;
+  const title = titleOf(entry.data) ?? form.title;
   return (
     <>
       <div class="title-line">
-        <h1>
-          {form.title}: {title}
-        </h1>
+        <h1>{title === form.title ? title : `${form.title}: ${String(title)}`}</h1>
         <div class="actions">
           {name !== 'variable' && (
             <a class="button" href={`${link('new', name)}?from=${encodeURIComponent(id)}`}>
@@ -168,7 +179,7 @@ function ExistingEntry({ name, id, query, entry }: EditProps & { entry: Entry; i
         </div>
       </div>
       {form.update === null ? (
-        <Empty title="It cannot be changed">Delete it and create another one.</Empty>
+        <Empty title="This cannot be edited">Delete it and create another one.</Empty>
       ) : (
         <Form
           form={form}
@@ -213,7 +224,7 @@ export function EditView({ name, id, query }: EditProps) {
   if ((readId !== undefined && readId !== '' && entry === null) || isReading) {
     return (
       <>
-        <h1>{id === undefined ? 'New' : 'Change'}</h1>
+        <h1>{id === undefined ? 'New' : 'Edit'}</h1>
         <Loading />
       </>
     );

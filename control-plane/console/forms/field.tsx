@@ -49,7 +49,7 @@ function NumberField({ field, path, value, onChange, label = field.label }: Fiel
     else onChange(Number.isFinite(Number(text)) ? Number(text) : text);
   };
   return (
-    <Labelled path={path} label={label} field={field}>
+    <Labelled path={path} label={label} field={field} kind="narrow">
       <input
         type="number"
         inputmode="decimal"
@@ -58,7 +58,7 @@ function NumberField({ field, path, value, onChange, label = field.label }: Fiel
         max={max}
         step={isWhole ? 1 : 'any'}
         value={String(value ?? '')}
-        placeholder={isNullable ? 'none' : undefined}
+        placeholder={isNullable ? 'Off' : undefined}
         onInput={onInput}
       />
     </Labelled>
@@ -83,7 +83,9 @@ function FlagField({ field, path, value, onChange, label = field.label }: FieldP
 }
 
 /** Constants in words; numbers and names as they are. */
-function wordOf(option: string | number) {
+function wordOf(option: string | number, { isVerbatim = false, optionWords }: FieldFacts) {
+  const word = optionWords?.[option];
+  if (word !== undefined || isVerbatim) return word ?? option;
   return typeof option === 'string' && /^[A-Z_]{2,}$/.test(option) ? inWords(option) : option;
 }
 
@@ -95,16 +97,16 @@ function ChoiceField({ field, path, value, onChange, label = field.label }: Fiel
     onChange(option ?? (isNullable ? null : undefined));
   };
   return (
-    <Labelled path={path} label={label} field={{ ...field, isRequired: true }}>
+    <Labelled path={path} label={label} field={{ ...field, isRequired: true }} kind="narrow">
       <select {...useTies(path, field.help)} value={String(value ?? '')} onChange={onPick}>
         {isOpen && (
           <option value="" selected={value == null}>
-            none
+            Off
           </option>
         )}
         {options.map((option) => (
           <option key={option} value={String(option)} selected={option === value}>
-            {field.isVerbatim ? option : wordOf(option)}
+            {wordOf(option, field)}
           </option>
         ))}
       </select>
@@ -148,7 +150,7 @@ export function Fields({
       {show(asked.filter((name) => !folded.includes(name)))}
       {folded.length > 0 && (
         <details open={folded.some((name) => hasIssueBelow(at(name))) || undefined}>
-          <summary>More of it</summary>
+          <summary>Advanced</summary>
           <div class="folded">{show(folded)}</div>
         </details>
       )}
@@ -163,7 +165,10 @@ function GroupField({ field, path, value, onChange, label = field.label }: Field
   const { fields = {}, isNullable, isRequired, words = [] } = field;
   const isOff = !isValues(value);
   const isSwitched = isNullable || words.length > 0 || (!isRequired && isOff);
-  const body = !isOff && <Fields fields={fields} path={path} values={value} onChange={onChange} />;
+  const own = isOff && label === '' ? (initialOf(field, { isOn: true }) as Values) : value;
+  const body = isValues(own) && (
+    <Fields fields={fields} path={path} values={own} onChange={onChange} />
+  );
   if (label === '')
     return (
       <>
@@ -184,14 +189,14 @@ function GroupField({ field, path, value, onChange, label = field.label }: Field
           <select {...useTies(path, undefined)} onChange={switched}>
             {words.map((word) => (
               <option key={word} value={word} selected={value === word}>
-                {word === 'FALLBACK' ? 'as each check has it' : inWords(word)}
+                {word === 'FALLBACK' ? 'Use check settings' : inWords(word)}
               </option>
             ))}
             <option value="off" selected={value == null}>
-              none
+              Off
             </option>
             <option value="own" selected={!isOff}>
-              as follows
+              Custom
             </option>
           </select>
         </label>

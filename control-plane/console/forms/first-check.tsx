@@ -15,7 +15,7 @@ export function FirstCheck() {
     event.preventDefault();
     const line = readLine(target);
     if (line === null) {
-      setProblem('A URL, a host or host:port is needed.');
+      setProblem('Enter a URL, a host or host:port.');
       return;
     }
     setBusy(true);
@@ -34,7 +34,7 @@ export function FirstCheck() {
   return (
     <form class="card" onSubmit={(event) => void create(event)} novalidate>
       <label class="field block">
-        <span>What to watch</span>
+        <span>URL or host</span>
         <input
           aria-describedby="first-check-problem"
           aria-invalid={problem !== ''}
@@ -43,13 +43,13 @@ export function FirstCheck() {
           value={target}
           onInput={({ currentTarget: { value } }) => setTarget(value)}
         />
-        <span class="help">A URL, a host or host:port. Everything else can be changed later.</span>
+        <span class="help">A URL, a host or host:port. You can change everything later.</span>
       </label>
       <p class="bad" id="first-check-problem" role="alert">
         {problem}
       </p>
       <button type="submit" class="primary" disabled={isBusy}>
-        Watch it
+        Create monitor
       </button>
     </form>
   );

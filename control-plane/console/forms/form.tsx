@@ -11,11 +11,22 @@ import { useMe } from '../me.ts';
 import { Ask } from '../parts/ask.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { wordsOf } from '../parts/notices.tsx';
-import { isAsked } from './conditions.ts';
-import { FormContext, idOf } from './context.ts';
+import { contradictions, isAsked } from './conditions.ts';
+import { FormContext, idOf, useForm } from './context.ts';
 import { draftOf, dropDraft, keepDraft } from './drafts.ts';
 import { Field } from './field.tsx';
-import { askedOf, changesOf, isSame, merge, valueAt, type Values } from './values.ts';
+import { said } from './said.ts';
+import {
+  askedOf,
+  changesOf,
+  fieldAt,
+  isSame,
+  merge,
+  parentOf,
+  valueAt,
+  withValueAt,
+  type Values,
+} from './values.ts';
 
 /** An entry as it was read. */
 export interface Entry<Data = Values> {
@@ -104,29 +115,16 @@ interface FormProps {
   marked?: CodeMark[] | undefined;
 }
 
-/**
- * `adjust` may change other values with a change; `create` may write more than the entry; `asks` gives a question
- * before saving.
- */
-export function Form(props: FormProps) {
-  const { form, draftKey, initial, entry = null, id, onSaved, onCancel } = props;
-  const { adjust, above, beside, create, asks, marked = noMarks } = props;
+/** The values with what was typed before, and what others have saved since. */
+function useTyped({ form, draftKey, initial, entry = null, id, adjust }: FormProps) {
   const isNew = entry === null;
-  const { mayAct } = useMe();
-  const [restored] = useState(() => restore(draftKey, initial, entry === null));
+  const [restored] = useState(() => restore(draftKey, initial, isNew));
   const [base, setBase] = useState(initial);
   const [values, setValues] = useState(restored.values);
   const [etag, setEtag] = useState(entry?.etag ?? null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const [refused, setRefused] = useState(values);
   const [conflict, setConflict] = useState<{ names: string[]; theirs: Values } | null>(
     restored.conflicts.length === 0 ? null : { names: restored.conflicts, theirs: initial },
   );
-  const [isBusy, setBusy] = useState(false);
-  const [question, setQuestion] = useState<string | null>(null);
-  const [marks, setMarks] = useState(marked);
-  useEffect(() => setMarks(marked), [marked]);
-  const element = useRef<HTMLFormElement | null>(null);
 
   const change = (changes: Values) =>
     setValues((before) => {
@@ -137,14 +135,6 @@ export function Form(props: FormProps) {
       return adjusted;
     });
 
-  // The first refused field, for the keyboard and for screen readers.
-  useEffect(() => {
-    const [first] = problem?.issues ?? [];
-    const at = first && element.current?.querySelector(`#${CSS.escape(idOf(first.path))}`);
-    const place = at ?? element.current?.querySelector('.form-problem');
-    if (problem !== null && place instanceof HTMLElement) place.focus();
-  }, [problem]);
-
   // What a new entry begins with may follow from something that changes meanwhile, or is read again after saving.
   const start = JSON.stringify(initial);
   useEffect(() => {
@@ -153,16 +143,7 @@ export function Form(props: FormProps) {
     setValues((mine) => merge(base, mine, initial).values);
   }, [start]);
 
-  const put = async (ifMatch: string | null) => {
-    const { method = '', path = '' } = form.update ?? {};
-    return send<Values>(path.replace('{id}', encodeURIComponent(id ?? '')), {
-      method,
-      body: changesOf(form, base, values),
-      ifMatch,
-    });
-  };
-
-  /** Joins the newer entry with the form; true when nothing was changed on both sides. */
+  /** Joins the newer entry with the form. Gives its tag when nothing was changed on both sides. */
   const join = async () => {
     const path = (form.read ?? '').replace('{id}', encodeURIComponent(id ?? ''));
     const { data, etag: newer } = await send<Values>(path);
@@ -175,7 +156,31 @@ export function Form(props: FormProps) {
     setConflict({ names: joined.conflicts, theirs });
     return null;
   };
+  const take = (name: string) => {
+    if (conflict === null) return;
+    change({ [name]: conflict.theirs[name] });
+    setConflict({ ...conflict, names: conflict.names.filter((one) => one !== name) });
+  };
+  return { isNew, values, base, etag, change, join, conflict, setConflict, take };
+}
 
+/** Saving, its refusals, and the question before it. */
+function useSaving(props: FormProps, typed: ReturnType<typeof useTyped>) {
+  const { form, draftKey, id, create, asks, onSaved } = props;
+  const { isNew, values, base, etag, join, setConflict } = typed;
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [refused, setRefused] = useState(values);
+  const [isBusy, setBusy] = useState(false);
+  const [question, setQuestion] = useState<string | null>(null);
+
+  const put = async (ifMatch: string | null) => {
+    const { method = '', path = '' } = form.update ?? {};
+    return send<Values>(path.replace('{id}', encodeURIComponent(id ?? '')), {
+      method,
+      body: changesOf(form, base, values),
+      ifMatch,
+    });
+  };
   const save = async () => {
     if (isNew) {
       const body = { ...form.always, ...values };
@@ -192,14 +197,10 @@ export function Form(props: FormProps) {
     const newer = await join();
     return newer === null ? null : put(newer);
   };
-
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    const question = asks?.(values) ?? null;
-    setQuestion(question);
-    if (question === null) await store();
+  const refuse = (refusal: Problem) => {
+    setProblem(refusal);
+    setRefused(values);
   };
-
   const store = async () => {
     setQuestion(null);
     setBusy(true);
@@ -212,79 +213,148 @@ export function Form(props: FormProps) {
         await onSaved(saved.data ?? values);
       }
     } catch (error) {
-      setProblem(toProblem(error));
-      setRefused(values);
+      refuse(toProblem(error));
     } finally {
       setBusy(false);
     }
   };
-
-  const cancel = () => {
-    dropDraft(draftKey);
-    onCancel();
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const asked = asks?.(values) ?? null;
+    setQuestion(asked);
+    if (asked === null) await store();
   };
+  return { problem, refused, refuse, isBusy, question, setQuestion, store, submit };
+}
 
+/** What the fields share: values, and what is wrong with them. */
+function useFormState(
+  { form, id, marked = noMarks }: FormProps,
+  { values, change, isNew }: ReturnType<typeof useTyped>,
+  { problem, refused, refuse, isBusy }: ReturnType<typeof useSaving>,
+) {
+  const { mayAct } = useMe();
+  const [marks, setMarks] = useState(marked);
+  useEffect(() => setMarks(marked), [marked]);
   const issues = useMemo(
     () =>
       // The first one of a field explains the others.
       new Map((problem?.issues ?? []).toReversed().map(({ path, message }) => [path, message])),
     [problem],
   );
-  const may = mayAct(form.role);
-  const context = {
+  const wrong = contradictions(values);
+  return {
     values,
     change,
     // A field that was changed since is not marked any more.
     issueAt: (path: string) =>
-      isSame(valueAt(values, path), valueAt(refused, path)) ? issues.get(path) : undefined,
+      (isSame(valueAt(values, path), valueAt(refused, path)) ? issues.get(path) : undefined) ??
+      wrong.get(path),
     hasIssueBelow: (path: string) =>
-      issues.has(path) || [...issues.keys()].some((one) => one.startsWith(`${path}.`)),
-    refuse: (refusal: Problem) => {
-      setProblem(refusal);
-      setRefused(values);
-    },
+      [...issues.keys(), ...wrong.keys()].some((one) => `${one}.`.startsWith(`${path}.`)),
+    refuse,
     id,
     isNew,
-    isLocked: isBusy || !may,
+    isLocked: isBusy || !mayAct(form.role),
     marks,
     mark: setMarks,
   };
-  const shown = (names: string[]) =>
-    names.filter(
-      (name) => (isNew || !form.onlyNew.includes(name)) && isAsked(name, values, values),
-    );
-  const fieldsOf = (names: string[]) =>
-    names.map((name) => {
-      const field = form.fields[name];
-      return (
-        field && (
-          <Field
-            key={name}
-            field={field}
-            path={name}
-            value={values[name]}
-            onChange={(value) => change({ [name]: value })}
-          />
-        )
-      );
-    });
+}
 
+/** The fields of one section; none of them is always there. */
+function SectionFields({ form, names }: { form: FormFacts; names: string[] }) {
+  const { values, change } = useForm();
   return (
-    <FormContext.Provider value={context}>
-      <div class={beside === undefined ? 'form-page' : 'form-page two'}>
-        <form class="form" ref={element} onSubmit={(event) => void submit(event)} novalidate>
-          {above?.({ values, change })}
-          {conflict !== null && (
-            <Conflict
-              form={form}
-              names={conflict.names}
-              theirs={conflict.theirs}
-              take={(name) => {
-                change({ [name]: conflict.theirs[name] });
-                setConflict({ ...conflict, names: conflict.names.filter((one) => one !== name) });
-              }}
+    <div class="form-fields">
+      {names.map((path) => {
+        const field = fieldAt(form.fields, path);
+        const [root = ''] = path.split('.');
+        return (
+          field && (
+            <Field
+              key={path}
+              field={field}
+              path={path}
+              value={valueAt(values, path)}
+              onChange={(value) => change({ [root]: withValueAt(values, path, value)[root] })}
             />
-          )}
+          )
+        );
+      })}
+    </div>
+  );
+}
+
+function Sections({ form }: { form: FormFacts }) {
+  const { values, isNew, hasIssueBelow } = useForm();
+  const sections = form.sections.flatMap(({ fields, ...section }) => {
+    const names = fields.filter(
+      (path) =>
+        (isNew || !form.onlyNew.includes(path)) &&
+        (hasIssueBelow(path) || isAsked(path, valueAt(values, parentOf(path)) as Values, values)),
+    );
+    return names.length === 0 ? [] : [{ ...section, names }];
+  });
+  const folded = sections.filter(({ isFolded }) => isFolded === true);
+  return (
+    <>
+      {sections
+        .filter(({ isFolded }) => isFolded !== true)
+        .map(({ title, names }) => (
+          <section class="card" key={title}>
+            {title !== '' && <h2>{title}</h2>} <SectionFields form={form} names={names} />
+          </section>
+        ))}
+      {folded.length > 0 && (
+        <section class="card advanced" aria-label="Advanced">
+          {folded.length > 1 && <h2>Advanced</h2>}
+          {folded.map(({ title, names }) => (
+            <details key={title} open={names.some(hasIssueBelow) || undefined}>
+              <summary>
+                <b>{title}</b> <span class="said">{said(form, names, values)}</span>
+              </summary>
+              <SectionFields form={form} names={names} />
+            </details>
+          ))}
+        </section>
+      )}
+    </>
+  );
+}
+
+/**
+ * `adjust` may change other values with a change; `create` may write more than the entry; `asks` gives a question
+ * before saving.
+ */
+export function Form(props: FormProps) {
+  const { form, draftKey, onCancel, above, beside } = props;
+  const typed = useTyped(props);
+  const saving = useSaving(props, typed);
+  const state = useFormState(props, typed, saving);
+  const { values, change, conflict, take } = typed;
+  const { problem, isBusy, question } = saving;
+  const { mayAct } = useMe();
+  const may = mayAct(form.role);
+  const element = useRef<HTMLFormElement | null>(null);
+
+  // The first refused field, for the keyboard and for screen readers.
+  useEffect(() => {
+    const [first] = problem?.issues ?? [];
+    const at = first && element.current?.querySelector(`#${CSS.escape(idOf(first.path))}`);
+    const place = at ?? element.current?.querySelector('.form-problem');
+    if (problem !== null && place instanceof HTMLElement) place.focus();
+  }, [problem]);
+
+  const cancel = () => {
+    dropDraft(draftKey);
+    onCancel();
+  };
+  return (
+    <FormContext.Provider value={state}>
+      <div class={beside === undefined ? 'form-page' : 'form-page two'}>
+        <form class="form" ref={element} onSubmit={(event) => void saving.submit(event)} novalidate>
+          {above?.({ values, change })}
+          {conflict !== null && <Conflict form={form} {...conflict} take={take} />}
           {problem !== null && (
             <p class="notice failure form-problem" role="alert" tabindex={-1}>
               <Icon tone="bad" /> {summaryOf(problem, form)}
@@ -292,31 +362,11 @@ export function Form(props: FormProps) {
             </p>
           )}
           <fieldset class="plain-set" disabled={isBusy || !may}>
-            {form.sections.map(({ title, fields, isFolded }) => {
-              const names = shown(fields);
-              if (names.length === 0) return null;
-              if (isFolded === true) {
-                return (
-                  <details
-                    class="card"
-                    key={title}
-                    open={fields.some(context.hasIssueBelow) || undefined}
-                  >
-                    <summary>{title}</summary>
-                    {fieldsOf(names)}
-                  </details>
-                );
-              }
-              return (
-                <section class="card" key={title}>
-                  {title !== '' && <h2>{title}</h2>} {fieldsOf(names)}
-                </section>
-              );
-            })}
+            <Sections form={form} />
           </fieldset>
           <div class="form-end">
             <button type="submit" class="primary" disabled={isBusy || !may}>
-              {isBusy ? 'Saving …' : isNew ? 'Create' : 'Save'}
+              {isBusy ? 'Saving …' : typed.isNew ? 'Create' : 'Save'}
             </button>
             <button type="button" onClick={cancel}>
               Cancel
@@ -330,7 +380,12 @@ export function Form(props: FormProps) {
         </form>
         {beside?.(values)}
         {question !== null && (
-          <Ask title={question} yes="Yes" onYes={store} onNo={() => setQuestion(null)} />
+          <Ask
+            title={question}
+            yes="Yes"
+            onYes={saving.store}
+            onNo={() => saving.setQuestion(null)}
+          />
         )}
       </div>
     </FormContext.Provider>

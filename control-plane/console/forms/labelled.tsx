@@ -53,17 +53,19 @@ export function Labelled({
   path,
   label,
   field,
+  kind = '',
   children,
 }: {
   path: string;
   label: string;
   field: FieldFacts;
+  kind?: 'narrow' | '';
   children: ComponentChildren;
 }) {
-  const { isRequired, initial, help } = field;
-  const isOptional = !isRequired && (initial ?? '') === '';
+  const { isRequired, initial, help, unit } = field;
+  const isOptional = !isRequired && kind === '' && (initial ?? '') === '';
   return (
-    <div class="field block">
+    <div class={`field block ${kind}`}>
       <label
         for={idOf(path)}
         id={`${idOf(path)}-label`}
@@ -77,7 +79,14 @@ export function Labelled({
           </>
         )}
       </label>
-      {children}
+      {unit === undefined ? (
+        children
+      ) : (
+        <span class="with-unit">
+          {children}
+          <span>{unit}</span>
+        </span>
+      )}
       <Below path={path} help={help} />
     </div>
   );

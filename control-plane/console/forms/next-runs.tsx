@@ -39,7 +39,7 @@ export function NextRuns() {
         Runs when it is saved, then every {span(data.intervalMs)}
         {chosen.length > 1 &&
           (isInTurn
-            ? `, in turn in ${turn.join(', ')}`
+            ? `, round robin in ${turn.join(', ')}`
             : `, in ${chosen.length} locations at once`)}
         . Its exact times are chosen then.
       </p>
@@ -70,7 +70,7 @@ export function NextWindows({ values }: { values: Values }) {
   return (
     <section class="card" aria-labelledby="next-windows">
       <h2 id="next-windows">When it takes place</h2>
-      {!isAsked && <p class="muted">Its begin and its end are missing.</p>}
+      {!isAsked && <p class="muted">Choose a start and an end.</p>}
       {problem !== '' && (
         <p class="notice warning" role="status">
           {problem}

@@ -13,7 +13,7 @@ import { isValues, type Values } from './values.ts';
 function triggerOf({ name }: CheckOverview, serviceId: string) {
   return {
     ...{ serviceId, severity: 'MAJOR', name: `${name} is down`, notifySubscribers: false },
-    description: 'We see failures and look into them.',
+    description: "We're investigating.",
   };
 }
 

@@ -70,11 +70,11 @@ export function PasteView() {
   };
   return (
     <>
-      <h1>New checks from a list</h1>
+      <h1>Import list</h1>
       <FormContext.Provider value={context}>
         <section class="card">
           <label class="field block">
-            <span>A target a line, with a name before or after it</span>
+            <span>One target per line, optionally with a name before or after it</span>
             <textarea
               class="mono"
               rows={10}
@@ -110,11 +110,12 @@ export function PasteView() {
         </section>
       </FormContext.Provider>
       {lines.length > 0 && (
-        <Table label="Checks" columns={['Type', 'Name', 'Outcome']}>
+        <Table label="Checks" columns={['Type', 'Name', 'Target', 'Outcome']}>
           {lines.map(({ line, read }, index) => (
             <tr key={index}>
               <td>{read === null ? '' : typeName(read.type)}</td>
               <th scope="row">{read?.name ?? line}</th>
+              <td class="breakable">{read !== null && line}</td>
               <td>
                 {read === null ? (
                   <span class="bad">No target found in this line</span>

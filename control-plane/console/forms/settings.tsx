@@ -62,23 +62,23 @@ const listings: Record<string, Listing> = {
   service: {
     plural: 'Services',
     query: { paginated: false },
-    why: 'What status pages show and incidents name.',
+    why: 'Components that status pages show and incidents affect.',
     columns: [],
   },
   certificate: {
     plural: 'Client certificates',
     query: {},
-    why: 'Checks show them to the hosts they are for. Keys are never given back.',
+    why: 'Sent to their host during the TLS handshake. Private keys are write-only.',
     columns: [['Since', ({ created_at }) => time(created_at)]],
   },
   key: {
     plural: 'API keys',
     query: {},
-    why: 'For programs.',
+    why: 'Keys for scripts and integrations.',
     columns: [
       ['Role', ({ role }) => inWords(String(role))],
       ['Key', ({ maskedKey }) => <code>{String(maskedKey)}</code>],
-      ['Made by', ({ madeBy }) => madeBy ?? '–'],
+      ['Created by', ({ madeBy }) => madeBy ?? '–'],
       ['Last used', ({ lastUsedAt }) => time(lastUsedAt)],
       ['Expires', ({ expiresAt }) => time(expiresAt)],
     ],

@@ -45,7 +45,27 @@ export function initialOf(field: Field, { isOn = false }: { isOn?: boolean } = {
 export function valueAt(values: unknown, path: string): unknown {
   const step = (value: unknown, name: string) =>
     typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-  return path.split('.').reduce(step, values);
+  return path === '' ? values : path.split('.').reduce(step, values);
+}
+
+/** `request` of `request.url`; empty for a field of the entry itself. */
+export function parentOf(path: string) {
+  return path.split('.').slice(0, -1).join('.');
+}
+
+/** The field of a path such as `request.url`. */
+export function fieldAt(fields: Record<string, Field>, path: string): Field | undefined {
+  const [name = '', ...below] = path.split('.');
+  const field = fields[name];
+  return below.length === 0 ? field : fieldAt(field?.fields ?? {}, below.join('.'));
+}
+
+/** The values with another one at a path. */
+export function withValueAt(values: unknown, path: string, value: unknown): Values {
+  const [name = '', ...below] = path.split('.');
+  const own = isValues(values) ? values : {};
+  const inner = below.length === 0 ? value : withValueAt(own[name], below.join('.'), value);
+  return { ...own, [name]: inner };
 }
 
 export function newValues(form: Form) {

@@ -81,7 +81,7 @@ function Reference({
         }
       >
         <option value="" selected={value == null || value === ''}>
-          none
+          None
         </option>
         {all.map((option) => (
           <option key={option.value} value={String(option.value)} selected={option.value === value}>
@@ -204,8 +204,8 @@ function PrivateLocations(props: FieldProps) {
       onPick={props.onChange}
       none={
         <p class="muted">
-          There is none. <a href={link('new', 'location')}>Create one</a>, then start an agent for
-          it.
+          No locations yet. <a href={link('new', 'location')}>Create one</a>, then start an agent
+          there.
         </p>
       }
     />
@@ -241,7 +241,7 @@ function useChannels() {
 
 const noChannel = (
   <p class="muted">
-    There is none: nobody is notified. <a href={link('new', 'channel')}>Create one</a>.
+    No alert channels yet: nobody is notified. <a href={link('new', 'channel')}>Create one</a>.
   </p>
 );
 
@@ -356,7 +356,7 @@ function Services(props: FieldProps) {
       <div class="actions">
         <input
           aria-label="New services"
-          aria-description="Names with commas between them"
+          aria-description="Comma-separated names"
           placeholder="New services: Shop, Checkout, Search"
           value={typed}
           onInput={({ currentTarget: { value } }) => setTyped(value)}
@@ -387,7 +387,7 @@ function TagsField({ field, path, value, onChange }: FieldProps) {
       <input
         {...useTies(path, field.help)}
         value={text}
-        placeholder="with commas between them"
+        placeholder="Comma-separated"
         autocomplete="off"
         onInput={onInput}
       />

@@ -19,11 +19,11 @@ const alerts: Record<AlertType, [Tone, string]> = {
   NO_ALERT: ['quiet', 'No alert'],
   ALERT_FAILURE: ['bad', 'Failing'],
   ALERT_FAILURE_REMAIN: ['bad', 'Still failing'],
-  ALERT_FAILURE_DEGRADED: ['warn', 'Degraded after failing'],
+  ALERT_FAILURE_DEGRADED: ['warn', 'Degraded (was failing)'],
   ALERT_RECOVERY: ['good', 'Recovered'],
   ALERT_DEGRADED: ['warn', 'Degraded'],
   ALERT_DEGRADED_REMAIN: ['warn', 'Still degraded'],
-  ALERT_DEGRADED_FAILURE: ['bad', 'Failing after degraded'],
+  ALERT_DEGRADED_FAILURE: ['bad', 'Failing (was degraded)'],
   ALERT_DEGRADED_RECOVERY: ['good', 'Recovered'],
   ALERT_SSL: ['warn', 'Certificate expires'],
 };
@@ -100,10 +100,6 @@ export function Decisions({
     columns: ['When', 'Alert', 'Why'],
     pick: (decisions) => decisions.filter(pick),
     row: (one, index) => <Decision key={one.id ?? index} decision={one} />,
-    empty: (
-      <Empty title="Nothing was decided lately">
-        Passing runs of a passing check need no decision.
-      </Empty>
-    ),
+    empty: <Empty title="No recent alert decisions" />,
   });
 }

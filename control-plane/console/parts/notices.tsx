@@ -37,7 +37,7 @@ export function wordsOf(problem: Pick<Problem, 'status' | 'message'>) {
     case 404:
       return 'It does not exist, or not any more.';
     case 429:
-      return 'Too many requests with this key at the moment. It goes on by itself.';
+      return 'Too many requests with this key at the moment. Retrying…';
     default:
       return `${problem.message.charAt(0).toUpperCase()}${problem.message.slice(1)}.`;
   }
@@ -64,8 +64,8 @@ export function UnreachableNotice() {
   return (
     since !== null && (
       <p class="notice failure unreachable" role="alert">
-        <Icon tone="bad" /> The control plane does not answer. Shown is what was known at{' '}
-        {timeOfDay(since)}. This page goes on by itself when it is back.
+        <Icon tone="bad" /> The control plane does not answer. Showing data from {timeOfDay(since)}.
+        Reconnecting…
       </p>
     )
   );
@@ -97,7 +97,7 @@ export function Answer<Data>({
     <>
       {problem !== null && (
         <p class="notice stale" role="status">
-          {wordsOf(problem)} Shown is what was known at {timeOfDay(at ?? Date.now())}.{' '}
+          {wordsOf(problem)} Showing data from {timeOfDay(at ?? Date.now())}.{' '}
           <button type="button" class="plain-button" onClick={() => void reload()}>
             Try again
           </button>

@@ -78,7 +78,7 @@ function Channel({ channel }: { channel: AlertChannel }) {
         </a>
         <span class="under">
           notifies of {tellsOf(channel)}
-          {channel.autoSubscribe && <span class="tag">new checks use it</span>}
+          {channel.autoSubscribe && <span class="tag">added to new checks</span>}
         </span>
       </th>
       <td class="wide-only">{count(users, 'check or group', 'checks and groups')}</td>
@@ -117,11 +117,11 @@ export function Channels() {
       {List({
         read,
         label: 'Channels',
-        columns: ['Type', 'Goes to', ['Used by', 'wide-only'], 'Try it'],
+        columns: ['Type', 'Destination', ['Used by', 'wide-only'], 'Test'],
         pick: (all) => all,
         row: (channel) => <Channel key={channel.id} channel={channel} />,
         empty: (
-          <Empty title="No channels: nobody is notified">
+          <Empty title="No alert channels: nobody is notified">
             <a href={link('new', 'channel')}>Create one</a>.
           </Empty>
         ),

@@ -59,8 +59,8 @@ export function EscalationPolicies() {
           </tr>
         ),
         empty: (
-          <Empty title="No policies: an alert goes to its channels, and to nobody after them">
-            A policy notifies further people step by step until somebody acknowledges.
+          <Empty title="No escalation policies yet">
+            A policy notifies more people step by step until someone acknowledges.
           </Empty>
         ),
       })}

@@ -14,7 +14,7 @@ import {
 } from './people-form.tsx';
 
 const passwordHelp =
-  'At least 12 characters. A sentence is easier to keep in mind than a riddle of signs.';
+  'At least 12 characters. A sentence is easier to remember than random characters.';
 
 /** The field for the link, where the page was opened without it. */
 function PasteLink() {
@@ -37,7 +37,7 @@ function PasteLink() {
       </p>
       <Field label="Link" name="link" autocomplete="off" autofocus issues={form.issues} />
       <button type="submit" class="primary">
-        Go on
+        Continue
       </button>
       <p class="other-ways">
         <a href={link('checks')}>Back to the sign-in</a>
@@ -54,7 +54,7 @@ function headingOf({ kind, accountName, isKnown }: LinkFacts) {
 
 function Lead({ facts: { kind, email, role, invitedBy, isKnown } }: { facts: LinkFacts }) {
   if (kind === 'SETUP') {
-    return <>You are the first. You own the account and invite everybody else.</>;
+    return <>You're the first user, so you'll be the owner.</>;
   }
   if (kind === 'RESET') return <>For {email}. All your sessions end.</>;
   return (
@@ -116,7 +116,7 @@ function LinkForm({ facts, token }: { facts: LinkFacts; token: string }) {
       />
       {facts.kind !== 'RESET' && <KeepSignedIn />}
       <button type="submit" class="primary" disabled={form.isBusy}>
-        {form.isBusy ? 'Saving …' : 'Go on'}
+        {form.isBusy ? 'Saving …' : 'Continue'}
       </button>
     </form>
   );

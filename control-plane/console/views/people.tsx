@@ -256,7 +256,7 @@ export function PeopleView() {
           ),
         })}
       </Section>
-      <Section title="Invitations that wait">
+      <Section title="Pending invitations">
         {List({
           read: invitations,
           label: 'Invitations',
@@ -275,7 +275,7 @@ export function PeopleView() {
               </td>
             </tr>
           ),
-          empty: <Empty title="No invitation waits">It ends after 7 days.</Empty>,
+          empty: <Empty title="No pending invitations">Invitations expire after 7 days.</Empty>,
         })}
       </Section>
       {leaving !== null && (

@@ -86,7 +86,7 @@ function Identity({ me }: { me: MeData }) {
             <li key={accountId}>
               <strong>{accountName}</strong> {roleName(role)}{' '}
               {accountId === me.accountId ? (
-                <span class="tag">shown now</span>
+                <span class="tag">current</span>
               ) : (
                 <Action word={`Show ${accountName}`} busy="Changing" run={act(accountId)} />
               )}
@@ -115,7 +115,7 @@ function Password({ me, onChanged }: { me: MeData; onChanged: () => Promise<unkn
       <form key={saves} class="form" onSubmit={(event) => void form.onSubmit(event)} novalidate>
         {form.notice}
         <input type="email" value={me.email ?? ''} autocomplete="username" readonly hidden />
-        <PasswordField label="Present password" name="currentPassword" issues={form.issues} />
+        <PasswordField label="Current password" name="currentPassword" issues={form.issues} />
         <PasswordField
           isNew
           name="newPassword"
@@ -219,7 +219,7 @@ function SecondFactor() {
           <p>
             {isOn
               ? `The sign-in asks for a code of your app. ${left} recovery codes are left.`
-              : 'An app on your phone makes codes that the sign-in asks for, besides the password.'}
+              : 'Use an authenticator app as a second step.'}
           </p>
           {form.notice}
           <PasswordField issues={form.issues} />

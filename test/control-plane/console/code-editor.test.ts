@@ -177,7 +177,7 @@ test('a check that is tried marks the line of its setup script', async () => {
   const { page } = opened;
   await page.getByLabel('URL', { exact: true }).fill('https://api.example/');
   await page.getByRole('checkbox', { name: 'Lab' }).check();
-  await page.getByText('More', { exact: true }).click();
+  await page.getByText('Scripts and variables').click();
   await editorOf(page, /^Setup script/).fill('const a = 1;\nfail();');
   await page.getByRole('combobox', { name: 'In', exact: true }).selectOption('lab');
   await page.getByRole('button', { name: 'Try it' }).click();

@@ -24,7 +24,7 @@ test('a fresh installation leads to a check that somebody runs and to the first 
     const steps = page.getByRole('region', { name: 'First steps' });
     await steps.getByText('serve --with-agent').waitFor();
     // Nobody would run a check yet.
-    assert.equal(await page.getByLabel('What to watch').count(), 0);
+    assert.equal(await page.getByLabel('URL or host').count(), 0);
     await assertPleasant(page, 'An agent that runs checks', 1280, 'empty');
 
     // Made by another client, before there is a location: as clients of the API do.
@@ -65,7 +65,7 @@ test('a fresh installation leads to a check that somebody runs and to the first 
     // In a browser that does not know it, the form is there once an agent is.
     await cp.api('DELETE', `/v1/checks/${early.id}`);
     await using other = await console.visit('#/checks');
-    await other.page.getByLabel('What to watch').fill('https://shop.example/health');
+    await other.page.getByLabel('URL or host').fill('https://shop.example/health');
     await other.page.keyboard.press('Enter');
     await other.page.getByRole('heading', { name: 'shop.example/health', level: 1 }).waitFor();
     const { body: all } = await cp.api('GET', '/v1/checks');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
-import { forms, type Field } from '../../../control-plane/console/form-facts.ts';
+import { forms, paths, type Field } from '../../../control-plane/console/form-facts.ts';
 import { readLine } from '../../../control-plane/console/forms/read-line.ts';
 import {
   changesOf,
@@ -61,7 +61,9 @@ for (const definition of Object.values(checkTypes)) {
       [],
     );
     const placed = form.sections.flatMap(({ fields }) => fields);
-    assert.deepEqual(placed.toSorted(), Object.keys(form.fields).toSorted());
+    assert.deepEqual(placed.toSorted(), paths(form.fields).toSorted());
+    const roots = placed.map((path) => path.split('.')[0] ?? '');
+    assert.deepEqual([...new Set(roots)].toSorted(), Object.keys(form.fields).toSorted());
   });
 }
 

@@ -5,6 +5,14 @@ import { after, afterEach, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
 import { forms } from '../../../control-plane/console/form-facts.ts';
+import { isAsked } from '../../../control-plane/console/forms/conditions.ts';
+import {
+  fieldAt,
+  newValues,
+  parentOf,
+  valueAt,
+  type Values,
+} from '../../../control-plane/console/forms/values.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
 import { FakeAgent, resultOfJob } from '../../support/fake-agent.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
@@ -31,6 +39,14 @@ afterEach(() => {
   console.assertNoTrouble();
 });
 
+/** Opens every group under Advanced. */
+async function openGroups(page: Page) {
+  await page.locator('.advanced > details').first().waitFor();
+  await page.evaluate(
+    `document.querySelectorAll('.advanced > details').forEach((one) => { one.open = true; })`,
+  );
+}
+
 const save = (page: Page, word = 'Create') => page.getByRole('button', { name: word, exact: true });
 
 async function readCheck(name: string) {
@@ -54,10 +70,59 @@ test('a URL monitor needs its URL alone: name and location follow', async () => 
   );
 });
 
+test('a first monitor of a usual type shows three fields, and Advanced has all others', async () => {
+  await using opened = await console.visit('#/new/check');
+  const { page } = opened;
+  // A group of checkboxes is one field.
+  const controls = 'input:not([type=checkbox]), select, textarea, .cm-editor, fieldset.group';
+  for (const type of ['URL', 'API', 'TCP', 'ICMP', 'BROWSER']) {
+    const form = forms[`check-${type}`];
+    assert.ok(form !== undefined);
+    await page.evaluate(`location.hash = '#/new/check?type=${type}'`);
+    await page.getByRole('heading', { name: `New ${form.noun}` }).waitFor();
+    await page.locator('.form .card').first().locator(controls).first().waitFor();
+    const count = () =>
+      page.locator('.plain-set').locator(controls).filter({ visible: true }).count();
+    assert.equal(await count(), 3, type);
+    await openGroups(page);
+    assert.ok((await count()) > 10, type);
+    const values = newValues(form);
+    const asked = form.sections
+      .flatMap(({ fields }) => fields)
+      .filter((path) => isAsked(path, valueAt(values, parentOf(path)) as Values, values));
+    for (const path of asked) {
+      // Lists have an input for each entry, and a button that adds one.
+      const { label = '' } = fieldAt(form.fields, path) ?? {};
+      const text = label.replaceAll(/[()]/g, '\\$&');
+      const shown = page.locator('.plain-set').getByText(new RegExp(`^${text}( \\(optional\\))?$`));
+      await shown.filter({ visible: true }).first().waitFor();
+    }
+  }
+});
+
+test('a limit below the other is named beside it at once, and fields without effect are not shown', async () => {
+  await using opened = await console.visit('#/new/check?type=GRPC');
+  const { page } = opened;
+  await openGroups(page);
+  await page.getByLabel('Degraded above').fill('900');
+  await page.getByLabel('Failing above').fill('500');
+  await page.getByText('Must be above the degraded limit').waitFor();
+  await page.getByLabel('Failing above').fill('1000');
+  assert.equal(await page.locator('.issue').count(), 0);
+  const shown = (label: string) => page.getByLabel(label).count();
+  assert.deepEqual([await shown('Proto file'), await shown('Message (JSON)')], [0, 1]);
+  await page.getByLabel('Service definition').selectOption('PROTO_FILE');
+  await page.getByLabel('Proto file').waitFor();
+  await page.getByLabel('Mode').selectOption('HEALTH');
+  await page.getByLabel('Proto file').waitFor({ state: 'detached' });
+  assert.deepEqual([await shown('Message (JSON)'), await shown('Service definition')], [0, 0]);
+});
+
 test('an API check with headers, assertions and retries is created, copied, changed and deleted', async () => {
   await using opened = await console.visit('#/new/check?type=API', { refusals: [404] });
   const { page } = opened;
   await page.getByLabel('URL', { exact: true }).fill('https://api.example/v1');
+  await openGroups(page);
   await page.getByRole('group', { name: 'Headers', exact: true }).getByText('Add').click();
   await page.getByLabel('Key').fill('x-team');
   await page.getByLabel('Value').fill('shop');
@@ -66,9 +131,12 @@ test('an API check with headers, assertions and retries is created, copied, chan
   await assertion.getByLabel('Source').selectOption('JSON_BODY');
   await assertion.getByLabel('JSONPath').fill('$.ok');
   await assertion.getByLabel('Target').fill('true');
-  await page.getByLabel('Runs every').selectOption('20 s');
-  await page.getByRole('group', { name: 'Retries' }).getByRole('combobox').selectOption('own');
-  await page.getByLabel('Attempts after the first').fill('3');
+  await page.getByLabel('Interval', { exact: true }).selectOption('20 s');
+  await page
+    .getByRole('group', { name: 'Retry strategy' })
+    .getByRole('combobox')
+    .selectOption('own');
+  await page.getByLabel('Max retries').fill('3');
   await page.getByLabel('Name', { exact: true }).fill('Orders');
   await save(page).click();
   await page.getByRole('heading', { name: 'Orders', level: 1, exact: true }).waitFor();
@@ -88,7 +156,8 @@ test('an API check with headers, assertions and retries is created, copied, chan
   assert.deepEqual(copy.request.headers, check.request.headers);
 
   await page.getByRole('link', { name: 'Edit' }).first().click();
-  await page.getByLabel('Runs every').selectOption('5');
+  await openGroups(page);
+  await page.getByLabel('Interval', { exact: true }).selectOption('5');
   await save(page, 'Save').click();
   await page.getByRole('heading', { name: 'Orders (copy)', level: 1, exact: true }).waitFor();
   assert.equal((await readCheck('Orders (copy)')).frequency, 5);
@@ -107,6 +176,7 @@ test('each refused field is marked with one sentence, and the first has the focu
   const { page } = opened;
   await page.getByLabel('Hostname').fill('db.example');
   await page.getByLabel('Port').fill('99999999');
+  await openGroups(page);
   await page.getByLabel('Degraded above').fill('-5');
   await save(page).click();
   await page.getByText('2 fields are marked below.').waitFor();
@@ -126,6 +196,7 @@ test('what was typed survives a session that ends, and a control plane that is a
   await using opened = await console.visit('#/new/check', { key: made.rawKey, refusals: [0, 401] });
   const { page } = opened;
   await page.getByLabel('URL', { exact: true }).fill('https://kept.example/');
+  await openGroups(page);
   await page.getByLabel('Description').fill('typed for minutes');
   // Not before the click: the page also asks by itself.
   await page.route(
@@ -140,7 +211,7 @@ test('what was typed survives a session that ends, and a control plane that is a
   await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
   await fillKey(page, cp.apiKey);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByLabel('Description').waitFor();
+  await openGroups(page);
   assert.equal(await page.getByLabel('Description').inputValue(), 'typed for minutes');
   await page.route('**/v1/checks/url?*', (route) => route.abort(), { times: 1 });
   await save(page).click();
@@ -157,8 +228,9 @@ test('an edit that meets the one of a colleague keeps both, and asks where both 
   });
   await using opened = await console.visit(`#/edit/check/${check.id}`, { refusals: [412] });
   const { page } = opened;
+  await openGroups(page);
   await page.getByLabel('Description').fill('mine');
-  await page.getByLabel('Muted').check();
+  await page.getByLabel('Mute alerts').check();
   const path = `/v1/checks/${check.id}`;
   await cp.api('PUT', path, { description: 'theirs', tags: ['b'] });
   await save(page, 'Save').click();
@@ -180,13 +252,14 @@ test('what was typed before is joined with what a colleague saved since', async 
   });
   await using opened = await console.visit(`#/edit/check/${check.id}`);
   const { page } = opened;
+  await openGroups(page);
   await page.getByLabel('Description').fill('mine');
   await page.evaluate("location.hash = '#/alerts'");
   await page.getByRole('heading', { name: 'Alerts', level: 1, exact: true }).waitFor();
   const path = `/v1/checks/${check.id}`;
   await cp.api('PUT', path, { tags: ['a', 'b'], activated: false });
   await page.evaluate(`location.hash = '#/edit/check/${check.id}'`);
-  await page.getByLabel('Description').waitFor();
+  await openGroups(page);
   assert.equal(await page.getByLabel('Description').inputValue(), 'mine');
   await save(page, 'Save').click();
   await page.getByRole('heading', { name: 'Left', level: 1, exact: true }).waitFor();
@@ -212,6 +285,7 @@ test('a check is tried before it is saved, and assertions are picked from its an
   await using opened = await console.visit('#/new/check?type=API', { refusals: [400] });
   const { page } = opened;
   await page.getByLabel('URL', { exact: true }).fill('tried.example');
+  await openGroups(page);
   await page.getByText('Data-center locations').first().click();
   await page.getByRole('checkbox', { name: /Ireland/ }).check();
   await page.getByRole('checkbox', { name: /Office/ }).uncheck();
@@ -246,8 +320,9 @@ test('the form of a check says what its alert settings would have alerted about'
   const { page } = opened;
   await page.getByRole('heading', { name: 'What would have alerted' }).waitFor();
   await page.getByText('0 alerts, from 0 runs').waitFor();
-  await page.getByLabel('Alerts as the account has it').uncheck();
-  await page.getByLabel('Failed runs in a row').selectOption('3');
+  await openGroups(page);
+  await page.getByLabel('Use account defaults').uncheck();
+  await page.getByLabel('Consecutive failures').selectOption('3');
   const asked = await page.waitForRequest(/replay/);
   assert.equal(asked.postDataJSON().alertSettings.runBasedEscalation.failedRunThreshold, 3);
 });
@@ -260,21 +335,22 @@ test('the form of a check says when and where it runs next, and that of a window
   const { id } = body as { id: string };
   await using opened = await console.visit(`#/edit/check/${id}`, { refusals: [400] });
   const { page } = opened;
+  await openGroups(page);
   const next = page.getByText('Next runs:');
   await next
     .filter({ hasText: / in Office/ })
     .filter({ hasText: / in Ireland/ })
     .waitFor();
   assert.equal(await next.locator('time').count(), 5);
-  await page.getByLabel('Runs in all its locations at once').check();
+  await page.getByLabel('Run in all locations at once').check();
   await next.filter({ hasText: 'each in 2 locations at once' }).waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
 
   await page.evaluate(`location.hash = '#/new/window'`);
-  await page.getByText('Its begin and its end are missing.').waitFor();
-  await page.getByLabel('From').fill('2099-03-01T20:00');
-  await page.getByLabel('To', { exact: true }).fill('2099-03-01T22:00');
-  await page.getByLabel('Repeats every').selectOption('WEEK');
+  await page.getByText('Choose a start and an end.').waitFor();
+  await page.getByLabel('Start', { exact: true }).fill('2099-03-01T20:00');
+  await page.getByLabel('End', { exact: true }).fill('2099-03-01T22:00');
+  await page.getByLabel('Repeat every').selectOption('WEEK');
   await page.getByRole('heading', { name: 'When it takes place' }).waitFor();
   const aside = page.getByLabel('Beside the form');
   await aside.getByRole('listitem').nth(2).waitFor();
@@ -293,7 +369,7 @@ test('the form of a status page shows the page as visitors would see it, which r
   await shown.getByText(name).first().waitFor();
   await page.getByRole('checkbox', { name: 'Ledger' }).check();
   await shown.locator(`#s-${service.id.slice(-12)}`).waitFor();
-  await page.getByText('More', { exact: true }).click();
+  await openGroups(page);
   await page.getByLabel('Language', { exact: true }).selectOption('de');
   await shown.locator('html[lang=de]').waitFor();
   // The page is drawn anew after each change: in between it has no body.
@@ -356,7 +432,8 @@ test('a policy is made, says who is on call, and is chosen for a check', async (
     request: { url: 'https://escalated.example/' },
   });
   await page.goto(`${cp.url}/console/#/edit/check/${check.id}`);
-  await page.getByLabel('Alerts as the account has it').uncheck();
+  await openGroups(page);
+  await page.getByLabel('Use account defaults').uncheck();
   await page.getByLabel('Escalation policy').selectOption({ label: 'Night shift' });
   await save(page, 'Save').click();
   await page.getByRole('heading', { name: 'Escalated', level: 1, exact: true }).waitFor();
@@ -392,7 +469,7 @@ test('many checks are made of a pasted list, and a line without a target is name
   await using opened = await console.visit('#/new/checks');
   const { page } = opened;
   const list = 'Wiki https://wiki.example/\ndb.example:5432 Orders database\nnot a target';
-  await page.getByLabel('A target a line').fill(list);
+  await page.getByLabel('One target per line').fill(list);
   await page.getByText('No target found in this line').waitFor();
   await page.getByLabel('Office').check();
   await page.getByRole('button', { name: 'Create 2 checks' }).click();
@@ -410,27 +487,27 @@ test('a check gets a link that runs it, and a page its password and subscribers'
   });
   await using opened = await console.visit(`#/edit/check/${check.id}`, { refusals: [404] });
   const { page } = opened;
-  await page.getByText('Run it by a link').click();
-  await page.getByRole('button', { name: 'Make a link' }).click();
-  const link = await page.getByRole('region', { name: 'Link' }).innerText();
+  await page.getByText('Trigger URL').click();
+  await page.getByRole('button', { name: 'Create URL' }).click();
+  const link = await page.getByRole('region', { name: 'URL' }).innerText();
   const asked = async () => (await fetch(link.trim(), { method: 'POST' })).text();
   assert.match(await asked(), /no location/);
-  await page.getByRole('button', { name: 'Delete the link' }).click();
-  await page.getByRole('button', { name: 'Make a link' }).waitFor();
+  await page.getByRole('button', { name: 'Delete URL' }).click();
+  await page.getByRole('button', { name: 'Create URL' }).waitFor();
   assert.match(await asked(), /does not exist|not found|unknown/i);
 
   const { body: made } = await cp.api('POST', '/v1/status-pages', {
     ...{ name: 'Shop', url: 'linked-shop', cards: [] },
   });
   await page.goto(`${cp.url}/console/#/edit/page/${made.id}`);
-  await page.getByRole('button', { name: 'Ask for a password' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Make it' }).click();
-  await page.getByText('People with its password.').waitFor();
+  await page.getByRole('button', { name: 'Require a password' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+  await page.getByText('Anyone with the password.').waitFor();
   await page.getByLabel('Mail address').fill('ann@shop.example');
   await page.getByRole('button', { name: 'Invite' }).click();
   await page.getByRole('rowheader', { name: 'ann@shop.example' }).waitFor();
   await page.getByRole('button', { name: 'Remove' }).click();
-  await page.getByText('Nobody yet').waitFor();
+  await page.getByText('No subscribers yet').waitFor();
   assert.equal((await cp.api('GET', `/v1/status-pages/${made.id}`)).body.isPrivate, true);
 });
 
@@ -543,10 +620,10 @@ test('a status page of selected checks says what it writes, and writes it when i
   await page.goto(`${cp.url}/console/#/checks?tag=paged`);
   await open();
   await page.getByLabel('Name', { exact: true }).first().fill('Paged');
-  await page.getByLabel('Address on this installation').fill('taken');
+  await page.getByLabel('URL path').fill('taken');
   await save(page).click();
   await page.locator('.form-problem').waitFor();
-  await page.getByLabel('Address on this installation').fill('paged');
+  await page.getByLabel('URL path').fill('paged');
   await save(page).click();
   await page.getByRole('heading', { name: 'Status pages', level: 1 }).waitFor();
   const { body: pages } = await cp.api('GET', '/v1/status-pages');
@@ -559,7 +636,7 @@ test('a status page of selected checks says what it writes, and writes it when i
   await page.goto(`${cp.url}/console/#/checks?tag=paged`);
   await open();
   await page.getByLabel('Name', { exact: true }).first().fill('Paged again');
-  await page.getByLabel('Address on this installation').fill('paged-again');
+  await page.getByLabel('URL path').fill('paged-again');
   await page.getByLabel('Saving also changes these checks').check();
   // One of the checks is changed again and again meanwhile.
   const busy = `**/v1/checks/${ids[0]}`;
@@ -588,7 +665,7 @@ test('a status page of selected checks says what it writes, and writes it when i
   await page.goto(`${cp.url}/console/#/checks?tag=paged`);
   await open();
   await page.getByLabel('Name', { exact: true }).first().fill('Paged for all');
-  await page.getByLabel('Address on this installation').fill('paged-for-all');
+  await page.getByLabel('URL path').fill('paged-for-all');
   await page.getByLabel('Saving also changes these checks').check();
   await save(page).click();
   await page.getByRole('heading', { name: 'Status pages', level: 1 }).waitFor();

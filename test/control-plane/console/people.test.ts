@@ -73,7 +73,7 @@ test('the first person sets up, invites a colleague, changes the role, and remov
   // The link may be pasted, too.
   await page.getByRole('link', { name: 'I have that link' }).click();
   await page.getByLabel('Link').fill('nothing');
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByText('must be the whole link').waitFor();
   await page.getByLabel('Link').fill(link ?? '');
   await page.keyboard.press('Enter');
@@ -149,12 +149,12 @@ test('a wrong password keeps the address, and a person signs in, changes the pas
   await page.keyboard.press('Enter');
   await heading(page, 'Monitors').waitFor();
   await page.getByRole('link', { name: /^Anna/ }).click();
-  await page.getByLabel('Present password').fill('wrong');
+  await page.getByLabel('Current password').fill('wrong');
   await page.getByLabel('New password').fill(password);
   await page.getByRole('button', { name: 'Change the password' }).click();
   await page.getByText('is not your present password').waitFor();
   assert.equal(await page.getByLabel('New password').inputValue(), password);
-  await page.getByLabel('Present password').fill(goodPassword);
+  await page.getByLabel('Current password').fill(goodPassword);
   await page.getByRole('button', { name: 'Change the password' }).click();
   await page.getByText('your other sessions have ended').waitFor();
   await page.getByText('this one').waitFor();
@@ -186,9 +186,9 @@ test('what somebody typed is there when they sign in again, and not for anybody 
     await address.fill(email);
     await page.getByLabel('Password', { exact: true }).fill(goodPassword);
     await page.keyboard.press('Enter');
-    return page.getByLabel('Description').inputValue();
+    return page.getByLabel('Name', { exact: true }).inputValue();
   };
-  await page.getByLabel('Description').fill('of Anna');
+  await page.getByLabel('Name', { exact: true }).fill('of Anna');
   await page.getByRole('link', { name: /^Anna/ }).waitFor();
   assert.equal(await again(anna), 'of Anna');
   assert.equal(await again(ben), '');
@@ -281,7 +281,7 @@ test('every page about people is accessible and fits, in light and in dark', asy
     [`#/reset?token=${'A'.repeat(43)}`]: 'This link does not work',
   });
   const views = {
-    '#/people': 'Invitations that wait',
+    '#/people': 'Pending invitations',
     '#/profile': 'this one',
     '#/audit': 'create invitation',
   };

@@ -24,7 +24,7 @@ test('a stopped control plane is noticed and shown, and the page continues when 
   // It still accepts connections, and answers none.
   program.signal('SIGSTOP');
   await notice.waitFor({ timeout: 120_000 });
-  assert.match(await notice.innerText(), /Shown is what was known at \d+:\d+/);
+  assert.match(await notice.innerText(), /Showing data from \d+:\d+/);
   program.signal('SIGCONT');
   await notice.waitFor({ state: 'detached', timeout: 120_000 });
   await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor();
