@@ -148,7 +148,7 @@ test('an API check with headers, assertions and retries is created, copied, chan
   ]);
   assert.equal(check.retryStrategy.maxRetries, 3);
 
-  await page.getByRole('link', { name: 'Copy' }).click();
+  await page.getByRole('link', { name: 'Duplicate' }).click();
   await page.getByLabel('URL', { exact: true }).fill('https://api.example/v2');
   await save(page).click();
   await page.getByRole('heading', { name: 'Orders (copy)', level: 1, exact: true }).waitFor();
