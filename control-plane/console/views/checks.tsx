@@ -172,7 +172,7 @@ const Row = memo(
           </span>
         </th>
         <td class="wide-only">{typeName(check.checkType)}</td>
-        <td class="wide-only muted" title={check.locations.join(', ')}>
+        <td class="wide-only muted nowrap" title={check.locations.join(', ')}>
           {places > 1 ? count(places, 'location') : (check.locations[0] ?? '')}
         </td>
         <td class="wide-only right">{isPinged(check) ? nothing : every(check)}</td>
