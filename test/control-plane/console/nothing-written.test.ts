@@ -18,7 +18,7 @@ const acts: readonly (readonly [RegExp, string])[] = [
   [/^(Save|Create|Invite)$/, 'ends a form'],
   [/^(Activate|Deactivate|Mute|Unmute|Add tag|Remove tag|Move to group)$/, 'changes a selection'],
   [/^Delete( now|$| (?!Investigating|Identified|Monitoring|Resolved))/, 'can be undone'],
-  [/^(Run now|Try it|Cancel the run)$/, 'starts or ends a run'],
+  [/^(Run now|Try it|Cancel run)$/, 'starts or ends a run'],
   [/^(Acknowledge|Snooze until|For an hour|Until tomorrow|Mute )/, 'says who takes an alert on'],
   [/^Send (again|a test)$/, 'sends a message'],
   [/^Archive$/, 'can be taken back beside it'],
