@@ -131,7 +131,7 @@ test('every task of a new team ends well, with fewer clicks and fields than in U
     const lines = Array.from({ length: 30 }, (_, index) => `${target.url}/service-${index + 1}`);
     await person.click(view('Monitors'));
     await person.click(link('Import list'));
-    await person.fill(page.getByLabel('A target a line'), lines.join('\n'));
+    await person.fill(page.getByLabel(/^One target per line/), lines.join('\n'));
     await person.click(button('Create 30 checks'));
     await heading('Monitors').waitFor();
     await page.getByText('service-30').first().waitFor();
@@ -165,9 +165,9 @@ test('every task of a new team ends well, with fewer clicks and fields than in U
     await person.click(view('Incidents'));
     await person.click(link('New maintenance window'));
     await person.fill(field('Name'), 'Move of the database');
-    await person.fill(field('From'), '2030-01-05T08:00');
-    await person.fill(field('To'), '2030-01-05T10:00');
-    await person.click(field('Pauses all checks, whatever their tags'));
+    await person.fill(field('Start'), '2030-01-05T08:00');
+    await person.fill(field('End'), '2030-01-05T10:00');
+    await person.click(field('Pause all checks'));
     await person.enter();
     await page.getByText('Move of the database').first().waitFor();
   });
@@ -185,7 +185,7 @@ test('every task of a new team ends well, with fewer clicks and fields than in U
     status = 500;
     await page.goto(await linkOfMail(owner, /acknowledge/i));
     await person.click(button('Acknowledge'));
-    await page.getByText('acknowledged').waitFor();
+    await page.getByRole('heading', { name: 'Acknowledged' }).waitFor();
   });
 
   assert.deepEqual(Object.keys(person.costs), Object.keys(kuma));
