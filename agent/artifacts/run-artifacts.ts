@@ -169,9 +169,14 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
   return {
     async add(given) {
       const one: Taken = {
-        ...{ file: null, name: freeName(given.name), type: given.type },
+        file: null,
+        name: freeName(given.name),
+        type: given.type,
         contentType: toContentType(scrubber.text(given.contentType)),
-        ...{ size: 0, digest: null, isFleeting: given.isFleeting === true, withheld: null },
+        size: 0,
+        digest: null,
+        isFleeting: given.isFleeting === true,
+        withheld: null,
       };
       if (taken.length === maxFiles) {
         beyond += 1;

@@ -234,7 +234,7 @@ export function serveAlertLinks(
     sendPage(
       response,
       200,
-      asks(target === 'group' ? `${count(alert.total, 'alert')}` : name),
+      asks(target === 'group' ? count(alert.total, 'alert') : name),
       html`${factsMarkup(alert, clock.now())}
         <form method="post">
           <button>${button}</button>

@@ -95,7 +95,9 @@ interface Attendance {
 }
 
 const newAttendance = (): Attendance => ({
-  ...{ polls: 0, startedAt: 0, turnsBack: 0 },
+  polls: 0,
+  startedAt: 0,
+  turnsBack: 0,
   stopWaiting: null,
 });
 

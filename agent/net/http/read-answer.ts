@@ -220,8 +220,10 @@ class AnswerReader {
 
   #isUnlikeHttp(): boolean {
     if (this.#lines.length > 0 || this.#partBytes > telltaleBytes) return false;
-    const isWhole = this.#partBytes === 0;
-    if (isWhole && this.#chunk.toString('latin1', this.#at, this.#at + 5) === 'HTTP/') return false;
+    // Most answers: it is looked at once, without a copy.
+    const beginsHere = this.#partBytes === 0;
+    if (beginsHere && this.#chunk.toString('latin1', this.#at, this.#at + 5) === 'HTTP/')
+      return false;
     const begin = Buffer.concat([
       ...this.#parts,
       this.#chunk.subarray(this.#at, this.#at + 64),

@@ -51,34 +51,54 @@ export function isAsked(path: string, beside: Values | undefined, whole: Values)
 
 const baseline = 'request.sslConfig.securityBaseline';
 
-/** The second field of each must be above the first, or not below it. */
-const orders: [low: string, high: string, message: string, mayBeEqual?: boolean][] = [
-  ['degradedResponseTime', 'maxResponseTime', 'Must be above the degraded limit'],
-  ['degradedPacketLossThreshold', 'maxPacketLossThreshold', 'Must be above the degraded limit'],
-  ['startsAt', 'endsAt', 'Must be after the start'],
-  ['startsAt', 'repeatEndsAt', 'Must be after the start'],
-  [
-    ...([`${baseline}.minTLSVersion.value`, `${baseline}.recommendedTLSVersion.value`] as const),
-    ...(['Must not be below the minimum', true] as const),
-  ],
-  [
-    ...([`${baseline}.minKeySizeBits.value`, `${baseline}.recommendedKeySizeBits.value`] as const),
-    ...(['Must not be below the minimum', true] as const),
-  ],
-  [
-    ...(['retryStrategy.baseBackoffSeconds', 'retryStrategy.maxDurationSeconds'] as const),
-    'Ends before the first retry',
-  ],
+interface Order {
+  low: string;
+  high: string;
+  message: string;
+  mayBeEqual?: boolean;
+}
+
+/** The field `high` of each must be above `low`, or not below it. */
+const orders: readonly Order[] = [
+  {
+    low: 'degradedResponseTime',
+    high: 'maxResponseTime',
+    message: 'Must be above the degraded limit',
+  },
+  {
+    low: 'degradedPacketLossThreshold',
+    high: 'maxPacketLossThreshold',
+    message: 'Must be above the degraded limit',
+  },
+  { low: 'startsAt', high: 'endsAt', message: 'Must be after the start' },
+  { low: 'startsAt', high: 'repeatEndsAt', message: 'Must be after the start' },
+  {
+    low: `${baseline}.minTLSVersion.value`,
+    high: `${baseline}.recommendedTLSVersion.value`,
+    message: 'Must not be below the minimum',
+    mayBeEqual: true,
+  },
+  {
+    low: `${baseline}.minKeySizeBits.value`,
+    high: `${baseline}.recommendedKeySizeBits.value`,
+    message: 'Must not be below the minimum',
+    mayBeEqual: true,
+  },
+  {
+    low: 'retryStrategy.baseBackoffSeconds',
+    high: 'retryStrategy.maxDurationSeconds',
+    message: 'Ends before the first retry',
+  },
 ];
 
 /** By the path of the field to mark. */
 export function contradictions(values: Values): Map<string, string> {
-  const wrong = orders.filter(([low, high, , mayBeEqual = false]) => {
+  const wrong = orders.filter(({ low, high, mayBeEqual = false }) => {
     const [from, to] = [valueAt(values, low), valueAt(values, high)];
     if (from == null || from === '' || to == null || to === '') return false;
     // Instants and versions are in the order of their texts.
     const [less, more] = typeof from === 'number' ? [from, Number(to)] : [String(from), String(to)];
     return more < less || (!mayBeEqual && more === less);
   });
-  return new Map(wrong.map(([, high, message]) => [high, message]));
+  return new Map(wrong.map(({ high, message }) => [high, message]));
 }
