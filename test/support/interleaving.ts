@@ -106,6 +106,8 @@ export class StatementCount implements KyselyPlugin {
 
 /** True when some transaction of the database waits for the lock of another one. */
 async function isAnyoneWaiting(db: Db): Promise<boolean> {
+  // A transaction goes on seeing the sessions of its first look: one that connects later would never wait.
+  await sql`select pg_stat_clear_snapshot()`.execute(db);
   const { rows } = await sql`
     select 1 from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'

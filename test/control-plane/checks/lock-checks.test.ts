@@ -42,7 +42,10 @@ async function assertWaits(
   const running = await db.transaction().execute(async (unit) => {
     await lockChecks(unit, [checkId]);
     const promise = work();
-    assert.equal(await untilEndedOrWaiting(unit, promise), false, `${name} does not wait`);
+    if (await untilEndedOrWaiting(unit, promise)) {
+      await promise;
+      assert.fail(`${name} does not wait`);
+    }
     return { promise };
   });
   await running.promise;
