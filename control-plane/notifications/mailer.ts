@@ -2,6 +2,7 @@
 import { cannotBeSent, resultText, type Attempt } from './attempt.ts';
 import { oneLine } from '../core/escape.ts';
 import type { Mail } from './facts.ts';
+import { ownTimeLimit } from './own-time.ts';
 
 /** Errors that may pass; a rejected address or message is final. */
 const networkCodes: ReadonlySet<string> = new Set([
@@ -15,10 +16,14 @@ const networkCodes: ReadonlySet<string> = new Set([
   'EABORT',
 ]);
 
-const timeoutMs = 10_000;
+/** For the connection and the greeting. */
+const connectMs = 10_000;
 
-/** A mail has a limit of 10 s for each step: connection, greeting and answers. */
+/** For the mail as a whole. */
 export const mailTimeoutMs = 60_000;
+
+/** A timer of the client runs on while this process is held up, and would end what the server has taken. */
+const socketMs = 3_600_000;
 
 /** Pauses between attempts: greylisting needs minutes. */
 export const pausesOfMail: readonly number[] = [
@@ -56,16 +61,25 @@ async function openTransport(url: string) {
     url,
     maxConnections: 4,
     maxRequeues: 1,
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    idleTimeout: connectMs,
+    socketTimeout: socketMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
 }
 
 /** The SMTP transport is loaded and connects when there is something to send. */
-export function openMailer({ url, from }: { url: string; from: string }): Mailer {
+export function openMailer({
+  url,
+  from,
+  timeoutMs = mailTimeoutMs,
+}: {
+  url: string;
+  from: string;
+  timeoutMs?: number;
+}): Mailer {
   let opening: ReturnType<typeof openTransport> | undefined;
   const domain = domainOf(from);
   const credentials = passwordOf(url);
@@ -74,6 +88,7 @@ export function openMailer({ url, from }: { url: string; from: string }): Mailer
   return {
     messageId,
     async send({ to, subject, text, html, headers }, id, signal) {
+      using limit = ownTimeLimit(timeoutMs, signal);
       try {
         const transport = await (opening ??= openTransport(url));
         const { response } = await transport.sendMail({
@@ -90,10 +105,11 @@ export function openMailer({ url, from }: { url: string; from: string }): Mailer
               ...headers,
             }).map(([name, value]) => [name, oneLine(value)]),
           ),
-          signal,
+          signal: limit.signal,
         });
         return { outcome: 'delivered', result: resultText(response ?? 'accepted', credentials) };
       } catch (error) {
+        if (limit.isOver) return { outcome: 'failed', result: 'ETIMEDOUT Timeout', isFinal: false };
         const {
           code = '',
           responseCode,
@@ -114,7 +130,7 @@ export function openMailer({ url, from }: { url: string; from: string }): Mailer
     },
     close() {
       void opening?.then((transport) => {
-        transport.close();
+        transport.close({ force: true });
       });
     },
   };

@@ -10,6 +10,7 @@ import { isIP } from 'node:net';
 import type { Agent, buildConnector, Dispatcher, request } from 'undici';
 import type { EgressClass } from '../core/doors.ts';
 import type { AddressRule } from './allowed-addresses.ts';
+import { ownTimeLimit } from './own-time.ts';
 
 /** Resolves a host name to addresses, in the order to try. */
 export type Resolve = (hostname: string) => Promise<string[]>;
@@ -132,14 +133,9 @@ const reasons: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'the connection took too long',
 };
 
-function toOutgoingError(error: unknown, timeoutMs: number): OutgoingError {
+function toOutgoingError(error: unknown): OutgoingError {
   if (error instanceof OutgoingError) return error;
   const { name, code, message } = error as Error & { code?: string };
-  if (name === 'TimeoutError') {
-    return new OutgoingError(`there was no answer within ${timeoutMs / 1000} s`, false, {
-      cause: error,
-    });
-  }
   if (name === 'AbortError') return new OutgoingError('this process is stopping', false);
   if (code === 'UND_ERR_INVALID_ARG') {
     return new OutgoingError(`the request is not a valid one: ${message}`, true, { cause: error });
@@ -155,28 +151,6 @@ export type Outgoing = Readonly<Record<EgressClass, Send>> & AsyncDisposable;
 interface Clients {
   agents: Readonly<Record<EgressClass, Agent>>;
   request: typeof request;
-}
-
-const slices = 10;
-
-/**
- * Calls back after so much time in which this process ran. What it was held up for counts as one slice: the
- * answer that came meanwhile is still to be read, and a notification that is sent again would be there twice.
- */
-function afterOwnTime(ms: number, callback: () => void): () => void {
-  let left = slices;
-  let timer: NodeJS.Timeout;
-  const wait = (): void => {
-    timer = setTimeout(() => {
-      left -= 1;
-      if (left === 0) callback();
-      else wait();
-    }, ms / slices);
-  };
-  wait();
-  return () => {
-    clearTimeout(timer);
-  };
 }
 
 /** `timeoutMs` limits each request including its answer. The clients are loaded when the first is made. */
@@ -213,15 +187,7 @@ export function openOutgoing({
       if (!/^https?:$/.test(url.protocol)) {
         throw new OutgoingError('the address must begin with http:// or https://', true);
       }
-      const ends = new AbortController();
-      const cancel = afterOwnTime(timeoutMs, () => {
-        ends.abort(new DOMException('too late', 'TimeoutError'));
-      });
-      const stop = (): void => {
-        ends.abort();
-      };
-      signal.addEventListener('abort', stop, { once: true });
-      if (signal.aborted) stop();
+      using limit = ownTimeLimit(timeoutMs, signal);
       try {
         const clients = await (opening ??= openClients());
         const answer = await clients.request(url, {
@@ -229,7 +195,7 @@ export function openOutgoing({
           method: method as Dispatcher.HttpMethod,
           headers: headers.flat(),
           body,
-          signal: ends.signal,
+          signal: limit.signal,
         });
         const { text, isCut } = await readUpTo(answer.body, maxAnswerBytes);
         return {
@@ -240,10 +206,9 @@ export function openOutgoing({
           isCut,
         };
       } catch (error) {
-        throw toOutgoingError(error, timeoutMs);
-      } finally {
-        cancel();
-        signal.removeEventListener('abort', stop);
+        if (!limit.isOver) throw toOutgoingError(error);
+        const problem = `there was no answer within ${timeoutMs / 1000} s`;
+        throw new OutgoingError(problem, false, { cause: error });
       }
     };
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { SMTPServerOptions } from 'smtp-server';
 import { htmlOf } from '../../../../control-plane/notifications/channels/email-body.ts';
+import { openMailer } from '../../../../control-plane/notifications/mailer.ts';
 import { messageOf } from '../../../../control-plane/notifications/message.ts';
 import { enqueueMessages } from '../../../../control-plane/notifications/outbox.ts';
 import { startTestControlPlane } from '../../../support/control-plane.ts';
@@ -145,6 +147,52 @@ test('what the server says decides whether it is tried again, and the password i
   assert.match(body.result as string, /^EAUTH 535/);
   assert.doesNotMatch(body.result as string, /wrong-pass/);
 });
+
+const held = new Int32Array(new SharedArrayBuffer(4));
+type Answer = NonNullable<SMTPServerOptions['onData']>;
+const late: [string, answer: Answer, timeoutMs: number, outcome: unknown][] = [
+  [
+    'a mail that was taken while this process was held up is delivered, once',
+    (stream, _session, callback) => {
+      stream.resume().on('end', () => {
+        callback(null, 'taken');
+        setImmediate(() => Atomics.wait(held, 0, 0, 2_500));
+      });
+    },
+    2_000,
+    { outcome: 'delivered', result: '250 taken' },
+  ],
+  [
+    'a mail server that falls silent is given up, and tried again',
+    (stream) => stream.resume(),
+    400,
+    { outcome: 'failed', result: 'ETIMEDOUT Timeout', isFinal: false },
+  ],
+];
+
+for (const [name, onData, timeoutMs, outcome] of late) {
+  test(name, async () => {
+    let mails = 0;
+    await using mail = await mailServer(() => null, {
+      onData: (...given) => {
+        mails += 1;
+        onData(...given);
+      },
+    });
+    const mailer = openMailer({ url: mail.url, from: from.MAIL_FROM, timeoutMs });
+    const content = {
+      to: address,
+      subject: 'down',
+      text: 'down',
+      html: '<p>down</p>',
+      headers: {},
+    };
+    const { signal } = new AbortController();
+    assert.deepEqual(await mailer.send(content, 'n1', signal), outcome);
+    assert.equal(mails, 1);
+    mailer.close();
+  });
+}
 
 test('without a mail server a mail fails, and says which setting is missing', async () => {
   await using cp = await startTestControlPlane();
