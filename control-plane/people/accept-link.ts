@@ -26,7 +26,7 @@ export interface LinkFacts {
   accountName: string | null;
   role: string | null;
   invitedBy: string | null;
-  /** True for a person of another account: the present password is asked for, not a new one. */
+  /** True for a person of another account: the current password is asked for, not a new one. */
   isKnown: boolean;
 }
 

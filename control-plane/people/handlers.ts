@@ -163,7 +163,7 @@ function ownerOf(deps: PeopleDeps) {
     const { accountId } = principal;
     const outcome = 'REFUSED';
     await recordDone(deps, { accountId, actor: actorOf(principal), address, operation, outcome });
-    throw invalidField(field, 'is not your present password');
+    throw invalidField(field, 'is not your current password');
   };
   return { requirePerson, requirePassword };
 }

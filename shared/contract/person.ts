@@ -119,7 +119,7 @@ export const personRoutes = defineRoutes(tag, {
   ),
 });
 export const invitationRoutes = defineRoutes(tag, {
-  listInvitations: get('/v1/invitations', 'List the invitations that wait for an answer', {
+  listInvitations: get('/v1/invitations', 'List pending invitations', {
     role: 'ADMIN',
     response: z.array(invitation),
   }),

@@ -164,7 +164,7 @@ export function AlertsView({ query }: { query: Query }) {
       ) : (
         <>
           <OpenAlerts />
-          <Section title="Sent lately" aside={<GroupChoice />}>
+          <Section title="Recent alerts" aside={<GroupChoice />}>
             <Alerts />
           </Section>
         </>

@@ -137,7 +137,7 @@ function channelsOf(
   if (bodies.length === 0) {
     const keys = config.names().filter((key) => !['type', 'name'].includes(key));
     entry.nothing(
-      `channel \`${type}\` has no counterpart; it concerns ${count} monitors and has ${keys.map((key) => `\`${key}\``).join(', ')}`,
+      `channel \`${type}\` has no counterpart; monitors that use it: ${count}; its settings: ${keys.map((key) => `\`${key}\``).join(', ')}`,
     );
   }
   const isNameless = bodies.some((body) => ['EMAIL', 'SLACK'].includes(body.type));

@@ -90,7 +90,7 @@ export const en = {
     updates: 'Updates',
     currentStatus: 'Current status',
     titled: (status: string, name: string) => `${status}: ${name}`,
-    concerns: (services: string) => `Concerns ${services}.`,
+    concerns: (services: string) => `Affects ${services}.`,
   },
   history: {
     inMonth: (month: string) => `Incidents in ${month}`,
@@ -101,8 +101,8 @@ export const en = {
   },
   maintenance: {
     of: (page: string) => `Maintenance of ${page}`,
-    concerns: (services: string) => `concerns ${services}`,
-    willConcern: (services: string) => `will concern ${services}`,
+    concerns: (services: string) => `affects ${services}`,
+    willConcern: (services: string) => `will affect ${services}`,
     again: (ranges: Markup) => html`Again ${ranges}`,
   },
   forms: {

@@ -152,7 +152,7 @@ test('a wrong password keeps the address, and a person signs in, changes the pas
   await page.getByLabel('Current password').fill('wrong');
   await page.getByLabel('New password').fill(password);
   await page.getByRole('button', { name: 'Change the password' }).click();
-  await page.getByText('is not your present password').waitFor();
+  await page.getByText('is not your current password').waitFor();
   assert.equal(await page.getByLabel('New password').inputValue(), password);
   await page.getByLabel('Current password').fill(goodPassword);
   await page.getByRole('button', { name: 'Change the password' }).click();

@@ -179,7 +179,7 @@ test('a person adds a passkey, signs in with it alone and after the password, re
   const { page } = device;
   await device.signIn(anna);
   await device.addPasskey('Laptop', 'wrong');
-  await page.getByText('is not your present password').waitFor();
+  await page.getByText('is not your current password').waitFor();
   await device.addPasskey('Laptop');
   await page.getByRole('rowheader', { name: 'Laptop' }).waitFor();
   const codes = (await page.locator('pre').innerText()).split('\n');
@@ -222,7 +222,7 @@ test('a person adds a passkey, signs in with it alone and after the password, re
   await page.getByRole('button', { name: 'Remove Work laptop' }).click();
   await page.getByRole('dialog').getByLabel('Password').fill('wrong');
   await page.keyboard.press('Enter');
-  await page.getByText('is not your present password').waitFor();
+  await page.getByText('is not your current password').waitFor();
   await page.getByRole('dialog').getByLabel('Password').fill(goodPassword);
   await page.keyboard.press('Enter');
   await page.getByRole('rowheader', { name: 'Work laptop' }).waitFor({ state: 'detached' });
