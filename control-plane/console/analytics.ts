@@ -8,6 +8,7 @@ export type Range = keyof typeof ranges;
 
 const hour = 60;
 const dayMs = 86_400_000;
+export const weekMs = 7 * dayMs;
 
 /** Bucket widths are chosen so that an answer fits into one page. */
 export const ranges = {
@@ -55,6 +56,7 @@ export function axisOf(check: CheckOverview, range: Range): Axis {
 export function queriesOf(facts: NumberFacts, range: Range, interval: number, statistic: string) {
   const times = ['p50', 'p95', 'p99'].map((one) => `${facts.time}_${one}`);
   const window = { quickRange: range, limit: 100 };
+  const end = Math.ceil(Date.now() / (interval * 60_000)) * interval * 60_000;
   return {
     summary: {
       ...window,
@@ -62,9 +64,16 @@ export function queriesOf(facts: NumberFacts, range: Range, interval: number, st
     },
     byLocation: {
       ...window,
-      metrics: `${facts.time}_${statistic}`,
+      metrics: `${facts.time}_${statistic},availability`,
       aggregationInterval: interval,
       groupBy: 'runLocation',
+    },
+    weekBefore: {
+      from: (end - ranges[range].ms - weekMs) / 1000,
+      to: (end - weekMs) / 1000,
+      limit: 100,
+      metrics: `${facts.time}_${statistic}`,
+      aggregationInterval: interval,
     },
     parts: {
       ...window,
@@ -85,42 +94,43 @@ export function numberIn(point: Point | undefined, metric: string) {
  * Marks missing values: null draws a gap when runs were due, undefined is drawn through when the
  * neighbouring values are as close as runs are.
  */
-function withHoles(instants: number[], values: Map<number, number | null>, holeMs: number) {
+function withHoles(instants: number[], values: Map<number, number | null>, axis: Axis) {
   const known = instants.filter((at) => values.get(at) != null);
+  // Locations that run in parallel have runs more often than those that take turns.
+  const gaps = known.slice(1).map((at, index) => at - (known[index] ?? at));
+  const usual = gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length * 0.75)] ?? 0;
+  const holeMs = 1.5 * Math.max(axis.interval * 60_000, Math.min(usual, axis.spacing));
   let next = 0;
   return instants.map((at) => {
     while ((known[next] ?? Infinity) < at) next += 1;
     const value = values.get(at);
     if (value != null) return value;
     const [before, after] = [known[next - 1], known[next]];
-    return before === undefined || after === undefined || after - before > holeMs
-      ? null
-      : undefined;
+    return before === undefined || (after ?? at) - before > holeMs ? null : undefined;
   });
 }
 
 /** Lines over common instants (seconds, ascending), one point per bucket. */
 export function toLines(
   answer: Analytics,
-  { sinceMs, interval, spacing }: Axis,
+  axis: Axis,
   lines: { points: Point[]; metric: string }[],
 ): Lines {
-  const stepMs = interval * 60_000;
+  const stepMs = axis.interval * 60_000;
   const valuesOf = lines.map(
     ({ points, metric }) =>
       new Map(
         points.map((point) => [Date.parse(String(point['startedAt'])), numberIn(point, metric)]),
       ),
   );
-  const from = Math.max(Date.parse(answer.from), sinceMs - stepMs);
+  const from = Math.max(Date.parse(answer.from), axis.sinceMs - stepMs);
   const [anchor = from] = valuesOf.flatMap((values) => [...values.keys()].slice(0, 1));
   const first = anchor - Math.floor((anchor - from) / stepMs) * stepMs;
   const instants: number[] = [];
   for (let at = first; at < Date.parse(answer.to); at += stepMs) instants.push(at);
-  const holeMs = 3 * Math.max(stepMs, spacing);
   return [
     instants.map((at) => at / 1000),
-    ...valuesOf.map((values) => withHoles(instants, values, holeMs)),
+    ...valuesOf.map((values) => withHoles(instants, values, axis)),
   ];
 }
 

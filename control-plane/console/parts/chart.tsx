@@ -23,8 +23,10 @@ interface ChartProps {
   data: Lines;
   unit: MetricDefinition['unit'];
   isStacked?: boolean;
-  isStepped?: boolean;
-  most?: number;
+  /** For each instant, whether runs failed then. */
+  failed?: boolean[];
+  /** The last line is that of an earlier time. */
+  isCompared?: boolean;
 }
 
 let library: Promise<typeof Plot> | undefined;
@@ -47,6 +49,7 @@ function readColors(place: HTMLElement) {
     lines: Array.from({ length: lineCount }, (_, index) => value(lineColor(index))),
     axis: value('var(--muted)'),
     grid: value('var(--line)'),
+    failed: value('var(--bad-bar)'),
   };
   place.style.color = '';
   return colors;
@@ -90,11 +93,26 @@ function alone(plot: Plot, line: number) {
   );
 }
 
+/** Bands behind the lines where runs failed. */
+function markFailed(plot: Plot, failed: boolean[], color: string) {
+  const { ctx, bbox } = plot;
+  const at = (index: number) => plot.valToPos(plot.data[0][index] ?? 0, 'x', true);
+  ctx.save();
+  ctx.fillStyle = translucent(color, 0.22);
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  const step = at(1) - at(0);
+  for (const [index, isFailed] of failed.entries()) {
+    if (isFailed) ctx.fillRect(at(index), bbox.top, Math.max(2, step || 0), bbox.height);
+  }
+  ctx.restore();
+}
+
 function optionsOf(
-  { names, unit, isStacked, isStepped, most }: ChartProps,
+  { names, unit, isStacked, isCompared }: ChartProps,
   width: number,
   colors: ReturnType<typeof readColors>,
-  uPlot: typeof Plot,
 ): Plot.Options {
   const format = formats[unit];
   const axis = {
@@ -103,26 +121,26 @@ function optionsOf(
     grid: { stroke: colors.grid, width: 1 },
     ticks: { stroke: colors.grid, width: 1, size: 4 },
   };
-  const stepped = uPlot.paths.stepped?.({ align: 1 });
   const series = names.map((label, index) => {
     const color = colors.lines[index % colors.lines.length] ?? '';
     return {
       label,
       stroke: color,
       width: isStacked ? 1 : 1.75,
-      ...(isStacked || isStepped ? { fill: translucent(color, isStacked ? 0.4 : 0.13) } : {}),
-      ...(isStepped && stepped !== undefined ? { paths: stepped } : {}),
+      ...(isStacked ? { fill: translucent(color, 0.4) } : {}),
+      ...(isCompared && index === names.length - 1 ? { stroke: colors.axis, dash: [4, 4] } : {}),
       points: { size: 5, show: true, filter: alone },
       spanGaps: false,
     };
   });
   return {
     width,
-    height: isStepped ? 120 : 220,
+    height: 220,
     legend: { show: false },
-    cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+    // Dragging zooms in, a double click shows everything again.
+    cursor: { points: { size: 6 }, drag: { x: true, y: false }, sync: { key: 'check' } },
     scales: {
-      y: { range: (_plot, _low, high) => [0, most ?? (high > 0 ? high * 1.08 : 1)] },
+      y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.08 : 1] },
     },
     series: [{}, ...series],
     // Fills between a line and the one below it instead of down to zero.
@@ -183,9 +201,11 @@ export function Chart(props: ChartProps) {
   const { title, names, data, unit, isStacked = false } = props;
   const place = useRef<HTMLDivElement | null>(null);
   const plot = useRef<Plot | null>(null);
+  const failed = useRef<boolean[]>([]);
+  failed.current = props.failed ?? [];
   const [at, setAt] = useState<number | null>(null);
   const [isTable, setTable] = useState(false);
-  const shape = JSON.stringify([names, unit, isStacked, props.isStepped, props.most]);
+  const shape = JSON.stringify([names, unit, isStacked]);
   const drawn = isStacked ? stacked(data) : data;
 
   useEffect(() => {
@@ -194,8 +214,12 @@ export function Chart(props: ChartProps) {
     const draw = (uPlot: typeof Plot) => {
       if (isGone || place.current === null) return;
       plot.current?.destroy();
-      const options = optionsOf(props, place.current.clientWidth, readColors(place.current), uPlot);
-      options.hooks = { setCursor: [(one) => setAt(one.cursor.idx ?? null)] };
+      const colors = readColors(place.current);
+      const options = optionsOf(props, place.current.clientWidth, colors);
+      options.hooks = {
+        setCursor: [(one) => setAt(one.cursor.idx ?? null)],
+        drawClear: [(one) => markFailed(one, failed.current, colors.failed)],
+      };
       plot.current = new uPlot(options, drawn, place.current);
     };
     void loadLibrary().then((uPlot) => {
@@ -227,7 +251,14 @@ export function Chart(props: ChartProps) {
     };
   }, [shape]);
 
-  useEffect(() => plot.current?.setData(drawn), [data]);
+  useEffect(() => {
+    const shown = plot.current;
+    if (shown === null) return;
+    const { min, max } = shown.scales['x'] ?? {};
+    const isZoomed = min !== shown.data[0][0] || max !== shown.data[0].at(-1);
+    shown.setData(drawn, !isZoomed);
+    if (isZoomed) shown.redraw();
+  }, [data]);
 
   const format = formats[unit];
   const instant = at === null ? undefined : data[0][at];
@@ -248,7 +279,16 @@ export function Chart(props: ChartProps) {
       <ul class="legend">
         {names.map((name, index) => (
           <li key={name}>
-            <span class="swatch" style={{ color: lineColor(index) }} aria-hidden="true" />
+            <span
+              class="swatch"
+              style={{
+                color:
+                  props.isCompared && index === names.length - 1
+                    ? 'var(--muted)'
+                    : lineColor(index),
+              }}
+              aria-hidden="true"
+            />
             {name}
             {instant !== undefined && <b>{format(at === null ? null : data[index + 1]?.[at])}</b>}
           </li>

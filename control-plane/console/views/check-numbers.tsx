@@ -10,13 +10,15 @@ import {
   toLines,
   toneOf,
   watchedMs,
+  weekMs,
   type Axis,
+  type Lines,
   type Range,
 } from '../analytics.ts';
 import { duration, inNumbers, percent, span } from '../format.ts';
-import { Bars } from '../parts/bars.tsx';
 import { Chart } from '../parts/chart.tsx';
 import { Choice, Section, Tile } from '../parts/layout.tsx';
+import { Strips } from '../parts/strip.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
 import { choosing } from '../router.ts';
@@ -27,6 +29,14 @@ const statistics: [string, string][] = [
   ['p95', 'p95'],
   ['max', 'Max'],
 ];
+
+const comparisons: [string, string][] = [
+  ['', 'Alone'],
+  ['week', 'With last week'],
+];
+
+const failedIn = ([instants, ...lines]: Lines) =>
+  instants.map((_at, index) => lines.some((line) => (line[index] ?? 100) < 100));
 
 const isRange = (name: string): name is Range => name in ranges;
 
@@ -65,39 +75,57 @@ function Figures({
         </>
       )}
       <Tile name="Retries" value={inNumbers(numberIn(point, 'retries'))} />
-      <div class="tile">
-        <Bars runs={overview.recentRuns} slots={60} />
-        <span>Recent runs</span>
-      </div>
     </div>
   );
+}
+
+/** Points of a week before, at the instants of today. */
+function weekLater({ series }: Analytics) {
+  const points = series[0]?.data ?? [];
+  return points.map((point) => {
+    const at = Date.parse(String(point['startedAt'])) + weekMs;
+    return { ...point, startedAt: new Date(at).toISOString() };
+  });
 }
 
 function ByLocation({
   facts,
   answer,
+  before,
   axis,
   statistic,
 }: {
   facts: NumberFacts;
   answer: Analytics;
+  before: Analytics | undefined;
   axis: Axis;
   statistic: string;
 }) {
-  const lines = useMemo(() => {
+  const { names, times, available } = useMemo(() => {
     const metric = `${facts.time}_${statistic}`;
     const series = answer.series.filter(({ data }) => data.length > 0);
+    const linesOf = (one: string) => series.map(({ data: points }) => ({ points, metric: one }));
+    const earlier = before === undefined ? [] : [{ points: weekLater(before), metric }];
     return {
       names: series.map(({ runLocation }) => runLocation ?? ''),
-      data: toLines(
-        answer,
-        axis,
-        series.map(({ data }) => ({ points: data, metric })),
-      ),
+      times: toLines(answer, axis, [...linesOf(metric), ...earlier]),
+      available: toLines(answer, axis, linesOf('availability')),
     };
-  }, [answer]);
-  if (lines.names.length === 0) return null;
-  return <Chart title="Response time by location" unit="milliseconds" {...lines} />;
+  }, [answer, before]);
+  if (names.length === 0) return null;
+  return (
+    <>
+      <Strips names={names} data={available} />
+      <Chart
+        title="Response time by location"
+        unit="milliseconds"
+        names={before === undefined ? names : [...names, 'A week earlier, all locations']}
+        data={times}
+        isCompared={before !== undefined}
+        failed={failedIn(available)}
+      />
+    </>
+  );
 }
 
 function Parts({ facts, answer, axis }: { facts: NumberFacts; answer: Analytics; axis: Axis }) {
@@ -129,16 +157,10 @@ function Parts({ facts, answer, axis }: { facts: NumberFacts; answer: Analytics;
           names={names}
           data={lines.data}
           isStacked={facts.isStacked}
+          failed={failedIn(lines.availability)}
         />
       )}
-      <Chart
-        title="Availability"
-        unit="percentage"
-        names={['Available']}
-        data={lines.availability}
-        isStepped={true}
-        most={100}
-      />
+      {facts.time === null && <Strips names={['All pings']} data={lines.availability} />}
     </>
   );
 }
@@ -148,11 +170,13 @@ function Numbers({
   overview,
   range,
   statistic,
+  isCompared,
 }: {
   facts: NumberFacts;
   overview: CheckOverview;
   range: Range;
   statistic: string;
+  isCompared: boolean;
 }) {
   const path = `v1/analytics/${facts.path}/${overview.id}` as const;
   const axis = axisOf(overview, range);
@@ -163,6 +187,10 @@ function Numbers({
     everyMs: refreshMs,
   });
   const parts = useQuery(path, { query: queries.parts, everyMs: refreshMs });
+  const before = useQuery(isCompared ? path : null, {
+    query: queries.weekBefore,
+    everyMs: refreshMs,
+  });
   const problem = summary.problem ?? byLocation.problem ?? parts.problem;
   const hasData = parts.data?.series.some(({ data }) => data.length > 0);
   return (
@@ -176,7 +204,11 @@ function Numbers({
       )}
       <div class="charts">
         {byLocation.data && (
-          <ByLocation facts={facts} answer={byLocation.data} axis={axis} statistic={statistic} />
+          <ByLocation
+            {...{ facts, axis, statistic }}
+            answer={byLocation.data}
+            before={isCompared ? before.data : undefined}
+          />
         )}
         {parts.data && hasData && <Parts facts={facts} answer={parts.data} axis={axis} />}
         {hasData === false && (
@@ -194,14 +226,17 @@ export function CheckNumbers({
   overview,
   range = '',
   statistic = 'p50',
+  compare = '',
 }: {
   overview: CheckOverview;
   range: string | undefined;
   statistic: string | undefined;
+  compare: string | undefined;
 }) {
   const facts = checkTypes[overview.checkType]?.numbers ?? null;
   if (facts === null) return null;
   const chosen = isRange(range) ? range : 'last24Hours';
+  const canCompare = facts.time !== null && Date.now() - Date.parse(overview.createdAt) > weekMs;
   const aside = (
     <div class="actions">
       {facts.time !== null && (
@@ -210,6 +245,14 @@ export function CheckNumbers({
           options={statistics}
           value={statistic}
           onChange={choosing('statistic')}
+        />
+      )}
+      {canCompare && (
+        <Choice
+          label="Compare"
+          options={comparisons}
+          value={compare}
+          onChange={choosing('compare')}
         />
       )}
       <Choice
@@ -226,6 +269,7 @@ export function CheckNumbers({
         facts={facts}
         overview={overview}
         range={chosen}
+        isCompared={canCompare && compare === 'week'}
         statistic={statistics.some(([one]) => one === statistic) ? statistic : 'p50'}
       />
     </Section>

@@ -32,9 +32,9 @@ const columns: Columns = [
 
 const whyNone: Partial<Record<CheckState, string>> = {
   INACTIVE: 'The monitor is inactive and does not run.',
-  UNPLACED: 'The check has no location: nobody runs it. Change it to give it one.',
-  UNSERVED: 'No agent serves its locations: nobody runs it.',
-  MAINTENANCE: 'The check is in maintenance: it runs afterwards.',
+  UNPLACED: 'The monitor has no location, so it does not run. Add one in its settings.',
+  UNSERVED: 'No agent serves its locations, so it does not run.',
+  MAINTENANCE: 'The monitor is in maintenance. It runs again afterwards.',
 };
 
 /** Pages after the first one; `nextId` is undefined until one was read. */

@@ -161,7 +161,10 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
         </p>
       )}
       <Head overview={overview} check={checkRead.data} reload={reload} />
-      <CheckNumbers overview={overview} range={query.range} statistic={query.statistic} />
+      <CheckNumbers
+        overview={overview}
+        {...{ range: query.range, statistic: query.statistic, compare: query.compare }}
+      />
       {isPinged(overview) && <CheckHeartbeat check={checkRead.data} checkId={checkId} />}
       {!isPinged(overview) && <OpenRuns checkId={checkId} />}
       <CheckResults overview={overview} query={query} />

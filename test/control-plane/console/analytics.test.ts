@@ -57,3 +57,32 @@ test('a chart is as long as the check was watched, in buckets that fit', () => {
   assert.equal(values?.at(-1), null);
   assert.ok(toLines(answer, old, line)[0].length > 90);
 });
+
+test('runs that are missing are a hole, and an interval in which none was due is none', () => {
+  const now = Math.floor(Date.now() / (15 * minute)) * 15 * minute;
+  const answer = {
+    from: new Date(now - day).toISOString(),
+    to: new Date(now).toISOString(),
+  } as never;
+  const table: [everyMinutes: number, locations: string[], missing: number, holes: number][] = [
+    [1, ['a'], 0, 0],
+    [1, ['a'], 30, 2],
+    [20, ['a'], 0, 0],
+    [30, ['a', 'b'], 0, 0],
+    // They run in parallel.
+    [30, ['a', 'b'], 150, 11],
+    [60, ['a', 'b'], 0, 0],
+    [60, ['a', 'b'], 300, 23],
+  ];
+  for (const [every, locations, missing, holes] of table) {
+    const check = { ...(checkOf(100 * day) as object), frequency: every, locations } as never;
+    const points = Array.from({ length: (24 * 60) / every }, (_, index) => index * every)
+      .filter((at) => at < 600 || at >= 600 + missing)
+      .map((at) => Math.floor(at / 15) * 15)
+      .filter((at, index, all) => at !== all[index - 1])
+      .map((at) => ({ startedAt: new Date(now - day + at * minute).toISOString(), value: 100 }));
+    const [, values] = toLines(answer, axisOf(check, 'last24Hours'), [{ points, metric: 'value' }]);
+    const found = values?.filter((value: unknown) => value === null).length;
+    assert.equal(found, holes, `every ${every} min, ${missing} min missing`);
+  }
+});

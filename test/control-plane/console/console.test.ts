@@ -218,7 +218,8 @@ test('a check that no agent runs says why', async () => {
 test('a check shows its numbers, charts by location and phase, and results to page through', async () => {
   await using opened = await visit(`#/checks/${world.shop}`);
   const { page } = opened;
-  await page.locator('.plot canvas').nth(2).waitFor();
+  await page.locator('.plot canvas').nth(1).waitFor();
+  await page.getByRole('img', { name: /^eu-west-1: \d+ intervals, \d+ down/ }).waitFor();
   const charts = page.locator('.plot');
   assert.match(
     (await charts.nth(0).getAttribute('aria-label')) ?? '',
