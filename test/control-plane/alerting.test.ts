@@ -120,7 +120,7 @@ test('a failed run is sent at once with all its facts, the pass after it as well
       type: 'WEBHOOK',
       sent: true,
       reason: 'WANTED',
-      explanation: 'It takes failures.',
+      explanation: 'It is subscribed to failures.',
       group: null,
     },
   ]);
@@ -452,7 +452,7 @@ test('a certificate is sent to each channel by its own threshold, and not logged
     ['CERTIFICATE_EXPIRING', 'The certificate of a.example expires in 6 days.', [late]],
     [
       'MUTED',
-      'The certificate of a.example expires in 6 days. There would have been an alert, but the check or its group is muted.',
+      'The certificate of a.example expires in 6 days. No alert was raised, because the check or its group is muted.',
       [],
     ],
     ['CERTIFICATE_EXPIRING', 'The certificate of a.example expires in 29 days.', [early]],

@@ -42,7 +42,7 @@ function raisedText(decision: Decision, rules: AlertRules): string {
     case 'CONDITION_CHANGED':
       return `the check went from ${from} to ${to}, which alerts at once`;
     case 'RECOVERED':
-      return 'the check passed again and there had been an alert';
+      return 'the check passed again after an alert';
     case 'REMINDER_DUE': {
       const { amount } = rules.reminders;
       const of = amount >= 100_000 ? '' : ` of ${amount}`;
@@ -55,19 +55,19 @@ function raisedText(decision: Decision, rules: AlertRules): string {
 
 /** Reasons why no alert was sent. `explain` words the reasons that depend on further facts. */
 const plain: Partial<Record<AlertReason, string>> = {
-  PASSING: 'the run passed and there was nothing to say',
-  ALREADY_ALERTED: 'there was an alert about this already',
-  NOTHING_TO_RECOVER: 'the check passed again before there had been an alert',
-  MUTED: 'there would have been an alert, but the check or its group is muted',
+  PASSING: 'the run passed and nothing changed',
+  ALREADY_ALERTED: 'an alert for this is already open',
+  NOTHING_TO_RECOVER: 'the check passed again before an alert was raised',
+  MUTED: 'no alert was raised, because the check or its group is muted',
   DEACTIVATED: 'the check or its group is deactivated',
   INCONCLUSIVE: 'the run could not be carried out, which says nothing about the target',
-  OUTDATED: 'the run is older than what is known already',
-  TICK_DECIDED: 'the runs of this tick had been judged before this location reported',
+  OUTDATED: 'a newer run was evaluated before',
+  TICK_DECIDED: 'the runs of the other locations were evaluated before this one reported',
   OUTSIDE_SCHEDULE:
-    'the check runs in parallel and one triggered run says too little about all locations',
-  NO_CHANNEL: 'there is an alert, but no alert channel wants it',
+    'the check runs in parallel, and one triggered run does not stand for all locations',
+  NO_CHANNEL: 'an alert was raised, but no alert channel is subscribed to it',
   NOT_COUNTED: 'only the last attempt of a run that was not cancelled counts',
-  NOT_KEPT: 'no decision about this run was kept',
+  NOT_KEPT: 'the decision about this run was not kept',
 };
 
 function maintenanceText({ cause, to }: Decision): string {
@@ -121,21 +121,21 @@ export function explain(decision: Decision, rules: AlertRules): string {
 }
 
 const channelTexts: Record<Exclude<ChannelReason, 'WANTED'>, string> = {
-  SUBSCRIPTION_OFF: 'Its subscription is switched off.',
-  FAILURES_OFF: 'It does not take failures (sendFailure).',
-  DEGRADED_OFF: 'It does not take degradations (sendDegraded).',
-  RECOVERIES_OFF: 'It does not take recoveries (sendRecovery).',
+  SUBSCRIPTION_OFF: 'Its subscription is off.',
+  FAILURES_OFF: 'It is not subscribed to failures (sendFailure).',
+  DEGRADED_OFF: 'It is not subscribed to degradations (sendDegraded).',
+  RECOVERIES_OFF: 'It is not subscribed to recoveries (sendRecovery).',
   NEVER_TOLD: 'It was not notified of the problem, so it is not notified of the recovery.',
-  CERTIFICATES_OFF: 'It does not take expiring certificates (sslExpiry).',
+  CERTIFICATES_OFF: 'It is not subscribed to expiring certificates (sslExpiry).',
   NOT_YET: 'More days remain than its threshold (sslExpiryThreshold).',
   ALREADY_TOLD: 'It was notified of this certificate already.',
 };
 
 const wantedTexts = {
-  failing: 'It takes failures.',
-  degraded: 'It takes degradations.',
-  recovery: 'It takes recoveries.',
-  certificate: 'It takes expiring certificates.',
+  failing: 'It is subscribed to failures.',
+  degraded: 'It is subscribed to degradations.',
+  recovery: 'It is subscribed to recoveries.',
+  certificate: 'It is subscribed to expiring certificates.',
 } as const;
 
 /** Explains why a channel was notified or not. */

@@ -159,7 +159,7 @@ test(
       .channels.map(({ explanation }: { explanation: string }) => explanation);
     assert.match(
       reasons[0],
-      /It takes failures\. It was sent together with \d+ others, which share the host a\.example\./,
+      /It is subscribed to failures\. It was sent together with \d+ others, which share the host a\.example\./,
     );
   },
 );

@@ -84,7 +84,7 @@ test('an alert whose threshold is reached later has the code of what remains', (
   ]);
   assert.equal(sentences[1], '2 of 3 failed runs in a row; the third will alert.');
   assert.equal(sentences[2], '3 of 3 failed runs in a row.');
-  assert.equal(sentences[3], 'The check passed again and there had been an alert.');
+  assert.equal(sentences[3], 'The check passed again after an alert.');
 });
 
 test('a pass resets the count and recovers only what was sent', () => {
