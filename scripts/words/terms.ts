@@ -57,7 +57,7 @@ export const textTerms: readonly Term[] = [
   [/\b(What passes|when the target fails)\b/gi, 'Pass criteria, Invert result'],
   [/\b(so many days|Begins again)\b/g, 'within (days), Repeat'],
   [/\bof certificates that expire\b/gi, 'Certificate expiry'],
-  [/\b(New checks use it|to nobody after them)\b/gi, 'Add to new checks, No policies yet'],
+  [/\b(New checks use it|to nobody after them)\b/gi, 'Add to new monitors, No policies yet'],
   [/\b(Sent lately|decided lately|put together here)\b/gi, 'Recent alerts, grouped here'],
   [/\b(Invitations that wait|Present password)\b/gi, 'Pending invitations, Current password'],
   [/\bIts (begin|end)s?\b/g, 'start, end'],

@@ -167,7 +167,7 @@ test('every task of a new team ends well, with fewer clicks and fields than in U
     await person.fill(field('Name'), 'Move of the database');
     await person.fill(field('Start'), '2030-01-05T08:00');
     await person.fill(field('End'), '2030-01-05T10:00');
-    await person.click(field('Pause all checks'));
+    await person.click(field('Pause all monitors'));
     await person.enter();
     await page.getByText('Move of the database').first().waitFor();
   });

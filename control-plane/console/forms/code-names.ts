@@ -48,7 +48,7 @@ const named: Record<Surroundings['kind'], Record<string, Member>> = {
 };
 
 const ofNode: Record<string, Record<string, Member>> = {
-  process: { env: [': Record<string, string>', 'The variables of the check.', 'process.env'] },
+  process: { env: [': Record<string, string>', 'The variables of the monitor.', 'process.env'] },
   console: Object.fromEntries(
     ['debug', 'error', 'info', 'log', 'warn'].map((name) => [
       name,
@@ -74,7 +74,7 @@ function membersOf(type: string, { variables }: Surroundings): Record<string, Me
     return Object.fromEntries(
       variables().map((name) => [
         name,
-        [': string', 'A variable of the check or the account.', null],
+        [': string', 'A variable of the monitor or the account.', null],
       ]),
     );
   }

@@ -189,7 +189,7 @@ function GroupField({ field, path, value, onChange, label = field.label }: Field
           <select {...useTies(path, undefined)} onChange={switched}>
             {words.map((word) => (
               <option key={word} value={word} selected={value === word}>
-                {word === 'FALLBACK' ? 'Use check settings' : inWords(word)}
+                {word === 'FALLBACK' ? "Use the monitor's settings" : inWords(word)}
               </option>
             ))}
             <option value="off" selected={value == null}>

@@ -92,7 +92,7 @@ export function FirstSteps({ checks }: { checks: CheckOverview[] }) {
     <section class="card first-steps" aria-label="First steps">
       {problem}
       <ol>
-        <Step isDone={isServed} title="An agent that runs checks">
+        <Step isDone={isServed} title="An agent that runs monitors">
           {isServed ? (
             served && <p>{`${served.name}: ${count(served.agentCount ?? 0, 'agent')}.`}</p>
           ) : (
@@ -117,7 +117,7 @@ export function FirstSteps({ checks }: { checks: CheckOverview[] }) {
             </p>
           )}
         </Step>
-        <Step isDone={checks.length > nowhere.length} title="A check">
+        <Step isDone={checks.length > nowhere.length} title="A monitor">
           {checks.length === 0 &&
             (isServed ? (
               <FirstCheck />

@@ -172,7 +172,7 @@ export function LocationView({ id }: { id: string }) {
             onNo={() => setRevoked(null)}
             problem={problem}
           >
-            Agents that use it stop getting checks at once.
+            Agents that use it stop getting monitors at once.
           </Ask>
         )}
       </>

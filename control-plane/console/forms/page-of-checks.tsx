@@ -39,9 +39,9 @@ export function usePageOfChecks(ids: string | undefined = '') {
   const above = () => (
     <section class="card">
       <p>
-        Saving makes {count(wanted.length, 'service')}, one for each check, in the first card of the
-        page: {names}. A check that already opens incidents brings the service on which it does.
-        Until you save, nothing is written.
+        Saving makes {count(wanted.length, 'service')}, one for each monitor, in the first card of
+        the page: {names}. A monitor that already opens incidents brings the service on which it
+        does. Until you save, nothing is written.
       </p>
       <label class="check-field">
         <input
@@ -50,7 +50,7 @@ export function usePageOfChecks(ids: string | undefined = '') {
           onChange={({ currentTarget }) => setOpens(currentTarget.checked)}
         />
         <span>
-          Saving also changes these checks: a failure opens a major incident on the service, which
+          Saving also changes these monitors: a failure opens a major incident on the service, which
           the page shows. Subscribers are not notified of it. Without it, the page shows the
           incidents that people write.
         </span>
@@ -83,7 +83,7 @@ export function usePageOfChecks(ids: string | undefined = '') {
     }
     // The page is there: another Save would be of what is typed by then.
     if (refused.length > 0) {
-      keepOnce('page', `The page is saved, these checks are not. ${refused.join(' ')}`);
+      keepOnce('page', `The page is saved, these monitors are not. ${refused.join(' ')}`);
     }
     return made;
   };

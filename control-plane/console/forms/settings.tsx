@@ -30,7 +30,7 @@ const listings: Record<string, Listing> = {
   group: {
     plural: 'Groups',
     query: pageOf100,
-    why: 'Checks of a group share settings, variables and a limit of runs at once.',
+    why: 'Monitors of a group share settings, variables and a limit of runs at once.',
     columns: [
       ['Tags', ({ tags }) => <Tags tags={list(tags)} />],
       [
@@ -44,7 +44,7 @@ const listings: Record<string, Listing> = {
   variable: {
     plural: 'Variables',
     query: pageOf100,
-    why: 'Values for all checks, as {{KEY}} in requests and process.env.KEY in scripts.',
+    why: 'Values for all monitors, as {{KEY}} in requests and process.env.KEY in scripts.',
     columns: [
       [
         'Value',
@@ -56,7 +56,7 @@ const listings: Record<string, Listing> = {
   snippet: {
     plural: 'Snippets',
     query: pageOf100,
-    why: 'Scripts that several checks share.',
+    why: 'Scripts that several monitors share.',
     columns: [['Length', ({ script }) => count(String(script).split('\n').length, 'line')]],
   },
   service: {

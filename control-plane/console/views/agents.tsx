@@ -90,7 +90,7 @@ function Agent({ agent }: { agent: FleetAgent }) {
             'Clock offset',
             agent.clockOffsetMs === null ? null : duration(Math.abs(agent.clockOffsetMs)),
           ],
-          ['Check types', capabilities.checkTypes.map(typeName).join(', ')],
+          ['Monitor types', capabilities.checkTypes.map(typeName).join(', ')],
           ['Runtimes', capabilities.runtimes.join(', ')],
           ['Browsers', capabilities.browsers.join(', ')],
           ['Network', abilities.join(', ')],

@@ -78,10 +78,10 @@ function Channel({ channel }: { channel: AlertChannel }) {
         </a>
         <span class="under">
           notifies of {tellsOf(channel)}
-          {channel.autoSubscribe && <span class="tag">added to new checks</span>}
+          {channel.autoSubscribe && <span class="tag">added to new monitors</span>}
         </span>
       </th>
-      <td class="wide-only">{count(users, 'check or group', 'checks and groups')}</td>
+      <td class="wide-only">{count(users, 'monitor or group', 'monitors and groups')}</td>
       <td>
         <Action
           word="Send a test"

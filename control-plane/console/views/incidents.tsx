@@ -74,7 +74,7 @@ function Window({ window }: { window: MaintenanceWindow }) {
       <th scope="row">
         <a href={link('edit', 'window', window.id)}>{window.name}</a>
         <span class="under">
-          {window.pauseAllChecks ? 'all checks' : <Tags tags={window.tags} />}
+          {window.pauseAllChecks ? 'all monitors' : <Tags tags={window.tags} />}
         </span>
       </th>
       <td>

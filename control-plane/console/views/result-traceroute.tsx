@@ -6,7 +6,7 @@ import { Hops } from './result-evidence.tsx';
 
 const endings: Record<TracerouteResponse['truncationReason'], string> = {
   destinationReached: 'the destination answered',
-  maxHops: 'the destination is further away than the check looks',
+  maxHops: 'the destination is further away than the monitor looks',
   maxUnknownHops: 'too many hops in a row did not answer',
   timeout: 'the time was over',
 };

@@ -91,7 +91,7 @@ export function TestSessionsView({ query }: { query: Query }) {
     <>
       <h1>Tests</h1>
       <p class="muted">
-        Checks that ran once, before they were stored or on demand. They count in no status.
+        Monitors that ran once, before they were stored or on demand. They count in no status.
       </p>
       <div class="filters" role="search">
         <Search value={search} placeholder="a name, a branch, a commit" />
@@ -105,7 +105,7 @@ export function TestSessionsView({ query }: { query: Query }) {
         row: (entry) => <SessionRow key={entry.id} entry={entry} />,
         empty: (
           <Empty title={search + status === '' ? 'No tests yet' : 'Nothing matches'}>
-            Checks of a project are tested by its command line, before they are deployed.
+            Monitors of a project are tested by its command line, before they are deployed.
           </Empty>
         ),
         after: ({ nextId }) =>
@@ -191,7 +191,7 @@ export function TestSessionView({ id }: { id: string }) {
               busy="Cancelling"
               run={cancel}
               disabled={!me.mayRun}
-              title={me.mayRun ? undefined : 'The role of this key may not run checks'}
+              title={me.mayRun ? undefined : 'The role of this key may not run monitors'}
             />
           )}
         </div>

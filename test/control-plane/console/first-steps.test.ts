@@ -25,7 +25,7 @@ test('a fresh installation leads to a check that somebody runs and to the first 
     await steps.getByText('serve --with-agent').waitFor();
     // Nobody would run a check yet.
     assert.equal(await page.getByLabel('URL or host').count(), 0);
-    await assertPleasant(page, 'An agent that runs checks', 1280, 'empty');
+    await assertPleasant(page, 'An agent that runs monitors', 1280, 'empty');
 
     // Made by another client, before there is a location: as clients of the API do.
     const { body: early } = await cp.api('POST', '/v1/checks/url', {
