@@ -15,10 +15,11 @@ import { createGateway } from './net/gateway/gateway.ts';
 import { builtinRuntime } from './runtimes/builtin-runtime.ts';
 import { publicBaseUrls } from './runners/agentic/model-client.ts';
 import { fetchMissing } from './runtimes/fetch-missing.ts';
-import { openRuntimes } from './runtimes/runtimes.ts';
+import { openRuntimes, type Runtimes } from './runtimes/runtimes.ts';
 import type { ModelSettings, Scripting } from './runners/runner.ts';
 import { createScriptHost } from './script-host/create-script-host.ts';
 import { ways } from './script-host/isolation.ts';
+import type { ScriptHost } from './script-host/script-host.ts';
 import { trustOfRuns } from './script-host/trust-of-runs.ts';
 
 const megabyte = 1_048_576;
@@ -101,17 +102,46 @@ function browserFinder(
   };
 }
 
+/** The runtimes of this machine, and those that its policy lets it fetch. */
+function runtimesFor(
+  { config, logger, clock, environment }: ScriptingParts,
+  host: ScriptHost,
+  builtin: ReturnType<typeof builtinRuntime>,
+  signal: AbortSignal,
+): Promise<Runtimes> {
+  const directory = config.AGENT_RUNTIMES_DIR;
+  const now = (): number => clock.now();
+  const isFetched = config.RUNTIME_POLICY === 'fetch' && environment !== undefined;
+  return openRuntimes({
+    ...{ directory, builtin, now, isStrict: config.RUNTIME_POLICY === 'strict' },
+    ...(isFetched && {
+      onMissing: fetchMissing({
+        ...{ directory, environment, signal, now },
+        onFetched: (id) => {
+          logger.info({ runtime: id }, 'a runtime that checks name was installed');
+        },
+        onFailed: (id, reason) => {
+          logger.info({ runtime: id, reason }, 'a runtime that checks name cannot be installed');
+        },
+      }),
+    }),
+    problemOfRuns: async (command) => {
+      await using workspace = await host.open();
+      const end = await workspace.start({
+        ...{ command, args: ['--version'], environment: {}, timeoutMs: startWithinMs, signal },
+      }).done;
+      if (end.exitCode === 0) return null;
+      return end.explanation ?? `ended with ${end.signal ?? end.exitCode}: ${end.stderr}`;
+    },
+    onUnusable: ({ id, problem }) => {
+      logger.warn({ runtime: id, problem }, 'runtime is not offered');
+    },
+  });
+}
+
 /** Prepares this machine for running code. Throws an AgentError when it cannot be prepared. */
-export async function openScripting({
-  config,
-  logger,
-  clock,
-  hidden,
-  mustHide = false,
-  downloadCodeBundle,
-  environment,
-  metrics,
-}: ScriptingParts): Promise<OpenScripting> {
+export async function openScripting(parts: ScriptingParts): Promise<OpenScripting> {
+  const { config, logger, clock, hidden, mustHide = false, downloadCodeBundle, metrics } = parts;
   const limits = {
     memoryBytes: config.SCRIPT_MEMORY_MB * megabyte,
     diskBytes: config.SCRIPT_DISK_MB * megabyte,
@@ -145,41 +175,10 @@ export async function openScripting({
     }),
   );
   const stopping = new AbortController();
-  const fetch =
-    config.RUNTIME_POLICY === 'fetch' && environment !== undefined
-      ? fetchMissing({
-          ...{ directory: config.AGENT_RUNTIMES_DIR, environment, signal: stopping.signal },
-          now: () => clock.now(),
-          onFetched: (id) => {
-            logger.info({ runtime: id }, 'a runtime that checks name was installed');
-          },
-          onFailed: (id, reason) => {
-            logger.info({ runtime: id, reason }, 'a runtime that checks name cannot be installed');
-          },
-        })
-      : undefined;
   stack.defer(() => {
     stopping.abort();
   });
-  const runtimes = await openRuntimes({
-    isStrict: config.RUNTIME_POLICY === 'strict',
-    ...(fetch !== undefined && { onMissing: fetch }),
-    directory: config.AGENT_RUNTIMES_DIR,
-    builtin,
-    now: () => clock.now(),
-    problemOfRuns: async (command) => {
-      await using workspace = await host.open();
-      const end = await workspace.start({
-        ...{ command, args: ['--version'], environment: {}, timeoutMs: startWithinMs },
-        signal: stopping.signal,
-      }).done;
-      if (end.exitCode === 0) return null;
-      return end.explanation ?? `ended with ${end.signal ?? end.exitCode}: ${end.stderr}`;
-    },
-    onUnusable: ({ id, problem }) => {
-      logger.warn({ runtime: id, problem }, 'runtime is not offered');
-    },
-  });
+  const runtimes = await runtimesFor(parts, host, builtin, stopping.signal);
   const isWarm = config.BROWSER_MODE === 'warm';
   const sessions = stack.use(
     createScriptSessions({

@@ -91,9 +91,41 @@ function announce(one: Taken): ArtifactDeclaration {
   return { name, type, contentType, size, ...(isComing && { digest }), withheld };
 }
 
+/** Null with `withheld` set when the file must not leave. */
+async function clean(
+  one: Taken,
+  { spool, resultId, scrubber, logger, encrypter = null }: RunArtifactsOptions,
+): Promise<SpooledFile | null> {
+  if (one.withheld !== null || one.file === null) return null;
+  const path = spool.pathOf(resultId, one.file);
+  try {
+    await scrubber.file(path, one.contentType);
+    if (encrypter !== null) await encrypter.file(path, one.name);
+    one.size = (await stat(path)).size;
+    if (one.size > maxArtifactBytes) {
+      one.withheld = beyondLimit;
+    } else {
+      const { size, digest } = await measure(path, one.isFleeting);
+      one.digest = digest;
+      const { file } = one;
+      const { name, contentType } =
+        encrypter === null
+          ? one
+          : { name: encrypter.fileNameOf(one.name), contentType: encryptedContentType };
+      return { file, name, contentType, size, digest };
+    }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    one.withheld = scrubber.text(`secrets could not be removed from it: ${message}`).slice(0, 1000);
+    logger.warn({ err: error, resultId }, 'file of a run is withheld');
+  }
+  await rm(path, { force: true });
+  return null;
+}
+
 /** Begins taking the files of a run. Costs nothing until the first one comes. */
 export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
-  const { spool, resultId, scrubber, logger, within, encrypter = null } = options;
+  const { spool, resultId, scrubber, logger, within } = options;
   const taken: Taken[] = [];
   const freeName = freeNames(scrubber);
   let folder: Promise<string> | null = null;
@@ -126,37 +158,6 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
       one.withheld = error instanceof NotTaken ? error.message : 'the agent cannot keep it';
       logger.warn({ err: error, resultId }, 'file of a run was not taken');
     }
-  };
-
-  /** Null with `withheld` set when the file must not leave. */
-  const clean = async (one: Taken): Promise<SpooledFile | null> => {
-    if (one.withheld !== null || one.file === null) return null;
-    const path = spool.pathOf(resultId, one.file);
-    try {
-      await scrubber.file(path, one.contentType);
-      if (encrypter !== null) await encrypter.file(path, one.name);
-      one.size = (await stat(path)).size;
-      if (one.size > maxArtifactBytes) {
-        one.withheld = beyondLimit;
-      } else {
-        const { size, digest } = await measure(path, one.isFleeting);
-        one.digest = digest;
-        const { file } = one;
-        const { name, contentType } =
-          encrypter === null
-            ? one
-            : { name: encrypter.fileNameOf(one.name), contentType: encryptedContentType };
-        return { file, name, contentType, size, digest };
-      }
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      one.withheld = scrubber
-        .text(`secrets could not be removed from it: ${message}`)
-        .slice(0, 1000);
-      logger.warn({ err: error, resultId }, 'file of a run is withheld');
-    }
-    await rm(path, { force: true });
-    return null;
   };
 
   const discard = async (): Promise<void> => {
@@ -205,7 +206,7 @@ export function openRunArtifacts(options: RunArtifactsOptions): RunArtifacts {
         const name = scrubber.text(one.name);
         if (name !== one.name) one.name = freeName(name);
         one.contentType = toContentType(scrubber.text(one.contentType));
-        const file = await clean(one);
+        const file = await clean(one, options);
         if (file !== null) files.push(file);
       }
       spool.unstage(stagedBytes);

@@ -6,6 +6,7 @@
  * ends with the last byte, never with the waiting.
  */
 import { connect, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { Assertion } from '@monitor/shared/contract/assertion.ts';
 import type {
   CheckDefinition,
@@ -44,6 +45,11 @@ interface Conversation {
   isCut: boolean;
 }
 
+const nothing: Conversation = {
+  ...{ connectedAt: null, lastByteAt: null, data: null, failure: null, unexplainedMs: 0 },
+  isCut: false,
+};
+
 /** Comparisons that more data cannot undo once they hold. */
 const lasting: readonly string[] = ['NOT_EMPTY', 'NOT_NULL'];
 
@@ -80,39 +86,58 @@ function stateOf(request: TcpRequest, data: string): 'decided' | 'holds' | 'open
   return isLasting ? 'decided' : 'holds';
 }
 
+/** What the peer says, up to what is kept of it. */
+class Answer {
+  readonly #chunks: Buffer[] = [];
+  bytes = 0;
+
+  get text(): string {
+    return Buffer.concat(this.#chunks).toString('utf8');
+  }
+
+  add(chunk: Buffer): void {
+    this.#chunks.push(chunk.subarray(0, maxReadBytes - this.bytes));
+    this.bytes += chunk.length;
+  }
+}
+
+interface Limits {
+  /** When the address was known, on the monotonic clock. */
+  readyAt: number;
+  timeoutMs: number;
+  /** Shorter, for connecting alone. */
+  connectMs: number;
+}
+
+function secured(socket: Socket, hostname: string): TLSSocket {
+  const { serverName: servername } = serverNameOf(hostname);
+  return connectVerified({
+    ...{ socket, secureContext: contextFor(undefined), host: tlsName(hostname) },
+    ...(servername === undefined ? {} : { servername }),
+  });
+}
+
 function converse(
   request: TcpRequest,
   address: Address,
   context: RunnerContext,
-  /** When the address was known, on the monotonic clock. */
-  readyAt: number,
-  timeoutMs: number,
-  /** Shorter, for connecting alone. */
-  connectMs: number,
+  { readyAt, timeoutMs, connectMs }: Limits,
   trail: ConnectionTrail,
 ): Promise<Conversation> {
   const { clock, network, signal } = context;
   const delay = new OwnDelay(clock, network.tcpTimes, readyAt);
-  const subject = `${request.hostname}:${request.port}`;
+  const { hostname, port } = request;
+  const subject = `${hostname}:${port}`;
+  const data = request.data ?? '';
   const expectsData =
-    (request.data !== null && request.data !== '') ||
-    request.assertions.some(({ source }) => source === 'RESPONSE_DATA');
+    data !== '' || request.assertions.some(({ source }) => source === 'RESPONSE_DATA');
   return new Promise((resolve, reject) => {
-    const seen: Conversation = {
-      ...{ connectedAt: null, lastByteAt: null, data: null, failure: null, unexplainedMs: 0 },
-      isCut: false,
-    };
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const seen: Conversation = { ...nothing };
     let cancelQuiet: (() => void) | null = null;
     let isSettled = false;
-    const socket: Socket = connect({
-      host: address.address,
-      port: request.port,
-      autoSelectFamily: false,
-    });
-
-    trail.watch(socket, { ...address, port: request.port, isProxy: false });
+    const answer = new Answer();
+    const socket: Socket = connect({ host: address.address, port, autoSelectFamily: false });
+    trail.watch(socket, { ...address, port, isProxy: false });
     const release = (): void => {
       isSettled = true;
       cancelTimeout();
@@ -137,8 +162,8 @@ function converse(
       else cut();
       seen.failure = failure;
       seen.unexplainedMs = delay.unexplainedMs;
-      if (expectsData && seen.connectedAt !== null)
-        seen.data = Buffer.concat(chunks).toString('utf8');
+      seen.isCut = answer.bytes >= maxReadBytes;
+      if (expectsData && seen.connectedAt !== null) seen.data = answer.text;
       resolve(seen);
     };
     const onAbort = (): void => {
@@ -146,7 +171,7 @@ function converse(
     };
     const ownMs = (): number => delay.takenMs(context.waitedMs());
     const cancelTimeout = afterTargetTime(clock, timeoutMs, ownMs, () => {
-      if (bytes > 0) settle(null);
+      if (answer.bytes > 0) settle(null);
       else settle(timedOut(phase, subject, context.timeoutMs, 'SOCKET_TIMEOUT'));
     });
     const cancelConnect = afterConnectTime(clock, { connectMs, timeoutMs }, ownMs, (limitMs) => {
@@ -166,26 +191,17 @@ function converse(
       }
     };
     const onEnd = (): void => {
-      if (phase === 'tls') {
-        settle(failureOf('tls', 'SOCKET_CLOSED', subject));
-        return;
-      }
-      seen.lastByteAt ??= delay.now();
-      settle(null);
+      if (phase !== 'tls') seen.lastByteAt ??= delay.now();
+      settle(phase === 'tls' ? failureOf('tls', 'SOCKET_CLOSED', subject) : null);
     };
     const onData = (chunk: Buffer): void => {
       if (isSettled) return;
       seen.lastByteAt = delay.dataAt(stream);
-      chunks.push(chunk.subarray(0, maxReadBytes - bytes));
-      bytes += chunk.length;
       cancelQuiet?.();
-      const state = stateOf(request, Buffer.concat(chunks).toString('utf8'));
-      if (bytes >= maxReadBytes || state === 'decided') {
-        seen.isCut = bytes >= maxReadBytes;
-        settle(null);
-        return;
-      }
-      if (state === 'open') return;
+      answer.add(chunk);
+      const state = stateOf(request, answer.text);
+      if (state === 'decided' || answer.bytes >= maxReadBytes) settle(null);
+      if (isSettled || state === 'open') return;
       cancelQuiet = clock.after(quietMs, () => {
         settle(null);
       });
@@ -193,21 +209,14 @@ function converse(
     const talk = (): void => {
       if (isSettled) return;
       phase = 'answer';
-      if (!expectsData) {
-        settle(null);
-        return;
-      }
-      stream.on('data', onData);
-      if (request.data !== null && request.data !== '') stream.write(request.data);
+      if (expectsData) stream.on('data', onData);
+      else settle(null);
+      if (data !== '') stream.write(data);
     };
     const secure = (): void => {
       if (isSettled) return;
       delay.turnAt(socket);
-      const { serverName: servername } = serverNameOf(request.hostname);
-      const tls = connectVerified({
-        ...{ socket, secureContext: contextFor(undefined), host: tlsName(request.hostname) },
-        ...(servername === undefined ? {} : { servername }),
-      });
+      const tls = secured(socket, hostname);
       stream = tls;
       tls.on('error', onError).on('end', onEnd);
       tls.once('secureConnect', () => {
@@ -219,12 +228,9 @@ function converse(
     socket.on('error', onError).on('end', onEnd);
     socket.on('connect', () => {
       seen.connectedAt = delay.connectedAt(socket);
-      if (request.startTls == null) {
-        talk();
-        return;
-      }
+      if (request.startTls == null) return talk();
       phase = 'tls';
-      startTls(socket, request.startTls, tlsName(request.hostname)).then(secure, onError);
+      startTls(socket, request.startTls, tlsName(hostname)).then(secure, onError);
     });
   });
 }
@@ -273,8 +279,8 @@ async function observe(
     { ...resolution, host, subject: `${host}:${port}` },
     async ({ address, begunAt, connectShare, takenMs }) => {
       const leftMs = Math.max(1, deadline + takenMs - begunAt);
-      const args = [context, begunAt, leftMs, leftMs * connectShare, trail] as const;
-      const conversation = await converse(request, address, ...args);
+      const limits = { readyAt: begunAt, timeoutMs: leftMs, connectMs: leftMs * connectShare };
+      const conversation = await converse(request, address, context, limits, trail);
       return { ...conversation, isConnected: conversation.connectedAt !== null };
     },
     context,

@@ -359,18 +359,63 @@ function scrubberOf(
   });
 }
 
+/** What a runner may use of this run. */
+function contextOf(
+  { check, run, onPrinted }: Attempt,
+  { clock, network, scripting, scriptingProblem }: AttemptTools,
+  {
+    scrubber,
+    jobLog,
+    ...own
+  }: Pick<RunnerContext, 'signal' | 'timeoutMs' | 'waitedMs' | 'environment' | 'artifacts'> & {
+    scrubber: Scrubber;
+    jobLog: JobLog;
+  },
+): RunnerContext {
+  const print = (line: string): void => onPrinted?.(scrubber.text(line));
+  return {
+    ...own,
+    clock: socketsFirst(clock),
+    network,
+    run,
+    runtimeId: check.runtimeId,
+    setupScripts: check.setupScripts,
+    teardownScripts: check.teardownScripts,
+    snippets: check.snippets,
+    clientCertificates: check.clientCertificates,
+    proxyUrl: check.proxyUrl,
+    learnedScript: check.learnedScript,
+    ...(onPrinted === undefined ? {} : { printed: print }),
+    log(msg, level = 'INFO', section = 'request') {
+      print(msg);
+      jobLog[section].push({ time: clock.now(), msg, level });
+    },
+    scrub: (text) => scrubber.text(text),
+    addSecret(value) {
+      scrubber.add(value);
+    },
+    scripting() {
+      if (scripting !== null) return scripting;
+      throw new AgentError(
+        'SCRIPTING_UNAVAILABLE',
+        `this agent cannot run code: ${scriptingProblem ?? 'its image has no runtime'}`,
+      );
+    },
+  };
+}
+
 async function tryAttempt(
-  { check, run, environmentUrl, onPrinted, encrypter = null }: Attempt,
+  attempt: Attempt,
   tools: AttemptTools,
   signal: AbortSignal,
   { begin, deadline }: EvidenceShare,
 ): Promise<Tried> {
-  const { clock, network, processTime } = tools;
+  const { check, run, environmentUrl, encrypter = null } = attempt;
+  const { clock, processTime } = tools;
   const startedAt = clock.now();
   const jobLog: JobLog = { setup: [], request: [], teardown: [] };
   const environment = environmentOf(check, environmentUrl);
   const scrubber = scrubberOf(check, environment, tools);
-  const print = (line: string): void => onPrinted?.(scrubber.text(line));
   const artifacts = tools.artifactsOf(run.resultId, scrubber, encrypter);
   let storedBodyLimit = 0;
   const seen: { isVoid: Tried['isVoid'] } = { isVoid: null };
@@ -381,42 +426,14 @@ async function tryAttempt(
       const { judging } = type;
       storedBodyLimit = type.storedBodyLimit ?? 0;
       const runner = await loadRunner(check.type, entry.load);
-      const context: RunnerContext = {
-        signal,
+      const context = contextOf(attempt, tools, {
+        ...{ scrubber, jobLog, signal, environment, artifacts },
         timeoutMs: entry.timeoutMs ?? type.maxRunMs,
-        clock: socketsFirst(clock),
         waitedMs() {
           const { suspendedMs, waitedMs } = measuring.facts(true);
           return suspendedMs + waitedMs;
         },
-        network,
-        run,
-        environment,
-        runtimeId: check.runtimeId,
-        setupScripts: check.setupScripts,
-        teardownScripts: check.teardownScripts,
-        snippets: check.snippets,
-        clientCertificates: check.clientCertificates,
-        proxyUrl: check.proxyUrl,
-        learnedScript: check.learnedScript,
-        ...(onPrinted === undefined ? {} : { printed: print }),
-        log(msg, level = 'INFO', section = 'request') {
-          print(msg);
-          jobLog[section].push({ time: clock.now(), msg, level });
-        },
-        scrub: (text) => scrubber.text(text),
-        addSecret(value) {
-          scrubber.add(value);
-        },
-        artifacts,
-        scripting() {
-          if (tools.scripting !== null) return tools.scripting;
-          throw new AgentError(
-            'SCRIPTING_UNAVAILABLE',
-            `this agent cannot run code: ${tools.scriptingProblem ?? 'its image has no runtime'}`,
-          );
-        },
-      };
+      });
       const observation = await runner(definition, context);
       const {
         details: _d,
