@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { FirstWord } from '@monitor/shared/doors.ts';
+import { completionCommand } from '@monitor/shared/completion-command.ts';
 import type { NamedCommand } from '@monitor/shared/named-commands.ts';
 import type { commandDoors } from './doors.ts';
 
@@ -75,17 +76,7 @@ export const commands: Readonly<
     summary: 'trace the route to a target, with loss and times per hop',
     load: async () => (await import('./commands/traceroute.ts')).registerTraceroute,
   },
-  completion: {
-    takes: '',
-    hasOptions: false,
-    summary: 'generate shell completions for bash, zsh or fish',
-    load: async () => {
-      const { registerCompletion } = await import('@monitor/shared/completion.ts');
-      return (program) => {
-        registerCompletion(program, (script) => process.stdout.write(script));
-      };
-    },
-  },
+  completion: completionCommand,
   proof: {
     takes: '',
     hasOptions: true,

@@ -1,6 +1,6 @@
 /** Composes the control plane, top to bottom. Closing it undoes the steps in reverse order. */
 import { Registry } from 'prom-client';
-import { CodeBundleStore, folderOfBundles } from '../checks/index.ts';
+import { CodeBundleStore } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { startTimers } from '../core/timers.ts';
 import {
@@ -57,12 +57,10 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   await services.readPool.start();
   await hub.open();
 
-  const bundleParts = {
+  const codeBundles = new CodeBundleStore({
     ...{ db, clock, commits: services.commits, objects: ownedObjects(services) },
-    folder: folderOfBundles(config),
     quotaBytes: config.BUNDLE_MIB * 1_048_576,
-  };
-  const codeBundles = new CodeBundleStore(bundleParts);
+  });
   const serving = { parts, database, signals, services, codeBundles };
   const { deletions, deployments, closeStreams } = await serveAll(stack, serving, listening);
   stack.defer(async () => {
@@ -81,7 +79,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   stack.use(startOutboxSender({ services, config, onWebhook: noteWebhook }));
 
   const operations = repeatedOperations({
-    ...{ services, config, databaseFile, losses, codeBundles, bundleParts, deletions, deployments },
+    ...{ services, config, databaseFile, losses, codeBundles, deletions, deployments },
   });
   const ofOne = operations.filter(({ on }) => on === 'one').map(({ name }) => name);
   await replicas.want([...ofOne, stateMetrics]);

@@ -6,13 +6,7 @@ import { systemClock, type Clock } from '@monitor/shared/clock.ts';
 import { askDatabase, DatabaseClock } from '../core/database-clock.ts';
 import { engineOf } from '../db/engine.ts';
 import { ReadPool } from '../db/read-pool.ts';
-import {
-  encryptStoredCredentials,
-  IntegrityWatch,
-  openFittingKey,
-  openStandby,
-  openWhole,
-} from '../integrity/index.ts';
+import { IntegrityWatch, openFittingKey, openStandby, openWhole } from '../integrity/index.ts';
 import type { ControlPlaneParts } from './parts.ts';
 
 /** What `stack` closes again. Throws when the database cannot be served. */
@@ -50,13 +44,6 @@ export async function openDatabase(stack: AsyncDisposableStack, parts: ControlPl
   const readPool = stack.use(
     new ReadPool({ primary: db, standby, clock, replicaId, logger: standbyLogger }),
   );
-  const encrypted = await encryptStoredCredentials(db, secrets);
-  if (encrypted?.isRewritten === false) {
-    logger.warn(
-      { database: databaseFile },
-      'credentials are encrypted now, but pages that were freed before may still hold old values: run VACUUM on the file once',
-    );
-  }
   return { db, databaseFile, integrity, replicaId, clock, databaseClock, secrets, readPool };
 }
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { FirstWord } from '@monitor/shared/doors.ts';
+import { completionCommand } from '@monitor/shared/completion-command.ts';
 import type { NamedCommand } from '@monitor/shared/named-commands.ts';
 import type { commandDoors } from '../core/doors.ts';
 
@@ -109,17 +110,7 @@ export const commands: Readonly<
     summary: 'delete a project and all its resources, such as an import',
     load: async () => (await import('./commands/import.ts')).registerDestroy,
   },
-  completion: {
-    takes: '',
-    hasOptions: false,
-    summary: 'generate shell completions for bash, zsh or fish',
-    load: async () => {
-      const { registerCompletion } = await import('@monitor/shared/completion.ts');
-      return (program) => {
-        registerCompletion(program, (script) => process.stdout.write(script));
-      };
-    },
-  },
+  completion: completionCommand,
   proof: {
     takes: '',
     hasOptions: true,

@@ -36,7 +36,7 @@ import {
   forgetTrials,
   settleTestSessions,
 } from '../sessions/index.ts';
-import { adoptFolder, type CodeBundleStore, pruneCodeBundles } from '../checks/index.ts';
+import { type CodeBundleStore, pruneCodeBundles } from '../checks/index.ts';
 import { pruneRollUps, RollUp, setRawFrom } from '../analytics/index.ts';
 import { forgetConsoleSessions } from '../accounts/index.ts';
 
@@ -62,14 +62,13 @@ interface OperationParts {
   databaseFile: string;
   losses: RecordLosses;
   codeBundles: CodeBundleStore;
-  bundleParts: Parameters<typeof adoptFolder>[0];
   deletions: HeldDeletions;
   deployments: Deployments;
 }
 
 export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
   const { services, config, databaseFile, losses, codeBundles } = parts;
-  const { bundleParts, deletions, deployments } = parts;
+  const { deletions, deployments } = parts;
   const { clock, reception } = services;
   const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
   const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
@@ -101,7 +100,6 @@ export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
     onOne('prune-artifacts', minuteMs, () => pruneArtifacts(services, keptMs), trusted),
     onOne('prune-alerts', minuteMs, () => pruneAlerts(services, resultsKeptMs), trusted),
     onOne('prune-code-bundles', hourMs, () => pruneCodeBundles(codeBundles, clock), trusted),
-    onAll('adopt-code-bundles', minuteMs, () => adoptFolder(bundleParts)),
     onOne('sweep-deletions', 1_000, () => deletions.sweep()),
     onOne('verify-domains', minuteMs, () => verifyDomains(services)),
     onAll('abandon-deployments', 5_000, () => deployments.abandon()),

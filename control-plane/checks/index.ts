@@ -11,10 +11,9 @@ export { hasEscalationPolicy, noteHeld, usersOfPolicy } from './check-references
 export { checkGroupHandlers } from './check-groups/handlers.ts';
 export { findGroup, groupFieldsOf, type GroupRow } from './check-groups/store.ts';
 export { clientCertificateHandlers } from './client-certificates/handlers.ts';
-export { adoptFolder } from './code-bundles/adopt-folder.ts';
 export { agentCodeBundleHandlers, codeBundleHandlers } from './code-bundles/handlers.ts';
 export { copyBundles } from './code-bundles/copy-bundles.ts';
-export { type CodeBundleRow, CodeBundleStore, folderOfBundles } from './code-bundles/store.ts';
+export { type CodeBundleRow, CodeBundleStore } from './code-bundles/store.ts';
 export { certificateTargetOf, domainOf } from './decide/certificate-target.ts';
 export { dropServiceReferences } from './drop-references.ts';
 export {

@@ -9,7 +9,7 @@ export { probeDisk } from './probe-disk.ts';
 export { refuseOtherSessions } from './refuse-other-sessions.ts';
 export { type Salvaged, salvageDatabase } from './salvage.ts';
 export { holderInWords, isServed, lockForServing } from './serving-lock.ts';
-export { encryptStoredCredentials, reencryptStoredCredentials } from './stored-credentials.ts';
+export { reencryptStoredCredentials } from './stored-credentials.ts';
 export { verifyDatabase } from './verify.ts';
 export { serverDamageAdvice, verifyServer } from './verify-server.ts';
 export { IntegrityWatch } from './watch.ts';

@@ -1,24 +1,17 @@
 /**
- * All stored credentials that must be read again, by table. They are encrypted when a database of
- * an older build is opened, and again when the key changes. Credentials that are only compared are
- * stored as hashes.
+ * All stored credentials that must be read again, by table: they are encrypted again when the key changes.
+ * Credentials that are only compared are stored as hashes.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { mapCredentials, mapRawKeys, isEncryptedVariable } from '../core/decide/credentials.ts';
-import { sha256Hex } from '../core/keys.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import { fromFlag, fromJson } from '../db/columns.ts';
-import { readFact, writeFact } from '../db/installation.ts';
-import { engineOf } from '../db/engine.ts';
 import type { Database } from '../db/tables.ts';
 
 /** Gives the new text for a stored value of an account. */
 type Replace = (value: string, accountId: string, isJson?: boolean) => string;
 
 const rowsAtOnce = 500;
-const upgradeFact = 'credentials-encrypted';
-/** A larger database is not vacuumed, because users wait for the start. */
-const maxRewrittenBytes = 1_073_741_824;
 
 type Key = string | number;
 type Unit = Kysely<Database> | Transaction<Database>;
@@ -86,16 +79,10 @@ function kind<Row extends { row_key: Key; account_id: string }>(
 type Of<Columns extends string> = { row_key: Key; account_id: string } & Record<Columns, string>;
 
 /** All values of one column. */
-const whole = <Column extends string>(
-  name: string,
-  table: keyof Database,
-  column: Column,
-  only: (row: Of<Column>) => boolean = () => true,
-  further = '',
-): Kind =>
-  kind<Of<Column>>(name, table, column + further, (row, replace) => {
+const whole = <Column extends string>(name: string, table: keyof Database, column: Column): Kind =>
+  kind<Of<Column>>(name, table, column, (row, replace) => {
     const value = row[column] as string | null;
-    return value === null || value === '' || !only(row)
+    return value === null || value === ''
       ? {}
       : { [column]: replace(value, row.account_id, column === 'config_json') || null };
   });
@@ -130,16 +117,14 @@ const keysOfDashboards = kind<Of<'body_json'>>(
 
 type VariableRow = Of<'value'> & { secret: number; locked: number };
 
-const triggerTokens = whole('tokens of triggers', 'check_triggers', 'token_encrypted');
-
-/** `isFirst` leaves out values that older builds encrypted already. */
-const kinds = (isFirst: boolean): Kind[] => [
-  inBody('credentials of checks', 'checks', isFirst ? 'locked' : 'encrypted'),
-  inBody('credentials of check groups', 'check_groups', isFirst ? 'locked' : 'encrypted'),
+/** What is forgotten where its key is lost, or all: secret variables and certificates stay. */
+const kinds = (isForgotten: boolean): Kind[] => [
+  inBody('credentials of checks', 'checks', isForgotten ? 'locked' : 'encrypted'),
+  inBody('credentials of check groups', 'check_groups', isForgotten ? 'locked' : 'encrypted'),
   kind<VariableRow>('values of variables', 'variables', 'value, secret, locked', (row, replace) => {
     const secret = fromFlag(row.secret);
     const isOne = isEncryptedVariable({ secret, locked: fromFlag(row.locked) });
-    return row.value === '' || !isOne || (isFirst && secret)
+    return row.value === '' || !isOne || (isForgotten && secret)
       ? {}
       : { value: replace(row.value, row.account_id) };
   }),
@@ -147,53 +132,16 @@ const kinds = (isFirst: boolean): Kind[] => [
   whole('configurations in alert notifications', 'alert_notifications', 'config_json'),
   whole('proxies of private locations', 'private_locations', 'proxy_url'),
   keysOfDashboards,
-  ...(isFirst
+  whole('tokens of triggers', 'check_triggers', 'token_encrypted'),
+  ...(isForgotten
     ? []
     : [
-        triggerTokens,
         whole('second factors', 'person_totp', 'secret_encrypted'),
         whole('secrets of webhook subscriptions', 'status_page_subscriptions', 'secret'),
         whole('keys of client certificates', 'client_certificates', 'key_sealed'),
         whole('passphrases of client certificates', 'client_certificates', 'passphrase_sealed'),
       ]),
 ];
-
-/**
- * Replaces tokens with their hashes, for lookups. It comes after the checks, whose JSON also
- * contains the heartbeat tokens, encrypted.
- */
-async function hashTokens(db: Unit, secrets: SecretCipher): Promise<void> {
-  const triggers = await db
-    .selectFrom('check_triggers')
-    .select(['id', 'account_id', 'token'])
-    .where('token_encrypted', 'is', null)
-    .execute();
-  for (const { id, account_id: accountId, token } of triggers) {
-    await db
-      .updateTable('check_triggers')
-      .set({ token: sha256Hex(token), token_encrypted: secrets.encrypt(token, accountId) })
-      .where('id', '=', id)
-      .execute();
-  }
-  const heartbeats = await db
-    .selectFrom('heartbeats')
-    .innerJoin('checks', 'checks.id', 'heartbeats.check_id')
-    .select(['check_id', 'ping_token', 'checks.account_id', 'body_json'])
-    .execute();
-  for (const { check_id: checkId, ping_token: token, ...check } of heartbeats) {
-    const { heartbeat } = fromJson<{ heartbeat?: { pingToken: string } }>(check.body_json);
-    const isHash =
-      heartbeat !== undefined &&
-      opened(secrets, heartbeat.pingToken, check.account_id) !== token &&
-      /^[\da-f]{64}$/.test(token);
-    if (isHash) continue;
-    await db
-      .updateTable('heartbeats')
-      .set({ ping_token: sha256Hex(token) })
-      .where('check_id', '=', checkId)
-      .execute();
-  }
-}
 
 /** The text of an encrypted value; null when it cannot be decrypted. */
 function opened(secrets: SecretCipher, value: string, accountId: string): string | null {
@@ -224,36 +172,6 @@ async function replaceAll(
 }
 
 /**
- * Encrypts the credentials of an older build; once, in one transaction. A row records that it was
- * done; values that are encrypted already are left alone, because a damaged database may have lost
- * that row. Freed pages are overwritten, so that the old values are gone from the file;
- * `isRewritten` is false when the file was too large for that. Null when there was nothing to do.
- */
-export async function encryptStoredCredentials(
-  db: Kysely<Database>,
-  secrets: SecretCipher,
-): Promise<{ isRewritten: boolean } | null> {
-  // No older build wrote to PostgreSQL.
-  if (engineOf(db) === 'postgres' || (await readFact(db, upgradeFact)) !== undefined) return null;
-  const { rows } = await sql<{ bytes: number; channels: number }>`
-    select (select page_count from pragma_page_count) * (select page_size from pragma_page_size)
-      as bytes`.execute(db);
-  await sql`pragma secure_delete = on`.execute(db);
-  await db.transaction().execute(async (unit) => {
-    await replaceAll(unit, kinds(true), (value, accountId) =>
-      opened(secrets, value, accountId) === null ? secrets.encrypt(value, accountId) : value,
-    );
-    await hashTokens(unit, secrets);
-    await writeFact(unit, upgradeFact, '1');
-  });
-  await sql`pragma secure_delete = off`.execute(db);
-  const isRewritten = (rows[0]?.bytes ?? 0) <= maxRewrittenBytes;
-  if (isRewritten) await sql`vacuum`.execute(db);
-  await sql`pragma wal_checkpoint(truncate)`.execute(db);
-  return { isRewritten };
-}
-
-/**
  * Clears credentials that were encrypted with a lost key, so that their rows can be read: a channel
  * then has no configuration, a check no password. Secret variables and certificates stay.
  */
@@ -262,7 +180,7 @@ export async function forgetUnreadableCredentials(
   secrets: SecretCipher,
 ): Promise<void> {
   await db.transaction().execute((unit) =>
-    replaceAll(unit, [...kinds(true), triggerTokens], (value, accountId, isJson) => {
+    replaceAll(unit, kinds(true), (value, accountId, isJson) => {
       try {
         secrets.decryptStored(value, accountId);
         return value;

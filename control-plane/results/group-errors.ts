@@ -15,7 +15,6 @@ const groupsPerResult = 20;
 const groupsPerCheck = 1_000;
 const overflowMessage = `further errors: this check has ${groupsPerCheck} error groups already`;
 const rawKept = 16_384;
-const idsPerQuery = 500;
 
 type CheckOfAccount = Pick<Selectable<ErrorGroupsTable>, 'account_id' | 'check_id'>;
 
@@ -224,28 +223,4 @@ export async function groupErrors(
     ),
   );
   return ofResults.map(({ ids: groupIds }) => groupIds);
-}
-
-/** Ids of the groups of each result. */
-export async function errorGroupIdsOf(
-  db: Kysely<Database>,
-  accountId: string,
-  resultIds: readonly string[],
-): Promise<Map<string, string[]>> {
-  const groups = new Map<string, string[]>();
-  for (let start = 0; start < resultIds.length; start += idsPerQuery) {
-    const rows = await db
-      .selectFrom('check_result_error_groups')
-      .select(['result_id', 'error_group_id'])
-      .where('account_id', '=', accountId)
-      .where('result_id', 'in', resultIds.slice(start, start + idsPerQuery))
-      .orderBy('error_group_id')
-      .execute();
-    for (const { result_id: resultId, error_group_id: groupId } of rows) {
-      const known = groups.get(resultId);
-      if (known === undefined) groups.set(resultId, [groupId]);
-      else known.push(groupId);
-    }
-  }
-  return groups;
 }

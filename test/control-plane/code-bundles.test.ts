@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, unlink } from 'node:fs/promises';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,6 @@ import { openDatabase } from '../../control-plane/db/open.ts';
 import { bind } from '../../control-plane/http/handlers.ts';
 import { implement } from '../../control-plane/http/implement.ts';
 import { sha256Hex } from '../../control-plane/core/keys.ts';
-import { adoptFolder } from '../../control-plane/checks/code-bundles/adopt-folder.ts';
 import { pruneCodeBundles } from '../../control-plane/checks/prune-code-bundles.ts';
 import {
   agentCodeBundleHandlers,
@@ -59,8 +58,7 @@ async function setUp({ inS3 = false, quotaBytes = 0 } = {}) {
   }
   const logger = pino({ level: 'silent' });
   const services = { artifacts, clock, commits: new CommitQueue(db), db, logger };
-  const folder = join(root, 'code-bundles');
-  const parts = { ...services, objects: ownedObjects(services), folder, quotaBytes };
+  const parts = { ...services, objects: ownedObjects(services), quotaBytes };
   const store = new CodeBundleStore(parts);
   const accountOf = new Map(Object.entries(accounts).map(([name, id]) => [name, id]));
   const find = (keyHash: string, prefix: string) =>
@@ -155,23 +153,6 @@ async function setUp({ inS3 = false, quotaBytes = 0 } = {}) {
     },
     /** Files that are being written, too. */
     incoming: () => readdir(join(kept, '.partial')),
-    folder,
-    adopt: () => adoptFolder(parts),
-    legacyFile: (bytes: Buffer) =>
-      join(folder, accounts.mine, `${createHash('sha256').update(bytes).digest('hex')}.tgz`),
-    /** A bundle as an older build left it. */
-    async legacy(bytes: Buffer) {
-      const digest = createHash('sha256').update(bytes).digest('hex');
-      await mkdir(join(folder, accounts.mine), { recursive: true });
-      await writeFile(join(folder, accounts.mine, `${digest}.tgz`), bytes);
-      const path = `bundles/${digest}.tgz`;
-      const row = { account_id: accounts.mine, path, digest, size_bytes: bytes.length };
-      await db
-        .insertInto('code_bundles')
-        .values({ ...row, created_at: start, last_used_at: start, object_key: null })
-        .execute();
-      return path;
-    },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
@@ -194,36 +175,7 @@ for (const inS3 of [false, true]) {
     assert.equal(await pruneCodeBundles(cp.store, cp.clock), 1);
     assert.deepEqual(await cp.files(), []);
   });
-
-  test(`bundles that an older build kept beside the database move to ${inS3 ? 'an S3 store' : 'a folder'}`, async () => {
-    await using cp = await setUp({ inS3 });
-    const bytes = gzip('an older suite');
-    const check = await cp.suite(await cp.legacy(bytes));
-    await writeFile(join(cp.folder, 'incoming-half'), 'half');
-    const served = async () => Buffer.from(await (await cp.download(check)).arrayBuffer());
-    assert.deepEqual(await served(), bytes, 'it is served before it was moved');
-    while (await cp.adopt());
-    await assert.rejects(stat(cp.folder), { code: 'ENOENT' });
-    assert.equal((await cp.files()).length, 1);
-    assert.deepEqual(await served(), bytes);
-    assert.equal(await cp.adopt(), false, 'nothing is left to do');
-  });
 }
-
-test('moving a bundle goes on where it was killed, and follows no file that is none', async () => {
-  await using cp = await setUp();
-  const check = await cp.suite(await cp.legacy(gzip('twice')));
-  const copy = await readFile(cp.legacyFile(gzip('twice')));
-  while (await cp.adopt());
-  await mkdir(join(cp.folder, cp.accounts.mine), { recursive: true });
-  await writeFile(cp.legacyFile(gzip('twice')), copy);
-  await writeFile(cp.legacyFile(gzip('of no row')), 'x');
-  await writeFile(join(cp.folder, 'notes.txt'), 'mine');
-  while (await cp.adopt());
-  assert.deepEqual(await readdir(cp.folder), ['notes.txt']);
-  assert.equal((await cp.files()).length, 1);
-  assert.equal((await cp.download(check)).status, 200);
-});
 
 test('a bundle is named after what it holds, and the same one twice is stored once', async () => {
   await using cp = await setUp();

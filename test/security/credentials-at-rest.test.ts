@@ -5,7 +5,6 @@ import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
-import { mapCredentials } from '../../control-plane/core/decide/credentials.ts';
 import { openSecretCipher, SecretCipher } from '../../control-plane/core/secret-cipher.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { Operator } from '../support/control-plane-command.ts';
@@ -159,54 +158,6 @@ function assertOnNoDisk(folder: string, needles: readonly string[]): void {
   }
 }
 
-/** The database as the build before this one kept it: values readable, tokens as they are. */
-function undoEncryption(database: string): void {
-  const cipher = openSecretCipher({}, database);
-  const db = new DatabaseSync(database);
-  type Row = Record<string, string>;
-  const change = (table: string, key: string, column: string, to: (row: Row) => string | null) => {
-    for (const row of db.prepare(`select * from ${table}`).all() as Row[]) {
-      const value = to(row);
-      if (value !== null)
-        db.prepare(`update ${table} set ${column} = ? where ${key} = ?`).run(value, row[key] ?? '');
-    }
-  };
-  const opened = (column: string) => (row: Row) =>
-    row[column] == null ? null : cipher.decryptStored(row[column], row['account_id'] ?? '');
-  const body = (row: Row): string =>
-    JSON.stringify(
-      mapCredentials(JSON.parse(row['body_json'] ?? '') as object, (value) =>
-        cipher.decryptStored(value, row['account_id'] ?? ''),
-      ),
-    );
-  change('heartbeats', 'check_id', 'ping_token', (row) => {
-    const [check] = db
-      .prepare('select * from checks where id = ?')
-      .all(row['check_id'] ?? '') as Row[];
-    const { heartbeat } = JSON.parse(body(check ?? {})) as Check;
-    return heartbeat.pingToken;
-  });
-  change('checks', 'id', 'body_json', body);
-  change('check_groups', 'id', 'body_json', body);
-  change('dashboards', 'id', 'body_json', (row) => {
-    const stored = JSON.parse(row['body_json'] ?? '') as { keys: Row[] };
-    const keys = stored.keys.map(({ rawKey = '' }) => ({
-      rawKey: cipher.decryptStored(rawKey, row['account_id'] ?? ''),
-    }));
-    return JSON.stringify({ ...stored, keys });
-  });
-  change('alert_channels', 'id', 'config_json', opened('config_json'));
-  change('private_locations', 'id', 'proxy_url', opened('proxy_url'));
-  change('check_triggers', 'id', 'token', opened('token_encrypted'));
-  change('variables', 'key', 'value', (row) =>
-    Number(row['secret']) === 1 ? null : opened('value')(row),
-  );
-  db.exec(
-    "update check_triggers set token_encrypted = null; delete from installation where name = 'credentials-encrypted'",
-  );
-  db.close();
-}
-
 test('credentials are readable in no file, before and after a new key, and work all the same', async () => {
   using folder = temporaryFolder();
   using backups = temporaryFolder();
@@ -234,9 +185,6 @@ test('credentials are readable in no file, before and after a new key, and work 
 
   system.controlPlane.signal('SIGTERM');
   await system.controlPlane.exited;
-  // As an older build has left it.
-  undoEncryption(operator.database);
-  assert.ok(readFileSync(operator.database).includes(marker));
   await system.restartControlPlane();
   assert.deepEqual(await read(system, ids), shown);
   assertOnNoDisk(folder.path, needles);
@@ -400,13 +348,6 @@ test('a database that lost the facts of its installation keeps its credentials a
     db.close();
   };
   forget();
-  await system.restartControlPlane();
-  assert.deepEqual(await read(system, ids), shown);
-  assert.equal(await ping(), 200);
-  system.controlPlane.signal('SIGTERM');
-  await system.controlPlane.exited;
-  // A token of an older build that looks like a hash is none.
-  undoEncryption(system.databaseFile);
   await system.restartControlPlane();
   assert.deepEqual(await read(system, ids), shown);
   assert.equal(await ping(), 200);

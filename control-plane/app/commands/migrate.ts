@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { migrateToLatest } from '../../db/migrate.ts';
-import { encryptStoredCredentials, nameOfDatabase, openFittingKey } from '../../integrity/index.ts';
+import { nameOfDatabase, openFittingKey } from '../../integrity/index.ts';
 import { readSettings, withDatabase } from './installation.ts';
 import { printJson } from './output.ts';
 
@@ -15,7 +15,7 @@ export function registerMigrate(program: Command): void {
       const database = nameOfDatabase(settings);
       const applied = await withDatabase(settings, async (db) => {
         const names = await migrateToLatest(db);
-        await encryptStoredCredentials(db, await openFittingKey(db, settings, false));
+        await openFittingKey(db, settings, false);
         return names;
       });
       if (options.json === true) printJson({ database, applied });

@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Kysely } from 'kysely';
 import { systemClock } from '@monitor/shared/clock.ts';
-import { copyBundles, folderOfBundles } from '../../checks/index.ts';
+import { copyBundles } from '../../checks/index.ts';
 import { processEnvironment, readConfig, type Config } from '../../core/config.ts';
 import { openMovingCipher, SecretCipher } from '../../core/secret-cipher.ts';
 import {
@@ -152,8 +152,7 @@ async function moveBundles(db: Kysely<Database>, file: string, target: ServerCon
     const config = { ...target, ARTIFACTS_S3_BUCKET: undefined, ARTIFACTS_SHARED: true };
     from.push(stack.use(await openArtifactStore({ ...config, ARTIFACTS_DIR: folder })));
   }
-  const folder = folderOfBundles({ DATABASE_FILE: file, DATABASE_URL: undefined }) ?? '';
-  return copyBundles({ db, to, from, folder });
+  return copyBundles({ db, to, from });
 }
 
 /** What is left to do by hand, as lines. */

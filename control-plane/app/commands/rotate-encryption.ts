@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { migrationState, refuseNewer } from '../../db/migrate.ts';
 import { isOpenByAnotherProcess } from '../../db/open.ts';
 import {
-  encryptStoredCredentials,
   nameOfDatabase,
   openFittingKey,
   reencryptStoredCredentials,
@@ -62,7 +61,6 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
     const change = hasSetting ? { isResumed: false } : addKey(keyFile);
     if (change.isResumed) note('an earlier change of the key did not end: carrying on with it');
     const cipher = openSecretCipher(settings, database);
-    await encryptStoredCredentials(db, cipher);
     const progress = progressLine('encrypted');
     try {
       const done = await reencryptStoredCredentials(db, cipher, (rows, total) => {

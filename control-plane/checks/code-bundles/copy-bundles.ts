@@ -1,10 +1,7 @@
-import { createReadStream, existsSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { Kysely } from 'kysely';
 import type { ArtifactStore } from '../../core/artifact-store.ts';
 import type { Database } from '../../db/tables.ts';
-import { updateOwnRows } from '../../db/own-rows.ts';
-import { fileOfBundle, type CodeBundleRow } from './store.ts';
 
 interface Places {
   /** Of a database to which the rows were copied. */
@@ -12,8 +9,6 @@ interface Places {
   to: ArtifactStore;
   /** Stores in which objects may be that `to` does not have. */
   from: readonly ArtifactStore[];
-  /** Folder of bundles that no store has taken yet. */
-  folder: string;
 }
 
 async function isIn(store: ArtifactStore, key: string): Promise<boolean> {
@@ -22,13 +17,9 @@ async function isIn(store: ArtifactStore, key: string): Promise<boolean> {
   return stream !== null;
 }
 
-async function find({ from, folder }: Places, row: CodeBundleRow): Promise<Readable | null> {
-  if (row.object_key === null) {
-    const file = fileOfBundle(folder, row);
-    return existsSync(file) ? createReadStream(file) : null;
-  }
+async function find({ from }: Places, key: string): Promise<Readable | null> {
   for (const store of from) {
-    const stream = await store.open(row.object_key);
+    const stream = await store.open(key);
     if (stream !== null) return stream;
   }
   return null;
@@ -40,19 +31,14 @@ export async function copyBundles(places: Places): Promise<{ copied: number; mis
   const missing: string[] = [];
   let copied = 0;
   for (const row of await db.selectFrom('code_bundles').selectAll().execute()) {
-    // The same key in a repeated copy.
-    const key = row.object_key ?? `bundles/${row.account_id}/${row.digest}.tgz`;
-    if (row.object_key !== null && (await isIn(to, key))) continue;
-    const stream = await find(places, row);
-    if (stream === null) {
+    const { object_key: key } = row;
+    if (key !== null && (await isIn(to, key))) continue;
+    const stream = key === null ? null : await find(places, key);
+    if (key === null || stream === null) {
       missing.push(row.path);
       continue;
     }
     await to.put(key, stream);
-    await updateOwnRows(db, 'code_bundles', row.account_id)
-      .set({ object_key: key })
-      .where('path', '=', row.path)
-      .execute();
     copied += 1;
   }
   return { copied, missing };

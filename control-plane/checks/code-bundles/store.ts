@@ -1,12 +1,9 @@
 /** Code bundles: rows, and their objects below `bundles/` in the artifact store. */
 import { randomBytes } from 'node:crypto';
-import { open } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Kysely, Selectable } from 'kysely';
 import { checkTypes } from '@monitor/shared/contract/checks/index.ts';
 import type { OwnedObjects } from '../../core/artifact-store.ts';
-import type { Config } from '../../core/config.ts';
 import type { Services } from '../../core/services.ts';
 import { fromJson } from '../../db/columns.ts';
 import { ownRows, updateOwnRows } from '../../db/own-rows.ts';
@@ -23,34 +20,15 @@ const typesWithBundle = Object.values(checkTypes).flatMap(({ type, definitionKey
 
 export type CodeBundleRow = Selectable<CodeBundlesTable>;
 
-export interface CodeBundleParts extends Pick<Services, 'clock' | 'commits' | 'db'> {
+interface CodeBundleParts extends Pick<Services, 'clock' | 'commits' | 'db'> {
   objects: OwnedObjects;
-  /** Folder beside the database in which older builds kept bundles; null where there cannot be one. */
-  folder: string | null;
   /** Of an account; 0 for no limit. */
   quotaBytes: number;
 }
 
 /** Key of a new object: every upload has one of its own, so that no upload meets a deletion. */
-export function newBundleKey(accountId: string): string {
+function newBundleKey(accountId: string): string {
   return `bundles/${accountId}/${randomBytes(12).toString('hex')}.tgz`;
-}
-
-/** Where an older build kept bundles; null for a database that is no file. */
-export function folderOfBundles({
-  DATABASE_FILE: file,
-  DATABASE_URL: url,
-}: Pick<Config, 'DATABASE_FILE' | 'DATABASE_URL'>): string | null {
-  if (url !== undefined || file === ':memory:') return null;
-  return join(dirname(file), 'code-bundles');
-}
-
-/** File of a bundle that an older build kept. */
-export function fileOfBundle(
-  folder: string,
-  { account_id: accountId, digest }: Pick<CodeBundleRow, 'account_id' | 'digest'>,
-): string {
-  return join(folder, accountId, `${digest}.tgz`);
 }
 
 /** Writes the row of a stored bundle; gives the row, and the key of an object that it named before. */
@@ -217,7 +195,7 @@ export class CodeBundleStore {
     accountId: string,
     path: string,
   ): Promise<{ stream: Readable; row: CodeBundleRow } | undefined> {
-    const { clock, db, folder, objects } = this.#parts;
+    const { clock, db, objects } = this.#parts;
     const row = await updateOwnRows(db, 'code_bundles', accountId)
       .set({ last_used_at: clock.now() })
       .where('path', '=', path)
@@ -226,10 +204,6 @@ export class CodeBundleStore {
     if (row === undefined) return undefined;
     // Opened before the answer begins: a missing file becomes an internal error instead of half an
     // answer.
-    if (row.object_key === null && folder !== null) {
-      const handle = await open(fileOfBundle(folder, row));
-      return { stream: handle.createReadStream(), row };
-    }
     const stream = row.object_key === null ? null : await objects.open(row.object_key);
     if (stream === null) throw new Error(`the code bundle ${path} is not in the store`);
     return { stream, row };

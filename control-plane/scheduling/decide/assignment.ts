@@ -3,7 +3,6 @@
  * agent) pair has a score, and the highest wins. When an agent joins or leaves, only its own checks
  * move.
  */
-import { hash32 } from '@monitor/shared/domain/hash.ts';
 
 export interface Candidate {
   id: string;
@@ -123,13 +122,4 @@ export function bestAgent<C extends Pick<Candidate, 'id' | 'weight'> & { hash: n
     }
   }
   return winner;
-}
-
-/** The agent of a check, or undefined when none can run it. */
-export function agentOfCheck(
-  check: Needs & { id: string },
-  candidates: readonly Candidate[],
-): string | undefined {
-  const able = agentsFor(check, candidates).map((agent) => ({ ...agent, hash: hash32(agent.id) }));
-  return bestAgent(hash32(check.id), able)?.id;
 }

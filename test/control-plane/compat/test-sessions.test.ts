@@ -399,7 +399,7 @@ test('results of a test runner stand beside those of agents, with its files', as
   assert.deepEqual(Buffer.from(await (await fetch(url)).arrayBuffer()), zip);
   // Files that nothing names go within a day; this one is named.
   const { services } = cp.controlPlane;
-  const parts = { ...services, objects: ownedObjects(services), folder: null, quotaBytes: 0 };
+  const parts = { ...services, objects: ownedObjects(services), quotaBytes: 0 };
   assert.equal(await new CodeBundleStore(parts).prune(Number.MAX_SAFE_INTEGER), 0);
   assert.equal((await fetch(`${url.slice(0, -2)}xx`)).status, 403);
   assert.equal((await cp.api('POST', path, ending)).status, 200);

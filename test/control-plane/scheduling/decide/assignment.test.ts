@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
-  agentOfCheck,
   gapOf,
   lacksOnlyRuntime,
   whyNobodyCan,
@@ -9,6 +8,7 @@ import {
   type Needs,
 } from '../../../../control-plane/scheduling/decide/assignment.ts';
 import { needsOf } from '../../../../control-plane/scheduling/decide/runtime-needs.ts';
+import { agentOfCheck } from '../../../support/agent-of-check.ts';
 
 function agent(
   id: string,

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {
-  agentOfCheck,
-  type Candidate,
-} from '../../../../control-plane/scheduling/decide/assignment.ts';
+import { type Candidate } from '../../../../control-plane/scheduling/decide/assignment.ts';
 import {
   Assignments,
   type AssignableCheck,
 } from '../../../../control-plane/scheduling/decide/assignments.ts';
 import { seededRandom } from '../../../support/random.ts';
+import { agentOfCheck } from '../../../support/agent-of-check.ts';
 
 const types = ['URL', 'BROWSER'];
 
