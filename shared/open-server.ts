@@ -17,6 +17,16 @@ export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   return rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length <= 1;
 }
 
+/** Closes a port with all its connections. */
+export function endServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+    server.closeAllConnections();
+  });
+}
+
 export function openServer(options: ServerOptions, listener: RequestListener): Server {
   return createServer(options, (request, response) => {
     if (hasOneHost(request)) {

@@ -5,7 +5,7 @@
  */
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openServer, smallRequests } from '@monitor/shared/open-server.ts';
+import { endServer, openServer, smallRequests } from '@monitor/shared/open-server.ts';
 import type { Registry } from 'prom-client';
 import { AgentError } from '../errors.ts';
 import { codeOf } from '../net/failure.ts';
@@ -115,12 +115,6 @@ export async function serveProbes(
   await listen(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
+    [Symbol.asyncDispose]: () => endServer(server),
   };
 }

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { AgentStatus } from './agent-status.ts';
+import { endServer } from '@monitor/shared/open-server.ts';
 
 const name = 'agent.sock';
 /** What the kernel takes as the path of a socket, with the zero at its end. */
@@ -98,17 +99,14 @@ export async function serveStatus(sources: StatusSources): Promise<AsyncDisposab
     );
   }
   return {
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-        try {
-          rmSync(join(directory, name), { force: true });
-        } catch {
-          // The disk may be read-only by now. The next start removes it.
-        }
-      }),
+    async [Symbol.asyncDispose]() {
+      const ended = endServer(server);
+      try {
+        rmSync(join(directory, name), { force: true });
+      } catch {
+        // The disk may be read-only by now. The next start removes it.
+      }
+      await ended;
+    },
   };
 }

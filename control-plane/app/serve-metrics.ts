@@ -1,7 +1,7 @@
 /** Metrics of the process, on a separate port: they cover all accounts and must not be public. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { openServer, smallRequests } from '@monitor/shared/open-server.ts';
+import { endServer, openServer, smallRequests } from '@monitor/shared/open-server.ts';
 import { Registry } from 'prom-client';
 import type { Config } from '../core/config.ts';
 import { OperatorError } from '../errors/operator-error.ts';
@@ -55,12 +55,6 @@ export async function serveMetrics(
   });
   return {
     port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
+    [Symbol.asyncDispose]: () => endServer(server),
   };
 }

@@ -26,12 +26,9 @@ export function certificateFor(
 }
 
 /** Pipes two streams into each other; when one ends, so does the other. */
-export function join(one: Duplex, other: Duplex, onError?: (error: Error) => void): void {
-  const end = (error?: Error | null): void => {
-    if (error) onError?.(error);
-  };
-  pipeline(one, other, end);
-  pipeline(other, one, end);
+export function join(one: Duplex, other: Duplex): void {
+  pipeline(one, other, () => undefined);
+  pipeline(other, one, () => undefined);
 }
 
 /** Peeks at the first bytes of a client until their kind is clear. */
