@@ -73,7 +73,12 @@ import {
   testSessionHandlers,
   withExistingNames,
 } from '../compat/index.ts';
-import { type Deployments, projectHandlers, projectImportHandlers } from '../projects/index.ts';
+import {
+  type Deployments,
+  fileImportHandlers,
+  projectHandlers,
+  projectImportHandlers,
+} from '../projects/index.ts';
 import { deletionHandlers } from '../deletions/index.ts';
 import { fleetHandlers } from '../fleet/index.ts';
 import { heartbeatHandlers } from '../heartbeats/index.ts';
@@ -169,6 +174,7 @@ export function bindApi({
     compatibility: compatibilityHandlers(services, people),
     project: projectHandlers(services, deployments),
     projectImport: projectImportHandlers(services),
+    fileImport: fileImportHandlers(services),
     clientStorage: clientStorageHandlers(codeBundles),
     testSession: testSessionHandlers(services),
     testReport: testReportHandlers(services, codeBundles),

@@ -43,6 +43,7 @@ type Resource =
   | 'clientCertificate'
   | 'errorGroup'
   | 'escalationPolicy'
+  | 'fileImport'
   | 'fleet'
   | 'heartbeat'
   | 'incident'

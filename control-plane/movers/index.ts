@@ -31,7 +31,7 @@ function recognise(files: readonly SourceFile[]): Format {
   if (found !== undefined) return found;
   const titles = formatNames.map((name) => formats[name].title).join(', ');
   throw new SourceError(
-    `the format is not known: these are not files of ${titles}. Name it with --from if they are`,
+    `the format is not known: these are not files of ${titles}. Name the format if they are`,
   );
 }
 

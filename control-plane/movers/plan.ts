@@ -1,4 +1,5 @@
 /** What an import will do: resources of a project, secret variables, and a report without gaps. */
+import { reportClasses } from '@monitor/shared/contract/file-import.ts';
 import { dataCenterLocation } from '@monitor/shared/contract/primitives.ts';
 import { duration, frequencyFor, requestsPerHour, type Frequency } from './decide/interval.ts';
 import { refusalOf } from './acceptable.ts';
@@ -6,10 +7,6 @@ import { isFields } from '@monitor/shared/fields.ts';
 import { lookUp, placeOf, SourceError, type SourceObject } from './source-object.ts';
 
 /** Every object and every field that says something ends in one of these. */
-export const reportClasses = [
-  ...(['EXACT', 'CHANGED', 'APPROXIMATE', 'DEACTIVATED', 'NOT_CARRIED'] as const),
-  ...(['SECRET', 'HISTORY'] as const),
-] as const;
 export type ReportClass = (typeof reportClasses)[number];
 
 export interface PlanOptions {
@@ -406,7 +403,7 @@ export class Plan {
   scheduledFields(): Record<string, unknown> {
     const { locations, privateLocations } = this.options;
     if (locations.length + privateLocations.length === 0) {
-      this.need('a location for the checks: --location <location>, once for each');
+      this.need('a location for the checks (--location)');
     }
     return { doubleCheck: false, locations, privateLocations };
   }

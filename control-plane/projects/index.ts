@@ -1,5 +1,6 @@
 /** What other modules may use. */
 export { deployProject, destroyProject, type DeployOptions } from './deploy-project.ts';
 export { Deployments, pruneDeployments } from './deployments.ts';
+export { fileImportHandlers } from './file-imports.ts';
 export { projectHandlers } from './handlers.ts';
 export { projectImportHandlers } from './import-handlers.ts';

@@ -29,6 +29,7 @@ import { dashboardIncidentRoutes, dashboardRoutes } from './dashboard.ts';
 import { deletionRoutes } from './deletion.ts';
 import { errorGroupRoutes } from './error-group.ts';
 import { escalationPolicyRoutes } from './escalation-policy.ts';
+import { fileImportRoutes } from './file-import.ts';
 import { fleetRoutes } from './fleet.ts';
 import { incidentRoutes } from './incident.ts';
 import { maintenanceWindowRoutes } from './maintenance-window.ts';
@@ -101,6 +102,7 @@ export const routeGroups = {
   compatibility: compatibilityRoutes,
   project: projectRoutes,
   projectImport: projectImportRoutes,
+  fileImport: fileImportRoutes,
   clientStorage: clientStorageRoutes,
   testSession: testSessionRoutes,
   testReport: testReportRoutes,

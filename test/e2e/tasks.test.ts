@@ -130,9 +130,9 @@ test('every task of a new team ends well, with fewer clicks and fields than in U
   await person.does('30 monitors', async () => {
     const lines = Array.from({ length: 30 }, (_, index) => `${target.url}/service-${index + 1}`);
     await person.click(view('Monitors'));
-    await person.click(link('Import list'));
+    await person.click(link('Import'));
     await person.fill(page.getByLabel(/^One target per line/), lines.join('\n'));
-    await person.click(button('Create 30 checks'));
+    await person.click(button('Create 30 monitors'));
     await heading('Monitors').waitFor();
     await page.getByText('service-30').first().waitFor();
   });

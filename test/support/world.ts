@@ -720,6 +720,8 @@ export function exampleQuery(route: Route, now: number): Record<string, string> 
     case 'awaitCheckSession':
     case 'awaitCheckSessionV1':
       return { maxWaitSeconds: '1' };
+    case 'importFiles':
+      return { dryRun: 'false' };
     default:
       return {};
   }
@@ -805,6 +807,10 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     deployProjectAtOnce: projectOf(name),
     createProject: { logicalId: `p-${unique()}`, name },
     createImportPlan: importOf('status-page-service'),
+    importFiles: {
+      files: [{ path: 'checks.csv', text: 'name,target\nShop,https://shop.example\n' }],
+      locations: ['eu-west-1'],
+    },
     peekCodeBundle: { key: 'bundles/none.tgz' },
     downloadFile: { key: 'files/none' },
     createDashboardIncident: {

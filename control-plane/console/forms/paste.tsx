@@ -12,6 +12,7 @@ import { draftOf, dropDraft, keepDraft } from './drafts.ts';
 import { FormContext } from './context.ts';
 import { createLine, sharedByLines } from './create-line.ts';
 import { Field } from './field.tsx';
+import { ImportFiles } from './import-files.tsx';
 import { readLine } from './read-line.ts';
 
 const draftKey = 'new checks';
@@ -70,7 +71,7 @@ export function PasteView() {
   };
   return (
     <>
-      <h1>Import list</h1>
+      <h1>Import monitors</h1>
       <FormContext.Provider value={context}>
         <section class="card">
           <label class="field block">
@@ -110,7 +111,7 @@ export function PasteView() {
         </section>
       </FormContext.Provider>
       {lines.length > 0 && (
-        <Table label="Checks" columns={['Type', 'Name', 'Target', 'Outcome']}>
+        <Table label="Monitors" columns={['Type', 'Name', 'Target', 'Outcome']}>
           {lines.map(({ line, read }, index) => (
             <tr key={index}>
               <td>{read === null ? '' : typeName(read.type)}</td>
@@ -134,12 +135,19 @@ export function PasteView() {
           disabled={isBusy || good.length === 0 || !mayWrite}
           onClick={() => void create()}
         >
-          {isBusy ? 'Creating …' : `Create ${count(good.length, 'check')}`}
+          {isBusy ? 'Creating …' : `Create ${count(good.length, 'monitor')}`}
         </button>
         <a class="button" href={link('checks')}>
           Cancel
         </a>
       </div>
+      {lines.length === 0 && (
+        <ImportFiles
+          locations={
+            Array.isArray(shared.privateLocations) ? shared.privateLocations.map(String) : []
+          }
+        />
+      )}
     </>
   );
 }

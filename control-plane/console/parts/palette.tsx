@@ -39,7 +39,7 @@ const views = [
 
 const news = [
   ['check', 'New monitor', 'check'],
-  ['checks', 'Import list', 'new monitors checks'],
+  ['checks', 'Import', 'new monitors checks list files'],
   ['incident', 'New incident'],
   ['window', 'New maintenance window'],
   ['page', 'New status page'],

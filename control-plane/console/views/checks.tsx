@@ -693,7 +693,7 @@ export function ChecksView({ query }: { query: Query }) {
         {mayWrite && (
           <div class="actions">
             <a class="button" href={link('new', 'checks')}>
-              <Picture name="list" /> Import list
+              <Picture name="list" /> Import
             </a>
             <NewLink name="check" word="New monitor" kind="primary" />
           </div>

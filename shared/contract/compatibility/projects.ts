@@ -78,7 +78,7 @@ export const project = z
   })
   .meta({ id: 'Project' });
 
-const diffEntry = z.object({
+export const diffEntry = z.object({
   logicalId: z.string(),
   physicalId,
   type: resourceType,

@@ -472,11 +472,38 @@ test('many checks are made of a pasted list, and a line without a target is name
   await page.getByLabel('One target per line').fill(list);
   await page.getByText('No target found in this line').waitFor();
   await page.getByLabel('Office').check();
-  await page.getByRole('button', { name: 'Create 2 checks' }).click();
+  await page.getByRole('button', { name: 'Create 2 monitors' }).click();
   await page.getByText('created').nth(1).waitFor();
   assert.equal((await readCheck('Wiki')).checkType, 'URL');
   const database = await readCheck('Orders database');
   assert.deepEqual([database.request.port, database.privateLocations], [5432, ['office']]);
+});
+
+test('files of another product show what they become, are applied on request, and undone', async () => {
+  await using opened = await console.visit('#/new/checks');
+  const { page } = opened;
+  await page.getByLabel('Office').check();
+  const text = `endpoints:
+  - name: Billing
+    url: https://billing.example
+    interval: 60s
+    conditions: ['[STATUS] == 200']
+`;
+  const file = { name: 'config.yaml', mimeType: 'text/yaml', buffer: Buffer.from(text) };
+  await page.getByLabel('Drop configuration files here').setInputFiles([file]);
+  const apply = page.getByRole('button', { name: /^Apply \d+ change/ });
+  await apply.waitFor();
+  const named = async () => {
+    const { body } = await cp.api('GET', '/v1/checks?limit=100');
+    return body.filter(({ name }: { name: string }) => name === 'Billing').length;
+  };
+  assert.equal(await named(), 0);
+  await apply.click();
+  await page.getByText('Importing again updates them').waitFor();
+  assert.equal(await named(), 1);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Importing again updates them').waitFor({ state: 'detached' });
+  while ((await named()) > 0);
 });
 
 test('a check gets a link that runs it, and a page its password and subscribers', async () => {
@@ -637,7 +664,7 @@ test('a status page of selected checks says what it writes, and writes it when i
   await open();
   await page.getByLabel('Name', { exact: true }).first().fill('Paged again');
   await page.getByLabel('URL path').fill('paged-again');
-  await page.getByLabel('Saving also changes these checks').check();
+  await page.getByLabel('Saving also changes these monitors').check();
   // One of the checks is changed again and again meanwhile.
   const busy = `**/v1/checks/${ids[0]}`;
   await page.route(busy, (route) =>
@@ -666,7 +693,7 @@ test('a status page of selected checks says what it writes, and writes it when i
   await open();
   await page.getByLabel('Name', { exact: true }).first().fill('Paged for all');
   await page.getByLabel('URL path').fill('paged-for-all');
-  await page.getByLabel('Saving also changes these checks').check();
+  await page.getByLabel('Saving also changes these monitors').check();
   await save(page).click();
   await page.getByRole('heading', { name: 'Status pages', level: 1 }).waitFor();
   const set = await triggers();
