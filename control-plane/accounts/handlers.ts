@@ -12,7 +12,7 @@ import { toTimestamp } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import { entitlementsOf, planName } from './decide/entitlements.ts';
 import type { Handlers } from '../http/handlers.ts';
-import { accountAlertSettingsOf, accountSettingsOf } from './store.ts';
+import { accountAlertSettingsOf, accountSettingsOf, changeAccount } from './store.ts';
 import type { Services } from '../core/services.ts';
 
 const currentRuntime = runtimes.find(({ stage }) => stage === 'CURRENT')?.name ?? null;
@@ -62,7 +62,7 @@ function toEntitlements(row: AccountRow, isServed: (location: string) => boolean
   };
 }
 
-export function accountHandlers({ db, hub }: Services): Handlers<typeof accountRoutes> {
+export function accountHandlers({ db, commits, hub }: Services): Handlers<typeof accountRoutes> {
   const find = async (own: string, id: string): Promise<AccountRow> => {
     // A key belongs to one account; there is no other that it could see.
     const row =
@@ -81,6 +81,16 @@ export function accountHandlers({ db, hub }: Services): Handlers<typeof accountR
     getMyAccount: async (_input, { principal }) => toWire(await mine(principal.accountId)),
     getAccount: async ({ params }, { principal }) =>
       toWire(await find(principal.accountId, params.accountId)),
+    updateAccount: async ({ params: { accountId }, body }, { principal }) => {
+      await find(principal.accountId, accountId);
+      await commits.run((unit) => changeAccount(unit, accountId, body));
+      commits.after([
+        () => {
+          hub.notifyAccount(accountId);
+        },
+      ]);
+      return toWire(await find(principal.accountId, accountId));
+    },
     getMyEntitlements: async (_input, { principal }) =>
       entitlementsFor(await mine(principal.accountId)),
     getEntitlements: async ({ params }, { principal }) =>

@@ -33,6 +33,7 @@ export {
   changeAccount,
   createAccount,
   findOrCreateAccount,
+  hasEscalationPolicy,
   listAccounts,
   lockAccounts,
   raiseEnvironmentRevision,

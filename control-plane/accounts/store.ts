@@ -4,8 +4,9 @@ import type { z } from 'zod';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/check.ts';
 import { fromJson } from '../db/columns.ts';
-import { lockRows } from '../db/lock.ts';
+import { keepRows, lockRows } from '../db/lock.ts';
 import type { Database } from '../db/tables.ts';
+import { invalidField } from '../errors/api-error.ts';
 import type { Plan } from './decide/entitlements.ts';
 
 export type AlertSettings = z.output<typeof alertSettingsSchema>;
@@ -83,15 +84,40 @@ export async function createAccount(
   return id;
 }
 
-/** Changes an account. Gives the new values, or undefined for an unknown id. */
+/** Whether the account has this escalation policy, which stays until the transaction ends. */
+export async function hasEscalationPolicy(
+  db: Kysely<Database>,
+  accountId: string,
+  id: string,
+): Promise<boolean> {
+  const known = await keepRows(
+    db
+      .selectFrom('escalation_policies')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('id', '=', id),
+  ).executeTakeFirst();
+  return known !== undefined;
+}
+
+/**
+ * Changes an account, in a transaction. Gives the new values, or undefined for an unknown id; refuses an escalation
+ * policy that the account does not have.
+ */
 export async function changeAccount(
   db: Kysely<Database>,
   id: string,
   change: AccountChange,
 ): Promise<StoredAccount | undefined> {
+  await lockAccounts(db, [id]);
   const [known] = await listAccounts(db, id);
   if (known === undefined) return undefined;
   const { name, plan, runtimeId, badges, secretDetection, alertSettings } = change;
+  const policyId = alertSettings?.escalationPolicyId;
+  if (policyId != null && !(await hasEscalationPolicy(db, id, policyId))) {
+    const field = 'alertSettings.escalationPolicyId';
+    throw invalidField(field, `has no escalation policy ${policyId}`);
+  }
   const settings = {
     ...known.settings,
     ...(badges === undefined ? {} : { badges }),

@@ -16,6 +16,7 @@ export { alertGroupHandlers } from './alert-groups/handlers.ts';
 export { alertOnCertificate } from './alert-on-certificate.ts';
 export { alertOn } from './alert-on.ts';
 export { alertHandlers } from './alerts/handlers.ts';
+export { alertOverviewHandlers } from './alert-overview/handlers.ts';
 export { outagesOf, type PassedSince } from './decide/error-streak.ts';
 export { escalationPoliciesOf, escalationPolicyHandlers } from './escalation-policies/handlers.ts';
 export { fieldsOfPolicy } from './escalation-policies/store.ts';

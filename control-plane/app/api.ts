@@ -26,6 +26,7 @@ import {
   alertDecisionHandlers,
   alertDeliveryHandlers,
   alertGroupHandlers,
+  alertOverviewHandlers,
   alertHandlers,
   escalationPolicyHandlers,
 } from '../alerting/index.ts';
@@ -146,6 +147,7 @@ export function bindApi({
     alertDecision: alertDecisionHandlers(services),
     alertDelivery: alertDeliveryHandlers(services),
     alertGroup: alertGroupHandlers(services),
+    alertOverview: alertOverviewHandlers(services),
     escalationPolicy: escalationPolicyHandlers(services),
     alertAcknowledgement: alertAcknowledgementHandlers(services),
     checkTrigger: checkTriggerHandlers(services),

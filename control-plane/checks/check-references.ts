@@ -4,9 +4,11 @@
  */
 import type { Kysely } from 'kysely';
 import type { ClientCertificateChoice } from '@monitor/shared/contract/checks/check-type.ts';
+import { hasEscalationPolicy } from '../accounts/index.ts';
 import { invalidField } from '../errors/api-error.ts';
-import { jsonValue } from '../db/expressions.ts';
+import { eachOf, jsonFlag, jsonValue, withJsonText } from '../db/expressions.ts';
 import { keepRows } from '../db/lock.ts';
+import { updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 
 interface References {
@@ -65,45 +67,51 @@ export async function requireClientCertificate(
   throw invalidField('request.sslClientCertificateId', problem);
 }
 
-/** Whether the account has this escalation policy, which stays until the transaction ends. */
-export async function hasEscalationPolicy(
-  db: Kysely<Database>,
-  accountId: string,
-  id: string,
-): Promise<boolean> {
-  const known = await keepRows(
-    db
-      .selectFrom('escalation_policies')
-      .select('id')
-      .where('account_id', '=', accountId)
-      .where('id', '=', id),
-  ).executeTakeFirst();
-  return known !== undefined;
-}
-
 /** A user of something that is hidden while its deletion can be undone, for the refusal to delete that. */
 export function noteHeld(users: readonly { is_trial?: number }[]): string {
   const isHeld = users.some((user) => user.is_trial === 2);
   return isHeld ? ' (counting deleted checks that can be undone, see GET /v1/deletions)' : '';
 }
 
-/** The checks and groups that name an escalation policy. A trial is gone soon. */
-export async function usersOfPolicy(db: Kysely<Database>, accountId: string, id: string) {
-  const policy = jsonValue<string>('body_json', '$.alertSettings.escalationPolicyId');
+const policyInBody = () => jsonValue<string>('body_json', '$.alertSettings.escalationPolicyId');
+
+/** The checks and groups that name one of these escalation policies. A trial is gone soon. */
+export async function usersOfPolicies(
+  db: Kysely<Database>,
+  accountId: string,
+  ids: readonly string[],
+) {
   const groups = db
     .selectFrom('check_groups')
-    .select(['id', 'name'])
+    .select(['id', 'name', policyInBody().as('policyId')])
     .where('account_id', '=', accountId)
-    .where(policy, '=', id)
+    .where(policyInBody(), 'in', eachOf(ids))
     .orderBy('name');
   const checks = db
     .selectFrom('checks')
-    .select(['id', 'name', 'is_trial'])
+    .select(['id', 'name', 'is_trial', policyInBody().as('policyId')])
     .where('account_id', '=', accountId)
-    .where(policy, '=', id)
+    .where(policyInBody(), 'in', eachOf(ids))
     .where('is_trial', '!=', 1)
     .orderBy('name');
   return { groups: await groups.execute(), checks: await checks.execute() };
+}
+
+/** Gives an escalation policy to all checks and groups that do not alert by the settings of the account. */
+export async function givePolicyToAll(
+  db: Kysely<Database>,
+  { accountId, policyId, now }: { accountId: string; policyId: string; now: number },
+): Promise<void> {
+  for (const table of ['checks', 'check_groups'] as const) {
+    await updateOwnRows(db, table, accountId)
+      .set({
+        body_json: withJsonText('body_json', '$.alertSettings.escalationPolicyId', policyId),
+        updated_at: now,
+      })
+      .where(jsonFlag('body_json', '$.useGlobalAlertSettings'), '=', 0)
+      .where(jsonValue('body_json', '$.alertSettings'), 'is not', null)
+      .execute();
+  }
 }
 
 /** Throws 400 for the first field with an unknown reference. */

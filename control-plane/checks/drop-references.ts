@@ -3,7 +3,7 @@
  * fail.
  */
 import type { Kysely } from 'kysely';
-import { jsonValue, withJsonNull } from '../db/expressions.ts';
+import { jsonValue, withJsonText } from '../db/expressions.ts';
 import { updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 
@@ -17,7 +17,7 @@ export async function dropSnippetReferences(
     for (const path of ['$.setupSnippetId', '$.tearDownSnippetId']) {
       await db
         .updateTable(table)
-        .set({ body_json: withJsonNull('body_json', path) })
+        .set({ body_json: withJsonText('body_json', path, null) })
         .where('account_id', '=', accountId)
         .where(jsonValue<number>('body_json', path), '=', snippetId)
         .execute();
@@ -32,7 +32,7 @@ export async function dropServiceReferences(
   serviceId: string,
 ): Promise<void> {
   await updateOwnRows(db, 'checks', accountId)
-    .set({ body_json: withJsonNull('body_json', '$.triggerIncident') })
+    .set({ body_json: withJsonText('body_json', '$.triggerIncident', null) })
     .where(jsonValue<string>('body_json', '$.triggerIncident.serviceId'), '=', serviceId)
     .execute();
 }

@@ -31,7 +31,7 @@ function keysOf(path: string): string {
 }
 
 /** The text or number at a JSON path, such as `$.request.url`; PostgreSQL gives numbers as text. */
-export function jsonValue<T extends string | number>(column: string, path: string): Expression<T> {
+export function jsonValue<T extends string | number>(column: string, path: string): RawBuilder<T> {
   return byEngine({
     sqlite: sql<T>`json_extract(${sql.ref(column)}, ${path})`,
     postgres: sql<T>`(${sql.ref(column)}::json #>> ${sql.lit(keysOf(path))})`,
@@ -61,11 +61,16 @@ export function jsonListContains(column: string, path: string, text: string): Ex
   });
 }
 
-/** A JSON column with null at a path. */
-export function withJsonNull(column: string, path: string): Expression<string> {
+/** A JSON column with a text or null at a path. */
+export function withJsonText(
+  column: string,
+  path: string,
+  text: string | null,
+): Expression<string> {
   return byEngine({
-    sqlite: sql<string>`json_set(${sql.ref(column)}, ${path}, null)`,
-    postgres: sql<string>`jsonb_set(${sql.ref(column)}::jsonb, ${sql.lit(keysOf(path))}, 'null')::text`,
+    sqlite: sql<string>`json_set(${sql.ref(column)}, ${path}, ${text})`,
+    postgres: sql<string>`jsonb_set(${sql.ref(column)}::jsonb, ${sql.lit(keysOf(path))},
+      coalesce(to_jsonb(${text}::text), 'null'))::text`,
   });
 }
 

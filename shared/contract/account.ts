@@ -96,6 +96,22 @@ export const accountRoutes = defineRoutes('Accounts', {
     params: byId,
     response: account,
   }),
+  updateAccount: put(
+    '/v1/accounts/{accountId}',
+    'Change the name of an account and what its checks inherit',
+    {
+      description:
+        'Only the account of the key. `alertSettings` replaces what checks alert by that have no settings of their own; null restores the defaults.',
+      role: 'ADMIN',
+      params: byId,
+      body: z.object({
+        name: keyName.exactOptional(),
+        runtimeId: runtimeId.exactOptional(),
+        alertSettings: alertSettings.nullable().exactOptional(),
+      }),
+      response: account,
+    },
+  ),
   getMyEntitlements: get(
     '/v1/accounts/me/entitlements',
     'Read the plan and the features of the account of the key',

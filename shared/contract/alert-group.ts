@@ -17,7 +17,7 @@ export const causeKinds = [
 ] as const;
 export type CauseKind = (typeof causeKinds)[number];
 
-const alertCause = z.object({
+export const alertCause = z.object({
   kind: z.enum(causeKinds),
   name: z.string(),
   text: z.string().meta({ example: 'the host api.shop.example' }),

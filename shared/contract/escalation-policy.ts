@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { pageOf, pathId, timestamp, timezone, updateOf } from './primitives.ts';
-import { defineRoutes, resourceOperations } from './route.ts';
+import { defineRoutes, post, resourceOperations } from './route.ts';
 
 const email = z.email().max(320);
 const name = z.string().trim().min(1).max(255);
@@ -92,6 +92,16 @@ export const escalationPolicy = z
       })
       .nullable()
       .meta({ description: 'Who is on call now and next; null without a rotation' }),
+    usedBy: z.object({
+      account: z.boolean().meta({
+        description: 'Checks that alert by the settings of the account use it',
+      }),
+      groups: z.array(z.object({ id: z.int(), name: z.string() })),
+      checks: z.array(z.object({ id: z.uuid(), name: z.string() })).meta({
+        description: 'The first few that name it themselves',
+      }),
+      moreChecks: z.int(),
+    }),
     created_at: timestamp,
     updated_at: timestamp.nullable(),
   })
@@ -119,4 +129,16 @@ export const escalationPolicyRoutes = defineRoutes('Escalation policies', {
       errors: [409],
     },
   }),
+  useEscalationPolicyForAll: post(
+    '/v1/escalation-policies/{id}/use-for-all',
+    'Use an escalation policy for all checks',
+    {
+      description:
+        'It becomes the one of the account, and of every check and group that alerts by settings of its own. Nothing else of these settings changes.',
+      role: 'ADMIN',
+      params: z.object({ id: pathId }),
+      status: 200,
+      response: escalationPolicy,
+    },
+  ),
 });

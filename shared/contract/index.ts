@@ -14,6 +14,7 @@ import { alertDecisionRoutes } from './alert-decision.ts';
 import { alertGroupRoutes } from './alert-group.ts';
 import { alertDeliveryRoutes } from './alert-delivery.ts';
 import { alertRoutes } from './alert-notification.ts';
+import { alertOverviewRoutes } from './alert-overview.ts';
 import { auditRoutes } from './audit-log.ts';
 import { badgeRoutes } from './badge.ts';
 import { checkGroupRoutes } from './check-group.ts';
@@ -73,6 +74,7 @@ export const routeGroups = {
   alert: alertRoutes,
   alertDecision: alertDecisionRoutes,
   alertGroup: alertGroupRoutes,
+  alertOverview: alertOverviewRoutes,
   escalationPolicy: escalationPolicyRoutes,
   alertAcknowledgement: alertAcknowledgementRoutes,
   alertDelivery: alertDeliveryRoutes,

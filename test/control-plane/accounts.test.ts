@@ -27,6 +27,38 @@ test('a key tells who it is, and the account what it may use', async () => {
   assert.deepEqual(own.body, body);
 });
 
+test('administrators change what checks inherit from the account, and the audit log says from what', async () => {
+  await using cp = await startTestControlPlane();
+  const path = `/v1/accounts/${cp.accountId}`;
+  const { headers, body: before } = await cp.api('GET', path);
+  const alertSettings = { ...before.alertSettings, reminders: { amount: 2, interval: 10 } };
+  const change = { name: 'Shop', runtimeId: '2025.04', alertSettings };
+  const ifMatch = { 'if-match': headers.get('etag') ?? '' };
+  const { status, body } = await cp.api('PUT', path, change, ifMatch);
+  assert.equal(status, 200);
+  assert.partialDeepStrictEqual(body, change);
+  assert.equal((await cp.api('PUT', path, change, ifMatch)).status, 412);
+  const { body: log } = await cp.api('GET', `/v1/audit-log?resourceId=${cp.accountId}`);
+  const [entry] = log.entries;
+  assert.deepEqual(
+    [entry.operation, entry.before.name, entry.after],
+    ['updateAccount', before.name, change],
+  );
+
+  const escalationPolicyId = '6f1ed002-ab59-4e6f-a9a7-4b3d1a6e1c11';
+  const unknown = await cp.api('PUT', path, { alertSettings: { escalationPolicyId } });
+  assert.deepEqual(
+    [unknown.status, unknown.body.attributes.keys],
+    [400, ['alertSettings.escalationPolicyId']],
+  );
+  const { body: key } = await cp.api('POST', '/v1/api-keys', { name: 'ci', role: 'READ_WRITE' });
+  const writer = { authorization: `Bearer ${key.rawKey}` };
+  assert.equal((await cp.api('PUT', path, { name: 'x' }, writer)).status, 403);
+  assert.equal((await cp.api('PUT', '/v1/accounts/other', { name: 'x' })).status, 404);
+  const restored = await cp.api('PUT', path, { alertSettings: null });
+  assert.deepEqual(restored.body.alertSettings, before.alertSettings);
+});
+
 test('a key is made with a role and an end, shown once, and dies when its time has come', async () => {
   const clock = new TestClock(start);
   await using cp = await startTestControlPlane({ clock });

@@ -292,7 +292,7 @@ test('the alert settings of an account are set, shown by the API, and taken back
   assert.match(await operator.refused(2, ...misspelt), /there is no reminders\.amout/);
   const escalationPolicyId = '6f1ed002-ab59-4e6f-a9a7-4b3d1a6e1c11';
   const unknown = [...wrong.slice(0, 4), JSON.stringify({ escalationPolicyId })];
-  assert.match(await operator.refused(1, ...unknown), /there is no escalation policy 6f1ed002/);
+  assert.match(await operator.refused(1, ...unknown), /has no escalation policy 6f1ed002/);
   assert.deepEqual(await shown(), alertSettings, 'what is refused changes nothing');
   await set('default');
   assert.partialDeepStrictEqual(await shown(), {

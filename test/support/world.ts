@@ -367,7 +367,7 @@ async function insertAlertGroup(
   await db
     .insertInto('grouped_alerts')
     .values({
-      ...{ id: newId(), ...of, alert_id: newId(), check_id: checkId, check_name: marker },
+      ...{ id: newId(), ...of, alert_id: alertId, check_id: checkId, check_name: marker },
       ...{ alert_type: 'ALERT_FAILURE', incident_key: alertId, effect: 'PROBLEM' },
       ...{ causes_json: '[]', error: null, began_at: at, joined_at: at, due_at: at },
       ...{ facts_json: null, group_id: id, message_id: newId(), sent_at: at },
@@ -659,7 +659,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/^\/v1\/variables\/\{key\}$/, 'variable'],
   [/^\/v1\/alert-channels\/\{id\}$/, 'alertChannel'],
   [/^\/v1\/alert-notifications\/\{id\}$/, 'alertNotification'],
-  [/^\/v1\/alert-groups\/\{id\}$/, 'alertGroup'],
+  [/^\/v1\/alert-(groups|overview)\/\{id\}$/, 'alertGroup'],
   [/^\/v1\/escalation-policies\/\{id\}$/, 'escalationPolicy'],
   [/^\/v1\/check-alerts\/\{id\}$/, 'checkAlert'],
   [/^\/v1\/maintenance-windows\/\{id\}$/, 'maintenanceWindow'],
@@ -823,6 +823,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     updateDashboardIncidentUpdate: { description: 'changed' },
     createClientCertificate: certificate,
     createApiKey: { name, role: 'READ_ONLY' },
+    updateAccount: { name, alertSettings: null },
     updateApiKey: { name },
     replayAlerts: {},
     updatePerson: { role: 'READ_ONLY' },

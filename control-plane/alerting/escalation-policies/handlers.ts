@@ -1,8 +1,13 @@
 /** Escalation policies of an account. */
 import type { Kysely } from 'kysely';
-import type { escalationPolicyRoutes } from '@monitor/shared/contract/escalation-policy.ts';
-import { listAccounts } from '../../accounts/index.ts';
-import { noteHeld, usersOfPolicy } from '../../checks/index.ts';
+import type { z } from 'zod';
+import { alertSettings as settings } from '@monitor/shared/contract/check.ts';
+import type {
+  escalationPolicy,
+  escalationPolicyRoutes,
+} from '@monitor/shared/contract/escalation-policy.ts';
+import { changeAccount, listAccounts } from '../../accounts/index.ts';
+import { givePolicyToAll, noteHeld, usersOfPolicies } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import type { Database } from '../../db/tables.ts';
 import { ApiError, invalidField } from '../../errors/api-error.ts';
@@ -47,7 +52,7 @@ const maxNamed = 5;
 
 /** Refuses to delete a policy that is in use: its alerts would escalate to nobody. */
 async function refuseUsed(db: Kysely<Database>, row: PolicyRow): Promise<void> {
-  const { checks, groups } = await usersOfPolicy(db, row.account_id, row.id);
+  const { checks, groups } = await usersOfPolicies(db, row.account_id, [row.id]);
   const [account] = await listAccounts(db, row.account_id);
   const isOfAccount = account?.alertSettings.escalationPolicyId === row.id;
   const users = [
@@ -65,6 +70,32 @@ async function refuseUsed(db: Kysely<Database>, row: PolicyRow): Promise<void> {
   );
 }
 
+type Wire = z.input<typeof escalationPolicy>;
+
+/** What names it, for the list of policies. */
+async function withUsers(
+  { db, clock }: Services,
+  accountId: string,
+  rows: readonly PolicyRow[],
+): Promise<Wire[]> {
+  const ids = rows.map(({ id }) => id);
+  const { checks, groups } = await usersOfPolicies(db, accountId, ids);
+  const [account] = await listAccounts(db, accountId);
+  return rows.map((row) => {
+    const isOwn = ({ policyId }: { policyId: string }) => policyId === row.id;
+    const own = checks.filter(isOwn);
+    return {
+      ...policyToWire(row, clock.now()),
+      usedBy: {
+        account: account?.alertSettings.escalationPolicyId === row.id,
+        groups: groups.filter(isOwn).map(({ id, name }) => ({ id, name })),
+        checks: own.slice(0, maxNamed).map(({ id, name }) => ({ id, name })),
+        moreChecks: Math.max(0, own.length - maxNamed),
+      },
+    };
+  });
+}
+
 export const escalationPoliciesOf = (services: Services) =>
   resourceOf(services, {
     ...({ table: 'escalation_policies', noun: 'escalation policy', key: 'id' } as const),
@@ -76,7 +107,7 @@ export const escalationPoliciesOf = (services: Services) =>
       const { name, ...body } = fields;
       return { name, body_json: JSON.stringify(body) };
     },
-    present: (rows) => rows.map((row) => policyToWire(row, services.clock.now())),
+    present: (rows, { accountId }) => withUsers(services, accountId, rows),
     removing: refuseUsed,
   });
 
@@ -87,5 +118,19 @@ export function escalationPolicyHandlers(
   return {
     listEscalationPolicies: listPages(policies),
     ...entryHandlers('EscalationPolicy', 'id', policies),
+
+    async useEscalationPolicyForAll({ params: { id } }, { principal }) {
+      const { accountId } = principal;
+      const row = await services.commits.run(async (unit) => {
+        const policy = await policies.get(accountId, id, { unit });
+        const [account] = await listAccounts(unit, accountId);
+        const alertSettings = { ...account?.alertSettings, escalationPolicyId: id };
+        await changeAccount(unit, accountId, { alertSettings: settings.parse(alertSettings) });
+        const now = services.clock.now();
+        await givePolicyToAll(unit, { accountId, policyId: id, now });
+        return policy;
+      });
+      return policies.presentOne(row, principal);
+    },
   };
 }

@@ -23,7 +23,10 @@ export function findPolicy(
   return ownRows(db, 'escalation_policies', accountId).where('id', '=', id).executeTakeFirst();
 }
 
-export function policyToWire(row: PolicyRow, now: number): z.input<typeof escalationPolicy> {
+export function policyToWire(
+  row: PolicyRow,
+  now: number,
+): Omit<z.input<typeof escalationPolicy>, 'usedBy'> {
   const fields = fieldsOfPolicy(row);
   const { rotation } = fields;
   const person = rotation && onCallAt(rotation, now);

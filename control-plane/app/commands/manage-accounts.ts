@@ -1,5 +1,6 @@
 /** What `control-plane accounts` does. */
 import { alertSettings as alertSettingsSchema } from '@monitor/shared/contract/check.ts';
+import { ApiError } from '../../errors/api-error.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import {
   type AlertSettings,
@@ -10,7 +11,6 @@ import {
   type Plan,
   type StoredAccount,
 } from '../../accounts/index.ts';
-import { hasEscalationPolicy } from '../../checks/index.ts';
 import { inTransaction } from '../../db/unit.ts';
 import { accountsWithoutChannels, withoutChannels } from '../../notifications/index.ts';
 import { readSettings, withInstallation, type Installation } from './installation.ts';
@@ -143,17 +143,11 @@ export async function set(id: string, options: AccountOptions): Promise<void> {
   await withInstallation({ make: false }, async (installation) => {
     const { db } = installation;
     const [before] = await listAccounts(db, id);
-    const changed = await inTransaction(db, async (unit) => {
-      const account = await changeAccount(unit, id, change);
-      const policyId = change.alertSettings?.escalationPolicyId;
-      if (account !== undefined && policyId != null) {
-        const isKnown = await hasEscalationPolicy(unit, id, policyId);
-        if (!isKnown) {
-          throw new OperatorError(`--alert-settings: there is no escalation policy ${policyId}`);
-        }
-      }
-      return account;
-    });
+    const changed = await inTransaction(db, (unit) => changeAccount(unit, id, change)).catch(
+      (error: unknown) => {
+        throw error instanceof ApiError ? new OperatorError(error.message) : error;
+      },
+    );
     if (changed === undefined) {
       throw new OperatorError(`there is no account "${id}"; ${known(await listAccounts(db))}`);
     }

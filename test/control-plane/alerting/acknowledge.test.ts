@@ -438,14 +438,51 @@ test('a group is acknowledged as a whole, by its link and through the API', asyn
   await it.report(checks, true);
   await it.wait(minute);
   await it.mails(1);
-  assert.equal((await fetch(linkIn(it.mail, 'Acknowledge'), { method: 'POST' })).status, 200);
+  const link = linkIn(it.mail, 'Acknowledge');
+  const alone = await makeCheck(it.cp, [await makeChannel(it.cp)]);
+  await it.report([alone], true);
+  const overview = async () => {
+    const { body } = await it.cp.api('GET', '/v1/alert-overview');
+    return (body as { id: string; state: string; outages: { checkId: string }[] }[]).toSorted(
+      (a, b) => b.outages.length - a.outages.length,
+    );
+  };
+  const states = async () => (await overview()).map(({ state }) => state);
+  const [group, single] = await overview();
+  assert.deepEqual(
+    [group, single].map((entry) => entry?.outages.map(({ checkId }) => checkId).sort()),
+    [checks.toSorted(), [alone]],
+  );
+  assert.deepEqual(await states(), ['OPEN', 'OPEN']);
+  assert.equal((await fetch(link, { method: 'POST' })).status, 200);
   const { db } = it.cp.controlPlane.services;
   const count = async () =>
     (await db.selectFrom('alert_acknowledgements').select('id').execute()).length;
   assert.equal(await count(), 3);
   const { body: groups } = await it.cp.api('GET', '/v1/alert-groups');
+  assert.equal(groups[0].id, group?.id);
+  await it.cp.api('PUT', `/v1/checks/${alone}`, { muted: true });
+  assert.deepEqual(await states(), ['ACKNOWLEDGED', 'MUTED']);
+  await it.cp.api('PUT', `/v1/checks/${alone}`, { muted: false });
+  await it.cp.api('POST', `/v1/check-alerts/${single?.id}/acknowledge`, {});
+  assert.deepEqual(await states(), ['ACKNOWLEDGED', 'ACKNOWLEDGED']);
   const { body } = await it.cp.api('POST', `/v1/alert-groups/${groups[0].id}/acknowledge`, {
     snoozeMinutes: 10,
   });
-  assert.deepEqual([body.kind, body.alerts, await count()], ['SNOOZED', 3, 6]);
+  assert.deepEqual([body.kind, body.alerts, await count()], ['SNOOZED', 3, 7]);
+  assert.deepEqual(await states(), ['SNOOZED', 'ACKNOWLEDGED']);
+  await it.wait(minute);
+  await it.report([...checks, alone], false);
+  assert.deepEqual(await states(), ['OVER', 'OVER']);
+  const { body: seen } = await it.cp.api('GET', `/v1/alert-overview/${group?.id}`);
+  const events = seen.timeline.map(
+    ({ kind, checks: [first], more }: { kind: string; checks: unknown[]; more: number }) =>
+      `${kind} ${first === undefined} ${more}`,
+  );
+  const steps = ['ALERT', 'NOTIFICATION', 'ACKNOWLEDGEMENT', 'ACKNOWLEDGEMENT', 'ALERT'];
+  assert.deepEqual(
+    events.slice(0, 5),
+    steps.map((kind) => `${kind} false 0`),
+  );
+  assert.equal((await it.cp.api('GET', `/v1/alert-overview/${alone}`)).status, 404);
 });

@@ -227,8 +227,20 @@ test('a policy in use is not deleted, and it is said by whom; without users it i
     name: 'all',
     alertSettings,
   });
-  await ofAccount(alertSettings);
-  const remove = () => it.cp.api('DELETE', `/v1/escalation-policies/${policy}`);
+  const path = `/v1/escalation-policies/${policy}`;
+  const shop = { id: check, name: 'shop' };
+  const all = { id: group.id, name: 'all' };
+  const used = { account: false, groups: [all], checks: [shop], moreChecks: 0 };
+  assert.deepEqual((await it.cp.api('GET', path)).body.usedBy, used);
+  const own = { useGlobalAlertSettings: false, alertSettings: { reminders: { amount: 3 } } };
+  const other = await makeCheck(it.cp, [], { ...own, name: 'till' });
+  const { body: given } = await it.cp.api('POST', `${path}/use-for-all`);
+  const till = { id: other, name: 'till' };
+  assert.deepEqual(given.usedBy, { ...used, account: true, checks: [shop, till] });
+  const { body: kept } = await it.cp.api('GET', `/v1/checks/${other}`);
+  assert.equal(kept.alertSettings.reminders.amount, 3);
+  await it.cp.api('PUT', `/v1/checks/${other}`, own);
+  const remove = () => it.cp.api('DELETE', path);
   const { status, body } = await remove();
   assert.equal(status, 409);
   assert.match(
