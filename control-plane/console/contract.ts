@@ -28,7 +28,7 @@ type Resource =
   | 'alertDecision'
   | 'alertAcknowledgement'
   | 'alertDelivery'
-  | 'alertGroup'
+  | 'alertOverview'
   | 'analytics'
   | 'apiKey'
   | 'artifact'

@@ -3,7 +3,7 @@
  * Served as JSON, as `form-facts.js`, with the first form.
  */
 import { z } from 'zod';
-import { apiKeyRoutes } from '@monitor/shared/contract/account.ts';
+import { accountRoutes, apiKeyRoutes } from '@monitor/shared/contract/account.ts';
 import { alertChannelRoutes } from '@monitor/shared/contract/alert-channel.ts';
 import { grammarOf } from '@monitor/shared/contract/assertion.ts';
 import { checkGroupRoutes } from '@monitor/shared/contract/check-group.ts';
@@ -341,6 +341,15 @@ export const forms: Readonly<Record<string, Form>> = {
       service: formBy('Service', serviceRoutes),
       incident: formBy('Incident', incidentRoutes),
       window: formBy('MaintenanceWindow', maintenanceWindowRoutes),
+      account: {
+        title: 'Account',
+        create: {
+          ...accountRoutes.updateAccount,
+          body: accountRoutes.updateAccount.body.required(),
+        },
+        read: accountRoutes.getAccount,
+        update: accountRoutes.updateAccount,
+      },
       key: {
         title: 'API key',
         create: apiKeyRoutes.createApiKey,

@@ -71,6 +71,7 @@ const sections: Readonly<Record<string, Section[]>> = {
     section('', 'name tags privateLocations'),
     section('Alerts', 'alertChannelSubscriptions alertSettings muted'),
   ],
+  account: [section('', 'name runtimeId'), section('Alerts', 'alertSettings')],
   variable: [section('', 'key value secret locked')],
   policy: [section('', 'name steps repeats rotation')],
   page: [section('', 'name url description cards')],

@@ -52,11 +52,13 @@ const sources: Record<string, string[]> = {
       'agents',
     ],
   ],
+  'alert-overview': ['check-alerts', 'alert-groups', 'alert-notifications', 'checks'],
+  'escalation-policies': ['accounts', 'checks', 'check-groups'],
   'location-states': ['agents', 'private-locations'],
 };
 const ofResults = [
   ...['check-overview', 'check-results', 'check-runs', 'check-alerts', 'alert-notifications'],
-  ...['analytics', 'error-groups', 'test-sessions'],
+  ...['alert-overview', 'analytics', 'error-groups', 'test-sessions'],
 ];
 /** Names of checks fit into an address that every proxy takes. */
 const maxNamed = 100;

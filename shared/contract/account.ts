@@ -101,13 +101,13 @@ export const accountRoutes = defineRoutes('Accounts', {
     'Change the name of an account and what its checks inherit',
     {
       description:
-        'Only the account of the key. `alertSettings` replaces what checks alert by that have no settings of their own; null restores the defaults.',
+        'Only the account of the key. `alertSettings` is what checks alert by that have no settings of their own; an empty object restores the defaults.',
       role: 'ADMIN',
       params: byId,
       body: z.object({
         name: keyName.exactOptional(),
         runtimeId: runtimeId.exactOptional(),
-        alertSettings: alertSettings.nullable().exactOptional(),
+        alertSettings: alertSettings.exactOptional(),
       }),
       response: account,
     },

@@ -55,7 +55,7 @@ test('administrators change what checks inherit from the account, and the audit 
   const writer = { authorization: `Bearer ${key.rawKey}` };
   assert.equal((await cp.api('PUT', path, { name: 'x' }, writer)).status, 403);
   assert.equal((await cp.api('PUT', '/v1/accounts/other', { name: 'x' })).status, 404);
-  const restored = await cp.api('PUT', path, { alertSettings: null });
+  const restored = await cp.api('PUT', path, { alertSettings: {} });
   assert.deepEqual(restored.body.alertSettings, before.alertSettings);
 });
 

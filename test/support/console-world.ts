@@ -476,6 +476,11 @@ async function addAftermath(build: Builder, checkId: string, resultId: string): 
     config: { name: hostile, url: 'https://hooks.example/very-secret-path' },
   });
   const alertId = randomUUID();
+  const outage = await db
+    .selectFrom('check_alerts')
+    .select('incident_key')
+    .where('check_id', '=', checkId)
+    .executeTakeFirst();
   await db
     .insertInto('check_alerts')
     .values({
@@ -491,6 +496,7 @@ async function addAftermath(build: Builder, checkId: string, resultId: string): 
       status_code: '503',
       created_at: consoleNow - 2 * minute,
       started_at: consoleNow - 3 * minute,
+      incident_key: outage?.incident_key ?? alertId,
     })
     .execute();
   await db

@@ -170,12 +170,14 @@ function ExistingEntry({ name, id, query, entry }: EditProps & { entry: Entry; i
       <div class="title-line">
         <h1>{title === form.title ? title : `${form.title}: ${String(title)}`}</h1>
         <div class="actions">
-          {name !== 'variable' && (
+          {name !== 'variable' && form.remove !== null && (
             <a class="button" href={`${link('new', name)}?from=${encodeURIComponent(id)}`}>
               Copy
             </a>
           )}
-          <RemoveButton form={form} id={id} title={title} onHeld={() => go(listOf(name))} />
+          {form.remove !== null && (
+            <RemoveButton form={form} id={id} title={title} onHeld={() => go(listOf(name))} />
+          )}
         </div>
       </div>
       {form.update === null ? (

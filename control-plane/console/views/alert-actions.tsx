@@ -1,14 +1,14 @@
-/** Acknowledge, snooze and mute: what people do about an open alert. */
+/** Acknowledge, snooze and mute: what people do about one alert or several. */
 import type { DataAt } from '../contract.ts';
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import { toProblem } from '../problem.ts';
+import { forEach } from '../each.ts';
+import { count } from '../format.ts';
 import { useMe } from '../me.ts';
 import { Action } from '../parts/layout.tsx';
-import { wordsOf } from '../parts/notices.tsx';
-import { Time } from '../parts/time.tsx';
 
-export type CheckAlert = DataAt<'v1/check-alerts'>[number];
+/** What the rows of alerts are about: a group of alerts, or one outage. */
+export type Cause = DataAt<'v1/alert-overview'>[number];
 
 const minuteMs = 60_000;
 const morningHour = 9;
@@ -21,23 +21,6 @@ function tomorrowMorning() {
   at.setDate(at.getDate() + 1);
   at.setHours(morningHour, 0, 0, 0);
   return at;
-}
-
-/** Who took an alert on. */
-export function Taken({ alert: { acknowledgement: taken } }: { alert: CheckAlert }) {
-  if (taken === null) return null;
-  return (
-    <span class="taken">
-      {taken.kind === 'SNOOZED' && taken.until !== null ? (
-        <>
-          Snoozed until <Time at={taken.until} />
-        </>
-      ) : (
-        'Acknowledged'
-      )}{' '}
-      by {taken.by}, <Time at={taken.created_at} />
-    </span>
-  );
 }
 
 function Snooze({ about, snooze }: { about: string; snooze: (minutes: number) => Promise<void> }) {
@@ -68,70 +51,89 @@ function Snooze({ about, snooze }: { about: string; snooze: (minutes: number) =>
           busy="Snoozing"
           run={() => to(new Date(until))}
           disabled={!isFuture}
-          title={isFuture ? undefined : 'Choose an instant to come, of the next seven days'}
+          title={isFuture ? undefined : 'Choose a time within the next seven days'}
         />
       </div>
     </details>
   );
 }
 
-interface AlertActionsProps {
-  place: 'check-alerts' | 'alert-groups';
-  id: string;
-  about: string;
-  checkId?: string | undefined;
-  onDone: () => Promise<unknown>;
+export const lasts = ({ state }: { state: Cause['state'] }) =>
+  state !== 'OVER' && state !== 'NOTICE';
+
+/** On the page of a check, one outage of a group is taken alone. */
+function acknowledge({ id, alertGroupId, outages }: Cause, snoozeMinutes: number | null) {
+  const request = { method: 'POST', body: { snoozeMinutes } } as const;
+  const [outage] = outages;
+  return alertGroupId !== null && outages.length > 1
+    ? call(`v1/alert-groups/${alertGroupId}/acknowledge`, request)
+    : call(`v1/check-alerts/${outage?.checkAlertId ?? id}/acknowledge`, request);
 }
 
-/** The actions on one alert or on a group; `checkId` offers to mute its check. */
-export function AlertActions({ place, id, about, checkId, onDone }: AlertActionsProps) {
-  const { mayWrite } = useMe();
+/** Acts on those of the causes that an action makes sense for. */
+export function useActions(causes: Cause[], onDone: () => Promise<unknown>) {
   const [message, setMessage] = useState('');
-  if (!mayWrite) return null;
-  const attempt = async (act: () => Promise<unknown>, done: string) => {
-    try {
-      await act();
-      setMessage(done);
-      await onDone();
-    } catch (error) {
-      setMessage(wordsOf(toProblem(error)));
-    }
+  const report = async (word: string, refused: { why: string }[]) => {
+    await onDone();
+    const [first] = refused;
+    setMessage(first === undefined ? word : `${count(refused.length, 'alert')} not: ${first.why}`);
   };
-  const acknowledge = (snoozeMinutes: number | null) => {
-    const request = { method: 'POST', body: { snoozeMinutes } } as const;
-    return place === 'check-alerts'
-      ? call(`v1/check-alerts/${id}/acknowledge`, request)
-      : call(`v1/alert-groups/${id}/acknowledge`, request);
+  const wanted = (...states: Cause['state'][]) =>
+    causes.filter(({ state }) => states.includes(state));
+  const mute = async (muted: boolean) => {
+    const outages = causes.flatMap((cause) => cause.outages).filter(lasts);
+    const others = outages.filter(({ state }) => (state === 'MUTED') !== muted);
+    const ids = [...new Set(others.map(({ checkId }) => checkId))];
+    const refused = await forEach(ids, (id) =>
+      call(`v1/checks/${id}`, { method: 'PUT', body: { muted } }),
+    );
+    await report(`${muted ? 'Muted' : 'Unmuted'} ${count(ids.length, 'monitor')}`, refused);
   };
+  return {
+    message,
+    mute,
+    /** The causes that are not acknowledged yet. */
+    open: wanted('OPEN', 'SNOOZED'),
+    acknowledge: async () => {
+      const refused = await forEach(wanted('OPEN', 'SNOOZED'), (one) => acknowledge(one, null));
+      await report('Acknowledged', refused);
+    },
+    snooze: async (minutes: number) => {
+      const asked = wanted('OPEN', 'SNOOZED', 'ACKNOWLEDGED');
+      await report('Snoozed', await forEach(asked, (one) => acknowledge(one, minutes)));
+    },
+  };
+}
+
+/** `about` names the causes for screen readers. */
+export function AlertActions({
+  causes,
+  about,
+  onDone,
+}: {
+  causes: Cause[];
+  about: string;
+  onDone: () => Promise<unknown>;
+}) {
+  const { mayWrite } = useMe();
+  const { open, acknowledge: takeOn, snooze, mute, message } = useActions(causes, onDone);
+  if (!mayWrite || !causes.some(lasts)) return null;
+  const isAllMuted = causes.every(({ state }) => state === 'MUTED');
   return (
     <div class="actions alert-actions">
+      {open.length > 0 && <Action word="Acknowledge" busy="Acknowledging" run={takeOn} />}
+      {!isAllMuted && <Snooze about={about} snooze={snooze} />}
       <Action
-        word="Acknowledge"
-        busy="Acknowledging"
-        run={() => attempt(() => acknowledge(null), 'Acknowledged')}
+        word={isAllMuted ? 'Unmute' : 'Mute'}
+        busy="Saving"
+        title={
+          isAllMuted ? undefined : 'No notifications about these monitors until they are unmuted'
+        }
+        run={() => mute(!isAllMuted)}
       />
-      <Snooze
-        about={about}
-        snooze={(minutes: number) => attempt(() => acknowledge(minutes), 'Snoozed')}
-      />
-      {checkId !== undefined && (
-        <Action
-          word="Mute"
-          busy="Saving"
-          title="No notifications about this check until it is unmuted"
-          run={() =>
-            attempt(
-              () => call(`v1/checks/${checkId}`, { method: 'PUT', body: { muted: true } }),
-              'The check is muted',
-            )
-          }
-        />
-      )}
-      {message !== '' && (
-        <span class="under" role="status">
-          {message}
-        </span>
-      )}
+      <span class="under" role="status">
+        {message}
+      </span>
     </div>
   );
 }

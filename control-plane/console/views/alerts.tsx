@@ -1,175 +1,214 @@
-/** Alerts of all checks, the sent notifications, and the channels. */
-import type { DataAt } from '../contract.ts';
-import type { Tone } from '../state.ts';
+/** All alerts in one list, by cause. */
 import { useMemo, useState } from 'preact/hooks';
-import { call } from '../api.ts';
-import { toProblem } from '../problem.ts';
-import { sixHoursMs as windowMs } from '../facts.ts';
-import { inWords, span } from '../format.ts';
+import { count, inNumbers } from '../format.ts';
 import { useMe } from '../me.ts';
-import { State } from '../parts/icons.tsx';
-import { Action, Choice, Section } from '../parts/layout.tsx';
+import { Choice, Table } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
-import { Empty, wordsOf } from '../parts/notices.tsx';
-import { Time } from '../parts/time.tsx';
+import { Answer, Empty } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
-import { choosing, link, type Query } from '../router.ts';
-import { destinationOf } from './channels.tsx';
-import { Alert, alertColumns, GroupAlerts, GroupChoice, OpenAlerts } from './open-alerts.tsx';
+import { changeQuery, choosing, link, type Query } from '../router.ts';
+import { AlertActions, lasts, type Cause } from './alert-actions.tsx';
+import { CauseRow, causeColumns, sentenceOf, stateWords } from './alert-cause.tsx';
 
-type AlertNotification = DataAt<'v1/alert-notifications'>[number];
+const refreshMs = 20_000;
+const dayMs = 86_400_000;
+const weekDays = 7;
+const rowsAtOnce = 100;
 
-const minuteMs = 60_000;
+const isUndelivered = ({ notified }: Cause) => notified.some(({ failed }) => failed > 0);
 
-/** Alerts between two instants, or of the last six hours. */
-function AlertWindow({ window }: { window: { from: number; to: number } | null }) {
-  const read = useQuery('v1/check-alerts', {
-    query: {
-      limit: 100,
-      ...(window === null ? {} : { from: window.from / 1000, to: window.to / 1000 }),
-    },
-    everyMs: window === null ? 20_000 : null,
-  });
-  const when =
-    window === null
-      ? 'in the last six hours'
-      : `${span(Date.now() - window.to)} to ${span(Date.now() - window.from)} ago`;
-  return List({
-    read,
-    label: `Alerts ${when}`,
-    columns: alertColumns,
-    empty: <p class="notice empty">No alerts {when}.</p>,
-    pick: (all) => all,
-    row: (alert) => <Alert key={alert.id} alert={alert} />,
-    after: ({ length }) =>
-      (read.total ?? 0) > length && (
-        <p class="muted">
-          The newest {length} of {read.total}.
-        </p>
-      ),
-  });
+const textOf = (cause: Cause) =>
+  [
+    sentenceOf(cause),
+    cause.acknowledgement?.by,
+    ...cause.outages.flatMap(({ name, error, tags }) => [name, error, ...tags]),
+  ]
+    .join(' ')
+    .toLowerCase();
+
+function filterOf({ q = '' }: Query): (cause: Cause) => boolean {
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  return (cause) => {
+    const text = words.length === 0 ? '' : textOf(cause);
+    return words.every((word) => text.includes(word));
+  };
 }
 
-function Alerts() {
-  const [windows, setWindows] = useState(1);
-  const now = useMemo(() => Math.floor(Date.now() / minuteMs) * minuteMs, []);
-  const older = Array.from({ length: windows - 1 }, (_, index) => now - (index + 1) * windowMs);
+const isOfState = ({ state: wanted }: Query) =>
+  wanted === 'UNDELIVERED' ? isUndelivered : ({ state }: Cause) => !wanted || state === wanted;
+
+/** Counts per state, which are also filters. */
+function States({ causes, query }: { causes: Cause[]; query: Query }) {
+  const kinds = { ...stateWords, UNDELIVERED: 'Not delivered' };
+  const amounts = Object.entries(kinds).map(
+    ([state, word]) => [state, word, causes.filter(isOfState({ state })).length] as const,
+  );
+  return (
+    <div class="summary" role="group" aria-label="States">
+      {amounts.map(
+        ([state, word, amount]) =>
+          (amount > 0 || query.state === state) && (
+            <button
+              type="button"
+              key={state}
+              aria-pressed={query.state === state}
+              onClick={() => changeQuery({ state: query.state === state ? '' : state })}
+            >
+              <b>{inNumbers(amount)}</b> {word.toLowerCase()}
+            </button>
+          ),
+      )}
+    </div>
+  );
+}
+
+function Filters({ causes, query }: { causes: Cause[]; query: Query }) {
   return (
     <>
-      <AlertWindow window={null} />
-      {older.map((to) => (
-        <AlertWindow key={to} window={{ from: to - windowMs, to }} />
-      ))}
-      <button type="button" class="more" onClick={() => setWindows(windows + 1)}>
-        Six hours earlier
-      </button>
+      <States causes={causes} query={query} />
+      <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+        <label class="field grow">
+          <span>Search</span>
+          <input
+            type="search"
+            value={query.q ?? ''}
+            placeholder="Monitor, tag, cause, error, person"
+            onInput={(event) => changeQuery({ q: event.currentTarget.value })}
+          />
+        </label>
+      </form>
     </>
   );
 }
 
-const tones: Record<AlertNotification['status'], Tone> = {
-  IN_PROGRESS: 'quiet',
-  SUCCESS: 'good',
-  FAILURE: 'bad',
-  RATE_LIMITED: 'warn',
-};
-
-function Notification({ one, onSent }: { one: AlertNotification; onSent: () => Promise<void> }) {
-  const me = useMe();
-  const [message, setMessage] = useState('');
-  const about = one.checkResultId === null ? [] : ['results', one.checkResultId];
-  const sendAgain = async () => {
-    try {
-      await call(`v1/alert-notifications/${one.id}/redeliver`, { method: 'POST' });
-      await onSent();
-    } catch (error) {
-      setMessage(wordsOf(toProblem(error)));
-    }
-  };
-  return (
-    <tr>
-      <td>
-        <State tone={tones[one.status]} word={inWords(one.status)} />
-      </td>
-      <th scope="row">
-        <Time at={one.timestamp} />
-      </th>
-      <td>
-        {inWords(one.type)}
-        <span class="under">{destinationOf({ type: one.type, config: one.alertConfig })}</span>
-      </td>
-      <td class="nowrap">
-        <a href={link('checks', one.checkId, ...about)}>
-          {one.checkResultId === null ? 'the check' : 'the result'}
-        </a>
-      </td>
-      <td class="reason">{one.notificationResult ?? ''}</td>
-      <td class="right">
-        {one.status === 'FAILURE' && me.mayWrite && (
-          <Action word="Send again" busy="Sending" run={sendAgain} />
-        )}
-        {message !== '' && (
-          <span class="under bad" role="status">
-            {message}
-          </span>
-        )}
-      </td>
-    </tr>
+/** All that lasts, and what is over since a day or a week. */
+function Causes({ query }: { query: Query }) {
+  const { mayWrite } = useMe();
+  const isWeek = query.over === 'week';
+  const from = useMemo(
+    () => Math.floor((Date.now() - weekDays * dayMs) / 60_000 + 1) * 60,
+    [isWeek],
   );
+  const read = useQuery('v1/alert-overview', {
+    query: isWeek ? { from } : {},
+    everyMs: refreshMs,
+  });
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const [rows, setRows] = useState(rowsAtOnce);
+  return Answer({
+    read,
+    what: 'Loading alerts',
+    isEmpty: (causes) => causes.length === 0,
+    empty: (
+      <Empty title={isWeek ? 'No alerts in the last seven days' : 'No alerts in the last day'}>
+        An alert is listed as soon as a monitor fails as often as its settings ask for.
+      </Empty>
+    ),
+    children: (all) => {
+      const found = all.filter(filterOf(query));
+      const causes = found.filter(isOfState(query));
+      const lasting = causes.filter(lasts);
+      const chosen = lasting.filter(({ id }) => picked.has(id));
+      const areAll = chosen.length > 0 && chosen.length === lasting.length;
+      const pick = (id: string) => {
+        const next = new Set(picked);
+        if (!next.delete(id)) next.add(id);
+        setPicked(next);
+      };
+      return (
+        <>
+          <Filters causes={found} query={query} />
+          {mayWrite && lasting.length > 0 && (
+            <label class="pick-all">
+              <input
+                type="checkbox"
+                checked={areAll}
+                onClick={() => setPicked(new Set(areAll ? [] : lasting.map(({ id }) => id)))}
+              />{' '}
+              Select all {lasting.length} that last
+            </label>
+          )}
+          {causes.length === 0 ? (
+            <Empty title="No alert matches">
+              <a href={link('alerts')}>Show all {inNumbers(all.length)}</a>
+            </Empty>
+          ) : (
+            <Table label="Alerts" columns={causeColumns} className="alerts">
+              {causes.slice(0, rows).map((cause) => (
+                <CauseRow
+                  key={cause.id}
+                  cause={cause}
+                  onDone={read.reload}
+                  picking={
+                    mayWrite && lasts(cause)
+                      ? { isPicked: picked.has(cause.id), onPick: () => pick(cause.id) }
+                      : undefined
+                  }
+                />
+              ))}
+            </Table>
+          )}
+          {causes.length > rows && (
+            <button type="button" class="more" onClick={() => setRows(rows + rowsAtOnce)}>
+              Show more of {inNumbers(causes.length)}
+            </button>
+          )}
+          {chosen.length > 0 && (
+            <section class="bulk" aria-label="Selected alerts">
+              <b>{count(chosen.length, 'alert')} selected</b>
+              <AlertActions causes={chosen} about="the selected alerts" onDone={read.reload} />
+            </section>
+          )}
+        </>
+      );
+    },
+  });
 }
 
-function Notifications({ query }: { query: Query }) {
-  const isFailed = query.notifications === 'failed';
-  const read = useQuery('v1/alert-notifications', {
-    query: { limit: 50, ...(isFailed ? { hasFailures: true } : {}) },
-    everyMs: 30_000,
+/** One cause that a message names, of any age. */
+function OneCause({ id }: { id: string }) {
+  const read = useQuery(`v1/alert-overview/${encodeURIComponent(id)}`, { everyMs: refreshMs });
+  return List({
+    read,
+    label: 'Alerts',
+    columns: causeColumns,
+    pick: (cause) => [cause],
+    row: (cause) => <CauseRow key={cause.id} cause={cause} onDone={read.reload} isOpened />,
+    after: () => <a href={link('alerts')}>All alerts</a>,
   });
-  const aside = (
-    <Choice
-      label="Which notifications"
-      options={[
-        ['', 'All'],
-        ['failed', 'Not delivered'],
-      ]}
-      value={query.notifications ?? ''}
-      onChange={choosing('notifications')}
-    />
-  );
-  return (
-    <Section title="Notifications of the last day" id="notifications" aside={aside}>
-      {List({
-        read,
-        label: 'Notifications',
-        columns: ['Status', 'Sent', 'Channel', 'About', 'Answer', ''],
-        pick: (all) => all,
-        row: (one) => <Notification key={one.id} one={one} onSent={read.reload} />,
-        empty: isFailed ? (
-          <Empty title="All were delivered" />
-        ) : (
-          <Empty title="Nothing was sent">
-            A notification goes to every channel that a failing check uses.
-          </Empty>
-        ),
-      })}
-    </Section>
-  );
+}
+
+/** The alerts of a check that last. */
+export function AlertsOfCheck({ checkId }: { checkId: string }) {
+  const read = useQuery('v1/alert-overview', { query: { checkId }, everyMs: refreshMs });
+  if (!read.data?.some(lasts)) return null;
+  return List({
+    read,
+    label: 'Open alerts',
+    columns: causeColumns,
+    pick: (causes) => causes.filter(lasts),
+    row: (cause) => <CauseRow key={cause.id} cause={cause} onDone={read.reload} />,
+  });
 }
 
 export function AlertsView({ query }: { query: Query }) {
   return (
     <>
-      <h1>Alerts</h1>
-      {query.group ? (
-        <GroupAlerts id={query.group} />
-      ) : (
-        <>
-          <OpenAlerts />
-          <Section title="Recent alerts" aside={<GroupChoice />}>
-            <Alerts />
-          </Section>
-        </>
-      )}
-      <Notifications query={query} />
+      <div class="title-line">
+        <h1>Alerts</h1>
+        {!query.group && (
+          <Choice
+            label="Alerts that are over"
+            options={[
+              ['', 'Last day'],
+              ['week', 'Seven days'],
+            ]}
+            value={query.over ?? ''}
+            onChange={choosing('over')}
+          />
+        )}
+      </div>
+      {query.group ? <OneCause key={query.group} id={query.group} /> : <Causes query={query} />}
     </>
   );
 }

@@ -1,46 +1,20 @@
 /** One change to all selected checks. Each check is changed by a request of its own. */
 import type { CheckOverview, DataAt } from '../contract.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, changeNow, patiently } from '../api.ts';
-import { toProblem } from '../problem.ts';
+import { call, changeNow } from '../api.ts';
+import { forEach, type Refused } from '../each.ts';
 import { count } from '../format.ts';
 import { holdDeletion } from '../held-deletions.ts';
-import { wordsOf } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
 
-interface Refused {
-  check: CheckOverview;
-  why: string;
-}
-
 type Act = (check: CheckOverview) => Promise<unknown>;
 
-const atOnce = 4;
 const maxRefusedShown = 5;
 /** Their ids fit into the address of the form. */
 const maxOnPage = 50;
 
 const pathOf = ({ id }: CheckOverview) => `v1/checks/${id}` as const;
-
-/** Gives the checks that were refused; those that were not begun before the signal are left out. */
-async function forEach(checks: CheckOverview[], act: Act, onDone: () => void, signal: AbortSignal) {
-  const left = [...checks];
-  const refused: Refused[] = [];
-  const work = async () => {
-    for (let check = left.shift(); check !== undefined && !signal.aborted; check = left.shift()) {
-      const one = check;
-      try {
-        await patiently(() => act(one), signal);
-      } catch (error) {
-        refused.push({ check: one, why: wordsOf(toProblem(error)) });
-      }
-      onDone();
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
-  return refused;
-}
 
 const putting =
   (change: object): Act =>
@@ -55,7 +29,15 @@ const tagging: (tag: string, isAdded: boolean) => Act = (tag, isAdded) => (check
 
 const removing: Act = (check) => holdDeletion(pathOf(check));
 
-function Outcome({ word, amount, refused }: { word: string; amount: number; refused: Refused[] }) {
+function Outcome({
+  word,
+  amount,
+  refused,
+}: {
+  word: string;
+  amount: number;
+  refused: Refused<CheckOverview>[];
+}) {
   const done = amount - refused.length;
   if (refused.length === 0)
     return (
@@ -68,9 +50,9 @@ function Outcome({ word, amount, refused }: { word: string; amount: number; refu
     <>
       {word}: {done} of {amount} monitors. Not changed:
       <ul>
-        {shown.map(({ check, why }) => (
-          <li key={check.id}>
-            {check.name}: {why}
+        {shown.map(({ item: { id, name }, why }) => (
+          <li key={id}>
+            {name}: {why}
           </li>
         ))}
         {refused.length > shown.length && <li>and {refused.length - shown.length} more</li>}
@@ -82,7 +64,7 @@ function Outcome({ word, amount, refused }: { word: string; amount: number; refu
 type Phase =
   | { kind: 'idle' }
   | { kind: 'working'; word: string; done: number; amount: number }
-  | { kind: 'done'; word: string; amount: number; refused: Refused[] };
+  | { kind: 'done'; word: string; amount: number; refused: Refused<CheckOverview>[] };
 
 export function BulkBar({ checks, onClear }: { checks: CheckOverview[]; onClear: () => void }) {
   const groups = useQuery('v1/check-groups', { query: { limit: 100 } });
@@ -100,7 +82,7 @@ export function BulkBar({ checks, onClear }: { checks: CheckOverview[]; onClear:
       done += 1;
       show();
     };
-    const refused = await forEach(checks, change, onDone, gone.current.signal);
+    const refused = await forEach(checks, change, { onDone, signal: gone.current.signal });
     setPhase({ kind: 'done', word, amount, refused });
     return refused;
   };

@@ -16,7 +16,7 @@ import { CheckNumbers } from './check-numbers.tsx';
 import { CheckResults } from './check-results.tsx';
 import { CheckSettings } from './check-settings.tsx';
 import { ErrorGroups } from './error-groups.tsx';
-import { OpenAlertOfCheck } from './open-alerts.tsx';
+import { AlertsOfCheck } from './alerts.tsx';
 import { OpenRuns } from './open-runs.tsx';
 
 const refreshMs = 15_000;
@@ -170,7 +170,7 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
       <CheckResults overview={overview} query={query} />
       <ErrorGroups checkId={checkId} />
       <Section title="Alerts" aside={<a href={link('alerts')}>All alerts</a>}>
-        <OpenAlertOfCheck checkId={checkId} />
+        <AlertsOfCheck checkId={checkId} />
         <Decisions checkId={checkId} everyMs={60_000} />
       </Section>
       <Section

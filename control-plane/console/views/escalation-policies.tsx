@@ -1,10 +1,13 @@
 /** Escalation policies, with who is on call. */
 import type { DataAt } from '../contract.ts';
+import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
 import { count } from '../format.ts';
 import { useMe } from '../me.ts';
+import { Ask } from '../parts/ask.tsx';
 import { Section } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
-import { Empty } from '../parts/notices.tsx';
+import { Empty, useAttempt } from '../parts/notices.tsx';
 import { Time } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
@@ -28,9 +31,54 @@ export function OnCall({ policy: { onCall } }: { policy: EscalationPolicy }) {
   );
 }
 
+function UsedBy({ usedBy: { account, groups, checks, moreChecks } }: EscalationPolicy) {
+  const users = [
+    ...(account ? [<a href={link('settings', 'account')}>account defaults</a>] : []),
+    ...groups.map(({ id, name }) => <a href={link('edit', 'group', id)}>group {name}</a>),
+    ...checks.map(({ id, name }) => <a href={link('checks', id)}>{name}</a>),
+    ...(moreChecks > 0 ? [`${moreChecks} more`] : []),
+  ];
+  if (users.length === 0) return <span class="warn">nothing</span>;
+  return <span class="under">{users}</span>;
+}
+
+/** Also checks and groups with alert settings of their own get the policy. */
+function UseForAll({ policy, onDone }: { policy: EscalationPolicy; onDone: () => Promise<void> }) {
+  const [isAsked, setAsked] = useState(false);
+  const [problem, attempt] = useAttempt();
+  const use = attempt(async () => {
+    await call(`v1/escalation-policies/${policy.id}/use-for-all`, { method: 'POST' });
+    await onDone();
+    setAsked(false);
+  });
+  return (
+    <>
+      <button
+        type="button"
+        aria-label={`Use ${policy.name} for all monitors`}
+        onClick={() => setAsked(true)}
+      >
+        Use for all monitors
+      </button>
+      {isAsked && (
+        <Ask
+          title={`Use ${policy.name} for all monitors?`}
+          yes="Use for all monitors"
+          onYes={use}
+          onNo={() => setAsked(false)}
+          problem={problem || ''}
+        >
+          It becomes the account default. Monitors and groups with alert settings of their own get
+          it too; their other settings stay.
+        </Ask>
+      )}
+    </>
+  );
+}
+
 export function EscalationPolicies() {
   const read = useQuery('v1/escalation-policies', { query: { limit: 100 }, everyMs: 60_000 });
-  const { mayWrite } = useMe();
+  const { mayWrite, mayAct } = useMe();
   return (
     <Section
       title="Escalation policies"
@@ -45,7 +93,7 @@ export function EscalationPolicies() {
       {List({
         read,
         label: 'Escalation policies',
-        columns: ['Policy', 'On call'],
+        columns: ['Policy', 'On call', 'Used by', ['', 'right']],
         pick: (all) => all,
         row: (policy) => (
           <tr key={policy.id}>
@@ -55,6 +103,12 @@ export function EscalationPolicies() {
             </th>
             <td>
               <OnCall policy={policy} />
+            </td>
+            <td>
+              <UsedBy {...policy} />
+            </td>
+            <td class="right">
+              {mayAct('ADMIN') && <UseForAll policy={policy} onDone={read.reload} />}
             </td>
           </tr>
         ),

@@ -16,9 +16,19 @@ import { settingsPages } from './settings-pages.ts';
 
 function AccountView() {
   const read = useQuery('v1/accounts/me');
+  const { mayAct } = useMe();
+  const { data: policies = [] } = useQuery('v1/escalation-policies', { query: { limit: 100 } });
+  const policy = policies.find(({ usedBy }) => usedBy.account);
   return (
     <>
-      <h1>Account</h1>
+      <div class="title-line">
+        <h1>Account</h1>
+        {read.data !== undefined && mayAct('ADMIN') && (
+          <a class="button" href={link('edit', 'account', read.data.id)}>
+            Edit
+          </a>
+        )}
+      </div>
       {Answer({
         read,
         what: 'Loading the account',
@@ -30,8 +40,12 @@ function AccountView() {
               ['Name', name],
               ['Id', <code key="id">{id}</code>],
               ['Runtime of scripts', runtimeId ?? 'newest'],
-              ['Secret detection in results', settings.secretDetection ? 'on' : 'off'],
               ['Alerts by default', alertSettingsInWords(alertSettings)],
+              [
+                'Escalation policy by default',
+                policy && <a href={link('edit', 'policy', policy.id)}>{policy.name}</a>,
+              ],
+              ['Secret detection in results', settings.secretDetection ? 'on' : 'off'],
               ['Created', <Time key="at" at={created_at} />],
             ]}
           />

@@ -34,6 +34,7 @@ afterEach(() => {
 
 const visit = (hash: string, options?: Opening): Promise<Visit> => console.visit(hash, options);
 
+const isFailing = /^Checkout API .* is failing/;
 const textOf = (page: Page) => page.locator('main').innerText();
 
 test('a user signs in with a key, is signed out with the tab, and signs out', async () => {
@@ -415,48 +416,86 @@ test('alerts, what was sent about them and the channels are listed, without the 
   assert.match(await textOf(page), /hooks\.example/);
   assert.doesNotMatch(await textOf(page), /very-secret-path/);
   await page.goto(`${world.cp.url}/console/#/alerts`);
-  await page.getByRole('heading', { name: 'Notifications of the last day' }).waitFor();
-  // Each list has its own answer.
-  await page.getByText('Loading').last().waitFor({ state: 'detached' });
-  const text = await textOf(page);
-  assert.match(text, /Failing\s+Checkout API/);
-  assert.match(text, /Failure\s+Nov 21/);
-  assert.match(text, /HTTP 500/);
-  assert.doesNotMatch(text, /very-secret-path/);
-  await page.getByRole('button', { name: 'Six hours earlier' }).click();
-  await page.getByText(/No alerts 6 h to 12 h ago/).waitFor();
+  await page.getByRole('button', { name: isFailing }).click();
+  const timeline = page.getByRole('list', { name: 'Timeline' });
+  await timeline.getByText('HTTP 500').waitFor();
+  assert.match(await textOf(page), /Failing\s+Checkout API[^]*Failure\s+Webhook/);
+  await timeline.getByRole('button', { name: 'Send again' }).waitFor();
+  await page.getByRole('button', { name: '1 not delivered' }).waitFor();
+  assert.doesNotMatch(await textOf(page), /very-secret-path/);
+  await page.getByLabel('Search').fill('nothing has this name');
+  await page.getByText('No alert matches').waitFor();
 });
 
-test('an open alert is acknowledged, snoozed and muted where it is listed, and says who did it', async () => {
+test('an alert is acknowledged, snoozed and muted where it is listed, and says at once who did it', async () => {
   await using opened = await visit('#/alerts', { refusals: [404] });
   const { page } = opened;
-  const section = page.getByRole('region', { name: 'Open alerts', exact: true });
-  const row = section.getByRole('row').filter({ hasText: 'Checkout API' });
+  const row = page.getByRole('row').filter({ hasText: /Checkout API .* is failing/ });
   await row.getByRole('button', { name: 'Acknowledge' }).click();
   await row.getByText(/^Acknowledged by /).waitFor();
-  await row.locator('summary').focus();
+  assert.equal(await row.getByRole('button', { name: 'Acknowledge' }).count(), 0);
+  await row.getByRole('button', { name: isFailing }).focus();
   await page.keyboard.press('Enter');
-  await row.getByRole('button', { name: 'Until tomorrow, 9:00' }).click();
-  await row.getByText(/Snoozed until .* 09:00:/).waitFor();
-  await row.getByLabel('Until', { exact: true }).fill('2026-11-21T15:30');
-  await row.getByRole('button', { name: 'Snooze until then' }).click();
-  await row.getByText(/Snoozed until .* 15:30:/).waitFor();
-  await page.setViewportSize({ width: 390, height: 800 });
-  await assertPleasant(page, 'Open alerts', 390, 'open alerts');
+  await page.getByLabel(/^Snooze Checkout API/).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Until tomorrow, 9:00' }).click();
+  await row.getByText(/until .* 09:00:/).waitFor();
+  await page.getByLabel('Until', { exact: true }).fill('2026-11-21T15:30');
+  await page.getByRole('button', { name: 'Snooze until then' }).click();
+  await row.getByText(/until .* 15:30:/).waitFor();
+  await page
+    .getByRole('list', { name: 'Timeline' })
+    .getByText(/^Acknowledged by /)
+    .waitFor();
+  await row.getByRole('checkbox').check();
+  for (const width of [390, 1440]) {
+    await page.setViewportSize({ width, height: 800 });
+    await assertPleasant(page, '1 alert selected', width, `an opened alert, ${width}`);
+  }
   await page.goto(`${world.cp.url}/console/#/checks/${world.checkout}`);
-  await page.getByText(/Snoozed until/).waitFor();
+  await page
+    .getByRole('row')
+    .filter({ hasText: /Checkout API .* is failing/ })
+    .getByText('Snoozed', { exact: true })
+    .waitFor();
   await page.goto(`${world.cp.url}/console/#/alerts`);
-  await row.getByRole('button', { name: 'Mute' }).click();
-  await row.getByText('The check is muted').waitFor();
+  await page.getByLabel(/Select all \d+ that last/).check();
+  const bar = page.getByRole('region', { name: 'Selected alerts' });
+  await bar.getByRole('button', { name: 'Mute' }).click();
+  await bar.getByText(/^Muted \d+ monitor/).waitFor();
+  await row.getByText('Muted', { exact: true }).waitFor();
   const { body } = await world.cp.api('GET', `/v1/checks/${world.checkout}`);
   assert.equal(body.muted, true);
-  await world.cp.api('PUT', `/v1/checks/${world.checkout}`, { muted: false });
+  await bar.getByRole('button', { name: 'Unmute' }).click();
+  await row.getByText('Snoozed', { exact: true }).waitFor();
 });
 
-test('on a phone, why there was an alert can be asked for without moving the list sideways', async () => {
+test('on a phone, an alert is opened without moving the list sideways', async () => {
   await using opened = await visit('#/alerts', { width: 360, refusals: [404] });
-  const why = await opened.page.getByRole('button', { name: 'Why' }).first().boundingBox();
-  assert.ok(why !== null && why.x + why.width <= 360, JSON.stringify(why));
+  const name = opened.page.getByRole('button', { name: isFailing });
+  const box = await name.boundingBox();
+  assert.ok(box !== null && box.x + box.width <= 360, JSON.stringify(box));
+});
+
+test('administrators change the account defaults, and give an escalation policy to all monitors', async () => {
+  await using cp = await startTestControlPlane();
+  const { body: channel } = await cp.api('POST', '/v1/alert-channels', {
+    ...{ type: 'EMAIL', config: { address: 'a@shop.example' } },
+  });
+  const steps = [{ alertChannelIds: [channel.id] }];
+  await cp.api('POST', '/v1/escalation-policies', { name: 'Night', steps });
+  await using opened = await new TestConsole(cp, browser).visit('#/settings/policy');
+  const { page } = opened;
+  await page.getByText('nothing', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Use Night for all monitors' }).click();
+  const question = page.getByRole('dialog');
+  await question.getByRole('button', { name: 'Use for all monitors' }).click();
+  await page.getByRole('link', { name: 'account defaults' }).click();
+  await page.getByRole('link', { name: 'Night' }).waitFor();
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.getByLabel('Reminders').selectOption('Until it recovers');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(/reminders every 5 min/).waitFor();
 });
 
 test('what a check does not have is not named', async () => {
@@ -516,7 +555,8 @@ test('every view is accessible and fits, on a phone and a desktop, in light and 
     [`#/checks/${world.journey}/results/${world.journeyResult}`]: 'kept on the agent',
     [`#/checks/${world.steps}/results/${world.stepsResult}`]: 'https://api.shop.example/order',
     [`#/checks/${world.suite}/results/${world.suiteResult}`]: 'Flaky',
-    '#/alerts': 'Open alerts',
+    '#/alerts': 'is failing',
+    '#/settings/policy': 'New policy',
     '#/maintenance': 'Database upgrade',
     '#/status-pages': '/status/shop',
     '#/settings': 'Channels',
