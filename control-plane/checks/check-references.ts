@@ -8,8 +8,9 @@ import { hasEscalationPolicy } from '../accounts/index.ts';
 import { invalidField } from '../errors/api-error.ts';
 import { eachOf, jsonFlag, jsonValue, withJsonText } from '../db/expressions.ts';
 import { keepRows } from '../db/lock.ts';
-import { updateOwnRows } from '../db/own-rows.ts';
+import { ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
+import { lockChecks } from './lock-checks.ts';
 
 interface References {
   privateLocations?: string[] | null;
@@ -102,6 +103,11 @@ export async function givePolicyToAll(
   db: Kysely<Database>,
   { accountId, policyId, now }: { accountId: string; policyId: string; now: number },
 ): Promise<void> {
+  const checks = await ownRows(db, 'checks', accountId).clearSelect().select('id').execute();
+  await lockChecks(
+    db,
+    checks.map(({ id }) => id),
+  );
   for (const table of ['checks', 'check_groups'] as const) {
     await updateOwnRows(db, table, accountId)
       .set({

@@ -115,6 +115,7 @@ export function alertOverviewHandlers({
       groupId,
     );
     const outages = await outagesFor(stored);
+    if (stored.length === 0) return { stored, causes: [] };
     const oldest = Math.min(...stored.map(({ first }) => first.created_at));
     const notified = Map.groupBy(await notifiedSince(db, accountId, since ?? oldest), keyOf);
     const entries = Map.groupBy(

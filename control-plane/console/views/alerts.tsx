@@ -14,6 +14,8 @@ const refreshMs = 20_000;
 const dayMs = 86_400_000;
 const weekDays = 7;
 const rowsAtOnce = 100;
+/** More are left out of the answer, the oldest first. */
+const maxOutages = 2_000;
 
 const isUndelivered = ({ notified }: Cause) => notified.some(({ failed }) => failed > 0);
 
@@ -147,6 +149,9 @@ function Causes({ query }: { query: Query }) {
                 />
               ))}
             </Table>
+          )}
+          {all.reduce((sum, { outages }) => sum + outages.length, 0) >= maxOutages && (
+            <p class="muted">Only the newest {inNumbers(maxOutages)} outages are listed.</p>
           )}
           {causes.length > rows && (
             <button type="button" class="more" onClick={() => setRows(rows + rowsAtOnce)}>
