@@ -156,10 +156,12 @@ function mountLines(sandbox: Sandbox): string[] {
     ),
     `mkdir -p ${quoted(folder)}`,
     `mount --no-canonicalize --bind . ${quoted(folder)}`,
-    ...readOnly.map(
-      ({ path, options, line }) =>
-        // It may be gone by now.
-        `mount -o ${['remount', 'bind', 'ro', ...options].join()} ${quoted(path)} || ! grep -qF ${quoted(` ${line} `)} /proc/self/mountinfo`,
+    // One that fails may be gone by now, or lie where this user cannot go: those of containers do.
+    'read_only() { said=$(mount -o "$1" "$2" 2>&1) || ! [ -e "$2" ] || ! grep -qF " $3 " /proc/self/mountinfo || { echo "$said" >&2; return 1; }; }',
+    ...readOnly.map(({ path, options, line }) =>
+      ['read_only', ['remount', 'bind', 'ro', ...options].join(), quoted(path), quoted(line)].join(
+        ' ',
+      ),
     ),
     `mount -t tmpfs -o nosuid,nodev,size=${Math.floor(limits.memoryBytes / 2)},mode=1777 none /dev/shm`,
     'mount -t proc -o nosuid,nodev,noexec proc /proc',
