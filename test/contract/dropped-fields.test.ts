@@ -97,7 +97,9 @@ test('a field of a body that an operation does not keep is named, in every depth
     if (route.body === undefined || route.bodyStream === true) continue;
     const { value, paths } = withUnknown(example);
     const given = storedAsGiven[route.operationId] ?? /^$/;
-    const { named, status, text } = await send(route, {}, value);
+    // What it made would belong to another project than that of the deployment below.
+    const query = route.operationId === 'importFiles' ? { dryRun: 'true' } : {};
+    const { named, status, text } = await send(route, query, value);
     for (const path of paths.filter((each) => !given.test(each)).slice(0, 20)) {
       asked += 1;
       const what = `${route.operationId} drops ${path}: ${status} ${named} ${text}`;
