@@ -197,5 +197,7 @@ export async function migrateToLatest(
   const place = rows[0]?.place ?? '';
   const applied = await whenOutOfTheWay(db, () => applyMigrations(db, place, until));
   if (engineOf(db) === 'postgres') await whenOutOfTheWay(db, () => orderTextByBytes(db));
+  // Tables that stand in the log alone are lost with it.
+  else if (applied.length > 0) await sql`pragma wal_checkpoint(truncate)`.execute(db);
   return applied;
 }
