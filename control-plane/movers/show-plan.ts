@@ -1,6 +1,6 @@
 /** A plan for people and for programs. Neither shows a credential. */
 import { reportClasses } from '@monitor/shared/contract/file-import.ts';
-import { type Plan, type ReportClass, type ReportLine } from './plan.ts';
+import type { Plan, ReportClass, ReportLine } from './plan.ts';
 
 const titles: Readonly<Record<ReportClass, string>> = {
   EXACT: 'exact',

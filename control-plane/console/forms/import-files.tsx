@@ -5,8 +5,7 @@ import type { DataAt } from '../contract.ts';
 import { count } from '../format.ts';
 import { useMe } from '../me.ts';
 import { Action, Section, Table } from '../parts/layout.tsx';
-import { Failure } from '../parts/notices.tsx';
-import { toProblem, type Problem } from '../problem.ts';
+import { useAttempt } from '../parts/notices.tsx';
 
 type Plan = DataAt<'v1/imports', 'POST'>;
 
@@ -66,32 +65,29 @@ export function ImportFiles({ locations }: { locations: string[] }) {
   const { mayWrite } = useMe();
   const [files, setFiles] = useState<{ path: string; text: string }[]>([]);
   const [plan, setPlan] = useState<Plan | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
+  const [problem, attempt] = useAttempt();
 
   const ask = async (given: typeof files, dryRun: boolean) => {
-    try {
-      setProblem(null);
-      const body = { files: given, locations };
-      setPlan((await call('v1/imports', { method: 'POST', query: { dryRun }, body })).data);
-    } catch (error) {
-      setProblem(toProblem(error));
-    }
+    const body = { files: given, locations };
+    setPlan((await call('v1/imports', { method: 'POST', query: { dryRun }, body })).data);
   };
-  const take = async (list: FileList | null | undefined) => {
+  const take = (list: FileList | null | undefined) => {
     const taken = [...(list ?? [])];
     if (taken.length === 0) return;
-    const read = await Promise.all(
-      taken.map(async (file) => ({ path: file.name, text: await file.text() })),
-    );
-    setFiles(read);
-    setPlan(null);
-    await ask(read, true);
+    void attempt(async () => {
+      const read = await Promise.all(
+        taken.map(async (file) => ({ path: file.name, text: await file.text() })),
+      );
+      setFiles(read);
+      setPlan(null);
+      await ask(read, true);
+    })();
   };
-  const undo = async () => {
+  const undo = attempt(async () => {
     await send(`v1/projects/${encodeURIComponent(plan?.project ?? '')}`, { method: 'DELETE' });
     setPlan(null);
     setFiles([]);
-  };
+  });
   const changes = plan?.changes ?? [];
   return (
     <Section title="From another product">
@@ -100,7 +96,7 @@ export function ImportFiles({ locations }: { locations: string[] }) {
         onDragOver={(event) => event.preventDefault()}
         onDrop={(event) => {
           event.preventDefault();
-          void take(event.dataTransfer?.files);
+          take(event.dataTransfer?.files);
         }}
       >
         <span>Drop configuration files here, or choose them</span>
@@ -109,7 +105,7 @@ export function ImportFiles({ locations }: { locations: string[] }) {
           multiple
           accept=".yml,.yaml,.json,.csv"
           disabled={!mayWrite}
-          onChange={({ currentTarget }) => void take(currentTarget.files)}
+          onChange={({ currentTarget }) => take(currentTarget.files)}
         />
         <span class="help">
           Uptime Kuma (backup as JSON), Gatus, Prometheus, blackbox_exporter, OpenStatus, CSV.
@@ -117,7 +113,7 @@ export function ImportFiles({ locations }: { locations: string[] }) {
           say so.
         </span>
       </label>
-      {problem !== null && <Failure problem={problem} reload={() => ask(files, true)} />}
+      {problem}
       {plan !== null && <Report plan={plan} />}
       {plan?.isApplied === true && (
         <p class="notice" role="status">
@@ -134,7 +130,7 @@ export function ImportFiles({ locations }: { locations: string[] }) {
                 : `Apply ${count(changes.length, 'change')}`
             }
             busy="Importing"
-            run={() => ask(files, false)}
+            run={attempt(() => ask(files, false))}
             disabled={!mayWrite || changes.length === 0}
             kind="primary"
           />

@@ -14,6 +14,7 @@ import { createLine, sharedByLines } from './create-line.ts';
 import { Field } from './field.tsx';
 import { ImportFiles } from './import-files.tsx';
 import { readLine } from './read-line.ts';
+import { textsOf } from './values.ts';
 
 const draftKey = 'new checks';
 
@@ -141,13 +142,7 @@ export function PasteView() {
           Cancel
         </a>
       </div>
-      {lines.length === 0 && (
-        <ImportFiles
-          locations={
-            Array.isArray(shared.privateLocations) ? shared.privateLocations.map(String) : []
-          }
-        />
-      )}
+      {lines.length === 0 && <ImportFiles locations={textsOf(shared.privateLocations)} />}
     </>
   );
 }

@@ -1,5 +1,5 @@
 /** The locations that a check in a form names. */
-import type { Values } from './values.ts';
+import { textsOf, type Values } from './values.ts';
 import { dataCenterLocations } from '../form-facts.ts';
 import { useQuery } from '../query.ts';
 
@@ -12,13 +12,15 @@ export function usePlaces({ privateLocations, locations }: Values): {
   own: [code: string, name: string][];
 } {
   const { data: places = [] } = useQuery('v1/private-locations');
-  const texts = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
   const nameOf = (code: string) =>
     places.find(({ slugName }) => slugName === code)?.name ??
     (dataCenterLocations as Record<string, string>)[code] ??
     code;
   return {
-    chosen: [...texts(privateLocations), ...texts(locations)].map((code) => [code, nameOf(code)]),
+    chosen: [...textsOf(privateLocations), ...textsOf(locations)].map((code) => [
+      code,
+      nameOf(code),
+    ]),
     own: places.map(({ slugName, name }) => [slugName, name]),
   };
 }

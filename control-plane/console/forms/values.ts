@@ -116,3 +116,8 @@ export function merge(
     ),
   };
 }
+
+/** The texts of a list; none of anything else. */
+export function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}

@@ -13,7 +13,7 @@ import { Code } from './code.tsx';
 import { useForm } from './context.ts';
 import { NextRuns } from './next-runs.tsx';
 import { Below, Labelled, useTies, type FieldProps, type Typed } from './labelled.tsx';
-import { isSame, isValues, type Values } from './values.ts';
+import { isSame, isValues, textsOf, type Values } from './values.ts';
 
 interface Option {
   value: string | number;
@@ -184,10 +184,6 @@ function Several({
       <Below path={path} help={field.help} />
     </fieldset>
   );
-}
-
-function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : [];
 }
 
 function PrivateLocations(props: FieldProps) {

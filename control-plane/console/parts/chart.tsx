@@ -29,6 +29,9 @@ interface ChartProps {
   isCompared?: boolean;
 }
 
+const isEarlier = ({ names, isCompared }: ChartProps, index: number) =>
+  isCompared === true && index === names.length - 1;
+
 let library: Promise<typeof Plot> | undefined;
 function loadLibrary() {
   nameKnownLanguage();
@@ -110,10 +113,11 @@ function markFailed(plot: Plot, failed: boolean[], color: string) {
 }
 
 function optionsOf(
-  { names, unit, isStacked, isCompared }: ChartProps,
+  props: ChartProps,
   width: number,
   colors: ReturnType<typeof readColors>,
 ): Plot.Options {
+  const { names, unit, isStacked } = props;
   const format = formats[unit];
   const axis = {
     stroke: colors.axis,
@@ -128,7 +132,7 @@ function optionsOf(
       stroke: color,
       width: isStacked ? 1 : 1.75,
       ...(isStacked ? { fill: translucent(color, 0.4) } : {}),
-      ...(isCompared && index === names.length - 1 ? { stroke: colors.axis, dash: [4, 4] } : {}),
+      ...(isEarlier(props, index) ? { stroke: colors.axis, dash: [4, 4] } : {}),
       points: { size: 5, show: true, filter: alone },
       spanGaps: false,
     };
@@ -282,10 +286,7 @@ export function Chart(props: ChartProps) {
             <span
               class="swatch"
               style={{
-                color:
-                  props.isCompared && index === names.length - 1
-                    ? 'var(--muted)'
-                    : lineColor(index),
+                color: isEarlier(props, index) ? 'var(--muted)' : lineColor(index),
               }}
               aria-hidden="true"
             />

@@ -17,8 +17,8 @@ import { settingsPages } from './settings-pages.ts';
 function AccountView() {
   const read = useQuery('v1/accounts/me');
   const { mayAct } = useMe();
-  const { data: policies = [] } = useQuery('v1/escalation-policies', { query: { limit: 100 } });
-  const policy = policies.find(({ usedBy }) => usedBy.account);
+  const policyId = read.data?.alertSettings.escalationPolicyId;
+  const { data: policy } = useQuery(policyId ? `v1/escalation-policies/${policyId}` : null);
   return (
     <>
       <div class="title-line">
