@@ -1,17 +1,5 @@
 /**
- * Words used everywhere:
- *   check        the configured thing; a monitor is a check without customer code
- *   slot         an instant at which a check is due at a location, derived from its frequency
- *   run          one scheduled or triggered execution, over all its attempts (`checkRunId`)
- *   attempt      one try within a run; all but the last are results of type ATTEMPT
- *   measurement  what a runner observed; a runner never judges
- *   verdict      the flags derived from a measurement
- *   result       the stored record of one attempt; FINAL for the last
- *   missed       the record of a slot that nobody ran, with its reason
- *   location     where runs happen: a data-center location or a private location
- *   agent        a process that serves one location
- *
- * This file holds what all check types have in common. Spec: Check: common fields.
+ * What all check types have in common. Words: `docs/glossary.md`. Spec: Check: common fields.
  */
 import { z } from 'zod';
 import {
