@@ -51,12 +51,12 @@ function firstCapture(text: string, pattern: string): string | undefined {
   return (matcher.groupCount() > 0 ? matcher.group(1) : matcher.group(0)) ?? undefined;
 }
 
-/** Searches of one measurement. */
-function searches(): Extract {
-  let leftMs = maxSearchMs;
+/** Searches of one measurement, which have `ms` of CPU time. */
+function searches(ms: number): Extract {
+  let leftMs = ms;
   const limited = <T>(what: string, length: number, search: () => T): T => {
     if (length <= quicklySearchedLength) return search();
-    const tooLong = `the ${what} were not searched within ${maxSearchMs / 1000} s of CPU time`;
+    const tooLong = `the ${what} were not searched within ${ms / 1000} s of CPU time`;
     try {
       const { value, usedMs } = within(leftMs, tooLong, search);
       leftMs -= usedMs;
@@ -253,8 +253,9 @@ export function evaluateAssertions(
   assertions: readonly Assertion[],
   judging: Judging,
   measurement: Measurement,
+  searchMs = maxSearchMs,
 ): EvaluatedAssertion[] {
-  const extract = searches();
+  const extract = searches(searchMs);
   return assertions.map((assertion, order) =>
     evaluateOne(assertion, order, judging, measurement, extract),
   );
