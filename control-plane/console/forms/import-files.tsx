@@ -41,7 +41,7 @@ function Report({ plan }: { plan: Plan }) {
         {counts['EXACT'] ?? 0} of them are exactly the same.
       </p>
       {missing.length > 0 && (
-        <p class="notice error">Import needs {missing.join('; ')}. Add it to the files first.</p>
+        <p class="notice error">Nothing is imported without {missing.join('; ')}.</p>
       )}
       {report.length > 0 && (
         <Table label="Differences" columns={['Outcome', 'Object', 'What differs']}>

@@ -17,7 +17,7 @@ import { slowEchoTransport } from '../../support/slow-echo.ts';
 import { openSlowTargets, tookMs } from '../../support/slow-targets.ts';
 import { assignedCheck } from '../../support/plain.ts';
 
-const count = tries(500);
+const count = tries(400);
 const atOnce = 10;
 /** So many times over its limit is a slow target. */
 const overBy = [1.2, 2, 4];
