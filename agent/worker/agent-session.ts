@@ -69,6 +69,8 @@ export class AgentSession {
   #location: string | null = null;
   #epoch = 0;
   #cancelCaching: (() => void) | null = null;
+  /** Ids of checks that changed since the schedule was cached, or all. */
+  #uncached: Set<string> | 'all' = 'all';
   #draining: Promise<number> | null = null;
   #stopping: Promise<void> | null = null;
 
@@ -159,6 +161,8 @@ export class AgentSession {
       epoch === this.#epoch &&
       idKey === ids.key &&
       resultKeys.join() === encryption.announced.join();
+    const isWhole = isFull || location !== this.#location;
+    if (isWhole) this.#uncached = 'all';
     // Before a run of the new assignments can end.
     encryption.use(resultKeys);
     this.#follow({ location, epoch, idKey }, upserts, removals, isFull);
@@ -166,7 +170,12 @@ export class AgentSession {
     for (const job of jobs) executor.startJob(job, location, epoch);
     for (const runId of cancellations) executor.cancel(runId);
     if (!isSame || isFull || upserts.length > 0 || removals.length > 0) {
-      certificates.watch(scheduler.checks());
+      if (isWhole) certificates.watch(scheduler.checks());
+      else certificates.change(upserts, removals);
+      if (this.#uncached !== 'all') {
+        for (const id of removals) this.#uncached.add(id);
+        for (const { id } of upserts) this.#uncached.add(id);
+      }
       this.#cancelCaching ??= rawClock.after(cacheWithinMs, () => {
         this.#saveSchedule();
       });
@@ -178,11 +187,20 @@ export class AgentSession {
     const { cache, encryption, ids, scheduler } = this.#parts;
     this.#cancelCaching = null;
     if (this.#location === null) return;
-    cache.save({
+    const head = {
       ...{ location: this.#location, epoch: this.#epoch, idKey: ids.key },
       resultKeys: [...encryption.followed],
-      checks: scheduler.checks(),
-    });
+    };
+    const changed = this.#uncached;
+    this.#uncached = new Set();
+    const isAppended =
+      changed !== 'all' &&
+      cache.append({
+        ...head,
+        checks: [...changed].flatMap((id) => scheduler.find(id) ?? []),
+        removals: [...changed].filter((id) => scheduler.find(id) === undefined),
+      });
+    if (!isAppended) cache.save({ ...head, checks: scheduler.checks() });
   }
 
   /** Renews the leases of all jobs. After a failure the next renewal is in time: three fit into a lease. */

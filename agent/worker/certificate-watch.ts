@@ -74,6 +74,8 @@ function nextMoment(key: string, after: number): number {
 export class CertificateWatch {
   readonly #options: CertificateWatchOptions;
   readonly #watched = new Map<string, Watched>();
+  /** The server of each check, by its key in `#watched`. */
+  readonly #keyOfCheck = new Map<string, string>();
   /** By check; entries of other servers do not count. */
   readonly #seen: Map<string, SeenCertificate>;
   readonly #stopping = new AbortController();
@@ -87,20 +89,38 @@ export class CertificateWatch {
 
   /** Replaces the watched checks. */
   watch(checks: readonly AssignedCheck[]): void {
+    const kept = new Set(checks.map(({ id }) => id));
+    this.change(
+      checks,
+      [...this.#keyOfCheck.keys()].filter((id) => !kept.has(id)),
+    );
+  }
+
+  /** Watches new and changed checks, and no longer those with the given ids. */
+  change(upserts: readonly AssignedCheck[], removals: readonly string[]): void {
     if (this.#stopping.signal.aborted) return;
-    for (const watched of this.#watched.values()) watched.checkIds.clear();
-    for (const check of checks) {
+    for (const id of removals) this.#forget(id);
+    for (const check of upserts) {
       const question = questionOf(check);
+      if (question === null || keyOf(question) !== this.#keyOfCheck.get(check.id)) {
+        this.#forget(check.id);
+      }
       if (question !== null) this.#watch(check.id, question);
-    }
-    for (const { key, checkIds } of [...this.#watched.values()]) {
-      if (checkIds.size === 0) this.#watched.delete(key);
     }
     this.#sleep();
   }
 
+  #forget(checkId: string): void {
+    const key = this.#keyOfCheck.get(checkId) ?? '';
+    this.#keyOfCheck.delete(checkId);
+    const watched = this.#watched.get(key);
+    watched?.checkIds.delete(checkId);
+    if (watched?.checkIds.size === 0) this.#watched.delete(key);
+  }
+
   #watch(checkId: string, question: CertificateQuestion): void {
     const key = keyOf(question);
+    this.#keyOfCheck.set(checkId, key);
     const soon = this.#options.clock.now() + (hash32(key) % soonMs);
     const seen = this.#seen.get(checkId);
     const dueAt = seen?.target === key ? Math.max(nextMoment(key, seen.measuredAt), soon) : soon;
@@ -120,10 +140,12 @@ export class CertificateWatch {
     this.#cancelWake?.();
     this.#cancelWake = null;
     if (this.#stopping.signal.aborted || this.#busy >= maxAtOnce) return;
-    const waiting = [...this.#watched.values()].filter(({ isBusy }) => !isBusy);
-    if (waiting.length === 0) return;
+    let nextAt = Infinity;
+    for (const { isBusy, dueAt } of this.#watched.values()) {
+      if (!isBusy && dueAt < nextAt) nextAt = dueAt;
+    }
+    if (nextAt === Infinity) return;
     const { clock } = this.#options;
-    const nextAt = waiting.reduce((least, { dueAt }) => Math.min(least, dueAt), Infinity);
     const delayMs = Math.min(Math.max(nextAt - clock.now(), minSleepMs), maxSleepMs);
     this.#cancelWake = clock.after(delayMs, () => {
       this.#wake();

@@ -1,8 +1,11 @@
 /**
  * The assignments on disk, so that an agent can be restarted without a connection. They contain
- * customer data, so the file is encrypted.
+ * customer data, so the file is encrypted. A change is appended, since it costs the same however many
+ * checks there are; the file is written anew once the changes are longer than the checks before them.
+ *
+ *   entry   length (4 bytes), encrypted JSON: the checks that are new or changed, and those that are gone
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
@@ -25,12 +28,30 @@ const cached = z.object({
 });
 export type CachedSchedule = z.output<typeof cached>;
 
+const entry = cached.extend({ removals: z.array(z.string()) });
+type Entry = z.output<typeof entry>;
+
+const lengthBytes = 4;
+/** Shorter changes are kept however few checks there are. */
+const minChangesBytes = 65_536;
+
+/** The entries of a file. The last one may be torn: the next check-in brings what it said. */
+function* entriesOf(content: Buffer): Generator<Buffer> {
+  for (let at = 0; at + lengthBytes <= content.length;) {
+    const end = at + lengthBytes + content.readUInt32BE(at);
+    if (end > content.length) return;
+    yield content.subarray(at + lengthBytes, end);
+    at = end;
+  }
+}
+
 export class ScheduleCache {
   readonly #file: string;
   readonly #cipher: Cipher;
   readonly #logger: Logger;
-
   readonly #damages: Damages;
+  /** Bytes of changes that may be appended; 0 while the file has to be written anew. */
+  #roomForChanges = 0;
 
   constructor(directory: string, apiKey: Secret, logger: Logger, damages: Damages) {
     this.#damages = damages;
@@ -39,14 +60,42 @@ export class ScheduleCache {
     this.#logger = logger;
   }
 
+  #encrypt(value: Entry): Buffer {
+    const encrypted = this.#cipher.encrypt(JSON.stringify(value));
+    const length = Buffer.alloc(lengthBytes);
+    length.writeUInt32BE(encrypted.length);
+    return Buffer.concat([length, encrypted]);
+  }
+
   /** Writes the schedule atomically; it is whole after a loss of power too. */
   save(schedule: CachedSchedule): void {
     const temporary = `${this.#file}.new`;
-    try {
-      writeFileSync(temporary, this.#cipher.encrypt(JSON.stringify(schedule)), {
-        ...{ mode: 0o600, flush: true },
-      });
+    this.#roomForChanges = 0;
+    this.#write(() => {
+      const whole = this.#encrypt({ ...schedule, removals: [] });
+      writeFileSync(temporary, whole, { mode: 0o600, flush: true });
       renameSync(temporary, this.#file);
+      this.#roomForChanges = Math.max(whole.length, minChangesBytes);
+    });
+  }
+
+  /** Adds what changed; `checks` are the changed ones. False when the file has to be written anew. */
+  append(change: Entry): boolean {
+    const encrypted = this.#encrypt(change);
+    if (encrypted.length > this.#roomForChanges) return false;
+    const room = this.#roomForChanges - encrypted.length;
+    // A part of it may be in the file when this fails.
+    this.#roomForChanges = 0;
+    this.#write(() => {
+      appendFileSync(this.#file, encrypted, { flush: true });
+      this.#roomForChanges = room;
+    });
+    return true;
+  }
+
+  #write(write: () => void): void {
+    try {
+      write();
     } catch (error) {
       this.#logger.warn({ err: error }, 'schedule not cached');
     }
@@ -62,12 +111,32 @@ export class ScheduleCache {
       return null;
     }
     try {
-      return cached.parse(JSON.parse(this.#cipher.decrypt(content)));
+      return this.#read(content);
     } catch {
       // After a change of the location key the file is unreadable too, which looks like damage.
       this.#logger.warn('cached schedule ignored: torn, or made with another key');
       return null;
     }
+  }
+
+  /** Throws when not even the first entry can be read. */
+  #read(content: Buffer): CachedSchedule {
+    const checks = new Map<string, CachedSchedule['checks'][number]>();
+    let last: Entry | null = null;
+    for (const encrypted of entriesOf(content)) {
+      try {
+        last = entry.parse(JSON.parse(this.#cipher.decrypt(encrypted)));
+      } catch (error) {
+        if (last === null) throw error;
+        // After a loss of power the end of a file may be zeros.
+        break;
+      }
+      for (const id of last.removals) checks.delete(id);
+      for (const check of last.checks) checks.set(check.id, check);
+    }
+    if (last === null) throw new Error('no entry is whole');
+    const { removals: _, ...schedule } = last;
+    return { ...schedule, checks: [...checks.values()] };
   }
 
   /** The next check-in brings everything again; until then no check is run. */

@@ -64,6 +64,24 @@ function setUp(
 
 const hostsOf = (looks: readonly Look[]) => looks.map(({ host }) => host);
 
+test('a change adds, moves and removes servers without the other checks', async () => {
+  const { looks, watch, pass } = setUp();
+  const [one, two, three] = [check('a.example'), check('b.example'), check('b.example')];
+  watch.watch([one, two, three]);
+  watch.change([{ ...one, certificateTarget: null }, check('c.example')], [two.id]);
+  await pass(35_000);
+  assert.deepEqual(hostsOf(looks).sort(), ['b.example', 'c.example'], 'another check needs b');
+  const moved = { host: 'd.example', port: 443, servername: 'd.example' };
+  watch.change([{ ...three, certificateTarget: moved }], []);
+  looks.length = 0;
+  await pass(3 * hour, 10_000);
+  assert.deepEqual([...new Set(hostsOf(looks))].sort(), ['c.example', 'd.example']);
+  watch.watch([]);
+  looks.length = 0;
+  await pass(3 * hour, 10_000);
+  assert.deepEqual(looks, []);
+});
+
 test('each server is looked at soon and then once an hour, at a moment of its own', async () => {
   const { looks, watch, pass } = setUp();
   const hosts = Array.from({ length: 20 }, (_, index) => `host-${index}.example`);
