@@ -16,6 +16,7 @@ const columns = ['account_id', 'location', 'version', 'jobs_version'] as const;
 
 /** One statement for all locations on PostgreSQL. */
 const raiseVersions = prepareInserts('location_versions', columns, {
+  returning: ['location', 'version'],
   onConflict: sql`on conflict (account_id, location) do update set
     version = location_versions.version + 1, jobs_version = location_versions.jobs_version + 1`,
 });
@@ -33,14 +34,14 @@ const rowsOf = (accountId: string, locations: Iterable<string>, version: number)
 
 /**
  * Call it when checks, their settings or first jobs, the proxy or the keys of these locations
- * changed.
+ * changed. Gives the new versions.
  */
-export async function raiseLocations(
+export function raiseLocations(
   db: Kysely<Database>,
   accountId: string,
   locations: Iterable<string>,
-): Promise<void> {
-  await raiseVersions.run(db, rowsOf(accountId, locations, 1));
+): Promise<{ location: string; version: number }[]> {
+  return raiseVersions.run(db, rowsOf(accountId, locations, 1));
 }
 
 /** Call it when all locations of an account must hear of a change. */

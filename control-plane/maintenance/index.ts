@@ -9,6 +9,7 @@ export { MaintenanceSlots } from './maintenance-slots.ts';
 export {
   maintenanceDay,
   type MaintenancePlan,
+  noMaintenance,
   scheduledMaintenance,
 } from './scheduled-maintenance.ts';
 export {

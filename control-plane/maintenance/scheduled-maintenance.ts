@@ -23,9 +23,18 @@ export interface MaintenancePlan {
   /** Identifies the time range: it moves once a day. */
   day: number;
   of: (checkId: string) => ScheduledMaintenance;
+  /** Reads again which windows apply to these checks, after their tags changed. */
+  selectAgain: (db: Kysely<Database>, checkIds: readonly string[]) => Promise<void>;
 }
 
 const none: ScheduledMaintenance = { pauses: [], key: '' };
+
+/** Of an account without windows, whose day nobody has asked for. */
+export const noMaintenance: MaintenancePlan = {
+  day: Number.NaN,
+  of: () => none,
+  selectAgain: () => Promise.resolve(),
+};
 
 /** The day of an account at an instant; each account has days of its own. */
 export function maintenanceDay(accountId: string, now: number): number {
@@ -53,12 +62,15 @@ export async function scheduledMaintenance(
     const held = heldBetween(window, today - hourMs, today + horizonMs);
     return held.length === 0 ? [] : [{ window, held }];
   });
-  if (upcoming.length === 0) return { day, of: () => none };
+  if (upcoming.length === 0) return { ...noMaintenance, day };
   const windows = upcoming.map(({ window }) => window);
   const isSelected = await selectionOf(db, accountId, windows);
+  /** By check whose tags were read again. */
+  const again = new Map<string, typeof isSelected>();
   const known = new Map<string, ScheduledMaintenance>();
   const of = (checkId: string): ScheduledMaintenance => {
-    const selected = upcoming.filter(({ window }) => isSelected(window, checkId));
+    const applies = again.get(checkId) ?? isSelected;
+    const selected = upcoming.filter(({ window }) => applies(window, checkId));
     if (selected.length === 0) return none;
     const names = selected.map(({ window }) => window.id).join(' ');
     let found = known.get(names);
@@ -70,5 +82,9 @@ export async function scheduledMaintenance(
     }
     return found;
   };
-  return { day, of };
+  const selectAgain = async (reader: Kysely<Database>, ids: readonly string[]): Promise<void> => {
+    const applies = await selectionOf(reader, accountId, windows, ids);
+    for (const id of ids) again.set(id, applies);
+  };
+  return { day, of, selectAgain };
 }

@@ -17,7 +17,8 @@ import { checkAssembly, runsOnAgents } from '../checks/index.ts';
 import type { Services } from '../core/services.ts';
 import { leaseWaiting } from './jobs.ts';
 import { jobsPerCheckIn } from './location-hub.ts';
-import type { Holding, LocationView } from './location-view.ts';
+import type { HeldState, Holding } from './holding.ts';
+import type { LocationView } from './location-view.ts';
 import { runFirst } from './schedule-check.ts';
 import type { WaitingJobs } from './waiting-jobs.ts';
 
@@ -108,26 +109,25 @@ function heldBy(
   { hub }: Services,
   caller: Caller,
   { agentId, snapshot }: CheckInRequest,
-  holding: Holding,
-): ReadonlyMap<string, string> | null {
+  { digest, state }: Holding,
+): HeldState | null {
   const answer = hub.lastAnswer(caller, agentId);
-  if (answer !== null && answer.snapshot === snapshot) return answer.revisions;
+  if (answer !== null && answer.snapshot === snapshot) return answer.held;
   // Another process may have answered last; the digest says that the answer was the same.
-  return snapshot?.endsWith(`/${holding.digest}`) === true ? holding.revisions : null;
+  return snapshot?.endsWith(`/${digest}`) === true ? state : null;
 }
 
 /** The changes since the last answer to the agent, or everything when its snapshot differs. */
 async function newsFor(
   view: LocationView,
-  held: ReadonlyMap<string, string> | null,
-  { revisions }: Holding,
+  held: HeldState | null,
+  holding: Holding,
 ): Promise<News> {
-  if (held === revisions) return { full: false, upserts: [], removals: [] };
-  const changed = [...revisions.keys()].filter((id) => held?.get(id) !== revisions.get(id));
+  const changes = held === null ? null : holding.changesSince(held);
   return {
-    full: held === null,
-    upserts: await view.assemble(changed),
-    removals: held === null ? [] : [...held.keys()].filter((id) => !revisions.has(id)),
+    full: changes === null,
+    upserts: await view.assemble(changes?.upserts ?? holding.checkIds),
+    removals: changes?.removals ?? [],
   };
 }
 
@@ -249,8 +249,9 @@ async function answerOf(
       throw new ApiError('UNAVAILABLE', 'the agent does not serve its location; ask again');
     }
     const holding = view.holdingOf(agentId);
-    const held = heldBy(services, caller, request, holding);
-    const news = await newsFor(view, held, holding);
+    // As it is now: what is changed while the answer is made belongs to the next one.
+    const { digest, state } = holding;
+    const news = await newsFor(view, heldBy(services, caller, request, holding), holding);
     const jobs = signal.aborted
       ? []
       : await leaseJobs(services, caller, agentId, { view, jobs: waiting });
@@ -269,10 +270,10 @@ async function answerOf(
       continue;
     }
     const snapshot =
-      hasNews || request.snapshot === null ? `${view.version}/${holding.digest}` : request.snapshot;
+      hasNews || request.snapshot === null ? `${view.version}/${digest}` : request.snapshot;
     hub.remember(caller, agentId, {
       snapshot,
-      revisions: holding.revisions,
+      held: state,
       calledOff: new Set(calledOff),
     });
     return {

@@ -27,6 +27,7 @@ import { inTransaction } from '../db/unit.ts';
 import type { Reception } from '../reception/index.ts';
 import { AgentRegistry } from './agent-registry.ts';
 import type { Candidate } from './decide/assignment.ts';
+import type { HeldState } from './holding.ts';
 import { LocationView } from './location-view.ts';
 import {
   adoptAgents,
@@ -75,8 +76,7 @@ export const jobsPerCheckIn = 50;
 /** The last answer to an agent, so that the next one contains only changes. */
 interface SentAnswer {
   snapshot: string;
-  /** Identifies the state of each check; see `scheduling/location-view.ts`. */
-  revisions: ReadonlyMap<string, string>;
+  held: HeldState;
   /** Runs that the agent was asked to cancel. */
   calledOff: ReadonlySet<string>;
 }
@@ -110,6 +110,8 @@ interface LocationEntry extends Place {
   jobs: WaitingJobs;
   /** A job was offered that another replica seems to have taken. */
   areJobsInDoubt: boolean;
+  /** By the version that its change made; forgotten once it was read. */
+  changedChecks: Map<number, string>;
   attendances: Map<string, Attendance>;
   lastAnswers: Map<string, SentAnswer>;
   waiters: Map<string, Set<() => void>>;
@@ -181,12 +183,13 @@ export class LocationHub {
       return places.map((place) => byPlace.get(keyOfPlace(place)));
     }, vectorsAtOnce);
     parts.bus.on('l', (about) => {
-      const slash = about.indexOf('/');
-      if (slash < 0) void this.#follow();
+      const [place = '', version, checkId] = about.split(' ');
+      const [accountId = '', location] = place.split('/');
+      if (location === undefined) void this.#follow();
       else {
-        this.#refreshSoon(
-          this.#entry({ accountId: about.slice(0, slash), location: about.slice(slash + 1) }),
-        );
+        const entry = this.#entry({ accountId, location });
+        if (checkId !== undefined) entry.changedChecks.set(Number(version), checkId);
+        this.#refreshSoon(entry);
       }
     });
     parts.bus.on('a', (about) => {
@@ -218,7 +221,7 @@ export class LocationHub {
     if (entry === undefined) {
       entry = {
         ...{ accountId, location, members: noMembers, vector: null, view: null },
-        ...{ jobs: new WaitingJobs(), areJobsInDoubt: false },
+        ...{ jobs: new WaitingJobs(), areJobsInDoubt: false, changedChecks: new Map() },
         ...{ attendances: new Map(), lastAnswers: new Map(), waiters: new Map(), changes: 0 },
         ...{ loading: null, queued: null, hasFailed: false },
         ...{ loadedAt: Number.NEGATIVE_INFINITY, loadTookMs: 0 },
@@ -461,11 +464,12 @@ export class LocationHub {
   }
 
   /**
-   * Call it after the commit that changed checks, agents or jobs of a location and raised its version;
-   * see `core/location-versions.ts`.
+   * Call it after the commit that changed checks, agents or jobs of a location and raised its version,
+   * with the check whose change alone did that; see `core/location-versions.ts`.
    */
-  notify(accountId: string, location: string): void {
-    this.#parts.bus.send('l', keyOfPlace({ accountId, location }));
+  notify(accountId: string, location: string, change?: { version: number; checkId: string }): void {
+    const alone = change === undefined ? '' : ` ${change.version} ${change.checkId}`;
+    this.#parts.bus.send('l', `${keyOfPlace({ accountId, location })}${alone}`);
   }
 
   /** The same for all locations of an account. */
@@ -594,12 +598,17 @@ export class LocationHub {
     if (vector === undefined) return;
     const hasMoved = before?.epoch !== vector.epoch;
     if (hasMoved) await this.#readMembers(entry);
-    if (entry.view === null && entry.attendances.size === 0) {
+    const isUnattended = entry.view === null && entry.attendances.size === 0;
+    const known = new Map(entry.changedChecks);
+    for (const version of known.keys()) {
+      if (isUnattended || version <= vector.version) entry.changedChecks.delete(version);
+    }
+    if (isUnattended) {
       entry.vector = vector;
       return;
     }
     const view = entry.view ?? new LocationView(this.#parts, entry);
-    const { changed, relieved } = await view.refresh(vector, entry.members);
+    const { changed, relieved } = await view.refresh(vector, entry.members, known);
     const areJobsNew =
       entry.view === null ||
       entry.areJobsInDoubt ||

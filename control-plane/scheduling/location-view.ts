@@ -2,7 +2,6 @@
  * What the agents of a location are to hold, as this process knows it: the agents, their checks and
  * the assignment. All polls share it; it is read again when a version of it changed.
  */
-import { createHash } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
@@ -12,13 +11,15 @@ import { eachOf, unindexed } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
 import {
   maintenanceDay,
-  scheduledMaintenance,
   type MaintenancePlan,
+  noMaintenance,
+  scheduledMaintenance,
 } from '../maintenance/index.ts';
 import { needsAmong } from './check-needs.ts';
 import type { Candidate, Needs } from './decide/assignment.ts';
 import { Assignments } from './decide/assignments.ts';
 import { mayNeedMore } from './decide/runtime-needs.ts';
+import { Holding } from './holding.ts';
 import type { LocationVector, Place } from './serving-agents.ts';
 import { publicKeysOf } from './private-locations/result-keys.ts';
 import { SharedAssembly } from './shared-assembly.ts';
@@ -38,14 +39,6 @@ export interface LocatedCheck {
   hasRun: boolean;
 }
 
-/** What an agent is to hold. */
-export interface Holding {
-  /** By check; a revision changes with everything that the agent must hear of the check. */
-  revisions: ReadonlyMap<string, string>;
-  /** Equal for equal revisions. */
-  digest: string;
-}
-
 /** Ids of agents by why they are to hold something else. */
 interface Changes {
   changed: ReadonlySet<string> | 'all';
@@ -53,13 +46,11 @@ interface Changes {
   relieved: ReadonlySet<string>;
 }
 
-const digestChars = 22;
+/** The checks whose change alone made each version of the location, as far as this process heard of them. */
+export type KnownChanges = ReadonlyMap<number, string>;
 
-function digestOf(revisions: ReadonlyMap<string, string>): string {
-  const hash = createHash('sha256');
-  for (const id of [...revisions.keys()].sort()) hash.update(`${id} ${revisions.get(id)}\n`);
-  return hash.digest('base64url').slice(0, digestChars);
-}
+const versionOf = ({ accountVersion, environmentRevision, version }: LocationVector): string =>
+  `${accountVersion}.${environmentRevision}.${version}`;
 
 const noTypes: ReadonlySet<string> = new Set();
 
@@ -73,14 +64,17 @@ function withoutPlain(members: ReadonlyMap<string, Candidate>): ReadonlyMap<stri
   );
 }
 
+/** Ids of checks that are new, gone or have another revision. */
 function changedChecks(
   before: ReadonlyMap<string, LocatedCheck>,
   after: ReadonlyMap<string, LocatedCheck>,
 ): string[] {
-  return [...after.values()]
-    .filter(({ id, revision }) => before.get(id)?.revision !== revision)
-    .map(({ id }) => id);
+  const ids = new Set([...before.keys(), ...after.keys()]);
+  return [...ids].filter((id) => before.get(id)?.revision !== after.get(id)?.revision);
 }
+
+/** Most checks that are read one by one rather than all. */
+const maxSingleReads = 500;
 
 export class LocationView {
   readonly #parts: ViewParts;
@@ -89,10 +83,10 @@ export class LocationView {
   readonly #assembly: SharedAssembly;
   readonly #holdings = new Map<string, Holding>();
   /** Of the checks; null before they were read. */
-  #loaded: { version: string; runtimeId: string | null } | null = null;
+  #loaded: LocationVector | null = null;
   #members: ReadonlyMap<string, Candidate> = new Map();
-  #checks: ReadonlyMap<string, LocatedCheck> = new Map();
-  #plan: MaintenancePlan = { day: Number.NaN, of: () => ({ pauses: [], key: '' }) };
+  #checks = new Map<string, LocatedCheck>();
+  #plan: MaintenancePlan = noMaintenance;
   #keyIds: ReadonlySet<string> = new Set();
   /** Part of every revision. */
   #shared = '';
@@ -145,42 +139,101 @@ export class LocationView {
   holdingOf(agentId: string): Holding {
     let holding = this.#holdings.get(agentId);
     if (holding === undefined) {
-      const revisions = new Map<string, string>();
-      for (const id of this.#assignments.checksOf(agentId)) {
-        const revision = this.#checks.get(id)?.revision ?? 0;
-        revisions.set(id, `${revision} ${this.#shared} ${this.#plan.of(id).key}`);
-      }
-      holding = { revisions, digest: digestOf(revisions) };
+      const ids = [...this.#assignments.checksOf(agentId)];
+      holding = new Holding(ids.map((id) => [id, this.#revisionOf(id) ?? ''] as const));
       this.#holdings.set(agentId, holding);
     }
     return holding;
   }
 
-  /** Reads what changed in the database; gives the ids of agents that are to hold something else than before. */
-  async refresh(vector: LocationVector, members: ReadonlyMap<string, Candidate>): Promise<Changes> {
-    const version = `${vector.accountVersion}.${vector.environmentRevision}.${vector.version}`;
-    const isCurrent =
-      this.#loaded?.version === version && this.#loaded.runtimeId === vector.runtimeId;
-    const touched =
-      isCurrent && !this.isOutdated() ? new Set<string>() : await this.#read(version, vector);
+  #revisionOf(checkId: string): string | undefined {
+    const check = this.#checks.get(checkId);
+    if (check === undefined) return undefined;
+    return `${check.revision} ${this.#shared} ${this.#plan.of(checkId).key}`;
+  }
+
+  /**
+   * Reads what changed in the database; gives the ids of agents that are to hold something else than before.
+   * Where all versions since the last time are known changes of single checks, only these checks are read.
+   */
+  async refresh(
+    vector: LocationVector,
+    members: ReadonlyMap<string, Candidate>,
+    known: KnownChanges,
+  ): Promise<Changes> {
+    const changes = await this.#readChanges(vector, known);
     this.#members = this.resultKeys.length === 0 ? members : withoutPlain(members);
     this.epoch = vector.epoch;
-    this.version = `${version}.${vector.epoch}`;
-    const moves = this.#assignments.update(this.#members, this.#checks);
-    if (touched === 'all') {
+    this.version = `${versionOf(vector)}.${vector.epoch}`;
+    const holders = changes === 'all' ? [] : changes.map((id) => this.#assignments.agentOf(id));
+    const moves = this.#assignments.update(
+      this.#members,
+      this.#checks,
+      changes === 'all' ? null : changes,
+    );
+    if (changes === 'all') {
       this.#holdings.clear();
       return { changed: 'all', relieved: new Set() };
     }
-    const changed = new Set([...touched, ...moves.changed]);
-    const relieved = new Set([...moves.relieved].filter((id) => !touched.has(id)));
-    for (const agentId of [...changed, ...relieved]) this.#holdings.delete(agentId);
-    return { changed, relieved };
+    for (const { checkId, from, to } of moves.moved) {
+      this.#holdings.get(from ?? '')?.change(checkId, undefined);
+      this.#holdings.get(to ?? '')?.change(checkId, this.#revisionOf(checkId));
+    }
+    for (const id of changes) {
+      const holding = this.#holdings.get(this.#assignments.agentOf(id) ?? '');
+      holding?.change(id, this.#revisionOf(id));
+    }
+    const touched = new Set(holders.filter((id) => id !== undefined));
+    return {
+      changed: new Set([...touched, ...moves.changed]),
+      relieved: new Set([...moves.relieved].filter((id) => !touched.has(id))),
+    };
   }
 
-  async #read(
-    version: string,
-    { environmentRevision, runtimeId }: LocationVector,
-  ): Promise<Set<string> | 'all'> {
+  /** Ids of the checks that changed, or all when what they share did. */
+  async #readChanges(vector: LocationVector, known: KnownChanges): Promise<string[] | 'all'> {
+    const ids = this.#changedSince(vector, known);
+    const changes =
+      ids === null ? await this.#readAll(vector) : await this.#readSingly(ids, vector);
+    this.#loaded = vector;
+    return changes;
+  }
+
+  /** The checks that changed since the last read; null when more may have. */
+  #changedSince(vector: LocationVector, known: KnownChanges): string[] | null {
+    const loaded = this.#loaded;
+    if (
+      loaded === null ||
+      this.isOutdated() ||
+      loaded.accountVersion !== vector.accountVersion ||
+      loaded.environmentRevision !== vector.environmentRevision ||
+      loaded.runtimeId !== vector.runtimeId ||
+      vector.version - loaded.version > maxSingleReads
+    ) {
+      return null;
+    }
+    const ids = new Set<string>();
+    for (let version = loaded.version + 1; version <= vector.version; version += 1) {
+      const id = known.get(version);
+      if (id === undefined) return null;
+      ids.add(id);
+    }
+    return [...ids];
+  }
+
+  async #readSingly(ids: readonly string[], { runtimeId }: LocationVector): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const checks = await this.#readChecks(runtimeId, this.#checks, ids);
+    await this.#plan.selectAgain(this.#parts.db, ids);
+    for (const id of ids) {
+      const check = checks.get(id);
+      if (check === undefined) this.#checks.delete(id);
+      else this.#checks.set(id, check);
+    }
+    return [...ids];
+  }
+
+  async #readAll({ environmentRevision, runtimeId }: LocationVector): Promise<string[] | 'all'> {
     const { db, clock } = this.#parts;
     const { accountId } = this.#place;
     const before = this.#checks;
@@ -199,27 +252,18 @@ export class LocationView {
     this.proxyUrl = proxyUrl;
     this.resultKeys = resultKeys;
     this.#shared = shared;
-    this.#loaded = { version, runtimeId };
-    return isAll ? 'all' : this.#holdersOf(changedChecks(before, checks));
+    return isAll ? 'all' : changedChecks(before, checks);
   }
 
-  /** Agents that hold any of these checks. */
-  #holdersOf(checkIds: readonly string[]): Set<string> {
-    const wanted = new Set(checkIds);
-    if (wanted.size === 0) return wanted;
-    const holds = (agentId: string): boolean =>
-      [...this.#assignments.checksOf(agentId)].some((id) => wanted.has(id));
-    return new Set([...this.#members.keys()].filter(holds));
-  }
-
-  /** The active checks. What a check needs is read only for new revisions. */
+  /** The active checks, or those with the given ids. What a check needs is read only for new revisions. */
   async #readChecks(
     runtimeId: string | null,
     known: ReadonlyMap<string, LocatedCheck>,
-  ): Promise<ReadonlyMap<string, LocatedCheck>> {
+    ids: readonly string[] | null = null,
+  ): Promise<Map<string, LocatedCheck>> {
     const { db } = this.#parts;
     const { accountId, location } = this.#place;
-    const rows = await db
+    const active = db
       .selectFrom('checks')
       .innerJoin('check_locations', 'check_locations.check_id', 'checks.id')
       .innerJoin('schedule_periods', (join) =>
@@ -227,9 +271,16 @@ export class LocationView {
           .onRef('schedule_periods.check_id', '=', 'checks.id')
           .on('schedule_periods.ends_at', 'is', null),
       )
-      .select(['checks.id', 'checks.revision', 'checks.type'])
-      .where('checks.account_id', '=', accountId)
-      .where('check_locations.account_id', '=', accountId)
+      .select(['checks.id', 'checks.revision', 'checks.type']);
+    const rows = await (
+      ids === null
+        ? active
+            .where('checks.account_id', '=', accountId)
+            .where('check_locations.account_id', '=', accountId)
+        : active
+            .where(unindexed<string>('checks.account_id'), '=', accountId)
+            .where('checks.id', 'in', eachOf(ids))
+    )
       .where('check_locations.location', '=', location)
       .execute();
     const isKnown = ({ id, revision }: { id: string; revision: number }): boolean =>

@@ -152,11 +152,13 @@ async function notifyOfChange(
   db: Kysely<Database>,
   change: SavedCheck & { before?: CheckFields },
 ): Promise<() => void> {
-  const { account_id: accountId } = change.row;
+  const { account_id: accountId, id: checkId } = change.row;
   const locations = [change.before ?? change.effective, change.effective].flatMap(locationsOf);
-  await raiseLocations(db, accountId, locations);
+  const raised = await raiseLocations(db, accountId, locations);
   return () => {
-    notifyAgents(services, accountId, locations);
+    for (const { location, version } of raised) {
+      services.hub.notify(accountId, location, { version, checkId });
+    }
   };
 }
 

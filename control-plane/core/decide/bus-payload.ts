@@ -1,7 +1,8 @@
 /**
  * Messages of the bus as text: one topic per line, its kind and what it is about.
  *
- *   l account/location   something that the agents of a location must hear
+ *   l account/location [version check]   something that the agents of a location must hear; the check
+ *                        whose change alone made this version
  *   a account            something that all agents of an account must hear
  *   p account            something that the status pages of an account may show
  *   k                    keys

@@ -30,8 +30,16 @@ interface NeedsClass {
 
 const nothing: ReadonlySet<string> = new Set();
 
+/** A check that another agent is to hold; undefined for none. */
+export interface Move {
+  checkId: string;
+  from: string | undefined;
+  to: string | undefined;
+}
+
 /** Ids of agents that hold other checks than before. */
 export interface Moves {
+  moved: Move[];
   /** They gained a check, or lost one that nobody took over. */
   changed: Set<string>;
   /** They only lost checks, to others. */
@@ -48,21 +56,26 @@ export class Assignments {
   readonly #classOf = new Map<string, string>();
   readonly #checksOf = new Map<string, Set<string>>();
   #hashes: ReadonlyMap<string, number> = new Map();
-  #checks: ReadonlyMap<string, AssignableCheck> = new Map();
 
   /** Ids of the checks that an agent is assigned. */
   checksOf(agentId: string): ReadonlySet<string> {
     return this.#checksOf.get(agentId) ?? nothing;
   }
 
-  /** Follows the present agents and checks. The same map of checks has the same checks. */
+  /** The agent that a check is assigned to. */
+  agentOf(checkId: string): string | undefined {
+    return this.#classes.get(this.#classOf.get(checkId) ?? '')?.checks.get(checkId)?.agentId;
+  }
+
+  /** Follows the present agents and checks, of which only those with the given ids may have changed. */
   update(
     members: ReadonlyMap<string, Candidate>,
     checks: ReadonlyMap<string, AssignableCheck>,
+    changedIds: Iterable<string> | null = null,
   ): Moves {
-    const moves: Moves = { changed: new Set(), relieved: new Set() };
-    const fresh = checks === this.#checks ? nothing : this.#followChecks(checks, moves);
-    this.#checks = checks;
+    const moves: Moves = { moved: [], changed: new Set(), relieved: new Set() };
+    const ids = changedIds ?? new Set([...this.#classOf.keys(), ...checks.keys()]);
+    const fresh = this.#followChecks(checks, ids, moves);
     this.#hashes = new Map(
       [...members.keys()].map((id) => [id, this.#hashes.get(id) ?? hash32(id)]),
     );
@@ -78,24 +91,29 @@ export class Assignments {
     return moves;
   }
 
-  /** Forgets checks that are gone, and gives the new ones, which have no agent yet. */
-  #followChecks(checks: ReadonlyMap<string, AssignableCheck>, moves: Moves): Set<string> {
-    for (const [id, key] of this.#classOf) {
-      const check = checks.get(id);
-      if (check !== undefined && keyOfNeeds(check.needs) === key) continue;
-      const of = this.#classes.get(key);
-      const known = of?.checks.get(id);
-      if (known !== undefined) this.#assign(id, known, undefined, moves);
-      of?.checks.delete(id);
-      this.#classOf.delete(id);
-    }
+  /** Forgets those of these checks that are gone, and gives the new ones, which have no agent yet. */
+  #followChecks(
+    checks: ReadonlyMap<string, AssignableCheck>,
+    ids: Iterable<string>,
+    moves: Moves,
+  ): Set<string> {
     const fresh = new Set<string>();
-    for (const { id, needs } of checks.values()) {
-      if (this.#classOf.has(id)) continue;
-      const key = keyOfNeeds(needs);
+    for (const id of ids) {
+      const check = checks.get(id);
+      const before = this.#classOf.get(id);
+      const key = check === undefined ? undefined : keyOfNeeds(check.needs);
+      if (key === before) continue;
+      if (before !== undefined) {
+        const of = this.#classes.get(before);
+        const known = of?.checks.get(id);
+        if (known !== undefined) this.#assign(id, known, undefined, moves);
+        of?.checks.delete(id);
+        this.#classOf.delete(id);
+      }
+      if (check === undefined || key === undefined) continue;
       let of = this.#classes.get(key);
       if (of === undefined) {
-        of = { needs, agents: [], checks: new Map() };
+        of = { needs: check.needs, agents: [], checks: new Map() };
         this.#classes.set(key, of);
       }
       of.checks.set(id, { hash: hash32(id), agentId: undefined });
@@ -118,8 +136,10 @@ export class Assignments {
     const came = agents.filter((agent) => !isSame(agent));
     of.agents = agents;
     const hasLost = [...before.values()].some(({ id, weight }) => after.get(id)?.weight !== weight);
-    if (came.length === 0 && !hasLost && fresh.size === 0) return;
-    for (const [id, known] of of.checks) {
+    const areAgentsSame = came.length === 0 && !hasLost;
+    for (const id of areAgentsSame ? fresh : of.checks.keys()) {
+      const known = of.checks.get(id);
+      if (known === undefined) continue;
       const holder = known.agentId === undefined ? undefined : after.get(known.agentId);
       const keeps = holder !== undefined && isSame(holder);
       if (keeps && came.length === 0) continue;
@@ -130,6 +150,7 @@ export class Assignments {
 
   #assign(id: string, known: KnownCheck, agentId: string | undefined, moves: Moves): void {
     if (known.agentId === agentId) return;
+    moves.moved.push({ checkId: id, from: known.agentId, to: agentId });
     if (known.agentId !== undefined) {
       const held = this.#checksOf.get(known.agentId);
       held?.delete(id);
