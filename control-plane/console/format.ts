@@ -21,6 +21,11 @@ const tickTime = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
   hourCycle: 'h23',
 });
+const weekDay = new Intl.DateTimeFormat(undefined, {
+  weekday: 'short',
+  month: 'short',
+  day: 'numeric',
+});
 const tickDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 
 export const nothing = '–';
@@ -87,6 +92,18 @@ export function tickLabel(instant: number) {
   const at = new Date(instant);
   const isMidnight = at.getHours() === 0 && at.getMinutes() === 0;
   return (isMidnight ? tickDay : tickTime).format(at);
+}
+
+export function dayLabel(instant: number) {
+  return weekDay.format(new Date(instant));
+}
+
+/** `2026-11-23T20:15` in the time zone of the browser. */
+export function localTime(value: unknown) {
+  const instant = Date.parse(String(value));
+  if (value == null || Number.isNaN(instant)) return '';
+  const shifted = instant - new Date(instant).getTimezoneOffset() * 60_000;
+  return new Date(shifted).toISOString().slice(0, 16);
 }
 
 export function timeOfDay(instant: number | string) {

@@ -3,8 +3,8 @@
  * knows none: a check without a policy escalates nothing.
  */
 import { z } from 'zod';
-import { pageOf, pathId, timestamp, timezone, updateOf } from './primitives.ts';
-import { defineRoutes, post, resourceOperations } from './route.ts';
+import { pageOf, pathId, queryInstant, timestamp, timezone, updateOf } from './primitives.ts';
+import { defineRoutes, get, post, resourceOperations } from './route.ts';
 
 const email = z.email().max(320);
 const name = z.string().trim().min(1).max(255);
@@ -107,6 +107,8 @@ export const escalationPolicy = z
   })
   .meta({ id: 'EscalationPolicy' });
 
+const shift = z.object({ person: z.string(), from: timestamp, until: timestamp });
+
 export const escalationPolicyRoutes = defineRoutes('Escalation policies', {
   ...resourceOperations('EscalationPolicy', '/v1/escalation-policies', {
     by: { id: pathId },
@@ -129,6 +131,24 @@ export const escalationPolicyRoutes = defineRoutes('Escalation policies', {
       errors: [409],
     },
   }),
+  listEscalationPolicyShifts: get(
+    '/v1/escalation-policies/{id}/shifts',
+    'List who is on call by the rotation of an escalation policy',
+    {
+      description:
+        'From now on for four weeks, unless a range of at most a year is given. Shifts keep their start and end outside the range.',
+      params: z.object({ id: pathId }),
+      query: z.object({ from: queryInstant.exactOptional(), to: queryInstant.exactOptional() }),
+      response: z
+        .object({
+          shifts: z.array(shift.extend({ isOverride: z.boolean() })).meta({
+            description: 'Soonest first; empty without a rotation',
+          }),
+          turns: z.array(shift).meta({ description: 'Who would be on call without overrides' }),
+        })
+        .meta({ id: 'EscalationPolicyShifts' }),
+    },
+  ),
   useEscalationPolicyForAll: post(
     '/v1/escalation-policies/{id}/use-for-all',
     'Use an escalation policy for all checks',

@@ -51,6 +51,7 @@ function readRotation(rotation: RotationFields) {
   return {
     overrides,
     overrideAt,
+    turnAt,
     handoverAfter: (instant: number) => turnAt(instant)?.until ?? at(0),
     personAt: (instant: number) => (overrideAt(instant) ?? turnAt(instant))?.person ?? null,
   };
@@ -87,4 +88,45 @@ export function nextOnCall(
     if (person !== null && person !== now) return { person, from: at };
   }
   return null;
+}
+
+export interface Shift extends Turn {
+  isOverride: boolean;
+}
+
+/**
+ * Who is on call within a range, and who would be without overrides. Shifts keep their begin and end outside
+ * the range; an override divides the turn below it, and a hand-over does not divide an override.
+ */
+export function shiftsBetween(
+  rotation: RotationFields,
+  from: number,
+  to: number,
+): { shifts: Shift[]; turns: Turn[] } {
+  const { overrides, overrideAt, turnAt, handoverAfter } = readRotation(rotation);
+  const turns: Turn[] = [];
+  for (let instant = from; instant < to; instant = handoverAfter(instant)) {
+    const turn = turnAt(instant);
+    if (turn !== null) turns.push(turn);
+  }
+  const spans = [...overrides, ...turns];
+  const edges = [...new Set(spans.flatMap((span) => [span.from, span.until]))].sort(
+    (one, other) => one - other,
+  );
+  const found: { source: Turn; from: number; until: number }[] = [];
+  for (const [index, edge] of edges.slice(0, -1).entries()) {
+    const source = overrideAt(edge) ?? turns.find((turn) => turn.from <= edge && edge < turn.until);
+    if (source === undefined) continue;
+    const until = edges[index + 1] ?? edge;
+    const last = found.at(-1);
+    if (last?.source === source && last.until === edge) last.until = until;
+    else found.push({ source, from: edge, until });
+  }
+  const shifts = found
+    .filter((one) => one.from < to && one.until > from)
+    .map(({ source, ...span }) => ({
+      ...{ person: source.person, ...span },
+      isOverride: !turns.includes(source),
+    }));
+  return { shifts, turns };
 }

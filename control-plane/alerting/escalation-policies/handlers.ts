@@ -9,12 +9,14 @@ import type {
 import { changeAccount, listAccounts } from '../../accounts/index.ts';
 import { givePolicyToAll, noteHeld, usersOfPolicies } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
+import { toTimestamp } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
-import { ApiError, invalidField } from '../../errors/api-error.ts';
+import { ApiError, invalidField, invalidQuery } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { listMembers, normalizeEmail } from '../../people/index.ts';
 import { entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
 import type { PolicyFields } from '../decide/escalation.ts';
+import { shiftsBetween, type Turn } from '../decide/rotation.ts';
 import { channelsById } from '../subscribed-channels.ts';
 import { fieldsOfPolicy, type PolicyRow, policyToWire } from './store.ts';
 
@@ -96,6 +98,14 @@ async function withUsers(
   });
 }
 
+const dayMs = 86_400_000;
+const usualDays = 28;
+const maxDays = 366;
+
+const shiftToWire = <Shift extends Turn>({ from, until, ...rest }: Shift) => ({
+  ...{ ...rest, from: toTimestamp(from), until: toTimestamp(until) },
+});
+
 export const escalationPoliciesOf = (services: Services) =>
   resourceOf(services, {
     ...({ table: 'escalation_policies', noun: 'escalation policy', key: 'id' } as const),
@@ -118,6 +128,17 @@ export function escalationPolicyHandlers(
   return {
     listEscalationPolicies: listPages(policies),
     ...entryHandlers('EscalationPolicy', 'id', policies),
+
+    async listEscalationPolicyShifts({ params: { id }, query }, { principal }) {
+      const { from = services.clock.now() } = query;
+      const { to = from + usualDays * dayMs } = query;
+      if (from >= to) throw invalidQuery('to', 'must be after `from`');
+      if (to - from > maxDays * dayMs) throw invalidQuery('to', 'must be within a year of `from`');
+      const { rotation } = fieldsOfPolicy(await policies.get(principal.accountId, id));
+      if (rotation === null) return { shifts: [], turns: [] };
+      const { shifts, turns } = shiftsBetween(rotation, from, to);
+      return { shifts: shifts.map(shiftToWire), turns: turns.map(shiftToWire) };
+    },
 
     async useEscalationPolicyForAll({ params: { id } }, { principal }) {
       const { accountId } = principal;

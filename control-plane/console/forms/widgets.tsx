@@ -5,7 +5,7 @@ import { call } from '../api.ts';
 import { toProblem } from '../problem.ts';
 import { useState } from 'preact/hooks';
 import { dataCenterLocations } from '../form-facts.ts';
-import { inWords, span } from '../format.ts';
+import { inWords, localTime, span } from '../format.ts';
 import { wordsOf } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
@@ -389,14 +389,6 @@ function TagsField({ field, path, value, onChange }: FieldProps) {
       />
     </Labelled>
   );
-}
-
-/** `2026-11-23T20:15` in the time zone of the browser. */
-function localTime(value: unknown) {
-  const instant = Date.parse(String(value));
-  if (value == null || Number.isNaN(instant)) return '';
-  const shifted = instant - new Date(instant).getTimezoneOffset() * 60_000;
-  return new Date(shifted).toISOString().slice(0, 16);
 }
 
 function Instant({ field, path, value, onChange }: FieldProps) {

@@ -76,7 +76,7 @@ function viewOf({ parts, query }: Route) {
     case 'locations':
       return id === undefined ? <AgentsView /> : <LocationView key={id} id={id} />;
     case 'settings':
-      return <SettingsView name={id} query={query} />;
+      return <SettingsView name={id} id={what} query={query} />;
     case 'new':
       if (id === 'checks') return <PasteView />;
       return <EditView key={`new ${id} ${query.from}`} name={id ?? 'check'} query={query} />;

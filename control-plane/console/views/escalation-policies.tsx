@@ -1,4 +1,5 @@
 /** Escalation policies, with who is on call. */
+import type { RotationFields } from '@monitor/shared/contract/escalation-policy.ts';
 import type { DataAt } from '../contract.ts';
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
@@ -7,14 +8,15 @@ import { useMe } from '../me.ts';
 import { Ask } from '../parts/ask.tsx';
 import { Section } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
-import { Empty, useAttempt } from '../parts/notices.tsx';
+import { Answer, Empty, useAttempt } from '../parts/notices.tsx';
 import { Time } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
-import { link } from '../router.ts';
+import { link, type Query } from '../router.ts';
+import { OnCallCalendar } from './on-call-calendar.tsx';
 
-type EscalationPolicy = DataAt<'v1/escalation-policies'>[number];
+type Policy = DataAt<'v1/escalation-policies'>[number];
 
-export function OnCall({ policy: { onCall } }: { policy: EscalationPolicy }) {
+export function OnCall({ policy: { id, onCall } }: { policy: Policy }) {
   if (onCall === null) return null;
   const { now, next } = onCall;
   return (
@@ -27,11 +29,12 @@ export function OnCall({ policy: { onCall } }: { policy: EscalationPolicy }) {
           next {next.person}, from <Time at={next.from} />
         </span>
       )}
+      <a href={link('settings', 'policy', id)}>Calendar</a>
     </>
   );
 }
 
-function UsedBy({ usedBy: { account, groups, checks, moreChecks } }: EscalationPolicy) {
+function UsedBy({ usedBy: { account, groups, checks, moreChecks } }: Policy) {
   const users = [
     ...(account ? [<a href={link('settings', 'account')}>account defaults</a>] : []),
     ...groups.map(({ id, name }) => <a href={link('edit', 'group', id)}>group {name}</a>),
@@ -43,7 +46,7 @@ function UsedBy({ usedBy: { account, groups, checks, moreChecks } }: EscalationP
 }
 
 /** Also checks and groups with alert settings of their own get the policy. */
-function UseForAll({ policy, onDone }: { policy: EscalationPolicy; onDone: () => Promise<void> }) {
+function UseForAll({ policy, onDone }: { policy: Policy; onDone: () => Promise<void> }) {
   const [isAsked, setAsked] = useState(false);
   const [problem, attempt] = useAttempt();
   const use = attempt(async () => {
@@ -55,7 +58,7 @@ function UseForAll({ policy, onDone }: { policy: EscalationPolicy; onDone: () =>
     <>
       <button
         type="button"
-        aria-label={`Use ${policy.name} for all monitors`}
+        aria-label={`Use for all monitors: ${policy.name}`}
         onClick={() => setAsked(true)}
       >
         Use for all monitors
@@ -119,5 +122,42 @@ export function EscalationPolicies() {
         ),
       })}
     </Section>
+  );
+}
+
+/** A policy with its on-call calendar. */
+export function EscalationPolicy({ id, query }: { id: string; query: Query }) {
+  const read = useQuery(`v1/escalation-policies/${encodeURIComponent(id)}`, { everyMs: 60_000 });
+  const { mayWrite } = useMe();
+  return (
+    <>
+      <div class="title-line">
+        <h1>{read.data?.name ?? 'Escalation policy'}</h1>
+        {mayWrite && (
+          <div class="actions">
+            <a class="button" href={link('edit', 'policy', id)}>
+              Edit
+            </a>
+          </div>
+        )}
+      </div>
+      {Answer({
+        read,
+        what: 'Loading the policy',
+        isEmpty: () => false,
+        children: (policy) =>
+          policy.rotation == null ? (
+            <Empty title="This policy has no rotation">
+              A rotation says who is on call, week by week.
+            </Empty>
+          ) : (
+            <OnCallCalendar
+              {...{ policy, query }}
+              rotation={policy.rotation as RotationFields}
+              reload={read.reload}
+            />
+          ),
+      })}
+    </>
   );
 }

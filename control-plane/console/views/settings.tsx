@@ -9,7 +9,7 @@ import { link, type Query } from '../router.ts';
 import { AuditView } from './audit.tsx';
 import { Channels } from './channels.tsx';
 import { alertSettingsInWords } from './check-settings.tsx';
-import { EscalationPolicies } from './escalation-policies.tsx';
+import { EscalationPolicies, EscalationPolicy } from './escalation-policies.tsx';
 import { PeopleView } from './people.tsx';
 import { ProfileView } from './profile.tsx';
 import { settingsPages } from './settings-pages.ts';
@@ -58,7 +58,7 @@ function AccountView() {
 /** The sections of channels and policies bring no title of the page. */
 const untitled = <h1 class="sr-only">Settings</h1>;
 
-function viewOf(name: string, query: Query) {
+function viewOf(name: string, id: string | undefined, query: Query) {
   switch (name) {
     case 'account':
       return <AccountView />;
@@ -71,6 +71,7 @@ function viewOf(name: string, query: Query) {
     case 'channel':
       return [untitled, <Channels key={name} />];
     case 'policy':
+      if (id !== undefined) return <EscalationPolicy key={id} id={id} query={query} />;
       return [untitled, <EscalationPolicies key={name} />];
     default:
       return <EntriesView key={name} name={name} />;
@@ -78,7 +79,15 @@ function viewOf(name: string, query: Query) {
 }
 
 /** On a phone, the list without a name, the page with one. */
-export function SettingsView({ name, query }: { name: string | undefined; query: Query }) {
+export function SettingsView({
+  name,
+  id,
+  query,
+}: {
+  name: string | undefined;
+  id: string | undefined;
+  query: Query;
+}) {
   const { mayAct } = useMe();
   const shown = name ?? 'account';
   return (
@@ -102,7 +111,7 @@ export function SettingsView({ name, query }: { name: string | undefined; query:
         <p class="crumbs narrow-only">
           <a href={link('settings')}>Settings</a>
         </p>
-        {viewOf(shown, query)}
+        {viewOf(shown, id, query)}
       </div>
     </div>
   );

@@ -474,6 +474,34 @@ test('unknown channels and people, a step for nobody and a missing rotation are 
   }
 });
 
+test('the shifts of a policy are read for four weeks from now, or for a range of at most a year', async () => {
+  await using it = await bench();
+  const [ann, bob] = [await member(it, 'ann'), await member(it, 'bob')];
+  const overrides = [{ from: iso(now), until: iso(now + hour), person: bob }];
+  const id = await makePolicy(it, {
+    steps: [{ onCall: true }],
+    rotation: { ...rotation, people: [ann, bob], overrides },
+  });
+  const read = async (query = '', of = id) => {
+    const { status, body } = await it.cp.api('GET', `/v1/escalation-policies/${of}/shifts${query}`);
+    return { status, body };
+  };
+  const { shifts, turns } = (await read()).body;
+  const first = { person: bob, from: iso(now), until: iso(now + hour), isOverride: true };
+  assert.deepEqual(shifts[0], first);
+  assert.ok(turns.length >= 4 && Date.parse(turns.at(-1).until) >= now + 28 * 24 * hour);
+  const { body: none } = await read('?from=2026-01-01&to=2026-02-01');
+  assert.deepEqual(none, { shifts: [], turns: [] });
+  assert.equal((await read('?from=2026-01-01&to=2027-01-01')).status, 200);
+  for (const wrong of ['?from=2026-02-01&to=2026-02-01', '?from=2026-01-01&to=2027-02-01']) {
+    const { status, body } = await read(wrong);
+    assert.deepEqual([status, body.attributes.issues[0].path], [400, 'to'], wrong);
+  }
+  const plain = await makePolicy(it, { steps: [{ people: [ann] }] });
+  assert.deepEqual((await read('', plain)).body, { shifts: [], turns: [] });
+  assert.equal((await read('', it.cp.accountId)).status, 404);
+});
+
 test('killed at any statement, and with two replicas, each step notifies once', async () => {
   await using it = await bench();
   const channels = [await makeChannel(it.cp), await makeChannel(it.cp)];

@@ -487,7 +487,7 @@ test('administrators change the account defaults, and give an escalation policy 
   await using opened = await new TestConsole(cp, browser).visit('#/settings/policy');
   const { page } = opened;
   await page.getByText('nothing', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Use Night for all monitors' }).click();
+  await page.getByRole('button', { name: 'Use for all monitors: Night' }).click();
   const question = page.getByRole('dialog');
   await question.getByRole('button', { name: 'Use for all monitors' }).click();
   await page.getByRole('link', { name: 'account defaults' }).click();

@@ -3,7 +3,11 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { weekdays, type RotationFields } from '@monitor/shared/contract/escalation-policy.ts';
 import { nextStep } from '../../../../control-plane/alerting/decide/escalation.ts';
-import { nextOnCall, onCallAt } from '../../../../control-plane/alerting/decide/rotation.ts';
+import {
+  nextOnCall,
+  onCallAt,
+  shiftsBetween,
+} from '../../../../control-plane/alerting/decide/rotation.ts';
 import { wallClockOf } from '../../../../control-plane/core/decide/wall-clock.ts';
 
 const hour = 3_600_000;
@@ -168,6 +172,95 @@ test('property: who is next is the first to be on call who is somebody else', ()
       if (next === null) return;
       assert.notEqual(next.person, now);
       assert.equal(onCallAt(rotation, next.from), next.person);
+    }),
+  );
+});
+
+test('shifts keep the local hand-over where clocks change, in both directions, and their ends outside a range', () => {
+  const shifts = (from: string, to: string) =>
+    shiftsBetween(berlin, at(from), at(to)).shifts.map((one) => [
+      one.person,
+      new Date(one.from).toISOString(),
+      (one.until - one.from) / hour,
+    ]);
+  assert.deepEqual(shifts('2026-03-01T00:00:00Z', '2026-03-22T01:30:00Z'), []);
+  assert.deepEqual(shifts('2026-03-01T00:00:00Z', '2026-04-06T00:00:00Z'), [
+    ['ann', '2026-03-22T01:30:00.000Z', 7 * 24],
+    // 02:30 does not exist on 29 March: an hour later, to the usual time of the next week.
+    ['bob', '2026-03-29T01:30:00.000Z', 7 * 24 - 1],
+    ['eve', '2026-04-05T00:30:00.000Z', 7 * 24],
+  ]);
+  assert.deepEqual(shifts('2026-10-26T00:00:00Z', '2026-10-26T01:00:00Z'), [
+    ['bob', '2026-10-25T00:30:00.000Z', 7 * 24 + 1],
+  ]);
+});
+
+test('of overrides that overlap the last one counts; the turn below is divided, an override is not', () => {
+  const overrides = [
+    { from: '2026-04-01T00:00:00Z', until: '2026-04-07T00:00:00Z', person: 'eve' },
+    { from: '2026-04-02T00:00:00Z', until: '2026-04-03T00:00:00Z', person: 'dan' },
+    { from: '2026-02-01T00:00:00Z', until: '2026-02-02T00:00:00Z', person: 'dan' },
+  ];
+  const { shifts, turns } = shiftsBetween(
+    { ...berlin, overrides },
+    at('2026-03-31T00:00:00Z'),
+    at('2026-04-09T00:00:00Z'),
+  );
+  assert.deepEqual(
+    shifts.map(({ person, from, until, isOverride }) => [
+      `${person}${isOverride ? ' instead' : ''}`,
+      ...[from, until].map((one) => new Date(one).toISOString().slice(5, 16)),
+    ]),
+    [
+      ['bob', '03-29T01:30', '04-01T00:00'],
+      ['eve instead', '04-01T00:00', '04-02T00:00'],
+      ['dan instead', '04-02T00:00', '04-03T00:00'],
+      ['eve instead', '04-03T00:00', '04-07T00:00'],
+      ['eve', '04-07T00:00', '04-12T00:30'],
+    ],
+  );
+  assert.deepEqual(
+    turns.map(({ person }) => person),
+    ['bob', 'eve'],
+  );
+});
+
+test('property: at any instant of a range, its shifts say who is on call', () => {
+  const person = fc.constantFrom('ann', 'bob', 'eve');
+  const override = fc.record({
+    person,
+    from: fc.integer({ min: -400, max: 400 }),
+    hours: fc.integer({ min: 1, max: 2_000 }),
+  });
+  const arbitrary = fc.record({
+    people: fc.array(person, { minLength: 1, maxLength: 4 }),
+    overrides: fc.array(override, { maxLength: 6 }),
+    begin: fc.integer({ min: -30 * 24, max: 300 * 24 }),
+    lasts: fc.integer({ min: 1, max: 366 * 24 }),
+    share: fc.double({ min: 0, max: 0.999, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(arbitrary, ({ people, overrides, begin, lasts, share }) => {
+      const start = at('2026-03-16T00:00:00Z');
+      const rotation: RotationFields = {
+        ...berlin,
+        people,
+        overrides: overrides.map(({ from, hours, ...rest }) => ({
+          ...rest,
+          from: new Date(start + from * day).toISOString(),
+          until: new Date(start + from * day + hours * hour).toISOString(),
+        })),
+      };
+      const from = start + begin * hour;
+      const to = from + lasts * hour;
+      const { shifts } = shiftsBetween(rotation, from, to);
+      const instant = Math.floor(from + share * (to - from));
+      const found = shifts.filter((one) => one.from <= instant && instant < one.until);
+      assert.deepEqual(
+        found.map((one) => one.person),
+        [onCallAt(rotation, instant)].filter((one) => one !== null),
+      );
+      assert.ok(shifts.every((one) => one.from < to && one.until > from));
     }),
   );
 });

@@ -1,0 +1,190 @@
+// Own process: it starts browsers.
+/** The on-call calendar: overrides by dragging, by keyboard and by the dialog, beside a colleague who does the same. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { startTestControlPlane, type TestControlPlane } from '../../support/control-plane.ts';
+import { consoleNow } from '../../support/console-world.ts';
+import { launchBrowser } from '../../support/found-browser.ts';
+import { insertMember } from '../../support/people.ts';
+import { assertPleasant } from '../../support/pleasant-page.ts';
+import { eventually } from '../../support/system.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { TestConsole } from '../../support/test-console.ts';
+
+let cp: TestControlPlane;
+let browser: Browser;
+let console: TestConsole;
+const [ann, bob] = ['ann@shop.example', 'bob@shop.example'] as const;
+
+before(async () => {
+  cp = await startTestControlPlane({ requestsPerMinute: 0, clock: new TestClock(consoleNow) });
+  browser = await launchBrowser();
+  console = new TestConsole(cp, browser);
+  for (const email of [ann, bob]) {
+    await insertMember(cp.controlPlane.services, {
+      ...{ accountId: cp.accountId, role: 'READ_WRITE', name: email, email },
+    });
+  }
+});
+after(async () => {
+  await browser.close();
+  await cp[Symbol.asyncDispose]();
+});
+afterEach(() => {
+  console.assertNoTrouble();
+});
+
+interface Override {
+  from: string;
+  until: string;
+  person: string;
+}
+
+const rotation = {
+  ...{ people: [ann, bob], timezone: 'America/New_York', startDate: '2026-01-05' },
+  overrides: [] as Override[],
+};
+
+async function makePolicy(overrides: Override[] = []) {
+  const { body } = await cp.api('POST', '/v1/escalation-policies', {
+    ...{ name: 'Night', steps: [{ onCall: true }], rotation: { ...rotation, overrides } },
+  });
+  const path = `/v1/escalation-policies/${body.id}`;
+  const saved = async (): Promise<Override[]> =>
+    (await cp.api('GET', path)).body.rotation.overrides;
+  const becomes = (wanted: Override[]) =>
+    eventually(
+      async () => JSON.stringify(await saved()) === JSON.stringify(wanted),
+      () => `not ${JSON.stringify(wanted)}`,
+    );
+  return { id: body.id as string, path, becomes };
+}
+
+/** In the time zone of the browser, which is that of this process. */
+const local = (day: number, hour = 0) => new Date(2026, 10, day, hour).toISOString();
+
+const day = (page: Page, number: number) =>
+  page.getByRole('button', { name: new RegExp(`^New override, .*Nov ${number}(, 00:00)?$`) });
+
+async function drag(page: Page, from: Locator, to: Locator, { atEnd = false } = {}) {
+  const [start, end] = [await from.boundingBox(), await to.boundingBox()];
+  assert.ok(start !== null && end !== null);
+  const x = atEnd ? start.x + start.width - 3 : start.x + Math.min(20, start.width / 2);
+  await page.mouse.move(x, start.y + start.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(end.x + end.width / 2, end.y + 8, { steps: 4 });
+  await page.mouse.up();
+}
+
+test('an override is drawn over days, moved, resized, undone and removed', async () => {
+  const { id, becomes } = await makePolicy();
+  await using opened = await console.visit(`#/settings/policy/${id}`);
+  const { page } = opened;
+  await page.getByText('Handover: Monday, 09:00 America/New_York').waitFor();
+  await page.getByText('Now', { exact: true }).waitFor();
+  await drag(page, day(page, 24), day(page, 25));
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Person').selectOption(bob);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  const made = { from: local(24), until: local(26), person: bob };
+  await becomes([made]);
+  const shifts = page.getByRole('list', { name: 'Shifts' });
+  await shifts.getByText(`${bob} (override)`).waitFor();
+
+  const bar = page.getByRole('button', { name: `Override: ${bob}` });
+  await drag(page, bar, day(page, 18));
+  const moved = { from: local(18), until: local(20), person: bob };
+  await becomes([moved]);
+  await drag(page, bar, day(page, 20), { atEnd: true });
+  await becomes([{ ...moved, until: local(21) }]);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await becomes([moved]);
+
+  await bar.click();
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await becomes([]);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await becomes([moved]);
+});
+
+test('without a mouse: days are selected, an override is moved and resized, and hours are snapped to', async () => {
+  const { id, becomes } = await makePolicy();
+  await using opened = await console.visit(`#/settings/policy/${id}`);
+  const { page } = opened;
+  await day(page, 16).focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Shift+ArrowRight');
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Until').fill('2026-11-22T00:00');
+  await dialog.getByText('It must end after it begins.').waitFor();
+  await dialog.getByLabel('Until').fill('2026-11-25T06:30');
+  await dialog.getByRole('button', { name: 'Save' }).focus();
+  await page.keyboard.press('Enter');
+  const until = new Date(2026, 10, 25, 6, 30).toISOString();
+  await becomes([{ from: local(23), until, person: ann }]);
+  const bar = page.getByRole('button', { name: `Override: ${ann}` }).first();
+  await bar.focus();
+  await page.keyboard.press('ArrowRight');
+  await page.getByText('Enter saves, Escape cancels').waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Shift+ArrowLeft');
+  await page.keyboard.press('Enter');
+  await becomes([{ from: local(24), until, person: ann }]);
+
+  await page.getByRole('button', { name: 'Hours of a week' }).click();
+  await page.getByRole('button', { name: 'Later' }).click();
+  await drag(
+    page,
+    page.getByRole('button', { name: /Nov 27, 03:00$/ }),
+    page.getByRole('button', { name: /Nov 27, 05:00$/ }),
+  );
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: /^Override: .*Nov 27, 03:00/ }).waitFor();
+  const night = { from: local(27, 3), until: local(27, 6), person: ann };
+  await becomes([{ from: local(24), until, person: ann }, night]);
+});
+
+test('a colleague’s overrides are kept, and one that both changed is said', async () => {
+  const first = { from: local(24), until: local(25), person: ann };
+  const { id, path, becomes } = await makePolicy([first]);
+  await using opened = await console.visit(`#/settings/policy/${id}`);
+  const { page } = opened;
+  const bar = page.getByRole('button', { name: `Override: ${ann}` });
+  await bar.click();
+  const dialog = page.getByRole('dialog');
+  const theirs = { from: local(27), until: local(28), person: bob };
+  await cp.api('PUT', path, { rotation: { ...rotation, overrides: [theirs, first] } });
+  await dialog.getByLabel('Person').selectOption(bob);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await becomes([theirs, { ...first, person: bob }]);
+
+  await page.getByRole('button', { name: /^Override: bob.*, Nov 24/ }).click();
+  await cp.api('PUT', path, { rotation: { ...rotation, overrides: [theirs] } });
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await dialog.getByText('Somebody else changed or removed this override meanwhile.').waitFor();
+  await becomes([theirs]);
+});
+
+test('the calendar is accessible and fits, and a role that may not change only sees it', async () => {
+  const { id } = await makePolicy([{ from: local(24), until: local(25), person: ann }]);
+  for (const [width, scheme] of [
+    [1440, 'light'],
+    [390, 'dark'],
+  ] as const) {
+    await using opened = await console.visit('', { width, scheme });
+    for (const zoom of ['weeks', 'hours']) {
+      const hash = `#/settings/policy/${id}?zoom=${zoom}&from=2026-11-23`;
+      await opened.page.evaluate(`location.hash = '${hash}'`);
+      await assertPleasant(opened.page, 'Handover', width, `${zoom} at ${width}, ${scheme}`);
+    }
+  }
+  const { rawKey } = (await cp.api('POST', '/v1/api-keys', { name: 'reader', role: 'READ_ONLY' }))
+    .body;
+  await using opened = await console.visit(`#/settings/policy/${id}`, { key: rawKey });
+  await opened.page.getByText('Handover').waitFor();
+  await opened.page.getByText('Now', { exact: true }).waitFor();
+  assert.equal(await opened.page.getByRole('button', { name: /override/i }).count(), 0);
+});
