@@ -16,6 +16,7 @@ import { isLong, testSeed } from '../test/support/random.ts';
 import { makeTemplate, templateVariable } from '../test/support/postgres.ts';
 import { programsVariable } from '../test/support/programs.ts';
 import { bundle, programNames } from './build/bundle.ts';
+import { endedCpuMs } from './bench/measure.ts';
 import { startPostgres } from './cluster/postgres.ts';
 import { reachableFolder } from './cluster/reachable-folder.ts';
 import {
@@ -159,13 +160,6 @@ if (server !== null && template !== undefined) {
   await server.query('create database template_monitor');
   await makeTemplate(template);
 }
-/** What all processes that have ended used, with theirs: the 16th and 17th field of proc_pid_stat(5). */
-function cpuSecondsOfChildren(): number {
-  const [, fields = ''] = readFileSync('/proc/self/stat', 'utf8').split(') ');
-  const ticks = fields.split(' ').slice(13, 15).map(Number);
-  return Math.round(ticks.reduce((sum, each) => sum + each, 0) / 100);
-}
-
 const done: FileResult[] = [];
 let started = 0;
 /** The next process. Lanes that compute take those that wait when nothing else is left. */
@@ -197,5 +191,5 @@ try {
   rmSync(reports, { recursive: true, force: true });
 }
 console.log(describeRun(done, performance.now() - startedAt));
-console.log(`${cpuSecondsOfChildren()} s of CPU, TEST_SEED=${seed}`);
+console.log(`${Math.round(endedCpuMs() / 1000)} s of CPU, TEST_SEED=${seed}`);
 if (done.some(({ failures }) => failures.length > 0)) process.exitCode = 1;

@@ -10,6 +10,7 @@ import { benchAnalytics } from './analytics.ts';
 import { benchApi } from './api.ts';
 import { benchBrowser } from './browser.ts';
 import { benchConsole } from './console.ts';
+import { benchEdits } from './edits.ts';
 import { benchEncryption } from './encryption.ts';
 import { benchFleet } from './fleet.ts';
 import { benchIngest } from './ingest.ts';
@@ -30,6 +31,7 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
   browser: benchBrowser,
   ingest: benchIngest,
   fleet: benchFleet,
+  edits: benchEdits,
   start: benchStart,
   ...kindParts,
   encryption: benchEncryption,
