@@ -4,7 +4,13 @@ import { namedUuid } from '../core/keys.ts';
 import type { Services } from '../core/services.ts';
 import { fromJson } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
-import { type AlertFacts, alertMail, enqueueMessages, keepsOpen } from '../notifications/index.ts';
+import {
+  type AlertFacts,
+  alertMail,
+  enqueueMessages,
+  keepsOpen,
+  pushesTo,
+} from '../notifications/index.ts';
 import { listMembers } from '../people/index.ts';
 import { AlertedChecks } from './alerted-checks.ts';
 import { nextStep, stopText } from './decide/escalation.ts';
@@ -207,7 +213,7 @@ export async function membersWith(
   return (await listMembers(db, accountId)).filter(({ email }) => emails.has(email));
 }
 
-/** Adds an alert for channels and people to the outbox; ids follow from the occasion. */
+/** Adds an alert for channels, people and their devices to the outbox; ids follow from the occasion. */
 export async function notifyAll(
   { publicUrl, secrets, clock }: Pick<Services, 'publicUrl' | 'secrets' | 'clock'>,
   db: Kysely<Database>,
@@ -229,7 +235,8 @@ export async function notifyAll(
     orderingKey: `${check.id}/${person.email}`,
     mail: alertMail({ secrets, publicUrl }, facts, accountId, person),
   }));
-  await enqueueMessages(db, accountId, mails, now);
+  const pushes = await pushesTo(db, accountId, people, facts, idFor);
+  await enqueueMessages(db, accountId, [...mails, ...pushes], now);
 }
 
 /** Says the recovery to those whom steps have notified; `except` get it anyway. */

@@ -86,6 +86,7 @@ import { heartbeatHandlers } from '../heartbeats/index.ts';
 import { incidentHandlers } from '../incidents/index.ts';
 import { maintenanceWindowHandlers } from '../maintenance/index.ts';
 import {
+  deviceHandlers,
   invitationHandlers,
   type PeopleDeps,
   passkeyHandlers,
@@ -169,6 +170,7 @@ export function bindApi({
     account: accountHandlers(services),
     apiKey: apiKeyHandlers(services, apiKeys),
     passkey: passkeyHandlers(people),
+    device: deviceHandlers(services),
     person: personHandlers(people),
     invitation: invitationHandlers(people),
     profile: profileHandlers(people),

@@ -1,6 +1,7 @@
 /**
- * The console, at `/console/`. Every path but the page itself contains the hash of all files, so browsers
- * cache them for ever. What takes long to derive is asked for again, as it is not part of the hash.
+ * The console, at `/console/`. Paths contain the hash of all files, so browsers cache them for ever: all but those of
+ * the page itself and of what browsers keep the address of. What takes long to derive is asked for again, as it is not
+ * part of the hash.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -16,10 +17,12 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
   '.svg': 'image/svg+xml',
+  '.webmanifest': 'application/manifest+json',
 };
 
-const toAsset = (path: string, source: string): Representation =>
+const toAsset = (path: string, source: string | Buffer): Representation =>
   represent(source, {
     'Content-Type': contentTypes[extname(path)] ?? 'application/octet-stream',
   });
@@ -31,10 +34,10 @@ interface Files {
   assets: ReadonlyMap<string, Representation>;
 }
 
-async function readSources(): Promise<Map<string, string>> {
+async function readSources(): Promise<Map<string, string | Buffer>> {
   if (existsSync(built)) {
     const names = readdirSync(built);
-    return new Map(names.map((name) => [name, readFileSync(join(built, name), 'utf8')]));
+    return new Map(names.map((name) => [name, readFileSync(join(built, name))]));
   }
   const { buildConsole } = await import('../console/build.ts');
   return (await buildConsole()).files;
@@ -47,7 +50,7 @@ async function readFiles(): Promise<Files> {
   const version = hash.digest('hex').slice(0, 12);
   return {
     version,
-    page: toAsset('index.html', page.replaceAll('{version}', version)),
+    page: toAsset('index.html', String(page).replaceAll('{version}', version)),
     assets: new Map(Object.entries(sources).map(([path, source]) => [path, toAsset(path, source)])),
   };
 }
@@ -75,6 +78,8 @@ function contentSecurityPolicy(publicUrl: string): string {
     "script-src 'self'",
     "style-src 'self'",
     "connect-src 'self'",
+    "manifest-src 'self'",
+    "worker-src 'self'",
     `img-src data: ${files}`,
     `media-src ${files}`,
     "base-uri 'none'",
@@ -89,6 +94,19 @@ function send(request: Request, response: Response, asset: Representation): void
   if (packed !== null) response.setHeader('Content-Encoding', 'gzip');
   response.end(packed ?? asset.body);
 }
+
+/** Browsers ask again whether it has changed. */
+function sendLatest(request: Request, response: Response, asset: Representation): void {
+  response
+    .set('X-Content-Type-Options', 'nosniff')
+    .set('Cache-Control', 'no-cache')
+    .set('ETag', asset.etag);
+  if (request.fresh) response.status(304).end();
+  else send(request, response, asset);
+}
+
+/** What an installed console, and its worker, are known by: their addresses stay. */
+const kept = ['icon.png', 'manifest.webmanifest', 'service-worker.js'];
 
 /** True for a browser that navigates, false for a program that asks for JSON. */
 function wantsPage(request: Request): boolean {
@@ -147,14 +165,16 @@ export async function serveConsole(publicUrl: string): Promise<Router> {
   });
   for (const [name, derive] of Object.entries(derived)) {
     router.get(`/console/:version/${name}`, async (request, response) => {
-      const asset = await derive();
-      const etag = `"${createHash('sha256').update(asset.body).digest('hex').slice(0, 12)}"`;
-      response
-        .set('X-Content-Type-Options', 'nosniff')
-        .set('Cache-Control', 'no-cache')
-        .set('ETag', etag);
-      if (request.fresh) response.status(304).end();
-      else send(request, response, asset);
+      sendLatest(request, response, await derive());
+    });
+  }
+  for (const name of kept) {
+    router.get(`/console/${name}`, async (request, response, next) => {
+      const asset = (await files()).assets.get(name);
+      // A worker reads what this server gives, and nothing else.
+      response.set('Content-Security-Policy', "default-src 'none'; connect-src 'self'");
+      if (asset === undefined) next();
+      else sendLatest(request, response, asset);
     });
   }
   router.get('/console/:version/*path', async (request, response, next) => {

@@ -2,7 +2,7 @@
  * The pages of links in messages. GET asks and changes nothing, since mail scanners open every link;
  * POST acts. They need no session and no script.
  */
-import { Router, type Request, type RequestHandler } from 'express';
+import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { html, type Markup } from '../core/html.ts';
 import { doors } from '../core/doors.ts';
 import { sendPage } from '../http/plain-page.ts';
@@ -45,11 +45,16 @@ function textOf(value: unknown): string {
 function readRecipient(query: Request['query']): LinkRecipient | null {
   const personId = textOf(query['person']);
   if (personId !== '') return { personId };
-  const channelId = Number(textOf(query['channel']));
-  return Number.isSafeInteger(channelId) ? { channelId } : null;
+  const idIn = (name: string) => {
+    const id = Number(textOf(query[name]));
+    return Number.isSafeInteger(id) && id > 0 ? id : null;
+  };
+  const [deviceId, channelId] = [idIn('device'), idIn('channel')];
+  if (deviceId !== null) return { deviceId };
+  return channelId === null ? null : { channelId };
 }
 
-/** Null for a deleted channel, and a person who has left the account. */
+/** Null for a deleted channel, a removed device, and a person who has left the account. */
 async function nameOfRecipient(
   { db }: Services,
   { accountId, recipient }: AlertLink,
@@ -57,6 +62,17 @@ async function nameOfRecipient(
   if ('personId' in recipient) {
     const [person] = await listMembers(db, accountId, recipient.personId);
     return person === undefined ? null : `${person.name} from a mail`;
+  }
+  if ('deviceId' in recipient) {
+    const device = await db
+      .selectFrom('push_devices')
+      .innerJoin('people', 'people.id', 'push_devices.person_id')
+      .select(['people.name as person', 'push_devices.name'])
+      .where('push_devices.account_id', '=', accountId)
+      .where('push_devices.id', '=', recipient.deviceId)
+      .executeTakeFirst();
+    if (device === undefined) return null;
+    return `${device.person} from ${/Android|iOS/.test(device.name) ? 'a phone' : 'a computer'}`;
   }
   const channel = await db
     .selectFrom('alert_channels')
@@ -94,6 +110,9 @@ async function readLink(
     case 'valid': {
       const user = await nameOfRecipient(services, link);
       if (user !== null) return { link, user };
+      if ('deviceId' in recipient) {
+        return { problem: 'This device was removed from its person. Acknowledge in the console.' };
+      }
       return 'personId' in recipient
         ? { problem: 'The person that this link was sent to has left the account.' }
         : { problem: 'The channel that this link was sent to was deleted.' };
@@ -204,6 +223,17 @@ const endings = {
   ],
 } as const;
 
+/** A notification of a phone asks for JSON, to say it without a page. */
+function sendAnswer(
+  { request, response }: { request: Request; response: Response },
+  status: number,
+  [title, text]: readonly [title: string, text: string],
+  body: Markup = html`<p>${text}</p>`,
+): void {
+  if (request.accepts(['html', 'json']) !== 'json') sendPage(response, status, title, body);
+  else response.status(status).set('Cache-Control', 'no-store').json({ title, text });
+}
+
 /** `onChange` gets the first word of the path at which the API shows what has changed. */
 export function serveAlertLinks(
   services: Services,
@@ -244,9 +274,10 @@ export function serveAlertLinks(
   });
 
   router.post(path, async (request, response) => {
+    const call = { request, response };
     const read = await readLink(services, links, request);
     if ('problem' in read) {
-      sendPage(response, 404, 'This link does not work', html`<p>${read.problem}</p>`);
+      sendAnswer(call, 404, ['This link does not work', read.problem]);
       return;
     }
     const { link, user: madeBy } = read;
@@ -267,16 +298,15 @@ export function serveAlertLinks(
           ? 'done'
           : 'over';
     if (outcome !== 'done') {
-      const [title, text] = endings[outcome];
-      sendPage(response, 200, title, html`<p>${text}</p>`);
+      sendAnswer(call, 200, endings[outcome]);
       return;
     }
     onChange(accountId, action === 'mute' ? 'checks' : 'check-alerts');
     const alert = await alertOfOutages(services.db, accountId, outages);
-    sendPage(
-      response,
+    sendAnswer(
+      call,
       200,
-      pages[action].done,
+      [pages[action].done, alert.names.join(', ')],
       html`${factsMarkup(alert, clock.now())}
         <p>You can close this page.</p>`,
     );

@@ -60,7 +60,7 @@ function loadedAtOnce(outputs: Metafile['outputs']): string[] {
 
 export interface BuiltConsole {
   /** By file name. `index.html` asks for the others in the folder `{version}`. */
-  files: Map<string, string>;
+  files: Map<string, string | Buffer>;
   /** What the files were made of. */
   inputs: Metafile['inputs'];
 }
@@ -70,7 +70,7 @@ export async function buildConsole(): Promise<BuiltConsole> {
   const { outputFiles, metafile } = await build({
     // Paths in what it was made of begin at the root.
     absWorkingDir: join(folder, '..', '..'),
-    entryPoints: ['main.tsx', 'style.css'].map((name) => join(folder, name)),
+    entryPoints: ['main.tsx', 'service-worker.ts', 'style.css'].map((name) => join(folder, name)),
     outdir: 'built',
     write: false,
     bundle: true,
@@ -91,9 +91,11 @@ export async function buildConsole(): Promise<BuiltConsole> {
     .join('\n    ');
   const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
   return {
-    files: new Map([
+    files: new Map<string, string | Buffer>([
       ...outputFiles.map(({ path, text }) => [basename(path), text] as const),
       ['icon.svg', read('icon.svg')],
+      ['icon.png', readFileSync(join(folder, 'icon.png'))],
+      ['manifest.webmanifest', read('manifest.webmanifest')],
       ['index.html', read('index.html').replace('<!-- modules -->', preloads)],
     ]),
     inputs: metafile.inputs,

@@ -40,6 +40,7 @@ type Resource =
   | 'checkSession'
   | 'checkTrial'
   | 'deletion'
+  | 'device'
   | 'clientCertificate'
   | 'errorGroup'
   | 'escalationPolicy'

@@ -4,6 +4,7 @@
  */
 import type { CredentialJson } from './passkeys.ts';
 import { dropDrafts, hasDrafts, ownDrafts } from './forms/drafts.ts';
+import { unsubscribe } from './push.ts';
 
 const address = new URL('session', location.href);
 const headers = { 'x-console': '1' };
@@ -50,7 +51,13 @@ export interface LinkFacts {
 for (const storage of [sessionStorage, localStorage]) storage.removeItem('console.session');
 void navigator.serviceWorker
   ?.getRegistrations()
-  .then((workers) => Promise.all(workers.map((worker) => worker.unregister())))
+  .then((workers) =>
+    Promise.all(
+      workers
+        .filter(({ scope }) => scope !== new URL('.', location.href).href)
+        .map((worker) => worker.unregister()),
+    ),
+  )
   .catch(() => {});
 
 function change(isSignedIn: boolean) {
@@ -180,6 +187,8 @@ export async function signOut() {
   if (answer === null || !answer.ok) return false;
   notice = '';
   dropDrafts();
+  // The push service may be away.
+  void unsubscribe().catch(() => {});
   change(false);
   return true;
 }

@@ -7,6 +7,7 @@ import { databaseFailure } from './failure.ts';
 import { withoutTimeLimit } from './postgres.ts';
 import { orderTextByBytes } from './text-order.ts';
 import * as baseline from './baseline.ts';
+import * as pushDevices from './migrations/0051-push-devices.ts';
 import type { Database } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -26,6 +27,7 @@ export const baselineName = '0050-baseline';
 /** In order of their names. A new migration is a new file and a line here. */
 const migrations = {
   [baselineName]: baseline,
+  '0051-push-devices': pushDevices,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

@@ -1,6 +1,6 @@
 /**
  * Links in messages that acknowledge or snooze an alert or a group, or mute the check of an alert, without a key. The signature covers
- * the account, the channel or the person that it was sent to, what it is about, the action and the expiry.
+ * the account, the channel, the person or the device that it was sent to, what it is about, the action and the expiry.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { SecretCipher } from '../core/secret-cipher.ts';
@@ -15,8 +15,15 @@ export const alertTargets = ['alert', 'group'] as const;
 export const linkSnoozeMs = 3_600_000;
 const validMs = 7 * 86_400_000;
 
-/** A link ends with the channel, and when the person leaves the account. */
-export type LinkRecipient = { channelId: number } | { personId: string };
+/** A link ends with the channel or the device, and when the person leaves the account. */
+export type LinkRecipient = { channelId: number } | { personId: string } | { deviceId: number };
+
+const nameOf = (recipient: LinkRecipient): [kind: string, id: string] => {
+  if ('personId' in recipient) return ['person', recipient.personId];
+  return 'deviceId' in recipient
+    ? ['device', String(recipient.deviceId)]
+    : ['channel', String(recipient.channelId)];
+};
 
 export interface AlertLink {
   accountId: string;
@@ -32,7 +39,7 @@ export interface AlertLink {
 /** The beginning of their paths. */
 export const alertLinkPath = '/alert-links';
 
-const texts: Record<AlertAction, string> = {
+export const alertActionText: Record<AlertAction, string> = {
   acknowledge: 'Acknowledge',
   snooze: 'Snooze for an hour',
   mute: 'Mute the check',
@@ -53,7 +60,8 @@ export class AlertLinks {
   }
 
   #sign({ accountId, recipient, target, id, action, expiresAt }: AlertLink): Buffer {
-    const to = 'personId' in recipient ? `person ${recipient.personId}` : recipient.channelId;
+    // The number alone for channels, as in links that were sent before.
+    const to = 'channelId' in recipient ? recipient.channelId : nameOf(recipient).join(' ');
     const text = [expiresAt, accountId, to, target, id, action].join('\n');
     return createHmac('sha256', this.#key).update(text).digest();
   }
@@ -62,9 +70,7 @@ export class AlertLinks {
     const { accountId, recipient, target, id, action, expiresAt } = link;
     const query = new URLSearchParams({
       account: accountId,
-      ...('personId' in recipient
-        ? { person: recipient.personId }
-        : { channel: String(recipient.channelId) }),
+      ...Object.fromEntries([nameOf(recipient)]),
       expires: String(expiresAt),
       signature: this.#sign(link).toString('base64url'),
     });
@@ -98,7 +104,7 @@ export class AlertLinks {
       .filter((action) => isActionOf(about.target, action))
       .map((action) => ({
         url: this.to({ ...of, ...about, action, expiresAt }),
-        text: texts[action],
+        text: alertActionText[action],
       }));
   }
 }

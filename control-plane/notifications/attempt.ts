@@ -5,7 +5,8 @@ import { OutgoingError, type OutgoingAnswer, type OutgoingRequest, type Send } f
 /** `result` is stored for users. */
 export type Attempt =
   | { outcome: 'delivered'; result: string }
-  | { outcome: 'failed'; result: string; isFinal: boolean }
+  /** `isGone`: nothing can be sent there any more. */
+  | { outcome: 'failed'; result: string; isFinal: boolean; isGone?: true }
   | { outcome: 'rate-limited'; result: string; retryAfterMs: number | null };
 
 const maxResultBytes = 4_096;

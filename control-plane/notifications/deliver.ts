@@ -15,6 +15,8 @@ import type { Mail, NotificationFacts, SubscriberRequest } from './facts.ts';
 import { mailTimeoutMs, pausesOfMail, withoutMailServer } from './mailer.ts';
 import { AlertLinks } from './alert-links.ts';
 import { messageOf, type Message } from './message.ts';
+import { attemptPush } from './push.ts';
+import { type DeviceRow, subscriptionOf } from './push-devices.ts';
 import { slackMessagesOf } from './slack-messages.ts';
 
 export type ChannelRow = Selectable<Database['alert_channels']>;
@@ -81,17 +83,18 @@ function mailDelivery(mail: Mail, id: string): Delivery {
   };
 }
 
-/** With links for the people behind the channel. */
+/** With links for the people behind the channel, or for the person with the device. */
 function messageFor(
   { secrets }: Pick<Services, 'secrets'>,
-  { id, account_id: accountId, alert_channel_id: channelId }: OutboxRow,
+  { id, account_id: accountId, alert_channel_id: channelId, device_id: deviceId }: OutboxRow,
   facts: NotificationFacts,
   publicUrl: string,
   timezone: string | null,
 ): Message {
   const message = messageOf(facts, id, publicUrl, timezone);
-  if (channelId === null) return message;
-  const of = { accountId, recipient: { channelId } };
+  const recipient = channelId !== null ? { channelId } : deviceId !== null ? { deviceId } : null;
+  if (recipient === null) return message;
+  const of = { accountId, recipient };
   return { ...message, actions: new AlertLinks(secrets, publicUrl).actionsOf(facts, message, of) };
 }
 
@@ -164,11 +167,39 @@ function channelDelivery(
   };
 }
 
+function deviceDelivery(
+  services: DeliveryServices,
+  row: OutboxRow,
+  facts: NotificationFacts,
+  device: DeviceRow,
+): Delivery {
+  const subscription = subscriptionOf(services.secrets, device);
+  if (subscription === null) {
+    const gone = { ...cannotBeSent('the key of the device was lost'), isGone: true as const };
+    return { ...hopeless(''), attempt: () => Promise.resolve(gone) };
+  }
+  return {
+    destination: new URL(subscription.endpoint).host,
+    pausesMs: facts.kind === 'test' ? [] : channels.WEBHOOK.pausesMs,
+    timeoutMs: requestTimeoutMs,
+    attempt: (transports) => {
+      const message = messageFor(services, row, facts, transports.publicUrl, null);
+      return attemptPush(services, subscription, message, transports);
+    },
+  };
+}
+
+/** What a row is for; absent where it was removed. */
+export interface Recipient {
+  channel?: ChannelRow | undefined;
+  device?: DeviceRow | undefined;
+}
+
 /** The delivery of a row. An invalid row becomes a delivery that fails. */
 export function deliveryOf(
   services: DeliveryServices,
   row: OutboxRow,
-  channelRow: ChannelRow | undefined,
+  { channel, device }: Recipient,
 ): Delivery {
   const content = contentOf(row);
   if (content === null) return hopeless('what was to be sent cannot be read');
@@ -183,6 +214,10 @@ export function deliveryOf(
         attemptSubscriberRequest(services, row, content as SubscriberRequest, transports),
     };
   }
-  if (channelRow === undefined) return hopeless('the channel does not exist');
-  return channelDelivery(services, row, content as NotificationFacts, channelRow);
+  if (row.kind === 'PUSH') {
+    if (device === undefined) return hopeless('the device was removed');
+    return deviceDelivery(services, row, content as NotificationFacts, device);
+  }
+  if (channel === undefined) return hopeless('the channel does not exist');
+  return channelDelivery(services, row, content as NotificationFacts, channel);
 }

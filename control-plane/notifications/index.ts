@@ -43,6 +43,16 @@ export {
   type QueuedMessage,
   recordAlert,
 } from './outbox.ts';
+export {
+  addDevice,
+  type DeviceRow,
+  enqueueDeviceTest,
+  listDevices,
+  pushesTo,
+  pushKeys,
+  removeDevice,
+} from './push-devices.ts';
+export { outcomeOfTest } from './test-outcome.ts';
 export { personLinkMail } from './subscriber-mails/person-link-mail.ts';
 export {
   buttonStyle,

@@ -27,12 +27,19 @@ interface DueQuery {
 const mails = 0;
 const webhooks = -1;
 
-/** What the limit of a row is for: its channel, all mails, or all webhooks of subscribers. */
-export function channelOf({ alert_channel_id: id, kind }: OutboxRow): number {
+/** What the limit of a row is for: its channel, its device, all mails, or all webhooks of subscribers. */
+export function channelOf({ alert_channel_id: id, device_id: device, kind }: OutboxRow): number {
+  if (device !== null) return webhooks - device;
   return id ?? (kind === 'WEBHOOK' ? webhooks : mails);
 }
 
+/** True for mails and webhooks: all accounts share their limit. */
+export function isShared(channelId: number): boolean {
+  return channelId === mails || channelId === webhooks;
+}
+
 const channelIn = (row: string) => sql`coalesce(${sql.ref(`${row}.alert_channel_id`)},
+  ${sql.lit(webhooks)} - ${sql.ref(`${row}.device_id`)},
   case ${sql.ref(`${row}.kind`)} when 'WEBHOOK' then ${sql.lit(webhooks)} else ${sql.lit(mails)} end)`;
 
 /** Enough for the mail limit, and more than the limit of a channel. */

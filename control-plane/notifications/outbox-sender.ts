@@ -15,6 +15,7 @@ import {
   claimRows,
   correctDueTimes,
   dueRows,
+  isShared,
   nextDueAt,
   recordOutcome,
   recordRetry,
@@ -22,9 +23,10 @@ import {
 } from './outbox-rows.ts';
 import type { Services } from '../core/services.ts';
 import { afterAttempt, cannotBeSent, maxPauseMs, type Attempt } from './attempt.ts';
-import { deliveryOf, type ChannelRow, type Delivery, type SharedTransports } from './deliver.ts';
+import { deliveryOf, type Delivery, type Recipient, type SharedTransports } from './deliver.ts';
 import { openTransports, type NotifySettings } from './open-transports.ts';
 import type { Resolve } from './outgoing.ts';
+import { noteSent } from './push-devices.ts';
 
 const maxAtOnce = 32;
 /** Leaves room for other accounts while all hosts of one account hang. */
@@ -69,7 +71,7 @@ interface OnItsWay {
 interface Ready {
   row: OutboxRow;
   delivery: Delivery;
-  channelRow: ChannelRow | undefined;
+  recipient: Recipient;
 }
 
 class OutboxSender {
@@ -183,7 +185,7 @@ class OutboxSender {
       if (this.#isFull) return;
       for (const { accountId, channelId } of this.#onItsWay.values()) {
         if (this.#isBusy(accountId)) busy.add(accountId);
-        if (channelId <= 0) continue;
+        if (isShared(channelId)) continue;
         if (this.#count((each) => each.channelId === channelId) >= this.#share(maxPerChannel)) {
           full.add(channelId);
         }
@@ -197,7 +199,7 @@ class OutboxSender {
         exceptChannels: [...full],
         limit: rowsAtOnce,
       });
-      const channelRows = await this.#channelsOf(rows);
+      const recipientOf = await this.#recipientsOf(rows);
       const ready: Ready[] = [];
       for (const row of rows) {
         if (this.#isFull) break;
@@ -205,19 +207,17 @@ class OutboxSender {
           busy.add(row.account_id);
           continue;
         }
-        const channelRow =
-          row.alert_channel_id === null ? undefined : channelRows.get(row.alert_channel_id);
-        const delivery = deliveryOf(this.#services, row, channelRow);
-        if (row.alert_channel_id !== null) {
-          this.#seenDestinations.set(row.alert_channel_id, delivery.destination);
-        }
+        const recipient = recipientOf(row);
+        const delivery = deliveryOf(this.#services, row, recipient);
+        const channelId = channelOf(row);
+        if (!isShared(channelId)) this.#seenDestinations.set(channelId, delivery.destination);
         const isFull =
           this.#count((each) => each.destination === delivery.destination) >=
             this.#share(maxPerDestination) ||
-          this.#count((each) => each.channelId === channelOf(row)) >=
-            this.#share(row.alert_channel_id === null ? maxPerDestination : maxPerChannel);
-        if (!isFull) ready.push(this.#reserve({ row, delivery, channelRow }));
-        else full.add(channelOf(row));
+          this.#count((each) => each.channelId === channelId) >=
+            this.#share(isShared(channelId) ? maxPerDestination : maxPerChannel);
+        if (!isFull) ready.push(this.#reserve({ row, delivery, recipient }));
+        else full.add(channelId);
       }
       await this.#claim(ready);
       if (rows.length < rowsAtOnce) return;
@@ -256,10 +256,10 @@ class OutboxSender {
         for (const row of rows) claimed.set(row.seq, { row, startBy });
       }
     } finally {
-      for (const { row, delivery, channelRow } of ready) {
+      for (const { row, delivery, recipient } of ready) {
         const mine = claimed.get(row.seq);
         if (mine !== undefined && clock.monotonic() < mine.startBy) {
-          this.#start(mine.row, delivery, channelRow);
+          this.#start(mine.row, delivery, recipient);
         } else {
           this.#onItsWay.delete(row.seq);
           if (mine !== undefined) this.#mustLookAgain = true;
@@ -268,19 +268,27 @@ class OutboxSender {
     }
   }
 
-  async #channelsOf(rows: readonly OutboxRow[]): Promise<ReadonlyMap<number, ChannelRow>> {
-    const ids = [...new Set(rows.flatMap(({ alert_channel_id: id }) => (id === null ? [] : [id])))];
-    if (ids.length === 0) return new Map();
-    const found = await this.#services.db
-      .selectFrom('alert_channels')
-      .selectAll()
-      .where('id', 'in', ids)
-      .execute();
-    return new Map(found.map((row) => [row.id, row]));
+  async #recipientsOf(rows: readonly OutboxRow[]): Promise<(row: OutboxRow) => Recipient> {
+    const { db } = this.#services;
+    const idsIn = (column: 'alert_channel_id' | 'device_id') =>
+      [...new Set(rows.map((row) => row[column]))].filter((id) => id !== null);
+    const [channelIds, deviceIds] = [idsIn('alert_channel_id'), idsIn('device_id')];
+    const channels =
+      channelIds.length === 0
+        ? []
+        : await db.selectFrom('alert_channels').selectAll().where('id', 'in', channelIds).execute();
+    const devices =
+      deviceIds.length === 0
+        ? []
+        : await db.selectFrom('push_devices').selectAll().where('id', 'in', deviceIds).execute();
+    return (row) => ({
+      channel: channels.find(({ id }) => id === row.alert_channel_id),
+      device: devices.find(({ id }) => id === row.device_id),
+    });
   }
 
-  #start(row: OutboxRow, delivery: Delivery, channelRow: ChannelRow | undefined): void {
-    const done = this.#deliver(row, delivery, channelRow?.config_json ?? null).finally(() => {
+  #start(row: OutboxRow, delivery: Delivery, { channel }: Recipient): void {
+    const done = this.#deliver(row, delivery, channel?.config_json ?? null).finally(() => {
       this.#onItsWay.delete(row.seq);
       this.#lookSoon();
     });
@@ -363,6 +371,10 @@ class OutboxSender {
           ...{ accountId: row.account_id, subscriptionId: row.ordering_key },
           ...{ isDelivered: status === 'SUCCESS', now: clock.now() },
         });
+      }
+      const { account_id, device_id } = row;
+      if (isOurs && device_id !== null) {
+        await noteSent({ ...this.#services, db: unit }, { account_id, device_id }, attempt);
       }
       return isOurs;
     });

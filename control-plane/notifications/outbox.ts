@@ -52,40 +52,52 @@ export async function enqueueForChannel(
     .execute();
 }
 
-/** A mail to somebody who is no channel, or a request to a subscriber; `id` as in the outbox. */
+/** A mail or a push to somebody who is no channel, or a request to a subscriber; `id` as in the outbox. */
 export type QueuedMessage = {
   id: string;
   /** Those with the same key are sent one after the other: the subscription, or the person. */
   orderingKey: string;
-} & ({ mail: Mail } | { request: SubscriberRequest });
+} & (
+  { mail: Mail } | { request: SubscriberRequest } | { deviceId: number; facts: NotificationFacts }
+);
 
-/** Adds mails and requests in one statement. */
+/** The kind of a row, and what goes into it. */
+function rowOf(message: QueuedMessage) {
+  if ('mail' in message) return ['MAIL', message.mail] as const;
+  return 'request' in message
+    ? (['WEBHOOK', message.request] as const)
+    : (['PUSH', message.facts] as const);
+}
+
+/** Adds messages in one statement. */
 export async function enqueueMessages(
   db: Kysely<Database>,
   accountId: string,
-  mails: readonly QueuedMessage[],
+  messages: readonly QueuedMessage[],
   now: number,
+  forReplica: string | null = null,
 ): Promise<void> {
-  if (mails.length === 0) return;
+  if (messages.length === 0) return;
   await lockOrderingKeys(
     db,
-    mails.map(({ orderingKey }) => orderingKey),
+    messages.map(({ orderingKey }) => orderingKey),
   );
   await db
     .insertInto('outbox')
     .values(
-      mails.map(({ id, orderingKey, ...content }) => ({
-        id,
-        account_id: accountId,
-        kind: 'mail' in content ? ('MAIL' as const) : ('WEBHOOK' as const),
-        alert_channel_id: null,
-        ordering_key: orderingKey,
-        comes_next: comesNext(orderingKey),
-        content_json: JSON.stringify('mail' in content ? content.mail : content.request),
-        attempts: 0,
-        next_attempt_at: now,
-        created_at: now,
-      })),
+      messages.map((message) => {
+        const [kind, content] = rowOf(message);
+        return {
+          ...{ id: message.id, account_id: accountId, kind, alert_channel_id: null },
+          device_id: 'deviceId' in message ? message.deviceId : null,
+          ordering_key: message.orderingKey,
+          comes_next: comesNext(message.orderingKey),
+          content_json: JSON.stringify(content),
+          ...{ attempts: 0, next_attempt_at: now, created_at: now },
+          claimed_by: forReplica,
+          claimed_until: forReplica === null ? 0 : now + reservedMs,
+        };
+      }),
     )
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();

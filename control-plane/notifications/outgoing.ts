@@ -19,7 +19,7 @@ export interface OutgoingRequest {
   method: string;
   url: URL;
   headers: readonly (readonly [name: string, value: string])[];
-  body: string | null;
+  body: string | Buffer | null;
   /** 64 KiB unless said otherwise. */
   maxAnswerBytes?: number;
 }

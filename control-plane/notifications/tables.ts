@@ -5,6 +5,7 @@ declare module '../db/tables.ts' {
   interface Database {
     alert_notifications: AlertNotificationsTable;
     outbox: OutboxTable;
+    push_devices: PushDevicesTable;
     slack_messages: SlackMessagesTable;
   }
 }
@@ -46,27 +47,44 @@ interface SlackMessagesTable {
   closed_at: number | null;
 }
 
+/** Devices of people that get notifications; they end with the membership, and when the session is ended. */
+export interface PushDevicesTable {
+  id: Generated<number>;
+  account_id: string;
+  person_id: string;
+  session_id: string;
+  name: string;
+  /** SHA-256 of the endpoint, hex. */
+  endpoint_hash: string;
+  /** `PushSubscription` of the browser. */
+  subscription_encrypted: string;
+  created_at: number;
+  last_success_at: Generated<number | null>;
+}
+
 /** The outbox: rows are written with their cause, delivered at least once, then deleted. */
 export interface OutboxTable {
   seq: Generated<number>;
   /** The same in every attempt; for an alert also the id of its notification record. */
   id: string;
   account_id: string;
-  /** A webhook goes to a subscriber of a status page. */
-  kind: 'CHANNEL' | 'MAIL' | 'WEBHOOK';
-  /** Null for mail and webhooks. */
+  /** A webhook goes to a subscriber of a status page, a push to a device of a person. */
+  kind: 'CHANNEL' | 'MAIL' | 'WEBHOOK' | 'PUSH';
+  /** Null for all but channels. */
   alert_channel_id: number | null;
   /** Only the oldest row of an ordering key is sent, so that a recovery never overtakes its failure. */
   ordering_key: string | null;
-  /** `NotificationFacts` for a channel, `Mail` for a mail, `SubscriberRequest` for a webhook. */
+  /** `NotificationFacts` for a channel or a device, `Mail` for a mail, `SubscriberRequest` for a webhook. */
   content_json: string;
   attempts: number;
   next_attempt_at: number;
   created_at: number;
   /** 1 for the oldest row of its ordering key, and for rows without a key; see `outbox-heads.ts`. */
   comes_next: Generated<number>;
-  /** The queue of the row: its channel, or the mails or the webhooks of its account. */
+  /** The queue of the row: its channel or its device, or the mails or the webhooks of its account. */
   lane: GeneratedAlways<string>;
+  /** Null for all but pushes. */
+  device_id: Generated<number | null>;
   /** The replica that sends it until `claimed_until`; null before the first one. */
   claimed_by: Generated<string | null>;
   claimed_until: Generated<number>;

@@ -131,7 +131,7 @@ export function invitationHandlers(deps: PeopleDeps): Handlers<typeof invitation
 }
 
 /** The session of a person; a key has none. */
-function personOf({ keyId, sessionId }: ApiPrincipal): SignedIn {
+export function personOf({ keyId, sessionId }: ApiPrincipal): SignedIn {
   if (sessionId === undefined) {
     throw new ApiError('NOT_FOUND', 'a key has no profile: sign in as a person');
   }

@@ -2,6 +2,7 @@
 export { acceptLink, describeLink } from './accept-link.ts';
 export { mailResetLink, makeResetLink } from './ask-for-reset.ts';
 export type { PeopleDeps } from './deps.ts';
+export { deviceHandlers } from './devices.ts';
 export {
   invitationHandlers,
   nameOf,

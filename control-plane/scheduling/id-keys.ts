@@ -6,15 +6,15 @@
 import { hkdfSync } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { keyedText, type KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
-import { addFact, dropFact, readFact, writeFact } from '../db/installation.ts';
+import { addFact, dropFact, readFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
+import { encryptedFacts } from '../core/encrypted-facts.ts';
 import { sha256Hex } from '../core/keys.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 
 const keyBytes = 32;
-/** Fact with the secret; encrypted without an account id. */
-export const idSecretFact = 'id_secret';
+const { ids: fact } = encryptedFacts;
 
 export class IdKeys {
   readonly #secret: Buffer;
@@ -55,16 +55,16 @@ export async function openIdKeys(
   secrets: SecretCipher,
   acceptNewKey = false,
 ): Promise<IdKeys> {
-  let value = await readFact(db, idSecretFact);
+  let value = await readFact(db, fact);
   if (value === undefined) {
     const derived = secrets.encrypt(secrets.deriveKey('ids').toString('base64'), '');
-    value = await addFact(db, idSecretFact, derived);
+    value = await addFact(db, fact, derived);
   }
   try {
     return new IdKeys(Buffer.from(secrets.decrypt(value, ''), 'base64'));
   } catch (error) {
     if (acceptNewKey) {
-      await dropFact(db, idSecretFact);
+      await dropFact(db, fact);
       return openIdKeys(db, secrets);
     }
     throw new OperatorError(
@@ -72,14 +72,4 @@ export async function openIdKeys(
       { cause: error },
     );
   }
-}
-
-/** Encrypts the secret again with the present key; does nothing without a secret. */
-export async function reencryptIdSecret(
-  db: Kysely<Database>,
-  secrets: SecretCipher,
-): Promise<void> {
-  const known = await readFact(db, idSecretFact);
-  if (known === undefined) return;
-  await writeFact(db, idSecretFact, secrets.encrypt(secrets.decrypt(known, ''), ''));
 }

@@ -21,7 +21,7 @@ export {
   type Presence,
   slotsToAccountFor,
 } from './decide/sweep.ts';
-export { openIdKeys, reencryptIdSecret } from './id-keys.ts';
+export { openIdKeys } from './id-keys.ts';
 export { idleTimes } from './idle-times.ts';
 export {
   createJobs,

@@ -33,6 +33,7 @@ import {
   startPersonSession,
 } from '../../test/support/people.ts';
 import { newPasskey } from '../../test/support/software-passkey.ts';
+import { pushSubscription } from '../../test/support/world.ts';
 import { rowsOf } from '../../test/support/tables.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import { playClients } from './broker.ts';
@@ -279,6 +280,8 @@ class Proofs {
         return this.#secret === '' ? {} : code(0);
       case 'removeMySecondFactor':
         return this.#secret === '' ? password : { ...password, ...code(1) };
+      case 'addMyDevice':
+        return { subscription: pushSubscription };
       case 'addMyPasskey': {
         const options = (this.#passkey['options'] ?? {}) as object;
         const credential = newPasskey({ ...options, origin: new URL(publicUrl).origin });
@@ -374,6 +377,7 @@ class Sequence {
     const others = [1, 2].map(() => startPersonSession(services, accountId, member.id));
     own.world.ids.personSession = (await Promise.all(others)).map(({ id }) => id);
     own.world.ids.passkey = [];
+    own.world.ids.device = [];
     const keys = { person, full: own.key, reader: reader.rawKey, foreign: foreign.key, agent };
     const target = { url: game.cp.url, key: own.key };
     const errands = await runErrands(game.cp, target, agent, own.world);

@@ -28,6 +28,7 @@ import { clientCertificateRoutes } from './client-certificate.ts';
 import { codeBundleRoutes } from './code-bundle.ts';
 import { dashboardIncidentRoutes, dashboardRoutes } from './dashboard.ts';
 import { deletionRoutes } from './deletion.ts';
+import { deviceRoutes } from './device.ts';
 import { errorGroupRoutes } from './error-group.ts';
 import { escalationPolicyRoutes } from './escalation-policy.ts';
 import { fileImportRoutes } from './file-import.ts';
@@ -97,6 +98,7 @@ export const routeGroups = {
   account: accountRoutes,
   apiKey: apiKeyRoutes,
   passkey: passkeyRoutes,
+  device: deviceRoutes,
   person: personRoutes,
   invitation: invitationRoutes,
   profile: profileRoutes,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { allRoutes } from '@monitor/shared/contract/index.ts';
+import { deviceRoutes } from '@monitor/shared/contract/device.ts';
 import { passkeyRoutes } from '@monitor/shared/contract/passkey.ts';
 import { clientStorageRoutes } from '@monitor/shared/contract/compatibility/storage.ts';
 import { profileRoutes } from '@monitor/shared/contract/person.ts';
@@ -119,7 +120,7 @@ test('what a body may leave out, generators of clients let it leave out', () => 
 
 /** A key has no profile: the tests of people play these. */
 const isOfProfile = (route: Route) =>
-  Object.values<Route>({ ...profileRoutes, ...passkeyRoutes }).includes(route);
+  Object.values<Route>({ ...profileRoutes, ...passkeyRoutes, ...deviceRoutes }).includes(route);
 
 /** What is asked for by the name that its upload gave it: the tests of uploads play these. */
 const isOfUpload = (route: Route) => Object.values<Route>(clientStorageRoutes).includes(route);

@@ -5,7 +5,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import type { ItemOutcome, ResultSubmission } from '@monitor/shared/contract/agent-protocol.ts';
 import { resultIdOfAttempt, runIdOfSlot } from '@monitor/shared/domain/run-id.ts';
-import { idSecretFact } from '../../control-plane/scheduling/id-keys.ts';
+import { encryptedFacts } from '../../control-plane/core/encrypted-facts.ts';
 import { startTestControlPlane, type TestControlPlane } from '../support/control-plane.ts';
 import { sha256Hex } from '../../control-plane/core/keys.ts';
 import { FakeAgent, resultOf, resultOfJob } from '../support/fake-agent.ts';
@@ -362,7 +362,7 @@ test('keys of ids outlive a restart, and an older database in the place of this 
     assert.equal(keyAt(cp), key);
     // One from before there was such a key.
     const { db } = cp.controlPlane.services;
-    await db.deleteFrom('installation').where('name', '=', idSecretFact).execute();
+    await db.deleteFrom('installation').where('name', '=', encryptedFacts.ids).execute();
   }
   await using cp = await startTestControlPlane({ file });
   assert.equal(keyAt(cp), key);

@@ -376,6 +376,17 @@ async function insertAlertGroup(
   return id;
 }
 
+/** What a browser gives; nothing is sent there. */
+export const pushSubscription = {
+  endpoint: 'https://127.0.0.1:9/send',
+  keys: {
+    // Of the example of RFC 8291.
+    p256dh:
+      'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+    auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+  },
+};
+
 /** Everything an account can have, by kind; each kind has at least one. */
 export const kinds = [
   'account',
@@ -415,6 +426,7 @@ export const kinds = [
   'person',
   'personSession',
   'passkey',
+  'device',
   'invitation',
   'service',
   'statusPage',
@@ -484,7 +496,18 @@ export async function buildWorld(
   ids.apiKey.push((await createApiKey(target, marker)).id);
   const person = await insertMember(services, { accountId, name: marker, role: 'READ_WRITE' });
   ids.person.push(person.id);
-  ids.personSession.push((await startPersonSession(services, accountId, person.id)).id);
+  const session = await startPersonSession(services, accountId, person.id);
+  ids.personSession.push(session.id);
+  const device = await services.db
+    .insertInto('push_devices')
+    .values({
+      ...{ account_id: accountId, person_id: person.id, session_id: session.id, name: marker },
+      ...{ endpoint_hash: marker, created_at: 1 },
+      subscription_encrypted: services.secrets.encrypt(JSON.stringify(pushSubscription), accountId),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  ids.device.push(device.id);
   const passkey = { id: services.newId(), name: marker, credential_id: `credential-${marker}` };
   await services.db
     .insertInto('passkeys')
@@ -673,6 +696,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/^\/v1\/invitations\/\{id\}$/, 'invitation'],
   [/^\/v1\/users\/me\/sessions\/\{id\}$/, 'personSession'],
   [/^\/v1\/users\/me\/passkeys\/\{id\}/, 'passkey'],
+  [/^\/v1\/users\/me\/devices\/\{id\}/, 'device'],
   [/\{accountId\}$/, 'account'],
   [/^\/v1\/runtimes\/\{id\}$/, 'runtime'],
   [/\{statusPageId\}$/, 'statusPage'],
@@ -833,6 +857,7 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     beginMySecondFactor: { password: name },
     confirmMySecondFactor: { code: '123456' },
     removeMySecondFactor: { password: name, code: '123456' },
+    addMyDevice: { name, subscription: pushSubscription },
     beginMyPasskey: { password: name },
     addMyPasskey: { name, state: 'v1.a', credential: newCredential },
     renameMyPasskey: { name },

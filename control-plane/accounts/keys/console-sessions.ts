@@ -5,7 +5,7 @@
  * and ends with that (`KeyStore.findSession`).
  */
 import { randomBytes } from 'node:crypto';
-import type { Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { Clock } from '@monitor/shared/clock.ts';
 import type { Database } from '../../db/tables.ts';
 import { keepRows } from '../../db/lock.ts';
@@ -37,6 +37,20 @@ export interface SessionBrowser {
   userAgent: string | null;
   address: string | null;
 }
+
+/** The end of a session removes the devices that it has added, which is not for time to do. */
+const hasNoDevice = ({
+  not,
+  exists,
+  selectFrom,
+}: ExpressionBuilder<Database, 'console_sessions'>) =>
+  not(
+    exists(
+      selectFrom('push_devices')
+        .select('push_devices.id')
+        .whereRef('push_devices.session_id', '=', 'console_sessions.id'),
+    ),
+  );
 
 const makeToken = (): string => randomBytes(32).toString('base64url');
 
@@ -84,6 +98,7 @@ export async function startConsoleSession(
           .selectFrom('console_sessions')
           .select('id')
           .where(column, '=', ownerId)
+          .where(hasNoDevice)
           .orderBy('created_at', 'desc')
           .orderBy('id')
           // SQLite knows no offset without a limit.
@@ -131,12 +146,16 @@ export async function endConsoleSession(db: Kysely<Database>, hash: string): Pro
   return numDeletedRows > 0n;
 }
 
-/** Deletes expired sessions. */
+/** Deletes expired sessions without devices. */
 export async function forgetConsoleSessions({
   db,
   clock,
 }: Omit<SessionDeps, 'newId'>): Promise<void> {
-  await db.deleteFrom('console_sessions').where('expires_at', '<=', clock.now()).execute();
+  await db
+    .deleteFrom('console_sessions')
+    .where('expires_at', '<=', clock.now())
+    .where(hasNoDevice)
+    .execute();
 }
 
 export interface PersonSession extends SessionBrowser {

@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely';
 import { systemClock } from '@monitor/shared/clock.ts';
 import { copyBundles } from '../../checks/index.ts';
 import { processEnvironment, readConfig, type Config } from '../../core/config.ts';
+import { reencryptFacts } from '../../core/encrypted-facts.ts';
 import { openMovingCipher, SecretCipher } from '../../core/secret-cipher.ts';
 import {
   copyTable,
@@ -29,7 +30,6 @@ import {
   writeKeyCheck,
 } from '../../integrity/index.ts';
 import { openArtifactStore } from '../../results/index.ts';
-import { reencryptIdSecret } from '../../scheduling/index.ts';
 import { stopOnSignal } from './file-in-the-making.ts';
 import { refuseMissing, refuseServed, withFile, withServer } from './installation.ts';
 import { note, printJson, progressLine } from './output.ts';
@@ -247,6 +247,6 @@ async function changeKey(db: Kysely<Database>, file: string, target: ServerConfi
   } finally {
     progress.end();
   }
-  await reencryptIdSecret(db, cipher);
+  await reencryptFacts(db, cipher);
   await writeKeyCheck(db, cipher);
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { reencryptFacts } from '../../core/encrypted-facts.ts';
 import { migrationState, refuseNewer } from '../../db/migrate.ts';
 import { isOpenByAnotherProcess } from '../../db/open.ts';
 import {
@@ -7,7 +8,6 @@ import {
   reencryptStoredCredentials,
   writeKeyCheck,
 } from '../../integrity/index.ts';
-import { reencryptIdSecret } from '../../scheduling/index.ts';
 import { OperatorError, trying } from '../../errors/operator-error.ts';
 import { addKey, dropPreviousKey, keyFileOf, openSecretCipher } from '../../core/secret-cipher.ts';
 import { readSettings, refuseMissing, refuseServed, withDatabase } from './installation.ts';
@@ -66,7 +66,7 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
       const done = await reencryptStoredCredentials(db, cipher, (rows, total) => {
         progress.show(rows, total);
       });
-      await reencryptIdSecret(db, cipher);
+      await reencryptFacts(db, cipher);
       await writeKeyCheck(db, cipher);
       return { ...done, ...change };
     } finally {

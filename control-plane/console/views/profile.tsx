@@ -2,6 +2,7 @@
 import type { DataAt } from '../contract.ts';
 import { useContext, useState } from 'preact/hooks';
 import { call } from '../api.ts';
+import { browserName } from '../browser-name.ts';
 import { Me } from '../me.ts';
 import { Action, Facts, Section } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
@@ -17,33 +18,10 @@ import {
   roleName,
   useForm,
 } from './people-form.tsx';
+import { Devices } from './devices.tsx';
 import { Passkeys } from './passkeys.tsx';
 
 type MeData = DataAt<'v1/users/me'>;
-
-const browsers: [pattern: RegExp, name: string][] = [
-  [/Edg\//, 'Edge'],
-  [/OPR\//, 'Opera'],
-  [/Firefox\//, 'Firefox'],
-  [/Chrome\//, 'Chrome'],
-  [/Safari\//, 'Safari'],
-];
-const systems: [pattern: RegExp, name: string][] = [
-  [/iPhone|iPad/, 'iOS'],
-  [/Android/, 'Android'],
-  [/Windows/, 'Windows'],
-  [/Mac OS X/, 'macOS'],
-  [/CrOS/, 'ChromeOS'],
-  [/Linux/, 'Linux'],
-];
-
-function browserName(userAgent: string | null) {
-  const of = (names: [RegExp, string][]) =>
-    names.find(([pattern]) => pattern.test(userAgent ?? ''))?.[1];
-  const [browser, system] = [of(browsers), of(systems)];
-  if (browser === undefined) return userAgent ?? 'Unknown browser';
-  return system === undefined ? browser : `${browser} on ${system}`;
-}
 
 function Identity({ me }: { me: MeData }) {
   const [isSaved, setSaved] = useState(false);
@@ -270,6 +248,7 @@ export function ProfileView() {
       <Password me={me} onChanged={sessions.reload} />
       <SecondFactor />
       <Passkeys />
+      <Devices />
       <Section title="Sessions">
         {List({
           read: sessions,
