@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import type { Values } from './values.ts';
 import { checkTypes } from '../facts.ts';
 import { forms } from '../form-facts.ts';
+import { Escalation } from '../parts/escalation.tsx';
 import { AlertReplay } from './alert-replay.tsx';
 import { NextWindows } from './next-runs.tsx';
 import { PagePreview } from './page-preview.tsx';
@@ -29,10 +30,14 @@ export function besideForm(
       </aside>
     );
   }
-  if (name === 'policy' && id !== undefined) {
-    return () => (
+  if (name === 'policy') {
+    return ({ steps, repeats }) => (
       <aside class="beside" aria-label="Beside the form">
-        <OnCallOf id={id} />
+        <section class="card" aria-labelledby="escalation">
+          <h2 id="escalation">Escalation</h2>
+          <Escalation steps={Array.isArray(steps) ? steps : []} repeats={Number(repeats ?? 0)} />
+        </section>
+        {id !== undefined && <OnCallOf id={id} />}
       </aside>
     );
   }

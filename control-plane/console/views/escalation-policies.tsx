@@ -6,6 +6,7 @@ import { call } from '../api.ts';
 import { count } from '../format.ts';
 import { useMe } from '../me.ts';
 import { Ask } from '../parts/ask.tsx';
+import { Escalation } from '../parts/escalation.tsx';
 import { Section } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
 import { Answer, Empty, useAttempt } from '../parts/notices.tsx';
@@ -43,6 +44,16 @@ function UsedBy({ usedBy: { account, groups, checks, moreChecks } }: Policy) {
   ];
   if (users.length === 0) return <span class="warn">nothing</span>;
   return <span class="under">{users}</span>;
+}
+
+function Steps({ policy: { steps, repeats = 0 } }: { policy: Policy }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary class="muted">{count(steps.length, 'step')}</summary>
+      {isOpen && <Escalation steps={steps} repeats={repeats} />}
+    </details>
+  );
 }
 
 /** Also checks and groups with alert settings of their own get the policy. */
@@ -102,7 +113,7 @@ export function EscalationPolicies() {
           <tr key={policy.id}>
             <th scope="row">
               <a href={link('edit', 'policy', policy.id)}>{policy.name}</a>
-              <span class="under">{count(policy.steps.length, 'step')}</span>
+              <Steps policy={policy} />
             </th>
             <td>
               <OnCall policy={policy} />
@@ -125,7 +136,7 @@ export function EscalationPolicies() {
   );
 }
 
-/** A policy with its on-call calendar. */
+/** A policy: how it escalates, and its on-call calendar. */
 export function EscalationPolicy({ id, query }: { id: string; query: Query }) {
   const read = useQuery(`v1/escalation-policies/${encodeURIComponent(id)}`, { everyMs: 60_000 });
   const { mayWrite } = useMe();
@@ -145,18 +156,22 @@ export function EscalationPolicy({ id, query }: { id: string; query: Query }) {
         read,
         what: 'Loading the policy',
         isEmpty: () => false,
-        children: (policy) =>
-          policy.rotation == null ? (
-            <Empty title="This policy has no rotation">
-              A rotation says who is on call, week by week.
-            </Empty>
-          ) : (
-            <OnCallCalendar
-              {...{ policy, query }}
-              rotation={policy.rotation as RotationFields}
-              reload={read.reload}
-            />
-          ),
+        children: (policy) => (
+          <>
+            <Escalation steps={policy.steps} repeats={policy.repeats ?? 0} isWide />
+            {policy.rotation == null ? (
+              <Empty title="This policy has no rotation">
+                A rotation says who is on call, week by week.
+              </Empty>
+            ) : (
+              <OnCallCalendar
+                {...{ policy, query }}
+                rotation={policy.rotation as RotationFields}
+                reload={read.reload}
+              />
+            )}
+          </>
+        ),
       })}
     </>
   );

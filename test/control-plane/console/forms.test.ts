@@ -412,6 +412,12 @@ test('a policy is made, says who is on call, and is chosen for a check', async (
     await page.getByRole('button', { name: /^Add/ }).first().click();
   }
   await page.getByLabel('Email: night@shop.example').first().check();
+  const picture = page.getByRole('list', { name: 'Escalation' });
+  await picture.getByText('night@shop.example').waitFor();
+  await page.getByLabel('Repeat', { exact: true }).fill('2');
+  await page.getByLabel('Delay').fill('5');
+  await picture.getByText('After 5 min').waitFor();
+  assert.match(await picture.innerText(), /Again every 5 min\s+2 times\s+Ends/);
   await save(page).click();
   const policies = page.getByRole('region', { name: 'Escalation policies', exact: true });
   await policies.getByRole('link', { name: 'Night shift' }).waitFor();
@@ -421,6 +427,8 @@ test('a policy is made, says who is on call, and is chosen for a check', async (
   await cp.api('PUT', `/v1/escalation-policies/${made[0].id}`, { rotation });
   await page.reload();
   await policies.getByText(/@a.example is on call/).waitFor();
+  await policies.getByText('1 step').click();
+  await policies.getByRole('list', { name: 'Escalation' }).getByText('After 5 min').waitFor();
   await policies.getByRole('link', { name: 'Night shift' }).click();
   await page
     .getByRole('complementary')
