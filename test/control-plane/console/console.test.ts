@@ -878,6 +878,31 @@ test('a theme is chosen and stays, and the sidebar folds', async () => {
   await assertPleasant(page, 'New variable', 390, 'a page of the settings on a phone');
 });
 
+test('a chosen theme is there with the first paint, also when the console arrives late', async () => {
+  // Without the clock of the other tests, which knows no paints.
+  await using page = await browser.newPage({ colorScheme: 'light' });
+  await page.goto(`${world.cp.url}/console/`);
+  await page.evaluate(`localStorage.setItem('console.theme', '["dark"]')`);
+  await page.route('**/main.js', async (route) => {
+    const answer = await route.fetch();
+    // Late enough for a browser to paint what it has.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await route.fulfill({ response: answer });
+  });
+  await page.reload();
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.evaluate(
+    'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
+  );
+  const seen = (await page.evaluate(`({
+    theme: document.documentElement.dataset.theme,
+    painted: performance.getEntriesByName('first-paint')[0].startTime,
+    arrived: performance.getEntriesByType('resource').find(({ name }) => name.endsWith('/main.js')).responseEnd,
+  })`)) as { theme: string; painted: number; arrived: number };
+  assert.equal(seen.theme, 'dark');
+  assert.ok(seen.painted >= seen.arrived, JSON.stringify(seen));
+});
+
 test('groups are rows that fold, names are in natural order', async () => {
   await using cp = await startTestControlPlane({ requestsPerMinute: 0 });
   const { body: group } = await cp.api('POST', '/v2/check-groups', { name: 'Mail', locations: [] });
