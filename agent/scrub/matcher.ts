@@ -37,6 +37,7 @@ const none: Regions = [];
 const caseBits = (1 << 17) | (1 << 11) | (1 << 5);
 const smallMask = ((1 << 17) - 1) & ~caseBits;
 const largeMask = ((1 << 20) - 1) & ~caseBits;
+const presenceMask = (1 << 17) - 1;
 
 function hash(first: number, second: number, third: number, mask: number): number {
   return ((first << 12) ^ (second << 6) ^ third) & mask;
@@ -143,8 +144,10 @@ class NeedleTable {
   readonly #window: number;
   readonly #mask: number;
   readonly #shift: Uint8Array;
-  /** Needles by the last block of their window, the longest first. */
+  /** Needles by the first and last block of their window, the longest first. */
   readonly #buckets = new Map<number, Needle[]>();
+  /** 1 where there may be a bucket: most places are not worth a look into the map. */
+  readonly #hasBucket = new Uint8Array(presenceMask + 1);
 
   /** `needles` are sorted, the longest first. */
   constructor(needles: readonly Needle[]) {
@@ -163,11 +166,18 @@ class NeedleTable {
       const key = this.#key(needle.bytes, end);
       const distance = this.#window - 1 - end;
       this.#shift[key] = Math.min(this.#shift[key] ?? 0, distance);
-      if (distance > 0) continue;
-      const bucket = this.#buckets.get(key);
-      if (bucket === undefined) this.#buckets.set(key, [needle]);
-      else bucket.push(needle);
     }
+    const place = this.#bucketOf(needle.bytes, 0);
+    this.#hasBucket[place & presenceMask] = 1;
+    const bucket = this.#buckets.get(place);
+    if (bucket === undefined) this.#buckets.set(place, [needle]);
+    else bucket.push(needle);
+  }
+
+  /** Where to look for needles whose window begins there; others with the same number do no harm. */
+  #bucketOf(bytes: Uint8Array, start: number): number {
+    const first = this.#key(bytes, start + blockSize - 1);
+    return (Math.imul(first, 0x9e3779b1) ^ this.#key(bytes, start + this.#window - 1)) >> 2;
   }
 
   #key(bytes: Uint8Array, end: number): number {
@@ -185,7 +195,11 @@ class NeedleTable {
     let end = next(text, from + this.#window - 1, to, this.#shift, this.#mask);
     while (end < to) {
       const start = end - this.#window + 1;
-      const length = this.#maxAt(searched, start, to, this.#key(text, end), anchors);
+      const place = this.#bucketOf(text, start);
+      const length =
+        this.#hasBucket[place & presenceMask] === 1
+          ? this.#maxAt(searched, start, to, place, anchors)
+          : 0;
       if (length > 0) {
         found.push(start, start + length);
         if (onlyFirst) return true;
@@ -195,9 +209,9 @@ class NeedleTable {
     return found.length > 0;
   }
 
-  #maxAt(searched: Searched, start: number, to: number, key: number, anchors?: number[]): number {
+  #maxAt(searched: Searched, start: number, to: number, place: number, anchors?: number[]): number {
     let longest = 0;
-    for (const needle of this.#buckets.get(key) ?? []) {
+    for (const needle of this.#buckets.get(place) ?? []) {
       const { length } = needle.bytes;
       const isAnchor = needle.base64 === 'anchor';
       if ((longest > 0 && !isAnchor) || start + length > to) continue;

@@ -12,6 +12,16 @@ import { inTurns, median, ownCpuMs, show } from './measure.ts';
 const logBytes = 100_000_000;
 const secretCount = 50;
 
+const printable = String.fromCharCode(...Array.from({ length: 94 }, (_, index) => 33 + index));
+const anyPrintable = (count: number): string =>
+  [...randomBytes(count)].map((byte) => printable[byte % printable.length]).join('');
+/** Passwords as people and programs make them. */
+const kinds: Readonly<Record<string, () => string>> = {
+  base64: () => randomBytes(15).toString('base64'),
+  'any printable character': () => anyPrintable(14),
+  'letters beyond ASCII': () => `${anyPrintable(8)}äö${anyPrintable(4)}`,
+};
+
 /** Lines as programs write them; one in a thousand holds a secret. */
 function logOf(bytes: number, secrets: readonly string[]): Buffer {
   const lines: string[] = [];
@@ -48,32 +58,38 @@ const nowhere = (): Writable =>
 export async function benchScrub({ rounds }: Bench): Promise<void> {
   using folder = temporaryFolder();
   const path = join(folder.path, 'run.log');
-  const secrets = Array.from({ length: secretCount }, () => randomBytes(15).toString('base64'));
+  const secretsOf = (make: () => string) => Array.from({ length: secretCount }, make);
+  const secrets = secretsOf(kinds['base64'] ?? String);
   const log = logOf(logBytes, secrets);
   writeFileSync(path, log);
   const megabytes = logBytes / 1_000_000;
-  for (const detect of [false, true]) {
-    const scrubber = createScrubber({ secrets, detect });
-    const inMemory = await measure(rounds, async () => {
-      const stream = scrubber.stream();
-      await pipeline(
-        async function* () {
-          for (let at = 0; at < log.length; at += 262_144) yield log.subarray(at, at + 262_144);
-        },
-        stream,
-        nowhere(),
-      );
-    });
-    const start = performance.now();
-    writeFileSync(path, log);
-    const written = performance.now();
-    await scrubber.file(path, 'text/plain');
-    const fileMs = performance.now() - written;
-    show(`scrub${detect ? ' and detect' : ''}, ${secretCount} secrets`, {
-      'of a second of CPU': `${(megabytes / (inMemory / 1_000)).toFixed(0)} MB/s`,
-      '100 MB file': `${(fileMs / 1_000).toFixed(2)} s`,
-      'plain writing of it': `${((written - start) / 1_000).toFixed(2)} s`,
-    });
+  for (const [kind, make] of Object.entries(kinds)) {
+    for (const detect of [false, true]) {
+      const scrubber = createScrubber({
+        secrets: kind === 'base64' ? secrets : secretsOf(make),
+        detect,
+      });
+      const inMemory = await measure(rounds, async () => {
+        const stream = scrubber.stream();
+        await pipeline(
+          async function* () {
+            for (let at = 0; at < log.length; at += 262_144) yield log.subarray(at, at + 262_144);
+          },
+          stream,
+          nowhere(),
+        );
+      });
+      const start = performance.now();
+      writeFileSync(path, log);
+      const written = performance.now();
+      await scrubber.file(path, 'text/plain');
+      const fileMs = performance.now() - written;
+      show(`scrub${detect ? ' and detect' : ''}, ${secretCount} secrets, ${kind}`, {
+        'of a second of CPU': `${(megabytes / (inMemory / 1_000)).toFixed(0)} MB/s`,
+        '100 MB file': `${(fileMs / 1_000).toFixed(2)} s`,
+        'plain writing of it': `${((written - start) / 1_000).toFixed(2)} s`,
+      });
+    }
   }
   const copied = await measure(rounds, async () => {
     await pipeline(createReadStream(path, { highWaterMark: 262_144 }), nowhere());
