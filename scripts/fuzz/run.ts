@@ -108,16 +108,14 @@ class Problem extends Error {}
 const parseJson = (text: string): Record<string, unknown> =>
   JSON.parse(text) as Record<string, unknown>;
 
-/** The operation that reads one of what a collection creates, if there is one. */
-function readerOf({ method, status, path }: Route): Route | undefined {
-  if (method !== 'POST' || status !== 201) return undefined;
+/** The routes of one of what a collection creates. */
+function routesOfCreated({ method, status, path }: Route): Route[] {
+  if (method !== 'POST' || status !== 201) return [];
   const collection = path.replace(/^\/v1\/checks\/\w+$/, '/v1/checks').replace(/^\/v2\//, '/v1/');
-  return allRoutes.find(
+  return allRoutes.filter(
     (route) =>
-      route.method === 'GET' &&
       route.path.startsWith(`${collection}/{`) &&
-      paramNames(route).length === paramNames({ ...route, path: collection }).length + 1 &&
-      route.path.endsWith('}'),
+      paramNames(route).length === paramNames({ ...route, path: collection }).length + 1,
   );
 }
 
@@ -551,15 +549,17 @@ class Sequence {
 
   /** Remembers what was created, and holds what is read to what creating it answered. */
   async #readBack(route: Route, made: MadeRequest, { text }: Answer): Promise<void> {
-    const reader = readerOf(route);
-    const last = reader === undefined ? undefined : [...kindsOfParams(reader)].at(-1);
-    if (reader === undefined || last === undefined || text === '') return;
+    const routes = routesOfCreated(route);
+    const last = routes.flatMap((one) => [...kindsOfParams(one)].slice(-1))[0];
+    if (last === undefined || text === '') return;
     const created = parseJson(text);
     const [name, kind] = last;
     const id = created[name in created ? name : 'id'];
     if (typeof id !== 'string' && typeof id !== 'number') return;
     this.#remember(kind, id);
     if (kind === 'check') this.#remember(`check:${String(created['checkType'])}` as Kind, id);
+    const reader = routes.find(({ method, path }) => method === 'GET' && path.endsWith('}'));
+    if (reader === undefined) return;
     const path = pathOf(reader, { ...decoded(made.params), [name]: id });
     const read = await this.#get(path + (wholeBy.get(reader.operationId) ?? ''));
     this.#game.report.readBack += 1;

@@ -7,7 +7,7 @@ import { startTestControlPlane } from '../support/control-plane.ts';
 import { isLong } from '../support/random.ts';
 
 const count = isLong ? 20_000 : 4_800;
-const seed = 5;
+const seed = 6;
 test('random requests are answered by the contract, and nothing breaks', async (t) => {
   await using cp = await startTestControlPlane({
     requestsPerMinute: 0,
