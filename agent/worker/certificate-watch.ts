@@ -29,8 +29,8 @@ const minSleepMs = 1_000;
 
 interface Watched {
   key: string;
-  question: CertificateQuestion;
-  checkIds: Set<string>;
+  /** By check. Those of one server differ in client certificates and proxies; the newest is asked. */
+  questions: Map<string, CertificateQuestion>;
   dueAt: number;
   failures: number;
   isBusy: boolean;
@@ -114,8 +114,8 @@ export class CertificateWatch {
     const key = this.#keyOfCheck.get(checkId) ?? '';
     this.#keyOfCheck.delete(checkId);
     const watched = this.#watched.get(key);
-    watched?.checkIds.delete(checkId);
-    if (watched?.checkIds.size === 0) this.#watched.delete(key);
+    watched?.questions.delete(checkId);
+    if (watched?.questions.size === 0) this.#watched.delete(key);
   }
 
   #watch(checkId: string, question: CertificateQuestion): void {
@@ -126,12 +126,12 @@ export class CertificateWatch {
     const dueAt = seen?.target === key ? Math.max(nextMoment(key, seen.measuredAt), soon) : soon;
     const known = this.#watched.get(key);
     if (known === undefined) {
-      const checkIds = new Set([checkId]);
-      this.#watched.set(key, { key, question, checkIds, dueAt, failures: 0, isBusy: false });
+      const questions = new Map([[checkId, question]]);
+      this.#watched.set(key, { key, questions, dueAt, failures: 0, isBusy: false });
       return;
     }
-    known.question = question;
-    known.checkIds.add(checkId);
+    known.questions.delete(checkId);
+    known.questions.set(checkId, question);
     // A server with failed tries keeps its pause when further checks join.
     if (known.failures === 0) known.dueAt = Math.min(known.dueAt, dueAt);
   }
@@ -172,7 +172,8 @@ export class CertificateWatch {
 
   async #look(watched: Watched): Promise<void> {
     const { clock, read, logger } = this.#options;
-    const { question } = watched;
+    const question = [...watched.questions.values()].at(-1);
+    if (question === undefined) return;
     let reading: CertificateReading;
     try {
       reading = await read(question, { clock, signal: this.#stopping.signal });
@@ -187,23 +188,25 @@ export class CertificateWatch {
     const measuredAt = Math.round(clock.now());
     watched.dueAt = nextMoment(watched.key, measuredAt);
     await Promise.all(
-      [...watched.checkIds].map((checkId) => this.#keep(watched, checkId, measuredAt, reading)),
+      [...watched.questions].map(([checkId, { host, port }]) =>
+        this.#keep({ checkId, host, port, measuredAt }, watched.key, reading),
+      ),
     );
   }
 
   async #keep(
-    { key, question: { host, port } }: Watched,
-    checkId: string,
-    measuredAt: number,
+    of: { checkId: string; host: string; port: number; measuredAt: number },
+    target: string,
     reading: CertificateReading,
   ): Promise<void> {
-    const seenCertificate = { checkId, target: key, measuredAt };
+    const { checkId, measuredAt } = of;
+    const seenCertificate = { checkId, target, measuredAt };
     this.#seen.set(checkId, seenCertificate);
     await this.#options.store({
       submission: {
         kind: 'certificate',
         id: randomUUID(),
-        ...{ checkId, host, port, measuredAt },
+        ...of,
         ...reading,
         // The names in a certificate are content; the days until it expires are a metric.
         ...(this.#options.isEncrypted?.() === true ? hiddenCertificate : {}),

@@ -119,22 +119,22 @@ export class ScheduleCache {
     }
   }
 
-  /** Throws when not even the first entry can be read. */
+  /** Throws when nothing can be read. */
   #read(content: Buffer): CachedSchedule {
     const checks = new Map<string, CachedSchedule['checks'][number]>();
     let last: Entry | null = null;
     for (const encrypted of entriesOf(content)) {
       try {
         last = entry.parse(JSON.parse(this.#cipher.decrypt(encrypted)));
-      } catch (error) {
-        if (last === null) throw error;
+      } catch {
         // After a loss of power the end of a file may be zeros.
         break;
       }
       for (const id of last.removals) checks.delete(id);
       for (const check of last.checks) checks.set(check.id, check);
     }
-    if (last === null) throw new Error('no entry is whole');
+    // The build before this one wrote a single entry, without its length.
+    if (last === null) return cached.parse(JSON.parse(this.#cipher.decrypt(content)));
     const { removals: _, ...schedule } = last;
     return { ...schedule, checks: [...checks.values()] };
   }

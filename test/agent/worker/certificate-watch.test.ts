@@ -82,6 +82,21 @@ test('a change adds, moves and removes servers without the other checks', async 
   assert.deepEqual(looks, []);
 });
 
+test('the client certificate of a check that is gone is not shown any more', async () => {
+  const shown: (string | undefined)[] = [];
+  const { watch, pass } = setUp(({ clientCertificate }) => {
+    shown.push(clientCertificate?.cert);
+    return Promise.resolve(reading);
+  });
+  const own = { host: 'a.example', cert: 'cert', key: 'key', passphrase: null, ca: null };
+  const [plain, other] = [check('a.example'), check('a.example', { clientCertificates: [own] })];
+  watch.watch([plain, other]);
+  await pass(35_000);
+  watch.change([], [other.id]);
+  await pass(2 * hour, 10_000);
+  assert.deepEqual([shown[0], shown.at(-1), shown.length > 1], ['cert', undefined, true]);
+});
+
 test('each server is looked at soon and then once an hour, at a moment of its own', async () => {
   const { looks, watch, pass } = setUp();
   const hosts = Array.from({ length: 20 }, (_, index) => `host-${index}.example`);

@@ -5,6 +5,7 @@ import test from 'node:test';
 import { pino } from 'pino';
 import { Damages } from '../../../agent/damage.ts';
 import { Secret } from '../../../agent/secret.ts';
+import { Cipher } from '../../../agent/worker/cipher.ts';
 import { ScheduleCache, type CachedSchedule } from '../../../agent/worker/schedule-cache.ts';
 import { assignedCheck } from '../../support/plain.ts';
 import { temporaryFolder } from '../../support/system.ts';
@@ -60,6 +61,15 @@ test('an entry that is torn anywhere, or zeros, leaves what was before it', () =
   assert.equal(open(folder.path).append({ ...head, checks, removals: [] }), false);
   writeFileSync(file, before.subarray(0, before.length - 1));
   assert.equal(open(folder.path).load(0), null, 'the first entry is needed');
+});
+
+test('the file of the build before is read', () => {
+  using folder = temporaryFolder();
+  const cipher = new Cipher(new Secret('pl_1'), 'schedule cache v1');
+  const content = cipher.encrypt(JSON.stringify({ ...head, checks }));
+  writeFileSync(join(folder.path, 'schedule.bin'), content);
+  assert.deepEqual(open(folder.path).load(0), { ...head, checks });
+  assert.equal(open(folder.path, 'pl_2').load(0), null);
 });
 
 test('a file of many changes is written anew, and does not grow without bounds', () => {
