@@ -599,6 +599,7 @@ export class LocationHub {
     const hasMoved = before?.epoch !== vector.epoch;
     if (hasMoved) await this.#readMembers(entry);
     const isUnattended = entry.view === null && entry.attendances.size === 0;
+    if (before !== null && vector.version < before.version) entry.changedChecks.clear();
     const known = new Map(entry.changedChecks);
     for (const version of known.keys()) {
       if (isUnattended || version <= vector.version) entry.changedChecks.delete(version);

@@ -171,6 +171,9 @@ export class LocationView {
       this.#checks,
       changes === 'all' ? null : changes,
     );
+    for (const agentId of this.#holdings.keys()) {
+      if (!this.#members.has(agentId)) this.#holdings.delete(agentId);
+    }
     if (changes === 'all') {
       this.#holdings.clear();
       return { changed: 'all', relieved: new Set() };
@@ -208,7 +211,9 @@ export class LocationView {
       loaded.accountVersion !== vector.accountVersion ||
       loaded.environmentRevision !== vector.environmentRevision ||
       loaded.runtimeId !== vector.runtimeId ||
-      vector.version - loaded.version > maxSingleReads
+      vector.version - loaded.version > maxSingleReads ||
+      // A database that lost its last commits counts them again.
+      vector.version < loaded.version
     ) {
       return null;
     }

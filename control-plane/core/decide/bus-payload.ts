@@ -25,6 +25,7 @@ function broaden(lines: ReadonlySet<string>, step: (line: string) => string): Se
 
 /** From narrow to broad: the next one is taken only when the payload is still too long. */
 const steps: readonly ((line: string) => string)[] = [
+  (line) => (line.startsWith('l ') ? line.split(' ', 2).join(' ') : line),
   (line) => (/^[rpe] /.test(line) ? `${line[0]} *` : line),
   (line) => (line.startsWith('l ') ? `a ${line.slice(2, line.indexOf('/'))}` : line),
   (line) => (line.startsWith('a ') ? 'a *' : line),

@@ -59,6 +59,16 @@ test('a payload that would be too long names broader topics, and no topic is los
       { kind: 'k', about: '' },
     ],
   });
+  const ofChecks = Array.from({ length: 90 }, (_, index) => `l a/b ${index} ${'x'.repeat(36)}`);
+  assert.deepEqual(
+    decodePayload(encodePayload('me', new Set([...ofChecks, 'r 1', 'e a/checks']), 1_000)).topics,
+    [
+      { kind: 'l', about: 'a/b' },
+      { kind: 'r', about: '1' },
+      { kind: 'e', about: 'a/checks' },
+    ],
+    'what else is said stays as narrow as it is',
+  );
   const ofPlaces = encodePayload('me', new Set([...runs, ...places]), 1_000);
   assert.deepEqual(
     decodePayload(ofPlaces).topics.map(({ kind, about }) => `${kind} ${about}`),

@@ -170,4 +170,21 @@ test('the change of one check reads this check alone, unless a version is missin
   const count = statements.count;
   await view.refresh(await vectorOf(cp), members, new Map([[version + 9, first?.id ?? '']]));
   assert.equal(statements.count - count, all, 'everything is read');
+  // A database that goes back to a backup, while the process goes on.
+  const { version: newest } = await vectorOf(cp);
+  const rolledBack = { ...(await vectorOf(cp)), version: newest - 1 };
+  await view.refresh(rolledBack, members, new Map([[newest - 1, first?.id ?? '']]));
+  assert.equal(statements.count - count, 2 * all, 'everything is read again');
+});
+
+test('nothing is kept of agents that left', async () => {
+  await using cp = await startTestControlPlane();
+  const { services } = cp.controlPlane;
+  const holder = new Holder(new FakeAgent(cp, await cp.locationKey(location)));
+  await holder.hear();
+  const place = { accountId: cp.accountId, location };
+  const { view } = await services.hub.look(place, holder.agent.id);
+  const before = view.holdingOf(holder.agent.id);
+  await view.refresh(await vectorOf(cp), new Map(), new Map());
+  assert.notEqual(view.holdingOf(holder.agent.id), before);
 });
