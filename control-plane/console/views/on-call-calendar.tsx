@@ -108,7 +108,10 @@ function useDragging(
     const old = overrides[Number(index ?? NaN)] ?? null;
     drag.current = { kind: old === null ? 'new' : ((grip ?? 'move') as Drag['kind']), column, old };
     event.currentTarget.setPointerCapture(event.pointerId);
-    if (old === null) setDraft({ old, next: draggedTo(drag.current, column, ticks, zoom) });
+    if (old !== null) return;
+    setDraft({ old, next: draggedTo(drag.current, column, ticks, zoom) });
+    // The keyboard goes on from here.
+    setFocus({ column, from: column });
   };
   const onPointerMove = (event: PointerEvent) => {
     const column = drag.current && columnAt(event);
