@@ -15,7 +15,8 @@ export const maxOutages = 2_000;
 /** From the one that needs somebody most. A cause has the first that one of its outages has. */
 export const outageStates = ['OPEN', 'SNOOZED', 'ACKNOWLEDGED', 'MUTED', 'NOTICE', 'OVER'] as const;
 const state = z.enum(outageStates).meta({
-  description: 'NOTICE is an alert about a certificate: nothing fails',
+  description:
+    'MUTED by a person or by maintenance; NOTICE is an alert about a certificate: nothing fails',
 });
 export type OutageState = z.infer<typeof state>;
 
@@ -25,6 +26,10 @@ const ofOutage = {
   acknowledgement,
   startedAt: timestamp,
   endedAt: timestamp.nullable().meta({ description: 'When its recovery was sent' }),
+  maintenance: z
+    .object({ name: z.string(), endsAt: timestamp })
+    .nullable()
+    .meta({ description: 'The maintenance that mutes it now' }),
 };
 
 const outage = z.object({

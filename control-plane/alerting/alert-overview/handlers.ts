@@ -15,6 +15,7 @@ import { toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { ApiPrincipal } from '../../http/authenticate.ts';
 import type { Handlers } from '../../http/handlers.ts';
+import { muteOf } from '../../maintenance/index.ts';
 import { causeOf } from '../alert-groups/store.ts';
 import { openFactsOf } from '../alerts/open-alerts.ts';
 import { alsoFailing } from '../also-failing.ts';
@@ -71,21 +72,26 @@ export function alertOverviewHandlers({
   clock,
   secrets,
 }: Services): Handlers<typeof alertOverviewRoutes> {
-  const outagesFor = async (stored: readonly StoredOutage[]): Promise<Outage[]> => {
+  const outagesFor = async (
+    accountId: string,
+    stored: readonly StoredOutage[],
+  ): Promise<Outage[]> => {
+    const now = clock.now();
     const open = await openFactsOf(
       db,
       stored.map(({ newest }) => newest),
     );
-    const checks = await factsOfChecks(
-      db,
-      stored.map(({ newest }) => newest.check_id),
-    );
+    const checkIds = [...new Set(stored.map(({ newest }) => newest.check_id))];
+    const checks = await factsOfChecks(db, checkIds);
+    const planned = await muteOf(db, accountId, checkIds, now);
     return stored.map((outage, index): Outage => {
       const { newest } = outage;
       const type = newest.alert_type as AlertType;
       const { isMuted = false, tags = [] } = checks.get(newest.check_id) ?? {};
       const facts = open[index] ?? { open: false, acknowledgement: null };
       const isRecovery = subjectOf(type) === 'recovery';
+      const window = planned.get(newest.check_id);
+      const state = stateOf(type, isMuted || window !== undefined, facts, now);
       return {
         checkAlertId: newest.id,
         checkId: newest.check_id,
@@ -94,7 +100,11 @@ export function alertOverviewHandlers({
         alertType: type,
         error: isRecovery ? outage.first.error : newest.error,
         runLocation: newest.run_location,
-        state: stateOf(type, isMuted, facts, clock.now()),
+        state,
+        maintenance:
+          state === 'MUTED' && window !== undefined
+            ? { name: window.name, endsAt: toTimestamp(window.endsAt) }
+            : null,
         acknowledgement: facts.acknowledgement,
         startedAt: toTimestamp(startOf(outage)),
         endedAt: toTimestampOrNull(isRecovery && !facts.open ? newest.created_at : null),
@@ -114,7 +124,7 @@ export function alertOverviewHandlers({
       stored.flatMap(({ first, newest }) => [first.id, newest.id]),
       groupId,
     );
-    const outages = await outagesFor(stored);
+    const outages = await outagesFor(accountId, stored);
     if (stored.length === 0) return { stored, causes: [] };
     const oldest = Math.min(...stored.map(({ first }) => first.created_at));
     const notified = Map.groupBy(await notifiedSince(db, accountId, since ?? oldest), keyOf);
@@ -142,6 +152,7 @@ export function alertOverviewHandlers({
           taken.sort((a, b) => b.created_at.localeCompare(a.created_at)).at(0) ?? null,
         startedAt: inside.map(({ startedAt }) => startedAt).sort()[0] ?? '',
         endedAt: endOf(inside),
+        maintenance: inside[0]?.maintenance ?? null,
         outages: inside,
         notified: [...Map.groupBy(channels, (row) => row.alert_channel_id)].map(
           ([alertChannelId, rows]) => ({

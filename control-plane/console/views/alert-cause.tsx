@@ -63,18 +63,24 @@ function By({ by, until }: { by: string; until: string | null }) {
   );
 }
 
-function Notified({ cause: { notified } }: { cause: Cause }) {
+/** Where the channels of an account lead, of those that are gone their type and id. */
+export function useChannelNames() {
   const { data: channels = [] } = useQuery('v1/alert-channels', { query: { limit: 100 } });
-  if (notified.length === 0) return 'nobody';
-  return notified.map(({ alertChannelId: id, type, failed }) => {
+  return (id: number, type: string): string => {
     const channel = channels.find((one) => one.id === id);
-    return (
-      <span key={id}>
-        {(channel && destinationOf(channel)) || `${inWords(type)} ${id}`}
-        {failed > 0 && <span class="bad"> {failed} not delivered</span>}
-      </span>
-    );
-  });
+    return (channel && destinationOf(channel)) || `${inWords(type)} ${id}`;
+  };
+}
+
+function Notified({ cause: { notified } }: { cause: Cause }) {
+  const nameOf = useChannelNames();
+  if (notified.length === 0) return 'nobody';
+  return notified.map(({ alertChannelId: id, type, failed }) => (
+    <span key={id}>
+      {nameOf(id, type)}
+      {failed > 0 && <span class="bad"> {failed} not delivered</span>}
+    </span>
+  ));
 }
 
 const namesOf = ({ checks, more }: Event) =>
@@ -197,7 +203,7 @@ export function CauseRow({
   const { mayWrite } = useMe();
   const [isShown, setShown] = useState(isOpened);
   const { acknowledge, message } = useActions([cause], onDone);
-  const { state, acknowledgement, outages } = cause;
+  const { state, acknowledgement, maintenance, outages } = cause;
   const error = outages.find((one) => one.error !== null)?.error;
   const sentence = sentenceOf(cause);
   return (
@@ -229,6 +235,11 @@ export function CauseRow({
             {state !== 'OVER' && acknowledgement !== null && (
               <span>
                 {stateWords[state]} <By {...acknowledgement} />
+              </span>
+            )}
+            {maintenance !== null && (
+              <span>
+                Maintenance “{maintenance.name}” until <Time at={maintenance.endsAt} />
               </span>
             )}
             {error}

@@ -2,13 +2,13 @@
 import { useMemo, useState } from 'preact/hooks';
 import { count, inNumbers } from '../format.ts';
 import { useMe } from '../me.ts';
-import { Choice, Table } from '../parts/layout.tsx';
+import { Choice, Select, Table } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
 import { Answer, Empty } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
 import { changeQuery, choosing, link, type Query } from '../router.ts';
 import { AlertActions, lasts, type Cause } from './alert-actions.tsx';
-import { CauseRow, causeColumns, sentenceOf, stateWords } from './alert-cause.tsx';
+import { CauseRow, causeColumns, sentenceOf, stateWords, useChannelNames } from './alert-cause.tsx';
 
 const refreshMs = 20_000;
 const dayMs = 86_400_000;
@@ -28,9 +28,12 @@ const textOf = (cause: Cause) =>
     .join(' ')
     .toLowerCase();
 
-function filterOf({ q = '' }: Query): (cause: Cause) => boolean {
+function filterOf({ q = '', channel }: Query): (cause: Cause) => boolean {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   return (cause) => {
+    const isNotified = ({ alertChannelId: id }: Cause['notified'][number]) =>
+      String(id) === channel;
+    if (channel && !cause.notified.some(isNotified)) return false;
     const text = words.length === 0 ? '' : textOf(cause);
     return words.every((word) => text.includes(word));
   };
@@ -64,7 +67,30 @@ function States({ causes, query }: { causes: Cause[]; query: Query }) {
   );
 }
 
-function Filters({ causes, query }: { causes: Cause[]; query: Query }) {
+/** Channels that these alerts went to, where there is a choice. */
+function Channels({ all, query }: { all: Cause[]; query: Query }) {
+  const nameOf = useChannelNames();
+  const notified = new Map(
+    all.flatMap((cause) =>
+      cause.notified.map(({ alertChannelId: id, type }) => [String(id), type as string] as const),
+    ),
+  );
+  if (notified.size < 2 && !query.channel) return null;
+  if (query.channel && !notified.has(query.channel)) notified.set(query.channel, 'channel');
+  return (
+    <Select
+      label="Notified channel"
+      options={[
+        ['', 'Any'],
+        ...[...notified].map(([id, type]): [string, string] => [id, nameOf(Number(id), type)]),
+      ]}
+      value={query.channel ?? ''}
+      onChange={choosing('channel')}
+    />
+  );
+}
+
+function Filters({ all, causes, query }: { all: Cause[]; causes: Cause[]; query: Query }) {
   return (
     <>
       <States causes={causes} query={query} />
@@ -78,6 +104,7 @@ function Filters({ causes, query }: { causes: Cause[]; query: Query }) {
             onInput={(event) => changeQuery({ q: event.currentTarget.value })}
           />
         </label>
+        <Channels all={all} query={query} />
       </form>
     </>
   );
@@ -119,7 +146,7 @@ function Causes({ query }: { query: Query }) {
       };
       return (
         <>
-          <Filters causes={found} query={query} />
+          <Filters all={all} causes={found} query={query} />
           {mayWrite && lasting.length > 0 && (
             <label class="pick-all">
               <input

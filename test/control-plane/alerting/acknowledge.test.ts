@@ -443,9 +443,13 @@ test('a group is acknowledged as a whole, by its link and through the API', asyn
   await it.report([alone], true);
   const overview = async () => {
     const { body } = await it.cp.api('GET', '/v1/alert-overview');
-    return (body as { id: string; state: string; outages: { checkId: string }[] }[]).toSorted(
-      (a, b) => b.outages.length - a.outages.length,
-    );
+    type Cause = {
+      id: string;
+      state: string;
+      maintenance: unknown;
+      outages: { checkId: string }[];
+    };
+    return (body as Cause[]).toSorted((a, b) => b.outages.length - a.outages.length);
   };
   const states = async () => (await overview()).map(({ state }) => state);
   const [group, single] = await overview();
@@ -463,7 +467,29 @@ test('a group is acknowledged as a whole, by its link and through the API', asyn
   assert.equal(groups[0].id, group?.id);
   await it.cp.api('PUT', `/v1/checks/${alone}`, { muted: true });
   assert.deepEqual(await states(), ['ACKNOWLEDGED', 'MUTED']);
-  await it.cp.api('PUT', `/v1/checks/${alone}`, { muted: false });
+  await it.cp.api('PUT', `/v1/checks/${alone}`, { muted: false, tags: ['planned'] });
+  const at = it.cp.controlPlane.services.clock.now();
+  const { body: window } = await it.cp.api('POST', '/v1/maintenance-windows', {
+    ...{ name: 'New disks', tags: ['planned'], repeatUnit: null },
+    ...{ startsAt: new Date(at - minute), endsAt: new Date(at + minute) },
+  });
+  const planned = { name: 'New disks', endsAt: new Date(at + minute).toISOString() };
+  const maintenance = async () => (await overview()).map((cause) => cause.maintenance);
+  assert.deepEqual(
+    [await states(), await maintenance()],
+    [
+      ['ACKNOWLEDGED', 'MUTED'],
+      [null, planned],
+    ],
+  );
+  await it.cp.api('DELETE', `/v1/maintenance-windows/${window.id}`);
+  assert.deepEqual(
+    [await states(), await maintenance()],
+    [
+      ['ACKNOWLEDGED', 'OPEN'],
+      [null, null],
+    ],
+  );
   await it.cp.api('POST', `/v1/check-alerts/${single?.id}/acknowledge`, {});
   assert.deepEqual(await states(), ['ACKNOWLEDGED', 'ACKNOWLEDGED']);
   const { body } = await it.cp.api('POST', `/v1/alert-groups/${groups[0].id}/acknowledge`, {

@@ -425,6 +425,14 @@ test('alerts, what was sent about them and the channels are listed, without the 
   assert.doesNotMatch(await textOf(page), /very-secret-path/);
   await page.getByLabel('Search').fill('nothing has this name');
   await page.getByText('No alert matches').waitFor();
+  await page.goto(`${world.cp.url}/console/#/alerts?channel=999`);
+  await page.getByText('No alert matches').waitFor();
+  const channels = page.getByLabel('Notified channel');
+  await channels.selectOption({ index: 1 });
+  await page.getByRole('button', { name: isFailing }).waitFor();
+  await channels.selectOption({ label: 'Any' });
+  await channels.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: isFailing }).waitFor();
 });
 
 test('an alert is acknowledged, snoozed and muted where it is listed, and says at once who did it', async () => {
