@@ -172,7 +172,10 @@ export async function serveConsole(publicUrl: string): Promise<Router> {
     router.get(`/console/${name}`, async (request, response, next) => {
       const asset = (await files()).assets.get(name);
       // A worker reads what this server gives, and nothing else.
-      response.set('Content-Security-Policy', "default-src 'none'; connect-src 'self'");
+      response.set(
+        'Content-Security-Policy',
+        "default-src 'none'; connect-src 'self'; img-src 'self'",
+      );
       if (asset === undefined) next();
       else sendLatest(request, response, asset);
     });

@@ -113,7 +113,7 @@ export async function openServices(
   { bus, ...signals }: Signals,
   url: string,
 ): Promise<Services> {
-  const { config, logger, random = Math.random, acceptNewKey = false } = parts;
+  const { config, logger, random = Math.random } = parts;
   const { metrics } = signals;
   const replicas = stack.use(
     new Replicas({
@@ -145,7 +145,7 @@ export async function openServices(
       resolveReferences(json, (name) => links.to(resultId, name, clock.now())),
     newId: randomUUID,
     newRunId: () => uuidOfTime(clock.now()),
-    ids: await openIdKeys(db, secrets, acceptNewKey),
+    ids: await openIdKeys(db, secrets),
     quotas: new Quotas(
       config,
       () => clock.monotonic(),

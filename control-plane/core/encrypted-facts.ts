@@ -1,17 +1,37 @@
 /** Secrets of the installation: facts that are encrypted, without an account id. */
 import type { Kysely } from 'kysely';
-import { readFact, writeFact } from '../db/installation.ts';
+import { dropFact, readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import type { SecretCipher } from './secret-cipher.ts';
 
 export const encryptedFacts = { ids: 'id_secret', push: 'push_keys' };
 
-/** Encrypts them again with the present key, as far as they are there. */
-export async function reencryptFacts(db: Kysely<Database>, secrets: SecretCipher): Promise<void> {
-  for (const name of Object.values(encryptedFacts)) {
-    const known = await readFact(db, name);
-    if (known !== undefined) {
-      await writeFact(db, name, secrets.encrypt(secrets.decrypt(known, ''), ''));
+const inWords: Readonly<Record<string, string>> = {
+  [encryptedFacts.ids]: 'the secret for ids of results',
+  [encryptedFacts.push]: 'the keys for notifications on devices',
+};
+
+/**
+ * Encrypts them again with the present key. What does not open is dropped, and made anew when it is needed. Gives the
+ * names of what was dropped, for messages.
+ */
+export async function reencryptFacts(
+  db: Kysely<Database>,
+  secrets: SecretCipher,
+): Promise<string[]> {
+  const dropped: string[] = [];
+  for (const [fact, name] of Object.entries(inWords)) {
+    const known = await readFact(db, fact);
+    if (known === undefined) continue;
+    let text: string;
+    try {
+      text = secrets.decrypt(known, '');
+    } catch {
+      await dropFact(db, fact, known);
+      dropped.push(name);
+      continue;
     }
+    await writeFact(db, fact, secrets.encrypt(text, ''));
   }
+  return dropped;
 }

@@ -41,8 +41,9 @@ export async function readFact(db: Kysely<Database>, name: string): Promise<stri
   return row?.value;
 }
 
-export async function dropFact(db: Kysely<Database>, name: string): Promise<void> {
-  await db.deleteFrom('installation').where('name', '=', name).execute();
+/** Drops a fact while it has this value: another replica may have written it anew. */
+export async function dropFact(db: Kysely<Database>, name: string, value: string): Promise<void> {
+  await db.deleteFrom('installation').where('name', '=', name).where('value', '=', value).execute();
 }
 
 const moveFact = 'moved_from';

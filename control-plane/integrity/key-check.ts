@@ -9,6 +9,7 @@ import { forgetUnreadableCredentials } from './stored-credentials.ts';
 import { addFact, readFact, writeFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
+import { reencryptFacts } from '../core/encrypted-facts.ts';
 import {
   keyFileOf,
   openSecretCipher,
@@ -104,6 +105,7 @@ export async function openFittingKey(
   refuseOther(encrypted);
   if (acceptNewKey) {
     await forgetUnreadableCredentials(db, secrets);
+    await reencryptFacts(db, secrets);
     await writeKeyCheck(db, secrets);
   } else if (encrypted?.scope !== scope) {
     // A replica that starts at the same time may have written one with another key.

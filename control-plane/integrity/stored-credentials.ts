@@ -140,6 +140,7 @@ const kinds = (isForgotten: boolean): Kind[] => [
         whole('secrets of webhook subscriptions', 'status_page_subscriptions', 'secret'),
         whole('keys of client certificates', 'client_certificates', 'key_sealed'),
         whole('passphrases of client certificates', 'client_certificates', 'passphrase_sealed'),
+        whole('subscriptions of devices', 'push_devices', 'subscription_encrypted'),
       ]),
 ];
 

@@ -5,8 +5,8 @@ import { OutgoingError, type OutgoingAnswer, type OutgoingRequest, type Send } f
 /** `result` is stored for users. */
 export type Attempt =
   | { outcome: 'delivered'; result: string }
-  /** `isGone`: nothing can be sent there any more. */
-  | { outcome: 'failed'; result: string; isFinal: boolean; isGone?: true }
+  /** `goneBy`: nothing can be sent there any more, and why, for the audit log. */
+  | { outcome: 'failed'; result: string; isFinal: boolean; goneBy?: string }
   | { outcome: 'rate-limited'; result: string; retryAfterMs: number | null };
 
 const maxResultBytes = 4_096;

@@ -175,7 +175,8 @@ function deviceDelivery(
 ): Delivery {
   const subscription = subscriptionOf(services.secrets, device);
   if (subscription === null) {
-    const gone = { ...cannotBeSent('the key of the device was lost'), isGone: true as const };
+    const lost = 'the encryption key of the device was lost';
+    const gone = { ...cannotBeSent(lost), goneBy: 'an encryption key that was lost' };
     return { ...hopeless(''), attempt: () => Promise.resolve(gone) };
   }
   return {

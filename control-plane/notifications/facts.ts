@@ -148,9 +148,10 @@ export interface GroupFacts {
   limitedUntil: number | null;
 }
 
-/** A test of a channel. */
+/** A test of a channel, or of a device of the person who tests it. */
 export interface TestFacts {
   kind: 'test';
+  isOfDevice?: true;
   at: number;
 }
 

@@ -286,9 +286,11 @@ function textsOf(
       return {
         tone: 'notice',
         label: 'TEST',
-        title: 'This is a test of an alert channel',
+        title: facts.isOfDevice
+          ? 'This is a test of notifications on this device'
+          : 'This is a test of an alert channel',
         subject: 'Test',
-        reason: 'a user tested this channel; nothing is wrong',
+        reason: `${facts.isOfDevice ? 'you tested this device' : 'a user tested this channel'}; nothing is wrong`,
         details: [{ label: 'Sent', value: instantText(facts.at, timezone) }],
         link: { url: publicUrl, text: 'Open the monitor' },
         recentRuns: [],

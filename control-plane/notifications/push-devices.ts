@@ -8,7 +8,8 @@ import { sha256Hex } from '../core/keys.ts';
 import type { SecretCipher } from '../core/secret-cipher.ts';
 import type { Services } from '../core/services.ts';
 import { fromJson } from '../db/columns.ts';
-import { addFact, dropFact, readFact } from '../db/installation.ts';
+import { addFact, readFact } from '../db/installation.ts';
+import { keepRows } from '../db/lock.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { ApiError, notFound } from '../errors/api-error.ts';
@@ -29,7 +30,7 @@ interface PushKeys {
   privateKey: string;
 }
 
-/** Made once per installation. With keys that a lost encryption key has encrypted, devices are turned on again. */
+/** Made once per installation. With new ones, after the encryption key was lost, devices are turned on again. */
 export async function pushKeys({
   db,
   secrets,
@@ -37,11 +38,7 @@ export async function pushKeys({
   const { push: fact } = encryptedFacts;
   const read = (value: string) => fromJson<PushKeys>(secrets.decrypt(value, ''));
   const known = await readFact(db, fact);
-  try {
-    if (known !== undefined) return read(known);
-  } catch {
-    await dropFact(db, fact);
-  }
+  if (known !== undefined) return read(known);
   const made = JSON.stringify((await webPush()).generateVAPIDKeys());
   return read(await addFact(db, fact, secrets.encrypt(made, '')));
 }
@@ -70,18 +67,35 @@ export function listDevices(
     .execute();
 }
 
+/** Says in the audit log of its account why a device was removed, where its person did not do it. */
+function recordRemoval(
+  services: Pick<Services, 'db' | 'clock' | 'newId'>,
+  { id, account_id: accountId, name }: Pick<DeviceRow, 'id' | 'account_id' | 'name'>,
+  by: string,
+): Promise<void> {
+  return recordAudit(services, {
+    ...{ accountId, actor: { kind: 'NOBODY', name: by }, address: null },
+    ...{ operation: 'removeMyDevice', outcome: 'DONE' },
+    resource: { type: 'devices', id: String(id) },
+    before: { name },
+  });
+}
+
 /** Adds a device of a person who is locked, or changes it. What another person had in this browser ends. */
 export async function addDevice(
-  { db: unit, clock, secrets }: Pick<Services, 'db' | 'clock' | 'secrets'>,
+  services: Pick<Services, 'db' | 'clock' | 'secrets' | 'newId'>,
   { accountId, personId, sessionId }: Owner & { sessionId: string },
   { name, subscription }: { name: string; subscription: PushSubscription },
 ): Promise<DeviceRow> {
+  const { db: unit, clock, secrets } = services;
   const endpointHash = sha256Hex(subscription.endpoint);
-  await unit
+  const ended = await unit
     .deleteFrom('push_devices')
     .where('endpoint_hash', '=', endpointHash)
     .where('person_id', '<>', personId)
+    .returning(['id', 'account_id', 'name'])
     .execute();
+  for (const row of ended) await recordRemoval(services, row, 'another person in the same browser');
   const others = (await listDevices(unit, { accountId, personId })).filter(
     (row) => row.endpoint_hash !== endpointHash,
   );
@@ -119,18 +133,26 @@ export async function removeDevice(
   if (numDeletedRows === 0n) throw notFound('device', String(id));
 }
 
-/** Adds a test with this id to the outbox. */
+/** Adds a test with this id to the outbox, in a transaction of its own. */
 export async function enqueueDeviceTest(
-  { db, clock, replicas }: Pick<Services, 'db' | 'clock' | 'replicas'>,
-  owner: Owner,
+  { commits, clock, replicas }: Pick<Services, 'commits' | 'clock' | 'replicas'>,
+  { accountId, personId }: Owner,
   { id, deviceId }: { id: string; deviceId: number },
 ): Promise<void> {
-  const device = (await listDevices(db, owner)).find((row) => row.id === deviceId);
-  if (device === undefined) throw notFound('device', String(deviceId));
   const now = clock.now();
-  const test = { id, orderingKey: id, deviceId, facts: { kind: 'test' as const, at: now } };
+  const facts = { kind: 'test' as const, isOfDevice: true as const, at: now };
   const forReplica = replicas.isAlone ? null : replicas.id;
-  await enqueueMessages(db, owner.accountId, [test], now, forReplica);
+  await commits.run(async (unit) => {
+    // It is not removed before the test refers to it.
+    const device = await keepRows(
+      ownRows(unit, 'push_devices', accountId)
+        .where('person_id', '=', personId)
+        .where('id', '=', deviceId),
+    ).executeTakeFirst();
+    if (device === undefined) throw notFound('device', String(deviceId));
+    const test = { id, orderingKey: id, deviceId, facts };
+    await enqueueMessages(unit, accountId, [test], now, forReplica);
+  });
 }
 
 /** An alert for all devices of these people; `idFor` gives the id for a recipient. */
@@ -143,10 +165,9 @@ export async function pushesTo(
 ): Promise<QueuedMessage[]> {
   if (people.length === 0) return [];
   const ids = people.map(({ id }) => id);
-  const devices = await ownRows(db, 'push_devices', accountId)
-    .where('person_id', 'in', ids)
-    .orderBy('id')
-    .execute();
+  const devices = await keepRows(
+    ownRows(db, 'push_devices', accountId).where('person_id', 'in', ids).orderBy('id'),
+  ).execute();
   return devices.map(({ id }) => ({
     id: idFor(`device ${id}`),
     orderingKey: `${facts.check.id}/device ${id}`,
@@ -168,16 +189,10 @@ export async function noteSent(
       .where('id', '=', id)
       .execute();
   }
-  if (attempt.outcome !== 'failed' || attempt.isGone !== true) return;
+  if (attempt.outcome !== 'failed' || attempt.goneBy === undefined) return;
   const gone = await deleteOwnRows(unit, 'push_devices', accountId)
     .where('id', '=', id)
-    .returning('name')
+    .returning(['id', 'account_id', 'name'])
     .executeTakeFirst();
-  if (gone === undefined) return;
-  await recordAudit(services, {
-    ...{ accountId, actor: { kind: 'NOBODY', name: 'the push service of the device' } },
-    ...{ address: null, operation: 'removeMyDevice', outcome: 'DONE' },
-    resource: { type: 'devices', id: String(id) },
-    before: { name: gone.name },
-  });
+  if (gone !== undefined) await recordRemoval(services, gone, attempt.goneBy);
 }

@@ -16,7 +16,11 @@ const maxBodyLength = 400;
 
 /** What `console/service-worker.ts` shows. Addresses are below the public one: a device may know another. */
 function payloadOf({ title, reason, link, actions, incidentKey }: Message, publicUrl: string) {
-  const below = (url: string) => url.replace(`${publicUrl}/`, '');
+  const base = new URL(`${publicUrl}/`).href;
+  const below = (url: string) => {
+    const { href } = new URL(url);
+    return href.startsWith(base) ? href.slice(base.length) : '';
+  };
   const acknowledge = actions.find(({ text }) => text === alertActionText.acknowledge);
   return {
     title: shorten(title, maxTitleLength),
@@ -78,5 +82,5 @@ export async function attemptPush(
     signal,
   });
   const isGone = attempt.outcome === 'failed' && (status === 404 || status === 410);
-  return isGone ? { ...attempt, isGone } : attempt;
+  return isGone ? { ...attempt, goneBy: 'the push service of the device' } : attempt;
 }

@@ -6,7 +6,7 @@
 import { hkdfSync } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { keyedText, type KeyedSha256Hex } from '@monitor/shared/domain/run-id.ts';
-import { addFact, dropFact, readFact } from '../db/installation.ts';
+import { addFact, readFact } from '../db/installation.ts';
 import type { Database } from '../db/tables.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { encryptedFacts } from '../core/encrypted-facts.ts';
@@ -46,15 +46,10 @@ export class IdKeys {
 
 /**
  * Reads the secret of the installation. A missing secret is derived from the encryption key, so
- * that an older backup or a salvaged database gets the secret that agents have used. With
- * `acceptNewKey` an unreadable secret is replaced: results that agents hold under ids of the old
- * one are then refused.
+ * that an older backup or a salvaged database gets the secret that agents have used. `reencryptFacts` drops
+ * an unreadable secret: results that agents hold under ids of the old one are then refused.
  */
-export async function openIdKeys(
-  db: Kysely<Database>,
-  secrets: SecretCipher,
-  acceptNewKey = false,
-): Promise<IdKeys> {
+export async function openIdKeys(db: Kysely<Database>, secrets: SecretCipher): Promise<IdKeys> {
   let value = await readFact(db, fact);
   if (value === undefined) {
     const derived = secrets.encrypt(secrets.deriveKey('ids').toString('base64'), '');
@@ -63,10 +58,6 @@ export async function openIdKeys(
   try {
     return new IdKeys(Buffer.from(secrets.decrypt(value, ''), 'base64'));
   } catch (error) {
-    if (acceptNewKey) {
-      await dropFact(db, fact);
-      return openIdKeys(db, secrets);
-    }
     throw new OperatorError(
       'the encryption key is not the one that this database was written with: set ENCRYPTION_KEY, or restore the key file beside DATABASE_FILE',
       { cause: error },

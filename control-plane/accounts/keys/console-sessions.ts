@@ -190,6 +190,30 @@ export async function listPersonSessions(
     .execute();
 }
 
+/**
+ * A session that came to an account by `moveSession` may have added devices in others, which do not end with this
+ * account: it expires there instead.
+ */
+async function leaveForOtherDevices(
+  db: Kysely<Database>,
+  personId: string,
+  accountId: string,
+): Promise<void> {
+  const others = ({ selectFrom }: ExpressionBuilder<Database, 'console_sessions'>) =>
+    selectFrom('push_devices')
+      .select('push_devices.account_id')
+      .whereRef('push_devices.session_id', '=', 'console_sessions.id')
+      .where('push_devices.account_id', '<>', accountId)
+      .limit(1);
+  await db
+    .updateTable('console_sessions')
+    .set((of) => ({ expires_at: 0, account_id: others(of) }))
+    .where('person_id', '=', personId)
+    .where('account_id', '=', accountId)
+    .where((of) => of.exists(others(of)))
+    .execute();
+}
+
 /** Ends sessions of a person: all, one, all but one, or those in an account. Gives how many. */
 export async function endPersonSessions(
   db: Kysely<Database>,
@@ -197,6 +221,7 @@ export async function endPersonSessions(
   which: { id?: string; exceptId?: string; accountId?: string } = {},
 ): Promise<number> {
   const { id, exceptId, accountId } = which;
+  if (accountId !== undefined) await leaveForOtherDevices(db, personId, accountId);
   let query = db.deleteFrom('console_sessions').where('person_id', '=', personId);
   if (id !== undefined) query = query.where('id', '=', id);
   if (exceptId !== undefined) query = query.where('id', '<>', exceptId);

@@ -247,6 +247,8 @@ async function changeKey(db: Kysely<Database>, file: string, target: ServerConfi
   } finally {
     progress.end();
   }
-  await reencryptFacts(db, cipher);
+  for (const name of await reencryptFacts(db, cipher)) {
+    note(`${name}: opened with neither key, and made anew`);
+  }
   await writeKeyCheck(db, cipher);
 }

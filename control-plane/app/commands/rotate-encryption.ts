@@ -48,7 +48,7 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
       refuseOpenFile(database);
     });
   }
-  const { kinds, unreadable, isResumed } = await withDatabase(settings, async (db) => {
+  const { kinds, unreadable, isResumed, dropped } = await withDatabase(settings, async (db) => {
     if (!isFile) await refuseServed(db, `the database ${database}`);
     const state = await migrationState(db);
     refuseNewer(state, `the database ${database}`);
@@ -66,9 +66,9 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
       const done = await reencryptStoredCredentials(db, cipher, (rows, total) => {
         progress.show(rows, total);
       });
-      await reencryptFacts(db, cipher);
+      const dropped = await reencryptFacts(db, cipher);
       await writeKeyCheck(db, cipher);
-      return { ...done, ...change };
+      return { ...done, ...change, dropped };
     } finally {
       progress.end();
     }
@@ -82,6 +82,7 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
       values,
       kinds,
       unreadable,
+      dropped,
       isResumed,
     });
     return;
@@ -93,6 +94,7 @@ export async function rotateEncryption({ json = false }: { json?: boolean }): Pr
       `${count} ${kind} open with neither key and stay as they are: enter them again, or set ENCRYPTION_KEY_PREVIOUS to the key that they were encrypted with, and run this again`,
     );
   }
+  for (const name of dropped) note(`${name}: opened with neither key, and made anew`);
   note(
     hasSetting
       ? 'remove ENCRYPTION_KEY_PREVIOUS, then start `serve`; older backups need the key before'

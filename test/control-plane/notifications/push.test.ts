@@ -2,13 +2,23 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { forgetConsoleSessions } from '../../../control-plane/accounts/keys/console-sessions.ts';
+import { createApiKey } from '../../../control-plane/accounts/keys/store.ts';
 import { alertOn } from '../../../control-plane/alerting/alert-on.ts';
 import { runEscalations } from '../../../control-plane/alerting/run-escalations.ts';
+import { reencryptFacts } from '../../../control-plane/core/encrypted-facts.ts';
+import { SecretCipher } from '../../../control-plane/core/secret-cipher.ts';
+import { reencryptStoredCredentials } from '../../../control-plane/integrity/stored-credentials.ts';
 import { enqueueMessages } from '../../../control-plane/notifications/outbox.ts';
-import { pushesTo } from '../../../control-plane/notifications/push-devices.ts';
+import {
+  pushesTo,
+  pushKeys,
+  subscriptionOf,
+} from '../../../control-plane/notifications/push-devices.ts';
 import type { AlertFacts } from '../../../control-plane/notifications/facts.ts';
+import { insertMembership } from '../../../control-plane/people/store.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
 import { reachesTestServers } from '../../support/http-receiver.ts';
+import { untilEndedOrWaiting } from '../../support/interleaving.ts';
 import { alertFacts, recoveryFacts } from '../../support/notifications.ts';
 import { Browser, goodPassword, insertMember } from '../../support/people.ts';
 import { type PushBrowser, pushService } from '../../support/push-service.ts';
@@ -42,6 +52,12 @@ async function start(settings: Record<string, string> = reachesTestServers) {
     browser.send('POST', path, { name, subscription });
   const devicesOf = async (browser: Browser) =>
     ((await browser.send('GET', path)).body as { devices: { id: number }[] }).devices;
+  /** Who has removed devices, as the audit log says. */
+  const removers = async () => {
+    const { body } = await cp.api('GET', '/v1/audit-log?operation=removeMyDevice');
+    const { entries } = body as { entries: { actor: { name: string } }[] };
+    return entries.map(({ actor }) => actor.name);
+  };
   /** As a step of a policy does; resolves with the outcome, on whose way the clock goes on. */
   const alert = async (id: string, facts: AlertFacts, accountId = cp.accountId) => {
     const ended = services.outbox.whenEnded(id, AbortSignal.timeout(60_000));
@@ -54,7 +70,7 @@ async function start(settings: Record<string, string> = reachesTestServers) {
     return ended;
   };
   return {
-    ...{ cp, clock, services, ada, push, add, alert, devicesOf, signIn },
+    ...{ cp, clock, services, ada, push, add, alert, devicesOf, removers, signIn },
     async [Symbol.asyncDispose]() {
       await cp[Symbol.asyncDispose]();
       await push[Symbol.asyncDispose]();
@@ -122,10 +138,9 @@ test('a push service decides what becomes of a notification, and of the device',
       for (const { id } of devices) await ada.browser.send('DELETE', `${path}/${id}`);
     });
   }
-  const { body } = await it.cp.api('GET', '/v1/audit-log?operation=removeMyDevice');
-  const { entries } = body as { entries: { actor: { name: string } }[] };
-  const gone = entries.filter(({ actor }) => actor.name === 'the push service of the device');
-  assert.equal(gone.length, 2, JSON.stringify(body));
+  const removers = await it.removers();
+  const gone = removers.filter((name) => name === 'the push service of the device');
+  assert.equal(gone.length, 2, removers.join());
 });
 
 test('what is shown is short, its recovery takes its place, and a long one is cut', async () => {
@@ -143,7 +158,8 @@ test('what is shown is short, its recovery takes its place, and a long one is cu
       result: result && { ...result, error: long },
     }),
   );
-  const [failure, recovery, cut] = phone.received;
+  await it.alert(it.services.newId(), alertFacts({ withdrawn: 'deleted' }));
+  const [failure, recovery, cut, deleted] = phone.received;
   assert.equal(failure?.payload['title'], 'Check "Checkout" has failed');
   assert.equal(failure.payload['body'], 'expected status to equal 200, it was 503');
   assert.match(failure.payload['open'] ?? '', /^console\/#\/checks\//);
@@ -154,6 +170,8 @@ test('what is shown is short, its recovery takes its place, and a long one is cu
   assert.equal(recovery.headers['urgency'], 'normal');
   assert.equal(recovery.payload['tag'], failure.payload['tag']);
   assert.equal(recovery.headers['topic'], failure.headers['topic']);
+  // A check that is gone has no page: the worker opens what is above the console.
+  assert.equal(deleted?.payload['open'], '');
   assert.ok((cut?.bytes ?? 0) > 1_000 && (cut?.bytes ?? Infinity) <= 4_096);
 });
 
@@ -216,6 +234,10 @@ test('a test goes to one device of the person, and not to one of somebody else',
   const { body } = await ada.browser.send('POST', `${path}/${first.id}/test`);
   assert.deepEqual([body.status, body.result], ['SUCCESS', 'HTTP 201 Created']);
   assert.deepEqual([phone.received.length, laptop.received.length], [1, 0]);
+  const payload = phone.received[0]?.payload;
+  assert.equal(payload?.['title'], 'This is a test of notifications on this device');
+  assert.equal(payload?.['body'], 'you tested this device; nothing is wrong');
+  assert.equal(payload?.['open'], '');
   const [shown] = (await ada.browser.send('GET', path)).body.devices;
   assert.equal(Date.parse(shown.lastSuccessAt), now);
   // It is encrypted where it is kept.
@@ -237,6 +259,66 @@ test('a test goes to one device of the person, and not to one of somebody else',
   await it.add(colleague.browser, phone);
   assert.equal((await it.devicesOf(ada.browser)).length, 1);
   assert.equal((await it.devicesOf(colleague.browser)).length, 1);
+  assert.deepEqual(await it.removers(), ['another person in the same browser']);
+});
+
+test('a device that is removed meanwhile is not tested, and one without its key says so as it goes', async () => {
+  await using it = await start();
+  const { ada, services } = it;
+  const { body: first } = await it.add(ada.browser, it.push.browser());
+  const removal = await services.db.startTransaction().execute();
+  await removal.deleteFrom('push_devices').execute();
+  const testing = ada.browser.send('POST', `${path}/${first.id}/test`);
+  assert.equal(await untilEndedOrWaiting(removal, testing), false);
+  await removal.commit().execute();
+  assert.equal((await testing).status, 404);
+
+  await it.add(ada.browser, it.push.browser());
+  const lost = new SecretCipher(Buffer.from('lost'));
+  await services.db
+    .updateTable('push_devices')
+    .set({ subscription_encrypted: lost.encrypt('{}', it.cp.accountId) })
+    .execute();
+  const result = await it.alert(services.newId(), alertFacts());
+  assert.match(result?.result ?? '', /encryption key of the device was lost/);
+  assert.deepEqual(await it.devicesOf(ada.browser), []);
+  assert.deepEqual(await it.removers(), ['an encryption key that was lost']);
+});
+
+test('a new encryption key opens subscriptions and keys; what opens with neither key is dropped or reported', async () => {
+  const [first, second, third] = ['a', 'b', 'c'].map((each) => Buffer.from(each.repeat(40)));
+  assert.ok(first && second && third);
+  await using it = await start({ ...reachesTestServers, ENCRYPTION_KEY: String(first) });
+  const { db } = it.services;
+  const phone = it.push.browser();
+  await it.add(it.ada.browser, phone);
+  const { publicKey } = await pushKeys(it.services);
+  const reencrypt = async (secrets: SecretCipher) => ({
+    ...(await reencryptStoredCredentials(db, secrets, () => {})),
+    dropped: await reencryptFacts(db, secrets),
+  });
+  const device = () => db.selectFrom('push_devices').selectAll().executeTakeFirstOrThrow();
+
+  const changed = await reencrypt(new SecretCipher(second, first));
+  assert.deepEqual(changed, {
+    ...{ kinds: { 'subscriptions of devices': 1 }, unreadable: {}, dropped: [] },
+  });
+  const next = new SecretCipher(second);
+  assert.deepEqual(subscriptionOf(next, await device()), phone.subscription);
+  assert.equal((await pushKeys({ db, secrets: next })).publicKey, publicKey);
+
+  // Who only reads drops nothing: it may be this process that has the wrong key.
+  const other = new SecretCipher(third);
+  await assert.rejects(pushKeys({ db, secrets: other }));
+  assert.equal((await pushKeys({ db, secrets: next })).publicKey, publicKey);
+
+  const { unreadable, dropped } = await reencrypt(other);
+  assert.deepEqual(unreadable, { 'subscriptions of devices': 1 });
+  assert.deepEqual(dropped, [
+    'the secret for ids of results',
+    'the keys for notifications on devices',
+  ]);
+  assert.notEqual((await pushKeys({ db, secrets: other })).publicKey, publicKey);
 });
 
 test('addresses that are not public are not connected to, and what is no subscription is refused', async () => {
@@ -314,4 +396,30 @@ test('signing out, an ended session, a new password and the end of the membershi
   assert.equal(await count(), 1);
   assert.equal((await cp.api('DELETE', `/v1/people/${ada.id}`)).status, 204);
   assert.equal(await count(), 0);
+});
+
+test('a device outlives the account that its session was moved to', async () => {
+  await using it = await start();
+  const { ada, services, cp } = it;
+  const other = await createAccount(services, 'other');
+  await insertMembership(services.db, {
+    ...{ accountId: other, personId: ada.id, role: 'READ_ONLY', now },
+  });
+  await it.add(ada.browser, it.push.browser());
+  assert.equal((await ada.browser.send('PUT', '/v1/users/me', { accountId: other })).status, 200);
+  const { rawKey } = await createApiKey(services, other, { name: 'other' });
+  const authorization = `Bearer ${rawKey}`;
+  const removal = await cp.api('DELETE', `/v1/people/${ada.id}`, undefined, { authorization });
+  assert.equal(removal.status, 204);
+  // The session has ended all the same.
+  assert.equal((await ada.browser.send('GET', path)).status, 401);
+  await forgetConsoleSessions(services);
+  const again = new Browser(cp);
+  await again.signIn(ada.email);
+  const [device] = await it.devicesOf(again);
+  assert.ok(device);
+  assert.equal((await again.send('DELETE', `${path}/${device.id}`)).status, 204);
+  await forgetConsoleSessions(services);
+  const sessions = await services.db.selectFrom('console_sessions').select('id').execute();
+  assert.equal(sessions.length, 1);
 });
