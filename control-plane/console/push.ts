@@ -13,15 +13,13 @@ export function pushProblem() {
     : 'This browser knows no notifications from servers.';
 }
 
-async function present() {
+export async function present() {
   const registration = await navigator.serviceWorker?.getRegistration();
   return (await registration?.pushManager?.getSubscription()) ?? null;
 }
 
-/** As the server names this browser; null where it gets no notifications. */
-export async function hashOfThis() {
-  const subscription = await present();
-  if (subscription === null) return null;
+/** As the server names this browser. */
+export async function hashOf(subscription: PushSubscription) {
   const endpoint = new TextEncoder().encode(subscription.endpoint);
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', endpoint));
   return [...hash].map((byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -32,6 +30,12 @@ export async function unsubscribe() {
   await (await present())?.unsubscribe();
 }
 
+/** The key of the server that may send to it, as that server writes it. */
+function keyOf({ options: { applicationServerKey: key } }: PushSubscription) {
+  const text = btoa(String.fromCharCode(...new Uint8Array(key ?? new ArrayBuffer())));
+  return text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+}
+
 /** Asks the person. Gives where notifications are sent to, or the reason why there are none. */
 export async function subscribe(publicKey: string) {
   if ((await Notification.requestPermission()) !== 'granted') {
@@ -39,8 +43,11 @@ export async function subscribe(publicKey: string) {
   }
   await navigator.serviceWorker.register('service-worker.js');
   const { pushManager } = await navigator.serviceWorker.ready;
-  await unsubscribe();
   try {
+    // The same for all accounts: another one would end what is on in them.
+    const before = await pushManager.getSubscription();
+    if (before !== null && keyOf(before) === publicKey) return { subscription: before.toJSON() };
+    await before?.unsubscribe();
     const options = { userVisibleOnly: true, applicationServerKey: publicKey };
     return { subscription: (await pushManager.subscribe(options)).toJSON() };
   } catch {

@@ -18,6 +18,7 @@ interface Scope {
   clients: { openWindow(url: URL): Promise<unknown> };
   skipWaiting(): Promise<void>;
   addEventListener(type: 'install', listener: () => void): void;
+  addEventListener(type: 'pushsubscriptionchange', listener: (event: ChangeEvent) => void): void;
   addEventListener(type: 'push', listener: (event: PushEvent) => void): void;
   addEventListener(type: 'notificationclick', listener: (event: ClickEvent) => void): void;
 }
@@ -26,6 +27,10 @@ interface WorkerEvent {
 }
 interface PushEvent extends WorkerEvent {
   data: { json(): Payload } | null;
+}
+interface ChangeEvent extends WorkerEvent {
+  oldSubscription: PushSubscription | null;
+  newSubscription: PushSubscription | null;
 }
 interface ClickEvent extends WorkerEvent {
   action: string;
@@ -67,7 +72,37 @@ async function acknowledge(payload: Payload, path: string) {
   }
 }
 
+function callDevices(path: string, init: RequestInit = {}) {
+  const headers = { 'x-console': '1', 'content-type': 'application/json' };
+  return fetch(besideConsole(`v1/users/me/devices${path}`), { ...init, headers });
+}
+
+/**
+ * The push service has given this device another address. Where it cannot be passed on, the old one is removed with the
+ * next notification, and the profile offers to turn the device on.
+ */
+async function moveDevice({ oldSubscription: old, newSubscription }: ChangeEvent) {
+  if (old === null) return;
+  const made = newSubscription ?? (await worker.registration.pushManager.subscribe(old.options));
+  const endpoint = new TextEncoder().encode(old.endpoint);
+  // A file that the page has, too, would be a chunk, which a worker that is no module cannot import.
+  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', endpoint));
+  const hash = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  const { devices } = await (await callDevices('')).json();
+  const known = devices.find((each: { endpointHash: string }) => each.endpointHash === hash);
+  // Who has removed it does not want it back.
+  if (known === undefined) return;
+  const { endpoint: next, keys } = made.toJSON();
+  const body = JSON.stringify({ name: known.name, subscription: { endpoint: next, keys } });
+  const { ok } = await callDevices('', { method: 'POST', body });
+  if (ok) await callDevices(`/${known.id}`, { method: 'DELETE' });
+}
+
 worker.addEventListener('install', () => void worker.skipWaiting());
+
+worker.addEventListener('pushsubscriptionchange', (event) => {
+  event.waitUntil(moveDevice(event).catch(() => {}));
+});
 
 worker.addEventListener('push', (event) => {
   if (event.data !== null) event.waitUntil(show(event.data.json()));

@@ -20,8 +20,9 @@ import {
 import { personOf } from './handlers.ts';
 import { requireSession } from './still-proved.ts';
 
-const toDevice = (row: DeviceRow): z.input<typeof device> => ({
+const toDevice = (row: DeviceRow, sessionId: string): z.input<typeof device> => ({
   ...{ id: row.id, name: row.name, endpointHash: row.endpoint_hash },
+  isOfThisSession: row.session_id === sessionId,
   lastSuccessAt: toTimestampOrNull(row.last_success_at),
   created_at: toTimestamp(row.created_at),
 });
@@ -46,8 +47,10 @@ export function deviceHandlers(services: Services): Handlers<typeof deviceRoutes
   });
   return {
     getMyDevices: async (_input, { principal }) => {
-      const devices = await listDevices(db, ownerOf(principal));
-      return { publicKey: (await pushKeys(services)).publicKey, devices: devices.map(toDevice) };
+      const owner = ownerOf(principal);
+      const rows = await listDevices(db, owner);
+      const devices = rows.map((row) => toDevice(row, owner.sessionId));
+      return { publicKey: (await pushKeys(services)).publicKey, devices };
     },
 
     addMyDevice: async ({ body }, { principal }) => {
@@ -64,7 +67,7 @@ export function deviceHandlers(services: Services): Handlers<typeof deviceRoutes
         await requireSession(unit, owner);
         return addDevice({ ...services, db: unit }, owner, body);
       });
-      return toDevice(row);
+      return toDevice(row, owner.sessionId);
     },
 
     testMyDevice: ({ params }, { principal, signal }) =>

@@ -35,6 +35,9 @@ export const device = z
     endpointHash: z
       .string()
       .meta({ description: 'SHA-256 of the endpoint in hex: a browser knows itself by it' }),
+    isOfThisSession: z
+      .boolean()
+      .meta({ description: 'Whether it is removed when the session that asks is ended' }),
     lastSuccessAt: timestamp.nullable().meta({ description: 'When it last took a notification' }),
     created_at: timestamp,
   })
@@ -54,7 +57,7 @@ export const deviceRoutes = defineRoutes('Profile', {
     errors: [404],
   }),
   addMyDevice: post('/v1/users/me/devices', 'Turn on notifications on a device', {
-    description: `${ofPeople} The device gets what escalation policies send to the person. It is removed when the session that adds it is ended, when the person leaves the account, and when its push service answers 404 or 410. A device that is there already is changed, and one of somebody else is taken over.`,
+    description: `${ofPeople} The device gets what escalation policies send to the person. It is removed when the session that added it last is ended, when the person leaves the account, and when its push service answers 404 or 410. A device that is there already is changed, and one of somebody else is taken over.`,
     role: 'READ_ONLY',
     rateLimit: { requests: 20, seconds: 600 },
     body: z.object({

@@ -4,6 +4,7 @@ import { Me } from '../me.ts';
 import { useQuery } from '../query.ts';
 import { link, useRoute, type Route } from '../router.ts';
 import { ownDrafts } from '../forms/drafts.ts';
+import { bindThis } from '../own-device.ts';
 import { signOut } from '../session.ts';
 import { AlertsView } from '../views/alerts.tsx';
 import { CheckView } from '../views/check.tsx';
@@ -115,6 +116,8 @@ export function Shell() {
     main.current?.focus({ preventScroll: true });
   }, [place]);
 
+  // The next opening tries again.
+  useEffect(() => void bindThis().catch(() => {}), []);
   useEffect(() => {
     const observer = new MutationObserver(() => {
       const title = main.current?.querySelector('h1')?.textContent;

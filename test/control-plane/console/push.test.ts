@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import test from 'node:test';
+import { sha256Hex } from '../../../control-plane/core/keys.ts';
 import { AlertLinks } from '../../../control-plane/notifications/alert-links.ts';
 import { startTestControlPlane } from '../../support/control-plane.ts';
 import { launchBrowser } from '../../support/found-browser.ts';
@@ -15,13 +16,27 @@ import { pushSubscription } from '../../support/world.ts';
 const withPermission = (subscription: object) => `
   Object.defineProperty(Notification, 'permission', { value: 'granted' });
   Notification.requestPermission = async () => 'granted';
-  let made = null;
-  const found = { ...${JSON.stringify(subscription)}, toJSON: () => found, unsubscribe: async () => { made = null; return true; } };
+  // A subscription, and how often one has ended, outlives the page.
+  const kept = localStorage;
+  const found = {
+    ...${JSON.stringify(subscription)},
+    toJSON: () => (${JSON.stringify(subscription)}),
+    get options() {
+      const text = atob(kept.pushKey.replaceAll('-', '+').replaceAll('_', '/'));
+      return { applicationServerKey: Uint8Array.from(text, (each) => each.charCodeAt(0)).buffer };
+    },
+    unsubscribe: async () => {
+      delete kept.pushKey;
+      kept.ended = Number(kept.ended ?? 0) + 1;
+      return true;
+    },
+  };
   PushManager.prototype.subscribe = async ({ applicationServerKey: key }) => {
     if (!/^[\\w-]{87}$/.test(key)) throw new Error(key);
-    return (made = found);
+    kept.pushKey = key;
+    return found;
   };
-  PushManager.prototype.getSubscription = async () => made;`;
+  PushManager.prototype.getSubscription = async () => kept.pushKey === undefined ? null : found;`;
 
 /** In the worker: keeps what it shows, and where it leads to. */
 const keepShown = `
@@ -29,6 +44,18 @@ const keepShown = `
     self.shown = { title, ...options };
   };
   clients.openWindow = async (url) => { self.opened = String(url); };`;
+
+/** The push service has given the browser another address. */
+const moved = (from: string, to: object) => `(async () => {
+  const event = new ExtendableEvent('pushsubscriptionchange');
+  const work = [];
+  Object.defineProperty(event, 'waitUntil', { value: (each) => work.push(each) });
+  dispatchEvent(Object.assign(event, {
+    oldSubscription: { endpoint: '${from}', options: {} },
+    newSubscription: { toJSON: () => (${JSON.stringify(to)}) },
+  }));
+  await Promise.all(work);
+})()`;
 
 /** Presses a button of the notification, or the notification itself. */
 const press = (action: string) => `(async () => {
@@ -133,9 +160,55 @@ test('a device is turned on, shows an alert and its recovery, acknowledges, and 
     await page.evaluate('navigator.serviceWorker.getRegistrations().then((all) => all.length)'),
     1,
   );
-  await section.getByRole('button', { name: 'Remove' }).click();
-  await section.getByText('The device was removed.').waitFor();
-  await section.getByRole('button', { name: 'Turn on' }).waitFor();
-  assert.deepEqual(await services.db.selectFrom('push_devices').select('id').execute(), []);
+  const devices = () =>
+    services.db.selectFrom('push_devices').select(['session_id', 'endpoint_hash']).execute();
+
+  // After a new sign-in it is a device of the new session, whatever page is opened.
+  const next = await startPersonSession(services, cp.accountId, ada.id);
+  const [, value2 = ''] = next.cookie.split('=');
+  await context.addCookies([{ name, value: value2, url: cp.url, httpOnly: true }]);
+  await page.goto(`${cp.url}/console/#/checks`);
+  await page.reload();
+  await eventually(
+    async () => (await devices())[0]?.session_id === next.id,
+    () => 'the device is still of the earlier session',
+  );
+  await page.goto(`${cp.url}/console/#/profile`);
+
+  // What other accounts have of this browser goes on.
+  const ended = () => page.evaluate('Number(localStorage.ended ?? 0)');
+  const remove = async () => {
+    await section.getByRole('button', { name: 'Remove' }).click();
+    await section.getByText('The device was removed.').waitFor();
+    assert.deepEqual(await devices(), []);
+  };
+  const turnOn = async () => {
+    await section.getByRole('button', { name: 'Turn on' }).click();
+    await section.getByText('Notifications are on.').waitFor();
+  };
+  await remove();
+  await turnOn();
+  assert.equal(await ended(), 0);
+  // The server has other keys by now.
+  await remove();
+  await page.evaluate("localStorage.pushKey = 'B'.repeat(87)");
+  await turnOn();
+  assert.equal(await ended(), 1);
+
+  const to = { ...pushSubscription, endpoint: 'https://127.0.0.1:9/another' };
+  await worker.evaluate(moved(pushSubscription.endpoint, to));
+  assert.deepEqual(await devices(), [
+    { session_id: next.id, endpoint_hash: sha256Hex(to.endpoint) },
+  ]);
+  await worker.evaluate(moved(pushSubscription.endpoint, pushSubscription));
+  assert.equal((await devices()).length, 1, 'an address of no device is not turned on');
+
+  const { headers } = await fetch(`${cp.url}/console/service-worker.js`);
+  assert.match(headers.get('content-security-policy') ?? '', /; img-src 'self'$/);
+  await page.route('**/v1/users/me/devices', (route) =>
+    route.fulfill({ status: 503, json: { message: 'the database is away' } }),
+  );
+  await page.reload();
+  await section.getByRole('alert').getByText('The database is away.').waitFor();
   await browser.close();
 });

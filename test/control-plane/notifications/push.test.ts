@@ -51,7 +51,11 @@ async function start(settings: Record<string, string> = reachesTestServers) {
   const add = async (browser: Browser, { subscription }: PushBrowser, name = 'Chrome on Android') =>
     browser.send('POST', path, { name, subscription });
   const devicesOf = async (browser: Browser) =>
-    ((await browser.send('GET', path)).body as { devices: { id: number }[] }).devices;
+    (
+      (await browser.send('GET', path)).body as {
+        devices: { id: number; isOfThisSession: boolean }[];
+      }
+    ).devices;
   /** Who has removed devices, as the audit log says. */
   const removers = async () => {
     const { body } = await cp.api('GET', '/v1/audit-log?operation=removeMyDevice');
@@ -354,6 +358,16 @@ test('a person has at most 20 devices, and one that is there already is changed'
   if (first !== undefined) assert.equal((await it.add(browser, first, 'Renamed')).status, 201);
   const devices = await it.devicesOf(browser);
   assert.equal(devices.length, 20);
+
+  // The one that is changed is of the session that changed it, and stays with that.
+  const again = new Browser(it.cp);
+  await again.signIn(it.ada.email);
+  if (first !== undefined) await it.add(again, first);
+  const ofSessions = (await it.devicesOf(again)).map((each) => each.isOfThisSession);
+  assert.deepEqual(ofSessions, [true, ...Array.from({ length: 19 }, () => false)]);
+  const passwords = { currentPassword: goodPassword, newPassword: 'ten green bottles hang here' };
+  assert.equal((await again.send('PUT', '/v1/users/me/password', passwords)).status, 204);
+  assert.equal((await it.devicesOf(again)).length, 1);
 });
 
 test('signing out, an ended session, a new password and the end of the membership remove devices; time does not', async () => {
