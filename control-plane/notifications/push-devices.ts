@@ -165,9 +165,10 @@ export async function pushesTo(
 ): Promise<QueuedMessage[]> {
   if (people.length === 0) return [];
   const ids = people.map(({ id }) => id);
-  const devices = await keepRows(
-    ownRows(db, 'push_devices', accountId).where('person_id', 'in', ids).orderBy('id'),
-  ).execute();
+  const devices = await ownRows(db, 'push_devices', accountId)
+    .where('person_id', 'in', ids)
+    .orderBy('id')
+    .execute();
   return devices.map(({ id }) => ({
     id: idFor(`device ${id}`),
     orderingKey: `${facts.check.id}/device ${id}`,
