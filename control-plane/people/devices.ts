@@ -76,7 +76,8 @@ export function deviceHandlers(services: Services): Handlers<typeof deviceRoutes
       ),
 
     removeMyDevice: async ({ params }, { principal }) => {
-      await removeDevice(db, ownerOf(principal), params.id);
+      // Its messages go with it, which the sender may hold: a transaction is repeated then.
+      await inTransaction(db, (unit) => removeDevice(unit, ownerOf(principal), params.id));
       return undefined;
     },
   };
