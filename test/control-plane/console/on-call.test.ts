@@ -124,6 +124,8 @@ test('without a mouse: days are selected, an override is moved and resized, and 
   await page.keyboard.press('Enter');
   const until = new Date(2026, 10, 25, 6, 30).toISOString();
   await becomes([{ from: local(23), until, person: ann }]);
+  // The page shows what was saved a moment after the server has it.
+  await page.getByText('Saved.').waitFor();
   const bar = page.getByRole('button', { name: `Override: ${ann}` }).first();
   await bar.focus();
   await page.keyboard.press('ArrowRight');
