@@ -146,7 +146,7 @@ class NeedleTable {
   readonly #shift: Uint8Array;
   /** Needles by the first and last block of their window, the longest first. */
   readonly #buckets = new Map<number, Needle[]>();
-  /** 1 where there may be a bucket: most places are not worth a look into the map. */
+  /** A filter before the map, which is slower: 1 where a bucket may exist. */
   readonly #hasBucket = new Uint8Array(presenceMask + 1);
 
   /** `needles` are sorted, the longest first. */
@@ -174,7 +174,7 @@ class NeedleTable {
     else bucket.push(needle);
   }
 
-  /** Where to look for needles whose window begins there; others with the same number do no harm. */
+  /** The bucket of a window. Collisions cost comparisons and are harmless otherwise. */
   #bucketOf(bytes: Uint8Array, start: number): number {
     const first = this.#key(bytes, start + blockSize - 1);
     return (Math.imul(first, 0x9e3779b1) ^ this.#key(bytes, start + this.#window - 1)) >> 2;

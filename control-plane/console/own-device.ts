@@ -4,7 +4,7 @@ import { hashOf, present } from './push.ts';
 
 export const devicesPath = 'v1/users/me/devices';
 
-/** Where it is there already, it is from now on of the present session. */
+/** Registers this browser. A device that is registered already is bound to the present session. */
 export async function addThis(
   name: string,
   { endpoint = '', keys: { p256dh = '', auth = '' } = {} }: PushSubscriptionJSON,
@@ -13,7 +13,7 @@ export async function addThis(
   await call(devicesPath, { method: 'POST', body: { name, subscription } });
 }
 
-/** After a new sign-in, a device must not be removed by what ends an earlier session. */
+/** Binds the device to the present session, so that ending an earlier session does not remove it. */
 export async function bindThis() {
   const subscription = await present();
   if (subscription === null) return;

@@ -1,14 +1,14 @@
 /**
- * What one agent is to hold. A change costs the same however many checks there are: the digest is a sum
- * over the checks, and the last changes are remembered for answers that contain only these.
+ * The checks that one agent should have. A change costs the same however many checks there are: the digest is a sum
+ * over the checks, and a log of the last changes lets an answer contain these alone.
  */
 import { hash } from 'node:crypto';
 
-/** Older changes are forgotten: whoever has to hear of them gets everything. */
-const minRemembered = 1_000;
+/** Length of the log after it is trimmed. An agent whose last answer is older than the log gets a full answer. */
+const keptChanges = 1_000;
 const digestBytes = 16;
 
-/** A point in the changes of a holding. */
+/** A position in the log of a holding. */
 export interface HeldState {
   holding: Holding;
   sequence: number;
@@ -20,19 +20,19 @@ function hashOf(checkId: string, revision: string): bigint {
 }
 
 export class Holding {
-  /** By check; a revision changes with everything that the agent must hear of the check. */
+  /** By check. A revision changes with everything that is sent to the agent for the check. */
   readonly #revisions = new Map<string, string>();
   #sum = 0n;
-  /** Ids of checks that changed, in order; the first one is number `#forgotten`. */
+  /** The log: ids of checks that changed, in order. `#trimmed` entries came before the first. */
   #changes: string[] = [];
-  #forgotten = 0;
+  #trimmed = 0;
 
   constructor(revisions: Iterable<readonly [checkId: string, revision: string]>) {
     for (const [id, revision] of revisions) this.#put(id, revision);
   }
 
   get state(): HeldState {
-    return { holding: this, sequence: this.#forgotten + this.#changes.length };
+    return { holding: this, sequence: this.#trimmed + this.#changes.length };
   }
 
   /** Equal for equal revisions, also in other processes. */
@@ -51,19 +51,19 @@ export class Holding {
     else this.#revisions.set(checkId, revision);
   }
 
-  /** The agent is to hold this revision of a check; undefined when it is to hold the check no longer. */
+  /** Sets the revision of a check; undefined removes the check. */
   change(checkId: string, revision: string | undefined): void {
     if (this.#revisions.get(checkId) === revision) return;
     this.#put(checkId, revision);
     this.#changes.push(checkId);
-    if (this.#changes.length <= Math.max(2 * minRemembered, this.#revisions.size)) return;
-    this.#forgotten += this.#changes.length - minRemembered;
-    this.#changes = this.#changes.slice(-minRemembered);
+    if (this.#changes.length <= Math.max(2 * keptChanges, this.#revisions.size)) return;
+    this.#trimmed += this.#changes.length - keptChanges;
+    this.#changes = this.#changes.slice(-keptChanges);
   }
 
-  /** What an agent must hear that holds what was to be held then; null when it needs everything. */
+  /** The changes since a position, also in an earlier holding of the agent; null when that log was trimmed since. */
   changesSince({ holding, sequence }: HeldState): { upserts: string[]; removals: string[] } | null {
-    const from = sequence - holding.#forgotten;
+    const from = sequence - holding.#trimmed;
     if (from < 0) return null;
     const changed = new Set(holding.#changes.slice(from));
     if (holding !== this) {

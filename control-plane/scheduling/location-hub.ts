@@ -598,18 +598,18 @@ export class LocationHub {
     if (vector === undefined) return;
     const hasMoved = before?.epoch !== vector.epoch;
     if (hasMoved) await this.#readMembers(entry);
-    const isUnattended = entry.view === null && entry.attendances.size === 0;
-    if (before !== null && vector.version < before.version) entry.changedChecks.clear();
-    const known = new Map(entry.changedChecks);
-    for (const version of known.keys()) {
-      if (isUnattended || version <= vector.version) entry.changedChecks.delete(version);
-    }
-    if (isUnattended) {
+    const { changedChecks } = entry;
+    if (before !== null && vector.version < before.version) changedChecks.clear();
+    if (entry.view === null && entry.attendances.size === 0) {
+      changedChecks.clear();
       entry.vector = vector;
       return;
     }
     const view = entry.view ?? new LocationView(this.#parts, entry);
-    const { changed, relieved } = await view.refresh(vector, entry.members, known);
+    const { changed, relieved } = await view.refresh(vector, entry.members, changedChecks);
+    for (const version of changedChecks.keys()) {
+      if (version <= vector.version) changedChecks.delete(version);
+    }
     const areJobsNew =
       entry.view === null ||
       entry.areJobsInDoubt ||

@@ -165,18 +165,15 @@ export class LocationView {
     this.#members = this.resultKeys.length === 0 ? members : withoutPlain(members);
     this.epoch = vector.epoch;
     this.version = `${versionOf(vector)}.${vector.epoch}`;
-    const holders = changes === 'all' ? [] : changes.map((id) => this.#assignments.agentOf(id));
-    const moves = this.#assignments.update(
-      this.#members,
-      this.#checks,
-      changes === 'all' ? null : changes,
-    );
-    for (const agentId of this.#holdings.keys()) {
-      if (!this.#members.has(agentId)) this.#holdings.delete(agentId);
-    }
     if (changes === 'all') {
+      this.#assignments.update(this.#members, this.#checks);
       this.#holdings.clear();
       return { changed: 'all', relieved: new Set() };
+    }
+    const touched = new Set(changes.flatMap((id) => this.#assignments.agentOf(id) ?? []));
+    const moves = this.#assignments.update(this.#members, this.#checks, changes);
+    for (const agentId of this.#holdings.keys()) {
+      if (!this.#members.has(agentId)) this.#holdings.delete(agentId);
     }
     for (const { checkId, from, to } of moves.moved) {
       this.#holdings.get(from ?? '')?.change(checkId, undefined);
@@ -186,7 +183,6 @@ export class LocationView {
       const holding = this.#holdings.get(this.#assignments.agentOf(id) ?? '');
       holding?.change(id, this.#revisionOf(id));
     }
-    const touched = new Set(holders.filter((id) => id !== undefined));
     return {
       changed: new Set([...touched, ...moves.changed]),
       relieved: new Set([...moves.relieved].filter((id) => !touched.has(id))),
@@ -226,8 +222,8 @@ export class LocationView {
     return [...ids];
   }
 
-  async #readSingly(ids: readonly string[], { runtimeId }: LocationVector): Promise<string[]> {
-    if (ids.length === 0) return [];
+  async #readSingly(ids: string[], { runtimeId }: LocationVector): Promise<string[]> {
+    if (ids.length === 0) return ids;
     const checks = await this.#readChecks(runtimeId, this.#checks, ids);
     await this.#plan.selectAgain(this.#parts.db, ids);
     for (const id of ids) {
@@ -235,7 +231,7 @@ export class LocationView {
       if (check === undefined) this.#checks.delete(id);
       else this.#checks.set(id, check);
     }
-    return [...ids];
+    return ids;
   }
 
   async #readAll({ environmentRevision, runtimeId }: LocationVector): Promise<string[] | 'all'> {

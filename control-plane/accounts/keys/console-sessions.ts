@@ -38,7 +38,7 @@ export interface SessionBrowser {
   address: string | null;
 }
 
-/** The end of a session removes the devices that it has added, which is not for time to do. */
+/** Deleting a session deletes its devices, so an expired session with a device is kept. */
 const hasNoDevice = ({
   not,
   exists,

@@ -1,8 +1,7 @@
 /** The steps of an escalation policy along a line of time; for screen readers, a list. */
 import type { DataAt } from '../contract.ts';
 import { count, span } from '../format.ts';
-import { useQuery } from '../query.ts';
-import { destinationOf } from '../views/channels.tsx';
+import { useChannelNames } from '../views/channels.tsx';
 
 type Step = Partial<DataAt<'v1/escalation-policies'>[number]['steps'][number]>;
 
@@ -16,11 +15,7 @@ export function Escalation({
   repeats: number;
   isWide?: boolean;
 }) {
-  const { data: channels } = useQuery('v1/alert-channels', { query: { limit: 100 } });
-  const nameOf = (id: number) => {
-    const channel = channels?.find((one) => one.id === id);
-    return (channel && destinationOf(channel)) || `channel ${id}`;
-  };
+  const nameOf = useChannelNames();
   const delays = steps.map(({ delayMinutes }) => Number(delayMinutes ?? 0));
   const minutesTo = (step: number) => delays.slice(0, step + 1).reduce((sum, one) => sum + one, 0);
   // A repeat waits at least a minute.
@@ -29,7 +24,11 @@ export function Escalation({
     <ol class={`escalation ${isWide ? 'wide' : ''}`} aria-label="Escalation">
       {steps.map(({ alertChannelIds = [], people = [], onCall = false }, index) => {
         const minutes = minutesTo(index);
-        const whom = [...alertChannelIds.map(nameOf), ...people, ...(onCall ? ['on call'] : [])];
+        const whom = [
+          ...alertChannelIds.map((id) => nameOf(id, `channel ${id}`)),
+          ...people,
+          ...(onCall ? ['on call'] : []),
+        ];
         return (
           <li key={index} style={{ flexGrow: 1 + Math.log2(1 + (delays[index + 1] ?? 0)) }}>
             <b>{minutes === 0 ? 'At once' : `After ${span(minutes * 60_000)}`}</b>

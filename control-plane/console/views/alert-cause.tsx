@@ -13,7 +13,7 @@ import { Ago, Time } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
 import { AlertActions, useActions, type Cause } from './alert-actions.tsx';
-import { destinationOf } from './channels.tsx';
+import { destinationOf, useChannelNames } from './channels.tsx';
 
 type Detail = DataAt<`v1/alert-overview/${string}`>;
 type Event = Detail['timeline'][number];
@@ -63,21 +63,12 @@ function By({ by, until }: { by: string; until: string | null }) {
   );
 }
 
-/** Where the channels of an account lead, of those that are gone their type and id. */
-export function useChannelNames() {
-  const { data: channels = [] } = useQuery('v1/alert-channels', { query: { limit: 100 } });
-  return (id: number, type: string): string => {
-    const channel = channels.find((one) => one.id === id);
-    return (channel && destinationOf(channel)) || `${inWords(type)} ${id}`;
-  };
-}
-
 function Notified({ cause: { notified } }: { cause: Cause }) {
   const nameOf = useChannelNames();
   if (notified.length === 0) return 'nobody';
   return notified.map(({ alertChannelId: id, type, failed }) => (
     <span key={id}>
-      {nameOf(id, type)}
+      {nameOf(id, `${inWords(type)} ${id}`)}
       {failed > 0 && <span class="bad"> {failed} not delivered</span>}
     </span>
   ));

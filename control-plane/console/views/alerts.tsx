@@ -1,6 +1,6 @@
 /** All alerts in one list, by cause. */
 import { useMemo, useState } from 'preact/hooks';
-import { count, inNumbers } from '../format.ts';
+import { count, inNumbers, inWords } from '../format.ts';
 import { useMe } from '../me.ts';
 import { Choice, Select, Table } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
@@ -8,7 +8,8 @@ import { Answer, Empty } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
 import { changeQuery, choosing, link, type Query } from '../router.ts';
 import { AlertActions, lasts, type Cause } from './alert-actions.tsx';
-import { CauseRow, causeColumns, sentenceOf, stateWords, useChannelNames } from './alert-cause.tsx';
+import { CauseRow, causeColumns, sentenceOf, stateWords } from './alert-cause.tsx';
+import { useChannelNames } from './channels.tsx';
 
 const refreshMs = 20_000;
 const dayMs = 86_400_000;
@@ -82,7 +83,10 @@ function Channels({ all, query }: { all: Cause[]; query: Query }) {
       label="Notified channel"
       options={[
         ['', 'Any'],
-        ...[...notified].map(([id, type]): [string, string] => [id, nameOf(Number(id), type)]),
+        ...[...notified].map(([id, type]): [string, string] => [
+          id,
+          nameOf(Number(id), `${inWords(type)} ${id}`),
+        ]),
       ]}
       value={query.channel ?? ''}
       onChange={choosing('channel')}

@@ -43,6 +43,15 @@ export function destinationOf({ type, config }: Pick<AlertChannel, 'type' | 'con
   }
 }
 
+/** Gives the destination of a channel by its id; `otherwise` for one that is not listed. */
+export function useChannelNames() {
+  const { data: channels = [] } = useQuery('v1/alert-channels', { query: { limit: 100 } });
+  return (id: number, otherwise: string): string => {
+    const channel = channels.find((one) => one.id === id);
+    return (channel && destinationOf(channel)) || otherwise;
+  };
+}
+
 function tellsOf(channel: AlertChannel) {
   const events = [
     [channel.sendFailure, 'failures'],

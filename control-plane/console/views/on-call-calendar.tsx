@@ -15,7 +15,7 @@ import {
   type Row,
   type Zoom,
 } from '../calendar.ts';
-import { dayLabel, inWords, shortTime, tickLabel } from '../format.ts';
+import { dayLabel, inWords, localTime, shortTime, tickLabel } from '../format.ts';
 import { isSame } from '../forms/values.ts';
 import { useMe } from '../me.ts';
 import { Action, Choice, Section } from '../parts/layout.tsx';
@@ -276,16 +276,11 @@ const zooms: [Zoom, string][] = [
   ['hours', 'Hours of a week'],
 ];
 
-/** The day as an address names it, in the time zone of the visitor. */
-function dayOf(instant: number) {
-  const at = new Date(instant);
-  const digits = (part: number) => String(part).padStart(2, '0');
-  return `${at.getFullYear()}-${digits(at.getMonth() + 1)}-${digits(at.getDate())}`;
-}
-
 function Paging({ monday, zoom }: { monday: number; zoom: Zoom }) {
   const page = (pages: number) => () =>
-    changeQuery({ from: dayOf(later(monday, pages * pageDays[zoom], 'weeks')) });
+    changeQuery({
+      from: localTime(iso(later(monday, pages * pageDays[zoom], 'weeks'))).slice(0, 10),
+    });
   return (
     <div class="actions">
       <button type="button" onClick={page(-1)}>
