@@ -172,9 +172,8 @@ export class AgentSession {
     if (!isSame || isFull || upserts.length > 0 || removals.length > 0) {
       if (isWhole) certificates.watch(scheduler.checks());
       else certificates.change(upserts, removals);
-      if (this.#uncached !== 'all') {
-        for (const id of removals) this.#uncached.add(id);
-        for (const { id } of upserts) this.#uncached.add(id);
+      for (const id of [...removals, ...upserts.map((check) => check.id)]) {
+        if (this.#uncached !== 'all') this.#uncached.add(id);
       }
       this.#cancelCaching ??= rawClock.after(cacheWithinMs, () => {
         this.#saveSchedule();

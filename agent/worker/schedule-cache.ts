@@ -5,7 +5,8 @@
  *
  *   entry   length (4 bytes), encrypted JSON: the checks that are new or changed, and those that are gone
  */
-import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, constants, openSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import type { Logger } from 'pino';
@@ -32,6 +33,8 @@ const entry = cached.extend({ removals: z.array(z.string()) });
 type Entry = z.output<typeof entry>;
 
 const lengthBytes = 4;
+/** Without O_CREAT: a file of changes alone would be read as the whole schedule. */
+const existing = constants.O_WRONLY | constants.O_APPEND;
 /** Shorter changes are kept however few checks there are. */
 const minChangesBytes = 65_536;
 
@@ -87,7 +90,12 @@ export class ScheduleCache {
     // A part of it may be in the file when this fails.
     this.#roomForChanges = 0;
     this.#write(() => {
-      appendFileSync(this.#file, encrypted, { flush: true });
+      const file = openSync(this.#file, existing);
+      try {
+        appendFileSync(file, encrypted, { flush: true });
+      } finally {
+        closeSync(file);
+      }
       this.#roomForChanges = room;
     });
     return true;

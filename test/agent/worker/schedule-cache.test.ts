@@ -3,6 +3,7 @@ import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import test from 'node:test';
 import { pino } from 'pino';
+import type { AssignedCheck } from '@monitor/shared/contract/agent-protocol.ts';
 import { Damages } from '../../../agent/damage.ts';
 import { Secret } from '../../../agent/secret.ts';
 import { Cipher } from '../../../agent/worker/cipher.ts';
@@ -12,12 +13,10 @@ import { temporaryFolder } from '../../support/system.ts';
 
 const logger = pino({ level: 'silent' });
 const head = { location: 'here', epoch: 1, idKey: 'key', resultKeys: [] };
-const checks = Array.from({ length: 3 }, (_, index) => assignedCheck({ name: `check ${index}` }));
-const [first, second, third] = checks as [
-  (typeof checks)[0],
-  (typeof checks)[0],
-  (typeof checks)[0],
-];
+const [first, second, third] = ['check 0', 'check 1', 'check 2'].map((name) =>
+  assignedCheck({ name }),
+) as [AssignedCheck, AssignedCheck, AssignedCheck];
+const checks = [first, second, third];
 
 function open(folder: string, key = 'pl_1'): ScheduleCache {
   return new ScheduleCache(folder, new Secret(key), logger, new Damages(Date.now, logger));
@@ -86,6 +85,17 @@ test('a file of many changes is written anew, and does not grow without bounds',
   assert.ok(rewrites > 2 && rewrites < 50, `${rewrites} rewrites`);
   assert.ok(statSync(join(folder.path, 'schedule.bin')).size < 150_000);
   assert.deepEqual(namesOf(open(folder.path).load(0)), ['check 1', 'check 2', 'name 299']);
+});
+
+test('a change is no schedule: where the file was deleted, none is read until it is whole again', () => {
+  using folder = temporaryFolder();
+  const cache = open(folder.path);
+  cache.save({ ...head, checks });
+  rmSync(join(folder.path, 'schedule.bin'));
+  const change = { ...head, checks: [first], removals: [] };
+  cache.append(change);
+  assert.equal(open(folder.path).load(0), null);
+  assert.equal(cache.append(change), false);
 });
 
 test('after a write that failed, the next one is whole', () => {
