@@ -4,7 +4,9 @@ import type { Logger } from 'pino';
 import type { Clock } from '@monitor/shared/clock.ts';
 import { oneLine, shorten } from '../core/escape.ts';
 import type { KeyHolder } from '../http/authenticate.ts';
+import type { Commits } from '../db/after-commit.ts';
 import { databaseFailure } from '../db/failure.ts';
+import { prepareInserts } from '../db/insert-many.ts';
 import type { Database } from '../db/tables.ts';
 import type { AuditLogTable } from './tables.ts';
 import { changesOf } from './decide/changes.ts';
@@ -93,43 +95,47 @@ function nameIn(...representations: (Readonly<Record<string, unknown>> | null)[]
   return null;
 }
 
+const insertEntries = prepareInserts('audit_log', [
+  ...(['id', 'account_id', 'at', 'actor_kind', 'actor_id', 'actor_name', 'address'] as const),
+  ...(['operation', 'outcome', 'resource_type', 'resource_id', 'resource_name'] as const),
+  ...(['before_json', 'after_json'] as const),
+]);
+
 export async function recordAudit(
   { db, clock, newId }: AuditDeps,
   { accountId, actor, resource, before = null, after = null, ...record }: AuditRecord,
 ): Promise<void> {
   const changes = changesOf(before, after);
   const now = clock.now();
-  await db
-    .insertInto('audit_log')
-    .values({
-      id: newId(),
-      account_id: accountId,
-      at: now,
-      actor_kind: actor.kind,
-      actor_id: 'id' in actor ? actor.id : null,
-      actor_name: shorten(oneLine(await nameOfActor(db, actor, now)), maxNameLength),
-      address: record.address,
-      operation: record.operation,
-      outcome: record.outcome,
-      resource_type: resource?.type ?? null,
-      resource_id: resource?.id == null ? null : shorten(oneLine(resource.id), maxNameLength),
-      resource_name: nameIn(after, before),
-      before_json: changes.before && JSON.stringify(changes.before),
-      after_json: changes.after && JSON.stringify(changes.after),
-    })
-    .execute();
+  const entry = {
+    id: newId(),
+    account_id: accountId,
+    at: now,
+    actor_kind: actor.kind,
+    actor_id: 'id' in actor ? actor.id : null,
+    actor_name: shorten(oneLine(await nameOfActor(db, actor, now)), maxNameLength),
+    address: record.address,
+    operation: record.operation,
+    outcome: record.outcome,
+    resource_type: resource?.type ?? null,
+    resource_id: resource?.id == null ? null : shorten(oneLine(resource.id), maxNameLength),
+    resource_name: nameIn(after, before),
+    before_json: changes.before && JSON.stringify(changes.before),
+    after_json: changes.after && JSON.stringify(changes.after),
+  };
+  await insertEntries.run(db, [entry]);
 }
 
 /**
  * The same after something has happened already: a log that cannot be written is an error of this
- * process, not of the request.
+ * process, not of the request. Entries of one moment share a commit.
  */
 export async function recordDone(
-  { logger, ...deps }: AuditDeps & { logger: Logger },
+  { logger, commits, ...deps }: Omit<AuditDeps, 'db'> & { logger: Logger; commits: Commits },
   record: AuditRecord,
 ): Promise<void> {
   try {
-    await recordAudit(deps, record);
+    await commits.run((db) => recordAudit({ ...deps, db }, record));
   } catch (error) {
     // Deleted with everything in it, or a disk that is full: others report that.
     if (databaseFailure(error) !== null) return;

@@ -56,13 +56,8 @@ export async function initialSubscriptions(
   return channels.map(({ id }) => ({ alertChannelId: id, activated: true }));
 }
 
-/** Subscribes a new check to all channels. */
-export async function subscribeToAll(
-  db: Kysely<Database>,
-  accountId: string,
-  checkId: string,
-): Promise<void> {
-  await db
+const subscribe = prepareQuery<{ accountId: string; checkId: string }>((db, argument) =>
+  db
     .insertInto('alert_subscriptions')
     .columns(['account_id', 'channel_id', 'check_id', 'activated'])
     .expression((channels) =>
@@ -71,13 +66,21 @@ export async function subscribeToAll(
         .select(({ ref, cast, val, lit }) => [
           ref('account_id').as('account_id'),
           ref('id').as('channel_id'),
-          cast<string>(val(checkId), 'text').as('check_id'),
+          cast<string>(val(argument('checkId')), 'text').as('check_id'),
           lit(1).as('activated'),
         ])
-        .where('account_id', '=', accountId)
+        .where('account_id', '=', argument('accountId'))
         .orderBy('id'),
-    )
-    .execute();
+    ),
+);
+
+/** Subscribes a new check to all channels. */
+export async function subscribeToAll(
+  db: Kysely<Database>,
+  accountId: string,
+  checkId: string,
+): Promise<void> {
+  await subscribe.run(db, { accountId, checkId });
 }
 
 /** Replaces the subscriptions of one check or group. */

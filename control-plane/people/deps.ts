@@ -5,7 +5,7 @@ import type { Passwords } from './passwords.ts';
 /** What the verbs of this module need. */
 export interface PeopleDeps extends Pick<
   Services,
-  'db' | 'clock' | 'newId' | 'outbox' | 'publicUrl' | 'logger' | 'secrets'
+  'db' | 'clock' | 'newId' | 'commits' | 'outbox' | 'publicUrl' | 'logger' | 'secrets'
 > {
   passwords: Passwords;
   /** Counts what people, and strangers in their name, try. */
