@@ -36,14 +36,13 @@ interface Found {
 const longValue = 256;
 const nothingUntil = (end: number): Found => ({ start: end, end, isOpen: false });
 
-function privateKeyAt(text: string, at: number): Found | null {
-  keyHeader.lastIndex = at;
-  if (!keyHeader.test(text)) return null;
-  const start = keyHeader.lastIndex;
-  const length = text.slice(start, start + maxKeyLength).indexOf(keyEnd);
+/** From the end of its header on. */
+function privateKeyFrom(bytes: Buffer, start: number): Found {
+  const within = bytes.subarray(start, start + maxKeyLength);
+  const length = within.indexOf(keyEnd);
   if (length >= 0) return { start, end: start + length, isOpen: false };
-  const end = Math.min(text.length, start + maxKeyLength);
-  return { start, end, isOpen: end === text.length };
+  const end = start + within.length;
+  return { start, end, isOpen: end === bytes.length };
 }
 
 /** What may begin with a character, so that the others are not tried there. */
@@ -55,7 +54,8 @@ const shapesByCharacter = Map.groupBy(
 );
 const namedCharacters = new Set(nameAnchors.map((name) => name.charCodeAt(0)));
 
-function credentialAt(text: string, at: number): Found | null {
+/** Of a part of the bytes as text; gives positions in the bytes. */
+function credentialAt(text: string, at: number, textStart: number): Found | null {
   const character = text.charCodeAt(at);
   for (const { beginning, pattern, accepts } of shapesByCharacter.get(character) ?? []) {
     if (!text.startsWith(beginning, at)) continue;
@@ -63,7 +63,7 @@ function credentialAt(text: string, at: number): Found | null {
     const match = pattern.exec(text);
     const value = match?.at(-1) ?? '';
     if (match === null || accepts?.(value) === false) continue;
-    const end = at + match[0].length;
+    const end = textStart + at + match[0].length;
     return { start: end - value.length, end, isOpen: false };
   }
   if (!namedCharacters.has(character)) return null;
@@ -71,22 +71,35 @@ function credentialAt(text: string, at: number): Found | null {
   const match = namedValue.exec(text);
   if (match === null) return null;
   const [whole, word = '', rest = '', value = ''] = match;
-  const end = at + whole.length;
+  const end = textStart + at + whole.length;
   if (!isCredential(word, rest, value)) return value.length < longValue ? null : nothingUntil(end);
   return { start: end - value.length, end, isOpen: false };
 }
 
-/** One character stands for one byte (latin1), so that positions in both are the same. */
+/** No pattern reaches further than this. */
+const longestMatch = 40_000;
+/** V8 takes memory from the system for each longer string, which costs more than all the searching. */
+const textLength = 120_000;
+
 function credentialsIn(bytes: Buffer): Found[] {
   const places = anchors.regions(bytes);
-  if (places.length === 0) return [];
-  const text = bytes.toString('latin1');
   const found: Found[] = [];
   let end = 0;
+  let text = '';
+  let textStart = 0;
   for (let index = 0; index < places.length; index += 2) {
     const at = places[index] ?? 0;
     if (at < end) continue;
-    const credential = privateKeyAt(text, at) ?? credentialAt(text, at);
+    if (at + longestMatch > textStart + text.length && textStart + text.length < bytes.length) {
+      // What stands before a match decides too.
+      textStart = Math.max(0, at - 1);
+      // One character stands for one byte, so that positions are those of bytes.
+      text = bytes.toString('latin1', textStart, textStart + textLength);
+    }
+    keyHeader.lastIndex = at - textStart;
+    const credential = keyHeader.test(text)
+      ? privateKeyFrom(bytes, textStart + keyHeader.lastIndex)
+      : credentialAt(text, at - textStart, textStart);
     if (credential === null) continue;
     ({ end } = credential);
     if (end > credential.start || credential.isOpen) found.push(credential);

@@ -191,6 +191,22 @@ describe('detection', () => {
     }
   });
 
+  it('hides the same anywhere in a long line', () => {
+    // Each address is a place at which a credential may begin.
+    const filler = 'https://shop.example/ '.repeat(10_000);
+    const long = `eyJ${'a'.repeat(4_000)}.eyJ${'b'.repeat(16_000)}${`.${'c'.repeat(4_000)}`.repeat(4)}`;
+    for (const credential of [long, `AKIA${'IOSFODNN7EXAMPLE'}`, key('RSA PRIVATE KEY')]) {
+      for (let before = 79_000; before < 125_000; before += 1_111) {
+        const text = `${filler.slice(0, before)} ${credential} ${filler.slice(before)}`;
+        const hidden = scrubber.text(text);
+        const shown = [...credential.matchAll(/-----(?:BEGIN|END)[^-]*-----/g)].join(mask) || mask;
+        assert.equal(hidden, text.replace(credential, shown), `after ${before} characters`);
+      }
+      const inWord = `${filler.slice(0, 80_010)}x${credential} ${filler}`;
+      if (!credential.startsWith('-')) assert.equal(scrubber.text(inWord), inWord);
+    }
+  });
+
   it('takes time in proportion to the length, whatever the text', () => {
     const texts = [
       'token=',
