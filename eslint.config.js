@@ -63,6 +63,11 @@ export default [
           selector: 'ExportDefaultDeclaration',
           message: 'Named exports only: a thing has one name everywhere.',
         },
+        {
+          selector:
+            "CallExpression[callee.property.name=/^executeTakeFirst/]:has(MemberExpression[property.name='orderBy']):not(:has(MemberExpression[property.name='limit']))",
+          message: 'It reads all rows and gives the first one: add limit(1).',
+        },
       ],
       'no-restricted-properties': [
         'error',

@@ -151,6 +151,7 @@ export async function findOrCreateAccount(deps: AccountDeps): Promise<string> {
     .selectFrom('accounts')
     .select('id')
     .orderBy('created_at')
+    .limit(1)
     .executeTakeFirst();
   return known?.id ?? (await createAccount(deps, 'Main account'));
 }

@@ -39,6 +39,7 @@ async function anyEncrypted(db: Kysely<Database>): Promise<Encrypted | undefined
     .selectFrom('variables')
     .select(['value', 'account_id as scope'])
     .where('secret', '=', 1)
+    .limit(1)
     .executeTakeFirst();
   if (variable !== undefined) return variable;
   // A damaged database may have lost its check.
@@ -46,11 +47,13 @@ async function anyEncrypted(db: Kysely<Database>): Promise<Encrypted | undefined
     .selectFrom('alert_channels')
     .select(['config_json as value', 'account_id as scope'])
     .where('config_json', 'like', 'v1.%')
+    .limit(1)
     .executeTakeFirst();
   if (channel !== undefined) return channel;
   return db
     .selectFrom('client_certificates')
     .select(['key_sealed as value', 'account_id as scope'])
+    .limit(1)
     .executeTakeFirst();
 }
 

@@ -17,6 +17,7 @@ export async function endCancelledRun(db: Kysely<Database>, runId: string): Prom
     .where('check_runs.state', '=', 'RUNNING')
     .where('check_results.result_type', '=', 'ATTEMPT')
     .orderBy('check_results.attempt', 'desc')
+    .limit(1)
     .executeTakeFirst();
   if (last === undefined) return;
   await db

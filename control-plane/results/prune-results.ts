@@ -126,6 +126,7 @@ export class ResultPruning {
         .select('created_at')
         .where(isOfDays('check_results', ofNoDay))
         .orderBy('seq')
+        .limit(1)
         .executeTakeFirst();
       if (oldest !== undefined && oldest.created_at < before) return false;
       const runs = await this.#pruneRuns(unit, before);
