@@ -15,7 +15,7 @@ import {
   sweepSlots,
 } from '../results/index.ts';
 import { type Deployments, pruneDeployments } from '../projects/index.ts';
-import { probeDisk } from '../integrity/index.ts';
+import { pingWatcher, probeDisk } from '../integrity/index.ts';
 import { freeStrandedRows } from '../notifications/index.ts';
 import { announceDueUpdates, forgetUnconfirmed, verifyDomains } from '../status-pages/index.ts';
 import { pruneAgentReports, pruneJobLeases, sampleQueues } from '../scheduling/index.ts';
@@ -70,6 +70,7 @@ export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
   const { services, config, databaseFile, losses, codeBundles } = parts;
   const { deletions, deployments } = parts;
   const { clock, reception } = services;
+  const watcher = config.HEARTBEAT_URL;
   const resultsKeptMs = config.RESULT_RETENTION_DAYS * dayMs;
   const keptMs = config.ARTIFACT_RETENTION_DAYS * dayMs;
   const rollUp = new RollUp(services);
@@ -88,6 +89,9 @@ export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
     onAll('send-alert-groups', 1_000, () => sendAlertGroups(services)),
     onAll('note-alive', 5_000, () => noteAliveAndWritten(services)),
     onAll('probe-disk', 1_000, () => probeDisk(services, databaseFile)),
+    ...(watcher === undefined
+      ? []
+      : [onOne('ping-watcher', minuteMs, () => pingWatcher(services, watcher))]),
     onAll('expire-jobs', 10_000, () => expireJobs(services), settled),
     onOne('rename-future-runs', minuteMs, () => renameFutureRuns(services)),
     onAll('keep-mark', minuteMs, () => losses.keep()),

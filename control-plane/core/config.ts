@@ -181,6 +181,11 @@ const settings = {
     .describe(
       'Where the trace viewer is: a host of its own that leads to the same port; default: traces.localhost where PUBLIC_URL is of this machine, otherwise none',
     ),
+  HEARTBEAT_URL: webUrl('https://monitor.other.example/ping/…')
+    .optional()
+    .describe(
+      'Ping URL of a heartbeat monitor at another installation, which is pinged each minute while this one can write to its database',
+    ),
   STRICT_DNS_BODY: flag
     .default(false)
     .describe(
@@ -429,6 +434,7 @@ export const secretSettings: ReadonlySet<string> = new Set([
   'PHONE_AUTH_TOKEN',
   'SLACK_APP_TOKEN',
   'METRICS_TOKEN',
+  'HEARTBEAT_URL',
 ]);
 
 /** All of them are set, or none: an incomplete set would fail at the first alert. */

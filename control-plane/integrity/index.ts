@@ -5,6 +5,7 @@ export { fits, openFittingKey, writeKeyCheck } from './key-check.ts';
 export { nameOfDatabase } from './name-of-database.ts';
 export { openStandby } from './open-standby.ts';
 export { openServer, openWhole, refuseUnfinishedMove } from './open-whole.ts';
+export { pingWatcher } from './ping-watcher.ts';
 export { probeDisk } from './probe-disk.ts';
 export { refuseOtherSessions } from './refuse-other-sessions.ts';
 export { type Salvaged, salvageDatabase } from './salvage.ts';
