@@ -28,3 +28,4 @@ export { evaluateDueAlerts } from './evaluate-due-alerts.ts';
 export { runEscalations } from './run-escalations.ts';
 export { sendAlertGroups } from './send-alert-groups.ts';
 export { alertsOfChecks } from './withdraw-alerts.ts';
+export { notifyOverrun } from './overrun-maintenance.ts';

@@ -17,13 +17,20 @@ import {
 import { type Deployments, pruneDeployments } from '../projects/index.ts';
 import { pingWatcher, probeDisk } from '../integrity/index.ts';
 import { freeStrandedRows } from '../notifications/index.ts';
-import { announceDueUpdates, forgetUnconfirmed, verifyDomains } from '../status-pages/index.ts';
+import {
+  announceDueUpdates,
+  announceMaintenance,
+  forgetUnconfirmed,
+  verifyDomains,
+} from '../status-pages/index.ts';
+import { writeNotices } from '../maintenance/index.ts';
 import { pruneAgentReports, pruneJobLeases, sampleQueues } from '../scheduling/index.ts';
 import { afterGracePeriod, noteAliveAndWritten, whileClockTrusted } from '../reception/index.ts';
 import {
   healthTimers,
   pruneAlerts,
   evaluateDueAlerts,
+  notifyOverrun,
   runEscalations,
   sendAlertGroups,
 } from '../alerting/index.ts';
@@ -109,6 +116,9 @@ export function repeatedOperations(parts: OperationParts): RepeatedOperation[] {
     onAll('abandon-deployments', 5_000, () => deployments.abandon()),
     onOne('prune-deployments', hourMs, () => pruneDeployments(services), trusted),
     onAll('announce-updates', 1_000, () => announceDueUpdates(services), trusted),
+    onAll('write-notices', 1_000, () => writeNotices(services), trusted),
+    onAll('announce-maintenance', 1_000, () => announceMaintenance(services), trusted),
+    onAll('notify-overrun', 1_000, () => notifyOverrun(services), trusted),
     onOne('forget-unconfirmed', hourMs, () => forgetUnconfirmed(services), trusted),
     ...healthTimers(services).map(({ name, everyMs, run }) => onOne(name, everyMs, run, settled)),
     onOne('free-stranded-rows', minuteMs, () => freeStrandedRows(services)),

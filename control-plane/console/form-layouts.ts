@@ -76,8 +76,9 @@ const sections: Readonly<Record<string, Section[]>> = {
   policy: [section('', 'name steps repeats rotation')],
   page: [section('', 'name url description cards')],
   window: [
-    section('', 'name startsAt endsAt timezone tags pauseAllChecks description'),
-    section('Alerts', 'silenceAlertsTags silenceAllAlerts'),
+    section('', 'name startsAt endsAt timezone tags pauseAllChecks pauseScope description'),
+    section('Alerts', 'silenceAlertsTags silenceAllAlerts silenceScope'),
+    section('Status pages', 'statusPageVisibility ownerAlertChannelIds'),
     section('Repeat', 'repeatUnit repeatInterval repeatEndsAt'),
   ],
 };

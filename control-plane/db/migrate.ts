@@ -8,6 +8,7 @@ import { withoutTimeLimit } from './postgres.ts';
 import { orderTextByBytes } from './text-order.ts';
 import * as baseline from './baseline.ts';
 import * as pushDevices from './migrations/0051-push-devices.ts';
+import * as plannedWork from './migrations/0052-planned-work.ts';
 import type { Database } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -28,6 +29,7 @@ export const baselineName = '0050-baseline';
 const migrations = {
   [baselineName]: baseline,
   '0051-push-devices': pushDevices,
+  '0052-planned-work': plannedWork,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

@@ -14,6 +14,7 @@ import { updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { asOf, lastUpdateStatus, type IncidentStatus } from './decide/incident.ts';
 import { type CheckConsumer, isDeactivated, type SavedCheck } from '../checks/index.ts';
+import { suppressesIncidents } from '../maintenance/index.ts';
 import type { AfterCommit } from '../db/after-commit.ts';
 import type { Services } from '../core/services.ts';
 import { addIncidentUpdate } from './incident-updates.ts';
@@ -97,6 +98,7 @@ export async function openIncidentOf(
     return;
   }
   if ((await openIncidentsOf(db, check, clock.now())).length > 0) return;
+  if (await suppressesIncidents(db, accountId, service.id, at)) return;
   const incidentId = newId();
   await db
     .insertInto('incidents')

@@ -1,12 +1,14 @@
 /** Creates, changes and deletes maintenance windows; agents and heartbeats are updated. */
 import type { Kysely } from 'kysely';
-import { ApiError, notFound } from '../errors/api-error.ts';
+import { ApiError, invalidField, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
-import { deleteOwnRows } from '../db/own-rows.ts';
+import { deleteOwnRows, ownRowsAmong } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
-import { occurrenceAt } from './decide/planned-maintenance.ts';
+import { changeOccurrence, type ChangeRequest } from './decide/change-occurrence.ts';
+import { occurrenceAt, statusOf } from './decide/planned-maintenance.ts';
 import {
   keepPastWindow,
+  standingWindows,
   windowFromRow,
   type WindowRow,
   windowsFromRows,
@@ -18,6 +20,7 @@ import {
   type WindowFields,
   windowToWire,
 } from './maintenance-windows/wire.ts';
+import { noticesMayBeDue, type OfOccurrence } from './maintenance-updates.ts';
 import { resourceOf } from '../resources/index.ts';
 import { raiseAllLocations } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
@@ -25,7 +28,10 @@ import type { Services } from '../core/services.ts';
 /** Status pages leave maintenance out of the uptime of 90 days; results may arrive 30 days late. */
 const pastWindowsKeptMs = 92 * 86_400_000;
 
-const selecting = ['tags', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'];
+const selecting = [
+  ...['tags', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'],
+  ...['pauseScope', 'silenceScope', 'statusPageVisibility'],
+];
 
 async function commit<T>(
   { commits, hub }: Services,
@@ -65,6 +71,51 @@ async function withdraw(
     .execute();
 }
 
+/** Refuses ids that the account does not have. */
+async function refuseUnknown(
+  db: Kysely<Database>,
+  accountId: string,
+  { pauseScope, silenceScope, statusPageVisibility, ownerAlertChannelIds }: Partial<WindowFields>,
+): Promise<void> {
+  const named: [
+    string,
+    'checks' | 'check_groups' | 'services' | 'status_pages' | 'alert_channels',
+    readonly (string | number)[] | undefined,
+  ][] = [
+    ...Object.entries({ pauseScope, silenceScope }).flatMap(([name, scope]): typeof named => [
+      [`${name}.checkIds`, 'checks', scope?.checkIds],
+      [`${name}.groupIds`, 'check_groups', scope?.groupIds],
+      [`${name}.serviceIds`, 'services', scope?.serviceIds],
+      [`${name}.statusPageIds`, 'status_pages', scope?.statusPageIds],
+    ]),
+    ['statusPageVisibility.serviceIds', 'services', statusPageVisibility?.serviceIds],
+    ['statusPageVisibility.statusPageIds', 'status_pages', statusPageVisibility?.statusPageIds],
+    ['ownerAlertChannelIds', 'alert_channels', ownerAlertChannelIds],
+  ];
+  for (const [field, table, ids = []] of named) {
+    if (ids.length === 0) continue;
+    const isNumbered = table === 'check_groups' || table === 'alert_channels';
+    const rows = await ownRowsAmong(db, table, accountId, {
+      ...{ column: 'id', isNumber: isNumbered, ids: ids.map(String) },
+    });
+    const known = new Set(rows.map(({ id }) => String(id)));
+    const unknown = ids.find((id) => !known.has(String(id)));
+    if (unknown !== undefined) throw invalidField(field, `has no ${unknown}`);
+  }
+}
+
+/**
+ * Call it last in a transaction that changed which checks a service or a page has; agents are updated where a window
+ * applies to some of them. The hub is notified by its caller.
+ */
+export async function selectChecksAgain(db: Kysely<Database>, accountId: string): Promise<void> {
+  const windows = await standingWindows(db, accountId);
+  const isConcerned = windows.some(({ scopes }) =>
+    scopes.some(({ serviceIds, statusPageIds }) => serviceIds.length + statusPageIds.length > 0),
+  );
+  if (isConcerned) await raiseAllLocations(db, accountId);
+}
+
 export function maintenanceWindowsOf(services: Services) {
   const { db, clock } = services;
   const withdrawNow = (unit: Kysely<Database>, row: WindowRow) =>
@@ -73,9 +124,10 @@ export function maintenanceWindowsOf(services: Services) {
     ...({ table: 'maintenance_windows', noun: 'maintenance window', key: 'id' } as const),
     isNumbered: true,
     fieldsOf,
-    toColumns(fields: WindowFields, { changes, before }) {
+    async toColumns(fields: WindowFields, { unit, accountId, changes, before }) {
       // One from before this was refused can be renamed.
       if (before === null || selecting.some((name) => name in changes)) refuseIdle(fields);
+      await refuseUnknown(unit, accountId, changes);
       return toColumns(fields);
     },
     async present(rows, { accountId }) {
@@ -90,6 +142,26 @@ export function maintenanceWindowsOf(services: Services) {
   });
 }
 
+/** Works on an occurrence in the transaction of its change. Throws 404 for one that the window does not have. */
+async function onOccurrence<T>(
+  services: Services,
+  accountId: string,
+  { id, startsAt }: { id: number; startsAt: number },
+  work: (db: Kysely<Database>, of: OfOccurrence) => Promise<T>,
+): Promise<T> {
+  return commit(services, accountId, async (db) => {
+    const row = await maintenanceWindowsOf(services).lock(db, accountId, id);
+    const [window] = await windowsFromRows(db, accountId, [row]);
+    const occurrence = window === undefined ? undefined : occurrenceAt(window, startsAt);
+    if (window === undefined || occurrence === undefined) {
+      throw notFound('maintenance', `${id}-${startsAt}`);
+    }
+    const done = await work(db, { window, occurrence, now: services.clock.now() });
+    if (window.visibility !== null) await noticesMayBeDue(db, accountId, id, 0);
+    return done;
+  });
+}
+
 /**
  * Calls off the occurrence of a window that begins at an instant; doing it twice is fine. Throws
  * 404, and 409 for a past occurrence.
@@ -97,26 +169,50 @@ export function maintenanceWindowsOf(services: Services) {
 export async function callOffMaintenance(
   services: Services,
   accountId: string,
-  id: number,
-  startsAt: number,
+  at: { id: number; startsAt: number },
 ): Promise<void> {
-  await commit(services, accountId, async (db) => {
-    const now = services.clock.now();
-    const row = await maintenanceWindowsOf(services).get(accountId, id, { unit: db });
-    const [window] = await windowsFromRows(db, accountId, [row]);
-    const occurrence = window === undefined ? undefined : occurrenceAt(window, startsAt);
-    if (window === undefined || occurrence === undefined) {
-      throw notFound('maintenance', `${id}-${startsAt}`);
-    }
+  await onOccurrence(services, accountId, at, async (db, { window, occurrence, now }) => {
+    const { startsAt } = occurrence;
     if (window.calledOff.has(startsAt)) return;
-    if (occurrence.endsAt <= now) {
+    if (statusOf(window, occurrence, now) === 'COMPLETED') {
       const endedAt = toTimestamp(occurrence.endsAt);
       throw new ApiError('CONFLICT', `the maintenance ended at ${endedAt}; nothing is left of it`);
     }
     await services.onWindowWithdrawn(db, accountId, window, now);
     await db
       .insertInto('called_off_maintenances')
-      .values({ window_id: id, account_id: accountId, starts_at: startsAt, called_off_at: now })
+      .values({ window_id: at.id, account_id: accountId, starts_at: startsAt, called_off_at: now })
       .execute();
+  });
+}
+
+/** Changes an occurrence as a person asks for, then does `also` in the same transaction. Throws 404 and 409. */
+export async function changeMaintenance<T>(
+  services: Services,
+  accountId: string,
+  at: { id: number; startsAt: number },
+  request: ChangeRequest,
+  also: (db: Kysely<Database>, of: OfOccurrence) => Promise<T>,
+): Promise<T> {
+  return onOccurrence(services, accountId, at, async (db, of) => {
+    const { window, occurrence, now } = of;
+    const { startsAt } = occurrence;
+    if (request.status === undefined && request.endsAt === undefined) return also(db, of);
+    const changed = changeOccurrence(window, occurrence, request, now);
+    if ('refusal' in changed) throw new ApiError('CONFLICT', changed.refusal);
+    const { begunAt, verifyingAt, endsAt, completedAt } = changed.change;
+    const values = {
+      ...{ begun_at: begunAt, verifying_at: verifyingAt },
+      ...{ ends_at: endsAt, completed_at: completedAt },
+    };
+    // What waits for the end of the window waits for the new one.
+    await services.onWindowWithdrawn(db, accountId, window, now);
+    await db
+      .insertInto('changed_maintenances')
+      .values({ window_id: at.id, account_id: accountId, starts_at: startsAt, ...values })
+      .onConflict((conflict) => conflict.columns(['window_id', 'starts_at']).doUpdateSet(values))
+      .execute();
+    const changes = new Map([...window.changes, [startsAt, changed.change]]);
+    return also(db, { ...of, window: { ...window, changes } });
   });
 }

@@ -1,9 +1,26 @@
 /** What other modules may use. */
 export type { Occurrence } from './decide/maintenance.ts';
-export { heldAt, heldBetween, type PlannedWindow } from './decide/planned-maintenance.ts';
-export { maintenanceBetween } from './maintenance-between.ts';
+export {
+  heldAt,
+  heldBetween,
+  noChange,
+  occurrenceAt,
+  type OccurrenceStatus,
+  type PlannedWindow,
+  statusOf,
+  type Visibility,
+} from './decide/planned-maintenance.ts';
+export {
+  setReached,
+  type UpdateKind,
+  type UpdateRow,
+  updatesOf,
+  writeNotices,
+} from './maintenance-updates.ts';
+export { windowsFromRows } from './maintenance-windows/store.ts';
+export { maintenanceBetween, plannedBetween } from './maintenance-between.ts';
 export { maintenanceWindowHandlers } from './maintenance-windows/handlers.ts';
-export { maintenanceWindowsOf } from './change-maintenance.ts';
+export { maintenanceWindowsOf, selectChecksAgain } from './change-maintenance.ts';
 export { toColumns as windowColumnsOf, type WindowFields } from './maintenance-windows/wire.ts';
 export { MaintenanceSlots } from './maintenance-slots.ts';
 export {
@@ -13,6 +30,10 @@ export {
   scheduledMaintenance,
 } from './scheduled-maintenance.ts';
 export {
+  checksOfOccurrence,
+  checksOfServices,
+  occurrenceOf,
+  suppressesIncidents,
   maintenanceHeld,
   maintenanceNow,
   maintenanceOf,

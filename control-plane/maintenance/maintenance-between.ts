@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
 import type { Occurrence } from './decide/maintenance.ts';
-import { inEffectBetween, type PlannedWindow } from './decide/planned-maintenance.ts';
+import { asMute, inEffectBetween, type PlannedWindow } from './decide/planned-maintenance.ts';
 import type { Window } from '../core/decide/results-window.ts';
 import { selectionOf, windowsSince } from './windows.ts';
 
@@ -20,14 +20,35 @@ function sinceEver(windows: readonly PlannedWindow[]): PlannedWindow[] {
   );
 }
 
-/** The maintenance of checks that overlaps a time range, by check. */
+/** The maintenance that pauses checks and overlaps a time range, by check. */
 export async function maintenanceBetween(
   db: Kysely<Database>,
   accountId: string,
   checkIds: readonly string[],
   { from, to }: Window,
 ): Promise<ReadonlyMap<string, Occurrence[]>> {
-  const held = sinceEver(await windowsSince(db, accountId, from)).flatMap((window) => {
+  return between(db, accountId, checkIds, { from, to }, await windowsSince(db, accountId, from));
+}
+
+/** The same with windows that only silence: what checks report meanwhile is planned. */
+export async function plannedBetween(
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+  { from, to }: Window,
+): Promise<ReadonlyMap<string, Occurrence[]>> {
+  const windows = (await windowsSince(db, accountId, from)).map(asMute);
+  return between(db, accountId, checkIds, { from, to }, windows);
+}
+
+async function between(
+  db: Kysely<Database>,
+  accountId: string,
+  checkIds: readonly string[],
+  { from, to }: Window,
+  all: readonly PlannedWindow[],
+): Promise<ReadonlyMap<string, Occurrence[]>> {
+  const held = sinceEver(all).flatMap((window) => {
     const occurrences = inEffectBetween(window, from, to);
     return occurrences.length === 0 ? [] : [{ window, occurrences }];
   });

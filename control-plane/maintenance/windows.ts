@@ -1,8 +1,19 @@
 /** Finds the checks that are in maintenance. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../db/tables.ts';
-import { appliesTo, heldAt, type PlannedWindow, asMute } from './decide/planned-maintenance.ts';
+import { jsonValue } from '../db/expressions.ts';
+import {
+  appliesTo,
+  asMute,
+  heldAt,
+  type HeldOccurrence,
+  listedOccurrence,
+  occurrenceAt,
+  type PlannedWindow,
+  type WindowScope,
+} from './decide/planned-maintenance.ts';
 import { pastWindows, standingWindows } from './maintenance-windows/store.ts';
+import { startOfOccurrence } from './maintenance-windows/wire.ts';
 
 export interface CheckMaintenance {
   windowId: number;
@@ -46,7 +57,77 @@ export async function windowsSince(
   return [...standing, ...(await pastWindows(db, accountId, since))];
 }
 
-/** Gives a predicate: does a window apply to a check, by the tags of the check and its group? */
+/** The checks that report to services. */
+export async function checksOfServices(
+  db: Kysely<Database>,
+  accountId: string,
+  serviceIds: readonly string[],
+): Promise<{ checkId: string; serviceId: string }[]> {
+  if (serviceIds.length === 0) return [];
+  const reportsTo = jsonValue<string>('checks.body_json', '$.triggerIncident.serviceId');
+  return db
+    .selectFrom('checks')
+    .select((select) => ['checks.id as checkId', select.parens(reportsTo).as('serviceId')])
+    .where('checks.account_id', '=', accountId)
+    .where(reportsTo, 'in', serviceIds)
+    .execute();
+}
+
+/** The checks that each scope names: by itself, or through groups, services and pages. */
+async function checksInScopes(
+  db: Kysely<Database>,
+  accountId: string,
+  windows: readonly PlannedWindow[],
+): Promise<ReadonlyMap<WindowScope, ReadonlySet<string>>> {
+  const scopes = windows.flatMap(({ scopes: ofWindow }) => ofWindow);
+  const named = <Key extends keyof WindowScope>(key: Key): WindowScope[Key][number][] => [
+    ...new Set(scopes.flatMap((scope): readonly WindowScope[Key][number][] => scope[key])),
+  ];
+  const groupIds = named('groupIds');
+  const pageIds = named('statusPageIds');
+  const grouped =
+    groupIds.length === 0
+      ? []
+      : await db
+          .selectFrom('checks')
+          .select(['id', 'group_id'])
+          .where('account_id', '=', accountId)
+          .where('group_id', 'in', groupIds)
+          .execute();
+  const onPages =
+    pageIds.length === 0
+      ? []
+      : await db
+          .selectFrom('card_services')
+          .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
+          .select(['status_page_cards.status_page_id as pageId', 'card_services.service_id'])
+          .where('status_page_cards.account_id', '=', accountId)
+          .where('status_page_cards.status_page_id', 'in', pageIds)
+          .execute();
+  const servicesOfPage = Map.groupBy(onPages, ({ pageId }) => pageId);
+  const serviceIds = new Set([...named('serviceIds'), ...onPages.map(({ service_id: id }) => id)]);
+  const ofServices = Map.groupBy(
+    await checksOfServices(db, accountId, [...serviceIds]),
+    ({ serviceId }) => serviceId,
+  );
+  const ofGroups = Map.groupBy(grouped, ({ group_id: id }) => id);
+  const ofService = (id: string) => (ofServices.get(id) ?? []).map(({ checkId }) => checkId);
+  return new Map(
+    scopes.map((scope) => [
+      scope,
+      new Set([
+        ...scope.checkIds,
+        ...scope.groupIds.flatMap((id) => (ofGroups.get(id) ?? []).map((check) => check.id)),
+        ...scope.serviceIds.flatMap(ofService),
+        ...scope.statusPageIds.flatMap((id) =>
+          (servicesOfPage.get(id) ?? []).flatMap(({ service_id: service }) => ofService(service)),
+        ),
+      ]),
+    ]),
+  );
+}
+
+/** Gives a predicate: does a window apply to a check, by its tags and scopes? */
 export async function selectionOf(
   db: Kysely<Database>,
   accountId: string,
@@ -80,7 +161,10 @@ export async function selectionOf(
       else known.add(row.tag);
     }
   }
-  return (window, checkId) => appliesTo(window, byCheck.get(checkId) ?? noTags);
+  const inScope = await checksInScopes(db, accountId, windows);
+  return (window, checkId) =>
+    appliesTo(window, byCheck.get(checkId) ?? noTags) ||
+    window.scopes.some((scope) => inScope.get(scope)?.has(checkId));
 }
 
 /**
@@ -140,8 +224,73 @@ async function maintenanceBy(
   for (const checkId of checkIds) {
     for (const { window, occurrence } of held) {
       if (!isSelected(window, checkId)) continue;
-      found.set(checkId, { windowId: window.id, name: window.name, ...occurrence });
+      const { startsAt, endsAt } = occurrence;
+      found.set(checkId, { windowId: window.id, name: window.name, startsAt, endsAt });
     }
   }
   return found;
+}
+
+/** An occurrence by its id, as it takes place, with its window; undefined for an unknown one. */
+export async function occurrenceOf(
+  db: Kysely<Database>,
+  accountId: string,
+  windowId: number,
+  id: string,
+): Promise<(HeldOccurrence & { window: PlannedWindow }) | undefined> {
+  const startsAt = startOfOccurrence(windowId, id);
+  const window = (await standingWindows(db, accountId)).find((one) => one.id === windowId);
+  if (startsAt === null || window === undefined) return undefined;
+  const occurrence = occurrenceAt(window, startsAt);
+  return occurrence && { ...listedOccurrence(window, occurrence, startsAt), window };
+}
+
+/** The checks that a window pauses or silences, by id. */
+export async function checksOfOccurrence(
+  db: Kysely<Database>,
+  accountId: string,
+  window: PlannedWindow,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('checks')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .orderBy('id')
+    .execute();
+  const mute = asMute(window);
+  const isSelected = await selectionOf(db, accountId, [mute]);
+  return rows.map(({ id }) => id).filter((id) => isSelected(mute, id));
+}
+
+/**
+ * Whether pages publish work on a service now, during which no check opens an incident of it. Accounts have few
+ * windows, and this is asked when a check alerts.
+ */
+export async function suppressesIncidents(
+  db: Kysely<Database>,
+  accountId: string,
+  serviceId: string,
+  now: number,
+): Promise<boolean> {
+  const windows = (await standingWindows(db, accountId)).filter(
+    (window) =>
+      window.visibility?.enabled === true &&
+      window.visibility.suppressAutoIncidents &&
+      heldAt(window, now) !== null,
+  );
+  if (windows.length === 0) return false;
+  const onPages = await db
+    .selectFrom('card_services')
+    .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
+    .select('status_page_cards.status_page_id as pageId')
+    .where('status_page_cards.account_id', '=', accountId)
+    .where('card_services.service_id', '=', serviceId)
+    .execute();
+  return windows.some(({ visibility }) => {
+    if (visibility === null) return false;
+    const { serviceIds, affectAllServices, statusPageIds } = visibility;
+    const isOnPage =
+      statusPageIds.length === 0 || onPages.some(({ pageId }) => statusPageIds.includes(pageId));
+    return serviceIds.includes(serviceId) || (affectAllServices && isOnPage);
+  });
 }

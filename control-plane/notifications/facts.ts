@@ -148,6 +148,17 @@ export interface GroupFacts {
   limitedUntil: number | null;
 }
 
+/** A published maintenance that is to be ended by a person, and has reached its end. */
+export interface OverrunFacts {
+  kind: 'maintenance';
+  at: number;
+  windowId: number;
+  name: string;
+  startedAt: number;
+  plannedEnd: number;
+  incidentKey: string;
+}
+
 /** A test of a channel, or of a device of the person who tests it. */
 export interface TestFacts {
   kind: 'test';
@@ -156,7 +167,7 @@ export interface TestFacts {
 }
 
 export type NotificationFacts =
-  AlertFacts | LocationFacts | AgentHealthFacts | GroupFacts | TestFacts;
+  AlertFacts | LocationFacts | AgentHealthFacts | GroupFacts | OverrunFacts | TestFacts;
 
 /** A request to a subscriber of a status page; where it goes stands in the subscription. */
 export interface SubscriberRequest {

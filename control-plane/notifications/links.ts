@@ -19,3 +19,7 @@ export function linkToGroup(publicUrl: string, groupId: string): string {
 export function linkToTestSession(publicUrl: string, sessionId: string): string {
   return `${publicUrl}/console/#/test-sessions/${sessionId}`;
 }
+
+export function linkToMaintenance(publicUrl: string): string {
+  return `${publicUrl}/console/#/maintenance`;
+}

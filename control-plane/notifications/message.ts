@@ -7,11 +7,12 @@ import type {
   AlertType,
   LocationFacts,
   NotificationFacts,
+  OverrunFacts,
   RecentRun,
 } from './facts.ts';
 import { agentHealthMessage } from './agent-health-message.ts';
 import { groupMessage } from './group-message.ts';
-import { linkToAgents, linkToCheck, linkToResult } from './links.ts';
+import { linkToAgents, linkToCheck, linkToMaintenance, linkToResult } from './links.ts';
 import { alsoFailingText, count, durationText, instantText, namesText } from './phrases.ts';
 
 /** Severity of a message: it decides colours, and whether paging systems open or close an alert. */
@@ -267,6 +268,30 @@ function locationMessage(
   };
 }
 
+function overrunMessage(
+  { name: given, at, startedAt, plannedEnd, incidentKey }: OverrunFacts,
+  publicUrl: string,
+  timezone: string | null,
+): Omit<Message, 'actions'> {
+  const name = oneLine(given);
+  return {
+    tone: 'notice',
+    label: 'OVERRUN',
+    title: `Maintenance "${name}" is not over`,
+    subject: name,
+    reason: 'its planned end has passed: alerts are sent again, and pages still show it',
+    details: [
+      { label: 'Began', value: instantText(startedAt, timezone) },
+      { label: 'Planned end', value: instantText(plannedEnd, timezone) },
+      { label: 'What to do', value: 'complete it, or extend it' },
+    ],
+    link: { url: linkToMaintenance(publicUrl), text: 'Open maintenance' },
+    recentRuns: [],
+    incidentKey,
+    at,
+  };
+}
+
 function textsOf(
   facts: NotificationFacts,
   id: string,
@@ -282,6 +307,8 @@ function textsOf(
       return agentHealthMessage(facts, publicUrl, timezone);
     case 'group':
       return groupMessage(facts, publicUrl, timezone);
+    case 'maintenance':
+      return overrunMessage(facts, publicUrl, timezone);
     case 'test':
       return {
         tone: 'notice',

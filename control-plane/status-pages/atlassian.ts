@@ -5,7 +5,7 @@
 import { toTimestamp, toTimestampOrNull } from '../db/columns.ts';
 import type { Locale } from './languages/locale.ts';
 import type { IncidentView } from './view/incidents.ts';
-import type { NoticeView } from './view/notices.ts';
+import { namedServices, type NoticeView } from './view/notices.ts';
 import type { ServiceState } from './view/states.ts';
 import type { CardView, StatusPageView } from './view/view.ts';
 
@@ -143,10 +143,10 @@ function maintenanceOf(shown: Shown, notice: NoticeView) {
         created_at: toTimestamp(plannedAt),
         updated_at: toTimestamp(plannedAt),
         display_at: toTimestamp(plannedAt),
-        affected_components: notice.services.map((one) => ({ code: one.id, name: one.name })),
+        affected_components: namedServices(notice).map((one) => ({ code: one.id, name: one.name })),
       },
     ],
-    components: affectedOf(shown, notice.services),
+    components: affectedOf(shown, namedServices(notice)),
     scheduled_for: toTimestamp(startsAt),
     scheduled_until: toTimestamp(endsAt),
   };
@@ -172,7 +172,7 @@ const documents = {
     page: pageOf(shown),
     components: shown.components,
     incidents: incidentsOf(shown, shown.view.openIncidents),
-    scheduled_maintenances: maintenancesOf(shown, ['in_progress', 'scheduled']),
+    scheduled_maintenances: maintenancesOf(shown, ['in_progress', 'verifying', 'scheduled']),
     status: statusOf(shown),
   }),
   'status.json': (shown: Shown) => ({ page: pageOf(shown), status: statusOf(shown) }),
@@ -190,7 +190,12 @@ const documents = {
   }),
   'scheduled-maintenances.json': (shown: Shown) => ({
     page: pageOf(shown),
-    scheduled_maintenances: maintenancesOf(shown, ['in_progress', 'scheduled', 'completed']),
+    scheduled_maintenances: maintenancesOf(shown, [
+      'in_progress',
+      'verifying',
+      'scheduled',
+      'completed',
+    ]),
   }),
   'scheduled-maintenances/upcoming.json': (shown: Shown) => ({
     page: pageOf(shown),
@@ -198,7 +203,7 @@ const documents = {
   }),
   'scheduled-maintenances/active.json': (shown: Shown) => ({
     page: pageOf(shown),
-    scheduled_maintenances: maintenancesOf(shown, ['in_progress']),
+    scheduled_maintenances: maintenancesOf(shown, ['in_progress', 'verifying']),
   }),
 };
 

@@ -1,6 +1,7 @@
 /** Maintenance as an iCalendar feed. */
 import ical, { ICalEventStatus } from 'ical-generator';
 import type { Locale } from './languages/locale.ts';
+import { namedServices } from './view/notices.ts';
 import type { StatusPageView } from './view/view.ts';
 
 /** A calendar of past, present and future maintenance. */
@@ -14,7 +15,7 @@ export function calendarText(view: StatusPageView, address: string, locale: Loca
     url: `${address}/maintenance.ics`,
   });
   for (const notice of view.notices) {
-    const names = locale.list(notice.services.map(({ name }) => name));
+    const names = locale.list(namedServices(notice).map(({ name }) => name));
     calendar.createEvent({
       id: `${notice.id}@${view.page.id}`,
       start: new Date(notice.startsAt),
@@ -22,7 +23,9 @@ export function calendarText(view: StatusPageView, address: string, locale: Loca
       // An unchanged event must be byte-identical in every answer.
       stamp: new Date(notice.plannedAt),
       summary: notice.name,
-      description: [notice.description ?? '', texts.incident.concerns(names)].join('\n').trim(),
+      description: [notice.description ?? '', names && texts.incident.concerns(names)]
+        .join('\n')
+        .trim(),
       url: `${address}/`,
       status: ICalEventStatus.CONFIRMED,
     });

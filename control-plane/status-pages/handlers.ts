@@ -5,6 +5,7 @@ import { ownRows } from '../db/own-rows.ts';
 import type { Handlers } from '../http/handlers.ts';
 import { entryHandlers, listAfter, resourceOf } from '../resources/index.ts';
 import { subscribeAll } from './subscribers/subscribe.ts';
+import { selectChecksAgain } from '../maintenance/index.ts';
 import { dropMessagesOfPage } from '../notifications/index.ts';
 import { endSubscription } from './subscribers/unsubscribe.ts';
 import { verifyDomain } from './verify-domains.ts';
@@ -34,7 +35,12 @@ export function statusPagesOf(services: Services) {
       return { is_private: before?.is_private ?? 0, ...toColumns(body, before), ...domain };
     },
     async saved(unit, row, { cards }) {
-      if (cards !== undefined) await replaceCards(unit, row, cards, { newId, now: clock.now() });
+      if (cards === undefined) return;
+      await replaceCards(unit, row, cards, { newId, now: clock.now() });
+      await selectChecksAgain(unit, row.account_id);
+    },
+    done: ({ account_id: accountId }) => {
+      services.hub.notifyAccount(accountId);
     },
     present: (rows, { accountId }) => presentStatusPages(services, accountId, rows),
     removing: (unit, page) => dropMessagesOfPage(unit, page.account_id, page.id),

@@ -10,6 +10,7 @@ export { Snapshots } from './snapshots.ts';
 export { type DomainResolver, StatusPageDomains, systemResolver } from './status-page-domains.ts';
 export { serveStatusPages } from './status-pages.ts';
 export { announceDueUpdates } from './subscribers/announce-due-updates.ts';
+export { announceMaintenance } from './subscribers/announce-maintenance.ts';
 export { noteWebhook } from './subscribers/note-webhook.ts';
 export { forgetUnconfirmed } from './subscribers/forget-unconfirmed.ts';
 export { verifyDomains } from './verify-domains.ts';

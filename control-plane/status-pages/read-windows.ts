@@ -1,8 +1,17 @@
-/** Maintenance windows of a page: windows that apply to a check that reports to one of its services. */
+/**
+ * Maintenance windows of a page: those that are published there, and those that nobody has said it of and that pause
+ * a check of one of its services.
+ */
 import type { Kysely } from 'kysely';
-import { jsonValue } from '../db/expressions.ts';
 import type { Database } from '../db/tables.ts';
-import { heldBetween, selectionOf, windowsSince } from '../maintenance/index.ts';
+import {
+  checksOfServices,
+  heldBetween,
+  selectionOf,
+  updatesOf,
+  windowsSince,
+} from '../maintenance/index.ts';
+import { affectedServices } from './decide/affected-services.ts';
 import type { WindowFacts } from './view/facts.ts';
 import { knownAheadMs } from './view/notices.ts';
 
@@ -11,26 +20,17 @@ interface PageKey {
   pageId: string;
 }
 
-/** Checks of the account that report to a service of the page. */
-function reportingChecks(
-  db: Kysely<Database>,
-  { accountId, pageId }: PageKey,
-): Promise<{ id: string; serviceId: string }[]> {
-  const reportsTo = jsonValue<string>('checks.body_json', '$.triggerIncident.serviceId');
-  return db
-    .selectFrom('checks')
-    .select((select) => ['checks.id', select.parens(reportsTo).as('serviceId')])
-    .where('checks.account_id', '=', accountId)
-    .where(
-      reportsTo,
-      'in',
-      db
-        .selectFrom('card_services')
-        .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
-        .where('status_page_cards.status_page_id', '=', pageId)
-        .select('card_services.service_id'),
-    )
+/** The services of the page. */
+async function servicesOf(db: Kysely<Database>, { accountId, pageId }: PageKey): Promise<string[]> {
+  const rows = await db
+    .selectFrom('card_services')
+    .innerJoin('status_page_cards', 'status_page_cards.id', 'card_services.card_id')
+    .select('card_services.service_id')
+    .distinct()
+    .where('status_page_cards.account_id', '=', accountId)
+    .where('status_page_cards.status_page_id', '=', pageId)
     .execute();
+  return rows.map(({ service_id: id }) => id);
 }
 
 /** Windows, present and past versions, that count or are shown: since an instant, and ahead of now. */
@@ -44,13 +44,30 @@ export async function readWindows(
     (window) => heldBetween(window, since, now + knownAheadMs).length > 0,
   );
   if (windows.length === 0) return [];
-  const checks = await reportingChecks(db, key);
-  if (checks.length === 0) return [];
-  const ids = checks.map(({ id }) => id);
-  const isSelected = await selectionOf(db, key.accountId, windows, ids);
-  return windows.flatMap((window) => {
-    const concerned = checks.filter(({ id }) => isSelected(window, id));
+  const services = await servicesOf(db, key);
+  const checks = windows.some(({ visibility }) => visibility === null)
+    ? await checksOfServices(db, key.accountId, services)
+    : [];
+  const ids = [...new Set(checks.map(({ checkId }) => checkId))];
+  const isSelected =
+    ids.length === 0 ? () => false : await selectionOf(db, key.accountId, windows, ids);
+  const shown = windows.flatMap((window) => {
+    if (window.visibility !== null) {
+      const serviceIds = affectedServices(window.visibility, key.pageId, services);
+      return serviceIds === null ? [] : [{ window, serviceIds }];
+    }
+    const concerned = checks.filter(({ checkId }) => isSelected(window, checkId));
     const serviceIds = [...new Set(concerned.map(({ serviceId }) => serviceId))];
     return serviceIds.length === 0 ? [] : [{ window, serviceIds }];
   });
+  const published = shown.flatMap(({ window }) => (window.visibility === null ? [] : [window.id]));
+  const updates = published.length === 0 ? [] : await updatesOf(db, key.accountId, published);
+  const byWindow = Map.groupBy(updates, (update) => update.window_id);
+  return shown.map((each) => ({
+    ...each,
+    updates: (byWindow.get(each.window.id) ?? []).map((row) => ({
+      ...{ scheduledAt: row.starts_at, status: row.status, description: row.description },
+      createdAt: row.created_at,
+    })),
+  }));
 }

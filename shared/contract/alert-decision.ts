@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { alertType } from './alert-notification.ts';
 import { alertSettings } from './check.ts';
-import { pageQuery, pathId, queryInstant, timestamp } from './primitives.ts';
+import { pageQuery, pathId, pathInteger, queryInstant, timestamp } from './primitives.ts';
 import { defineRoutes, get, post } from './route.ts';
 
 /** Longest window of a list. */
@@ -135,6 +135,9 @@ const replayed = z.object({
     .meta({ description: 'The newest first' }),
 });
 
+/** The checks of one maintenance that are replayed; further ones are counted. */
+export const maxMaintainedChecks = 200;
+
 export const alertDecisionRoutes = defineRoutes('Check alerts', {
   listAlertDecisions: get(
     '/v1/check-alerts/{checkId}/decisions',
@@ -177,6 +180,25 @@ export const alertDecisionRoutes = defineRoutes('Check alerts', {
         given: replayed,
         current: replayed,
       }),
+    },
+  ),
+  listSuppressedAlerts: get(
+    '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}/suppressed-alerts',
+    'What would have alerted during an occurrence of a maintenance window',
+    {
+      tag: 'Maintenance windows',
+      description: `The runs of its checks go through the alert machine again, as if there had been no maintenance; a check that was paused has none. At most ${maxMaintainedChecks} checks.`,
+      rateLimit: { requests: 30, seconds: 60 },
+      params: z.object({ id: pathInteger, maintenanceId: z.string() }),
+      response: z
+        .object({
+          from: timestamp,
+          to: timestamp,
+          checks: z.int().meta({ description: 'That it applies to' }),
+          runs: z.int(),
+          alerting: z.array(z.object({ checkId: pathId, name: z.string(), ...replayed.shape })),
+        })
+        .meta({ id: 'SuppressedAlerts' }),
     },
   ),
 });

@@ -8,11 +8,12 @@ import {
   pageQuery,
   pathInteger,
   queryInteger,
+  severity,
   timestamp,
   timezone as anyTimezone,
   updateOf,
 } from './primitives.ts';
-import { defineRoutes, get, post, remove, resourceOperations } from './route.ts';
+import { defineRoutes, get, patch, post, put, remove, resourceOperations } from './route.ts';
 
 /** ISO 8601 with an offset, or local to the time zone; a date alone is midnight. */
 function instantLike(example: string) {
@@ -52,6 +53,64 @@ const silenceAllAlerts = z
   .boolean()
   .meta({ description: 'Every check runs, and none sends alerts' });
 
+const ids = <Id extends z.ZodType>(id: Id, max: number) =>
+  z.array(id).max(max).meta({ example: [] });
+const scope = z.object({
+  checkIds: ids(z.uuid(), 1000).default([]),
+  groupIds: ids(z.int(), 100).default([]),
+  serviceIds: ids(z.uuid(), 300).default([]),
+  statusPageIds: ids(z.uuid(), 100).default([]),
+});
+const pauseScope = scope.meta({
+  description:
+    'Pauses these checks, and those of these groups, services and status pages, whatever their tags',
+});
+const silenceScope = scope.meta({
+  description:
+    'These checks, and those of these groups, services and status pages, run and send no alerts',
+});
+const nothing = { checkIds: [], groupIds: [], serviceIds: [], statusPageIds: [] };
+
+/** The shape of existing clients. spec: open */
+const visibility = z
+  .object({
+    enabled: z.boolean().default(true),
+    severity: severity.default('MINOR'),
+    affectAllServices: z.boolean().default(false).meta({
+      description: 'Affects every service of its pages; otherwise those of `serviceIds`',
+    }),
+    showAffectedServices: z.boolean().default(true),
+    statusPageIds: ids(z.uuid(), 100).default([]).meta({
+      example: [],
+      description: 'Without any, the pages that show one of its services',
+    }),
+    serviceIds: ids(z.uuid(), 300).default([]),
+    notifyOnStart: z.boolean().default(false),
+    notifyOnEnd: z.boolean().default(false),
+    reminderMinutesBefore: z.array(z.int().min(1).max(43_200)).max(10).default([]).meta({
+      description: 'Subscribers are notified so many minutes before the start',
+    }),
+    suppressAutoIncidents: z.boolean().default(false).meta({
+      description: 'Checks open no incident of its services meanwhile',
+    }),
+    autoStart: z.boolean().default(true).meta({
+      description: 'Otherwise it begins on the pages when a person says so',
+    }),
+    autoEnd: z.boolean().default(true).meta({
+      description:
+        'Otherwise it ends on the pages when a person says so, and `ownerAlertChannelIds` are notified when it overruns',
+    }),
+  })
+  .nullable();
+const statusPageVisibility = visibility.meta({
+  description:
+    'How status pages show it; null: with the services that its paused checks report to. Checks follow the schedule in any case',
+});
+const ownerAlertChannelIds = ids(z.int(), 20).meta({
+  example: [],
+  description: 'Channels of its owner, notified when an occurrence overruns',
+});
+
 const timezone = anyTimezone.nullable().meta({
   override: {
     type: ['string', 'null'],
@@ -74,6 +133,10 @@ const fields = {
   pauseAllChecks: pauseAllChecks.default(false),
   silenceAlertsTags: silenceAlertsTags.default([]),
   silenceAllAlerts: silenceAllAlerts.default(false),
+  pauseScope: pauseScope.default(nothing),
+  silenceScope: silenceScope.default(nothing),
+  statusPageVisibility: statusPageVisibility.default(null),
+  ownerAlertChannelIds: ownerAlertChannelIds.default([]),
 };
 const createBody = z.object(fields);
 
@@ -96,6 +159,10 @@ export const maintenanceWindow = z
     pauseAllChecks,
     silenceAlertsTags,
     silenceAllAlerts,
+    pauseScope,
+    silenceScope,
+    statusPageVisibility,
+    ownerAlertChannelIds,
     nextOccurrences: z
       .array(z.object({ id: maintenanceId, ...span }))
       .max(5)
@@ -110,17 +177,42 @@ export const maintenanceWindow = z
   })
   .meta({ id: 'MaintenanceWindow' });
 
+const statuses = ['SCHEDULED', 'IN_PROGRESS', 'VERIFYING', 'COMPLETED'] as const;
+const settableStatus = z.enum(statuses);
+const anyStatus = z.enum([...statuses, 'CANCELLED']);
+
+const maintenanceUpdate = z
+  .object({
+    id: z.string(),
+    description: z.string(),
+    status: anyStatus,
+    notifySubscribers: z.boolean(),
+    created_at: timestamp,
+    updated_at: timestamp.nullable(),
+  })
+  .meta({ id: 'MaintenanceUpdate' });
+
 export const maintenance = z
   .object({
     id: maintenanceId,
     maintenanceWindowId: z.int(),
     ...span,
-    status: z.enum(['SCHEDULED', 'IN_PROGRESS', 'COMPLETED', 'CANCELLED']),
+    status: anyStatus,
+    updates: z.array(maintenanceUpdate).meta({ description: 'Those of people, newest first' }),
   })
   .meta({ id: 'Maintenance' });
 
 const byId = { id: pathInteger };
 const occurrence = z.object({ id: pathInteger, maintenanceId: z.string() });
+const ofOccurrence = '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}';
+const occurrenceChange = {
+  status: settableStatus.exactOptional(),
+  endsAt: instantLike('2099-01-01T23:30:00Z')
+    .exactOptional()
+    .meta({ description: 'Another end: of an occurrence that is extended, or ends earlier' }),
+};
+const updateText = z.string().trim().min(1).max(5000);
+const byUpdate = occurrence.extend({ updateId: z.string() });
 
 const bounds = ['gt', 'gte', 'lt', 'lte'] as const;
 type BoundKey = `${'startsAt' | 'endsAt'}[${(typeof bounds)[number]}]`;
@@ -199,6 +291,41 @@ export const maintenanceWindowRoutes = defineRoutes('Maintenance windows', {
     '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}',
     'Read an occurrence of a maintenance window',
     { params: occurrence, response: maintenance },
+  ),
+  updateMaintenance: patch(ofOccurrence, 'Begin, verify, extend or complete an occurrence', {
+    description:
+      'With `status` IN_PROGRESS it begins now, also ahead of its start, or opens again; with COMPLETED it ends, and checks run again from their next slot.',
+    params: occurrence,
+    body: z.object(occurrenceChange),
+    response: maintenance,
+    errors: [409],
+  }),
+  createMaintenanceUpdate: post(`${ofOccurrence}/updates`, 'Write an update of an occurrence', {
+    description:
+      'It may change the occurrence as well. Status pages that publish the window show it, and their subscribers are notified if asked for.',
+    params: occurrence,
+    body: z.object({
+      description: updateText,
+      ...occurrenceChange,
+      notifySubscribers: z.boolean().default(false),
+    }),
+    response: maintenanceUpdate,
+    errors: [409],
+  }),
+  updateMaintenanceUpdate: put(
+    `${ofOccurrence}/updates/{updateId}`,
+    'Change the words of an update of an occurrence',
+    {
+      description: 'Nobody is notified again.',
+      params: byUpdate,
+      body: z.object({ description: updateText }),
+      response: maintenanceUpdate,
+    },
+  ),
+  deleteMaintenanceUpdate: remove(
+    `${ofOccurrence}/updates/{updateId}`,
+    'Delete an update of an occurrence',
+    { params: byUpdate },
   ),
   cancelMaintenance: remove(
     '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}',

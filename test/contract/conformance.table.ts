@@ -1059,7 +1059,16 @@ export const sections: readonly Section[] = [
     responses: ['createMaintenanceWindow'],
     further: [
       ...['timezone', 'description', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'],
-      ...['nextOccurrences', 'warnings'],
+      ...['nextOccurrences', 'warnings', 'ownerAlertChannelIds'],
+      ...['pauseScope', 'silenceScope'].flatMap((scope) => [
+        scope,
+        ...['checkIds', 'groupIds', 'serviceIds', 'statusPageIds'].map((ids) => `${scope}.${ids}`),
+      ]),
+      'statusPageVisibility',
+      ...['enabled', 'severity', 'affectAllServices', 'showAffectedServices', 'statusPageIds']
+        .concat('serviceIds', 'notifyOnStart', 'notifyOnEnd', 'reminderMinutesBefore')
+        .concat('suppressAutoIncidents', 'autoStart', 'autoEnd')
+        .map((name) => `statusPageVisibility.${name}`),
     ],
     table: [
       field('id number always in response'),

@@ -44,7 +44,10 @@ test('migrate makes the database and its folder, then finds it up to date', asyn
   const operator = new Operator(join(folder.path, 'not', 'there', 'yet'));
   const first = await operator.run('migrate');
   assert.equal(first.code, 0, first.error);
-  assert.match(first.out, /^applied 0050-baseline\napplied 0051-push-devices\n$/);
+  assert.match(
+    first.out,
+    /^applied 0050-baseline\napplied 0051-push-devices\napplied 0052-planned-work\n$/,
+  );
   assert.match((await operator.run('migrate')).out, /control-plane\.db is up to date\n$/);
   assert.deepEqual(await operator.json('migrate'), { database: operator.database, applied: [] });
 });

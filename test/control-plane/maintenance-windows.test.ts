@@ -12,6 +12,8 @@ const window = {
   repeatUnit: 'WEEK',
 };
 
+const nothing = { checkIds: [], groupIds: [], serviceIds: [], statusPageIds: [] };
+
 test('a window is stored in UTC, with what it does not say at its default', async () => {
   await using cp = await startTestControlPlane({ clock: new TestClock(start) });
   const { status, body } = await cp.api('POST', '/v1/maintenance-windows', window);
@@ -32,6 +34,10 @@ test('a window is stored in UTC, with what it does not say at its default', asyn
     pauseAllChecks: false,
     silenceAlertsTags: [],
     silenceAllAlerts: false,
+    pauseScope: nothing,
+    silenceScope: nothing,
+    statusPageVisibility: null,
+    ownerAlertChannelIds: [],
     warnings: ['it applies to no check: it has no tags, and pauses or silences not all'],
     nextOccurrences: [21, 28, 35, 42, 49].map((day) => {
       const startsAt = new Date(Date.UTC(2026, 10, day, 22));

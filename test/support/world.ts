@@ -418,6 +418,7 @@ export const kinds = [
   'checkAlert',
   'maintenanceWindow',
   'maintenance',
+  'maintenanceUpdate',
   'clientCertificate',
   'privateLocation',
   'privateLocationKey',
@@ -492,6 +493,12 @@ export async function buildWorld(
   const window = await createMaintenanceWindow(target, marker);
   ids.maintenanceWindow.push(window.id);
   ids.maintenance.push(...window.nextOccurrences.map(({ id }) => id));
+  const [first] = window.nextOccurrences;
+  const said = await call(target, maintenanceWindowRoutes.createMaintenanceUpdate, {
+    params: { id: window.id, maintenanceId: first?.id ?? '' },
+    body: { description: marker },
+  });
+  ids.maintenanceUpdate.push(said.id);
   ids.clientCertificate.push((await createClientCertificate(target, marker)).id);
   ids.apiKey.push((await createApiKey(target, marker)).id);
   const person = await insertMember(services, { accountId, name: marker, role: 'READ_WRITE' });
@@ -687,6 +694,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/^\/v1\/check-alerts\/\{id\}$/, 'checkAlert'],
   [/^\/v1\/maintenance-windows\/\{id\}$/, 'maintenanceWindow'],
   [/\{maintenanceId\}$/, 'maintenance'],
+  [/\{maintenanceId\}\/updates\/\{updateId\}$/, 'maintenanceUpdate'],
   [/^\/v1\/client-certificates\/\{id\}$/, 'clientCertificate'],
   [/^\/v1\/private-locations\/\{id\}$/, 'privateLocation'],
   [/\{keyId\}$/, 'privateLocationKey'],
@@ -814,6 +822,9 @@ export async function exampleBodies({ ids }: World): Promise<ReadonlyMap<string,
     createMaintenanceWindow: window,
     previewMaintenanceWindow: window,
     updateMaintenanceWindow: { name },
+    updateMaintenance: { endsAt: '2099-06-01T00:00:00Z' },
+    createMaintenanceUpdate: { description: name },
+    updateMaintenanceUpdate: { description: name },
     createStatusPage: page,
     previewStatusPage: { name: page.name, cards: page.cards },
     updateStatusPage: { ...page, url: `q-${unique()}` },

@@ -10,6 +10,7 @@ import { requireCheck } from '../../checks/index.ts';
 import { windowOf } from '../../core/query-window.ts';
 import type { Services } from '../../core/services.ts';
 import { replayOf } from './replay.ts';
+import { suppressedAlerts } from './suppressed-alerts.ts';
 import { decisionsOf, explainResult, toDecisions } from './store.ts';
 
 const always = { from: 0, to: Number.MAX_SAFE_INTEGER };
@@ -43,6 +44,10 @@ export function alertDecisionHandlers({
     replayAlerts: ({ params, body }, { principal }) =>
       readPool.read(principal.accountId, (reading) =>
         replayOf(reading, principal.accountId, params.checkId, body, clock.now()),
+      ),
+    listSuppressedAlerts: ({ params }, { principal }) =>
+      readPool.read(principal.accountId, (reading) =>
+        suppressedAlerts(reading, principal.accountId, params, clock.now()),
       ),
   };
 }

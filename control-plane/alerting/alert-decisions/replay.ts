@@ -8,7 +8,7 @@ import type { RouteInput, RouteOutput } from '@monitor/shared/contract/route.ts'
 import { toTimestamp } from '../../db/columns.ts';
 import type { Database } from '../../db/tables.ts';
 import { notFound } from '../../errors/api-error.ts';
-import { maintenanceBetween, type Occurrence } from '../../maintenance/index.ts';
+import { plannedBetween, type Occurrence } from '../../maintenance/index.ts';
 import { pastOutcomes, type PastOutcome } from '../../results/index.ts';
 import { AlertedChecks, type AlertedCheck } from '../alerted-checks.ts';
 import { subjectOf } from '../decide/decision.ts';
@@ -34,7 +34,7 @@ function inMaintenance(occurrences: readonly Occurrence[]): (instant: number) =>
   };
 }
 
-function toPastRun(row: PastOutcome, isMaintained: (instant: number) => boolean): PastRun {
+export function toPastRun(row: PastOutcome, isMaintained: (instant: number) => boolean): PastRun {
   const { started_at: startedAt } = row;
   return {
     resultId: row.id,
@@ -51,7 +51,7 @@ function toPastRun(row: PastOutcome, isMaintained: (instant: number) => boolean)
   };
 }
 
-function summaryOf(alerts: readonly ReplayedAlert[]): Answer['given'] {
+export function summaryOf(alerts: readonly ReplayedAlert[]): Answer['given'] {
   const isRecovery = ({ alertType }: ReplayedAlert) => subjectOf(alertType) === 'recovery';
   const recoveries = alerts.filter(isRecovery).length;
   const reminders = alerts.filter(({ reminder }) => reminder > 0).length;
@@ -84,7 +84,7 @@ export async function replayOf(
   const from = now - days * dayMs;
   const filter = { accountId, checkId, from, to: now };
   const { outcomes, isWhole } = await pastOutcomes(db, filter, maxReplayedRuns);
-  const maintenance = await maintenanceBetween(db, accountId, [checkId], filter);
+  const maintenance = await plannedBetween(db, accountId, [checkId], filter);
   const isMaintained = inMaintenance(maintenance.get(checkId) ?? []);
   const runs = outcomes.map((row) => toPastRun(row, isMaintained));
   const replay = ({ rules }: AlertedCheck) => summaryOf(replayAlerts(runs, rules, now));

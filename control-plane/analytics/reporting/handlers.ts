@@ -15,7 +15,7 @@ import {
   type HeartbeatTimes,
   readHeartbeatTimes,
 } from '../../heartbeats/index.ts';
-import { maintenanceBetween, type Occurrence } from '../../maintenance/index.ts';
+import { plannedBetween, type Occurrence } from '../../maintenance/index.ts';
 import type { Window } from '../../core/decide/results-window.ts';
 import { listed, type Span } from '../decide/roll-ups/spans.ts';
 import { Tally } from '../decide/roll-ups/tally.ts';
@@ -163,7 +163,7 @@ export function reportingHandlers(services: Services): Handlers<typeof reporting
           ...(query.deactivated !== undefined && { activated: !query.deactivated }),
         });
         const checkIds = checks.map(({ id }) => id);
-        const maintenance = await maintenanceBetween(db, accountId, checkIds, window);
+        const maintenance = await plannedBetween(db, accountId, checkIds, window);
         const idleOf: ReadonlyMap<string, Occurrence[]> =
           target === undefined ? new Map() : await idleTimes(db, accountId);
         const found: Row[] = [];

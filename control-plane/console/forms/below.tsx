@@ -1,4 +1,5 @@
 /** What belongs to an entry beside its fields: triggers, and the password and subscribers of a page. */
+import { Occurrences } from './occurrences.tsx';
 import type { Values } from './values.ts';
 import { useState } from 'preact/hooks';
 import { besideConsole, call, send } from '../api.ts';
@@ -207,6 +208,7 @@ export function belowForm(name: string, id: string, entry: Values) {
     return <Trigger of={`checks/${at}`} />;
   }
   if (name === 'group') return <Trigger of={`check-groups/${at}`} />;
+  if (name === 'window') return <Occurrences id={at} />;
   if (name !== 'page') return null;
   return (
     <>

@@ -253,6 +253,27 @@ function AlertChannels(props: FieldProps) {
   );
 }
 
+/** Some of a list that may be long: closed until one is picked. */
+function someOf(useOptions: () => Option[] | undefined) {
+  return function Some(props: FieldProps) {
+    const picked = Array.isArray(props.value) ? props.value : [];
+    const options = useOptions();
+    return (
+      <details open={picked.length > 0}>
+        <summary>{props.field.label}</summary>
+        <Several {...props} options={options} picked={picked} onPick={props.onChange} />
+      </details>
+    );
+  };
+}
+
+const named = (all: readonly { id: string | number; name: string }[] | undefined) =>
+  all?.map(({ id, name }) => ({ value: id, word: name }));
+const SomeChecks = someOf(() => named(useQuery('v1/check-overview').data));
+const SomeGroups = someOf(() => named(useQuery('v1/check-groups', many).data));
+const SomeServices = someOf(useServices);
+const SomePages = someOf(() => named(useQuery('v1/status-pages', many).data?.entries));
+
 function EscalationPolicy(props: FieldProps) {
   const { data } = useQuery('v1/escalation-policies', many);
   return (
@@ -644,6 +665,10 @@ export const widgets: Record<string, ComponentType<FieldProps>> = {
   dataCenterLocations: DataCenterLocations,
   subscriptions: Subscriptions,
   alertChannels: AlertChannels,
+  someChecks: SomeChecks,
+  someGroups: SomeGroups,
+  someServices: SomeServices,
+  somePages: SomePages,
   escalationPolicy: EscalationPolicy,
   day: CalendarDay,
   tags: TagsField,

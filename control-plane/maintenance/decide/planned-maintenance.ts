@@ -7,6 +7,51 @@ import {
   type RepeatingWindow,
 } from './maintenance.ts';
 
+/** What a window applies to beside tags. */
+export interface WindowScope {
+  checkIds: readonly string[];
+  groupIds: readonly number[];
+  /** All checks that services of pages have, or report to. */
+  serviceIds: readonly string[];
+  /** All checks of the services of these pages. */
+  statusPageIds: readonly string[];
+}
+
+export const noScope: WindowScope = {
+  ...{ checkIds: [], groupIds: [], serviceIds: [], statusPageIds: [] },
+};
+
+/** How pages show the occurrences of a window. */
+export interface Visibility {
+  enabled: boolean;
+  severity: 'CRITICAL' | 'MAJOR' | 'MEDIUM' | 'MINOR';
+  affectAllServices: boolean;
+  showAffectedServices: boolean;
+  statusPageIds: readonly string[];
+  serviceIds: readonly string[];
+  notifyOnStart: boolean;
+  notifyOnEnd: boolean;
+  reminderMinutesBefore: readonly number[];
+  suppressAutoIncidents: boolean;
+  /** Without it an occurrence counts as begun when a person says so; checks follow the schedule. */
+  autoStart: boolean;
+  /** Without it an occurrence is over when a person says so; checks follow the schedule. */
+  autoEnd: boolean;
+}
+
+/** What people did with an occurrence beside cancelling it. */
+export interface OccurrenceChange {
+  begunAt: number | null;
+  verifyingAt: number | null;
+  /** The end in place of the scheduled one. */
+  endsAt: number | null;
+  completedAt: number | null;
+}
+
+export const noChange: OccurrenceChange = {
+  ...{ begunAt: null, verifyingAt: null, endsAt: null, completedAt: null },
+};
+
 /** A version of a window, in effect from `plannedAt` until it was changed or deleted at `withdrawnAt`. */
 export interface PlannedWindow {
   id: number;
@@ -16,42 +61,83 @@ export interface PlannedWindow {
   tags: readonly string[];
   /** It applies to every check. */
   pauseAllChecks: boolean;
+  scopes: readonly WindowScope[];
   /** Checks and groups with any of these tags run, and send no alerts. */
   mutedTags: readonly string[];
   mutesAll: boolean;
+  mutedScope: WindowScope;
   schedule: RepeatingWindow;
-  /** Instants of cancellation, by the start of the occurrence. */
+  /** Null where nothing was said: pages show it with the checks that it pauses. */
+  visibility: Visibility | null;
+  /** Instants of cancellation, by the scheduled start of the occurrence. */
   calledOff: ReadonlyMap<number, number>;
+  /** By the scheduled start of the occurrence. */
+  changes: ReadonlyMap<number, OccurrenceChange>;
   plannedAt: number;
   /** Null while the version is in effect. */
   withdrawnAt: number | null;
 }
 
-type OccurrenceStatus = 'SCHEDULED' | 'IN_PROGRESS' | 'COMPLETED' | 'CANCELLED';
+/** The part of an occurrence that takes place. */
+export interface HeldOccurrence extends Occurrence {
+  /** Its scheduled start, by which it goes. */
+  scheduledAt: number;
+}
 
-/** Status of an occurrence; a cancelled one stays cancelled. */
-function statusOf(
-  { startsAt, endsAt }: Occurrence,
-  isCalledOff: boolean,
+export type OccurrenceStatus =
+  'SCHEDULED' | 'IN_PROGRESS' | 'VERIFYING' | 'COMPLETED' | 'CANCELLED';
+
+/** When an occurrence ends by what is known: an extension, or the schedule. */
+export function plannedEnd(window: PlannedWindow, { startsAt, endsAt }: Occurrence): number {
+  return window.changes.get(startsAt)?.endsAt ?? endsAt;
+}
+
+/** Status of an occurrence as it is scheduled; a cancelled one stays cancelled. */
+export function statusOf(
+  window: PlannedWindow,
+  occurrence: Occurrence,
   now: number,
 ): OccurrenceStatus {
-  if (isCalledOff) return 'CANCELLED';
-  if (now < startsAt) return 'SCHEDULED';
-  return now < endsAt ? 'IN_PROGRESS' : 'COMPLETED';
+  const { startsAt } = occurrence;
+  if (window.calledOff.has(startsAt)) return 'CANCELLED';
+  const { begunAt, verifyingAt, completedAt } = window.changes.get(startsAt) ?? noChange;
+  if (completedAt !== null) return 'COMPLETED';
+  const { autoStart, autoEnd } = window.visibility ?? { autoStart: true, autoEnd: true };
+  const isPast = now >= plannedEnd(window, occurrence);
+  const hasBegun = begunAt !== null || (autoStart && now >= startsAt);
+  if (!hasBegun) return isPast ? 'COMPLETED' : 'SCHEDULED';
+  if (autoEnd && isPast) return 'COMPLETED';
+  return verifyingAt === null ? 'IN_PROGRESS' : 'VERIFYING';
 }
 
 /** The part of an occurrence that takes place; null when it was cancelled before it began. */
-function leftOf(window: PlannedWindow, { startsAt, endsAt }: Occurrence): Occurrence | null {
-  const until = Math.min(endsAt, window.calledOff.get(startsAt) ?? endsAt);
-  return until > startsAt ? { startsAt, endsAt: until } : null;
+function leftOf(window: PlannedWindow, occurrence: Occurrence): HeldOccurrence | null {
+  const { startsAt: scheduledAt } = occurrence;
+  const { begunAt, completedAt } = window.changes.get(scheduledAt) ?? noChange;
+  const startsAt = Math.min(scheduledAt, begunAt ?? scheduledAt);
+  const ended = window.calledOff.get(scheduledAt) ?? completedAt ?? Infinity;
+  const endsAt = Math.min(plannedEnd(window, occurrence), ended);
+  return endsAt > startsAt ? { startsAt, endsAt, scheduledAt } : null;
+}
+
+/** Occurrences that people changed and that the schedule alone does not place in `[from, to)`. */
+function movedInto(window: PlannedWindow, from: number, to: number): Occurrence[] {
+  return [...window.changes.keys()].flatMap((startsAt) => {
+    const occurrence = occurrenceAt(window, startsAt);
+    if (occurrence === undefined) return [];
+    return occurrence.startsAt < to && occurrence.endsAt > from ? [] : [occurrence];
+  });
 }
 
 /** Occurrences that overlap `[from, to)` and take place; one that is cancelled midway ends there. */
-export function heldBetween(window: PlannedWindow, from: number, to: number): Occurrence[] {
-  return occurrencesBetween(window.schedule, from, to).flatMap((occurrence) => {
-    const left = leftOf(window, occurrence);
-    return left !== null && left.endsAt > from ? [left] : [];
-  });
+export function heldBetween(window: PlannedWindow, from: number, to: number): HeldOccurrence[] {
+  const scheduled = occurrencesBetween(window.schedule, from, to);
+  return [...movedInto(window, from, to), ...scheduled]
+    .flatMap((occurrence) => {
+      const left = leftOf(window, occurrence);
+      return left !== null && left.endsAt > from && left.startsAt < to ? [left] : [];
+    })
+    .sort((one, other) => one.startsAt - other.startsAt);
 }
 
 /** Like `heldBetween`, limited to the time in which this version was in effect. */
@@ -67,7 +153,7 @@ export function inEffectBetween(window: PlannedWindow, from: number, to: number)
 }
 
 /** An occurrence, cancelled or not. */
-export interface ListedOccurrence extends Occurrence {
+export interface ListedOccurrence extends HeldOccurrence {
   status: OccurrenceStatus;
 }
 
@@ -77,10 +163,9 @@ export function listedOccurrence(
   occurrence: Occurrence,
   now: number,
 ): ListedOccurrence {
-  const isCalledOff = window.calledOff.has(occurrence.startsAt);
   return {
-    ...(leftOf(window, occurrence) ?? occurrence),
-    status: statusOf(occurrence, isCalledOff, now),
+    ...(leftOf(window, occurrence) ?? { ...occurrence, scheduledAt: occurrence.startsAt }),
+    status: statusOf(window, occurrence, now),
   };
 }
 
@@ -96,31 +181,38 @@ export function occurrencesToList(
     coming.push(occurrence);
   }
   const over = occurrencesBefore(window.schedule, now, most);
-  return [...coming, ...over].map((occurrence) => listedOccurrence(window, occurrence, now));
+  const all = [...coming, ...over].map((occurrence) => listedOccurrence(window, occurrence, now));
+  // One that was extended or overruns is past by its schedule alone.
+  const isOn = ({ status }: ListedOccurrence) => ['IN_PROGRESS', 'VERIFYING'].includes(status);
+  return [...all.filter(isOn), ...all.filter((one) => !isOn(one))];
 }
 
-/** The occurrence that begins at an instant, cancelled or not. */
+/** The occurrence that is scheduled to begin at an instant, cancelled or not. */
 export function occurrenceAt(window: PlannedWindow, startsAt: number): Occurrence | undefined {
   const found = occurrencesBetween(window.schedule, startsAt, startsAt + 1);
   return found.find((occurrence) => occurrence.startsAt === startsAt);
 }
 
 /** The next occurrences that take place, beginning with one in progress. */
-export function nextHeld(window: PlannedWindow, now: number, count: number): Occurrence[] {
-  const found: Occurrence[] = [];
+export function nextHeld(window: PlannedWindow, now: number, count: number): HeldOccurrence[] {
+  const extended = movedInto(window, now, Infinity).flatMap(
+    (occurrence) => leftOf(window, occurrence) ?? [],
+  );
+  const found = extended.filter(({ endsAt }) => endsAt > now).slice(0, count);
   for (const occurrence of occurrencesFrom(window.schedule, now)) {
     if (found.length === count) break;
-    if (!window.calledOff.has(occurrence.startsAt)) found.push(occurrence);
+    const left = window.calledOff.has(occurrence.startsAt) ? null : leftOf(window, occurrence);
+    if (left !== null && left.endsAt > now) found.push(left);
   }
   return found;
 }
 
 /** The occurrence in progress at an instant; of several, the one that ends last. */
-export function heldAt(window: PlannedWindow, at: number): Occurrence | null {
+export function heldAt(window: PlannedWindow, at: number): HeldOccurrence | null {
   const { plannedAt, withdrawnAt } = window;
   if (at < plannedAt || (withdrawnAt !== null && at >= withdrawnAt)) return null;
   const held = heldBetween(window, at, at + 1);
-  const longest = held.reduce<Occurrence | null>(
+  const longest = held.reduce<HeldOccurrence | null>(
     (best, one) => (best === null || one.endsAt > best.endsAt ? one : best),
     null,
   );
@@ -131,15 +223,16 @@ export function heldAt(window: PlannedWindow, at: number): Occurrence | null {
 
 /** A window as alerting sees it: it applies to what it pauses and to what it silences. */
 export function asMute(window: PlannedWindow): PlannedWindow {
-  const { tags, pauseAllChecks, mutedTags, mutesAll } = window;
+  const { tags, pauseAllChecks, scopes, mutedTags, mutesAll, mutedScope } = window;
   return {
     ...window,
     tags: [...tags, ...mutedTags],
     pauseAllChecks: pauseAllChecks || mutesAll,
+    scopes: [...scopes, mutedScope],
   };
 }
 
-/** True when the window applies to a check with these tags (its own and its group's). */
+/** True when the tags of a window apply to a check with these (its own and its group's). */
 export function appliesTo(window: PlannedWindow, tags: ReadonlySet<string>): boolean {
   return window.pauseAllChecks || window.tags.some((tag) => tags.has(tag));
 }

@@ -11,11 +11,25 @@ import {
   type PlannedWindow,
 } from '../decide/planned-maintenance.ts';
 import type { Handlers } from '../../http/handlers.ts';
-import { callOffMaintenance, maintenanceWindowsOf } from '../change-maintenance.ts';
+import {
+  callOffMaintenance,
+  changeMaintenance,
+  maintenanceWindowsOf,
+} from '../change-maintenance.ts';
+import type { ChangeRequest } from '../decide/change-occurrence.ts';
+import { changeUpdate, deleteUpdate, updatesOf, writeUpdate } from '../maintenance-updates.ts';
 import { entryHandlers, listPages } from '../../resources/index.ts';
 import type { Services } from '../../core/services.ts';
-import { calledOffOf, windowFromRow } from './store.ts';
-import { occurrenceToWire, startOfOccurrence, toColumns } from './wire.ts';
+import { noScope } from '../decide/planned-maintenance.ts';
+import { deedsOf, windowFromRow } from './store.ts';
+import {
+  instantOf,
+  occurrenceToWire,
+  startOfOccurrence,
+  toColumns,
+  updateToWire,
+  type WindowFields,
+} from './wire.ts';
 
 const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 const columns = { startsAt: 'starts_at', endsAt: 'ends_at' } as const;
@@ -26,11 +40,27 @@ const listedInPreview = 3;
 export function maintenanceWindowHandlers(
   services: Services,
 ): Handlers<typeof maintenanceWindowRoutes> {
-  const { db, clock } = services;
+  const { db, clock, commits } = services;
   const windows = maintenanceWindowsOf(services);
   const plannedOf = async (accountId: string, id: number): Promise<PlannedWindow> => {
     const row = await windows.get(accountId, id);
-    return windowFromRow(row, (await calledOffOf(db, accountId, [id])).get(id));
+    return windowFromRow(row, (await deedsOf(db, accountId, [id])).get(id));
+  };
+  const at = ({ id, maintenanceId }: { id: number; maintenanceId: string }) => {
+    const startsAt = startOfOccurrence(id, maintenanceId);
+    if (startsAt === null) throw notFound('maintenance', maintenanceId);
+    return { id, startsAt };
+  };
+  const requestOf = async (
+    accountId: string,
+    id: number,
+    { status, endsAt }: { status?: ChangeRequest['status']; endsAt?: string },
+  ): Promise<ChangeRequest> => {
+    const { timezone } = await windows.get(accountId, id);
+    return {
+      ...(status !== undefined && { status }),
+      ...(endsAt !== undefined && { endsAt: instantOf(endsAt, 'endsAt', timezone) }),
+    };
   };
 
   return {
@@ -53,11 +83,12 @@ export function maintenanceWindowHandlers(
       const now = clock.now();
       const unasked = {
         ...{ name: '', description: null, tags: [], pauseAllChecks: false },
-        ...{ silenceAlertsTags: [], silenceAllAlerts: false },
-      };
+        ...{ silenceAlertsTags: [], silenceAllAlerts: false, ownerAlertChannelIds: [] },
+        ...{ pauseScope: noScope, silenceScope: noScope, statusPageVisibility: null },
+      } as unknown as WindowFields;
       const row = {
         ...{ id: 0, account_id: principal.accountId, created_at: now, updated_at: null },
-        ...toColumns({ ...body, ...unasked }),
+        ...toColumns({ ...unasked, ...body }),
       };
       return Promise.resolve({
         nextOccurrences: nextHeld(windowFromRow(row), now, listedInPreview).map(
@@ -75,7 +106,8 @@ export function maintenanceWindowHandlers(
       const offset = (query.page - 1) * query.limit;
       const page = all.slice(offset, offset + query.limit);
       setTotal(all.length, offset, page.length);
-      return page.map((each) => occurrenceToWire(window, each));
+      const updates = await updatesOf(db, accountId, [window.id]);
+      return page.map((each) => occurrenceToWire(window, each, updates));
     },
 
     getMaintenance: async ({ params }, { principal: { accountId } }) => {
@@ -83,13 +115,47 @@ export function maintenanceWindowHandlers(
       const startsAt = startOfOccurrence(window.id, params.maintenanceId);
       const occurrence = startsAt === null ? undefined : occurrenceAt(window, startsAt);
       if (occurrence === undefined) throw notFound('maintenance', params.maintenanceId);
-      return occurrenceToWire(window, listedOccurrence(window, occurrence, clock.now()));
+      const updates = await updatesOf(db, accountId, [window.id]);
+      return occurrenceToWire(window, listedOccurrence(window, occurrence, clock.now()), updates);
+    },
+
+    updateMaintenance: async ({ params, body }, { principal: { accountId } }) => {
+      const request = await requestOf(accountId, params.id, body);
+      return changeMaintenance(services, accountId, at(params), request, async (unit, of) =>
+        occurrenceToWire(
+          of.window,
+          listedOccurrence(of.window, of.occurrence, of.now),
+          await updatesOf(unit, accountId, [params.id]),
+        ),
+      );
+    },
+
+    createMaintenanceUpdate: async ({ params, body }, { principal: { accountId } }) => {
+      const request = await requestOf(accountId, params.id, body);
+      return changeMaintenance(services, accountId, at(params), request, async (unit, of) =>
+        updateToWire(await writeUpdate(services, unit, accountId, of, body)),
+      );
+    },
+
+    updateMaintenanceUpdate: async ({ params, body }, { principal: { accountId } }) => {
+      const of = { ...at(params), updateId: params.updateId };
+      const row = await commits.run((unit) =>
+        changeUpdate(unit, accountId, of, body.description, clock.now()),
+      );
+      if (row === undefined) throw notFound('update', params.updateId);
+      return updateToWire(row);
+    },
+
+    deleteMaintenanceUpdate: async ({ params }, { principal: { accountId } }) => {
+      const of = { ...at(params), updateId: params.updateId };
+      if (!(await commits.run((unit) => deleteUpdate(unit, accountId, of)))) {
+        throw notFound('update', params.updateId);
+      }
+      return undefined;
     },
 
     cancelMaintenance: async ({ params }, { principal }) => {
-      const startsAt = startOfOccurrence(params.id, params.maintenanceId);
-      if (startsAt === null) throw notFound('maintenance', params.maintenanceId);
-      await callOffMaintenance(services, principal.accountId, params.id, startsAt);
+      await callOffMaintenance(services, principal.accountId, at(params));
       return undefined;
     },
   };

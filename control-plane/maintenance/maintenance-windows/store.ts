@@ -5,23 +5,38 @@ import { prepareQuery } from '../../db/prepared.ts';
 import type { Database } from '../../db/tables.ts';
 import type { MaintenanceWindowsTable } from '../tables.ts';
 import type { RepeatingWindow } from '../decide/maintenance.ts';
-import type { PlannedWindow } from '../decide/planned-maintenance.ts';
+import {
+  noScope,
+  type OccurrenceChange,
+  type PlannedWindow,
+  type Visibility,
+  type WindowScope,
+} from '../decide/planned-maintenance.ts';
 
 export type WindowRow = Selectable<MaintenanceWindowsTable>;
 
-/** A window from its row and its cancellations. */
-export function windowFromRow(
-  row: WindowRow,
-  calledOff: PlannedWindow['calledOff'] = new Map(),
-): PlannedWindow {
+const scopeOf = (text: string): WindowScope => ({
+  ...noScope,
+  ...fromJson<Partial<WindowScope>>(text),
+});
+
+/** What people did with the occurrences of a window. */
+type Deeds = Pick<PlannedWindow, 'calledOff' | 'changes'>;
+const noDeeds: Deeds = { calledOff: new Map(), changes: new Map() };
+
+/** A window from its row, and what people did with its occurrences. */
+export function windowFromRow(row: WindowRow, deeds: Deeds = noDeeds): PlannedWindow {
   return {
     id: row.id,
     name: row.name,
     description: row.description,
     tags: fromJson<string[]>(row.tags_json),
     pauseAllChecks: fromFlag(row.pause_all_checks),
+    scopes: [scopeOf(row.pause_scope_json)],
     mutedTags: fromJson<string[]>(row.mute_tags_json),
     mutesAll: fromFlag(row.mute_all_alerts),
+    mutedScope: scopeOf(row.mute_scope_json),
+    visibility: row.visibility_json === null ? null : fromJson<Visibility>(row.visibility_json),
     schedule: {
       startsAt: row.starts_at,
       endsAt: row.ends_at,
@@ -30,7 +45,7 @@ export function windowFromRow(
       repeatEndsAt: row.repeat_ends_at,
       timezone: row.timezone,
     },
-    calledOff,
+    ...deeds,
     plannedAt: row.updated_at ?? row.created_at,
     withdrawnAt: null,
   };
@@ -55,35 +70,50 @@ const pastOfAccount = prepareQuery<
     .where('withdrawn_at', '>', argument('since')),
 );
 
-/** Cancellations of these windows of an account, by window: start of the occurrence → instant. */
-export async function calledOffOf(
+/** What people did with the occurrences of these windows of an account, by window. */
+export async function deedsOf(
   db: Kysely<Database>,
   accountId: string,
   windowIds: readonly number[],
-): Promise<ReadonlyMap<number, Map<number, number>>> {
-  const byWindow = new Map(windowIds.map((id) => [id, new Map<number, number>()]));
+): Promise<ReadonlyMap<number, Deeds>> {
+  const byWindow = new Map(
+    windowIds.map((id) => [
+      id,
+      { calledOff: new Map<number, number>(), changes: new Map<number, OccurrenceChange>() },
+    ]),
+  );
   if (windowIds.length === 0) return byWindow;
-  const rows = await db
+  const cancelled = await db
     .selectFrom('called_off_maintenances')
     .select(['window_id', 'starts_at', 'called_off_at'])
     .where('account_id', '=', accountId)
     .execute();
-  for (const row of rows) byWindow.get(row.window_id)?.set(row.starts_at, row.called_off_at);
+  for (const row of cancelled) {
+    byWindow.get(row.window_id)?.calledOff.set(row.starts_at, row.called_off_at);
+  }
+  const changed = await db
+    .selectFrom('changed_maintenances')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .execute();
+  for (const row of changed) {
+    byWindow.get(row.window_id)?.changes.set(row.starts_at, {
+      ...{ begunAt: row.begun_at, verifyingAt: row.verifying_at },
+      ...{ endsAt: row.ends_at, completedAt: row.completed_at },
+    });
+  }
   return byWindow;
 }
 
-/** Windows from rows, with their cancellations. */
+/** Windows from rows, with what people did with their occurrences. */
 export async function windowsFromRows(
   db: Kysely<Database>,
   accountId: string,
   rows: readonly WindowRow[],
 ): Promise<PlannedWindow[]> {
-  const calledOff = await calledOffOf(
-    db,
-    accountId,
-    rows.map(({ id }) => id),
-  );
-  return rows.map((row) => windowFromRow(row, calledOff.get(row.id)));
+  const ids = rows.map(({ id }) => id);
+  const deeds = await deedsOf(db, accountId, ids);
+  return rows.map((row) => windowFromRow(row, deeds.get(row.id)));
 }
 
 /** The present windows of an account. */
@@ -95,8 +125,9 @@ export async function standingWindows(
   return windowsFromRows(db, accountId, rows);
 }
 
-type StoredWindow = Omit<PlannedWindow, 'calledOff' | 'withdrawnAt'> & {
+type StoredWindow = Omit<PlannedWindow, 'calledOff' | 'changes' | 'withdrawnAt'> & {
   calledOff: [number, number][];
+  changes?: [number, OccurrenceChange][];
 };
 
 /** Earlier versions of windows that were changed or deleted since an instant. */
@@ -110,8 +141,9 @@ export async function pastWindows(
     const stored = fromJson<StoredWindow>(row.window_json);
     return {
       // Those of older builds have none.
-      ...{ mutedTags: [], mutesAll: false },
+      ...{ mutedTags: [], mutesAll: false, scopes: [], mutedScope: noScope, visibility: null },
       ...{ ...stored, calledOff: new Map(stored.calledOff), withdrawnAt: row.withdrawn_at },
+      changes: new Map(stored.changes),
     };
   });
 }
@@ -124,7 +156,9 @@ export async function keepPastWindow(
   now: number,
 ): Promise<void> {
   const { withdrawnAt: _none, ...rest } = window;
-  const stored: StoredWindow = { ...rest, calledOff: [...window.calledOff] };
+  const stored: StoredWindow = {
+    ...{ ...rest, calledOff: [...window.calledOff], changes: [...window.changes] },
+  };
   await db
     .insertInto('past_maintenance_windows')
     .values({

@@ -6,13 +6,23 @@ import type {
   maintenanceWindowRoutes,
 } from '@monitor/shared/contract/maintenance-window.ts';
 import { invalidField } from '../../errors/api-error.ts';
-import { fromJson, stampsOf, toFlag, toTimestamp, toTimestampOrNull } from '../../db/columns.ts';
+import {
+  fromFlag,
+  fromJson,
+  stampsOf,
+  toFlag,
+  toTimestamp,
+  toTimestampOrNull,
+} from '../../db/columns.ts';
 import { overlapsItself } from '../decide/maintenance.ts';
 import {
   nextHeld,
+  noScope,
   type ListedOccurrence,
   type PlannedWindow,
+  type WindowScope,
 } from '../decide/planned-maintenance.ts';
+import type { UpdateRow } from '../maintenance-updates.ts';
 import { wallClockOf } from '../../core/decide/wall-clock.ts';
 import { readInstant } from '../../core/instant.ts';
 import type { WindowRow } from './store.ts';
@@ -29,6 +39,11 @@ export type WindowFields = Omit<
 const listedAhead = 5;
 const applyingToNothing = 'it applies to no check: it has no tags, and pauses or silences not all';
 
+const scopeFields = (text: string): WindowFields['pauseScope'] => ({
+  ...(noScope as WindowFields['pauseScope']),
+  ...fromJson<object>(text),
+});
+
 /** The fields of a row, as a body has them. */
 export function fieldsOf(row: WindowRow): WindowFields & { tags: string[] } {
   return {
@@ -44,6 +59,13 @@ export function fieldsOf(row: WindowRow): WindowFields & { tags: string[] } {
     pauseAllChecks: row.pause_all_checks !== 0,
     silenceAlertsTags: fromJson<string[]>(row.mute_tags_json),
     silenceAllAlerts: row.mute_all_alerts !== 0,
+    pauseScope: scopeFields(row.pause_scope_json),
+    silenceScope: scopeFields(row.mute_scope_json),
+    statusPageVisibility:
+      row.visibility_json === null
+        ? null
+        : fromJson<WindowFields['statusPageVisibility']>(row.visibility_json),
+    ownerAlertChannelIds: fromJson<number[]>(row.channel_ids_json),
   };
 }
 
@@ -62,11 +84,13 @@ export function windowToWire(row: WindowRow, window: PlannedWindow, now: number)
   return {
     id: row.id,
     ...fields,
-    nextOccurrences: nextHeld(window, now, listedAhead).map(({ startsAt, endsAt }) => ({
-      id: occurrenceId(row.id, startsAt),
-      startsAt: toTimestamp(startsAt),
-      endsAt: toTimestamp(endsAt),
-    })),
+    nextOccurrences: nextHeld(window, now, listedAhead).map(
+      ({ startsAt, endsAt, scheduledAt }) => ({
+        id: occurrenceId(row.id, scheduledAt),
+        startsAt: toTimestamp(startsAt),
+        endsAt: toTimestamp(endsAt),
+      }),
+    ),
     ...stampsOf(row),
     ...(isIdle(fields) && { warnings: [applyingToNothing] }),
   };
@@ -74,19 +98,33 @@ export function windowToWire(row: WindowRow, window: PlannedWindow, now: number)
 
 export function occurrenceToWire(
   window: PlannedWindow,
-  { startsAt, endsAt, status }: ListedOccurrence,
+  { startsAt, endsAt, scheduledAt, status }: ListedOccurrence,
+  updates: readonly UpdateRow[],
 ): z.input<typeof maintenance> {
   return {
-    id: occurrenceId(window.id, startsAt),
+    id: occurrenceId(window.id, scheduledAt),
     maintenanceWindowId: window.id,
     startsAt: toTimestamp(startsAt),
     endsAt: toTimestamp(endsAt),
     status,
+    updates: updates.filter((row) => row.starts_at === scheduledAt).map(updateToWire),
+  };
+}
+
+type UpdateWire = z.input<typeof maintenance>['updates'][number];
+
+export function updateToWire(row: UpdateRow): UpdateWire {
+  return {
+    id: row.id,
+    description: row.description,
+    status: row.status as UpdateWire['status'],
+    notifySubscribers: fromFlag(row.notify_subscribers),
+    ...stampsOf(row),
   };
 }
 
 /** An instant without an offset is in the time zone of the window. */
-function instantOf(text: string, field: string, timezone: string | null): number {
+export function instantOf(text: string, field: string, timezone: string | null): number {
   const hasOffset = /T.*(Z|[+-]\d{2}:?\d{2})$/i.test(text);
   if (hasOffset) return readInstant(text, field);
   const shown = readInstant(text.includes('T') ? `${text}Z` : text, field);
@@ -94,22 +132,23 @@ function instantOf(text: string, field: string, timezone: string | null): number
 }
 
 /** True for a window that would neither pause nor silence any check. */
-function isIdle({
-  tags,
-  pauseAllChecks,
-  silenceAlertsTags,
-  silenceAllAlerts,
-}: WindowFields): boolean {
-  const selects = [tags, silenceAlertsTags].some((each) => each != null && each.length > 0);
-  return !selects && !pauseAllChecks && !silenceAllAlerts;
+function isIdle(fields: WindowFields): boolean {
+  const { tags, silenceAlertsTags, pauseScope, silenceScope, statusPageVisibility } = fields;
+  const lists = [tags, silenceAlertsTags, ...[pauseScope, silenceScope].flatMap(listsOf)];
+  if (lists.some((each) => each != null && each.length > 0)) return false;
+  // Work that pages announce may leave checks alone.
+  const isShown = statusPageVisibility?.enabled === true;
+  return !fields.pauseAllChecks && !fields.silenceAllAlerts && !isShown;
 }
+
+const listsOf = (scope: WindowScope): (readonly unknown[])[] => Object.values(scope);
 
 /** Refuses such a window, unless nothing was said of what it applies to. */
 export function refuseIdle(fields: WindowFields): void {
   if (fields.tags == null || !isIdle(fields)) return;
   throw invalidField(
     'tags',
-    'must not be empty: the window would apply to no check. Or set "pauseAllChecks", "silenceAllAlerts" or "silenceAlertsTags"',
+    'must not be empty: the window would apply to no check. Or set "pauseAllChecks", "silenceAllAlerts", "silenceAlertsTags", "pauseScope" or "silenceScope"',
   );
 }
 
@@ -143,5 +182,12 @@ export function toColumns(fields: WindowFields) {
     pause_all_checks: toFlag(fields.pauseAllChecks),
     mute_tags_json: JSON.stringify([...new Set(fields.silenceAlertsTags)]),
     mute_all_alerts: toFlag(fields.silenceAllAlerts),
+    pause_scope_json: JSON.stringify(fields.pauseScope),
+    mute_scope_json: JSON.stringify(fields.silenceScope),
+    visibility_json:
+      fields.statusPageVisibility === null ? null : JSON.stringify(fields.statusPageVisibility),
+    channel_ids_json: JSON.stringify(fields.ownerAlertChannelIds),
+    // Its notices are looked at once it is stored.
+    due_at: fields.statusPageVisibility === null ? null : 0,
   };
 }

@@ -109,6 +109,13 @@ function aboutFacts(facts: NotificationFacts, message: Message, publicUrl: strin
         OUTAGE_DURATION: open === 0 ? durationText(facts.at - since) : null,
       };
     }
+    case 'maintenance':
+      return {
+        ALERT_TYPE: 'MAINTENANCE_OVERRUN',
+        CHECK_NAME: facts.name,
+        RESULT_LINK: message.link.url,
+        STARTED_AT: new Date(facts.startedAt).toISOString(),
+      };
     case 'test':
       return {
         ...aboutTests,

@@ -25,11 +25,27 @@ const windowKind = kindOf({
   type: 'maintenance-window',
   route: maintenanceWindowRoutes.createMaintenanceWindow,
   of: maintenanceWindowsOf,
+  references: {
+    ...{ 'pauseScope.checkIds.*': 'check', 'silenceScope.checkIds.*': 'check' },
+    ...{ 'pauseScope.groupIds.*': 'check-group', 'silenceScope.groupIds.*': 'check-group' },
+    ...{
+      'pauseScope.serviceIds.*': 'status-page-service',
+      'silenceScope.serviceIds.*': 'status-page-service',
+      'pauseScope.statusPageIds.*': 'status-page',
+      'silenceScope.statusPageIds.*': 'status-page',
+      'statusPageVisibility.serviceIds.*': 'status-page-service',
+      'statusPageVisibility.statusPageIds.*': 'status-page',
+      'ownerAlertChannelIds.*': 'alert-channel',
+    },
+  },
 });
 
 export const windows: Kind = {
   ...windowKind,
-  own: ['timezone', 'description', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'],
+  own: [
+    ...['timezone', 'description', 'pauseAllChecks', 'silenceAlertsTags', 'silenceAllAlerts'],
+    ...['pauseScope', 'silenceScope', 'statusPageVisibility', 'ownerAlertChannelIds'],
+  ],
   parse: (payload, references, slugs) => ({
     tags: null,
     ...windowKind.parse(payload, references, slugs),

@@ -1,6 +1,6 @@
 /** Present and future maintenance. */
 import type { Locale } from '../languages/locale.ts';
-import type { NoticeView } from '../view/notices.ts';
+import { isHeld, namedServices, noticeStatusOf, type NoticeView } from '../view/notices.ts';
 import { html, type Markup } from '../../core/html.ts';
 import { stateLabel } from './icons.ts';
 import { prose } from './text.ts';
@@ -27,7 +27,8 @@ export function noticesToShow(notices: readonly NoticeView[], now: number): Show
 
 export function noticePanel({ notice, further }: ShownNotice, locale: Locale): Markup {
   const words = locale.texts.maintenance;
-  const concerns = notice.status === 'in_progress' ? words.concerns : words.willConcern;
+  const concerns = isHeld(notice) ? words.concerns : words.willConcern;
+  const names = locale.list(namedServices(notice).map(({ name }) => name));
   const shown = further.slice(0, furtherDates);
   return html`<article class="panel edge3">
     <div class="row">
@@ -35,10 +36,25 @@ export function noticePanel({ notice, further }: ShownNotice, locale: Locale): M
       ${stateLabel(locale, 'under_maintenance', locale.status(notice.status))}
     </div>
     <p class="muted facts">
-      ${locale.range(notice.startsAt, notice.endsAt)} ·
-      ${concerns(locale.list(notice.services.map(({ name }) => name)))}
+      ${locale.range(notice.startsAt, notice.endsAt)}
+      ${notice.severity !== null && ` · ${locale.texts.severities[notice.severity]}`}
+      ${names !== '' && ` · ${concerns(names)}`}
     </p>
     ${notice.description !== null && html`<div class="prose">${prose(notice.description)}</div>`}
+    ${
+      notice.updates.length > 0 &&
+      html`<ol class="updates">
+        ${notice.updates.map(
+          ({ status, description, createdAt }) =>
+            html`<li>
+              <p class="muted facts">
+                <b>${locale.status(noticeStatusOf(status))}</b> · ${locale.time(createdAt)}
+              </p>
+              <div class="prose">${prose(description)}</div>
+            </li>`,
+        )}
+      </ol>`
+    }
     ${
       shown.length > 0 &&
       html`<p class="muted facts">

@@ -21,7 +21,9 @@ export const ar: Texts = {
     RESOLVED: 'تم الحل',
     scheduled: 'مجدولة',
     in_progress: 'جارية',
+    verifying: 'قيد التحقق',
     completed: 'مكتملة',
+    cancelled: 'ملغاة',
   },
   severities: {
     CRITICAL: 'حرج',

@@ -21,7 +21,9 @@ export const de: Texts = {
     RESOLVED: 'Behoben',
     scheduled: 'Geplant',
     in_progress: 'Läuft',
+    verifying: 'Wird geprüft',
     completed: 'Abgeschlossen',
+    cancelled: 'Abgesagt',
   },
   severities: {
     CRITICAL: 'Kritisch',

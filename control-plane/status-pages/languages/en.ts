@@ -26,7 +26,9 @@ export const en = {
     RESOLVED: 'Resolved',
     scheduled: 'Scheduled',
     in_progress: 'In progress',
+    verifying: 'Verifying',
     completed: 'Completed',
+    cancelled: 'Cancelled',
   } as Record<IncidentView['status'] | NoticeView['status'], string>,
   severities: {
     CRITICAL: 'Critical',

@@ -21,7 +21,9 @@ export const es: Texts = {
     RESOLVED: 'Resuelto',
     scheduled: 'Programado',
     in_progress: 'En curso',
+    verifying: 'En verificación',
     completed: 'Finalizado',
+    cancelled: 'Cancelado',
   },
   severities: {
     CRITICAL: 'Crítico',

@@ -21,7 +21,9 @@ export const fr: Texts = {
     RESOLVED: 'Résolu',
     scheduled: 'Planifiée',
     in_progress: 'En cours',
+    verifying: 'En vérification',
     completed: 'Terminée',
+    cancelled: 'Annulée',
   },
   severities: {
     CRITICAL: 'Critique',

@@ -18,7 +18,9 @@ export const ja: Texts = {
     RESOLVED: '解決済み',
     scheduled: '予定',
     in_progress: '実施中',
+    verifying: '確認中',
     completed: '完了',
+    cancelled: '中止',
   },
   severities: {
     CRITICAL: '致命的',

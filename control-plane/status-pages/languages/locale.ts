@@ -137,6 +137,11 @@ export class Locale {
     return html`<bdi>${shown}</bdi>`;
   }
 
+  /** The same without markup. */
+  rangeText(from: number, to: number): string {
+    return this.#isolated(this.#instant().formatRange(from, to));
+  }
+
   /** `1 hour, 20 minutes`: the two largest units. */
   duration(ms: number): string {
     const minutes = Math.floor(ms / minuteMs);

@@ -9,9 +9,9 @@ import { lockRows } from '../../db/lock.ts';
 import type { Database } from '../../db/tables.ts';
 import type { StatusPagesTable, StatusPageSubscriptionsTable } from '../tables.ts';
 import { type IncidentStatus, updateAnnouncement } from '../../incidents/index.ts';
-import { enqueueMessages, type QueuedMessage } from '../../notifications/index.ts';
+import { enqueueMessages, type Mail, type QueuedMessage } from '../../notifications/index.ts';
 import type { Services } from '../../core/services.ts';
-import { localeOfPage } from '../languages/locale.ts';
+import { type Locale, localeOfPage } from '../languages/locale.ts';
 import { localeFieldsOf } from '../read-page.ts';
 import type { Severity } from '../view/facts.ts';
 import type { ChosenService } from './ask-to-confirm.ts';
@@ -104,20 +104,37 @@ function nextSubscribers(
     .execute();
 }
 
-/** Adds the next mails and requests of an announcement to the outbox; gives their number. */
-async function announceBatch(
-  services: Services,
-  db: Kysely<Database>,
-  announcement: Announcement,
-): Promise<number> {
-  const { clock, secrets, publicUrl } = services;
-  const { account_id: accountId, incident_update_id: updateId } = announcement;
-  const keys = new SubscriberKeys(secrets);
-  const update = await getUpdate(db, announcement);
-  const messages: QueuedMessage[] = [];
-  let { reached_page_id: pageId, reached_subscription_id: reachedId } = announcement;
+/** How far an announcement has come. */
+interface Reached {
+  reached_page_id: string | null;
+  reached_subscription_id: string | null;
+}
 
-  for (const { page, shown } of await pagesShowing(db, accountId, update.incident_id)) {
+/** A page, with its services that something is about. */
+export interface NotifiedPage {
+  page: Page;
+  shown: readonly ChosenService[];
+}
+
+interface Recipient extends NotifiedPage {
+  pageAddress: string;
+  locale: Locale;
+  subscriber: Pick<Selectable<StatusPageSubscriptionsTable>, 'id' | 'type' | 'address'>;
+  unsubscribeLink: string;
+}
+
+/** Adds the next mails and requests about something to the outbox; gives how far that has come. */
+export async function notifyNext(
+  { clock, secrets, publicUrl }: Services,
+  db: Kysely<Database>,
+  { accountId, updateId, reached }: { accountId: string; updateId: string; reached: Reached },
+  pages: readonly NotifiedPage[],
+  contentOf: (recipient: Recipient) => { mail: Mail } | { body: string },
+): Promise<{ messages: number; progress: Reached & { finished_at: number | null } }> {
+  const keys = new SubscriberKeys(secrets);
+  const messages: QueuedMessage[] = [];
+  let { reached_page_id: pageId, reached_subscription_id: reachedId } = reached;
+  for (const { page, shown } of pages) {
     if (pageId !== null && page.id < pageId) continue;
     const afterId = page.id === pageId ? (reachedId ?? '') : '';
     const room = messagesPerBatch - messages.length;
@@ -125,8 +142,48 @@ async function announceBatch(
     const pageAddress = addressOf(page, publicUrl);
     const locale = localeOfPage(localeFieldsOf(page));
     for (const subscriber of await nextSubscribers(db, { page, shown }, afterId, room)) {
-      const token = keys.unsubscribeToken(page.id, subscriber.id);
       const { id: subscriptionId } = subscriber;
+      const token = keys.unsubscribeToken(page.id, subscriptionId);
+      const content = contentOf({
+        ...{ page, shown, pageAddress, locale, subscriber },
+        unsubscribeLink: unsubscribeLink(pageAddress, token),
+      });
+      messages.push({
+        ...{ id: `${subscriptionId}.${updateId}`, orderingKey: subscriptionId },
+        ...('mail' in content
+          ? { mail: content.mail }
+          : { request: { subscriptionId, body: content.body } }),
+      });
+      pageId = page.id;
+      reachedId = subscriptionId;
+    }
+  }
+  const now = clock.now();
+  await enqueueMessages(db, accountId, messages, now);
+  return {
+    messages: messages.length,
+    progress: {
+      ...{ reached_page_id: pageId, reached_subscription_id: reachedId },
+      finished_at: messages.length < messagesPerBatch ? now : null,
+    },
+  };
+}
+
+/** Adds the next mails and requests of an announcement to the outbox; gives their number. */
+async function announceBatch(
+  services: Services,
+  db: Kysely<Database>,
+  announcement: Announcement,
+): Promise<number> {
+  const { account_id: accountId, incident_update_id: updateId } = announcement;
+  const update = await getUpdate(db, announcement);
+  const pages = await pagesShowing(db, accountId, update.incident_id);
+  const { messages, progress } = await notifyNext(
+    services,
+    db,
+    { accountId, updateId, reached: announcement },
+    pages,
+    ({ page, shown, pageAddress, locale, subscriber, unsubscribeLink: link }) => {
       const facts = {
         page: { name: page.name, address: pageAddress },
         incident: {
@@ -140,68 +197,74 @@ async function announceBatch(
           description: update.description,
           at: update.public_at,
         },
-        unsubscribeLink: unsubscribeLink(pageAddress, token),
+        unsubscribeLink: link,
       };
-      const content =
-        subscriber.type === 'WEBHOOK'
-          ? {
-              request: {
-                subscriptionId,
-                body: incidentBody({ ...facts, at: update.public_at, services: shown }),
-              },
-            }
-          : {
-              mail: incidentMail({
-                ...facts,
-                to: subscriber.address,
-                locale,
-                services: shown.map(({ name }) => name),
-              }),
-            };
-      const id = `${subscriptionId}.${updateId}`;
-      messages.push({ id, orderingKey: subscriptionId, ...content });
-      pageId = page.id;
-      reachedId = subscriptionId;
-    }
-  }
-  const now = clock.now();
-  await enqueueMessages(db, accountId, messages, now);
-  await updateAnnouncement(db, accountId, updateId, {
-    reached_page_id: pageId,
-    reached_subscription_id: reachedId,
-    finished_at: messages.length < messagesPerBatch ? now : null,
-  });
-  return messages.length;
+      if (subscriber.type === 'WEBHOOK') {
+        return { body: incidentBody({ ...facts, at: update.public_at, services: shown }) };
+      }
+      const services = shown.map(({ name }) => name);
+      return { mail: incidentMail({ ...facts, to: subscriber.address, locale, services }) };
+    },
+  );
+  await updateAnnouncement(db, accountId, updateId, progress);
+  return messages;
 }
 
 /** Delay after a failed announcement. */
 const pauseAfterFaultMs = 60_000;
 
+interface Announcements {
+  due: (db: Kysely<Database>) => Promise<{ accountId: string; updateId: string } | undefined>;
+  /** One batch, in its transaction; null when another replica is at it, or it is gone. */
+  batch: (unit: Kysely<Database>) => Promise<number | null>;
+  postpone: (
+    unit: Kysely<Database>,
+    accountId: string,
+    updateId: string,
+    at: number,
+  ) => Promise<void>;
+}
+
 /** Runs one batch of the longest due announcement. True when there may be more. */
-export async function announceDueUpdates(services: Services): Promise<boolean> {
-  const { db, clock, commits, outbox, logger } = services;
-  const first = await dueAnnouncement(db, clock.now()).executeTakeFirst();
+export async function announceNext(
+  { db, clock, commits, outbox, logger }: Services,
+  { due, batch, postpone }: Announcements,
+): Promise<boolean> {
+  const first = await due(db);
   if (first === undefined) return false;
   let mails: number | null = 0;
   try {
-    mails = await commits.run(async (unit) => {
-      // The update may have been deleted, and another replica may be at it.
-      const due = await lockRows(dueAnnouncement(unit, clock.now()), {
-        skipLocked: true,
-      }).executeTakeFirst();
-      return due === undefined ? null : announceBatch(services, unit, due);
-    });
+    mails = await commits.run(batch);
   } catch (error) {
     // A failing announcement must not block those of other accounts.
-    const { account_id: accountId, incident_update_id: updateId } = first;
+    const { accountId, updateId } = first;
     logger.error(
       { err: error, accountId, updateId },
       'subscribers could not be notified of an update',
     );
     await commits.run((unit) =>
-      updateAnnouncement(unit, accountId, updateId, { due_at: clock.now() + pauseAfterFaultMs }),
+      postpone(unit, accountId, updateId, clock.now() + pauseAfterFaultMs),
     );
   }
   if ((mails ?? 0) > 0) outbox.wake();
   return mails !== null;
+}
+
+export function announceDueUpdates(services: Services): Promise<boolean> {
+  const { clock } = services;
+  return announceNext(services, {
+    async due(db) {
+      const row = await dueAnnouncement(db, clock.now()).executeTakeFirst();
+      return row && { accountId: row.account_id, updateId: row.incident_update_id };
+    },
+    async batch(unit) {
+      // The update may have been deleted, and another replica may be at it.
+      const due = await lockRows(dueAnnouncement(unit, clock.now()), {
+        skipLocked: true,
+      }).executeTakeFirst();
+      return due === undefined ? null : announceBatch(services, unit, due);
+    },
+    postpone: (unit, accountId, updateId, at) =>
+      updateAnnouncement(unit, accountId, updateId, { due_at: at }),
+  });
 }

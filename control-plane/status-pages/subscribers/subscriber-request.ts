@@ -1,6 +1,8 @@
 /** The bodies of requests to subscribers, in the envelope of Standard Webhooks. */
 import type { IncidentStatus } from '../../incidents/index.ts';
+import type { UpdateKind } from '../../maintenance/index.ts';
 import type { Severity } from '../view/facts.ts';
+import type { MaintenanceFacts } from './incident-mail.ts';
 
 interface About {
   at: number;
@@ -40,6 +42,21 @@ export function incidentBody(
   return bodyOf('incident.update', about, {
     incident: { ...named, url },
     update: { ...update, at: new Date(update.at).toISOString() },
+    services,
+  });
+}
+
+export function maintenanceBody(
+  about: About & Omit<MaintenanceFacts, 'to' | 'locale' | 'services'> & { kind: UpdateKind },
+): string {
+  const { maintenance, status, description, kind, services } = about;
+  const { link: url, startsAt, endsAt, ...named } = maintenance;
+  return bodyOf('maintenance.update', about, {
+    maintenance: {
+      ...{ ...named, url, status: status.toUpperCase() },
+      ...{ startsAt: new Date(startsAt).toISOString(), endsAt: new Date(endsAt).toISOString() },
+    },
+    update: { kind, description, at: new Date(about.at).toISOString() },
     services,
   });
 }

@@ -61,10 +61,20 @@ export interface IncidentFacts extends Lived {
   updates: readonly UpdateFacts[];
 }
 
+/** What a person wrote about an occurrence. */
+export interface WindowUpdateFacts {
+  scheduledAt: number;
+  status: string;
+  description: string;
+  createdAt: number;
+}
+
 export interface WindowFacts {
   window: PlannedWindow;
-  /** Services of the page that a check of the window reports to. */
+  /** Services of the page that it affects: those that it names, or that its checks report to. */
   serviceIds: readonly string[];
+  /** Newest first. */
+  updates: readonly WindowUpdateFacts[];
 }
 
 export interface PageFacts {

@@ -1,7 +1,12 @@
 /** Maintenance for visitors: one notice per occurrence of a window. */
-import type { Occurrence } from '../../maintenance/decide/maintenance.ts';
-import { heldBetween, type PlannedWindow } from '../../maintenance/decide/planned-maintenance.ts';
-import type { ServiceFacts, WindowFacts } from './facts.ts';
+import {
+  heldBetween,
+  occurrenceAt,
+  statusOf as statusOfOccurrence,
+  type HeldOccurrence,
+  type PlannedWindow,
+} from '../../maintenance/decide/planned-maintenance.ts';
+import type { ServiceFacts, Severity, WindowFacts, WindowUpdateFacts } from './facts.ts';
 
 const dayMs = 86_400_000;
 /** How far back and ahead maintenance is shown. */
@@ -16,15 +21,31 @@ export interface NoticeView {
   description: string | null;
   startsAt: number;
   endsAt: number;
-  status: 'scheduled' | 'in_progress' | 'completed';
+  status: 'scheduled' | 'in_progress' | 'verifying' | 'completed' | 'cancelled';
+  /** Null where nobody has chosen one. */
+  severity: Severity | null;
   services: { id: string; name: string }[];
+  /** Whether visitors read which services it affects. */
+  isNamed: boolean;
+  /** Newest first. */
+  updates: Pick<WindowUpdateFacts, 'status' | 'description' | 'createdAt'>[];
   /** When this version was planned. */
   plannedAt: number;
 }
 
-function statusOf(notice: { startsAt: number; endsAt: number }, now: number): NoticeView['status'] {
-  if (notice.endsAt <= now) return 'completed';
-  return notice.startsAt <= now ? 'in_progress' : 'scheduled';
+/** `IN_PROGRESS` as pages have it. */
+export const noticeStatusOf = (status: string): NoticeView['status'] =>
+  status.toLowerCase() as NoticeView['status'];
+
+function statusOf(window: PlannedWindow, held: HeldOccurrence, now: number): NoticeView['status'] {
+  const occurrence = occurrenceAt(window, held.scheduledAt);
+  if (window.visibility !== null && window.withdrawnAt === null && occurrence !== undefined) {
+    const status = noticeStatusOf(statusOfOccurrence(window, occurrence, now));
+    // One that was called off midway has taken place until then.
+    return status === 'cancelled' ? 'completed' : status;
+  }
+  if (held.endsAt <= now) return 'completed';
+  return held.startsAt <= now ? 'in_progress' : 'scheduled';
 }
 
 interface Held {
@@ -41,7 +62,7 @@ function occurrencesOf(
   window: PlannedWindow,
   windows: readonly PlannedWindow[],
   { from, to }: Held,
-): Occurrence[] {
+): HeldOccurrence[] {
   const { id, plannedAt, withdrawnAt } = window;
   const held = (one: PlannedWindow) => heldBetween(one, from, to);
   const stood = held(window).filter(({ endsAt }) => endsAt > plannedAt);
@@ -50,10 +71,10 @@ function occurrencesOf(
   const goesOn =
     next !== undefined &&
     held(next).some(({ startsAt, endsAt }) => startsAt <= withdrawnAt && endsAt > withdrawnAt);
-  return stood.flatMap(({ startsAt, endsAt }) => {
-    if (startsAt >= withdrawnAt) return [];
-    if (endsAt <= withdrawnAt) return [{ startsAt, endsAt }];
-    return goesOn ? [] : [{ startsAt, endsAt: withdrawnAt }];
+  return stood.flatMap((occurrence) => {
+    if (occurrence.startsAt >= withdrawnAt) return [];
+    if (occurrence.endsAt <= withdrawnAt) return [occurrence];
+    return goesOn ? [] : [{ ...occurrence, endsAt: withdrawnAt }];
   });
 }
 
@@ -67,15 +88,18 @@ export function viewNotices(
   const held = { from: since, to: now + knownAheadMs };
   const planned = windows.map(({ window }) => window);
   return windows
-    .flatMap(({ window, serviceIds }) =>
-      occurrencesOf(window, planned, held).map(({ startsAt, endsAt }) => ({
-        id: `${window.id}-${startsAt}`,
+    .flatMap(({ window, serviceIds, updates }) =>
+      occurrencesOf(window, planned, held).map((occurrence) => ({
+        id: `${window.id}-${occurrence.scheduledAt}`,
         windowId: window.id,
         name: window.name,
         description: window.description,
-        startsAt,
-        endsAt,
-        status: statusOf({ startsAt, endsAt }, now),
+        startsAt: occurrence.startsAt,
+        endsAt: occurrence.endsAt,
+        status: statusOf(window, occurrence, now),
+        severity: window.visibility?.severity ?? null,
+        isNamed: window.visibility?.showAffectedServices ?? true,
+        updates: updates.filter(({ scheduledAt }) => scheduledAt === occurrence.scheduledAt),
         services: serviceIds.flatMap((id) => {
           const service = services.get(id);
           return service === undefined ? [] : [{ id, name: service.name }];
@@ -90,3 +114,11 @@ export function viewNotices(
 export function shownNotices(notices: readonly NoticeView[], now: number): NoticeView[] {
   return notices.filter(({ endsAt }) => endsAt > now - knownBackMs);
 }
+
+/** Whether work goes on. */
+export const isHeld = ({ status }: Pick<NoticeView, 'status'>): boolean =>
+  status === 'in_progress' || status === 'verifying';
+
+/** The affected services that visitors read of. */
+export const namedServices = ({ isNamed, services }: NoticeView): NoticeView['services'] =>
+  isNamed ? services : [];

@@ -1,7 +1,7 @@
 /** Renders facts into the view of a status page, which the page, its badge, its JSON and its feeds use. */
 import type { PageFacts, PageLook } from './facts.ts';
 import { newestFirst, viewIncident, type IncidentView } from './incidents.ts';
-import { shownNotices, viewNotices, type NoticeView } from './notices.ts';
+import { isHeld, shownNotices, viewNotices, type NoticeView } from './notices.ts';
 import { worstState, type ServiceState } from './states.ts';
 import { dayStarts, meanUptime, uptimeOf, type UptimeView } from './uptime.ts';
 
@@ -53,9 +53,7 @@ function stateOf(
   const concerns = ({ services }: { services: { id: string }[] }) =>
     services.some(({ id }) => id === serviceId);
   const states: ServiceState[] = openIncidents.filter(concerns).map(({ state }) => state);
-  const isMaintained = notices.some(
-    (notice) => notice.status === 'in_progress' && concerns(notice),
-  );
+  const isMaintained = notices.some((notice) => isHeld(notice) && concerns(notice));
   return worstState(isMaintained ? [...states, 'under_maintenance'] : states);
 }
 
