@@ -8,8 +8,10 @@
  *   refused   the key is not accepted, or the protocol not spoken: tried once a minute, since keys come
  *             back and control planes are upgraded
  */
+import { hostname } from 'node:os';
 import { sleep, type Clock } from '@monitor/shared/clock.ts';
 import {
+  maxHostNameLength,
   protocolVersion,
   type Capabilities,
   type CheckInAnswer,
@@ -165,6 +167,7 @@ export class CheckInLoop {
       agentId,
       protocol: protocolVersion,
       version,
+      hostName: hostname().slice(0, maxHostNameLength),
       startedAt: this.#startedAt,
       capabilities: this.#standingDown.signal.aborted
         ? { ...capabilities, checkTypes: [] }

@@ -1,5 +1,6 @@
 /** What other modules may use. */
 export { analyticsHandlers, analyticsTypeBindings } from './handlers.ts';
+export { checkEventHandlers } from './check-events.ts';
 export { prometheusHandlers } from './prometheus/handlers.ts';
 export { pruneRollUps } from './prune-roll-ups.ts';
 export { reportingHandlers } from './reporting/handlers.ts';

@@ -33,6 +33,7 @@ import {
 import {
   analyticsHandlers,
   analyticsTypeBindings,
+  checkEventHandlers,
   prometheusHandlers,
   reportingHandlers,
 } from '../analytics/index.ts';
@@ -131,6 +132,7 @@ export function bindApi({
     artifact: artifactHandlers(services),
     checkStatus: checkStatusHandlers(services),
     checkOverview: checkOverviewHandlers(services),
+    checkEvent: checkEventHandlers(services),
     analytics: analyticsHandlers(services),
     reporting: reportingHandlers(services),
     prometheus: prometheusHandlers(

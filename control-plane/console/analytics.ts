@@ -75,6 +75,7 @@ export function queriesOf(facts: NumberFacts, range: Range, interval: number, st
       metrics: `${facts.time}_${statistic}`,
       aggregationInterval: interval,
     },
+    events: { from: (end - ranges[range].ms) / 1000, to: end / 1000 },
     parts: {
       ...window,
       metrics: ['availability', ...facts.parts.map(({ name }) => `${name}_avg`)].join(','),

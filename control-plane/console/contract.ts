@@ -36,6 +36,7 @@ type Resource =
   | 'check'
   | 'checkGroup'
   | 'checkOverview'
+  | 'checkEvent'
   | 'checkResult'
   | 'checkSession'
   | 'checkTrial'

@@ -14,7 +14,7 @@ function wordsOf(error: unknown) {
   const name = error instanceof DOMException ? error.name : '';
   if (name === 'InvalidStateError') return 'This device has a passkey of yours already.';
   if (name === 'NotAllowedError' || name === 'AbortError') {
-    return 'No passkey was used. Try again, and follow what your device asks.';
+    return 'No passkey was used. Try again and follow the prompts of your device.';
   }
   return 'This browser cannot use a passkey here.';
 }

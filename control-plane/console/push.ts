@@ -2,7 +2,7 @@
 
 /** Why there are none here; empty where there may be. */
 export function pushProblem() {
-  if (!isSecureContext) return 'Notifications need https: open the console at such an address.';
+  if (!isSecureContext) return 'Notifications need HTTPS: open the console at an https:// address.';
   if ('PushManager' in window && 'serviceWorker' in navigator) {
     return Notification.permission === 'denied'
       ? 'Notifications of this site are blocked. Allow them in the settings of the browser.'
@@ -10,7 +10,7 @@ export function pushProblem() {
   }
   return /iPhone|iPad/.test(navigator.userAgent)
     ? 'Add the console to the home screen (Share, then Add to Home Screen), and open it from there.'
-    : 'This browser knows no notifications from servers.';
+    : 'This browser does not support push notifications.';
 }
 
 export async function present() {

@@ -52,6 +52,7 @@ const sources: Record<string, string[]> = {
       'agents',
     ],
   ],
+  'check-events': ['checks', 'check-groups', 'status-pages', 'maintenance-windows'],
   'alert-overview': ['check-alerts', 'alert-groups', 'alert-notifications', 'checks'],
   'escalation-policies': ['accounts', 'checks', 'check-groups'],
   'location-states': ['agents', 'private-locations'],

@@ -9,6 +9,8 @@ import { orderTextByBytes } from './text-order.ts';
 import * as baseline from './baseline.ts';
 import * as pushDevices from './migrations/0051-push-devices.ts';
 import * as plannedWork from './migrations/0052-planned-work.ts';
+import * as auditByResource from './migrations/0053-audit-by-resource.ts';
+import * as agentHostNames from './migrations/0054-agent-host-names.ts';
 import type { Database } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -30,6 +32,8 @@ const migrations = {
   [baselineName]: baseline,
   '0051-push-devices': pushDevices,
   '0052-planned-work': plannedWork,
+  '0053-audit-by-resource': auditByResource,
+  '0054-agent-host-names': agentHostNames,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

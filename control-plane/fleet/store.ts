@@ -42,6 +42,7 @@ function toAgent(row: Selectable<Database['agents']>, isServing: IsServing): Fle
   return {
     id: row.id,
     location: row.location,
+    hostName: row.host_name,
     version: row.version,
     isServing: isServing(row.location, row.id),
     startedAt: toTimestamp(row.started_at),

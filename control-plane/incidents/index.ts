@@ -7,5 +7,6 @@ export {
   findIncidentUpdate,
   updateAnnouncement,
 } from './incident-updates.ts';
+export { incidentsBetween } from './incidents-between.ts';
 export { moveIncidents } from './move-incidents.ts';
 export { checkServices, type ServiceWire, toServiceWire } from './service-references.ts';

@@ -20,13 +20,18 @@ function sinceEver(windows: readonly PlannedWindow[]): PlannedWindow[] {
   );
 }
 
+interface NamedOccurrence extends Occurrence {
+  windowId: number;
+  name: string;
+}
+
 /** The maintenance that pauses checks and overlaps a time range, by check. */
 export async function maintenanceBetween(
   db: Kysely<Database>,
   accountId: string,
   checkIds: readonly string[],
   { from, to }: Window,
-): Promise<ReadonlyMap<string, Occurrence[]>> {
+): Promise<ReadonlyMap<string, NamedOccurrence[]>> {
   return between(db, accountId, checkIds, { from, to }, await windowsSince(db, accountId, from));
 }
 
@@ -36,7 +41,7 @@ export async function plannedBetween(
   accountId: string,
   checkIds: readonly string[],
   { from, to }: Window,
-): Promise<ReadonlyMap<string, Occurrence[]>> {
+): Promise<ReadonlyMap<string, NamedOccurrence[]>> {
   const windows = (await windowsSince(db, accountId, from)).map(asMute);
   return between(db, accountId, checkIds, { from, to }, windows);
 }
@@ -47,9 +52,11 @@ async function between(
   checkIds: readonly string[],
   { from, to }: Window,
   all: readonly PlannedWindow[],
-): Promise<ReadonlyMap<string, Occurrence[]>> {
+): Promise<ReadonlyMap<string, NamedOccurrence[]>> {
   const held = sinceEver(all).flatMap((window) => {
-    const occurrences = inEffectBetween(window, from, to);
+    const occurrences = inEffectBetween(window, from, to).map((occurrence) => ({
+      ...{ windowId: window.id, name: window.name, ...occurrence },
+    }));
     return occurrences.length === 0 ? [] : [{ window, occurrences }];
   });
   if (held.length === 0) return new Map();

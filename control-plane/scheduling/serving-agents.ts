@@ -5,6 +5,7 @@
  */
 import { sql, type ExpressionBuilder, type Kysely } from 'kysely';
 import type { CheckInRequest } from '@monitor/shared/contract/agent-protocol.ts';
+import { oneLine } from '../core/escape.ts';
 import { eachOf } from '../db/expressions.ts';
 import { lockRows } from '../db/lock.ts';
 import { rowsOf } from '../db/rows.ts';
@@ -35,6 +36,7 @@ function overloadedSince({ load }: CheckInRequest, now: number): number | null {
 function valuesOf({ request, receivedAt }: Arrival, replicaId: string) {
   return {
     version: request.version,
+    host_name: oneLine(request.hostName ?? '') || null,
     capabilities_json: JSON.stringify(request.capabilities),
     capacity_light: request.capacity.light,
     capacity_heavy: request.capacity.heavy,

@@ -68,6 +68,8 @@ export interface AgentsTable {
   account_id: string;
   location: string;
   version: string;
+  /** It is as long as the agent runs. */
+  host_name: Generated<string | null>;
   capabilities_json: string;
   capacity_light: number;
   capacity_heavy: number;

@@ -25,6 +25,8 @@ export const leaseRenewMs = 20_000;
 /** Most results in one batch. */
 export const maxBatchItems = 500;
 
+/** Longest name that a host can have in DNS. */
+export const maxHostNameLength = 253;
 /** Limit of one submission as JSON; the events of a browser run fit into it. */
 export const maxItemBytes = 26_214_400;
 /** Limit of attempts of a run; no retry strategy makes more. */
@@ -175,6 +177,8 @@ export const checkInRequest = z.object({
   agentId: z.uuid(),
   protocol: z.int().meta({ example: protocolVersion }),
   version: z.string().max(64),
+  /** Of the machine or the container, for people; older agents do not send it. */
+  hostName: z.string().max(maxHostNameLength).exactOptional(),
   startedAt: instant,
   capabilities,
   capacity: z.object({ light: count, heavy: count }),

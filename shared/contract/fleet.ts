@@ -8,6 +8,9 @@ export const fleetAgent = z
   .object({
     id: z.uuid(),
     location: z.string(),
+    hostName: z.string().nullable().meta({
+      description: 'Of its machine or container; null for agents that do not report it',
+    }),
     version: z.string(),
     isServing: z.boolean(),
     startedAt: timestamp,

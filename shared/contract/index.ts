@@ -1,6 +1,7 @@
 /** All operations: OpenAPI, the router and the conformance tests iterate over them. */
 import { agentArtifactRoutes, agentCodeBundleRoutes, agentRoutes } from './agent-protocol.ts';
 import { analyticsRoutes, analyticsTypeRoutes } from './analytics.ts';
+import { checkEventRoutes } from './check-event.ts';
 import { checkOverviewRoutes } from './check-overview.ts';
 import { artifactRoutes, checkResultRoutes } from './check-result-routes.ts';
 import { openRunRoutes } from './open-run.ts';
@@ -62,6 +63,7 @@ export const routeGroups = {
   artifact: artifactRoutes,
   checkStatus: checkStatusRoutes,
   checkOverview: checkOverviewRoutes,
+  checkEvent: checkEventRoutes,
   analytics: analyticsRoutes,
   reporting: reportingRoutes,
   prometheus: prometheusRoutes,

@@ -32,6 +32,7 @@ test('an agent is listed with what it last said of itself', async () => {
     checkInOf(
       {
         agentId: agent.id,
+        hostName: `node-7\n\u202e<b>`,
         running: 3,
         outbox: { depth: 7, oldestAt: now - minute, droppedTotal: 2 },
         clock: { sentAt: now, offsetMs: 12.5, uncertaintyMs: 3.5 },
@@ -46,6 +47,7 @@ test('an agent is listed with what it last said of itself', async () => {
     {
       id: agent.id,
       location: 'eu-west-1',
+      hostName: 'node-7 <b>',
       version: '0.1.0',
       isServing: true,
       startedAt: '',

@@ -543,6 +543,7 @@ function reportOf(agent: FakeAgent): CheckInRequest {
   return checkInOf(
     {
       agentId: agent.id,
+      hostName: `shop-runner-1 ${hostile}`,
       startedAt: consoleNow - 3 * 24 * hour,
       running: 2,
       outbox: { depth: 4, oldestAt: consoleNow - 2 * minute, droppedTotal: 0 },

@@ -10,7 +10,7 @@ const lists: Record<string, string> = {
   location: link('locations'),
   incident: link('incidents'),
   page: link('status-pages'),
-  window: link('incidents'),
+  window: link('maintenance'),
 };
 
 export function listOf(name: string) {

@@ -1,4 +1,5 @@
 /** What a check would have alerted about in the last weeks with the alert settings in the form. */
+import { Refusal } from '../parts/notices.tsx';
 import type { DataAt } from '../contract.ts';
 import type { Values } from './values.ts';
 import { count, inWords } from '../format.ts';
@@ -24,13 +25,7 @@ export function AlertReplay({ id, values }: { id: string; values: Values }) {
     useGlobalAlertSettings,
     days,
   });
-  if (replay === null) {
-    return problem === '' ? null : (
-      <p class="notice failure" role="alert">
-        {problem}
-      </p>
-    );
-  }
+  if (replay === null) return <Refusal text={problem} />;
   const { given, current, runs, from } = replay;
   const [now, before] = [sumOf(given), sumOf(current)];
   return (
@@ -41,11 +36,7 @@ export function AlertReplay({ id, values }: { id: string; values: Values }) {
         {now !== before && <> instead of {before}</>}, from {count(runs, 'run')} since{' '}
         <Time at={from} />.
       </p>
-      {problem !== '' && (
-        <p class="notice failure" role="alert">
-          {problem}
-        </p>
-      )}
+      <Refusal text={problem} />
       <ul>
         {given.newest.slice(0, listed).map(({ alertType, at, reminder, checkResultId }) => (
           <li key={`${at} ${alertType}`}>

@@ -151,7 +151,7 @@ export function FirstSteps({ checks }: { checks: CheckOverview[] }) {
                   <>
                     <span role="status">{`Sent: ${tested}. `}</span>
                     <button type="button" class="primary" onClick={() => setEnded(true)}>
-                      It has arrived
+                      I received it
                     </button>
                   </>
                 )}

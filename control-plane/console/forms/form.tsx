@@ -352,7 +352,12 @@ export function Form(props: FormProps) {
   return (
     <FormContext.Provider value={state}>
       <div class={beside === undefined ? 'form-page' : 'form-page two'}>
-        <form class="form" ref={element} onSubmit={(event) => void saving.submit(event)} novalidate>
+        <form
+          class={`form ${isSame(values, typed.base) ? '' : 'changed'}`}
+          ref={element}
+          onSubmit={(event) => void saving.submit(event)}
+          novalidate
+        >
           {above?.({ values, change })}
           {conflict !== null && <Conflict form={form} {...conflict} take={take} />}
           {problem !== null && (

@@ -109,8 +109,8 @@ export function ImportFiles({ locations }: { locations: string[] }) {
         />
         <span class="help">
           Uptime Kuma (backup as JSON), Gatus, Prometheus, blackbox_exporter, OpenStatus, CSV.
-          Databases are imported by <code>control-plane import</code>. Nothing is created before you
-          say so.
+          Databases are imported by <code>control-plane import</code>. Nothing is created until you
+          apply it.
         </span>
       </label>
       {problem}

@@ -122,7 +122,7 @@ export function IncidentView({ id }: { id: string }) {
           />
           <div class="actions">
             <a class="button" href={link('edit', 'incident', id)}>
-              Change
+              Edit
             </a>
             {forms.incident !== undefined && (
               <RemoveButton

@@ -2,14 +2,13 @@
 import type { DataAt } from '../contract.ts';
 import { useState } from 'preact/hooks';
 import { besideConsole, call } from '../api.ts';
-import { toProblem } from '../problem.ts';
 import { forms } from '../form-facts.ts';
 import { count } from '../format.ts';
 import { useMe } from '../me.ts';
 import { Code } from '../parts/code.tsx';
 import { State } from '../parts/icons.tsx';
 import { Action, Choice, Section, Table } from '../parts/layout.tsx';
-import { Answer, Empty, wordsOf } from '../parts/notices.tsx';
+import { Answer, Empty, useAttempt } from '../parts/notices.tsx';
 import { Ask } from '../parts/ask.tsx';
 import { Time } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
@@ -53,18 +52,18 @@ function Start({ location, secret }: { location: PrivateLocation; secret: string
             <Code label="Key" text={secret} />
           </>
         )}
-        <p>Run this line alone, then paste the key and press Enter:</p>
+        <p>Run this command, paste the key and press Enter:</p>
         <Code label="The key, into a file" text={keyLine(facts)} />
         <p>In the same folder, start the agent:</p>
         <Choice
-          label="Way"
+          label="Install with"
           value={way}
           options={ways.map(([name, word]) => [name, word])}
           onChange={setWay}
         />
-        <Code label="Lines" text={lines?.(facts) ?? ''} />
+        <Code label="Commands" text={lines?.(facts) ?? ''} />
         {isOfThisMachine(url) && (
-          <p class="notice warning">{`${url} is of this machine only. Agents on other machines and in clusters need an address that they reach: set HOST and PUBLIC_URL of the control plane, and open the console there.`}</p>
+          <p class="notice warning">{`${url} is only reachable from this machine. For agents on other machines and in clusters, set HOST and PUBLIC_URL of the control plane, and open the console there.`}</p>
         )}
         <p class="muted">
           The files in these lines are those of the release {version}. An image or a chart in a
@@ -81,24 +80,17 @@ export function LocationView({ id }: { id: string }) {
   const { mayAct } = useMe();
   const [secret, setSecret] = useState(() => takeOnce('location'));
   const [revoked, setRevoked] = useState<PrivateLocation['keys'][number] | null>(null);
-  const [problem, setProblem] = useState('');
+  const [problem, attempt] = useAttempt();
   const may = mayAct('ADMIN');
-  const attempt = (work: () => Promise<unknown>) => async () => {
-    setProblem('');
-    try {
-      await work();
-      await read.reload();
-    } catch (error) {
-      setProblem(wordsOf(toProblem(error)));
-    }
-  };
   const make = attempt(async () => {
     const { data } = await call(`v1/private-locations/${id}/keys`, { method: 'POST' });
     setSecret(data.rawKey);
+    await read.reload();
   });
   const revoke = attempt(async () => {
     await call(`v1/private-locations/${id}/keys/${revoked?.id}`, { method: 'DELETE' });
     setRevoked(null);
+    await read.reload();
   });
   return Answer({
     read,
@@ -107,13 +99,13 @@ export function LocationView({ id }: { id: string }) {
     children: (location) => (
       <>
         <p class="crumbs">
-          <a href={link('agents')}>Agents</a>
+          <a href={link('locations')}>Locations</a>
         </p>
         <div class="title-line">
           <h1>{location.name}</h1>
           <div class="actions">
             <a class="button" href={link('edit', 'location', id)}>
-              Change
+              Edit
             </a>
             {forms.location !== undefined && (
               <RemoveButton
@@ -121,23 +113,19 @@ export function LocationView({ id }: { id: string }) {
                 id={id}
                 title={location.name}
                 onHeld={() => {
-                  globalThis.location.hash = link('agents');
+                  globalThis.location.hash = link('locations');
                 }}
               />
             )}
           </div>
         </div>
-        {problem !== '' && (
-          <p class="notice failure" role="alert">
-            {problem}
-          </p>
-        )}
+        {problem}
         <Start location={location} secret={secret} />
         <Section title="Keys">
           {location.keys.length === 0 ? (
-            <Empty title="No key yet">An agent needs one.</Empty>
+            <Empty title="No key yet">An agent needs a key to connect.</Empty>
           ) : (
-            <Table label="Keys" columns={['Key', 'Made', ['', 'right']]}>
+            <Table label="Keys" columns={['Key', 'Created', ['', 'right']]}>
               {location.keys.map((key) => (
                 <tr key={key.id}>
                   <th scope="row">
@@ -156,8 +144,8 @@ export function LocationView({ id }: { id: string }) {
             </Table>
           )}
           <Action
-            word="Make a key"
-            busy="Making"
+            word="Create key"
+            busy="Creating"
             kind={location.keys.length === 0 ? 'primary' : ''}
             run={make}
             disabled={!may}

@@ -88,10 +88,10 @@ export function PagePreview({ values, id }: { values: Values; id?: string | unde
         </p>
       )}
       {data !== null && <Frame key={data.css} page={data.html} css={data.css} width={width} />}
-      {data?.hasSamples === true && <p class="muted">With samples where there are no data.</p>}
+      {data?.hasSamples === true && <p class="muted">With sample data where there is none yet.</p>}
       {hasOtherLogo && (
         <p class="muted">
-          The logo is at another host, from which the console loads nothing: its name stands there.
+          The console loads nothing from other hosts, so the logo is not shown here.
         </p>
       )}
     </section>

@@ -67,7 +67,7 @@ export function ResultKeys({
           With a key, agents encrypt what results contain, and only its owner reads them.
         </Empty>
       ) : (
-        <Table label="Keys for results" columns={['Name', 'Key', 'Added', ['', 'right']]}>
+        <Table label="Encryption keys" columns={['Name', 'Key', 'Added', ['', 'right']]}>
           {keys.map((key) => (
             <tr key={key.id}>
               <th scope="row">{key.name}</th>
@@ -92,7 +92,7 @@ export function ResultKeys({
           <input value={name} maxlength={255} onInput={typed(setName)} />
         </label>
         <label class="field">
-          Passphrase of a new key, or none
+          Passphrase of the new key (optional)
           <input
             type="password"
             autocomplete="new-password"
@@ -100,13 +100,13 @@ export function ResultKeys({
             onInput={typed(setPassphrase)}
           />
         </label>
-        <Action word="Make a key pair" busy="Making" run={make} disabled={!may || name === ''} />
+        <Action word="Create key pair" busy="Creating" run={make} disabled={!may || name === ''} />
         <label class="field grow">
-          Or the public key of one that you have
+          Or an existing public key
           <input class="mono" placeholder="rk1_…" value={publicKey} onInput={typed(setPublicKey)} />
         </label>
         <Action
-          word="Add the public key"
+          word="Add public key"
           busy="Adding"
           run={add}
           disabled={!may || name === '' || publicKey === ''}

@@ -9,7 +9,7 @@ import { duration, inWords } from '../format.ts';
 import { useMe } from '../me.ts';
 import { State } from '../parts/icons.tsx';
 import { Action, Select } from '../parts/layout.tsx';
-import { wordsOf } from '../parts/notices.tsx';
+import { wordsOf, Refusal } from '../parts/notices.tsx';
 import { link } from '../router.ts';
 import { exchangeOf, outcomeOf, outcomes, reasonOf } from '../state.ts';
 import { followSession, type CheckSession } from '../views/check-actions.tsx';
@@ -64,7 +64,7 @@ function Outcome({ form, trialId, result }: { form: Form; trialId: string; resul
       </details>
       <p>
         <a href={link('checks', trialId, 'results', result.id)} target="_blank" rel="noopener">
-          The result in a new tab
+          Open the result in a new tab
         </a>
       </p>
     </>
@@ -124,7 +124,7 @@ export function Trial({ form, type, id }: { form: Form; type: string; id?: strin
       const final = ended?.results.find(({ resultType }) => resultType === 'FINAL');
       if (signal.aborted) return;
       if (final === undefined) {
-        setProblem('The run did not end in time.');
+        setProblem('The run timed out.');
         return;
       }
       const answer = await call(`v1/check-results/${data.id}/${final.checkResultId}`, { signal });
@@ -151,11 +151,7 @@ export function Trial({ form, type, id }: { form: Form; type: string; id?: strin
           <Action word="Try it" busy="Running" run={run} disabled={!mayWrite} />
         </div>
       )}
-      {problem !== '' && (
-        <p class="notice failure" role="alert">
-          {problem}
-        </p>
-      )}
+      <Refusal text={problem} />
       {session !== null && seen === null && problem === '' && (
         <p role="status">
           <span class="spinner" aria-hidden="true" /> Running in {session.runLocations.join(', ')} …

@@ -1,4 +1,5 @@
 /** A question before something is done that cannot be undone. */
+import { Refusal } from './notices.tsx';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Action } from './layout.tsx';
@@ -21,11 +22,7 @@ export function Ask({ title, yes, onYes, onNo, problem = '', children }: AskProp
     <dialog class="ask" ref={dialog} onClose={onNo} aria-labelledby="ask-title">
       <h2 id="ask-title">{title}</h2>
       <p>{children}</p>
-      {problem !== '' && (
-        <p class="notice failure" role="alert">
-          {problem}
-        </p>
-      )}
+      <Refusal text={problem} />
       <div class="form-end">
         <Action word={yes} busy="Working" kind="danger" run={onYes} />
         <button type="button" onClick={onNo} autofocus>

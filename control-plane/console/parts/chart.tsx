@@ -1,9 +1,12 @@
 /** Charts over time. The chart library is loaded with the first chart. */
 import type { MetricDefinition } from '@monitor/shared/contract/checks/metric.ts';
 import type Plot from 'uplot';
+import type { CheckEvent } from '@monitor/shared/contract/check-event.ts';
 import type { Lines } from '../analytics.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { duration, inNumbers, nothing, percent, shortTime, tickLabel } from '../format.ts';
+import { useMe } from '../me.ts';
+import { drawEvents, Marks, shownBy, type Shown } from './events.tsx';
 
 /**
  * Works around POSIX locales: the browser reports a language that `Intl` rejects, and uPlot passes
@@ -27,6 +30,7 @@ interface ChartProps {
   failed?: boolean[];
   /** The last line is that of an earlier time. */
   isCompared?: boolean;
+  events: CheckEvent[];
 }
 
 const isEarlier = ({ names, isCompared }: ChartProps, index: number) =>
@@ -207,6 +211,10 @@ export function Chart(props: ChartProps) {
   const plot = useRef<Plot | null>(null);
   const failed = useRef<boolean[]>([]);
   failed.current = props.failed ?? [];
+  const events = useRef(props.events);
+  events.current = props.events;
+  const [shown, setShown] = useState<Shown | null>(null);
+  const isAdmin = useMe().mayAct('ADMIN');
   const [at, setAt] = useState<number | null>(null);
   const [isTable, setTable] = useState(false);
   const shape = JSON.stringify([names, unit, isStacked]);
@@ -222,7 +230,13 @@ export function Chart(props: ChartProps) {
       const options = optionsOf(props, place.current.clientWidth, colors);
       options.hooks = {
         setCursor: [(one) => setAt(one.cursor.idx ?? null)],
-        drawClear: [(one) => markFailed(one, failed.current, colors.failed)],
+        drawClear: [
+          (one) => {
+            markFailed(one, failed.current, colors.failed);
+            drawEvents(one, events.current, colors.axis, translucent(colors.axis, 0.15));
+          },
+        ],
+        draw: [(one) => setShown((before) => shownBy(one, before))],
       };
       plot.current = new uPlot(options, drawn, place.current);
     };
@@ -264,6 +278,8 @@ export function Chart(props: ChartProps) {
     if (isZoomed) shown.redraw();
   }, [data]);
 
+  useEffect(() => plot.current?.redraw(false), [props.events]);
+
   const format = formats[unit];
   const instant = at === null ? undefined : data[0][at];
   return (
@@ -295,6 +311,7 @@ export function Chart(props: ChartProps) {
           </li>
         ))}
       </ul>
+      <Marks events={props.events} isAdmin={isAdmin} shown={shown} />
       <div ref={place} class="plot" role="img" aria-label={summary(props)} />
       {isTable && <ValueTable {...props} />}
     </figure>

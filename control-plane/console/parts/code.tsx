@@ -50,7 +50,7 @@ export function Code({
       <div class="code-head">
         <span>
           {label}
-          {isTruncated ? ' (only its beginning was kept)' : ''}
+          {isTruncated ? ' (truncated)' : ''}
         </span>
         <CopyButton text={text} />
       </div>

@@ -31,6 +31,7 @@ const glyphs = {
   mute: 'M1.500 6v4h3L8 13V3L4.500 6Zm9.500.5 4 4m0-4-4 4',
   edit: 'M2 14l.5-3L11 2.500l2.500 2.500L5 13.500Z',
   copy: 'M5 5h9.500v9.500H5ZM3 11H1.500V1.500H11V3',
+  deploy: 'M8 11V2m-3.500 3.500L8 2l3.500 3.500M2 14h12',
   pause: 'M5 2.500v11m6-11v11',
 };
 export type Glyph = keyof typeof glyphs;

@@ -7,12 +7,15 @@ import { timeOfDay } from '../format.ts';
 import { useUnreachableSince } from '../reachable.ts';
 import { Icon } from './icons.tsx';
 
-export function Loading({ what = 'Loading' }: { what?: string }) {
+/** Bars in the place of what comes; they appear when it takes longer than an instant. */
+export function Loading({ what = 'Loading', rows = 5 }: { what?: string; rows?: number }) {
   return (
-    <p class="notice loading" role="status">
-      <span class="spinner" aria-hidden="true" />
-      {what} …
-    </p>
+    <div class="loading" role="status">
+      <span class="sr-only">{what} …</span>
+      {Array.from({ length: rows }, (_, row) => (
+        <i key={row} />
+      ))}
+    </div>
   );
 }
 
@@ -33,11 +36,11 @@ export function wordsOf(problem: Pick<Problem, 'status' | 'message'>) {
     case 0:
       return 'The control plane cannot be reached. Is it running, and are you online?';
     case 403:
-      return `Not allowed with this key: ${problem.message}.`;
+      return `Not allowed: ${problem.message}.`;
     case 404:
-      return 'It does not exist, or not any more.';
+      return 'It does not exist or was deleted.';
     case 429:
-      return 'Too many requests with this key at the moment. Retrying…';
+      return 'Too many requests. Retrying…';
     default:
       return `${problem.message.charAt(0).toUpperCase()}${problem.message.slice(1)}.`;
   }
@@ -55,6 +58,23 @@ export function Failure({ problem, reload }: { problem: Problem; reload?: () => 
         </button>
       )}
     </div>
+  );
+}
+
+/** In the place of data that is not there, or not yet. */
+export function Pending({ read, what }: { read: Read<unknown>; what: string }) {
+  if (read.problem !== null) return <Failure problem={read.problem} reload={read.reload} />;
+  return read.isLoading ? <Loading what={what} /> : null;
+}
+
+/** What was refused; nothing without a text. */
+export function Refusal({ text }: { text: ComponentChildren }) {
+  return (
+    !!text && (
+      <p class="notice failure" role="alert">
+        {text}
+      </p>
+    )
   );
 }
 
@@ -88,11 +108,8 @@ export function Answer<Data>({
   isEmpty: (data: Data) => boolean;
   children: (data: Data) => ComponentChildren;
 }) {
-  const { data, problem, isLoading, at, reload } = read;
-  if (data === undefined) {
-    if (problem !== null) return <Failure problem={problem} reload={reload} />;
-    return isLoading ? <Loading what={what} /> : null;
-  }
+  const { data, problem, at, reload } = read;
+  if (data === undefined) return <Pending read={read} what={what} />;
   return (
     <>
       {problem !== null && (
@@ -122,12 +139,5 @@ export function useAttempt(): [
       setProblem(wordsOf(toProblem(error)));
     }
   };
-  return [
-    problem !== '' && (
-      <p class="notice failure" role="alert">
-        {problem}
-      </p>
-    ),
-    attempt,
-  ];
+  return [<Refusal key="refusal" text={problem} />, attempt];
 }

@@ -16,28 +16,20 @@ import { late } from './late.tsx';
 import { Empty, UnreachableNotice } from './notices.tsx';
 import { Side } from './side.tsx';
 
-const EditView = late(() => import('../forms/edit.tsx').then((module) => module.EditView));
-const AgentsView = late(() => import('../views/agents.tsx').then((module) => module.AgentsView));
-const IncidentsView = late(() =>
-  import('../views/incidents.tsx').then((module) => module.IncidentsView),
-);
+const EditView = late(() => import('../forms/edit.tsx').then((all) => all.EditView));
+const AgentsView = late(() => import('../views/agents.tsx').then((all) => all.AgentsView));
+const IncidentsView = late(() => import('../views/incidents.tsx').then((all) => all.IncidentsView));
 const MaintenanceView = late(() =>
-  import('../views/incidents.tsx').then((module) => module.MaintenanceView),
+  import('../views/incidents.tsx').then((all) => all.MaintenanceView),
 );
 const StatusPagesView = late(() =>
-  import('../views/status-pages.tsx').then((module) => module.StatusPagesView),
+  import('../views/status-pages.tsx').then((all) => all.StatusPagesView),
 );
-const SettingsView = late(() =>
-  import('../views/settings.tsx').then((module) => module.SettingsView),
-);
-const LocationView = late(() =>
-  import('../forms/location.tsx').then((module) => module.LocationView),
-);
-const IncidentView = late(() =>
-  import('../forms/incident.tsx').then((module) => module.IncidentView),
-);
-const HeldNotices = late(() => import('./held.tsx').then((module) => module.HeldNotices));
-const PasteView = late(() => import('../forms/paste.tsx').then((module) => module.PasteView));
+const SettingsView = late(() => import('../views/settings.tsx').then((all) => all.SettingsView));
+const LocationView = late(() => import('../forms/location.tsx').then((all) => all.LocationView));
+const IncidentView = late(() => import('../forms/incident.tsx').then((all) => all.IncidentView));
+const HeldNotices = late(() => import('./held.tsx').then((all) => all.HeldNotices));
+const PasteView = late(() => import('../forms/paste.tsx').then((all) => all.PasteView));
 
 function HeldDeletions() {
   return useHeldDeletions().length > 0 && <HeldNotices />;

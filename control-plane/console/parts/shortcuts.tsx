@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { Picture } from './icons.tsx';
 import { late } from './late.tsx';
 
-const Palette = late(() => import('./palette.tsx').then((module) => module.Palette));
-const Keys = late(() => import('./palette.tsx').then((module) => module.Keys));
+const Palette = late(() => import('./palette.tsx').then((all) => all.Palette));
+const Keys = late(() => import('./palette.tsx').then((all) => all.Keys));
 
 export function Shortcuts() {
   const [shown, setShown] = useState<'palette' | 'keys' | null>(null);

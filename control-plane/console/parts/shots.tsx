@@ -15,7 +15,7 @@ function Whole({ link, name, onClose }: { link: string; name: string; onClose: (
           // Browsers open no data URL by itself.
           !link.startsWith('data:') && (
             <a class="button" href={link} target="_blank" rel="noopener">
-              Open by itself
+              Open in a new tab
             </a>
           )
         }

@@ -69,7 +69,8 @@ export function Side({ parts, onLeave }: { parts: string[]; onLeave: () => void 
   useEffect(() => setOpen(false), [parts.join('/')]);
   const [place = '', form = ''] = parts;
   const isForm = place === 'new' || place === 'edit';
-  const current = isForm ? listOf(form).split('/')[1] : place;
+  const listed = isForm ? listOf(form).split('/')[1] : place;
+  const current = listed === 'maintenance' ? 'incidents' : listed;
   const fold = () => {
     setFolded(!isFolded);
     keepJson(foldedKey, isFolded ? [] : ['folded']);

@@ -1,4 +1,5 @@
 /** Opens encrypted results with the user's key file. */
+import { Refusal } from './notices.tsx';
 import { forgetKey, keptKeyFile, needsPassphrase, useKeyFile, type Shown } from '../decryption.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { Section } from './layout.tsx';
@@ -48,11 +49,7 @@ export function Unlock({ shown }: { shown: Shown }) {
           The agent encrypted what this run saw. Your key decrypts it here, in this browser; it is
           not sent to the control plane.
         </p>
-        {trouble !== '' && (
-          <p class="notice failure" role="alert">
-            {trouble}
-          </p>
-        )}
+        <Refusal text={trouble} />
         <label class="field">
           Key file
           <input type="file" onChange={(event) => void onFile(event)} />

@@ -60,7 +60,7 @@ function Agent({ agent }: { agent: FleetAgent }) {
     <li class="card">
       <div class="card-head">
         <State {...stateOf(agent)} />
-        <span class="mono">{agent.id}</span>
+        <b class="breakable">{agent.hostName ?? agent.id}</b>
         <span class="tag">version {agent.version}</span>
       </div>
       {agent.isServing && agent.load?.overloadedSince != null && <Overload load={agent.load} />}
@@ -71,6 +71,7 @@ function Agent({ agent }: { agent: FleetAgent }) {
       ))}
       <Facts
         entries={[
+          ['Id', agent.hostName !== null && <span class="mono">{agent.id}</span>],
           ['Last seen', <Ago at={agent.lastSeenAt} />],
           ['Disconnected', agent.goneAt && <Time at={agent.goneAt} />],
           ['Started', <Time at={agent.startedAt} />],

@@ -24,7 +24,7 @@ export const stateWords: Record<Cause['state'], string> = {
   ACKNOWLEDGED: 'Acknowledged',
   MUTED: 'Muted',
   NOTICE: 'Certificate',
-  OVER: 'Over',
+  OVER: 'Resolved',
 };
 
 function toneOf({ state, outages }: Cause) {

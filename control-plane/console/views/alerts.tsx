@@ -234,7 +234,7 @@ export function AlertsView({ query }: { query: Query }) {
         <h1>Alerts</h1>
         {!query.group && (
           <Choice
-            label="Alerts that are over"
+            label="Resolved alerts"
             options={[
               ['', 'Last day'],
               ['week', 'Seven days'],

@@ -2,11 +2,11 @@
 import type { DataAt } from '../contract.ts';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { besideConsole, call } from '../api.ts';
-import { toProblem } from '../problem.ts';
+import { Problem } from '../problem.ts';
 import { useMe } from '../me.ts';
 import { Choice } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
-import { Empty, wordsOf } from '../parts/notices.tsx';
+import { Empty, useAttempt } from '../parts/notices.tsx';
 import { Search } from '../parts/search.tsx';
 import { Time } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
@@ -55,7 +55,7 @@ function Changes({ entry: { before, after } }: { entry: Entry }) {
 
 const kinds: Partial<Record<Entry['actor']['kind'], string>> = {
   API_KEY: 'API key',
-  AGENT: 'key of agents',
+  AGENT: 'location key',
   NOBODY: 'not signed in',
 };
 
@@ -112,7 +112,7 @@ export function AuditView({ query }: { query: Query }) {
     everyMs: 30_000,
   });
   const [older, setOlder] = useState<{ entries: Entry[]; nextId: string | null } | null>(null);
-  const [problem, setProblem] = useState('');
+  const [problem, attempt] = useAttempt();
   useEffect(() => setOlder(null), [filters]);
 
   if (!mayAct('ADMIN')) {
@@ -124,34 +124,29 @@ export function AuditView({ query }: { query: Query }) {
     );
   }
   const nextId = older === null ? (read.data?.nextId ?? null) : older.nextId;
-  const more = async () => {
-    try {
-      const { data } = await call('v1/audit-log', {
-        query: { ...filters, limit: 50, ...(nextId !== null && { nextId }) },
-      });
-      setOlder({ entries: [...(older?.entries ?? []), ...data.entries], nextId: data.nextId });
-      setProblem('');
-    } catch (error) {
-      setProblem(wordsOf(toProblem(error)));
-    }
-  };
-  const download = async (format: 'csv' | 'ndjson') => {
-    // A link alone would lack the header without which no session counts.
-    const url = new URL(besideConsole('v1/audit-log/export'));
-    for (const [name, value] of Object.entries({ ...filters, format })) {
-      url.searchParams.set(name, value);
-    }
-    const answer = await fetch(url, { headers: { 'x-console': '1' } }).catch(() => null);
-    if (answer === null || !answer.ok) {
-      setProblem('The export failed. Try again in a minute.');
-      return;
-    }
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(await answer.blob());
-    link.download = `audit-log.${format}`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  };
+  const more = attempt(async () => {
+    const { data } = await call('v1/audit-log', {
+      query: { ...filters, limit: 50, ...(nextId !== null && { nextId }) },
+    });
+    setOlder({ entries: [...(older?.entries ?? []), ...data.entries], nextId: data.nextId });
+  });
+  const download = (format: 'csv' | 'ndjson') =>
+    attempt(async () => {
+      // A link alone would lack the header without which no session counts.
+      const url = new URL(besideConsole('v1/audit-log/export'));
+      for (const [name, value] of Object.entries({ ...filters, format })) {
+        url.searchParams.set(name, value);
+      }
+      const answer = await fetch(url, { headers: { 'x-console': '1' } }).catch(() => null);
+      if (answer === null || !answer.ok) {
+        throw new Problem(500, 'the export failed; try again in a minute');
+      }
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(await answer.blob());
+      link.download = `audit-log.${format}`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    });
   return (
     <>
       <h1>Audit log</h1>
@@ -159,18 +154,14 @@ export function AuditView({ query }: { query: Query }) {
       <div class="filters" role="search">
         <Search value={search} placeholder="a name, an address, an operation" />
         <Choice label="Outcome" options={outcomes} value={outcome} onChange={choosing('outcome')} />
-        <button type="button" onClick={() => void download('csv')}>
+        <button type="button" onClick={() => void download('csv')()}>
           Export CSV
         </button>
-        <button type="button" onClick={() => void download('ndjson')}>
+        <button type="button" onClick={() => void download('ndjson')()}>
           Export JSON
         </button>
       </div>
-      {problem !== '' && (
-        <p class="notice failure" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem}
       {List({
         read,
         label: 'Audit log',

@@ -8,7 +8,7 @@ import { duration } from '../format.ts';
 import { useMe } from '../me.ts';
 import { Picture, State } from '../parts/icons.tsx';
 import { Action } from '../parts/layout.tsx';
-import { wordsOf } from '../parts/notices.tsx';
+import { wordsOf, Refusal } from '../parts/notices.tsx';
 import { link } from '../router.ts';
 import { isPinged, outcomeOf, outcomes } from '../state.ts';
 
@@ -166,11 +166,7 @@ export function CheckActions({
           </>
         )}
       </div>
-      {problem !== null && (
-        <p class="notice failure" role="alert">
-          {wordsOf(problem)}
-        </p>
-      )}
+      <Refusal text={problem && wordsOf(problem)} />
       {session !== null && <Session session={session} />}
     </>
   );

@@ -1,4 +1,5 @@
 /** Availability and times of a check, as figures and charts. */
+import type { CheckEvent } from '@monitor/shared/contract/check-event.ts';
 import type { Analytics, CheckOverview, NumberFacts, Read } from '../contract.ts';
 import { useMemo } from 'preact/hooks';
 import { checkTypes } from '../facts.ts';
@@ -17,10 +18,12 @@ import {
 } from '../analytics.ts';
 import { duration, inNumbers, percent, span } from '../format.ts';
 import { Chart } from '../parts/chart.tsx';
+import { EventList, until } from '../parts/events.tsx';
 import { Choice, Section, Tile } from '../parts/layout.tsx';
 import { Strips } from '../parts/strip.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
+import { useMe } from '../me.ts';
 import { choosing } from '../router.ts';
 
 const refreshMs = 60_000;
@@ -31,8 +34,8 @@ const statistics: [string, string][] = [
 ];
 
 const comparisons: [string, string][] = [
-  ['', 'Alone'],
-  ['week', 'With last week'],
+  ['', 'No comparison'],
+  ['week', 'Last week'],
 ];
 
 const failedIn = ([instants, ...lines]: Lines) =>
@@ -94,11 +97,13 @@ function ByLocation({
   before,
   axis,
   statistic,
+  events,
 }: {
   facts: NumberFacts;
   answer: Analytics;
   before: Analytics | undefined;
   axis: Axis;
+  events: CheckEvent[];
   statistic: string;
 }) {
   const { names, times, available } = useMemo(() => {
@@ -123,12 +128,23 @@ function ByLocation({
         data={times}
         isCompared={before !== undefined}
         failed={failedIn(available)}
+        events={events}
       />
     </>
   );
 }
 
-function Parts({ facts, answer, axis }: { facts: NumberFacts; answer: Analytics; axis: Axis }) {
+function Parts({
+  facts,
+  answer,
+  axis,
+  events,
+}: {
+  facts: NumberFacts;
+  answer: Analytics;
+  axis: Axis;
+  events: CheckEvent[];
+}) {
   const lines = useMemo(() => {
     const points = answer.series[0]?.data ?? [];
     const of = (metrics: string[]) =>
@@ -158,6 +174,7 @@ function Parts({ facts, answer, axis }: { facts: NumberFacts; answer: Analytics;
           data={lines.data}
           isStacked={facts.isStacked}
           failed={failedIn(lines.availability)}
+          events={events}
         />
       )}
       {facts.time === null && <Strips names={['All pings']} data={lines.availability} />}
@@ -191,6 +208,17 @@ function Numbers({
     query: queries.weekBefore,
     everyMs: refreshMs,
   });
+  const read = useQuery(`v1/check-events/${overview.id}`, {
+    query: queries.events,
+    everyMs: refreshMs,
+  });
+  const events = useMemo(
+    () => (read.data ?? []).filter((event) => until(event) * 1000 > axis.sinceMs),
+    [read.data],
+  );
+  const isAdmin = useMe().mayAct('ADMIN');
+  // Marks that came later would move the charts.
+  const isMarked = read.data !== undefined || read.problem !== null;
   const problem = summary.problem ?? byLocation.problem ?? parts.problem;
   const hasData = parts.data?.series.some(({ data }) => data.length > 0);
   return (
@@ -203,21 +231,26 @@ function Numbers({
         />
       )}
       <div class="charts">
-        {byLocation.data && (
+        {byLocation.data && isMarked && (
           <ByLocation
-            {...{ facts, axis, statistic }}
+            {...{ facts, axis, statistic, events }}
             answer={byLocation.data}
             before={isCompared ? before.data : undefined}
           />
         )}
-        {parts.data && hasData && <Parts facts={facts} answer={parts.data} axis={axis} />}
+        {parts.data && hasData && isMarked && (
+          <Parts {...{ facts, axis, events }} answer={parts.data} />
+        )}
         {hasData === false && (
           <Empty title="No runs in this period">
             Metrics appear with the first result. A longer period may have some.
           </Empty>
         )}
-        {hasData === undefined && problem === null && <Loading what="Loading metrics" />}
+        {(hasData === undefined || !isMarked) && problem === null && (
+          <Loading what="Loading metrics" rows={14} />
+        )}
       </div>
+      <EventList events={events} isAdmin={isAdmin} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** The settings of a check: a summary, and the JSON of the API. */
+/** The settings of a check: a summary, and the JSON. */
 import type { Assertion } from '@monitor/shared/contract/assertion.ts';
 import type { Check, DataAt } from '../contract.ts';
 import { count, duration, inWords } from '../format.ts';
@@ -75,7 +75,7 @@ export function CheckSettings({ check }: { check: Check }) {
       {check.script && <Code label="Script" text={check.script} />}
       {check.prompt && <Code label="Prompt" text={check.prompt} />}
       <details>
-        <summary>JSON of the API</summary>
+        <summary>JSON</summary>
         <Code label="Check" text={JSON.stringify(check)} />
       </details>
     </div>

@@ -5,7 +5,7 @@ import { every, inNumbers, safeLink, typeName } from '../format.ts';
 import { Decisions } from '../parts/decisions.tsx';
 import { State } from '../parts/icons.tsx';
 import { Facts, Section, Tags } from '../parts/layout.tsx';
-import { Failure, Loading, wordsOf } from '../parts/notices.tsx';
+import { wordsOf, Pending } from '../parts/notices.tsx';
 import { Ago, Time } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
 import { link, type Query } from '../router.ts';
@@ -137,17 +137,8 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
     return (
       <>
         {crumbs}
-        {overviewRead.problem === null ? (
-          <>
-            <h1>Monitor</h1>
-            <Loading what="Loading the monitor" />
-          </>
-        ) : (
-          <>
-            <h1>Monitor</h1>
-            <Failure problem={overviewRead.problem} reload={overviewRead.reload} />
-          </>
-        )}
+        <h1>Monitor</h1>
+        <Pending read={overviewRead} what="Loading the monitor" />
       </>
     );
   }
@@ -182,11 +173,7 @@ export function CheckView({ checkId, query }: { checkId: string; query: Query })
         }
       >
         {checkRead.data === undefined ? (
-          checkRead.problem === null ? (
-            <Loading what="Loading settings" />
-          ) : (
-            <Failure problem={checkRead.problem} reload={checkRead.reload} />
-          )
+          <Pending read={checkRead} what="Loading settings" />
         ) : (
           <CheckSettings check={checkRead.data} />
         )}

@@ -34,11 +34,9 @@ interface Entry {
 type Latest = Pick<CheckOverview, 'recentRuns' | 'lastRunAt'>;
 type Order = (left: Entry, right: Entry) => number;
 
-const BulkBar = late(() => import('./bulk.tsx').then((module) => module.BulkBar));
+const BulkBar = late(() => import('./bulk.tsx').then((all) => all.BulkBar));
 
-const FirstSteps = late(() =>
-  import('../forms/first-steps.tsx').then((module) => module.FirstSteps),
-);
+const FirstSteps = late(() => import('../forms/first-steps.tsx').then((all) => all.FirstSteps));
 /** More checks are no beginning. */
 const mostAtFirst = 3;
 
@@ -631,7 +629,8 @@ function SavedViews({ query }: { query: Query }) {
       ))}
       {current !== undefined && (
         <button type="button" class="plain-button" onClick={forget}>
-          Forget {current.name}
+          Delete view
+          {current.name}
         </button>
       )}
       {current === undefined && search !== '' && !isNaming && (

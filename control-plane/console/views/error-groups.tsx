@@ -5,7 +5,7 @@ import { toProblem, type Problem } from '../problem.ts';
 import { useMe } from '../me.ts';
 import { Action, Section } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
-import { Empty, wordsOf } from '../parts/notices.tsx';
+import { Empty, wordsOf, Refusal } from '../parts/notices.tsx';
 import { Ago } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
 
@@ -30,11 +30,7 @@ export function ErrorGroups({ checkId }: { checkId: string }) {
   };
   return (
     <Section title="Errors">
-      {problem !== null && (
-        <p class="notice failure" role="alert">
-          {wordsOf(problem)}
-        </p>
-      )}
+      <Refusal text={problem && wordsOf(problem)} />
       {List({
         read,
         label: 'Errors',

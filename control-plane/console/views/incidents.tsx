@@ -3,7 +3,7 @@ import type { DataAt } from '../contract.ts';
 import type { Tone } from '../state.ts';
 import { inWords, span } from '../format.ts';
 import { State } from '../parts/icons.tsx';
-import { NewLink, Section, Tags } from '../parts/layout.tsx';
+import { NewLink, Tags } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
 import { Empty } from '../parts/notices.tsx';
 import { Time } from '../parts/time.tsx';
@@ -102,9 +102,32 @@ function Windows() {
   });
 }
 
+const places = [
+  ['incidents', 'Incidents'],
+  ['maintenance', 'Maintenance'],
+] as const;
+
+function Places({ current }: { current: string }) {
+  return (
+    <nav class="choice" aria-label="Incidents and maintenance">
+      {places.map(([name, word]) => (
+        <a
+          key={name}
+          class="button"
+          href={link(name)}
+          aria-current={name === current ? 'page' : undefined}
+        >
+          {word}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
 export function MaintenanceView() {
   return (
     <>
+      <Places current="maintenance" />
       <div class="title-line">
         <h1>Maintenance</h1>
         <div class="actions">
@@ -123,6 +146,7 @@ export function IncidentsView() {
   });
   return (
     <>
+      <Places current="incidents" />
       <div class="title-line">
         <h1>Incidents</h1>
         <div class="actions">
@@ -141,9 +165,6 @@ export function IncidentsView() {
           </Empty>
         ),
       })}
-      <Section title="Maintenance" aside={<NewLink name="window" word="New maintenance window" />}>
-        <Windows />
-      </Section>
     </>
   );
 }

@@ -326,7 +326,10 @@ export function OnCallCalendar({
   const [problem, attempt] = useAttempt();
   const { overrides } = rotation;
   const save = (change: Change) =>
-    attempt(() => changes.change(change))().finally(() => setDraft(null));
+    attempt(() => changes.change(change))().finally(() =>
+      // Another one may have been begun meanwhile.
+      setDraft((now) => (now?.next === change.next ? null : now)),
+    );
   const ask = (one: Draft) => {
     changes.forget();
     setDraft(one);

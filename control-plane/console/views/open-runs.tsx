@@ -4,7 +4,7 @@ import { call } from '../api.ts';
 import { toProblem, type Problem } from '../problem.ts';
 import { useMe } from '../me.ts';
 import { Action, Section, Table } from '../parts/layout.tsx';
-import { wordsOf } from '../parts/notices.tsx';
+import { wordsOf, Refusal } from '../parts/notices.tsx';
 import { Ago } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
 
@@ -31,11 +31,7 @@ export function OpenRuns({ checkId }: { checkId: string }) {
   if (runs.length === 0) return null;
   return (
     <Section title="In progress">
-      {problem !== null && (
-        <p class="notice failure" role="alert">
-          {wordsOf(problem)}
-        </p>
-      )}
+      <Refusal text={problem && wordsOf(problem)} />
       <Table label="Runs in progress" columns={columns}>
         {runs.map((run) => (
           <tr key={run.sequenceId}>

@@ -79,7 +79,7 @@ function Change({
     <dialog class="ask" ref={dialog} onClose={onClose} aria-labelledby="passkey-title">
       <h2 id="passkey-title">{isRemoval ? `Remove ${passkey.name}?` : `Rename ${passkey.name}`}</h2>
       <form class="form" onSubmit={(event) => void form.onSubmit(event)} novalidate>
-        {isRemoval && <p>Nobody signs in with it any more. Delete it on the device, too.</p>}
+        {isRemoval && <p>It no longer signs you in. Delete it on the device, too.</p>}
         {form.notice}
         {isRemoval ? (
           <PasswordField autofocus issues={form.issues} />
@@ -109,7 +109,7 @@ function Change({
 /** Why none can be added here; empty where one can. */
 function problemHere() {
   const { passkeyProblem } = installationFacts();
-  if (passkeyProblem !== null) return `There are none here: ${passkeyProblem}.`;
+  if (passkeyProblem !== null) return `Passkeys are not available here: ${passkeyProblem}.`;
   return knowsPasskeys() ? '' : 'This browser is too old for passkeys.';
 }
 

@@ -1,4 +1,5 @@
 /** Fields of the forms about people, with the server's message at each. */
+import { Refusal } from '../parts/notices.tsx';
 import type { ComponentChildren } from 'preact';
 import type { Issue } from '../session.ts';
 import { useRef, useState } from 'preact/hooks';
@@ -75,6 +76,14 @@ export function Field({ label, name, issues, help, ...attributes }: FieldProps) 
   );
 }
 
+export const emailField = {
+  ...{ label: 'E-mail', name: 'email', type: 'email' },
+  ...{ autocomplete: 'username', autofocus: true },
+};
+export const codeField = {
+  ...{ label: 'Code', name: 'code', inputmode: 'numeric', autocomplete: 'one-time-code' },
+};
+
 interface PasswordFieldProps {
   issues: Issue[];
   label?: string;
@@ -130,11 +139,7 @@ export function useForm(
     isBusy,
     refusal,
     issues: refusal?.issues ?? [],
-    notice: message !== '' && (
-      <p class="notice failure" role="alert">
-        {message}
-      </p>
-    ),
+    notice: message !== '' && <Refusal text={message} />,
   };
 }
 
@@ -152,8 +157,8 @@ export function RecoveryCodes({ codes }: { codes: string[] }) {
   return (
     <div class="notice warning" role="status">
       <p>
-        Keep these recovery codes where your devices are not. Each works once in place of a code or
-        a passkey. They are shown this once.
+        Store these recovery codes away from your devices. Each works once in place of a code or a
+        passkey. They are shown only once.
       </p>
       <pre class="mono">{codes.join('\n')}</pre>
     </div>

@@ -1,6 +1,6 @@
 /** The pages of one-time links: the first person, an invitation, a new password. */
 import { useEffect, useState } from 'preact/hooks';
-import { Loading } from '../parts/notices.tsx';
+import { Loading, Refusal } from '../parts/notices.tsx';
 import { changeQuery, link } from '../router.ts';
 import { acceptLink, describeLink, type LinkFacts } from '../session.ts';
 import {
@@ -11,6 +11,7 @@ import {
   roleName,
   useForm,
   wordsOfRefusal,
+  emailField,
 } from './people-form.tsx';
 
 const passwordHelp =
@@ -40,7 +41,7 @@ function PasteLink() {
         Continue
       </button>
       <p class="other-ways">
-        <a href={link('checks')}>Back to the sign-in</a>
+        <a href={link('checks')}>Back to sign-in</a>
       </p>
     </form>
   );
@@ -89,14 +90,7 @@ function LinkForm({ facts, token }: { facts: LinkFacts; token: string }) {
       </p>
       {form.notice}
       {facts.kind === 'SETUP' ? (
-        <Field
-          label="E-mail"
-          name="email"
-          type="email"
-          autocomplete="username"
-          autofocus
-          issues={form.issues}
-        />
+        <Field {...emailField} issues={form.issues} />
       ) : (
         // Password managers store the password with it.
         <input
@@ -153,11 +147,9 @@ export function LinkPage({ token }: { token: string | undefined }) {
         <form>
           <Mark />
           <h1>This link does not work</h1>
-          <p class="notice failure" role="alert">
-            {problem}
-          </p>
+          <Refusal text={problem} />
           <p class="other-ways">
-            <a href={link('checks')}>Go to the sign-in</a>
+            <a href={link('checks')}>Go to sign-in</a>
           </p>
         </form>
       )}

@@ -7,7 +7,7 @@ import { Me, useMe } from '../me.ts';
 import { Ask } from '../parts/ask.tsx';
 import { Action, Section } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
-import { Empty } from '../parts/notices.tsx';
+import { Empty, Refusal } from '../parts/notices.tsx';
 import { Ago } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
@@ -71,7 +71,7 @@ function PersonRow({ person, isSelf, held, onRole, onRemove }: PersonRowProps) {
     <tr>
       <th scope="row">
         {name} {isSelf && <span class="tag">you</span>}
-        {person.hasSecondFactor && <span class="tag">second factor</span>}
+        {person.hasSecondFactor && <span class="tag">two-factor</span>}
         <span class="under long">{email}</span>
       </th>
       <td>
@@ -110,7 +110,7 @@ function LinkToCopy({ address }: { address: string }) {
       <p class="copy-line">
         <input
           readonly
-          aria-label="Link of the invitation"
+          aria-label="Invitation link"
           value={address}
           onFocus={(event) => event.currentTarget.select()}
         />
@@ -138,7 +138,7 @@ function Invite({ held, onInvited }: { held: Role; onInvited: () => Promise<unkn
       const problem = toProblem(error);
       if (problem.status !== 409) return problem;
       const message = problem.message.startsWith('"email"')
-        ? 'belongs to somebody who is here already'
+        ? 'is a member already'
         : problem.message;
       return { ...problem, message, issues: [{ path: 'email', message }] };
     }
@@ -224,11 +224,7 @@ export function PeopleView() {
           Audit log
         </a>
       </div>
-      {problem !== '' && leaving === null && (
-        <p class="notice failure" role="alert">
-          {problem}
-        </p>
-      )}
+      <Refusal text={problem} />
       <Section title="Invite a colleague">
         <Invite held={held} onInvited={invitations.reload} />
       </Section>
@@ -252,7 +248,9 @@ export function PeopleView() {
             />
           ),
           empty: (
-            <Empty title="Nobody has joined yet">Everybody who is here came with an API key.</Empty>
+            <Empty title="Nobody has joined yet">
+              So far this account is used with API keys alone.
+            </Empty>
           ),
         })}
       </Section>

@@ -17,6 +17,7 @@ import {
   RecoveryCodes,
   roleName,
   useForm,
+  codeField,
 } from './people-form.tsx';
 import { Devices } from './devices.tsx';
 import { Passkeys } from './passkeys.tsx';
@@ -66,7 +67,7 @@ function Identity({ me }: { me: MeData }) {
               {accountId === me.accountId ? (
                 <span class="tag">current</span>
               ) : (
-                <Action word={`Show ${accountName}`} busy="Changing" run={act(accountId)} />
+                <Action word={`Switch to ${accountName}`} busy="Changing" run={act(accountId)} />
               )}
             </li>
           ))}
@@ -102,7 +103,7 @@ function Password({ me, onChanged }: { me: MeData; onChanged: () => Promise<unkn
         />
         <div class="form-end">
           <button type="submit" disabled={form.isBusy}>
-            Change the password
+            Change password
           </button>
           {saves > 0 && <span role="status">Changed; your other sessions have ended</span>}
         </div>
@@ -140,16 +141,10 @@ function ConfirmApp({
         <code class="key">{secret.match(/.{1,4}/g)?.join(' ')}</code>
       </p>
       {form.notice}
-      <Field
-        label="Code"
-        name="code"
-        inputmode="numeric"
-        autocomplete="one-time-code"
-        issues={form.issues}
-      />
+      <Field {...codeField} issues={form.issues} />
       <div class="form-end">
         <button type="submit" class="primary">
-          Switch on
+          Turn on
         </button>
       </div>
     </form>
@@ -183,7 +178,7 @@ function SecondFactor() {
   if (factor.data === undefined) return null;
   const left = factor.data.recoveryCodesLeft;
   return (
-    <Section title="Second factor">
+    <Section title="Two-factor authentication">
       {codes.length > 0 && <RecoveryCodes codes={codes} />}
       {made !== null ? (
         <ConfirmApp secret={made.secret} uri={made.uri} onDone={onDone} />
@@ -196,23 +191,15 @@ function SecondFactor() {
         >
           <p>
             {isOn
-              ? `The sign-in asks for a code of your app. ${left} recovery codes are left.`
+              ? `Sign-in asks for a code from your app. ${left} recovery codes are left.`
               : 'Use an authenticator app as a second step.'}
           </p>
           {form.notice}
           <PasswordField issues={form.issues} />
-          {isOn && (
-            <Field
-              label="Code"
-              name="code"
-              inputmode="numeric"
-              autocomplete="one-time-code"
-              issues={form.issues}
-            />
-          )}
+          {isOn && <Field {...codeField} issues={form.issues} />}
           <div class="form-end">
             <button type="submit" disabled={form.isBusy}>
-              {isOn ? 'Switch off' : 'Set up an app'}
+              {isOn ? 'Turn off' : 'Set up an app'}
             </button>
           </div>
         </form>
@@ -230,7 +217,7 @@ export function ProfileView() {
     return (
       <>
         <h1>Profile</h1>
-        <Empty title="You came with an API key">
+        <Empty title="Signed in with an API key">
           “{me.name}” has the role {roleName(me.role).toLowerCase()} in {me.accountName}. Passwords
           and sessions belong to people: sign in as one.
         </Empty>

@@ -15,7 +15,7 @@ export function AgenticDetail({ seen }: { seen: NonNullable<CheckResult['agentic
       </Section>
       {seen.assertions.length > 0 && (
         <Section title="Conditions">
-          <Table label="Conditions" columns={['Outcome', 'Condition', 'Expected', 'Was']}>
+          <Table label="Conditions" columns={['Outcome', 'Condition', 'Expected', 'Actual']}>
             {seen.assertions.map((one, index) => (
               <tr key={index}>
                 <td>

@@ -9,7 +9,7 @@ type HopRow = Omit<TracerouteHop, 'received' | 'isTarget'>;
 function Events({ events }: { events: NetworkDiagnostics['events'] }) {
   if (events.length === 0) return null;
   return (
-    <Table label="What the socket saw" columns={[['At', 'right'], 'Phase', 'Event']}>
+    <Table label="Socket events" columns={[['At', 'right'], 'Phase', 'Event']}>
       {events.map(({ at, phase, event }, index) => (
         <tr key={index}>
           <td class="right">{duration(at)}</td>

@@ -14,7 +14,7 @@ const refreshMs = 30 * 60_000;
 const withoutLink: Partial<Record<Asset['state'], string>> = {
   PENDING: 'not arrived yet',
   WITHHELD: 'kept on the agent',
-  EXPIRED: 'deleted after its time',
+  EXPIRED: 'expired',
 };
 
 /** Decrypts a file and hands it to the browser, as a download does. */
@@ -70,7 +70,7 @@ function File({ file, shown }: { file: Asset; shown: Shown }) {
           )}
           {url && viewer === null && shown.state === 'plain' && file.type === 'trace' && (
             <span class="muted">
-              Shown by <code>npx playwright show-trace</code>
+              View it with <code>npx playwright show-trace</code>
             </span>
           )}
           {url && named !== undefined ? (

@@ -25,7 +25,7 @@ function Assertions({ assertions }: { assertions: Exchange['assertions'] }) {
     <Section title="Assertions">
       <Table
         label="Assertions"
-        columns={['Outcome', 'Source', 'Property', 'Comparison', 'Expected', 'Was']}
+        columns={['Outcome', 'Source', 'Property', 'Comparison', 'Expected', 'Actual']}
       >
         {assertions
           .toSorted((left, right) => left.order - right.order)
@@ -160,7 +160,7 @@ function ResponsePart({ response }: { response: ShownResponse | null }) {
         <div class="card-head">
           <h3>Response</h3>
         </div>
-        <p class="muted">None came.</p>
+        <p class="muted">No response.</p>
       </div>
     );
   }
@@ -183,7 +183,7 @@ function ResponsePart({ response }: { response: ShownResponse | null }) {
       <Facts
         entries={[
           ['From', response.remoteAddress ?? response.resolvedIp],
-          ['Family', response.ipFamily],
+          ['IP version', response.ipFamily],
           ['Packet loss', response.packetLoss === undefined ? null : percent(response.packetLoss)],
           ['Latency', latency && `${duration(latency.min)} to ${duration(latency.max)}`],
           ['Average', latency && duration(latency.avg)],
@@ -207,7 +207,7 @@ export function NetworkDetail({ seen }: { seen: Exchange }) {
   return (
     <>
       {response?.timingPhases && (
-        <Section title="Where the time went">
+        <Section title="Timing">
           <div class="card">
             <Phases phases={response.timingPhases} />
           </div>
@@ -232,7 +232,7 @@ export function NetworkDetail({ seen }: { seen: Exchange }) {
         </Section>
       )}
       <p class="sr-only">
-        {inNumbers(held)} of {inNumbers(assertions.length)} assertions held
+        {inNumbers(held)} of {inNumbers(assertions.length)} assertions passed
       </p>
     </>
   );

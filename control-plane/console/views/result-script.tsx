@@ -29,7 +29,7 @@ function Errors({ errors }: { errors: ScriptError[] }) {
           <Code label="Message" text={error.message} />
           {error.stack && (
             <details>
-              <summary>Where it was thrown</summary>
+              <summary>Location in the code</summary>
               <Code label="Stack" text={error.stack} />
             </details>
           )}
@@ -114,7 +114,7 @@ function suiteFacts({ metrics }: ScriptRun): [name: string, value: string][] {
     ['Failed', String(metrics.failed)],
     ['Flaky', String(metrics.flaky)],
     ['Skipped', String(metrics.skipped)],
-    ['Installing took', metrics.cacheHit ? 'nothing, it was kept' : duration(metrics.installMs)],
+    ['Install time', metrics.cacheHit ? 'cached' : duration(metrics.installMs)],
   ];
 }
 
@@ -138,7 +138,7 @@ export function ScriptDetail({ seen }: { seen: ScriptRun }) {
           <Facts
             entries={[
               ['Runtime', seen.runtimeVersion],
-              ['Took', duration(seen.endTime - seen.startTime)],
+              ['Duration', duration(seen.endTime - seen.startTime)],
               ...suiteFacts(seen),
               ...traceFacts(seen),
             ]}

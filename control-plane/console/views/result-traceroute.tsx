@@ -6,9 +6,9 @@ import { Hops } from './result-evidence.tsx';
 
 const endings: Record<TracerouteResponse['truncationReason'], string> = {
   destinationReached: 'the destination answered',
-  maxHops: 'the destination is further away than the monitor looks',
+  maxHops: 'the hop limit was reached',
   maxUnknownHops: 'too many hops in a row did not answer',
-  timeout: 'the time was over',
+  timeout: 'it timed out',
 };
 
 /** A hop as a row of the table of hops. */
@@ -26,11 +26,11 @@ function rowOf(hop: ShownHop) {
 export function TracedWay({ response }: { response: TracerouteResponse }) {
   const { finalHopLatency: latency } = response;
   return (
-    <Section title="Way">
+    <Section title="Route">
       <div class="card">
         <Facts
           entries={[
-            ['Ended because', endings[response.truncationReason] ?? response.truncationReason],
+            ['Stopped because', endings[response.truncationReason] ?? response.truncationReason],
             ['Hops', inNumbers(response.totalHops)],
             ['Protocol', response.protocol],
             ['Port', response.port > 0 && String(response.port)],

@@ -6,7 +6,7 @@ import { duration, typeName } from '../format.ts';
 import { Decisions } from '../parts/decisions.tsx';
 import { State } from '../parts/icons.tsx';
 import { Facts, Section } from '../parts/layout.tsx';
-import { Failure, Loading } from '../parts/notices.tsx';
+import { Loading, Refusal, Pending } from '../parts/notices.tsx';
 import { Time } from '../parts/time.tsx';
 import { Unlock, Unlocked } from '../parts/unlock.tsx';
 import { useQuery } from '../query.ts';
@@ -143,11 +143,7 @@ export function ResultView({ checkId, resultId }: { checkId: string; resultId: s
       <>
         {crumbs}
         <h1>Result</h1>
-        {read.problem === null ? (
-          <Loading what="Loading the result" />
-        ) : (
-          <Failure problem={read.problem} reload={read.reload} />
-        )}
+        <Pending read={read} what="Loading the result" />
       </>
     );
   }
@@ -157,9 +153,7 @@ export function ResultView({ checkId, resultId }: { checkId: string; resultId: s
       <>
         {crumbs}
         <Verdict result={read.data} />
-        <p class="notice failure" role="alert">
-          What this run saw cannot be shown: it is not the content of a result.
-        </p>
+        <Refusal text="What this run saw cannot be shown: it is not the content of a result." />
       </>
     );
   }

@@ -10,7 +10,15 @@ import {
   signOutNotice,
   type Issue,
 } from '../session.ts';
-import { Field, KeepSignedIn, Mark, PasswordField, useForm } from './people-form.tsx';
+import {
+  Field,
+  KeepSignedIn,
+  Mark,
+  PasswordField,
+  useForm,
+  emailField,
+  codeField,
+} from './people-form.tsx';
 
 function wordsOfKey(refusal: { status: number; message: string }, account: string) {
   if (refusal.status === 401) {
@@ -31,10 +39,7 @@ function CodeField({ issues }: { issues: Issue[] }) {
   }, []);
   return (
     <Field
-      label="Code"
-      name="code"
-      inputmode="numeric"
-      autocomplete="one-time-code"
+      {...codeField}
       issues={issues}
       help="The six digits that your app shows now, or a recovery code."
     />
@@ -85,14 +90,7 @@ function WithPassword({ onOther }: { onOther: () => void }) {
           Sign in with {openId}
         </a>
       )}
-      <Field
-        label="E-mail"
-        name="email"
-        type="email"
-        autocomplete="username"
-        autofocus
-        issues={form.issues}
-      />
+      <Field {...emailField} issues={form.issues} />
       <PasswordField issues={form.issues} />
       {needsCode && <CodeField issues={form.issues} />}
       <KeepSignedIn />
@@ -105,7 +103,7 @@ function WithPassword({ onOther }: { onOther: () => void }) {
         </button>
       )}
       <p class="other-ways">
-        {canMail && <a href={link('forgotten')}>Forgotten password</a>}
+        {canMail && <a href={link('forgotten')}>Forgot password?</a>}
         <button type="button" class="plain-button" onClick={onOther}>
           Use an API key
         </button>
@@ -136,9 +134,7 @@ function WithKey({ onOther }: { onOther: () => void }) {
     <form onSubmit={(event) => void form.onSubmit(event)} novalidate>
       <Mark />
       <h1>Sign in to the console</h1>
-      <p class="muted">
-        With a key of the API. A key that may only read is enough to look at everything.
-      </p>
+      <p class="muted">A read-only key can see everything.</p>
       {form.notice}
       <Field
         label="API key"
@@ -148,12 +144,7 @@ function WithKey({ onOther }: { onOther: () => void }) {
         autofocus
         issues={form.issues}
       />
-      <Field
-        label="Account id (not needed)"
-        name="account"
-        autocomplete="off"
-        issues={form.issues}
-      />
+      <Field label="Account ID (optional)" name="account" autocomplete="off" issues={form.issues} />
       <KeepSignedIn />
       <button type="submit" class="primary" disabled={form.isBusy}>
         {form.isBusy ? 'Signing in …' : 'Sign in'}
@@ -199,7 +190,7 @@ export function Forgotten() {
     <main class="sign-in">
       <form onSubmit={(event) => void form.onSubmit(event)} novalidate>
         <Mark />
-        <h1>Forgotten password</h1>
+        <h1>Forgot password?</h1>
         {sentTo !== '' ? (
           <p class="notice" role="status">
             If {sentTo} belongs to somebody here, a mail with a link is on its way. The link works
@@ -208,21 +199,14 @@ export function Forgotten() {
         ) : (
           <>
             {form.notice}
-            <Field
-              label="E-mail"
-              name="email"
-              type="email"
-              autocomplete="username"
-              autofocus
-              issues={form.issues}
-            />
+            <Field {...emailField} issues={form.issues} />
             <button type="submit" class="primary" disabled={form.isBusy}>
               Send a link
             </button>
           </>
         )}
         <p class="other-ways">
-          <a href={link('checks')}>Back to the sign-in</a>
+          <a href={link('checks')}>Back to sign-in</a>
         </p>
       </form>
     </main>

@@ -6,7 +6,7 @@ import { takeOnce } from '../forms/shown-once.ts';
 import { count } from '../format.ts';
 import { NewLink } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
-import { Empty } from '../parts/notices.tsx';
+import { Empty, Refusal } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
 
@@ -55,11 +55,7 @@ export function StatusPagesView() {
           <NewLink name="page" word="New status page" kind="primary" />
         </div>
       </div>
-      {refused !== null && (
-        <p class="notice failure" role="alert">
-          {refused}
-        </p>
-      )}
+      <Refusal text={refused} />
       {List({
         read: pages,
         label: 'Status pages',

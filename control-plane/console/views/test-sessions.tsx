@@ -3,13 +3,12 @@ import type { DataAt } from '../contract.ts';
 import type { Tone } from '../state.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import { toProblem } from '../problem.ts';
 import { duration, inWords, safeLink, typeName } from '../format.ts';
 import { useMe } from '../me.ts';
 import { State } from '../parts/icons.tsx';
 import { Action, Choice, Facts, Section } from '../parts/layout.tsx';
 import { List } from '../parts/list.tsx';
-import { Empty, Failure, Loading, wordsOf } from '../parts/notices.tsx';
+import { Empty, useAttempt, Pending } from '../parts/notices.tsx';
 import { Search } from '../parts/search.tsx';
 import { Time } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
@@ -91,7 +90,7 @@ export function TestSessionsView({ query }: { query: Query }) {
     <>
       <h1>Tests</h1>
       <p class="muted">
-        Monitors that ran once, before they were stored or on demand. They count in no status.
+        Monitors that ran once, before they were stored or on demand. They affect no status.
       </p>
       <div class="filters" role="search">
         <Search value={search} placeholder="a name, a branch, a commit" />
@@ -144,7 +143,7 @@ export function TestSessionView({ id }: { id: string }) {
   const read = useQuery(`v1/test-sessions/${encodeURIComponent(id)}`, {
     everyMs: isRunning ? runningEveryMs : null,
   });
-  const [problem, setProblem] = useState('');
+  const [problem, attempt] = useAttempt();
   const session = read.data;
   useEffect(() => {
     if (session !== undefined) setRunning(session.status === 'RUNNING');
@@ -160,24 +159,15 @@ export function TestSessionView({ id }: { id: string }) {
       <>
         {crumbs}
         <h1>Test session</h1>
-        {read.problem === null ? (
-          <Loading what="Loading the session" />
-        ) : (
-          <Failure problem={read.problem} reload={read.reload} />
-        )}
+        <Pending read={read} what="Loading the session" />
       </>
     );
   }
   const { metadata, status } = session;
-  const cancel = async () => {
-    try {
-      await call(`v1/test-sessions/${encodeURIComponent(id)}/cancel`, { method: 'POST', body: {} });
-      setProblem('');
-    } catch (error) {
-      setProblem(wordsOf(toProblem(error)));
-    }
+  const cancel = attempt(async () => {
+    await call(`v1/test-sessions/${encodeURIComponent(id)}/cancel`, { method: 'POST', body: {} });
     await read.reload();
-  };
+  });
   const repository = metadata.repoUrl === undefined ? null : safeLink(metadata.repoUrl);
   return (
     <>
@@ -199,16 +189,12 @@ export function TestSessionView({ id }: { id: string }) {
       <p>
         <State tone={tones[status]} word={inWords(status)} />
       </p>
-      {problem !== '' && (
-        <p class="notice failure" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem}
       <Facts
         entries={[
           ['Started', <Time at={session.startedAt} />],
-          ['Lasted', duration(session.timeElapsed)],
-          ['From', origins[session.provider]],
+          ['Duration', duration(session.timeElapsed)],
+          ['Source', origins[session.provider]],
           [
             'Repository',
             repository === null ? (

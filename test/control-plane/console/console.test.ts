@@ -55,7 +55,7 @@ test('who wants to stay signed in on this machine is, with the account that was 
   await using opened = await visit('', { key: false });
   const { page } = opened;
   await fillKey(page, world.cp.apiKey);
-  await page.getByLabel('Account id').fill(world.cp.accountId);
+  await page.getByLabel('Account ID').fill(world.cp.accountId);
   await page.getByLabel('Keep me signed in on this machine').check();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Monitors', level: 1 }).waitFor();
@@ -70,7 +70,7 @@ test('a wrong key and a foreign account have different messages, and neither sig
   await page.getByRole('button', { name: 'Use an API key' }).click();
   const attempt = async (key: string, account: string) => {
     await page.getByLabel('API key').fill(key);
-    await page.getByLabel('Account id').fill(account);
+    await page.getByLabel('Account ID').fill(account);
     const answered = page.waitForResponse(/console\/session/);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await answered;
@@ -522,7 +522,7 @@ test('locations show their agents, those without come first', async () => {
   const text = await textOf(page);
   for (const part of [
     /No agent serves this location, and none has before\. 1 monitor cannot run here/,
-    /Connected/,
+    /Connected\s+shop-runner-1 <img src=x/,
     /version 0\.1\.0/,
     /4 results queued, the oldest for 2 min/,
     /Clock offset\s+31 ms/,
@@ -536,8 +536,12 @@ test('locations show their agents, those without come first', async () => {
 test('incidents, status pages with their address and maintenance are listed', async () => {
   await using opened = await visit('#/incidents');
   const { page } = opened;
-  await page.getByText('Database upgrade').waitFor();
+  await page.getByText('Checkout is down').first().waitFor();
   assert.match(await textOf(page), /Investigating\s+Checkout is down/);
+  // Maintenance is listed in one place, which is a step away.
+  assert.equal(await page.getByText('Database upgrade').count(), 0);
+  await page.getByRole('link', { name: 'Maintenance', exact: true }).click();
+  await page.getByText('Database upgrade').waitFor();
   assert.match(await textOf(page), /Planned\s+Database upgrade[\s\S]*2 h\s+every week/);
   await page.goto(`${world.cp.url}/console/#/status-pages`);
   const link = page.getByRole('link', { name: '/status/shop' });
@@ -549,7 +553,7 @@ test('an address that names nothing says so and leads on', async () => {
     refusals: [404],
   });
   const { page } = opened;
-  await page.getByText('It does not exist, or not any more.').waitFor();
+  await page.getByText('It does not exist or was deleted.').waitFor();
   await page.goto(`${world.cp.url}/console/#/nowhere`);
   await page.getByRole('link', { name: 'All monitors', exact: true }).waitFor();
 });
@@ -571,7 +575,7 @@ test('every view is accessible and fits, on a phone and a desktop, in light and 
     '#/settings/account': 'Runtime of scripts',
     '#/settings/channel': 'Send a test',
     '#/locations': 'Office Berlin',
-    '#/incidents': 'Database upgrade',
+    '#/incidents': 'Checkout is down',
   };
   for (const [width, scheme] of [
     [1280, 'light'],
@@ -956,6 +960,6 @@ test('a view of the list is saved under a name, offered in the palette, and forg
   await page.keyboard.type('burns');
   await page.getByRole('option', { name: 'What burns' }).click();
   await page.waitForURL(/state=FAILING&sort=name/);
-  await page.getByRole('button', { name: 'Forget What burns' }).click();
+  await page.getByRole('button', { name: 'Delete view What burns' }).click();
   await saved.waitFor({ state: 'detached' });
 });

@@ -276,7 +276,7 @@ test('a browser result shows all of 24 canaries and its screenshots, and no pict
   await page.locator('.shot').click();
   await page.getByRole('dialog').waitFor();
   // Browsers refuse to open what was decrypted here by itself.
-  assert.equal(await page.getByRole('link', { name: 'Open by itself' }).count(), 0);
+  assert.equal(await page.getByRole('link', { name: 'Open in a new tab' }).count(), 0);
   await page.getByRole('button', { name: 'Close', exact: true }).click();
   const row = page.getByRole('row', { name: `${canary(21)}.txt` });
   const download = page.waitForEvent('download');
@@ -304,7 +304,7 @@ test('a location gets a key pair, whose private half is a file of the browser al
   await page.getByRole('heading', { name: 'Encrypted results' }).waitFor();
   await page.getByLabel('Name of the key').fill('operators');
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Make a key pair' }).click();
+  await page.getByRole('button', { name: 'Create key pair' }).click();
   const saved = await download;
   const file = JSON.parse(readFileSync(await saved.path(), 'utf8')) as KeyFile;
   await page.getByRole('rowheader', { name: 'operators' }).waitFor();

@@ -56,7 +56,7 @@ test('a fresh installation leads to a check that somebody runs and to the first 
     await assertPleasant(page, 'The first alert received', 1280, 'on the way');
 
     await steps.getByRole('button', { name: 'Send a test alert' }).click();
-    await steps.getByRole('button', { name: 'It has arrived' }).click();
+    await steps.getByRole('button', { name: 'I received it' }).click();
     await steps.getByText('Everything works').waitFor();
     await page.reload();
     await page.getByRole('link', { name: 'Early' }).waitFor();

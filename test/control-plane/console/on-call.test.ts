@@ -149,6 +149,37 @@ test('without a mouse: days are selected, an override is moved and resized, and 
   await becomes([{ from: local(24), until, person: ann }, night]);
 });
 
+test('what is begun while another override is being saved stays', async () => {
+  const first = { from: local(24), until: local(25), person: ann };
+  const { id, path, becomes } = await makePolicy([first]);
+  await using opened = await console.visit(`#/settings/policy/${id}`);
+  const { page } = opened;
+  const held = Promise.withResolvers<void>();
+  await page.route(`**${path}`, async (route) => {
+    if (route.request().method() === 'PUT') await held.promise;
+    await route.continue();
+  });
+  const bar = page.getByRole('button', { name: `Override: ${ann}` });
+  await bar.waitFor();
+  await Promise.all([
+    page.waitForRequest((request) => request.method() === 'PUT'),
+    drag(page, bar, day(page, 18)),
+  ]);
+  await day(page, 25).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Shift+ArrowRight');
+  const begun = page.getByText(/Nov 26, .*Enter saves/);
+  await begun.waitFor();
+  held.resolve();
+  const moved = { from: local(18), until: local(19), person: ann };
+  await becomes([moved]);
+  await page.getByRole('button', { name: /^Override: .*Nov 18/ }).waitFor();
+  await begun.waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await becomes([moved, { from: local(26), until: local(28), person: ann }]);
+});
+
 test('a colleague’s overrides are kept, and one that both changed is said', async () => {
   const first = { from: local(24), until: local(25), person: ann };
   const { id, path, becomes } = await makePolicy([first]);

@@ -100,7 +100,7 @@ test('the first person sets up, invites a colleague, changes the role, and remov
   await page.getByText('must be an e-mail address').waitFor();
   await page.getByLabel('E-mail').fill('ben@shop.example');
   await page.getByRole('button', { name: 'Invite', exact: true }).click();
-  const invitation = await page.getByLabel('Link of the invitation').inputValue();
+  const invitation = await page.getByLabel('Invitation link').inputValue();
   await page.getByRole('rowheader', { name: 'ben@shop.example' }).waitFor();
 
   await using second = await visit(cp, hashOf(invitation));
@@ -151,11 +151,11 @@ test('a wrong password keeps the address, and a person signs in, changes the pas
   await page.getByRole('link', { name: /^Anna/ }).click();
   await page.getByLabel('Current password').fill('wrong');
   await page.getByLabel('New password').fill(password);
-  await page.getByRole('button', { name: 'Change the password' }).click();
+  await page.getByRole('button', { name: 'Change password' }).click();
   await page.getByText('is not your current password').waitFor();
   assert.equal(await page.getByLabel('New password').inputValue(), password);
   await page.getByLabel('Current password').fill(goodPassword);
-  await page.getByRole('button', { name: 'Change the password' }).click();
+  await page.getByRole('button', { name: 'Change password' }).click();
   await page.getByText('your other sessions have ended').waitFor();
   await page.getByText('this one').waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
@@ -209,16 +209,16 @@ test('a person sets up an app, and the sign-in asks for its code', async () => {
   };
   await signIn();
   await page
-    .getByRole('region', { name: 'Second factor' })
+    .getByRole('region', { name: 'Two-factor authentication' })
     .getByLabel('Password')
     .fill(goodPassword);
   await page.getByRole('button', { name: 'Set up an app' }).click();
   const secret = (await page.locator('code.key').innerText()).replaceAll(' ', '');
   await page.getByLabel('Code', { exact: true }).fill('1');
-  await page.getByRole('button', { name: 'Switch on' }).click();
+  await page.getByRole('button', { name: 'Turn on' }).click();
   await page.getByText('is not the present code of the app').waitFor();
   await page.getByLabel('Code', { exact: true }).fill(codeAt(secret, Date.now()));
-  await page.getByRole('button', { name: 'Switch on' }).click();
+  await page.getByRole('button', { name: 'Turn on' }).click();
   const codes = (await page.locator('pre').innerText()).split('\n');
   assert.equal(codes.length, 10);
   await page.getByText('10 recovery codes are left').waitFor();
@@ -274,7 +274,7 @@ test('every page about people is accessible and fits, in light and in dark', asy
   };
   const pages = (invitation: string) => ({
     '#/checks': 'Sign in to the console',
-    '#/forgotten': 'Forgotten password',
+    '#/forgotten': 'Forgot password?',
     '#/setup': 'Open a link',
     [setup]: 'Set up the console',
     [invitation]: 'Join Main account',

@@ -12,7 +12,13 @@ import { openPostgres } from '../../../control-plane/db/postgres.ts';
 import type { Database } from '../../../control-plane/db/tables.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
 
-const all = [baselineName, '0051-push-devices', '0052-planned-work'];
+const all = [
+  baselineName,
+  '0051-push-devices',
+  '0052-planned-work',
+  '0053-audit-by-resource',
+  '0054-agent-host-names',
+];
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';
 
 test('a migration that fails leaves the database as it was, and can be tried again', async () => {

@@ -465,7 +465,7 @@ test('the profile with passkeys, its questions and the QR code are accessible an
     await assertPleasant(page, 'Sign in with a passkey', width, `the sign-in ${at}`);
     await device.signIn(colorScheme === 'light' ? anna : ben);
     await page
-      .getByRole('region', { name: 'Second factor' })
+      .getByRole('region', { name: 'Two-factor authentication' })
       .getByLabel('Password')
       .fill(goodPassword);
     await page.getByRole('button', { name: 'Set up an app' }).click();
