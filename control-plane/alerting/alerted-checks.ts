@@ -19,10 +19,10 @@ import {
   locationsOf,
   runsOnAgents,
   type ScheduledFields,
+  hostOfCheck,
 } from '../checks/index.ts';
 import type { triggerIncident } from '@monitor/shared/contract/check.ts';
 import type { z } from 'zod';
-import { hostOfCheck } from './decide/host-of-check.ts';
 import type { Mutes } from './mutes.ts';
 
 /** The fields of a check that alerting needs, with the settings of its group applied. */

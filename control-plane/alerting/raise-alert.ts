@@ -1,5 +1,6 @@
 /** Records an alert and adds a message for each channel that wants it to the outbox. */
 import type { Kysely } from 'kysely';
+import type { RootCause } from '@monitor/shared/contract/root-cause.ts';
 import { fromFlag } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 import type { Addressee } from './decide/channels.ts';
@@ -12,6 +13,8 @@ import { privateLocationName } from '../checks/index.ts';
 import { acknowledgementOf } from './acknowledge.ts';
 import type { AlertedCheck } from './alerted-checks.ts';
 import { alsoFailing } from './also-failing.ts';
+import { causeOfAlert } from '../root-causes/index.ts';
+import { groupsOfResult, storeAnalysis } from '../results/index.ts';
 import type { RunVerdict } from '../results/index.ts';
 import { endEscalation, startEscalation, takeEscalation } from './escalate.ts';
 import { notifyChannel } from './notify-channel.ts';
@@ -47,6 +50,30 @@ async function recentRuns(
         ? 'degraded'
         : 'passing',
   }));
+}
+
+/** Why it fails, kept with the error groups of its result. */
+async function causeOf(
+  services: Services,
+  db: Kysely<Database>,
+  { row, type }: AlertedCheck,
+  { resultId, startedAt }: RunVerdict,
+  alertId: string,
+): Promise<RootCause | undefined> {
+  const began = services.clock.monotonic();
+  const { account_id: accountId, id: checkId } = row;
+  const cause = await causeOfAlert(services, db, accountId, { checkId, at: startedAt });
+  if (cause === undefined) return undefined;
+  const analysis = {
+    ...{ account_id: accountId, check_id: checkId, check_type: type },
+    ...{ created_at: services.clock.now(), user_context: null },
+    duration_ms: Math.round(services.clock.monotonic() - began),
+  };
+  for (const groupId of await groupsOfResult(db, resultId)) {
+    const id = namedUuid(`${alertId}/${groupId}`);
+    await storeAnalysis(db, { ...analysis, id, error_group_id: groupId }, cause);
+  }
+  return cause;
 }
 
 export interface RaisedAlert {
@@ -133,6 +160,8 @@ export async function raiseAlert(
     isProblem && alert.since !== null
       ? await alsoFailing(db, accountId, [checkId], { from: alert.since, to: alert.since })
       : undefined;
+  const cause =
+    isProblem && result !== null ? await causeOf(services, db, check, result, alertId) : undefined;
   const facts: AlertFacts = {
     kind: 'alert',
     alertId,
@@ -163,6 +192,7 @@ export async function raiseAlert(
     incidentKey: alert.key,
     ...(taken === undefined ? {} : { acknowledged: { by: taken.made_by, at: taken.created_at } }),
     ...(others === undefined ? {} : { alsoFailing: others }),
+    ...(cause === undefined ? {} : { rootCause: cause }),
     recentRuns: ssl === null ? await recentRuns(db, accountId, checkId) : [],
   };
   for (const channel of alert.channels) {

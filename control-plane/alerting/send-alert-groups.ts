@@ -1,5 +1,6 @@
 /** Turns waiting alerts of channels that group into notifications. */
 import type { Kysely } from 'kysely';
+import type { RootCause } from '@monitor/shared/contract/root-cause.ts';
 import { fromJson } from '../db/columns.ts';
 import { eachOf } from '../db/expressions.ts';
 import { lockKeys } from '../db/lock.ts';
@@ -26,6 +27,7 @@ import {
 import { emptyGroup, groupFacts, withoutOver, type GroupState } from './decide/group-facts.ts';
 import { readStates } from './state-rows.ts';
 import { descriptionsOf } from '../checks/index.ts';
+import { findCauses } from '../root-causes/index.ts';
 import { alsoFailing } from './also-failing.ts';
 
 const channelsPerSweep = 20;
@@ -222,6 +224,7 @@ class ChannelSweep {
       rows.filter(({ effect }) => effect === 'CLOSING'),
     );
     const others = await this.#alsoFailing(rows, after.state);
+    const causes = ownFacts === null ? await this.#causesOf(rows, after.state) : [];
     const facts: GroupFacts = {
       kind: 'group',
       at: this.#now,
@@ -236,6 +239,7 @@ class ChannelSweep {
       },
       ...(acknowledgedBy.length === 0 ? {} : { acknowledgedBy }),
       ...(others === undefined ? {} : { alsoFailing: others }),
+      ...(causes.length === 0 ? {} : { rootCauses: causes }),
       heldBack: message.heldBack,
       maxPerHour: grouping.maxPerHour,
       limitedUntil: message.limitedUntil,
@@ -319,6 +323,19 @@ class ChannelSweep {
       [...new Set([...grouped, ...rows.map((row) => row.check_id)])],
       { from: Math.min(...instants), to: Math.max(...instants) },
     );
+  }
+
+  /** Why the checks of the group fail, from the minute in which the newest of them began to. */
+  async #causesOf(rows: readonly GroupedRow[], { open }: GroupState): Promise<RootCause[]> {
+    const newest = rows
+      .filter(({ effect }) => effect === 'PROBLEM')
+      .reduce<GroupedRow | null>((a, b) => (a === null || b.began_at > a.began_at ? b : a), null);
+    if (newest === null) return [];
+    const grouped = Object.values(open).map(({ checkId }) => checkId);
+    return findCauses(this.#services, this.#db, newest.account_id, {
+      checkIds: [...new Set([newest.check_id, ...grouped])],
+      at: newest.began_at,
+    });
   }
 
   /** Who took these outages on. */

@@ -37,6 +37,7 @@ import {
   prometheusHandlers,
   reportingHandlers,
 } from '../analytics/index.ts';
+import { rootCauseHandlers } from '../root-causes/index.ts';
 import {
   badgeHandlers,
   dashboardHandlers,
@@ -158,6 +159,7 @@ export function bindApi({
     checkTrial: checkTrialHandlers(services),
     schedulePreview: schedulePreviewHandlers(services),
     errorGroup: errorGroupHandlers(services),
+    rootCause: rootCauseHandlers(services),
     maintenanceWindow: maintenanceWindowHandlers(services),
     statusPage: statusPageHandlers(services),
     service: serviceHandlers(services),

@@ -15,6 +15,7 @@ export { agentCodeBundleHandlers, codeBundleHandlers } from './code-bundles/hand
 export { copyBundles } from './code-bundles/copy-bundles.ts';
 export { type CodeBundleRow, CodeBundleStore } from './code-bundles/store.ts';
 export { certificateTargetOf, domainOf } from './decide/certificate-target.ts';
+export { hostOfCheck } from './decide/host-of-check.ts';
 export { dropServiceReferences } from './drop-references.ts';
 export {
   effectiveAmong,

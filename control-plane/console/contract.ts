@@ -56,6 +56,7 @@ type Resource =
   | 'person'
   | 'privateLocation'
   | 'profile'
+  | 'rootCause'
   | 'schedulePreview'
   | 'service'
   | 'snippet'

@@ -11,6 +11,7 @@ import * as pushDevices from './migrations/0051-push-devices.ts';
 import * as plannedWork from './migrations/0052-planned-work.ts';
 import * as auditByResource from './migrations/0053-audit-by-resource.ts';
 import * as agentHostNames from './migrations/0054-agent-host-names.ts';
+import * as rootCauses from './migrations/0055-root-causes.ts';
 import type { Database } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -34,6 +35,7 @@ const migrations = {
   '0052-planned-work': plannedWork,
   '0053-audit-by-resource': auditByResource,
   '0054-agent-host-names': agentHostNames,
+  '0055-root-causes': rootCauses,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

@@ -1,6 +1,7 @@
 /** The content of notifications, stored at the time of the decision, so that nothing is looked up later. */
 import type { z } from 'zod';
 import type { alertType } from '@monitor/shared/contract/alert-notification.ts';
+import type { RootCause } from '@monitor/shared/contract/root-cause.ts';
 import type { CheckType } from '@monitor/shared/contract/checks/index.ts';
 
 export type AlertType = z.infer<typeof alertType>;
@@ -69,6 +70,8 @@ export interface AlertFacts {
   acknowledged?: { by: string; at: number };
   /** Other checks that began to fail within minutes of it; absent without any. */
   alsoFailing?: AlsoFailing;
+  /** Why it fails, from what else ran in that minute; absent in rows of older versions. */
+  rootCause?: RootCause;
   /** The step of an escalation policy that sends it; absent otherwise. */
   escalation?: { policy: string; step: number };
   recentRuns: RecentRun[];
@@ -141,6 +144,8 @@ export interface GroupFacts {
   acknowledgedBy?: string[];
   /** Checks that are not of the group and began to fail within minutes of it; absent without any. */
   alsoFailing?: AlsoFailing;
+  /** Why its checks fail, the surest first; absent without any. */
+  rootCauses?: RootCause[];
   /** Alerts that waited because of the limit of the channel. */
   heldBack: number;
   maxPerHour: number;

@@ -2,7 +2,14 @@
 import { oneLine } from '../core/escape.ts';
 import type { GroupedCheck, GroupFacts } from './facts.ts';
 import { linkToGroup } from './links.ts';
-import { alsoFailingText, count, durationText, instantText, namesText } from './phrases.ts';
+import {
+  alsoFailingText,
+  causeLines,
+  count,
+  durationText,
+  instantText,
+  namesText,
+} from './phrases.ts';
 
 /** One line for each check: mails and chats show as many as fit. */
 function listText(checks: readonly GroupedCheck[], all: number): string {
@@ -69,6 +76,7 @@ export function groupMessage(facts: GroupFacts, publicUrl: string, timezone: str
   const isBad = began.isFailing || began.count === 0;
   const lines: [string, string | null][] = [
     ['Cause', cause],
+    ...(isOver ? [] : causeLines(facts.rootCauses)),
     [
       began.isFailing ? 'Failing' : 'Degraded',
       began.count === 0 ? null : listText(began.checks, began.count),

@@ -13,7 +13,14 @@ import type {
 import { agentHealthMessage } from './agent-health-message.ts';
 import { groupMessage } from './group-message.ts';
 import { linkToAgents, linkToCheck, linkToMaintenance, linkToResult } from './links.ts';
-import { alsoFailingText, count, durationText, instantText, namesText } from './phrases.ts';
+import {
+  alsoFailingText,
+  causeLines,
+  count,
+  durationText,
+  instantText,
+  namesText,
+} from './phrases.ts';
 
 /** Severity of a message: it decides colours, and whether paging systems open or close an alert. */
 export type Tone = 'failing' | 'degraded' | 'recovered' | 'withdrawn' | 'notice';
@@ -200,6 +207,7 @@ function alertMessage(
         ? null
         : `by ${facts.acknowledged.by}, ${instantText(facts.acknowledged.at, timezone)}`,
     ],
+    ...(isOver ? [] : causeLines(facts.rootCause === undefined ? [] : [facts.rootCause])),
     [
       'What else failed',
       facts.alsoFailing === undefined ? null : alsoFailingText(facts.alsoFailing),

@@ -1,6 +1,7 @@
 /** Instants, durations and counts, as people read them. */
 import { wallClockOf } from '../core/decide/wall-clock.ts';
 import { oneLine } from '../core/escape.ts';
+import type { RootCause } from '@monitor/shared/contract/root-cause.ts';
 import type { AlsoFailing } from './facts.ts';
 
 const dayText = (instant: number): string => new Date(instant).toISOString().slice(0, 10);
@@ -48,4 +49,27 @@ export function namesText(names: readonly string[]): string {
 export function alsoFailingText({ names, more }: AlsoFailing): string {
   const others = more > 0 ? ` and ${more} more` : '';
   return `${names.map((name) => oneLine(name)).join(', ')}${others}, within 5 minutes`;
+}
+
+const maxCauses = 3;
+
+/** Why checks fail, as lines of a message: the cause, what speaks for it, and what would tell more. */
+export function causeLines(causes: readonly RootCause[] = []): [string, string | null][] {
+  const shown = causes.slice(0, maxCauses);
+  const [first] = shown;
+  if (first === undefined) return [];
+  const { evidence, rulesOut, wouldTell } = first;
+  const text = shown
+    .map(({ rootCause, confidence }) =>
+      confidence === 'unclear' ? rootCause : `${rootCause} (${confidence})`,
+    )
+    .join('; ');
+  const joined = (parts: readonly string[]): string | null =>
+    parts.length === 0 ? null : parts.map((part) => oneLine(part)).join('; ');
+  return [
+    ['Root cause', oneLine(text)],
+    ['Evidence', joined(evidence.map(({ description }) => description))],
+    ['Rules out', joined(rulesOut)],
+    ['Would tell more', joined(wouldTell)],
+  ];
 }

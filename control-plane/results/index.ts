@@ -10,6 +10,7 @@ export { findResult as findCheckResult } from './check-results/store.ts';
 export { checkStatusHandlers } from './check-statuses/handlers.ts';
 export { readableResult } from './decide/readable-result.ts';
 export { endCancelledRun } from './end-run.ts';
+export { groupsOfResult, storeAnalysis, toAnalysis } from './error-groups/analyses.ts';
 export { errorGroupHandlers } from './error-groups/handlers.ts';
 export { expireJobs } from './expire-jobs.ts';
 export { ResultIntake } from './ingest-results.ts';
@@ -32,6 +33,7 @@ export {
 } from './result-consumer.ts';
 export { storeFinal } from './result-rows.ts';
 export { type Occasion, takeFromInbox, waitingOfShard, waitingShards } from './roll-up-inbox.ts';
+export { lastPassOf, type RunOfMinute, runsAround } from './runs-of-minute.ts';
 export type { RunVerdict } from './run-verdict.ts';
 export { StatusCache, statusesOfChecks } from './status-cache.ts';
 export { sweepSlots } from './sweep-slots.ts';

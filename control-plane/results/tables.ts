@@ -8,6 +8,7 @@ declare module '../db/tables.ts' {
     result_payloads: ResultPayloadsTable;
     check_statuses: CheckStatusesTable;
     error_groups: ErrorGroupsTable;
+    root_cause_analyses: RootCauseAnalysesTable;
     check_result_error_groups: CheckResultErrorGroupsTable;
     artifacts: ArtifactsTable;
     artifact_garbage: ArtifactGarbageTable;
@@ -114,6 +115,20 @@ export interface ErrorGroupsTable {
   last_seen_at: number;
   archived_until_next_event: number;
   archived_for_ever: number;
+}
+
+/** Why its errors occurred: the newest few of each group. */
+export interface RootCauseAnalysesTable {
+  id: string;
+  account_id: string;
+  check_id: string;
+  check_type: string;
+  error_group_id: string;
+  created_at: number;
+  duration_ms: number;
+  user_context: string | null;
+  /** `RootCause` of the contract. */
+  analysis_json: string;
 }
 
 export interface CheckResultErrorGroupsTable {

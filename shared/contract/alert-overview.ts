@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { alertChannelType } from './alert-channel.ts';
 import { alertCause } from './alert-group.ts';
 import { alertNotification, alertType, checkAlert } from './alert-notification.ts';
+import { rootCause } from './root-cause.ts';
 import { pathId, queryInstant, timestamp } from './primitives.ts';
 import { defineRoutes, get } from './route.ts';
 
@@ -93,6 +94,9 @@ const detail = alertOverview
       .object({ names: z.array(z.string()), more: z.int() })
       .nullable()
       .meta({ description: 'Other checks that began to fail at about the same time' }),
+    rootCauses: z.array(rootCause).meta({
+      description: 'Why its checks failed when it began, the surest first',
+    }),
   })
   .meta({ id: 'AlertOverviewDetail' });
 

@@ -1,10 +1,8 @@
 /** Error groups: similar errors of a check, together. Spec: Error group. */
 import { z } from 'zod';
 import { pageOf, pathId, timestamp } from './primitives.ts';
-import { defineRoutes, get, patch, post } from './route.ts';
-
-/** Shape of an analysis from the field's practice. spec: open */
-const rootCauseAnalysis = z.looseObject({ id: z.string(), created_at: timestamp });
+import { rootCauseAnalysis } from './root-cause.ts';
+import { defineRoutes, get, patch } from './route.ts';
 
 export const errorGroup = z
   .object({
@@ -53,23 +51,4 @@ export const errorGroupRoutes = defineRoutes(tag, {
       response: errorGroup,
     },
   ),
-  analyseErrorGroup: post(
-    '/v1/root-cause-analyses/error-groups/{errorGroupId}',
-    'Ask for an analysis of an error group',
-    {
-      tag: 'Root cause analyses',
-      description: 'Needs a language model; an installation without one answers 402.',
-      params: z.object({ errorGroupId: pathId }),
-      body: z.object({ userContext: z.string().max(256).exactOptional() }).prefault({}),
-      status: 202,
-      response: z.object({ id: z.uuid(), status: z.enum(['PENDING']) }),
-      errors: [402],
-    },
-  ),
-  getRootCauseAnalysis: get('/v1/root-cause-analyses/{id}', 'Read an analysis', {
-    tag: 'Root cause analyses',
-    params: byId,
-    otherStatuses: [202],
-    response: rootCauseAnalysis,
-  }),
 });

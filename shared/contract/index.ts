@@ -40,6 +40,7 @@ import { passkeyRoutes } from './passkey.ts';
 import { invitationRoutes, personRoutes, profileRoutes } from './person.ts';
 import { prometheusRoutes } from './prometheus.ts';
 import { reportingRoutes } from './reporting.ts';
+import { rootCauseRoutes } from './root-cause.ts';
 import { runtimeRoutes } from './runtime.ts';
 import { schedulePreviewRoutes } from './schedule-preview.ts';
 import { snippetRoutes } from './snippet.ts';
@@ -86,6 +87,7 @@ export const routeGroups = {
   checkTrial: checkTrialRoutes,
   schedulePreview: schedulePreviewRoutes,
   errorGroup: errorGroupRoutes,
+  rootCause: rootCauseRoutes,
   maintenanceWindow: maintenanceWindowRoutes,
   statusPage: statusPageRoutes,
   service: serviceRoutes,

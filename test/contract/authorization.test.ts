@@ -179,9 +179,6 @@ const notSuccessful: Readonly<Record<string, number>> = {
   callCheckTriggerByPost: 404,
   callGroupTrigger: 404,
   callGroupTriggerByPost: 404,
-  // There is no language model.
-  analyseErrorGroup: 402,
-  getRootCauseAnalysis: 404,
   // Bodies that are streams: their own tests send them.
   uploadCodeBundle: 400,
   uploadCodeBundleOfClient: 400,

@@ -19,7 +19,7 @@ export const now = Date.parse('2026-11-21T12:00:00Z');
 export const unix = (instant: number): number => instant / 1000;
 export const iso = (instant: number): string => new Date(instant).toISOString();
 
-type Fields = Partial<Omit<ResultSubmission, 'apiCheckResult'>> & { response?: unknown };
+type Fields = Partial<ResultSubmission> & { response?: unknown };
 
 const requests: Record<string, unknown> = {
   url: { url: 'https://a.example' },

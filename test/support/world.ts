@@ -22,6 +22,7 @@ import { maintenanceWindowRoutes } from '@monitor/shared/contract/maintenance-wi
 import { invitationRoutes } from '@monitor/shared/contract/person.ts';
 import { privateLocationRoutes } from '@monitor/shared/contract/private-location.ts';
 import type { Route } from '@monitor/shared/contract/route.ts';
+import { rootCauseRoutes } from '@monitor/shared/contract/root-cause.ts';
 import { snippetRoutes } from '@monitor/shared/contract/snippet.ts';
 import { serviceRoutes, statusPageRoutes } from '@monitor/shared/contract/status-page.ts';
 import { testReportRoutes } from '@monitor/shared/contract/test-report.ts';
@@ -571,6 +572,10 @@ export async function buildWorld(
   ids.checkResult.push(resultId);
   ids.checkAlert.push(alertId);
   ids.errorGroup.push(errorGroupId);
+  const analysed = await call(target, rootCauseRoutes.analyseErrorGroup, {
+    params: { errorGroupId },
+  } as never);
+  ids.rootCauseAnalysis.push(analysed.id);
   ids.alertNotification.push(
     await insertNotification(services, accountId, checkId, channel.id, marker),
   );

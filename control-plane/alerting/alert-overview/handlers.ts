@@ -18,6 +18,7 @@ import type { Handlers } from '../../http/handlers.ts';
 import { muteOf } from '../../maintenance/index.ts';
 import { causeOf } from '../alert-groups/store.ts';
 import { openFactsOf } from '../alerts/open-alerts.ts';
+import { findCauses } from '../../root-causes/index.ts';
 import { alsoFailing } from '../also-failing.ts';
 import { causeText } from '../decide/causes-of.ts';
 import { type AlertType, subjectOf } from '../decide/decision.ts';
@@ -67,11 +68,8 @@ function endOf(outages: readonly Outage[]): string | null {
   return ends.length === outages.length ? (ends.sort().at(-1) ?? null) : null;
 }
 
-export function alertOverviewHandlers({
-  db,
-  clock,
-  secrets,
-}: Services): Handlers<typeof alertOverviewRoutes> {
+export function alertOverviewHandlers(services: Services): Handlers<typeof alertOverviewRoutes> {
+  const { db, clock, secrets } = services;
   const outagesFor = async (
     accountId: string,
     stored: readonly StoredOutage[],
@@ -170,6 +168,15 @@ export function alertOverviewHandlers({
     };
   };
 
+  /** Of the first outage that began last; all of the group that its minute explains. */
+  const causesFor = (accountId: string, stored: readonly StoredOutage[]) => {
+    const ordered = stored.toSorted((a, b) => startOf(b) - startOf(a));
+    return findCauses(services, db, accountId, {
+      checkIds: ordered.map(({ first }) => first.check_id),
+      at: ordered[0] === undefined ? 0 : startOf(ordered[0]),
+    });
+  };
+
   const detailOf = async ({ accountId, role }: ApiPrincipal, id: string) => {
     const group = await db
       .selectFrom('alert_groups')
@@ -192,6 +199,7 @@ export function alertOverviewHandlers({
       ...cause,
       timeline: timelineOf(history, { role, secrets }),
       alsoFailing: (await alsoFailing(db, accountId, ids, began)) ?? null,
+      rootCauses: cause.state === 'NOTICE' ? [] : await causesFor(accountId, stored),
     };
   };
 

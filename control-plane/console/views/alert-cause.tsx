@@ -9,6 +9,7 @@ import { alertState } from '../parts/decisions.tsx';
 import { State } from '../parts/icons.tsx';
 import { Action, type Columns } from '../parts/layout.tsx';
 import { Answer, Empty, useAttempt } from '../parts/notices.tsx';
+import { RootCauses } from '../parts/root-causes.tsx';
 import { Ago, Time } from '../parts/time.tsx';
 import { useQuery } from '../query.ts';
 import { link } from '../router.ts';
@@ -139,8 +140,9 @@ function Opened({ cause, onDone }: { cause: Cause; onDone: () => Promise<unknown
         what: 'Loading the timeline',
         isEmpty: ({ timeline }) => timeline.length === 0,
         empty: <Empty title="Nothing more is known about it" />,
-        children: ({ timeline, alsoFailing }) => (
+        children: ({ timeline, alsoFailing, rootCauses }) => (
           <>
+            <RootCauses causes={rootCauses} />
             <ol class="timeline" aria-label="Timeline">
               {timeline.map((event, index) => (
                 <li key={`${event.at} ${index}`}>

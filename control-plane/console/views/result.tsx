@@ -7,6 +7,7 @@ import { Decisions } from '../parts/decisions.tsx';
 import { State } from '../parts/icons.tsx';
 import { Facts, Section } from '../parts/layout.tsx';
 import { Loading, Refusal, Pending } from '../parts/notices.tsx';
+import { RootCausesOfResult } from '../parts/root-causes.tsx';
 import { Time } from '../parts/time.tsx';
 import { Unlock, Unlocked } from '../parts/unlock.tsx';
 import { useQuery } from '../query.ts';
@@ -161,6 +162,9 @@ export function ResultView({ checkId, resultId }: { checkId: string; resultId: s
     <>
       {crumbs}
       <Verdict result={result} />
+      {result.resultType === 'FINAL' && outcomeOf(result) !== 'P' && (
+        <RootCausesOfResult checkId={checkId} resultId={resultId} />
+      )}
       <InScript checkId={checkId} result={result} />
       <Attempts result={result} />
       <ResultDetail result={read.data} />

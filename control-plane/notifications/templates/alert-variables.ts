@@ -1,4 +1,5 @@
 /** Template variables of webhooks. Existing templates use these names. */
+import type { RootCause } from '@monitor/shared/contract/root-cause.ts';
 import type { NotificationFacts } from '../facts.ts';
 import { linkToResult } from '../links.ts';
 import { locationName, type Message } from '../message.ts';
@@ -31,6 +32,11 @@ const none: AlertVariables = {
   SSL_CHECK_DOMAIN: null,
   ACKNOWLEDGED_BY: null,
   OUTAGE_DURATION: null,
+  AI_ANALYSIS_CLASSIFICATION: null,
+  AI_ANALYSIS_ROOT_CAUSE: null,
+  AI_ANALYSIS_USER_IMPACT: null,
+  AI_ANALYSIS_CODE_FIX: null,
+  AI_ANALYSIS_LINK: null,
 };
 
 const aboutTests: AlertVariables = {
@@ -44,6 +50,17 @@ const aboutTests: AlertVariables = {
   REGION: 'eu-central-1',
   TAGS: ['test'],
 };
+
+/** Names of the field: a table decides here, and no model. */
+function analysisOf(cause: RootCause | undefined): AlertVariables {
+  if (cause === undefined) return {};
+  return {
+    AI_ANALYSIS_CLASSIFICATION: cause.classification,
+    AI_ANALYSIS_ROOT_CAUSE: cause.rootCause,
+    AI_ANALYSIS_USER_IMPACT: cause.userImpact,
+    AI_ANALYSIS_LINK: cause.referenceLinks[0]?.url ?? null,
+  };
+}
 
 function aboutFacts(facts: NotificationFacts, message: Message, publicUrl: string): AlertVariables {
   switch (facts.kind) {
@@ -73,6 +90,7 @@ function aboutFacts(facts: NotificationFacts, message: Message, publicUrl: strin
         SSL_DAYS_REMAINING: ssl?.daysRemaining ?? null,
         SSL_CHECK_DOMAIN: ssl?.domain ?? null,
         ACKNOWLEDGED_BY: facts.acknowledged?.by ?? null,
+        ...analysisOf(facts.rootCause),
         OUTAGE_DURATION:
           message.tone === 'recovered' && facts.since !== null
             ? durationText(facts.at - facts.since)
@@ -105,6 +123,7 @@ function aboutFacts(facts: NotificationFacts, message: Message, publicUrl: strin
         STARTED_AT: new Date(since).toISOString(),
         IS_REMINDER: sequence > 1,
         REMINDER_SEQUENCE: sequence - 1,
+        ...analysisOf(facts.rootCauses?.[0]),
         ACKNOWLEDGED_BY: namesText(facts.acknowledgedBy ?? []) || null,
         OUTAGE_DURATION: open === 0 ? durationText(facts.at - since) : null,
       };

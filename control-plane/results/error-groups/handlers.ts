@@ -1,15 +1,17 @@
 /** Error groups. */
 import type { Selectable } from 'kysely';
 import type { errorGroupRoutes } from '@monitor/shared/contract/error-group.ts';
-import { ApiError, notFound } from '../../errors/api-error.ts';
+import { notFound } from '../../errors/api-error.ts';
+import type { RootCauseAnalysis } from '@monitor/shared/contract/root-cause.ts';
 import { fromFlag, toFlag, toTimestamp } from '../../db/columns.ts';
 import { readPage } from '../../db/page.ts';
 import type { ErrorGroupsTable } from '../tables.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { requireCheck } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
+import { analysesOf } from './analyses.ts';
 
-function toWire(row: Selectable<ErrorGroupsTable>) {
+function toWire(row: Selectable<ErrorGroupsTable>, analyses: RootCauseAnalysis[] = []) {
   return {
     id: row.id,
     checkId: row.check_id,
@@ -19,7 +21,7 @@ function toWire(row: Selectable<ErrorGroupsTable>) {
     firstSeen: toTimestamp(row.first_seen_at),
     lastSeen: toTimestamp(row.last_seen_at),
     archivedUntilNextEvent: fromFlag(row.archived_until_next_event),
-    rootCauseAnalyses: [],
+    rootCauseAnalyses: analyses,
   };
 }
 
@@ -33,6 +35,16 @@ export function errorGroupHandlers({ db }: Services): Handlers<typeof errorGroup
     return row;
   };
 
+  const withAnalyses = async (rows: readonly Selectable<ErrorGroupsTable>[]) => {
+    const analyses = await analysesOf(
+      db,
+      rows.map(({ id }) => id),
+    );
+    return rows.map((row) => toWire(row, analyses.get(row.id)));
+  };
+  const withAnalysis = async (row: Selectable<ErrorGroupsTable>) =>
+    toWire(row, (await analysesOf(db, [row.id])).get(row.id));
+
   return {
     listErrorGroups: async ({ query }, { principal, setTotal }) => {
       const groups = groupsOf(principal.accountId)
@@ -41,7 +53,7 @@ export function errorGroupHandlers({ db }: Services): Handlers<typeof errorGroup
         .orderBy('id');
       const { rows, total, offset } = await readPage(groups, query);
       setTotal(total, offset, rows.length);
-      return rows.map(toWire);
+      return withAnalyses(rows);
     },
 
     listErrorGroupsOfCheck: async ({ params, query }, { principal, setTotal }) => {
@@ -53,11 +65,11 @@ export function errorGroupHandlers({ db }: Services): Handlers<typeof errorGroup
         .orderBy('id');
       const { rows, total, offset } = await readPage(groups, query);
       setTotal(total, offset, rows.length);
-      return rows.map(toWire);
+      return withAnalyses(rows);
     },
 
     getErrorGroup: async ({ params }, { principal }) =>
-      toWire(await get(principal.accountId, params.id)),
+      withAnalysis(await get(principal.accountId, params.id)),
 
     updateErrorGroup: async ({ params, body }, { principal }) => {
       const before = await get(principal.accountId, params.id);
@@ -77,18 +89,7 @@ export function errorGroupHandlers({ db }: Services): Handlers<typeof errorGroup
         .where('account_id', '=', principal.accountId)
         .where('id', '=', params.id)
         .execute();
-      return toWire({ ...before, ...after });
+      return withAnalysis({ ...before, ...after });
     },
-
-    analyseErrorGroup: async ({ params }, { principal }) => {
-      await get(principal.accountId, params.errorGroupId);
-      throw new ApiError(
-        'PAYMENT_REQUIRED',
-        'root cause analysis needs a language model, and this installation has none',
-      );
-    },
-
-    getRootCauseAnalysis: ({ params }) =>
-      Promise.reject(notFound('root cause analysis', params.id)),
   };
 }

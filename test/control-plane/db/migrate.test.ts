@@ -18,6 +18,7 @@ const all = [
   '0052-planned-work',
   '0053-audit-by-resource',
   '0054-agent-host-names',
+  '0055-root-causes',
 ];
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';
 

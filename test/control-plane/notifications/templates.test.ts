@@ -64,6 +64,11 @@ test('every documented variable has its value', () => {
     'SSL_CHECK_DOMAIN=',
     'ACKNOWLEDGED_BY=',
     'OUTAGE_DURATION=',
+    'AI_ANALYSIS_CLASSIFICATION=',
+    'AI_ANALYSIS_ROOT_CAUSE=',
+    'AI_ANALYSIS_USER_IMPACT=',
+    'AI_ANALYSIS_CODE_FIX=',
+    'AI_ANALYSIS_LINK=',
   ]);
 });
 

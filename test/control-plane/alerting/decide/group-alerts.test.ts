@@ -13,7 +13,7 @@ import {
   type WaitingAlert,
 } from '../../../../control-plane/alerting/decide/group-alerts.ts';
 import { emptyGroup, groupFacts } from '../../../../control-plane/alerting/decide/group-facts.ts';
-import { hostOfCheck } from '../../../../control-plane/alerting/decide/host-of-check.ts';
+import { hostOfCheck } from '../../../../control-plane/checks/decide/host-of-check.ts';
 
 const known: KnownOfAlert = {
   error: null,
