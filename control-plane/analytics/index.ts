@@ -2,6 +2,11 @@
 export { analyticsHandlers, analyticsTypeBindings } from './handlers.ts';
 export { checkEventHandlers } from './check-events.ts';
 export { prometheusHandlers } from './prometheus/handlers.ts';
+export {
+  type Availability,
+  availabilityOfChecks,
+  meanAvailability,
+} from './availability-of-checks.ts';
 export { pruneRollUps } from './prune-roll-ups.ts';
 export { reportingHandlers } from './reporting/handlers.ts';
 export { setRawFrom } from './roll-up-rows.ts';

@@ -12,6 +12,7 @@ import * as plannedWork from './migrations/0052-planned-work.ts';
 import * as auditByResource from './migrations/0053-audit-by-resource.ts';
 import * as agentHostNames from './migrations/0054-agent-host-names.ts';
 import * as rootCauses from './migrations/0055-root-causes.ts';
+import * as servicesOfChecks from './migrations/0056-services-of-checks.ts';
 import type { Database } from './tables.ts';
 
 /** Which builds can live with each migration: for builds that do not know it. */
@@ -36,6 +37,7 @@ const migrations = {
   '0053-audit-by-resource': auditByResource,
   '0054-agent-host-names': agentHostNames,
   '0055-root-causes': rootCauses,
+  '0056-services-of-checks': servicesOfChecks,
 } satisfies Record<string, SchemaMigration>;
 
 /** Migrations of builds before the baseline, whose last one left the tables that the baseline makes. */

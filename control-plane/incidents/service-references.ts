@@ -6,7 +6,10 @@ import { invalidField } from '../errors/api-error.ts';
 import { stampsOf } from '../db/columns.ts';
 import type { Database } from '../db/tables.ts';
 
-type ServiceRow = Omit<Selectable<Database['services']>, 'seq'>;
+type ServiceRow = Pick<
+  Selectable<Database['services']>,
+  'id' | 'name' | 'account_id' | 'created_at' | 'updated_at'
+>;
 export type ServiceWire = z.input<typeof service>;
 
 export function toServiceWire(row: ServiceRow): ServiceWire {

@@ -32,6 +32,7 @@ export {
 export {
   checksOfOccurrence,
   checksOfServices,
+  checksOfSources,
   occurrenceOf,
   suppressesIncidents,
   maintenanceHeld,

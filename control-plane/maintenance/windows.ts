@@ -57,7 +57,30 @@ export async function windowsSince(
   return [...standing, ...(await pastWindows(db, accountId, since))];
 }
 
-/** The checks that report to services. */
+/** The checks that services follow, each or by its group. */
+export function checksOfSources(
+  db: Kysely<Database>,
+  accountId: string,
+  serviceIds: readonly string[],
+): Promise<{ checkId: string; serviceId: string }[]> {
+  return db
+    .selectFrom('service_sources')
+    .innerJoin('checks', (join) =>
+      join.on((on) =>
+        on.or([
+          on('checks.id', '=', on.ref('service_sources.check_id')),
+          on('checks.group_id', '=', on.ref('service_sources.group_id')),
+        ]),
+      ),
+    )
+    .select(['checks.id as checkId', 'service_sources.service_id as serviceId'])
+    .where('service_sources.account_id', '=', accountId)
+    .where('checks.account_id', '=', accountId)
+    .where('service_sources.service_id', 'in', serviceIds)
+    .execute();
+}
+
+/** The checks of services: those that they follow, and those that report to them. */
 export async function checksOfServices(
   db: Kysely<Database>,
   accountId: string,
@@ -65,12 +88,13 @@ export async function checksOfServices(
 ): Promise<{ checkId: string; serviceId: string }[]> {
   if (serviceIds.length === 0) return [];
   const reportsTo = jsonValue<string>('checks.body_json', '$.triggerIncident.serviceId');
-  return db
+  const reporting = await db
     .selectFrom('checks')
     .select((select) => ['checks.id as checkId', select.parens(reportsTo).as('serviceId')])
     .where('checks.account_id', '=', accountId)
     .where(reportsTo, 'in', serviceIds)
     .execute();
+  return [...reporting, ...(await checksOfSources(db, accountId, serviceIds))];
 }
 
 /** The checks that each scope names: by itself, or through groups, services and pages. */

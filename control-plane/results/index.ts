@@ -4,7 +4,7 @@ export { ArtifactLinks } from './artifacts/links.ts';
 export { openArtifactStore } from './artifacts/open-artifact-store.ts';
 export { resolveReferences } from './artifacts/resolve-references.ts';
 export { checkOverviewHandlers } from './check-overview/handlers.ts';
-export { statesOfChecks } from './check-overview/store.ts';
+export { recentRunsOf, statesOfChecks } from './check-overview/store.ts';
 export { checkResultHandlers } from './check-results/handlers.ts';
 export { findResult as findCheckResult } from './check-results/store.ts';
 export { checkStatusHandlers } from './check-statuses/handlers.ts';

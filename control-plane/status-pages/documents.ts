@@ -10,6 +10,7 @@ import type { Place } from './html/place.ts';
 import { webhookPage } from './html/forms.ts';
 import { historyPage, monthOf, parseMonth } from './html/history.ts';
 import { incidentPage } from './html/incident.ts';
+import { feedsPage } from './html/slack.ts';
 import { statusPage } from './html/status-page.ts';
 import { timezonePage } from './html/timezone.ts';
 import { firstIncidentAt, readIncidents, type WhichIncidents } from './read-incidents.ts';
@@ -137,8 +138,17 @@ export async function documentAt(reading: Reading): Promise<Representation | nul
   const rest = reading.rest.length > 1 ? reading.rest.replace(/\/$/, '') : reading.rest;
   const { address, locale } = place;
   switch (rest) {
-    case '/':
+    case '/': {
+      const find = query.get('q')?.trim().slice(0, 100) || undefined;
+      // Visitors choose the words: an answer to them is not kept.
+      if (find !== undefined) return statusPage(view, { place, canSubscribe, find });
       return keep(reading, rest, () => statusPage(view, { place, canSubscribe }));
+    }
+    case '/feeds': {
+      const service = view.services.find(({ id }) => id === query.get('service'));
+      if (service === undefined || view.page.isPrivate) return null;
+      return keep(reading, `${rest} ${service.id}`, () => feedsPage(view, service, place));
+    }
     case '/history':
       return history(reading);
     case '/subscriptions/webhook':

@@ -5,7 +5,8 @@ import { ownRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { StatusPagesTable } from './tables.ts';
 import type { CardFacts, PageFacts, PageLook } from './view/facts.ts';
-import { shownSince } from './view/uptime.ts';
+import { dayStarts } from './view/uptime.ts';
+import { readFollowed } from './read-followed.ts';
 import { readIncidents } from './read-incidents.ts';
 import { readWindows } from './read-windows.ts';
 
@@ -93,7 +94,10 @@ export async function readPage(
   const row = await findPage(db, address);
   if (row === undefined) return undefined;
   const look = fromJson<Look>(row.body_json);
-  const since = shownSince(now, localeFieldsOf(row).timezone);
+  const starts = dayStarts(now, localeFieldsOf(row).timezone);
+  const since = starts[0] ?? now;
+  const cards = await readCards(db, row);
+  const services = cards.flatMap((card) => card.services.map(({ id }) => id));
   const key = { accountId: row.account_id, pageId: row.id };
   return {
     accountId: row.account_id,
@@ -119,13 +123,14 @@ export async function readPage(
         createdAt: row.created_at,
         updatedAt: row.updated_at,
       },
-      cards: await readCards(db, row),
+      cards,
       incidents: await readIncidents(db, key, {
         kind: 'current',
         since,
         now,
       }),
       windows: await readWindows(db, key, since, now),
+      followed: await readFollowed(db, key, services, starts, now),
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Generated } from 'kysely';
 declare module '../db/tables.ts' {
   interface Database {
     services: ServicesTable;
+    service_sources: ServiceSourcesTable;
     status_pages: StatusPagesTable;
     status_page_cards: StatusPageCardsTable;
     card_services: CardServicesTable;
@@ -23,6 +24,19 @@ export interface ServicesTable {
   name: string;
   created_at: number;
   updated_at: number | null;
+  /** `ServiceRule`: how its state follows its checks; null for a service without checks. */
+  rule_json: string | null;
+  /** `Override`: what people show in place of that. */
+  override_json: string | null;
+}
+
+/** The checks and groups that a service follows. */
+export interface ServiceSourcesTable {
+  id: Generated<number>;
+  account_id: string;
+  service_id: string;
+  check_id: string | null;
+  group_id: number | null;
 }
 
 export interface StatusPagesTable {

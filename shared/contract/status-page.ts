@@ -16,6 +16,37 @@ import { defineRoutes, get, post, remove, resourceOperations } from './route.ts'
 const name = z.string().trim().min(1).max(255);
 const optionalText = (max: number) => z.string().max(max).nullable();
 
+const shownStates = z.enum([
+  ...(['OPERATIONAL', 'DEGRADED_PERFORMANCE', 'PARTIAL_OUTAGE', 'MAJOR_OUTAGE'] as const),
+]);
+const follows = z
+  .object({
+    checkIds: z.array(z.uuid()).max(300).default([]).meta({ example: [] }),
+    groupIds: z.array(z.int()).max(50).default([]).meta({ example: [] }),
+    rule: z.enum(['ANY', 'MAJORITY', 'LOCATION']).default('ANY').meta({
+      description: 'By the worst check, by more than half of them, or of their locations',
+    }),
+    failing: shownStates.default('MAJOR_OUTAGE'),
+    degraded: shownStates.default('DEGRADED_PERFORMANCE'),
+    afterMinutes: z.int().min(0).max(60).default(0).meta({
+      description: 'How long it must last before pages show it; they look at the last 60 runs',
+    }),
+  })
+  .nullable()
+  .meta({
+    description:
+      'The checks, also those of groups, whose results are its state, its history and its uptime; null for incidents alone',
+  });
+const stateOverride = z
+  .object({ state: shownStates, until: timestamp })
+  .nullable()
+  .meta({ description: 'What pages show until then, whatever its checks say' });
+const serviceBody = z.object({
+  name,
+  follows: follows.exactOptional(),
+  stateOverride: stateOverride.exactOptional(),
+});
+
 export const service = z
   .object({
     name: z.string(),
@@ -25,6 +56,12 @@ export const service = z
     updated_at: timestamp.nullable(),
   })
   .meta({ id: 'Service' });
+
+/** As its own operations give it; cards and incidents name it alone. */
+const followingService = service
+  .extend({ follows, stateOverride })
+  .meta({ id: 'FollowingService' });
+export type ServiceBody = z.output<typeof serviceBody>;
 
 /** The twelve colours of a theme, in the order of the specification. */
 export const themeColorNames = [
@@ -294,14 +331,14 @@ export const statusPageRoutes = defineRoutes(tag, {
 export const serviceRoutes = defineRoutes('Status page services', {
   ...resourceOperations('Service', '/v1/status-pages/services', {
     by: { serviceId: pathId },
-    response: service,
+    response: followingService,
     list: {
       description: 'With `paginated=false` all services come as one page.',
       query: z.object({ ...cursorQuery, paginated: queryBoolean.default(true) }),
-      response: cursorPage(service),
+      response: cursorPage(followingService),
     },
-    create: { body: z.object({ name }) },
-    update: { summary: 'Rename a service', body: z.object({ name }) },
+    create: { body: serviceBody },
+    update: { summary: 'Change a service', body: serviceBody },
     remove: { summary: 'Delete a service; cards and incidents go without it' },
   }),
 });

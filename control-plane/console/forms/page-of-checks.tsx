@@ -65,7 +65,7 @@ export function usePageOfChecks(ids: string | undefined = '') {
       if (data.triggerIncident !== null) services.set(check.id, data.triggerIncident.serviceId);
       else without.push(check);
       if (services.has(check.id)) continue;
-      const body = { name: check.name };
+      const body = { name: check.name, follows: { checkIds: [check.id] } };
       const service = await call('v1/status-pages/services', { method: 'POST', body });
       services.set(check.id, service.data.id);
     }

@@ -33,11 +33,21 @@ export const dashboards: Kind = {
   create: (unit, body) => dashboardKind.create(unit, { ...body, keys: [] }),
 };
 
-export const pageServices: Kind = kindOf({
+const serviceKind = kindOf({
   type: 'status-page-service',
   route: serviceRoutes.createService,
   of: pageServicesOf,
 });
+
+export const pageServices: Kind = {
+  ...serviceKind,
+  // Checks are made after the services that they report to: what a service follows stays as people set it.
+  parse(payload, references, slugs) {
+    const { name, ...rest } = serviceKind.parse(payload, references, slugs);
+    references.ignored.push(...Object.keys(rest));
+    return { name };
+  },
+};
 
 interface Card {
   id?: string;

@@ -122,6 +122,7 @@ export interface RecentRun {
   has_failures: number;
   has_errors: number;
   is_degraded: number;
+  run_location: string;
 }
 
 const recentRuns = prepareQuery<{ accountId: string; checkId: string; limit: number }, RecentRun>(
@@ -129,6 +130,7 @@ const recentRuns = prepareQuery<{ accountId: string; checkId: string; limit: num
     db
       .selectFrom('check_results')
       .select(['started_at', 'response_time_ms', 'has_failures', 'has_errors', 'is_degraded'])
+      .select('run_location')
       .where('account_id', '=', argument('accountId'))
       .where('check_id', '=', argument('checkId'))
       .where('result_type', '=', 'FINAL')
@@ -148,7 +150,7 @@ async function recentRunsOnServer(
   const { rows } = await sql<RecentRun & { check_id: string }>`
     select checks.id as check_id, latest.* from checks
     cross join lateral (
-      select started_at, response_time_ms, has_failures, has_errors, is_degraded
+      select started_at, response_time_ms, has_failures, has_errors, is_degraded, run_location
       from check_results
       where account_id = ${accountId} and check_id = checks.id::uuid
         and result_type = 'FINAL' and is_cancelled = 0

@@ -15,6 +15,12 @@ interface SubscribeParts {
   chosen?: readonly string[];
 }
 
+/** What a visitor has chosen, for forms that lead back to a page. */
+export const chosenInputs = ({ chosen }: Place): Markup[] =>
+  Object.entries(chosen).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+
 /** Checkboxes for the services, by card; a page with one service offers no choice. */
 function serviceChoice({ place, cards, chosen = [] }: SubscribeParts): Markup | false {
   const words = place.locale.texts.forms;

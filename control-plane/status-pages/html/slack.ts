@@ -1,7 +1,9 @@
-/** How to follow a page in Slack: lines to copy, without a script and without a secret. */
-import type { ServiceView } from '../view/view.ts';
-import { linkTo, type Place } from './place.ts';
+/** How programs follow a page or a service: feeds, and lines to copy for Slack, without a script or a secret. */
+import type { Representation } from '../../http/representation.ts';
 import { html, type Markup } from '../../core/html.ts';
+import type { ServiceView, StatusPageView } from '../view/view.ts';
+import { chosenInputs, saidPage } from './forms.ts';
+import { linkTo, type Place } from './place.ts';
 
 /** Commands and addresses read from left to right in every language. */
 function line(place: Place, service?: ServiceView): Markup {
@@ -11,9 +13,11 @@ function line(place: Place, service?: ServiceView): Markup {
   return html`<code dir="ltr">/feed subscribe ${feed}</code>`;
 }
 
-/** The lines for the page and, where there is a choice, for each service. */
+const formats = { rss: 'RSS', atom: 'Atom', json: 'JSON' };
+
+/** The line for the page and, where there is a choice, the way to the feeds of one service. */
 export function slackLines(place: Place, services: readonly ServiceView[]): Markup {
-  const { forms, slack } = place.locale.texts;
+  const { forms, slack, frame } = place.locale.texts;
   return html`<section class="panel subscribe" aria-labelledby="slack">
     <h2 id="slack">${slack.updates}</h2>
     <p class="muted facts">${slack.howTo}</p>
@@ -21,11 +25,41 @@ export function slackLines(place: Place, services: readonly ServiceView[]): Mark
     ${
       services.length > 1 &&
       html`<details class="choice">
-        <summary>${forms.onlySome}</summary>
-        <ul>
-          ${services.map((one) => html`<li><bdi>${one.name}</bdi>${line(place, one)}</li>`)}
-        </ul>
+        <summary>${forms.onlySome}: Slack, ${Object.values(formats).join(', ')}</summary>
+        <form class="fields" method="get" action="${place.base}/feeds">
+          ${chosenInputs(place)}
+          <label
+            >${forms.onlySome}<select name="service">
+              ${services.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}
+            </select></label
+          >
+          <button class="button">${frame.showZone}</button>
+        </form>
       </details>`
     }
   </section>`;
+}
+
+/** The feeds of one service. */
+export function feedsPage(
+  { page }: StatusPageView,
+  service: ServiceView,
+  place: Place,
+): Representation {
+  const { slack } = place.locale.texts;
+  return saidPage({
+    look: page,
+    place,
+    title: service.name,
+    body: html`<ul>
+        ${Object.entries(formats).map(
+          ([format, word]) =>
+            html`<li>
+              <a href="${linkTo(place, `/services/${service.id}/feed.${format}`)}">${word}</a>
+            </li>`,
+        )}
+      </ul>
+      <p class="muted facts">${slack.howTo}</p>
+      ${line(place, service)}`,
+  });
 }

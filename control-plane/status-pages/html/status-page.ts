@@ -4,8 +4,8 @@ import { serviceStates } from '../view/states.ts';
 import type { CardView, ServiceView, StatusPageView } from '../view/view.ts';
 import type { Representation } from '../../http/representation.ts';
 import { document } from './document.ts';
-import { html, type Markup } from '../../core/html.ts';
-import { subscribeForm } from './forms.ts';
+import { html, Markup } from '../../core/html.ts';
+import { chosenInputs, subscribeForm } from './forms.ts';
 import { icon, iconSymbols, stateLabel } from './icons.ts';
 import { openIncident, pastIncident } from './incident.ts';
 import { noticePanel, noticesToShow } from './notices.ts';
@@ -22,6 +22,8 @@ interface StatusPageParts {
   place: Place;
   /** True when mails can be sent. */
   canSubscribe: boolean;
+  /** What a visitor looks for among the services. */
+  find?: string | undefined;
 }
 
 /** `99.98% uptime`; for a young service with the first counted day. */
@@ -37,25 +39,17 @@ function uptimeSince(
     : words.shareSince(percent, locale.day(countedSince));
 }
 
-const feedsOfServices = { rss: 'RSS', atom: 'Atom', json: 'JSON' };
-
-/** Links to the feeds of a service, in whose list item they are; readers of feeds know no password. */
-function serviceFeeds(service: ServiceView, place: Place): Markup {
-  const links = Object.entries(feedsOfServices).map(([format, word]) => {
-    const to = linkTo(place, `/services/${service.id}/feed.${format}`);
-    return html`<a href="${to}">${word}</a> `;
-  });
-  return html`<p class="feeds">${links}</p>`;
-}
+/** Pages with more services can be searched, and fold their longer cards. */
+const longPage = 20;
+const longCard = 8;
 
 /** What all cards of a document share. `byDay` has the time zone of the page, for its days. */
 interface CardContext {
-  place: Place;
   byDay: Locale;
-  isPublic: boolean;
+  folds: boolean;
 }
 
-function serviceRow(service: ServiceView, { place, byDay, isPublic }: CardContext): Markup {
+function serviceRow(service: ServiceView, { byDay }: CardContext): Markup {
   const anchor = anchorOf(service);
   return html`<li id="${anchor}">
     <div class="row">
@@ -64,23 +58,51 @@ function serviceRow(service: ServiceView, { place, byDay, isPublic }: CardContex
     </div>
     ${uptimeBars(service, byDay)}
     <p class="scale" aria-hidden="true"><span>${uptimeSince(service, byDay)}</span></p>
-    ${isPublic && serviceFeeds(service, place)}
   </li>`;
 }
 
 function cardPanel(card: CardView, context: CardContext): Markup {
+  const { byDay } = context;
+  const heading = html`<h2 id="card-${card.id}">${card.name}</h2>
+    ${card.uptime !== null && html`<span class="muted">${uptimeSince(card, byDay)}</span>`}`;
+  const services =
+    card.services.length > 0 &&
+    html`<ul class="services">
+      ${card.services.map((service) => serviceRow(service, context))}
+    </ul>`;
+  const isFolded = context.folds && card.services.length > longCard;
   return html`<section class="panel" aria-labelledby="card-${card.id}">
-    <div class="row">
-      <h2 id="card-${card.id}">${card.name}</h2>
-      ${card.uptime !== null && html`<span class="muted">${uptimeSince(card, context.byDay)}</span>`}
-    </div>
     ${
-      card.services.length > 0 &&
-      html`<ul class="services">
-        ${card.services.map((service) => serviceRow(service, context))}
-      </ul>`
+      isFolded
+        ? html`<details class="fold" ${card.state !== 'operational' && new Markup('open')}>
+            <summary>
+              <div class="row">${heading}${stateLabel(byDay, card.state)}</div>
+            </summary>
+            ${services}
+          </details>`
+        : html`<div class="row">${heading}</div>
+            ${services}`
     }
   </section>`;
+}
+
+/** Works without a script: the page answers with the services that were found. */
+function searchForm({ place, find }: Pick<StatusPageParts, 'place' | 'find'>): Markup {
+  const word = place.locale.texts.page.find;
+  return html`<form class="fields near" role="search" method="get" action="${place.base}/">
+    ${chosenInputs(place)}
+    <label>${word}<input type="search" name="q" value="${find ?? ''}" maxlength="100" /></label>
+    <button class="button">${word}</button>
+  </form>`;
+}
+
+/** The cards with the services whose names have a text. */
+function found(cards: readonly CardView[], text: string): CardView[] {
+  const wanted = text.toLocaleLowerCase();
+  return cards.flatMap((card) => {
+    const services = card.services.filter(({ name }) => name.toLocaleLowerCase().includes(wanted));
+    return services.length === 0 ? [] : [{ ...card, services }];
+  });
 }
 
 /** The definition of the uptime, on demand. */
@@ -161,7 +183,7 @@ function footerOf(view: StatusPageView, place: Place): Markup {
 /** The page at this instant. */
 export function statusPage(
   view: StatusPageView,
-  { place, canSubscribe }: StatusPageParts,
+  { place, canSubscribe, find }: StatusPageParts,
 ): Representation {
   const { page, services, openIncidents } = view;
   const { locale } = place;
@@ -171,7 +193,10 @@ export function statusPage(
   const headline = locale.headline(view.state);
   // Bars are days of the page, wherever its visitor is.
   const byDay = localeOf(locale.language, page.timezone);
-  const context = { place, byDay, isPublic: !page.isPrivate };
+  const isLong = services.length > longPage;
+  const context = { byDay, folds: isLong && find === undefined };
+  const cards = find === undefined ? view.cards : found(view.cards, find);
+  const shown = cards.reduce((sum, card) => sum + card.services.length, 0);
   return document({
     look: page,
     place,
@@ -198,7 +223,9 @@ export function statusPage(
         <div class="panels">${notices.map((notice) => noticePanel(notice, locale))}</div>
       </section>`
     }
-    ${view.cards.length > 0 && html`<div class="panels">${view.cards.map((card) => cardPanel(card, context))}</div>`}
+    ${isLong && searchForm({ place, find })}
+    ${find !== undefined && html`<p role="status">${words.affected(shown, services.length)}</p>`}
+    ${cards.length > 0 && html`<div class="panels">${cards.map((card) => cardPanel(card, context))}</div>`}
     ${services.length > 0 && uptimeHelp(locale)}
     ${pastSection(view, place)}${canSubscribe && subscribeForm({ place, cards: view.cards })}
     ${

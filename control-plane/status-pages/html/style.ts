@@ -63,8 +63,7 @@ h1+.panel,h1+p,h2+.panels,h2+p,section>.row+.panels,section>.row+p{margin-top:.8
 .bars{display:block;width:100%;height:2.1rem;margin:.55rem 0 .35rem}
 .bars .v{fill:var(--card)}
 .bars .u{stroke:var(--none);stroke-width:26;stroke-dasharray:3.6 1.4}
-.feeds{font-size:.78rem;text-align:end;line-height:1.5rem}
-.feeds a{display:inline-block;min-width:1.5rem;margin-inline-start:.4rem}
+.fold summary{color:inherit;font-weight:inherit;font-size:inherit}.fold summary .row{display:inline-flex;width:calc(100% - 1.5rem)}.fold{margin:0}
 .scale{color:var(--card-muted);display:flex;align-items:center;gap:.75rem;font-size:.82rem}
 .scale span{flex:1;display:flex;align-items:center;gap:.75rem;white-space:nowrap}
 .scale span:before,.scale span:after{content:"";flex:1;height:1px;background:var(--line)}

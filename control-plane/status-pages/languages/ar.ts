@@ -50,6 +50,7 @@ export const ar: Texts = {
   },
   page: {
     description: (headline, page) => `${headline}. الحالة الراهنة وسجل ${page}.`,
+    find: 'ابحث عن خدمة',
     currentStatus: 'الحالة الراهنة',
     asOf: (time) => html`حتى ${time}`,
     affected: (some, all) => `${some} من ${all} من الخدمات`,

@@ -50,6 +50,7 @@ export const de: Texts = {
   },
   page: {
     description: (headline, page) => `${headline}. Aktueller Status und Verlauf von ${page}.`,
+    find: 'Dienst suchen',
     currentStatus: 'Aktueller Status',
     asOf: (time) => html`Stand: ${time}`,
     affected: (some, all) => `${some} von ${all} Diensten`,

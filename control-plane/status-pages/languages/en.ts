@@ -57,6 +57,7 @@ export const en = {
   page: {
     description: (headline: string, page: string) =>
       `${headline}. Current status and history of ${page}.`,
+    find: 'Find a service',
     currentStatus: 'Current status',
     asOf: (time: Markup) => html`As of ${time}`,
     affected: (some: number, all: number) => `${some} of ${all} services`,

@@ -50,6 +50,7 @@ export const es: Texts = {
   },
   page: {
     description: (headline, page) => `${headline}. Estado actual e historial de ${page}.`,
+    find: 'Buscar un servicio',
     currentStatus: 'Estado actual',
     asOf: (time) => html`A fecha de ${time}`,
     affected: (some, all) => `${some} de ${all} servicios`,

@@ -50,6 +50,7 @@ export const fr: Texts = {
   },
   page: {
     description: (headline, page) => `${headline}. État actuel et historique de ${page}.`,
+    find: 'Chercher un service',
     currentStatus: 'État actuel',
     asOf: (time) => html`Au ${time}`,
     affected: (some, all) => `${some} services sur ${all}`,

@@ -47,6 +47,7 @@ export const ja: Texts = {
   },
   page: {
     description: (headline, page) => `${headline}。${page} の現在のステータスと履歴です。`,
+    find: 'サービスを検索',
     currentStatus: '現在のステータス',
     asOf: (time) => html`${time} 現在`,
     affected: (some, all) => `${all} サービス中 ${some} サービス`,

@@ -1,18 +1,124 @@
-/** Services of status page cards and incidents. */
-import type { serviceRoutes } from '@monitor/shared/contract/status-page.ts';
+/** Services of status page cards and incidents, and the checks that they follow. */
+import type { Kysely } from 'kysely';
+import type { ServiceBody, serviceRoutes } from '@monitor/shared/contract/status-page.ts';
+import type { RouteOutput } from '@monitor/shared/contract/route.ts';
 import { dropServiceReferences } from '../../checks/index.ts';
+import { readInstant } from '../../core/instant.ts';
 import type { Services } from '../../core/services.ts';
+import { fromJson, toTimestamp } from '../../db/columns.ts';
+import { deleteOwnRows, ownRows } from '../../db/own-rows.ts';
+import type { Database } from '../../db/tables.ts';
+import { invalidField } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { toServiceWire } from '../../incidents/index.ts';
+import { selectChecksAgain } from '../../maintenance/index.ts';
 import { entryHandlers, listAfter, resourceOf } from '../../resources/index.ts';
+import type { Override, ServiceRule } from '../decide/follow-checks.ts';
+import type { ServiceState } from '../view/states.ts';
+
+type Wire = RouteOutput<typeof serviceRoutes.getService>;
+type Follows = NonNullable<ServiceBody['follows']>;
+type WireState = Follows['failing'];
+
+const stateOf = (state: WireState): ServiceState => state.toLowerCase() as ServiceState;
+const wireOf = (state: ServiceState): WireState => state.toUpperCase() as WireState;
+
+const ruleOf = ({ rule: by, failing, degraded, afterMinutes }: Follows): ServiceRule => ({
+  ...{ by, afterMinutes, failing: stateOf(failing), degraded: stateOf(degraded) },
+});
+
+async function replaceSources(
+  db: Kysely<Database>,
+  row: { id: string; account_id: string },
+  follows: Follows | null,
+): Promise<void> {
+  const { id: serviceId, account_id: accountId } = row;
+  await deleteOwnRows(db, 'service_sources', accountId)
+    .where('service_id', '=', serviceId)
+    .execute();
+  for (const [field, table, ids] of [
+    ['checkIds', 'checks', follows?.checkIds ?? []],
+    ['groupIds', 'check_groups', follows?.groupIds ?? []],
+  ] as const) {
+    if (ids.length === 0) continue;
+    const wanted = [...new Set<string | number>(ids)];
+    const known = await ownRows(db, table as 'checks', accountId)
+      .where('id', 'in', wanted as string[])
+      .execute();
+    const has = new Set<string | number>(known.map(({ id }) => id));
+    const unknown = wanted.find((id) => !has.has(id));
+    if (unknown !== undefined) throw invalidField(`follows.${field}`, `has no ${unknown}`);
+    await db
+      .insertInto('service_sources')
+      .values(
+        wanted.map((id) => ({
+          ...{ account_id: accountId, service_id: serviceId },
+          check_id: table === 'checks' ? String(id) : null,
+          group_id: table === 'checks' ? null : Number(id),
+        })),
+      )
+      .execute();
+  }
+  await selectChecksAgain(db, accountId);
+}
 
 export const pageServicesOf = (services: Services) =>
   resourceOf(services, {
     ...({ table: 'services', noun: 'service', key: 'id', order: ['seq'] } as const),
     fresh: (now) => ({ id: services.newId(), created_at: now, updated_at: null }),
-    fieldsOf: ({ name }) => ({ name }),
-    toColumns: ({ name }: { name: string }) => ({ name }),
-    present: (rows) => rows.map(toServiceWire),
+    // What it follows has a table of its own; a body that does not name it leaves it as it is.
+    fieldsOf: ({ name }): ServiceBody => ({ name }),
+    toColumns({ name, follows, stateOverride: override }: ServiceBody, { before }) {
+      const rule = follows && JSON.stringify(ruleOf(follows));
+      const shown = override && {
+        ...{
+          state: stateOf(override.state),
+          until: readInstant(override.until, 'stateOverride.until'),
+        },
+      };
+      return {
+        name,
+        rule_json: rule === undefined ? (before?.rule_json ?? null) : rule,
+        override_json:
+          shown === undefined
+            ? (before?.override_json ?? null)
+            : shown && JSON.stringify(shown satisfies Override),
+      };
+    },
+    async saved(unit, row, { follows }) {
+      if (follows !== undefined) await replaceSources(unit, row, follows);
+    },
+    done: ({ account_id: accountId }) => {
+      services.hub.notifyAccount(accountId);
+    },
+    async present(rows, { accountId }) {
+      const ids = rows.map(({ id }) => id);
+      const sources =
+        ids.length === 0
+          ? []
+          : await ownRows(services.db, 'service_sources', accountId)
+              .where('service_id', 'in', ids)
+              .orderBy('id')
+              .execute();
+      const byService = Map.groupBy(sources, (source) => source.service_id);
+      return rows.map((row): Wire => {
+        const own = byService.get(row.id) ?? [];
+        const rule = row.rule_json === null ? null : fromJson<ServiceRule>(row.rule_json);
+        const override = row.override_json === null ? null : fromJson<Override>(row.override_json);
+        return {
+          ...toServiceWire(row),
+          follows: rule && {
+            checkIds: own.flatMap(({ check_id: id }) => id ?? []),
+            groupIds: own.flatMap(({ group_id: id }) => id ?? []),
+            ...{ rule: rule.by, afterMinutes: rule.afterMinutes },
+            ...{ failing: wireOf(rule.failing), degraded: wireOf(rule.degraded) },
+          },
+          stateOverride: override && {
+            ...{ state: wireOf(override.state), until: toTimestamp(override.until) },
+          },
+        };
+      });
+    },
     removing: (unit, { account_id: accountId, id }) => dropServiceReferences(unit, accountId, id),
   });
 

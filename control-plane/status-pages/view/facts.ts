@@ -1,11 +1,13 @@
 /** The facts of a status page, read at one instant. Instants in milliseconds. */
 import type { z } from 'zod';
-import type { severity } from '@monitor/shared/contract/primitives.ts';
 import type { language, themeColors } from '@monitor/shared/contract/status-page.ts';
 import type { TimelineUpdate } from '../../incidents/decide/incident.ts';
+import type { Override, ServiceRule } from '../decide/follow-checks.ts';
 import type { PlannedWindow } from '../../maintenance/decide/planned-maintenance.ts';
 
-export type Severity = z.infer<typeof severity>;
+import type { ServiceState, Severity } from './states.ts';
+
+export type { Severity } from './states.ts';
 
 /** Creation and last change. */
 interface Lived {
@@ -32,6 +34,17 @@ export interface PageLook {
   languages: readonly z.infer<typeof language>[];
   /** Of its times and days. */
   timezone: string;
+}
+
+/** What the checks of a service say. */
+export interface FollowedFacts {
+  /** Null for a service whose state people alone override. */
+  rule: ServiceRule | null;
+  state: ServiceState;
+  override: Override | null;
+  /** Availability in percent over all days, and by day; null without results. */
+  uptime: number | null;
+  days: readonly (number | null)[];
 }
 
 export interface ServiceFacts extends Lived {
@@ -83,4 +96,6 @@ export interface PageFacts {
   /** Open, or updated within the days of the uptime bars. */
   incidents: readonly IncidentFacts[];
   windows: readonly WindowFacts[];
+  /** By service; absent where none has checks. */
+  followed?: ReadonlyMap<string, FollowedFacts>;
 }

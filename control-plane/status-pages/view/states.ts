@@ -1,5 +1,8 @@
 /** Decides the states of services and pages, for the page, its badge, its JSON and its feeds. */
-import type { Severity } from './facts.ts';
+import type { z } from 'zod';
+import type { severity } from '@monitor/shared/contract/primitives.ts';
+
+export type Severity = z.infer<typeof severity>;
 
 /** Worst first. */
 export const serviceStates = [

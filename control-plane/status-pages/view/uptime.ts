@@ -5,6 +5,7 @@
  * the time before a service was watched.
  */
 import { DateTime } from 'luxon';
+import type { FollowedFacts } from './facts.ts';
 import type { IncidentView } from './incidents.ts';
 import { serviceStates, worstState, type ServiceState } from './states.ts';
 
@@ -137,6 +138,27 @@ export function uptimeOf(
     days,
     uptime: total <= 0 ? null : Math.min(1, Math.max(0, 1 - down / total)),
     countedSince: born > since ? born : null,
+  };
+}
+
+/** The days and the uptime of a service from the results of its checks; a day's state by whether any failed. */
+export function measuredUptime(
+  { rule, uptime, days }: FollowedFacts,
+  starts: readonly number[],
+  now: number,
+): UptimeView {
+  const first = days.findIndex((percent) => percent !== null);
+  return {
+    days: starts.slice(0, -1).map((startsAt, at): DayView => {
+      const percent = days[at] ?? null;
+      if (percent === null || rule === null) return { startsAt, state: null, parts: [] };
+      const lengthMs = Math.min(starts[at + 1] ?? now, now) - startsAt;
+      const ms = Math.round(((100 - percent) / 100) * lengthMs);
+      if (ms === 0) return { startsAt, state: 'operational', parts: [] };
+      return { startsAt, state: rule.failing, parts: [{ state: rule.failing, ms }] };
+    }),
+    uptime: uptime === null ? null : uptime / 100,
+    countedSince: first > 0 ? (starts[first] ?? null) : null,
   };
 }
 

@@ -1,9 +1,10 @@
 /** Renders facts into the view of a status page, which the page, its badge, its JSON and its feeds use. */
-import type { PageFacts, PageLook } from './facts.ts';
+import { shownState } from '../decide/follow-checks.ts';
+import type { FollowedFacts, PageFacts, PageLook } from './facts.ts';
 import { newestFirst, viewIncident, type IncidentView } from './incidents.ts';
 import { isHeld, shownNotices, viewNotices, type NoticeView } from './notices.ts';
 import { worstState, type ServiceState } from './states.ts';
-import { dayStarts, meanUptime, uptimeOf, type UptimeView } from './uptime.ts';
+import { dayStarts, meanUptime, measuredUptime, uptimeOf, type UptimeView } from './uptime.ts';
 
 export interface ServiceView extends UptimeView {
   id: string;
@@ -49,12 +50,18 @@ function stateOf(
   serviceId: string,
   openIncidents: readonly IncidentView[],
   notices: readonly NoticeView[],
+  followed: FollowedFacts | undefined,
+  now: number,
 ): ServiceState {
   const concerns = ({ services }: { services: { id: string }[] }) =>
     services.some(({ id }) => id === serviceId);
   const states: ServiceState[] = openIncidents.filter(concerns).map(({ state }) => state);
   const isMaintained = notices.some((notice) => isHeld(notice) && concerns(notice));
-  return worstState(isMaintained ? [...states, 'under_maintenance'] : states);
+  if (isMaintained) states.push('under_maintenance');
+  if (followed !== undefined) {
+    states.push(shownState(followed.state, followed.override, isMaintained, now));
+  }
+  return worstState(states);
 }
 
 /** The view of a page at an instant. */
@@ -73,23 +80,26 @@ export function viewPage(facts: PageFacts, now: number): StatusPageView {
     [...known.values()].map((service): [string, ServiceView] => {
       const concerns = ({ services }: { services: { id: string }[] }) =>
         services.some(({ id }) => id === service.id);
+      const followed = facts.followed?.get(service.id);
       return [
         service.id,
         {
           id: service.id,
           name: service.name,
-          state: stateOf(service.id, openIncidents, notices),
+          state: stateOf(service.id, openIncidents, notices, followed, now),
           createdAt: service.createdAt,
           updatedAt: service.updatedAt ?? service.createdAt,
-          ...uptimeOf(
-            {
-              createdAt: service.createdAt,
-              incidents: incidents.filter(concerns),
-              maintenance: maintenance.filter(concerns),
-            },
-            starts,
-            now,
-          ),
+          ...(followed?.rule != null
+            ? measuredUptime(followed, starts, now)
+            : uptimeOf(
+                {
+                  createdAt: service.createdAt,
+                  incidents: incidents.filter(concerns),
+                  maintenance: maintenance.filter(concerns),
+                },
+                starts,
+                now,
+              )),
         },
       ];
     }),

@@ -19,6 +19,7 @@ const all = [
   '0053-audit-by-resource',
   '0054-agent-host-names',
   '0055-root-causes',
+  '0056-services-of-checks',
 ];
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';
 

@@ -454,8 +454,10 @@ test('each service has an anchor and feeds of its own incidents', async () => {
   assert.ok(page.includes(`<li id="${anchor}">`));
   assert.ok(page.includes(`href="#${anchor}"`));
   for (const format of ['rss', 'atom', 'json']) {
-    assert.ok(page.includes(`/status/shop/services/${search.id}/feed.${format}"`), format);
+    const { text: feeds } = await visitor.see(`/feeds?service=${search.id}`);
+    assert.ok(feeds.includes(`/status/shop/services/${search.id}/feed.${format}"`), format);
   }
+  assert.equal((await visitor.see(`/feeds?service=${hidden.id}`)).status, 404);
   for (const feed of ['feed.rss', 'feed.atom', 'feed.json', 'slack.rss']) {
     const { status, text } = await visitor.see(`/services/${search.id}/${feed}`);
     assert.equal(status, 200, feed);
@@ -480,7 +482,15 @@ test('lines to copy into Slack have the feeds of the page and of each service, a
     const feeds: string[] = ['', `/services/${search.id}`, `/services/${checkout.id}`].map(
       (path) => `${visitor.base}${path}/slack.rss${query}`,
     );
-    assert.deepEqual(slackFeeds((await visitor.see(`/${query}`)).text), feeds);
+    const { text: page } = await visitor.see(`/${query}`);
+    const rest = query.replace('?', '&');
+    const found = [page];
+    for (const { id: service } of [search, checkout]) {
+      assert.match(page, new RegExp(`<option value="${service}"`));
+      found.push((await visitor.see(`/feeds?service=${service}${rest}`)).text);
+    }
+    assert.deepEqual(found.flatMap(slackFeeds), feeds);
+    if (query !== '') assert.match(page, /type="hidden" name="timezone" value="Asia\/Tokyo"/);
     for (const [index, feed] of feeds.entries()) {
       const response = await fetch(feed);
       assert.equal(response.status, 200, feed);

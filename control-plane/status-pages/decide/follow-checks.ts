@@ -1,0 +1,104 @@
+/**
+ * The state of a service that follows checks, from their newest runs. Pure.
+ *
+ *   ANY       as the worst of its checks
+ *   MAJORITY  failing once more than half of its checks fail, else degraded once more than half do not pass
+ *   LOCATION  the same by locations, in which any of its checks counts
+ *
+ * A run that says nothing about the target counts for nothing. A state is shown once it has lasted for the minutes of
+ * the rule: since the run with which the last of those began that it needs.
+ */
+import type { ServiceState } from '../view/states.ts';
+
+export interface ServiceRule {
+  by: 'ANY' | 'MAJORITY' | 'LOCATION';
+  failing: ServiceState;
+  degraded: ServiceState;
+  afterMinutes: number;
+}
+
+/** The newest runs of a check, oldest first. */
+export interface Run {
+  startedAt: number;
+  location: string;
+  outcome: 'passing' | 'degraded' | 'failing' | 'inconclusive';
+}
+
+/** What a person shows in place of what checks say. */
+export interface Override {
+  state: ServiceState;
+  until: number;
+}
+
+/** Since when a check or a location fails, and since when it does not pass; null while it does not. */
+interface Trouble {
+  failingSince: number | null;
+  badSince: number | null;
+}
+
+function sinceOf(runs: readonly Run[], isBad: (run: Run) => boolean): number | null {
+  const last = runs.findLastIndex((run) => !isBad(run));
+  return runs[last + 1]?.startedAt ?? null;
+}
+
+function troubleOf(given: readonly Run[]): Trouble {
+  const runs = given.filter(({ outcome }) => outcome !== 'inconclusive');
+  return {
+    failingSince: sinceOf(runs, ({ outcome }) => outcome === 'failing'),
+    badSince: sinceOf(runs, ({ outcome }) => outcome !== 'passing'),
+  };
+}
+
+/** When the `needed` first of them had begun; null where there are fewer. */
+function begunAt(since: readonly (number | null)[], needed: number): number | null {
+  const begun = since.filter((at) => at !== null).toSorted((a, b) => a - b);
+  return begun[needed - 1] ?? null;
+}
+
+/** Operational without any run. */
+export function followedState(
+  rule: ServiceRule,
+  checks: readonly (readonly Run[])[],
+  now: number,
+): ServiceState {
+  const ran = checks.filter((runs) => runs.length > 0);
+  const byLocation = [
+    ...Map.groupBy(
+      ran.flatMap((runs) => [...Map.groupBy(runs, ({ location }) => location)]),
+      ([location]) => location,
+    ).values(),
+  ].map((ofChecks): Trouble => {
+    const each = ofChecks.map(([, runs]) => troubleOf(runs));
+    return {
+      failingSince: begunAt(
+        each.map(({ failingSince }) => failingSince),
+        1,
+      ),
+      badSince: begunAt(
+        each.map(({ badSince }) => badSince),
+        1,
+      ),
+    };
+  });
+  const troubles = rule.by === 'LOCATION' ? byLocation : ran.map(troubleOf);
+  const needed = rule.by === 'ANY' ? 1 : Math.floor(troubles.length / 2) + 1;
+  const lastsFor = (at: number | null) => at !== null && now - at >= rule.afterMinutes * 60_000;
+  const since = (key: keyof Trouble) =>
+    begunAt(
+      troubles.map((one) => one[key]),
+      needed,
+    );
+  if (lastsFor(since('failingSince'))) return rule.failing;
+  return lastsFor(since('badSince')) ? rule.degraded : 'operational';
+}
+
+/** What is shown: what a person said while it holds, else what checks say, which is planned during maintenance. */
+export function shownState(
+  followed: ServiceState,
+  override: Override | null,
+  isMaintained: boolean,
+  now: number,
+): ServiceState {
+  if (override !== null && now < override.until) return override.state;
+  return isMaintained ? 'operational' : followed;
+}

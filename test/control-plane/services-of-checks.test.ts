@@ -1,0 +1,158 @@
+// SQLite only: the statements of results, analytics and pages run on both in their own tests.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { gzipSync } from 'node:zlib';
+import {
+  followedState,
+  shownState,
+  type Run,
+  type ServiceRule,
+} from '../../control-plane/status-pages/decide/follow-checks.ts';
+import { iso, minute, now, setUp, type Bench } from '../support/results.ts';
+
+const rule = (fields: Partial<ServiceRule> = {}): ServiceRule => ({
+  ...{ by: 'ANY', failing: 'major_outage', degraded: 'degraded_performance', afterMinutes: 0 },
+  ...fields,
+});
+const outcomes = { P: 'passing', D: 'degraded', F: 'failing', E: 'inconclusive' } as const;
+/** `PPF@a`: runs of a minute each, the newest last; of a location. */
+const runs = (text: string): Run[] => {
+  const [letters = '', location = 'a'] = text.split('@');
+  return [...letters].map((letter, at) => ({
+    startedAt: (at - letters.length + 1) * minute,
+    location,
+    outcome: outcomes[letter as keyof typeof outcomes],
+  }));
+};
+/** Those of several locations are one check's. */
+const check = (text: string) => text.split(' ').flatMap(runs);
+
+test('a service is in the state that its rule makes of its checks', () => {
+  for (const [fields, checks, expected] of [
+    [{}, [], 'operational'],
+    [{}, ['PPP', 'PPP'], 'operational'],
+    [{}, ['PPP', 'PPF'], 'major_outage'],
+    [{}, ['PPP', 'PFE'], 'major_outage'],
+    [{}, ['PPE', ''], 'operational'],
+    [{}, ['PPD', 'PPP'], 'degraded_performance'],
+    [{ failing: 'partial_outage' }, ['PPF'], 'partial_outage'],
+    [{ degraded: 'operational' }, ['PPD'], 'operational'],
+    [{ by: 'MAJORITY' }, ['F', 'P', 'P'], 'operational'],
+    [{ by: 'MAJORITY' }, ['F', 'P'], 'operational'],
+    [{ by: 'MAJORITY' }, ['F', 'F', 'P'], 'major_outage'],
+    [{ by: 'MAJORITY' }, ['F', 'D', 'P'], 'degraded_performance'],
+    [{ by: 'LOCATION' }, ['F@a P@b P@c'], 'operational'],
+    [{ by: 'LOCATION' }, ['F@a F@b P@c'], 'major_outage'],
+    [{ by: 'LOCATION' }, ['F@a P@b', 'P@a F@b'], 'major_outage'],
+    [{ afterMinutes: 2 }, ['PPF'], 'operational'],
+    [{ afterMinutes: 2 }, ['PFF'], 'operational'],
+    [{ afterMinutes: 2 }, ['FFF'], 'major_outage'],
+    [{ afterMinutes: 2 }, ['DFF'], 'degraded_performance'],
+    [{ afterMinutes: 2, by: 'MAJORITY' }, ['FFF', 'PPF', 'PPP'], 'operational'],
+  ] as const) {
+    assert.equal(followedState(rule(fields), checks.map(check), 0), expected, checks.join());
+  }
+  const override = { state: 'operational', until: 5 } as const;
+  assert.equal(shownState('major_outage', override, false, 4), 'operational');
+  assert.equal(shownState('major_outage', override, false, 5), 'major_outage');
+  assert.equal(shownState('major_outage', null, true, 5), 'operational', 'it is planned');
+});
+
+const post = async (bench: Bench, path: string, body: unknown) => {
+  const answer = await bench.cp.api('POST', path, body);
+  assert.match(String(answer.status), /^20/, JSON.stringify(answer.body));
+  return answer.body;
+};
+const pageOf = (bench: Bench, services: object[]) =>
+  post(bench, '/v1/status-pages', {
+    ...{ name: 'Shop', url: 'shop', cards: [{ name: 'Web', services }] },
+  });
+const seen = async (bench: Bench, path: string) => (await fetch(`${bench.cp.url}${path}`)).text();
+const failed = { hasFailures: true, errorMessages: ['HTTP 500'] };
+
+test('a page shows what the checks of a service report, and the uptime that analytics has', async () => {
+  await using bench = await setUp({ requestsPerMinute: 0 });
+  const [one, two] = [await bench.check('url'), await bench.check('url')];
+  const follows = { checkIds: [one], rule: 'ANY' };
+  const service = await post(bench, '/v1/status-pages/services', { name: 'Search', follows });
+  const path = `/v1/status-pages/services/${service.id}`;
+  assert.deepEqual(service.follows.checkIds, [one]);
+  await pageOf(bench, [{ id: service.id }]);
+  const stateNow = async () => {
+    // Pages are read once a second; this is the next one.
+    bench.clock.advance(1_000);
+    const summary = await seen(bench, '/status/shop/api/v2/components.json');
+    return (JSON.parse(summary) as { components: { status: string }[] }).components[0]?.status;
+  };
+  for (let at = 0; at < 6; at += 1) {
+    await bench.submit(one, 'URL', now - (60 - at) * minute, at === 2 ? failed : {});
+  }
+  assert.equal(await stateNow(), 'operational');
+  const at = bench.clock.now();
+  await bench.submit(one, 'URL', at, failed);
+  assert.equal(await stateNow(), 'major_outage');
+
+  const overridden = {
+    name: 'Search',
+    stateOverride: { state: 'DEGRADED_PERFORMANCE', until: iso(at + 2 * minute) },
+  };
+  const { body } = await bench.cp.api('PUT', path, overridden);
+  assert.deepEqual(body.follows.checkIds, [one], 'what is not said stays');
+  assert.equal(await stateNow(), 'degraded_performance');
+  bench.clock.advance(2 * minute);
+  assert.equal(await stateNow(), 'major_outage');
+
+  const report = await bench.get(
+    `analytics/url-monitors/${one}?quickRange=last30Days&metrics=availability`,
+  );
+  const expected = report.series[0].data[0].availability as number;
+  const html = await seen(bench, '/status/shop');
+  const shown = Number(/([\d.]+)% uptime/.exec(html)?.[1]);
+  assert.ok(Math.abs(shown - expected) <= 0.01, `${shown} is not ${expected}`);
+
+  const silent = await post(bench, '/v1/maintenance-windows', {
+    ...{
+      name: 'Move',
+      startsAt: iso(bench.clock.now()),
+      endsAt: iso(bench.clock.now() + 60 * minute),
+    },
+    silenceScope: { serviceIds: [service.id] },
+    statusPageVisibility: { serviceIds: [service.id] },
+  });
+  assert.equal(await stateNow(), 'under_maintenance');
+  await bench.cp.api('DELETE', `/v1/maintenance-windows/${silent.id}`);
+  const changed = await bench.cp.api('PUT', path, { name: 'Search', follows: { checkIds: [two] } });
+  assert.equal(changed.status, 200);
+  assert.equal(await stateNow(), 'operational');
+  const unknown = { name: 'Search', follows: { groupIds: [900_000] } };
+  assert.equal((await bench.cp.api('PUT', path, unknown)).status, 400);
+});
+
+test('a page of 300 services can be searched without a script, folds its cards and stays small', async () => {
+  await using bench = await setUp({ requestsPerMinute: 0 });
+  const ids: string[] = [];
+  for (let at = 0; at < 300; at += 1) {
+    const { id } = await post(bench, '/v1/status-pages/services', { name: `Service ${at}` });
+    ids.push(id as string);
+  }
+  const cards = Array.from({ length: 10 }, (_, card) => ({
+    name: `Group ${card}`,
+    services: ids.slice(card * 30, card * 30 + 30).map((id) => ({ id })),
+  }));
+  await post(bench, '/v1/status-pages', { name: 'Shop', url: 'shop', cards });
+  const page = await seen(bench, '/status/shop');
+  const size = gzipSync(page).length;
+  assert.ok(size <= 25 * 1024, `${size} bytes`);
+  assert.doesNotMatch(page, /<script/);
+  assert.equal([...page.matchAll(/<details class="fold"/g)].length, 10);
+  assert.equal(
+    [...page.matchAll(/feed\.rss/g)].length,
+    2,
+    'feeds of services are behind one choice',
+  );
+  const found = await seen(bench, '/status/shop?q=service+29');
+  assert.match(found, /11 of 300 services/);
+  assert.doesNotMatch(found, /<b>Service 1<\/b>/);
+  const feeds = await seen(bench, `/status/shop/feeds?service=${ids[7]}`);
+  assert.match(feeds, new RegExp(`/services/${ids[7]}/feed.rss`));
+});
