@@ -204,6 +204,37 @@ test('every language is readable on a phone, from its own side', async () => {
   await page.close();
 });
 
+test('axe finds nothing to object to on a long page with published work, wide and narrow', async () => {
+  await using visitor = await PageVisitor.open();
+  const names = Array.from({ length: 300 }, (_, at) => `Service ${at}`);
+  const services = await visitor.services(...names);
+  const cards = Array.from({ length: 10 }, (_, card) => ({
+    name: `Group ${card}`,
+    services: services.slice(card * 30, card * 30 + 30).map(({ id }) => ({ id })),
+  }));
+  await visitor.done('POST', '/v1/status-pages', { name: 'Shop', url: 'shop', cards });
+  const id = await visitor.done('POST', '/v1/maintenance-windows', {
+    ...{ name: 'Move', description: 'We move', startsAt: iso(-minute), endsAt: iso(hour) },
+    statusPageVisibility: { serviceIds: [services[40]?.id], severity: 'MAJOR' },
+  });
+  const occurrence = `${id.id}/maintenances/${id.id}-${Date.parse(iso(-minute))}`;
+  const update = { description: 'We look at it', status: 'VERIFYING' };
+  await visitor.done('POST', `/v1/maintenance-windows/${occurrence}/updates`, update);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of [1440, 390]) {
+      const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
+      for (const path of ['/status/shop', '/status/shop?q=service+4']) {
+        await page.goto(visitor.cp.url + path);
+        const name = `${width} ${colorScheme} ${path}`;
+        assert.deepEqual(await violations(page), [], name);
+        const tooWide = await page.evaluate('document.body.scrollWidth > innerWidth');
+        assert.equal(tooWide, false, name);
+      }
+      await page.close();
+    }
+  }
+});
+
 test('axe finds nothing to object to in random palettes', async () => {
   const { visitor, id } = await openBusyPage();
   await using _ = visitor;
