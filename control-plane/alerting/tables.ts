@@ -129,6 +129,8 @@ export interface EscalationPoliciesTable {
   name: string;
   /** All other wire fields. */
   body_json: string;
+  /** When the link to its calendar was made; null without one. */
+  calendar_link_at: Generated<number | null>;
   created_at: number;
   updated_at: number | null;
 }

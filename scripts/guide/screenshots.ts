@@ -65,6 +65,9 @@ function scenesOf(url: string): Scene[] {
     { name: 'console', open: inConsole('checks') },
     { name: 'check', open: openCheck('flapping website') },
     { name: 'new-check', open: inConsole('new/check') },
+    { name: 'alerts', open: inConsole('alerts') },
+    { name: 'people', open: inConsole('settings/people') },
+    { name: 'escalation', open: inConsole('new/policy') },
     { name: 'status-page', open: (page) => page.goto(`${url}/status/demo`) },
   ];
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { pageOf, pathId, queryInstant, timestamp, timezone, updateOf } from './primitives.ts';
-import { defineRoutes, get, post, resourceOperations } from './route.ts';
+import { defineRoutes, get, post, remove, resourceOperations } from './route.ts';
 
 const email = z.email().max(320);
 const name = z.string().trim().min(1).max(255);
@@ -109,6 +109,8 @@ export const escalationPolicy = z
 
 const shift = z.object({ person: z.string(), from: timestamp, until: timestamp });
 
+const calendarLink = z.object({ url: z.url() }).meta({ id: 'OnCallCalendarLink' });
+
 export const escalationPolicyRoutes = defineRoutes('Escalation policies', {
   ...resourceOperations('EscalationPolicy', '/v1/escalation-policies', {
     by: { id: pathId },
@@ -149,6 +151,40 @@ export const escalationPolicyRoutes = defineRoutes('Escalation policies', {
         .meta({ id: 'EscalationPolicyShifts' }),
     },
   ),
+  getOnCallCalendarLink: get(
+    '/v1/escalation-policies/{id}/calendar-link',
+    'Read the link to the on-call calendar of an escalation policy',
+    { role: 'READ_WRITE', params: z.object({ id: pathId }), response: calendarLink },
+  ),
+  createOnCallCalendarLink: post(
+    '/v1/escalation-policies/{id}/calendar-link',
+    'Create a link to the on-call calendar of an escalation policy',
+    {
+      description: 'For calendar programs, without a key. A link that was made before ends.',
+      params: z.object({ id: pathId }),
+      response: calendarLink,
+    },
+  ),
+  deleteOnCallCalendarLink: remove(
+    '/v1/escalation-policies/{id}/calendar-link',
+    'Revoke the link to the on-call calendar of an escalation policy',
+    { params: z.object({ id: pathId }) },
+  ),
+  getOnCallCalendar: get('/v1/on-call-calendars/{id}', 'Read shifts as an iCalendar feed', {
+    description: 'Four weeks back and half a year ahead.',
+    authentication: 'none',
+    params: z.object({ id: pathId }),
+    query: z.object({
+      signature: z.string().max(100),
+      person: z
+        .string()
+        .max(320)
+        .exactOptional()
+        .meta({ description: 'Shifts of this person alone' }),
+    }),
+    response: z.string(),
+    contentType: 'text/calendar',
+  }),
   useEscalationPolicyForAll: post(
     '/v1/escalation-policies/{id}/use-for-all',
     'Use an escalation policy for all checks',

@@ -60,7 +60,8 @@ export interface Route {
   readonly otherStatuses?: readonly number[];
   readonly response?: z.ZodType;
   /** Type of a body other than JSON; the handler gives its text. */
-  readonly contentType?: 'image/svg+xml' | 'text/plain' | 'text/plain; version=0.0.4';
+  readonly contentType?:
+    'image/svg+xml' | 'text/calendar' | 'text/plain' | 'text/plain; version=0.0.4';
   /** The handler can answer with `asCsv` on request. */
   readonly orCsv?: true;
   /** What is not there counts as deleted already: no 404. */

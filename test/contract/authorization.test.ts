@@ -192,6 +192,7 @@ const notSuccessful: Readonly<Record<string, number>> = {
   // The signature is what authorises.
   downloadArtifact: 400,
   downloadReport: 400,
+  getOnCallCalendar: 400,
   // Nobody watches the run.
   agentSendLogs: 404,
   // It is the member that `removeAccountMember` has removed.

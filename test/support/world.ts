@@ -583,6 +583,9 @@ export async function buildWorld(
     body: policyOf(marker, channel.id) as never,
   });
   ids.escalationPolicy.push(policy.id);
+  await call(target, escalationPolicyRoutes.createOnCallCalendarLink, {
+    params: { id: policy.id },
+  });
   ids.alertGroup.push(
     await insertAlertGroup(services, accountId, { checkId, alertId }, channel.id, marker),
   );
@@ -695,7 +698,7 @@ const kindsByPath: readonly (readonly [RegExp, Kind])[] = [
   [/^\/v1\/alert-channels\/\{id\}$/, 'alertChannel'],
   [/^\/v1\/alert-notifications\/\{id\}$/, 'alertNotification'],
   [/^\/v1\/alert-(groups|overview)\/\{id\}$/, 'alertGroup'],
-  [/^\/v1\/escalation-policies\/\{id\}$/, 'escalationPolicy'],
+  [/^\/v1\/(escalation-policies|on-call-calendars)\/\{id\}$/, 'escalationPolicy'],
   [/^\/v1\/check-alerts\/\{id\}$/, 'checkAlert'],
   [/^\/v1\/maintenance-windows\/\{id\}$/, 'maintenanceWindow'],
   [/\{maintenanceId\}$/, 'maintenance'],

@@ -10,13 +10,15 @@ import { changeAccount, listAccounts } from '../../accounts/index.ts';
 import { givePolicyToAll, noteHeld, usersOfPolicies } from '../../checks/index.ts';
 import type { Services } from '../../core/services.ts';
 import { toTimestamp } from '../../db/columns.ts';
+import { updateOwnRows } from '../../db/own-rows.ts';
 import type { Database } from '../../db/tables.ts';
-import { ApiError, invalidField, invalidQuery } from '../../errors/api-error.ts';
+import { ApiError, invalidField, invalidQuery, notFound } from '../../errors/api-error.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { listMembers, normalizeEmail } from '../../people/index.ts';
 import { entryHandlers, listPages, resourceOf } from '../../resources/index.ts';
 import type { PolicyFields } from '../decide/escalation.ts';
 import { shiftsBetween, type Turn } from '../decide/rotation.ts';
+import { calendarLinkOf, isSignatureOf, onCallCalendar } from './calendar.ts';
 import { channelsById } from '../subscribed-channels.ts';
 import { fieldsOfPolicy, type PolicyRow, policyToWire } from './store.ts';
 
@@ -125,6 +127,23 @@ export function escalationPolicyHandlers(
   services: Services,
 ): Handlers<typeof escalationPolicyRoutes> {
   const policies = escalationPoliciesOf(services);
+  const { db, clock, commits } = services;
+  const linked = (accountId: string, id: string, at: number | null) =>
+    commits.run(async (unit) => {
+      const before = await policies.get(accountId, id, { unit });
+      // Each link differs from all before it.
+      const made = at === null ? null : Math.max(at, (before.calendar_link_at ?? 0) + 1);
+      await updateOwnRows(unit, 'escalation_policies', accountId)
+        .set({ calendar_link_at: made })
+        .where('id', '=', id)
+        .execute();
+      return { ...before, calendar_link_at: made };
+    });
+  const toLink = (row: PolicyRow) => {
+    const url = calendarLinkOf(services, row);
+    if (url === null) throw notFound('calendar link of the escalation policy', row.id);
+    return { url };
+  };
   return {
     listEscalationPolicies: listPages(policies),
     ...entryHandlers('EscalationPolicy', 'id', policies),
@@ -138,6 +157,29 @@ export function escalationPolicyHandlers(
       if (rotation === null) return { shifts: [], turns: [] };
       const { shifts, turns } = shiftsBetween(rotation, from, to);
       return { shifts: shifts.map(shiftToWire), turns: turns.map(shiftToWire) };
+    },
+
+    getOnCallCalendarLink: async ({ params: { id } }, { principal: { accountId } }) =>
+      toLink(await policies.get(accountId, id)),
+
+    createOnCallCalendarLink: async ({ params: { id } }, { principal: { accountId } }) =>
+      toLink(await linked(accountId, id, clock.now())),
+
+    async deleteOnCallCalendarLink({ params: { id } }, { principal: { accountId } }) {
+      await linked(accountId, id, null);
+      return undefined;
+    },
+
+    async getOnCallCalendar({ params: { id }, query: { signature, person } }) {
+      const row = await db
+        .selectFrom('escalation_policies')
+        .selectAll()
+        .where('id', '=', id)
+        .executeTakeFirst();
+      if (row === undefined || !isSignatureOf(services, row, signature)) {
+        throw notFound('on-call calendar', id);
+      }
+      return onCallCalendar(row, clock.now(), person);
     },
 
     async useEscalationPolicyForAll({ params: { id } }, { principal }) {

@@ -1,5 +1,6 @@
 /** What belongs to an entry beside its fields: triggers, and the password and subscribers of a page. */
 import { Occurrences } from './occurrences.tsx';
+import type { ComponentChildren } from 'preact';
 import type { Values } from './values.ts';
 import { useState } from 'preact/hooks';
 import { besideConsole, call, send } from '../api.ts';
@@ -12,24 +13,31 @@ import { Action, Table } from '../parts/layout.tsx';
 import { Answer, Empty, useAttempt } from '../parts/notices.tsx';
 import { useQuery } from '../query.ts';
 
-/** `of` is `checks/<id>` or `check-groups/<id>`. */
-function Trigger({ of }: { of: string }) {
-  const path = `v1/triggers/${of}`;
-  const urlOf = ({ token }: { token: string }) =>
-    besideConsole(`${of}/trigger/${encodeURIComponent(token)}`);
+/** A URL that needs no key: it is made, shown again, and revoked. */
+export function OpenUrl<Made>({
+  path,
+  urlOf,
+  title,
+  children,
+}: {
+  path: string;
+  urlOf: (made: Made) => string;
+  title: string;
+  children: ComponentChildren;
+}) {
   const { mayWrite } = useMe();
   const [url, setUrl] = useState<string | null | undefined>(undefined);
   const [problem, attempt] = useAttempt();
   const load = attempt(async () => {
     try {
-      setUrl(urlOf((await send<{ token: string }>(path)).data));
+      setUrl(urlOf((await send<Made>(path)).data));
     } catch (error) {
       if (toProblem(error).status !== 404) throw error;
       setUrl(null);
     }
   });
   const create = attempt(async () =>
-    setUrl(urlOf((await send<{ token: string }>(path, { method: 'POST' })).data)),
+    setUrl(urlOf((await send<Made>(path, { method: 'POST' })).data)),
   );
   const remove = attempt(async () => {
     await send(path, { method: 'DELETE' });
@@ -37,10 +45,8 @@ function Trigger({ of }: { of: string }) {
   });
   return (
     <details class="card" onToggle={(event) => event.currentTarget.open && void load()}>
-      <summary>Trigger URL</summary>
-      <p class="muted">
-        Anyone with this URL can run it, for example a pipeline after a deployment.
-      </p>
+      <summary>{title}</summary>
+      <p class="muted">{children}</p>
       {problem}
       {url != null && <Code label="URL" text={url} />}
       {url === null && (
@@ -50,6 +56,17 @@ function Trigger({ of }: { of: string }) {
         <Action word="Delete URL" busy="Deleting" run={remove} disabled={!mayWrite} />
       )}
     </details>
+  );
+}
+
+/** `of` is `checks/<id>` or `check-groups/<id>`. */
+function Trigger({ of }: { of: string }) {
+  const urlOf = ({ token }: { token: string }) =>
+    besideConsole(`${of}/trigger/${encodeURIComponent(token)}`);
+  return (
+    <OpenUrl path={`v1/triggers/${of}`} urlOf={urlOf} title="Trigger URL">
+      Anyone with this URL can run it, for example a pipeline after a deployment.
+    </OpenUrl>
   );
 }
 

@@ -95,19 +95,16 @@ function Reference({
 
 const many = { query: { limit: 100 } };
 
-function Group(props: FieldProps) {
-  const { data } = useQuery('v1/check-groups', many);
-  return (
-    <Reference {...props} options={data?.map(({ id, name }) => ({ value: id, word: name }))} />
-  );
+/** One of the entries of a list. */
+function oneOf(useOptions: () => Option[] | undefined) {
+  return function One(props: FieldProps) {
+    return <Reference {...props} options={useOptions()} />;
+  };
 }
-
-function Snippet(props: FieldProps) {
-  const { data } = useQuery('v1/snippets', many);
-  return (
-    <Reference {...props} options={data?.map(({ id, name }) => ({ value: id, word: name }))} />
-  );
-}
+const named = (all: readonly { id: string | number; name: string }[] | undefined) =>
+  all?.map(({ id, name }) => ({ value: id, word: name }));
+const Group = oneOf(() => named(useQuery('v1/check-groups', many).data));
+const Snippet = oneOf(() => named(useQuery('v1/snippets', many).data));
 
 /** The words of a text with commas between them. */
 function wordsIn(text: string) {
@@ -127,9 +124,7 @@ function useServices() {
   return data?.entries.map(({ id, name }) => ({ value: id, word: name }));
 }
 
-function Service(props: FieldProps) {
-  return <Reference {...props} options={useServices()} />;
-}
+const Service = oneOf(useServices);
 
 /** Some of a few options, each a checkbox. */
 function Several({
@@ -267,19 +262,12 @@ function someOf(useOptions: () => Option[] | undefined) {
   };
 }
 
-const named = (all: readonly { id: string | number; name: string }[] | undefined) =>
-  all?.map(({ id, name }) => ({ value: id, word: name }));
 const SomeChecks = someOf(() => named(useQuery('v1/check-overview').data));
 const SomeGroups = someOf(() => named(useQuery('v1/check-groups', many).data));
 const SomeServices = someOf(useServices);
 const SomePages = someOf(() => named(useQuery('v1/status-pages', many).data?.entries));
 
-function EscalationPolicy(props: FieldProps) {
-  const { data } = useQuery('v1/escalation-policies', many);
-  return (
-    <Reference {...props} options={data?.map(({ id, name }) => ({ value: id, word: name }))} />
-  );
-}
+const EscalationPolicy = oneOf(() => named(useQuery('v1/escalation-policies', many).data));
 
 function CalendarDay({ field, path, value, onChange }: FieldProps) {
   return (

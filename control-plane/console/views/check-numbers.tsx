@@ -91,6 +91,13 @@ function weekLater({ series }: Analytics) {
   });
 }
 
+interface Drawn {
+  facts: NumberFacts;
+  answer: Analytics;
+  axis: Axis;
+  events: CheckEvent[];
+}
+
 function ByLocation({
   facts,
   answer,
@@ -98,14 +105,7 @@ function ByLocation({
   axis,
   statistic,
   events,
-}: {
-  facts: NumberFacts;
-  answer: Analytics;
-  before: Analytics | undefined;
-  axis: Axis;
-  events: CheckEvent[];
-  statistic: string;
-}) {
+}: Drawn & { before: Analytics | undefined; statistic: string }) {
   const { names, times, available } = useMemo(() => {
     const metric = `${facts.time}_${statistic}`;
     const series = answer.series.filter(({ data }) => data.length > 0);
@@ -134,17 +134,7 @@ function ByLocation({
   );
 }
 
-function Parts({
-  facts,
-  answer,
-  axis,
-  events,
-}: {
-  facts: NumberFacts;
-  answer: Analytics;
-  axis: Axis;
-  events: CheckEvent[];
-}) {
+function Parts({ facts, answer, axis, events }: Drawn) {
   const lines = useMemo(() => {
     const points = answer.series[0]?.data ?? [];
     const of = (metrics: string[]) =>

@@ -629,8 +629,7 @@ function SavedViews({ query }: { query: Query }) {
       ))}
       {current !== undefined && (
         <button type="button" class="plain-button" onClick={forget}>
-          Delete view
-          {current.name}
+          Delete view {current.name}
         </button>
       )}
       {current === undefined && search !== '' && !isNaming && (

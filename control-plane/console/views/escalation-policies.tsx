@@ -4,6 +4,7 @@ import type { DataAt } from '../contract.ts';
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { count } from '../format.ts';
+import { OpenUrl } from '../forms/below.tsx';
 import { useMe } from '../me.ts';
 import { Ask } from '../parts/ask.tsx';
 import { Escalation } from '../parts/escalation.tsx';
@@ -164,11 +165,23 @@ export function EscalationPolicy({ id, query }: { id: string; query: Query }) {
                 A rotation says who is on call, week by week.
               </Empty>
             ) : (
-              <OnCallCalendar
-                {...{ policy, query }}
-                rotation={policy.rotation as RotationFields}
-                reload={read.reload}
-              />
+              <>
+                <OnCallCalendar
+                  {...{ policy, query }}
+                  rotation={policy.rotation as RotationFields}
+                  reload={read.reload}
+                />
+                {mayWrite && (
+                  <OpenUrl<{ url: string }>
+                    path={`v1/escalation-policies/${policy.id}/calendar-link`}
+                    urlOf={({ url }) => url}
+                    title="Calendar feed"
+                  >
+                    Subscribe to this URL in a calendar app. Anyone with it sees the shifts. Add
+                    &person=E-MAIL for those of one person.
+                  </OpenUrl>
+                )}
+              </>
             )}
           </>
         ),

@@ -224,7 +224,7 @@ export function PeopleView() {
           Audit log
         </a>
       </div>
-      <Refusal text={problem} />
+      <Refusal text={leaving === null && problem} />
       <Section title="Invite a colleague">
         <Invite held={held} onInvited={invitations.reload} />
       </Section>

@@ -401,9 +401,9 @@ test('a key that may only read is offered nothing that it may not do', async () 
   });
   await using opened = await visit(`#/checks/${world.shop}`, { key: rawKey });
   const { page } = opened;
-  await page.getByRole('button', { name: 'Mute' }).waitFor();
+  await page.getByRole('button', { name: 'Mute', exact: true }).waitFor();
   for (const name of ['Run now', 'Mute', 'Deactivate']) {
-    const button = page.getByRole('button', { name });
+    const button = page.getByRole('button', { name, exact: true });
     assert.equal(await button.isDisabled(), true, name);
     assert.match((await button.getAttribute('title')) ?? '', /role of this key/);
   }

@@ -459,10 +459,10 @@ test('a location gets a key, the lines that start an agent, and its state', asyn
   await page.getByText('Copy the key now').waitFor();
   const key = await page.getByRole('region', { name: 'Key', exact: true }).innerText();
   assert.match(key, /^pl_\S+$/);
-  const text = await page.getByRole('region', { name: 'Lines' }).innerText();
+  const text = await page.getByRole('region', { name: 'Commands' }).innerText();
   assert.match(text, new RegExp(`CONTROL_PLANE_URL=${cp.url}`));
   assert.ok(!text.includes(key), 'the key stands in a line that people run');
-  await page.getByText(`${cp.url} is of this machine only`).waitFor();
+  await page.getByText(`${cp.url} is only reachable from this machine`).waitFor();
   const { body } = await cp.api('GET', '/v1/private-locations');
   const location = (body as { slugName: string }[]).find(
     ({ slugName }) => slugName === 'halle-7-koln',

@@ -201,6 +201,22 @@ test('a colleague’s overrides are kept, and one that both changed is said', as
   await becomes([theirs]);
 });
 
+test('the calendar has a link for calendar programs, which is shown again and revoked', async () => {
+  const { id } = await makePolicy();
+  await using opened = await console.visit(`#/settings/policy/${id}`, { refusals: [404] });
+  const { page } = opened;
+  await page.getByText('Calendar feed').click();
+  await page.getByRole('button', { name: 'Create URL' }).click();
+  const url = await page.getByRole('region', { name: 'URL' }).innerText();
+  assert.match(await (await fetch(url)).text(), /^BEGIN:VCALENDAR/);
+  await page.reload();
+  await page.getByText('Calendar feed').click();
+  await page.getByText(url).waitFor();
+  await page.getByRole('button', { name: 'Delete URL' }).click();
+  await page.getByRole('button', { name: 'Create URL' }).waitFor();
+  assert.equal((await fetch(url)).status, 404);
+});
+
 test('the calendar is accessible and fits, and a role that may not change only sees it', async () => {
   const { id } = await makePolicy([{ from: local(24), until: local(25), person: ann }]);
   for (const [width, scheme] of [

@@ -473,7 +473,7 @@ test('the profile with passkeys, its questions and the QR code are accessible an
     await assertPleasant(page, 'Scan this code', width, `the QR code ${at}`);
     await device.addPasskey('Laptop');
     await page.getByRole('rowheader', { name: 'Laptop' }).waitFor();
-    await assertPleasant(page, 'Keep these recovery codes', width, `the passkeys ${at}`);
+    await assertPleasant(page, 'Store these recovery codes', width, `the passkeys ${at}`);
     await page.getByRole('button', { name: 'Rename Laptop' }).click();
     await assertPleasant(page, 'Rename Laptop', width, `the question for a name ${at}`);
     await page.getByRole('button', { name: 'Cancel' }).click();

@@ -66,6 +66,11 @@ test('what people look for is found first', () => {
     ['HTTPS_PROXY', 'agent-proxy.html'],
     ['ping_group_range', 'troubleshooting.html#icmp-pings'],
     ['typed client', 'api-client.html'],
+    ...['invite', 'password', 'group', 'acknowledge', 'terraform', 'on call', 'escalation'].map(
+      (word) => [word, 'tasks.html'] as const,
+    ),
+    ['sso', 'people.html'],
+    ['passkey', 'people.html'],
   ] as const) {
     const found = index
       .search(asked)
