@@ -2,10 +2,10 @@
 import type { Kysely } from 'kysely';
 import { ApiError, invalidField, notFound } from '../errors/api-error.ts';
 import { toTimestamp } from '../db/columns.ts';
-import { deleteOwnRows, ownRowsAmong } from '../db/own-rows.ts';
+import { deleteOwnRows, ownRowsAmong, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import { changeOccurrence, type ChangeRequest } from './decide/change-occurrence.ts';
-import { occurrenceAt, statusOf } from './decide/planned-maintenance.ts';
+import { occurrenceAt, statusOf, type PlannedWindow } from './decide/planned-maintenance.ts';
 import {
   keepPastWindow,
   standingWindows,
@@ -20,7 +20,12 @@ import {
   type WindowFields,
   windowToWire,
 } from './maintenance-windows/wire.ts';
-import { noticesMayBeDue, type OfOccurrence } from './maintenance-updates.ts';
+import {
+  carryOccurrences,
+  noticesMayBeDue,
+  type OfOccurrence,
+  writeChange,
+} from './maintenance-updates.ts';
 import { resourceOf } from '../resources/index.ts';
 import { raiseAllLocations } from '../core/location-versions.ts';
 import type { Services } from '../core/services.ts';
@@ -59,11 +64,9 @@ async function withdraw(
   services: Services,
   db: Kysely<Database>,
   accountId: string,
-  row: WindowRow,
+  window: PlannedWindow,
   now: number,
 ): Promise<void> {
-  const [window] = await windowsFromRows(db, accountId, [row]);
-  if (window === undefined) return;
   await services.onWindowWithdrawn(db, accountId, window, now);
   await keepPastWindow(db, accountId, window, now);
   await deleteOwnRows(db, 'past_maintenance_windows', accountId)
@@ -116,10 +119,17 @@ export async function selectChecksAgain(db: Kysely<Database>, accountId: string)
   if (isConcerned) await raiseAllLocations(db, accountId);
 }
 
+async function windowOfRow(db: Kysely<Database>, row: WindowRow): Promise<PlannedWindow> {
+  const [window] = await windowsFromRows(db, row.account_id, [row]);
+  return window ?? windowFromRow(row);
+}
+
 export function maintenanceWindowsOf(services: Services) {
   const { db, clock } = services;
-  const withdrawNow = (unit: Kysely<Database>, row: WindowRow) =>
-    withdraw(services, unit, row.account_id, row, clock.now());
+  const withdrawNow = async (unit: Kysely<Database>, row: WindowRow) => {
+    const window = await windowOfRow(unit, row);
+    await withdraw(services, unit, row.account_id, window, clock.now());
+  };
   return resourceOf(services, {
     ...({ table: 'maintenance_windows', noun: 'maintenance window', key: 'id' } as const),
     isNumbered: true,
@@ -138,7 +148,22 @@ export function maintenanceWindowsOf(services: Services) {
     },
     commit: (accountId, work) => commit(services, accountId, work),
     // Its checks run again from their next slot.
-    ...{ changing: withdrawNow, removing: withdrawNow },
+    changing: withdrawNow,
+    async saved(unit, row, _fields, before) {
+      if (before === null) return;
+      const after = windowFromRow(row);
+      await carryOccurrences(
+        unit,
+        row.account_id,
+        await windowOfRow(unit, before),
+        after,
+        row.updated_at ?? row.created_at,
+      );
+    },
+    async removing(unit, row) {
+      await withdrawNow(unit, row);
+      await carryOccurrences(unit, row.account_id, await windowOfRow(unit, row), null, clock.now());
+    },
   });
 }
 
@@ -200,19 +225,22 @@ export async function changeMaintenance<T>(
     if (request.status === undefined && request.endsAt === undefined) return also(db, of);
     const changed = changeOccurrence(window, occurrence, request, now);
     if ('refusal' in changed) throw new ApiError('CONFLICT', changed.refusal);
-    const { begunAt, verifyingAt, endsAt, completedAt } = changed.change;
-    const values = {
-      ...{ begun_at: begunAt, verifying_at: verifyingAt },
-      ...{ ends_at: endsAt, completed_at: completedAt },
-    };
-    // What waits for the end of the window waits for the new one.
-    await services.onWindowWithdrawn(db, accountId, window, now);
-    await db
-      .insertInto('changed_maintenances')
-      .values({ window_id: at.id, account_id: accountId, starts_at: startsAt, ...values })
-      .onConflict((conflict) => conflict.columns(['window_id', 'starts_at']).doUpdateSet(values))
-      .execute();
+    const isResumed = changed.change.resumedAt === now;
+    if (isResumed) {
+      // What was planned before the gap stays with the version until now.
+      await withdraw(services, db, accountId, window, now);
+      await updateOwnRows(db, 'maintenance_windows', accountId)
+        .set({ updated_at: now })
+        .where('id', '=', at.id)
+        .execute();
+      await carryOccurrences(db, accountId, window, { ...window, plannedAt: now }, now);
+    } else {
+      // What waits for the end of the window waits for the new one.
+      await services.onWindowWithdrawn(db, accountId, window, now);
+    }
+    await writeChange(db, accountId, { windowId: at.id, startsAt }, changed.change);
     const changes = new Map([...window.changes, [startsAt, changed.change]]);
-    return also(db, { ...of, window: { ...window, changes } });
+    const plannedAt = isResumed ? now : window.plannedAt;
+    return also(db, { ...of, window: { ...window, changes, plannedAt } });
   });
 }

@@ -6,6 +6,7 @@ export {
   noChange,
   occurrenceAt,
   type OccurrenceStatus,
+  plannedEnd,
   type PlannedWindow,
   statusOf,
   type Visibility,
@@ -17,7 +18,7 @@ export {
   updatesOf,
   writeNotices,
 } from './maintenance-updates.ts';
-export { windowsFromRows } from './maintenance-windows/store.ts';
+export { pastWindows, windowsFromRows } from './maintenance-windows/store.ts';
 export { maintenanceBetween, plannedBetween } from './maintenance-between.ts';
 export { maintenanceWindowHandlers } from './maintenance-windows/handlers.ts';
 export { maintenanceWindowsOf, selectChecksAgain } from './change-maintenance.ts';

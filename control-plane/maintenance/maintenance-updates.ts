@@ -1,13 +1,26 @@
 /** Updates of occurrences: what people write, and the notices that the system makes. */
 import type { Kysely, Selectable } from 'kysely';
-import { toFlag } from '../db/columns.ts';
+import { fromFlag, toFlag } from '../db/columns.ts';
 import { lockRows } from '../db/lock.ts';
 import { deleteOwnRows, ownRows, updateOwnRows } from '../db/own-rows.ts';
 import type { Database } from '../db/tables.ts';
 import type { Services } from '../core/services.ts';
 import type { Occurrence } from './decide/maintenance.ts';
-import { dueNotices, type NoticeKind } from './decide/due-notices.ts';
-import { statusOf, type PlannedWindow } from './decide/planned-maintenance.ts';
+import { carryOver, livingStarts, type CarriedOccurrence } from './decide/carry-over.ts';
+import {
+  dueNotices,
+  isNotified,
+  type MadeNotice,
+  noticeId,
+  type NoticeKind,
+  standingNotices,
+} from './decide/due-notices.ts';
+import {
+  noChange,
+  statusOf,
+  type OccurrenceChange,
+  type PlannedWindow,
+} from './decide/planned-maintenance.ts';
 import { windowsFromRows } from './maintenance-windows/store.ts';
 import type { MaintenanceUpdatesTable } from './tables.ts';
 
@@ -143,6 +156,107 @@ export async function setReached(
     .execute();
 }
 
+/** What was made of a window, oldest first. */
+async function madeOf(
+  db: Kysely<Database>,
+  accountId: string,
+  windowId: number,
+): Promise<MadeNotice[]> {
+  const rows = await ownRows(db, 'maintenance_updates', accountId)
+    .where('window_id', '=', windowId)
+    .orderBy('seq')
+    .execute();
+  return rows.map((row) => ({
+    ...{ id: row.id, kind: row.kind as UpdateKind, scheduledAt: row.starts_at },
+    ...{ createdAt: row.created_at, isAnnounced: fromFlag(row.notify_subscribers) },
+  }));
+}
+
+/** Writes what people did with an occurrence. */
+export async function writeChange(
+  db: Kysely<Database>,
+  accountId: string,
+  { windowId, startsAt }: { windowId: number; startsAt: number },
+  { begunAt, verifyingAt, endsAt, completedAt, resumedAt }: OccurrenceChange,
+): Promise<void> {
+  const values = {
+    ...{ begun_at: begunAt, verifying_at: verifyingAt, ends_at: endsAt },
+    ...{ completed_at: completedAt, resumed_at: resumedAt },
+  };
+  await db
+    .insertInto('changed_maintenances')
+    .values({ window_id: windowId, account_id: accountId, starts_at: startsAt, ...values })
+    .onConflict((conflict) => conflict.columns(['window_id', 'starts_at']).doUpdateSet(values))
+    .execute();
+}
+
+/** Tells those who were notified of an occurrence that it is cancelled, with its window gone or not published any more. */
+async function cancelNotified(
+  db: Kysely<Database>,
+  accountId: string,
+  windowId: number,
+  { scheduledAt, made, now }: { scheduledAt: number; made: readonly MadeNotice[]; now: number },
+): Promise<void> {
+  if (!isNotified(standingNotices(made, scheduledAt))) return;
+  const id = noticeId(windowId, scheduledAt, 'CANCELLED', made);
+  const cancelled = { kind: 'CANCELLED', status: 'CANCELLED', description: '' } as const;
+  const update = { id, windowId, scheduledAt, isAnnounced: true, ...cancelled };
+  await insertUpdate(db, accountId, update, now);
+}
+
+const isPublished = ({ visibility }: PlannedWindow): boolean => visibility?.enabled === true;
+
+/** Carries what is known of the occurrences of a window over to what they are after a change; null for a deletion. */
+export async function carryOccurrences(
+  db: Kysely<Database>,
+  accountId: string,
+  before: PlannedWindow,
+  after: PlannedWindow | null,
+  now: number,
+): Promise<void> {
+  const windowId = before.id;
+  const made = await madeOf(db, accountId, windowId);
+  const noticed = made.map(({ scheduledAt }) => scheduledAt);
+  const carried: readonly Pick<CarriedOccurrence, 'from' | 'to' | 'change'>[] =
+    after === null
+      ? livingStarts(before, noticed, now).map(({ startsAt: from }) => ({
+          ...{ from, to: null, change: noChange },
+        }))
+      : carryOver(before, after, noticed, now);
+  const isWithdrawn = isPublished(before) && (after === null || !isPublished(after));
+  for (const { from, to, change } of carried) {
+    if (to !== null && from !== to) await moveUpdates(db, accountId, { windowId, from, to }, made);
+    if (to === null || from !== to) {
+      await deleteOwnRows(db, 'changed_maintenances', accountId)
+        .where('window_id', '=', windowId)
+        .where('starts_at', '=', from)
+        .execute();
+    }
+    const isKnown = JSON.stringify(before.changes.get(from) ?? noChange) === JSON.stringify(change);
+    if (to !== null && !(from === to && isKnown)) {
+      await writeChange(db, accountId, { windowId, startsAt: to }, change);
+    }
+    const isOff = isPublished(before) && (isWithdrawn || to === null);
+    if (isOff) await cancelNotified(db, accountId, windowId, { scheduledAt: from, made, now });
+  }
+}
+
+/** Ids of notices follow from the scheduled start of their occurrence. */
+async function moveUpdates(
+  db: Kysely<Database>,
+  accountId: string,
+  { windowId, from, to }: { windowId: number; from: number; to: number },
+  made: readonly MadeNotice[],
+): Promise<void> {
+  for (const { id, scheduledAt } of made) {
+    if (scheduledAt !== from) continue;
+    await updateOwnRows(db, 'maintenance_updates', accountId)
+      .set({ starts_at: to, id: id.replace(`${windowId}-${from}-`, `${windowId}-${to}-`) })
+      .where('id', '=', id)
+      .execute();
+  }
+}
+
 /** Writes the due notices of one window. True when there may be more. */
 export async function writeNotices({ commits, clock }: Services): Promise<boolean> {
   return commits.run(async (unit) => {
@@ -160,11 +274,7 @@ export async function writeNotices({ commits, clock }: Services): Promise<boolea
     const { id, account_id: accountId } = row;
     const [window] = await windowsFromRows(unit, accountId, [row]);
     if (window === undefined) return false;
-    const made = await ownRows(unit, 'maintenance_updates', accountId)
-      .where('window_id', '=', id)
-      .where('kind', '!=', 'UPDATE')
-      .execute();
-    const notices = dueNotices(window, new Set(made.map((each) => each.id)), now);
+    const notices = dueNotices(window, await madeOf(unit, accountId, id), now);
     for (const { id: noticeId, kind, scheduledAt, status } of notices.due) {
       await insertUpdate(
         unit,

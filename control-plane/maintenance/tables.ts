@@ -68,9 +68,14 @@ export interface ChangedMaintenancesTable {
   /** The end in place of the scheduled one. */
   ends_at: number | null;
   completed_at: number | null;
+  /** See `OccurrenceChange`. */
+  resumed_at: number | null;
 }
 
-/** Updates that people wrote and notices that the system made, and how far subscribers are notified. */
+/**
+ * Updates that people wrote and notices that the system made, and how far subscribers are notified. They outlive their
+ * window: those who were notified of it learn that it is cancelled.
+ */
 export interface MaintenanceUpdatesTable {
   seq: Generated<number>;
   /** Follows from window, occurrence and notice: none is made twice. */

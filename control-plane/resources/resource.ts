@@ -53,7 +53,12 @@ export interface Definition<Table extends Owned, Fields, Wire> {
   /** The transaction of a change; by default a commit. */
   commit?<T>(accountId: string, work: (unit: Unit) => Promise<T>): Promise<T>;
   /** Further writes of the transaction that created or changed the row. */
-  saved?(unit: Unit, row: Row<Table>, fields: Partial<Fields>): Promise<void>;
+  saved?(
+    unit: Unit,
+    row: Row<Table>,
+    fields: Partial<Fields>,
+    before: Row<Table> | null,
+  ): Promise<void>;
   /** Before a row is changed. */
   changing?(unit: Unit, before: Row<Table>): Promise<void>;
   /** Before a row is deleted: refuses it, or drops what refers to it. */
@@ -152,7 +157,7 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
             .returningAll()
             .executeTakeFirstOrThrow(() => definition.taken?.(fields) ?? new Error(noun)),
         );
-        await definition.saved?.(unit, row, fields);
+        await definition.saved?.(unit, row, fields, null);
         return row;
       }),
 
@@ -169,7 +174,7 @@ export function resourceOf<Table extends Owned, Fields extends object, Wire>(
             .returningAll()
             .executeTakeFirstOrThrow(),
         );
-        await definition.saved?.(unit, row, changes);
+        await definition.saved?.(unit, row, changes, before);
         return row;
       }),
 

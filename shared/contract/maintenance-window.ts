@@ -294,7 +294,7 @@ export const maintenanceWindowRoutes = defineRoutes('Maintenance windows', {
   ),
   updateMaintenance: patch(ofOccurrence, 'Begin, verify, extend or complete an occurrence', {
     description:
-      'With `status` IN_PROGRESS it begins now, also ahead of its start, or opens again; with COMPLETED it ends, and checks run again from their next slot.',
+      'With `status` IN_PROGRESS it begins now, also ahead of its start with the duration that was planned, or opens again; with COMPLETED it ends, and checks run again from their next slot. After its end it is opened or extended from now.',
     params: occurrence,
     body: z.object(occurrenceChange),
     response: maintenance,

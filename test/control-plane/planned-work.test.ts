@@ -21,7 +21,11 @@ const situations = {
   extended: { until: ends + 30 * minute, does: { endsAt: '2026-10-25T04:00:00' } },
   'ended early': { until: begins + 90 * minute, does: { status: 'COMPLETED' } },
   overrun: { until: ends, visibility: { enabled: true, autoEnd: false } },
-  'begun early': { from: begins - 15 * minute, until: ends, does: { status: 'IN_PROGRESS' } },
+  // It lasts as long as it was planned.
+  'begun early': {
+    ...{ from: begins - 15 * minute, until: ends - 15 * minute },
+    does: { status: 'IN_PROGRESS' },
+  },
 };
 const doneAt: Record<string, number> = {
   extended: begins + 60 * minute,

@@ -1,6 +1,7 @@
 /** What a person does with an occurrence: begin, verify, extend, complete, open again. Pure. */
 import { occurrencesFrom, type Occurrence } from './maintenance.ts';
 import {
+  leftOf,
   noChange,
   plannedEnd,
   statusOf,
@@ -19,14 +20,10 @@ type Changed = { change: OccurrenceChange } | { refusal: string };
 function withEnd(
   window: PlannedWindow,
   { startsAt }: Occurrence,
-  change: OccurrenceChange,
-  endsAt: number,
-  now: number,
+  { change, endsAt, beginsAt, now }: EndRequest,
 ): Changed {
   if (endsAt <= now) return { refusal: 'the end must be ahead; to end it now, complete it' };
-  if (endsAt <= Math.min(startsAt, change.begunAt ?? startsAt)) {
-    return { refusal: 'the end must be after the start' };
-  }
+  if (endsAt <= beginsAt) return { refusal: 'the end must be after the start' };
   const [next] = occurrencesFrom(window.schedule, startsAt).filter(
     (one) => one.startsAt > startsAt,
   );
@@ -36,21 +33,21 @@ function withEnd(
   return { change: { ...change, endsAt } };
 }
 
-/** The change of an occurrence that a request asks for, or why it is refused. */
-export function changeOccurrence(
+interface EndRequest {
+  change: OccurrenceChange;
+  endsAt: number;
+  beginsAt: number;
+  now: number;
+}
+
+function withStatus(
   window: PlannedWindow,
   occurrence: Occurrence,
+  change: OccurrenceChange,
   { status, endsAt }: ChangeRequest,
   now: number,
 ): Changed {
   const before = statusOf(window, occurrence, now);
-  if (before === 'CANCELLED') return { refusal: 'it is cancelled' };
-  let change = window.changes.get(occurrence.startsAt) ?? noChange;
-  if (endsAt !== undefined) {
-    const extended = withEnd(window, occurrence, change, endsAt, now);
-    if ('refusal' in extended) return extended;
-    ({ change } = extended);
-  }
   switch (status ?? before) {
     case 'SCHEDULED':
       return before === 'SCHEDULED' ? { change } : { refusal: 'it has begun' };
@@ -66,12 +63,55 @@ export function changeOccurrence(
       return { change: { ...change, verifyingAt: change.verifyingAt ?? now } };
     case 'IN_PROGRESS': {
       const reopened = { ...window, changes: new Map([[occurrence.startsAt, change]]) };
-      if (before === 'COMPLETED' && plannedEnd(reopened, occurrence) <= now) {
+      const isLate = before === 'SCHEDULED' || before === 'COMPLETED';
+      if (isLate && plannedEnd(reopened, occurrence) <= now) {
         return { refusal: 'it is over: to open it again, give it another end' };
       }
-      const isLate = before === 'SCHEDULED' || before === 'COMPLETED';
       const begunAt = change.begunAt ?? (isLate ? now : null);
       return { change: { ...change, begunAt, verifyingAt: null, completedAt: null } };
     }
+    default:
+      return { refusal: 'it is cancelled' };
   }
+}
+
+/** The change of an occurrence that a request asks for, or why it is refused. */
+export function changeOccurrence(
+  window: PlannedWindow,
+  occurrence: Occurrence,
+  request: ChangeRequest,
+  now: number,
+): Changed {
+  const { startsAt } = occurrence;
+  const before = statusOf(window, occurrence, now);
+  if (before === 'CANCELLED') return { refusal: 'it is cancelled' };
+  let change = window.changes.get(startsAt) ?? noChange;
+  const beginsNow = request.status === 'IN_PROGRESS' && before === 'SCHEDULED';
+  const isEarly = beginsNow && now < startsAt;
+  // One that begins ahead of its start lasts as long as it was planned.
+  const endsAt =
+    request.endsAt ??
+    (isEarly && change.endsAt === null ? now + occurrence.endsAt - startsAt : undefined);
+  if (endsAt !== undefined) {
+    const beginsAt = isEarly ? now : Math.min(startsAt, change.begunAt ?? startsAt);
+    const extended = withEnd(window, occurrence, { change, endsAt, beginsAt, now });
+    if ('refusal' in extended) return extended;
+    ({ change } = extended);
+  }
+  const changed = withStatus(window, occurrence, change, request, now);
+  if ('refusal' in changed) return changed;
+  return { change: { ...changed.change, ...resumption(window, occurrence, changed.change, now) } };
+}
+
+/** What is opened again or extended after its end begins now: the gap stays unplanned. */
+function resumption(
+  window: PlannedWindow,
+  occurrence: Occurrence,
+  change: OccurrenceChange,
+  now: number,
+): Partial<OccurrenceChange> {
+  const changed = { ...window, changes: new Map([[occurrence.startsAt, change]]) };
+  const isOver = (leftOf(window, occurrence)?.endsAt ?? Infinity) <= now;
+  const goesOn = (leftOf(changed, occurrence)?.endsAt ?? 0) > now;
+  return isOver && goesOn ? { resumedAt: now } : {};
 }

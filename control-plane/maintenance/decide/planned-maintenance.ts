@@ -46,10 +46,12 @@ export interface OccurrenceChange {
   /** The end in place of the scheduled one. */
   endsAt: number | null;
   completedAt: number | null;
+  /** When checks were paused or silenced again after a gap; an earlier version of the window has what was before. */
+  resumedAt: number | null;
 }
 
 export const noChange: OccurrenceChange = {
-  ...{ begunAt: null, verifyingAt: null, endsAt: null, completedAt: null },
+  ...{ begunAt: null, verifyingAt: null, endsAt: null, completedAt: null, resumedAt: null },
 };
 
 /** A version of a window, in effect from `plannedAt` until it was changed or deleted at `withdrawnAt`. */
@@ -103,18 +105,22 @@ export function statusOf(
   const { begunAt, verifyingAt, completedAt } = window.changes.get(startsAt) ?? noChange;
   if (completedAt !== null) return 'COMPLETED';
   const { autoStart, autoEnd } = window.visibility ?? { autoStart: true, autoEnd: true };
-  const isPast = now >= plannedEnd(window, occurrence);
+  const end = plannedEnd(window, occurrence);
+  const isPast = now >= end;
+  // What was over when this version was planned is history: nobody is to end it.
+  if (isPast && begunAt === null && end <= window.plannedAt) return 'COMPLETED';
   const hasBegun = begunAt !== null || (autoStart && now >= startsAt);
-  if (!hasBegun) return isPast ? 'COMPLETED' : 'SCHEDULED';
+  // Where a person begins and ends it, nobody has done the work yet.
+  if (!hasBegun) return isPast && autoEnd ? 'COMPLETED' : 'SCHEDULED';
   if (autoEnd && isPast) return 'COMPLETED';
   return verifyingAt === null ? 'IN_PROGRESS' : 'VERIFYING';
 }
 
 /** The part of an occurrence that takes place; null when it was cancelled before it began. */
-function leftOf(window: PlannedWindow, occurrence: Occurrence): HeldOccurrence | null {
+export function leftOf(window: PlannedWindow, occurrence: Occurrence): HeldOccurrence | null {
   const { startsAt: scheduledAt } = occurrence;
-  const { begunAt, completedAt } = window.changes.get(scheduledAt) ?? noChange;
-  const startsAt = Math.min(scheduledAt, begunAt ?? scheduledAt);
+  const { begunAt, completedAt, resumedAt } = window.changes.get(scheduledAt) ?? noChange;
+  const startsAt = resumedAt ?? Math.min(scheduledAt, begunAt ?? scheduledAt);
   const ended = window.calledOff.get(scheduledAt) ?? completedAt ?? Infinity;
   const endsAt = Math.min(plannedEnd(window, occurrence), ended);
   return endsAt > startsAt ? { startsAt, endsAt, scheduledAt } : null;

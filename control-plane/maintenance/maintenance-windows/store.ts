@@ -99,7 +99,7 @@ export async function deedsOf(
   for (const row of changed) {
     byWindow.get(row.window_id)?.changes.set(row.starts_at, {
       ...{ begunAt: row.begun_at, verifyingAt: row.verifying_at },
-      ...{ endsAt: row.ends_at, completedAt: row.completed_at },
+      ...{ endsAt: row.ends_at, completedAt: row.completed_at, resumedAt: row.resumed_at },
     });
   }
   return byWindow;

@@ -7,12 +7,14 @@ import type { Services } from '../../core/services.ts';
 import {
   noChange,
   occurrenceAt,
+  pastWindows,
+  plannedEnd,
+  type PlannedWindow,
   setReached,
   type UpdateKind,
   type UpdateRow,
   windowsFromRows,
 } from '../../maintenance/index.ts';
-import { plannedEnd } from '../../maintenance/decide/planned-maintenance.ts';
 import { affectedServices } from '../decide/affected-services.ts';
 import { noticeStatusOf } from '../view/notices.ts';
 import { announceNext, notifyNext, type NotifiedPage } from './announce-due-updates.ts';
@@ -54,16 +56,27 @@ async function pagesWithServices(
   );
 }
 
+/** The window that has an occurrence as it was published: one that was cancelled may be gone. */
+async function publishedWindow(
+  db: Kysely<Database>,
+  { account_id: accountId, window_id: id, starts_at: start, kind, created_at: at }: UpdateRow,
+): Promise<PlannedWindow | undefined> {
+  const rows = await ownRows(db, 'maintenance_windows', accountId).where('id', '=', id).execute();
+  const isIt = (window: PlannedWindow) =>
+    window.visibility?.enabled === true && occurrenceAt(window, start) !== undefined;
+  const present = (await windowsFromRows(db, accountId, rows)).find(isIt);
+  if (present !== undefined || kind !== 'CANCELLED') return present;
+  const past = await pastWindows(db, accountId, at - 1);
+  return past.find((window) => window.id === id && isIt(window));
+}
+
 async function announceBatch(
   services: Services,
   db: Kysely<Database>,
   update: UpdateRow,
 ): Promise<number> {
   const { account_id: accountId, id: updateId, window_id: windowId, starts_at: start } = update;
-  const rows = await ownRows(db, 'maintenance_windows', accountId)
-    .where('id', '=', windowId)
-    .execute();
-  const [window] = await windowsFromRows(db, accountId, rows);
+  const window = await publishedWindow(db, update);
   const occurrence = window && occurrenceAt(window, start);
   const visibility = window?.visibility ?? null;
   // The window has moved, or is not published any more: there is nothing to say.

@@ -78,6 +78,21 @@ function occurrencesOf(
   });
 }
 
+/** The stretch of an occurrence before it was opened again has an id of its own. */
+function idOf(
+  { id, withdrawnAt }: PlannedWindow,
+  windows: readonly PlannedWindow[],
+  { scheduledAt }: HeldOccurrence,
+): string {
+  const isEarlierStretch =
+    withdrawnAt !== null &&
+    windows.some((one) => {
+      const { resumedAt = null } = one.changes.get(scheduledAt) ?? {};
+      return one.id === id && resumedAt !== null && resumedAt >= withdrawnAt;
+    });
+  return isEarlierStretch ? `${id}-${scheduledAt}-${withdrawnAt}` : `${id}-${scheduledAt}`;
+}
+
 /** Past occurrences since an instant, and those of the next three months, by start. */
 export function viewNotices(
   windows: readonly WindowFacts[],
@@ -90,7 +105,7 @@ export function viewNotices(
   return windows
     .flatMap(({ window, serviceIds, updates }) =>
       occurrencesOf(window, planned, held).map((occurrence) => ({
-        id: `${window.id}-${occurrence.scheduledAt}`,
+        id: idOf(window, planned, occurrence),
         windowId: window.id,
         name: window.name,
         description: window.description,

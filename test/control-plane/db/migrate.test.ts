@@ -21,6 +21,7 @@ const all = [
   '0055-root-causes',
   '0056-services-of-checks',
   '0057-on-call-calendars',
+  '0058-maintenance-resumed',
 ];
 const accountId = '0b0cbb6e-9d6c-4a3c-8a53-1f5f64d8e7a1';
 
